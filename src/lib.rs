@@ -1,0 +1,31 @@
+//! Flemma: an agent workspace inside Neovim.
+//!
+//! A conversation with a model is a plain `.chat` file. This crate holds the document, the
+//! conversation's state machine, the tools and the providers; a small Lua shim holds the keymaps
+//! and draws. Data flows one way: key -> shim -> `nvim` -> [`agent`] -> effects -> [`runtime`] ->
+//! queue -> `nvim` -> [`agent`] -> edits -> buffer.
+//!
+//! | module       | what lives there                                                        |
+//! |--------------|-------------------------------------------------------------------------|
+//! | [`chat`]     | the document: parse, render, minimal edits, escaping                    |
+//! | [`config`]   | typed options with their defaults                                       |
+//! | [`tools`]    | definitions, registry, approval, previews, truncation, built-in tools   |
+//! | [`provider`] | provider-neutral requests and events; one file a provider               |
+//! | [`agent`]    | the turn as a pure state machine                                        |
+//! | [`runtime`]  | tokio: sockets, processes, timers, and the queue to the main thread     |
+//! | `nvim`       | the only code that knows Neovim (feature `nvim`)                        |
+//!
+//! Everything but `runtime` and `nvim` is plain values and functions: no editor, no clock, no
+//! socket.
+
+pub mod agent;
+pub mod chat;
+pub mod config;
+#[cfg(feature = "nvim")]
+pub mod nvim;
+pub mod provider;
+pub mod runtime;
+pub mod tools;
+
+/// The version of this library. The Lua side compares it with its own before it uses the library.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -1,0 +1,83 @@
+//! What a model answers, as it arrives.
+
+use serde_json::Value;
+
+use super::{CallId, Signature};
+
+/// One thing that a reply brings. Blocks never overlap: a text, a thinking block or a tool use is
+/// finished before the next begins.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// More prose. Pieces are cut anywhere, but never inside a character.
+    Text(String),
+    /// A thinking block begins.
+    ThinkingStarted,
+    /// More thinking.
+    Thinking(String),
+    /// The thinking block is complete.
+    ThinkingFinished {
+        /// The vendor's signature, if it signs.
+        signature: Option<Signature>,
+    },
+    /// A whole block of thinking that the vendor hides.
+    RedactedThinking(Signature),
+    /// The input of a tool use is arriving: for display only.
+    ToolUseProgress {
+        /// The tool.
+        name: String,
+        /// Bytes of input so far.
+        bytes: usize,
+    },
+    /// A complete tool use.
+    ToolUse {
+        /// The vendor's id.
+        id: CallId,
+        /// The tool.
+        name: String,
+        /// The arguments.
+        input: ToolInput,
+    },
+    /// What was used so far; a later one replaces an earlier one.
+    Usage(Usage),
+    /// The reply is complete.
+    Finished(StopReason),
+}
+
+/// The arguments of a tool use, as the model wrote them.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ToolInput {
+    /// JSON, key order kept.
+    Json(Value),
+    /// What the model wrote does not parse as JSON: the text itself.
+    Malformed(String),
+}
+
+/// Why a reply ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StopReason {
+    /// The model is done.
+    EndTurn,
+    /// The model waits for the results of its tool uses.
+    ToolUse,
+    /// `max_tokens` was reached.
+    MaxTokens,
+    /// The provider refused to go on.
+    Refusal,
+    /// The provider pauses a long turn and is to be asked again with the conversation as it is.
+    Pause,
+    /// Something this version has no name for.
+    Other(String),
+}
+
+/// Tokens used by one request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Tokens read, without those of the cache.
+    pub input: u64,
+    /// Tokens written.
+    pub output: u64,
+    /// Tokens read from the cache.
+    pub cache_read: u64,
+    /// Tokens written to the cache.
+    pub cache_write: u64,
+}

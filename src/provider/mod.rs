@@ -1,0 +1,80 @@
+//! Providers: what a model is asked, and what it answers, in words that belong to no vendor.
+//!
+//! A [`Request`] goes in, [`Event`]s come out. A [`Provider`] turns the first into an [`Exchange`]
+//! (the bytes to send, and the [`Decoder`] for what comes back); `runtime` performs the exchange.
+//! Nothing here opens a socket, so that every provider is tested with plain bytes.
+
+mod error;
+mod event;
+mod request;
+
+pub use error::{ErrorKind, ProviderError};
+pub use event::{Event, StopReason, ToolInput, Usage};
+pub use request::{CallId, Message, Parameters, Part, Request, Role, Signature, ToolSpec};
+
+/// One vendor's protocol.
+pub trait Provider: Send + Sync + std::fmt::Debug {
+    /// The name in the configuration (`provider = "anthropic"`).
+    fn name(&self) -> &'static str;
+
+    /// Turns a request into an exchange.
+    ///
+    /// # Errors
+    /// When the request cannot be made at all: no key, or a conversation that the protocol cannot carry.
+    /// The message names the mend.
+    fn prepare(&self, request: &Request) -> Result<Exchange, ProviderError>;
+}
+
+/// What `runtime` performs for one request.
+pub enum Exchange {
+    /// One HTTP request with a streamed response.
+    Http {
+        /// What to send.
+        request: HttpRequest,
+        /// Reads what comes back.
+        decoder: Box<dyn Decoder>,
+    },
+    /// A script: each event after its pause. Used by the embedded `rehearsal` provider.
+    Script(Vec<(std::time::Duration, Event)>),
+}
+
+/// A request, ready to send. It has no `Debug`: its headers may hold a key.
+pub struct HttpRequest {
+    /// The absolute URL.
+    pub url: String,
+    /// Header names and values.
+    pub headers: Vec<(&'static str, String)>,
+    /// The body, sent with `POST`.
+    pub body: Vec<u8>,
+}
+
+/// A response whose status is no success.
+#[derive(Debug)]
+pub struct ErrorResponse {
+    /// The HTTP status.
+    pub status: u16,
+    /// The `retry-after` header in seconds, if there was one.
+    pub retry_after: Option<f64>,
+    /// The vendor's request id, from whichever header the vendor uses.
+    pub request_id: Option<String>,
+    /// The body: JSON, HTML, plain text, or nothing.
+    pub body: Vec<u8>,
+}
+
+/// Reads one response.
+pub trait Decoder: Send {
+    /// Takes the next bytes of the stream, cut anywhere, and appends the events that they complete.
+    ///
+    /// # Errors
+    /// When the stream carries the vendor's error event or cannot be understood.
+    fn feed(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<(), ProviderError>;
+
+    /// The stream has ended.
+    ///
+    /// # Errors
+    /// When it ended before the vendor said that the reply is complete.
+    fn finish(&mut self, events: &mut Vec<Event>) -> Result<(), ProviderError>;
+
+    /// Turns a response whose status is no success into an error.
+    fn refuse(&self, response: &ErrorResponse) -> ProviderError;
+}

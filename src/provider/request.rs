@@ -1,0 +1,138 @@
+//! What a model is asked.
+
+use std::{fmt, sync::Arc};
+
+use serde_json::Value;
+
+/// One request, in no vendor's words.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Request {
+    /// The vendor's name of the model.
+    pub model: String,
+    /// The system prompt.
+    pub system: Option<String>,
+    /// The conversation, oldest first. Two neighbours may have the same role; an encoder joins them
+    /// where its protocol wants that.
+    pub messages: Vec<Arc<Message>>,
+    /// The tools on offer, sorted by name.
+    pub tools: Arc<[ToolSpec]>,
+    /// Sampling and limits.
+    pub parameters: Parameters,
+}
+
+/// Who speaks. The system prompt is not a message: see [`Request::system`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// The user, and the results of tools.
+    User,
+    /// The model.
+    Assistant,
+}
+
+/// One message.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Message {
+    /// Who speaks.
+    pub role: Role,
+    /// What is said, in the document's order.
+    pub parts: Vec<Part>,
+}
+
+/// One part of a message.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Part {
+    /// Prose. Never empty.
+    Text(String),
+    /// The model's thinking. Only the provider that signed it gets it back.
+    Thinking {
+        /// The visible text; may be empty.
+        text: String,
+        /// The signature, if one came.
+        signature: Option<Signature>,
+    },
+    /// Thinking that the vendor hides; the signature's value is the vendor's opaque data.
+    RedactedThinking(Signature),
+    /// The model's call of a tool that runs here.
+    ToolUse {
+        /// The vendor's id of the call.
+        id: CallId,
+        /// The tool.
+        name: String,
+        /// The arguments.
+        input: Value,
+    },
+    /// The result of such a call.
+    ToolResult {
+        /// The call it answers.
+        id: CallId,
+        /// What the tool said; may be empty.
+        output: String,
+        /// Whether the tool failed, or was denied, rejected or cancelled.
+        is_error: bool,
+    },
+    /// A call that the provider runs itself.
+    HostedUse {
+        /// The vendor's id of the call.
+        id: CallId,
+        /// The hosted tool.
+        name: String,
+        /// The arguments.
+        input: Value,
+    },
+    /// The result of a call that the provider ran, as the vendor wrote it.
+    HostedResult {
+        /// The call it answers.
+        id: CallId,
+        /// The vendor's own block, sent back as it came.
+        raw: Value,
+    },
+}
+
+/// The id of one tool call. Vendors choose it; it is unique within one message.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CallId(pub String);
+
+impl fmt::Display for CallId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl From<&str> for CallId {
+    fn from(id: &str) -> Self {
+        Self(id.to_owned())
+    }
+}
+
+/// A provider's signature under its own thinking.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Signature {
+    /// The name of the provider that signed.
+    pub provider: String,
+    /// The opaque value.
+    pub value: String,
+}
+
+/// A tool as a model sees it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolSpec {
+    /// The name that the model calls it by.
+    pub name: String,
+    /// What it does.
+    pub description: String,
+    /// JSON Schema of its input, passed through as it is.
+    pub input_schema: Arc<Value>,
+    /// Whether the vendor's strict mode is asked for, where it has one.
+    pub strict: bool,
+}
+
+/// Sampling and limits. `None` leaves the choice to the provider.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Parameters {
+    /// The most tokens that a reply may have.
+    pub max_tokens: Option<u32>,
+    /// The sampling temperature.
+    pub temperature: Option<f64>,
+    /// Tokens for thinking; `None` for none.
+    pub thinking_budget: Option<u32>,
+}
