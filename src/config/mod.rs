@@ -1,1 +1,149 @@
-//! (placeholder)
+//! Typed options.
+//!
+//! Options arrive as untyped values: the Lua table of `setup`, what was changed at run time, a file's
+//! frontmatter. [`Config::from_layers`] lays them over each other, reads the result into plain structs
+//! with their defaults, and reports everything that it cannot take at once, by its full path and with the
+//! nearest known name. Only options that something reads are known: a key that would do nothing is an
+//! error, not a promise. A [`Config`] serialises to the same shape that it is read from, with every
+//! default filled in; that is what the Lua side sees.
+
+mod editor;
+mod kinds;
+mod layers;
+mod parameters;
+mod problem;
+mod reader;
+pub mod suggest;
+mod tools;
+
+use std::{collections::BTreeMap, time::Duration};
+
+pub use editor::{Editing, Highlight, InsertKeys, Keymaps, Keys, Level, Logging, NormalKeys, Notify};
+pub use parameters::{Anthropic, Parameters, ProviderName, Rehearsal, Thinking, ThinkingLevel};
+pub use problem::{ConfigError, Problem};
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value};
+pub use tools::{Autopilot, CursorAfterResult, Preset, Tools};
+
+use crate::provider;
+
+/// All options.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Config {
+    /// Whom conversations talk to.
+    pub provider: ProviderName,
+    /// The model; the provider's default when it is not set. [`Config::model`] says which one it is.
+    pub model: Option<String>,
+    /// How models are asked.
+    pub parameters: Parameters,
+    /// Tools and their approval.
+    pub tools: Tools,
+    /// Keys in a conversation's buffer.
+    pub keymaps: Keymaps,
+    /// Colours that differ from the defaults.
+    pub highlights: BTreeMap<String, Highlight>,
+    /// Messages on the screen.
+    pub notify: Notify,
+    /// The log.
+    pub logging: Logging,
+    /// The buffer as a file.
+    pub editing: Editing,
+}
+
+/// What one request to one provider needs: general parameters, beaten by the provider's own.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProviderOptions {
+    /// The model to ask.
+    pub model: String,
+    /// What goes into the request.
+    pub parameters: provider::Parameters,
+    /// How long the provider may be silent, before the first byte and between two.
+    pub timeout: Duration,
+    /// How long the connection may take.
+    pub connect_timeout: Duration,
+    /// The host to ask in place of the vendor's.
+    pub base_url: Option<String>,
+    /// What the script's pauses are multiplied by; 1 for a real provider.
+    pub pace: f64,
+}
+
+impl Config {
+    /// Reads options from layers, lowest first: a later layer beats an earlier one key by key, tables
+    /// merge, lists and plain values replace. `null` takes back what the layers below said.
+    ///
+    /// To tell the user which layer is at fault, read each one alone when it is set: the layers are
+    /// independent, so what is right alone is right together.
+    ///
+    /// # Errors
+    /// Every unknown key and every value of the wrong kind.
+    pub fn from_layers(layers: &[Value]) -> Result<Self, ConfigError> {
+        let mut options = Value::Object(Map::new());
+        for layer in layers.iter().filter(|layer| !layer.is_null()) {
+            layers::lay(&mut options, layer);
+        }
+        let mut config = Self::default();
+        reader::read(&options, |table| config.read(table))?;
+        Ok(config)
+    }
+
+    fn read(&mut self, table: &mut reader::Table<'_>) {
+        table.choose("provider", &mut self.provider, &ProviderName::ALL.map(|provider| (provider.name(), provider)));
+        table.set_some("model", &mut self.model, &kinds::TEXT);
+        table.table("parameters", |table| self.parameters.read(table));
+        table.table("tools", |table| self.tools.read(table));
+        table.table("keymaps", |table| self.keymaps.read(table));
+        editor::read_highlights(&mut self.highlights, table);
+        table.table("notify", |table| self.notify.read(table));
+        table.table("logging", |table| self.logging.read(table));
+        table.table("editing", |table| self.editing.read(table));
+    }
+
+    /// The model that conversations ask.
+    #[must_use]
+    pub fn model(&self) -> &str {
+        self.model.as_deref().unwrap_or(self.provider.default_model())
+    }
+
+    /// The parameters for a provider, its own beating the general ones.
+    ///
+    /// `model` belongs to `provider`; for another provider than the configured one the answer has that
+    /// one's default model.
+    #[must_use]
+    pub fn parameters_for(&self, provider: ProviderName) -> ProviderOptions {
+        let general = &self.parameters;
+        let model = if provider == self.provider { self.model() } else { provider.default_model() };
+        let mut options = ProviderOptions {
+            model: model.to_owned(),
+            parameters: provider::Parameters {
+                max_tokens: Some(general.max_tokens),
+                temperature: general.temperature,
+                thinking_budget: general.thinking.budget(),
+            },
+            timeout: general.timeout,
+            connect_timeout: general.connect_timeout,
+            base_url: None,
+            pace: 1.0,
+        };
+        match provider {
+            ProviderName::Rehearsal => options.pace = general.rehearsal.pace,
+            ProviderName::Anthropic => {
+                let own = &general.anthropic;
+                let to = &mut options.parameters;
+                to.max_tokens = own.max_tokens.or(to.max_tokens);
+                to.temperature = own.temperature.or(to.temperature);
+                to.thinking_budget = match own.thinking_budget {
+                    Some(0) => None,
+                    Some(tokens) => Some(tokens),
+                    None => to.thinking_budget,
+                };
+                options.base_url.clone_from(&own.base_url);
+            }
+        }
+        options
+    }
+}
+
+/// A stretch of time as the options write it: in seconds.
+fn seconds<S: Serializer>(time: &Duration, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_f64(time.as_secs_f64())
+}

@@ -1,0 +1,203 @@
+//! What the editor's side reads: `keymaps`, `highlights`, `notify`, `logging`, `editing`.
+
+use std::collections::BTreeMap;
+
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value};
+
+use super::{
+    kinds::{SWITCH, TEXT, text},
+    reader::{Kind, Table},
+};
+
+/// The keys of an action.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Keys {
+    /// Not mapped: `false`.
+    Unmapped,
+    /// Neovim's notation, as `<C-]>`.
+    Mapped(String),
+}
+
+impl Keys {
+    const KIND: Kind<Self> = Kind {
+        expected: r#"keys such as "<C-]>", or false for none"#,
+        read: |value| match value {
+            Value::Bool(false) => Some(Self::Unmapped),
+            other => text(other).map(Self::to),
+        },
+    };
+
+    fn to(keys: &str) -> Self {
+        Self::Mapped(keys.to_owned())
+    }
+}
+
+impl Serialize for Keys {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Unmapped => to.serialize_bool(false),
+            Self::Mapped(keys) => to.serialize_str(keys),
+        }
+    }
+}
+
+/// `keymaps`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Keymaps {
+    /// Whether any key is mapped at all.
+    pub enabled: bool,
+    /// Keys in normal mode.
+    pub normal: NormalKeys,
+    /// Keys in insert mode.
+    pub insert: InsertKeys,
+}
+
+impl Default for Keymaps {
+    fn default() -> Self {
+        Self { enabled: true, normal: NormalKeys::default(), insert: InsertKeys::default() }
+    }
+}
+
+impl Keymaps {
+    pub(super) fn read(&mut self, table: &mut Table<'_>) {
+        table.set("enabled", &mut self.enabled, &SWITCH);
+        table.table("normal", |table| {
+            table.set("send", &mut self.normal.send, &Keys::KIND);
+            table.set("cancel", &mut self.normal.cancel, &Keys::KIND);
+            table.set("tool_execute", &mut self.normal.tool_execute, &Keys::KIND);
+            table.set("next_message", &mut self.normal.next_message, &Keys::KIND);
+            table.set("prev_message", &mut self.normal.prev_message, &Keys::KIND);
+        });
+        table.table("insert", |table| table.set("send", &mut self.insert.send, &Keys::KIND));
+    }
+}
+
+/// `keymaps.normal`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct NormalKeys {
+    /// Sends, executes or categorises, whatever comes next.
+    pub send: Keys,
+    /// Stops the request and the tools.
+    pub cancel: Keys,
+    /// Runs or resolves the tool call under the cursor.
+    pub tool_execute: Keys,
+    /// Moves to the next message.
+    pub next_message: Keys,
+    /// Moves to the previous message.
+    pub prev_message: Keys,
+}
+
+impl Default for NormalKeys {
+    fn default() -> Self {
+        Self {
+            send: Keys::to("<C-]>"),
+            cancel: Keys::to("<C-c>"),
+            tool_execute: Keys::to("<M-CR>"),
+            next_message: Keys::to("]m"),
+            prev_message: Keys::to("[m"),
+        }
+    }
+}
+
+/// `keymaps.insert`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct InsertKeys {
+    /// As in normal mode, and leaves insert mode.
+    pub send: Keys,
+}
+
+impl Default for InsertKeys {
+    fn default() -> Self {
+        Self { send: Keys::to("<C-]>") }
+    }
+}
+
+/// How something of ours is coloured.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Highlight {
+    /// Like another highlight group.
+    Link(String),
+    /// In the terms of `nvim_set_hl()`.
+    Definition(Map<String, Value>),
+}
+
+/// Reads `highlights`: a name of ours to the group it looks like, or to a definition.
+pub(super) fn read_highlights(highlights: &mut BTreeMap<String, Highlight>, table: &mut Table<'_>) {
+    table.entries("highlights", |entries, name| match entries.raw(name) {
+        Some(Value::Object(definition)) => {
+            highlights.insert(name.to_owned(), Highlight::Definition(definition.clone()));
+        }
+        Some(value) => match text(value) {
+            Some(link) => drop(highlights.insert(name.to_owned(), Highlight::Link(link.to_owned()))),
+            None => entries.wrong(name, "a highlight group's name or a table for nvim_set_hl()", value),
+        },
+        None => {}
+    });
+}
+
+/// How much somebody wants to hear.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// Every step.
+    Debug,
+    /// What happened.
+    #[default]
+    Info,
+    /// What somebody should look at.
+    Warn,
+    /// What failed.
+    Error,
+}
+
+impl Level {
+    const WORDS: [(&'static str, Self); 4] =
+        [("debug", Self::Debug), ("info", Self::Info), ("warn", Self::Warn), ("error", Self::Error)];
+}
+
+/// `notify`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Notify {
+    /// Messages below this level are not shown.
+    pub level: Level,
+}
+
+impl Notify {
+    pub(super) fn read(&mut self, table: &mut Table<'_>) {
+        table.choose("level", &mut self.level, &Level::WORDS);
+    }
+}
+
+/// `logging`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Logging {
+    /// Whether a log is written.
+    pub enabled: bool,
+    /// Entries below this level are not written.
+    pub level: Level,
+    /// The log's file; a file in Neovim's log folder when it is not set.
+    pub path: Option<String>,
+}
+
+impl Logging {
+    pub(super) fn read(&mut self, table: &mut Table<'_>) {
+        table.set("enabled", &mut self.enabled, &SWITCH);
+        table.choose("level", &mut self.level, &Level::WORDS);
+        table.set_some("path", &mut self.path, &TEXT);
+    }
+}
+
+/// `editing`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Editing {
+    /// Whether the file is written when a turn is over.
+    pub auto_write: bool,
+}
+
+impl Editing {
+    pub(super) fn read(&mut self, table: &mut Table<'_>) {
+        table.set("auto_write", &mut self.auto_write, &SWITCH);
+    }
+}

@@ -1,0 +1,28 @@
+//! Layers of options: a later layer beats an earlier one, key by key.
+
+use serde_json::{Map, Value};
+
+/// Lays `over` on `base`: tables merge, everything else replaces what was there.
+///
+/// An empty Lua table says neither "list" nor "table" and arrives as `[]` or `{}`, so an empty one takes
+/// the kind of what it meets: on a table it changes nothing, on a list it empties the list. A `null` takes
+/// back what the layers below said, which leaves the default.
+pub(super) fn lay(base: &mut Value, over: &Value) {
+    match (&mut *base, over) {
+        (Value::Object(below), Value::Object(above)) => lay_table(below, above),
+        (Value::Object(_), Value::Array(list)) if list.is_empty() => {}
+        (Value::Array(below), Value::Object(above)) if above.is_empty() => below.clear(),
+        (base, over) => *base = over.clone(),
+    }
+}
+
+fn lay_table(below: &mut Map<String, Value>, above: &Map<String, Value>) {
+    for (key, value) in above {
+        match below.get_mut(key) {
+            Some(Value::Null) | None => {
+                below.insert(key.clone(), value.clone());
+            }
+            Some(slot) => lay(slot, value),
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! `provider`, `model` and `parameters`: whom a conversation talks to, and how.
+//!
+//! General parameters hold for every provider; a provider's own table beats them for that provider.
+//! [`Config::parameters_for`](super::Config::parameters_for) settles the two into one answer.
+
+use std::time::Duration;
+
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+
+use super::{
+    kinds::{COUNT, FACTOR, SECONDS, text, whole},
+    reader::{Kind, Table},
+    seconds,
+};
+
+/// The fewest tokens that Anthropic takes as a thinking budget
+/// (<https://docs.anthropic.com/en/docs/build-with-claude/extended-thinking>).
+const LEAST_ANTHROPIC_BUDGET: u32 = 1024;
+
+/// A provider that is compiled in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ProviderName {
+    /// The embedded script: no key, no network, no model.
+    #[default]
+    Rehearsal,
+    /// Anthropic's Messages API.
+    Anthropic,
+}
+
+impl ProviderName {
+    /// Every provider.
+    pub const ALL: [Self; 2] = [Self::Rehearsal, Self::Anthropic];
+
+    /// The name in the configuration.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Rehearsal => "rehearsal",
+            Self::Anthropic => "anthropic",
+        }
+    }
+
+    /// The model that is asked when `model` is not set.
+    #[must_use]
+    pub fn default_model(self) -> &'static str {
+        match self {
+            Self::Rehearsal => "welcome",
+            Self::Anthropic => "claude-sonnet-4-5",
+        }
+    }
+}
+
+/// How much a model may think before it answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Thinking {
+    /// Not at all: `false` or `0`.
+    #[default]
+    Off,
+    /// Up to so many tokens.
+    Budget(u32),
+    /// A level, which each provider takes in its own way.
+    Level(ThinkingLevel),
+}
+
+/// Levels of thinking, by the names that the configuration gives them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ThinkingLevel {
+    /// 1,024 tokens.
+    Minimal,
+    /// 2,048 tokens.
+    Low,
+    /// 8,192 tokens.
+    Medium,
+    /// 16,384 tokens.
+    High,
+    /// 32,768 tokens.
+    Max,
+}
+
+impl ThinkingLevel {
+    const WORDS: [(&'static str, Self); 5] = [
+        ("minimal", Self::Minimal),
+        ("low", Self::Low),
+        ("medium", Self::Medium),
+        ("high", Self::High),
+        ("max", Self::Max),
+    ];
+
+    /// The level as tokens, for a provider that counts its thinking in tokens.
+    #[must_use]
+    pub fn budget(self) -> u32 {
+        match self {
+            Self::Minimal => 1_024,
+            Self::Low => 2_048,
+            Self::Medium => 8_192,
+            Self::High => 16_384,
+            Self::Max => 32_768,
+        }
+    }
+
+    fn word(self) -> &'static str {
+        Self::WORDS.iter().find(|(_, level)| *level == self).map_or("", |(word, _)| word)
+    }
+}
+
+impl Thinking {
+    const KIND: Kind<Self> = Kind {
+        expected: r#"false, a number of tokens, or one of "minimal", "low", "medium", "high" and "max""#,
+        read: |value| match value {
+            Value::Bool(false) => Some(Self::Off),
+            Value::Number(number) => {
+                whole(number).map(|tokens| if tokens == 0 { Self::Off } else { Self::Budget(tokens) })
+            }
+            Value::String(word) => {
+                ThinkingLevel::WORDS.iter().find(|(known, _)| known == word).map(|(_, level)| Self::Level(*level))
+            }
+            _ => None,
+        },
+    };
+
+    /// Tokens to think with; `None` for no thinking.
+    #[must_use]
+    pub fn budget(self) -> Option<u32> {
+        match self {
+            Self::Off => None,
+            Self::Budget(tokens) => Some(tokens),
+            Self::Level(level) => Some(level.budget()),
+        }
+    }
+}
+
+impl Serialize for Thinking {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Off => to.serialize_bool(false),
+            Self::Budget(tokens) => to.serialize_u32(*tokens),
+            Self::Level(level) => to.serialize_str(level.word()),
+        }
+    }
+}
+
+/// `parameters`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Parameters {
+    /// The most tokens that a reply may have.
+    pub max_tokens: u32,
+    /// The sampling temperature; left to the provider when it is not set.
+    pub temperature: Option<f64>,
+    /// How long a provider may be silent, before the first byte and between two. Seconds in the options.
+    #[serde(serialize_with = "seconds")]
+    pub timeout: Duration,
+    /// How long a connection may take. Seconds in the options.
+    #[serde(serialize_with = "seconds")]
+    pub connect_timeout: Duration,
+    /// How much the model may think.
+    pub thinking: Thinking,
+    /// What holds for Anthropic alone.
+    pub anthropic: Anthropic,
+    /// What holds for the embedded script alone.
+    pub rehearsal: Rehearsal,
+}
+
+impl Default for Parameters {
+    fn default() -> Self {
+        Self {
+            max_tokens: 8_192,
+            temperature: None,
+            timeout: Duration::from_secs(120),
+            connect_timeout: Duration::from_secs(10),
+            thinking: Thinking::Off,
+            anthropic: Anthropic::default(),
+            rehearsal: Rehearsal::default(),
+        }
+    }
+}
+
+impl Parameters {
+    pub(super) fn read(&mut self, table: &mut Table<'_>) {
+        table.set("max_tokens", &mut self.max_tokens, &COUNT);
+        table.set_some("temperature", &mut self.temperature, &FACTOR);
+        table.set("timeout", &mut self.timeout, &SECONDS);
+        table.set("connect_timeout", &mut self.connect_timeout, &SECONDS);
+        table.set("thinking", &mut self.thinking, &Thinking::KIND);
+        table.table("anthropic", |table| self.anthropic.read(table));
+        table.table("rehearsal", |table| self.rehearsal.read(table));
+    }
+}
+
+/// `parameters.anthropic`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Anthropic {
+    /// The host to ask in place of the vendor's, as `http://localhost:8080`; `/v1/messages` is added to it.
+    pub base_url: Option<String>,
+    /// Tokens to think with; 0 for none. Beats `parameters.thinking`.
+    pub thinking_budget: Option<u32>,
+    /// Beats `parameters.max_tokens`.
+    pub max_tokens: Option<u32>,
+    /// Beats `parameters.temperature`.
+    pub temperature: Option<f64>,
+}
+
+impl Anthropic {
+    fn read(&mut self, table: &mut Table<'_>) {
+        table.set_some("base_url", &mut self.base_url, &BASE_URL);
+        table.set_some("thinking_budget", &mut self.thinking_budget, &ANTHROPIC_BUDGET);
+        table.set_some("max_tokens", &mut self.max_tokens, &COUNT);
+        table.set_some("temperature", &mut self.temperature, &FACTOR);
+    }
+}
+
+/// A host. The path of the protocol is ours to add, so one that carries it already is refused: every
+/// request to it would end in a 404 that names a strange address.
+const BASE_URL: Kind<String> = Kind {
+    expected: r#"a URL such as "https://api.anthropic.com", without /v1/messages, which is added to it"#,
+    read: |value| {
+        let url = text(value)?;
+        let host = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"))?;
+        let bare = host.trim_end_matches('/');
+        let carries_path = bare.ends_with("/v1") || bare.ends_with("/v1/messages");
+        let clean = !bare.is_empty() && !bare.contains(|c: char| c.is_whitespace() || c == '?' || c == '#');
+        (clean && !carries_path).then(|| url.to_owned())
+    },
+};
+
+const ANTHROPIC_BUDGET: Kind<u32> = Kind {
+    expected: "0 (no thinking) or a whole number of tokens from 1024 up",
+    read: |value| value.as_number().and_then(whole).filter(|tokens| *tokens == 0 || *tokens >= LEAST_ANTHROPIC_BUDGET),
+};
+
+/// `parameters.rehearsal`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Rehearsal {
+    /// What every pause of the script is multiplied by: 1 is the natural pace, 0 is no pauses.
+    pub pace: f64,
+}
+
+impl Default for Rehearsal {
+    fn default() -> Self {
+        Self { pace: 1.0 }
+    }
+}
+
+impl Rehearsal {
+    fn read(&mut self, table: &mut Table<'_>) {
+        table.set("pace", &mut self.pace, &FACTOR);
+    }
+}

@@ -1,0 +1,78 @@
+//! What can be wrong with options, said so that the user can mend it.
+
+use std::fmt;
+
+use serde_json::Value;
+
+/// How many characters of a wrong value a message shows.
+const SHOWN: usize = 60;
+
+/// One thing that is wrong with the options.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Problem {
+    /// No option has this path.
+    Unknown {
+        /// The whole path, as `tools.auto_aprove`.
+        path: String,
+        /// The whole path of the option that was probably meant.
+        meant: Option<String>,
+    },
+    /// The option exists and does not take this value.
+    Wrong {
+        /// The whole path, or nothing for the options themselves. List elements count from 1.
+        path: String,
+        /// What the option takes, as the end of "must be ...".
+        expected: String,
+        /// The value as JSON, cut short when it is long.
+        found: String,
+    },
+}
+
+impl Problem {
+    /// A value that the option at `path` does not take.
+    pub(super) fn wrong(path: &str, expected: impl Into<String>, found: &Value) -> Self {
+        let json = found.to_string();
+        let mut found: String = json.chars().take(SHOWN).collect();
+        if found.len() < json.len() {
+            found.push('…');
+        }
+        Self::Wrong { path: path.to_owned(), expected: expected.into(), found }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown { path, meant: Some(meant) } => {
+                write!(f, "unknown option `{path}`; did you mean `{meant}`?")
+            }
+            Self::Unknown { path, meant: None } => write!(f, "unknown option `{path}`"),
+            Self::Wrong { path, expected, found } if path.is_empty() => {
+                write!(f, "the options must be {expected}, not {found}")
+            }
+            Self::Wrong { path, expected, found } => write!(f, "`{path}` must be {expected}, not {found}"),
+        }
+    }
+}
+
+/// Everything that is wrong with the options: never empty, in the order of the options' tables.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigError {
+    /// The problems.
+    pub problems: Vec<Problem>,
+}
+
+impl fmt::Display for ConfigError {
+    /// One problem a line.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, problem) in self.problems.iter().enumerate() {
+            if index > 0 {
+                f.write_str("\n")?;
+            }
+            write!(f, "{problem}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for ConfigError {}

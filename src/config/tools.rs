@@ -1,0 +1,157 @@
+//! `tools`: approval, execution, autopilot, and a table of its own for every tool.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::{
+    kinds::{COUNT, NAMES, SECONDS, SWITCH, TEXT},
+    reader::Table,
+    seconds,
+};
+
+/// Options of `tools` that are tables. A key that is almost one of these is a typing error, not a tool.
+const TABLES: [&str; 3] = ["presets", "autopilot", "auto_approve"];
+
+/// `tools`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Tools {
+    /// Whether calls that no policy decides wait for the user.
+    pub require_approval: bool,
+    /// Tools and `$presets` that run without asking.
+    pub auto_approve: Vec<String>,
+    /// The user's presets, by name with its `$`.
+    pub presets: BTreeMap<String, Preset>,
+    /// How long a tool may run, and a source of tools may take to load. Seconds in the options.
+    #[serde(serialize_with = "seconds")]
+    pub default_timeout: Duration,
+    /// Whether a running tool shows a spinner.
+    pub show_spinner: bool,
+    /// Where the cursor goes when a result arrives.
+    pub cursor_after_result: CursorAfterResult,
+    /// How many tools run at the same time.
+    pub max_concurrent: u32,
+    /// How far a conversation goes on by itself.
+    pub autopilot: Autopilot,
+    /// Every tool's own table, as it was written, by the tool's name: `tools.bash = { … }`.
+    #[serde(flatten)]
+    pub each: BTreeMap<String, Value>,
+}
+
+impl Default for Tools {
+    fn default() -> Self {
+        Self {
+            require_approval: true,
+            auto_approve: vec!["$default".to_owned()],
+            presets: BTreeMap::new(),
+            default_timeout: Duration::from_secs(30),
+            show_spinner: true,
+            cursor_after_result: CursorAfterResult::default(),
+            max_concurrent: 4,
+            autopilot: Autopilot::default(),
+            each: BTreeMap::new(),
+        }
+    }
+}
+
+impl Tools {
+    /// A tool's own table; an empty one if it has none.
+    #[must_use]
+    pub fn options_of(&self, tool: &str) -> Value {
+        self.each.get(tool).cloned().unwrap_or_else(|| Value::Object(Map::new()))
+    }
+
+    pub(super) fn read(&mut self, table: &mut Table<'_>) {
+        table.set("require_approval", &mut self.require_approval, &SWITCH);
+        table.set("auto_approve", &mut self.auto_approve, &NAMES);
+        table.entries("presets", |presets, name| {
+            let mut preset = Preset::default();
+            presets.table(name, |table| preset.read(table));
+            self.presets.insert(name.to_owned(), preset);
+        });
+        table.set("default_timeout", &mut self.default_timeout, &SECONDS);
+        table.set("show_spinner", &mut self.show_spinner, &SWITCH);
+        table.choose("cursor_after_result", &mut self.cursor_after_result, &CursorAfterResult::WORDS);
+        table.set("max_concurrent", &mut self.max_concurrent, &COUNT);
+        table.table("autopilot", |table| self.autopilot.read(table));
+        self.read_bash(table);
+        for (tool, options) in table.remaining_tables(&TABLES) {
+            self.keep(tool, options);
+        }
+    }
+
+    /// `tools.bash`: the built-in tool's table is checked here, and then kept like any tool's.
+    fn read_bash(&mut self, table: &mut Table<'_>) {
+        let (mut shell, mut cwd, mut timeout) = (None, None, None);
+        table.table("bash", |table| {
+            table.set_some("shell", &mut shell, &TEXT);
+            table.set_some("cwd", &mut cwd, &TEXT);
+            table.set_some("timeout", &mut timeout, &SECONDS);
+        });
+        if let Some(options) = table.raw("bash") {
+            self.keep("bash", options);
+        }
+    }
+
+    fn keep(&mut self, tool: &str, options: &Value) {
+        // An empty Lua table may have arrived as an empty list.
+        let table = if options.is_object() { options.clone() } else { Value::Object(Map::new()) };
+        self.each.insert(tool.to_owned(), table);
+    }
+}
+
+/// One of `tools.presets`: a named set of approvals and denials.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Preset {
+    /// Tools that run without asking.
+    pub approve: Vec<String>,
+    /// Tools that never run.
+    pub deny: Vec<String>,
+}
+
+impl Preset {
+    fn read(&mut self, table: &mut Table<'_>) {
+        table.set("approve", &mut self.approve, &NAMES);
+        table.set("deny", &mut self.deny, &NAMES);
+    }
+}
+
+/// Where the cursor goes when a result arrives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CursorAfterResult {
+    /// To the result.
+    #[default]
+    Result,
+    /// Nowhere.
+    Stay,
+    /// To the next `@You:`.
+    Next,
+}
+
+impl CursorAfterResult {
+    const WORDS: [(&'static str, Self); 3] = [("result", Self::Result), ("stay", Self::Stay), ("next", Self::Next)];
+}
+
+/// `tools.autopilot`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Autopilot {
+    /// Whether approved tools run, and their results are sent, without another key.
+    pub enabled: bool,
+    /// How many requests one key may lead to.
+    pub max_turns: u32,
+}
+
+impl Default for Autopilot {
+    fn default() -> Self {
+        Self { enabled: true, max_turns: 100 }
+    }
+}
+
+impl Autopilot {
+    fn read(&mut self, table: &mut Table<'_>) {
+        table.set("enabled", &mut self.enabled, &SWITCH);
+        table.set("max_turns", &mut self.max_turns, &COUNT);
+    }
+}

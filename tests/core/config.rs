@@ -1,0 +1,302 @@
+//! Options as a user writes them, and what the user hears when they are wrong.
+
+use std::time::Duration;
+
+use flemma::config::{Config, CursorAfterResult, Highlight, Keys, ProviderName, Thinking, ThinkingLevel};
+use serde_json::{Value, json};
+
+fn read(options: Value) -> Config {
+    Config::from_layers(&[options]).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// What the user is told about wrong options, a problem a line.
+fn complaint(options: Value) -> String {
+    match Config::from_layers(&[options]) {
+        Ok(config) => panic!("these options were taken: {config:?}"),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[test]
+fn without_options_everything_has_its_default() {
+    let config = read(json!({}));
+    assert_eq!(config, Config::default());
+    assert_eq!(config.provider, ProviderName::Rehearsal);
+    assert_eq!(config.model(), "welcome");
+    assert_eq!(config.tools.auto_approve, ["$default"]);
+    assert!(config.tools.require_approval && config.tools.show_spinner && config.tools.autopilot.enabled);
+    assert_eq!(config.tools.autopilot.max_turns, 100);
+    assert_eq!(config.tools.default_timeout, Duration::from_secs(30));
+    assert_eq!(config.keymaps.normal.send, Keys::Mapped("<C-]>".into()));
+    assert_eq!(config.keymaps.normal.cancel, Keys::Mapped("<C-c>".into()));
+    assert!(!config.editing.auto_write && !config.logging.enabled);
+}
+
+#[test]
+fn each_provider_has_its_own_default_model() {
+    let anthropic = read(json!({ "provider": "anthropic" }));
+    assert_eq!(anthropic.model(), "claude-sonnet-4-5");
+    let chosen = read(json!({ "provider": "anthropic", "model": "claude-opus-4-1" }));
+    assert_eq!(chosen.model(), "claude-opus-4-1");
+    // A model belongs to its provider: another one is never asked for it.
+    assert_eq!(chosen.parameters_for(ProviderName::Anthropic).model, "claude-opus-4-1");
+    assert_eq!(chosen.parameters_for(ProviderName::Rehearsal).model, "welcome");
+}
+
+#[test]
+fn a_providers_own_parameters_beat_the_general_ones() {
+    let config = read(json!({
+        "parameters": {
+            "max_tokens": 1000, "temperature": 0.5, "thinking": "low", "timeout": 7.5,
+            "anthropic": { "max_tokens": 2000, "thinking_budget": 20000, "base_url": "http://localhost:8080/" },
+        },
+    }));
+    let anthropic = config.parameters_for(ProviderName::Anthropic);
+    assert_eq!(anthropic.parameters.max_tokens, Some(2000));
+    assert_eq!(anthropic.parameters.temperature, Some(0.5));
+    assert_eq!(anthropic.parameters.thinking_budget, Some(20000));
+    assert_eq!(anthropic.timeout, Duration::from_millis(7500));
+    assert_eq!(anthropic.base_url.as_deref(), Some("http://localhost:8080/"));
+
+    let rehearsal = config.parameters_for(ProviderName::Rehearsal);
+    assert_eq!(rehearsal.parameters.max_tokens, Some(1000));
+    assert_eq!(rehearsal.parameters.thinking_budget, Some(2048));
+    assert_eq!(rehearsal.base_url, None);
+}
+
+#[test]
+fn thinking_is_a_switch_a_number_or_a_level() {
+    let thinking = |value: Value| read(json!({ "parameters": { "thinking": value } })).parameters.thinking;
+    assert_eq!(thinking(json!(false)), Thinking::Off);
+    assert_eq!(thinking(json!(0)), Thinking::Off);
+    assert_eq!(thinking(json!(4096.0)), Thinking::Budget(4096));
+    assert_eq!(thinking(json!("max")), Thinking::Level(ThinkingLevel::Max));
+    assert_eq!(
+        complaint(json!({ "parameters": { "thinking": true } })),
+        r#"`parameters.thinking` must be false, a number of tokens, or one of "minimal", "low", "medium", "high" and "max", not true"#
+    );
+}
+
+#[test]
+fn a_budget_of_zero_turns_thinking_off_for_that_provider() {
+    let config = read(json!({ "parameters": { "thinking": "high", "anthropic": { "thinking_budget": 0 } } }));
+    assert_eq!(config.parameters_for(ProviderName::Anthropic).parameters.thinking_budget, None);
+    assert_eq!(config.parameters_for(ProviderName::Rehearsal).parameters.thinking_budget, Some(16_384));
+    assert_eq!(
+        complaint(json!({ "parameters": { "anthropic": { "thinking_budget": 500 } } })),
+        "`parameters.anthropic.thinking_budget` must be 0 (no thinking) or a whole number of tokens from 1024 up, not 500"
+    );
+}
+
+#[test]
+fn an_unknown_key_is_named_with_the_nearest_known_one() {
+    assert_eq!(
+        complaint(json!({ "tools": { "auto_aprove": ["read"] } })),
+        "unknown option `tools.auto_aprove`; did you mean `tools.auto_approve`?"
+    );
+    assert_eq!(complaint(json!({ "modle": "x" })), "unknown option `modle`; did you mean `model`?");
+    assert_eq!(
+        complaint(json!({ "keymaps": { "normal": { "tool_exec": "x" } } })),
+        "unknown option `keymaps.normal.tool_exec`; did you mean `keymaps.normal.tool_execute`?"
+    );
+    assert_eq!(complaint(json!({ "zzz": 1 })), "unknown option `zzz`");
+}
+
+#[test]
+fn a_key_in_the_wrong_table_is_told_where_it_belongs() {
+    assert_eq!(
+        complaint(json!({ "auto_approve": ["read"] })),
+        "unknown option `auto_approve`; did you mean `tools.auto_approve`?"
+    );
+    // `parameters.max_tokens` stands nearer than `parameters.anthropic.max_tokens`.
+    assert_eq!(
+        complaint(json!({ "max_tokens": 5 })),
+        "unknown option `max_tokens`; did you mean `parameters.max_tokens`?"
+    );
+    // Several tables have an `enabled`: a guess would be wrong more often than right.
+    assert_eq!(complaint(json!({ "enabled": true })), "unknown option `enabled`");
+}
+
+#[test]
+fn a_value_of_the_wrong_kind_is_named_with_what_is_expected() {
+    for (options, expected) in [
+        (json!({ "provider": "antropic" }), r#"`provider` must be "rehearsal" or "anthropic", not "antropic""#),
+        (
+            json!({ "tools": { "max_concurrent": "four" } }),
+            r#"`tools.max_concurrent` must be a whole number from 1 up, not "four""#,
+        ),
+        (json!({ "tools": { "max_concurrent": 0 } }), "`tools.max_concurrent` must be a whole number from 1 up, not 0"),
+        (
+            json!({ "tools": { "max_concurrent": 1.5 } }),
+            "`tools.max_concurrent` must be a whole number from 1 up, not 1.5",
+        ),
+        (
+            json!({ "tools": { "default_timeout": -1 } }),
+            "`tools.default_timeout` must be a number of seconds above 0 and up to 86400, not -1",
+        ),
+        (
+            json!({ "tools": { "cursor_after_result": "here" } }),
+            r#"`tools.cursor_after_result` must be "result", "stay" or "next", not "here""#,
+        ),
+        (
+            json!({ "tools": { "auto_approve": "$default" } }),
+            r#"`tools.auto_approve` must be a list of strings, not "$default""#,
+        ),
+        (
+            json!({ "tools": { "presets": { "$no-bash": { "deny": "bash" } } } }),
+            r#"`tools.presets.$no-bash.deny` must be a list of strings, not "bash""#,
+        ),
+        (json!({ "tools": true }), "`tools` must be a table, not true"),
+        (
+            json!({ "keymaps": { "insert": { "send": true } } }),
+            r#"`keymaps.insert.send` must be keys such as "<C-]>", or false for none, not true"#,
+        ),
+        (
+            json!({ "highlights": { "tool_preview": 7 } }),
+            "`highlights.tool_preview` must be a highlight group's name or a table for nvim_set_hl(), not 7",
+        ),
+        (json!("fast"), r#"the options must be a table, not "fast""#),
+    ] {
+        assert_eq!(complaint(options), expected);
+    }
+}
+
+#[test]
+fn a_base_url_is_a_host_and_never_the_whole_address() {
+    for url in ["api.anthropic.com", "https://", "https://api.anthropic.com/v1/messages", "http://h/v1/", "ftp://h"] {
+        let said = complaint(json!({ "parameters": { "anthropic": { "base_url": url } } }));
+        assert!(said.starts_with("`parameters.anthropic.base_url` must be a URL such as"), "{url}: {said}");
+    }
+    for url in ["https://api.anthropic.com", "http://127.0.0.1:8080/", "https://gateway.example/anthropic"] {
+        read(json!({ "parameters": { "anthropic": { "base_url": url } } }));
+    }
+}
+
+#[test]
+fn everything_that_is_wrong_is_reported_at_once() {
+    let said = complaint(json!({
+        "modle": "x",
+        "parameters": { "max_tokens": "many" },
+        "tools": { "autopilot": { "max_turns": 0, "maxturns": 5 } },
+    }));
+    let lines: Vec<&str> = said.lines().collect();
+    assert_eq!(lines.len(), 4, "{said}");
+    for path in ["`modle`", "`parameters.max_tokens`", "`tools.autopilot.max_turns`", "`tools.autopilot.maxturns`"] {
+        assert!(lines.iter().any(|line| line.contains(path)), "{path} is missing from:\n{said}");
+    }
+}
+
+#[test]
+fn a_long_value_is_cut_short_in_the_message() {
+    let said = complaint(json!({ "tools": { "show_spinner": "x".repeat(500) } }));
+    assert!(said.ends_with('…') && said.chars().count() < 120, "{said}");
+}
+
+#[test]
+fn every_tool_may_have_a_table_of_its_own() {
+    let config = read(json!({ "tools": { "bash": { "shell": "zsh" }, "export": { "max_size": 5 }, "empty": [] } }));
+    assert_eq!(config.tools.options_of("bash"), json!({ "shell": "zsh" }));
+    assert_eq!(config.tools.options_of("export"), json!({ "max_size": 5 }));
+    assert_eq!(config.tools.options_of("empty"), json!({}));
+    assert_eq!(config.tools.options_of("read"), json!({}));
+}
+
+#[test]
+fn the_built_in_tools_table_is_checked() {
+    assert_eq!(
+        complaint(json!({ "tools": { "bash": { "shel": "zsh", "timeout": "long" } } })),
+        "`tools.bash.timeout` must be a number of seconds above 0 and up to 86400, not \"long\"\n\
+         unknown option `tools.bash.shel`; did you mean `tools.bash.shell`?"
+    );
+}
+
+#[test]
+fn a_mistyped_table_is_not_taken_for_a_tool() {
+    assert_eq!(
+        complaint(json!({ "tools": { "autopliot": { "enabled": false } } })),
+        "unknown option `tools.autopliot`; did you mean `tools.autopilot`?"
+    );
+    // Alike, but no slip of the finger: a tool may be called that.
+    assert_eq!(read(json!({ "tools": { "auto": { "x": 1 } } })).tools.options_of("auto"), json!({ "x": 1 }));
+}
+
+#[test]
+fn an_empty_lua_table_is_an_empty_list_or_an_empty_map_as_needed() {
+    let empty = |value: Value| {
+        let config = read(json!({ "tools": { "auto_approve": value, "presets": value }, "keymaps": value }));
+        assert!(config.tools.auto_approve.is_empty());
+        assert!(config.tools.presets.is_empty());
+        assert_eq!(config.keymaps, Config::default().keymaps);
+    };
+    empty(json!({}));
+    empty(json!([]));
+    // Over a layer that set something as well.
+    let below = json!({ "tools": { "auto_approve": ["bash"], "autopilot": { "max_turns": 3 } } });
+    for value in [json!({}), json!([])] {
+        let over = json!({ "tools": { "auto_approve": value, "autopilot": value } });
+        let config = Config::from_layers(&[below.clone(), over]).unwrap();
+        assert!(config.tools.auto_approve.is_empty());
+        assert_eq!(config.tools.autopilot.max_turns, 3);
+    }
+    assert_eq!(read(json!([])), Config::default());
+}
+
+#[test]
+fn a_later_layer_beats_an_earlier_one_key_by_key() {
+    let setup = json!({
+        "provider": "anthropic",
+        "parameters": { "max_tokens": 100, "anthropic": { "temperature": 0.1 } },
+        "tools": { "auto_approve": ["read", "bash"], "bash": { "shell": "zsh", "cwd": "/tmp" } },
+    });
+    let frontmatter = json!({
+        "parameters": { "temperature": 0.9, "anthropic": { "max_tokens": 7 } },
+        "tools": { "auto_approve": ["$readonly"], "bash": { "cwd": "/srv" } },
+    });
+    let config = Config::from_layers(&[setup, Value::Null, frontmatter]).unwrap();
+    let resolved = config.parameters_for(config.provider);
+    assert_eq!(resolved.parameters.max_tokens, Some(7));
+    assert_eq!(resolved.parameters.temperature, Some(0.1), "the provider's own beats a later general one");
+    assert_eq!(config.tools.auto_approve, ["$readonly"], "a list replaces");
+    assert_eq!(config.tools.options_of("bash"), json!({ "shell": "zsh", "cwd": "/srv" }));
+}
+
+#[test]
+fn null_takes_back_what_the_layers_below_said() {
+    let config = Config::from_layers(&[
+        json!({ "model": "big", "tools": { "max_concurrent": 9 } }),
+        json!({ "model": null, "tools": { "max_concurrent": null } }),
+    ])
+    .unwrap();
+    assert_eq!(config, Config::default());
+    let again = Config::from_layers(&[json!({ "tools": null }), json!({ "tools": { "max_concurrent": 2 } })]).unwrap();
+    assert_eq!(again.tools.max_concurrent, 2);
+}
+
+#[test]
+fn keys_can_be_changed_and_left_unmapped() {
+    let config = read(json!({ "keymaps": { "normal": { "send": "<leader>s", "cancel": false } } }));
+    assert_eq!(config.keymaps.normal.send, Keys::Mapped("<leader>s".into()));
+    assert_eq!(config.keymaps.normal.cancel, Keys::Unmapped);
+    assert_eq!(config.keymaps.normal.tool_execute, Keys::Mapped("<M-CR>".into()));
+}
+
+#[test]
+fn what_the_editor_is_given_reads_back_as_the_same_options() {
+    let config = read(json!({
+        "provider": "anthropic",
+        "parameters": { "thinking": "medium", "timeout": 2.5, "anthropic": { "base_url": "http://localhost:1" } },
+        "tools": {
+            "cursor_after_result": "next", "presets": { "$mine": { "deny": ["bash"] } }, "export": { "max_size": 5 },
+        },
+        "keymaps": { "normal": { "cancel": false } },
+        "highlights": { "tool_preview": "Comment", "role": { "fg": "#ff0000", "bold": true } },
+        "logging": { "enabled": true, "level": "debug", "path": "/tmp/flemma.log" },
+    }));
+    assert_eq!(config.tools.cursor_after_result, CursorAfterResult::Next);
+    assert_eq!(config.highlights["tool_preview"], Highlight::Link("Comment".into()));
+    let given = serde_json::to_value(&config).unwrap();
+    assert_eq!(given["parameters"]["timeout"], json!(2.5));
+    assert_eq!(given["keymaps"]["normal"]["cancel"], json!(false));
+    assert_eq!(given["tools"]["export"], json!({ "max_size": 5 }));
+    assert_eq!(read(given), config);
+}

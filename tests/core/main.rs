@@ -1,0 +1,3 @@
+//! Tests of the core: no editor, no network.
+
+mod config;
