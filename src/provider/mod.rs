@@ -4,12 +4,18 @@
 //! (the bytes to send, and the [`Decoder`] for what comes back); `runtime` performs the exchange.
 //! Nothing here opens a socket, so that every provider is tested with plain bytes.
 
+pub mod anthropic;
+pub mod auth;
 mod error;
 mod event;
+mod one_line;
 mod request;
+pub mod retry;
+pub mod sse;
 
 pub use error::{ErrorKind, ProviderError};
 pub use event::{Event, StopReason, ToolInput, Usage};
+pub(crate) use one_line::one_line;
 pub use request::{CallId, Message, Parameters, Part, Request, Role, Signature, ToolSpec};
 
 /// One vendor's protocol.

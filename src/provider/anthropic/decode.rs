@@ -1,0 +1,361 @@
+//! The reply, event by event.
+//!
+//! | event                 | what becomes of it                                                         |
+//! |-----------------------|----------------------------------------------------------------------------|
+//! | `message_start`       | handled: the usage so far                                                  |
+//! | `content_block_start` | handled for the blocks below; a block of another type is ignored on purpose|
+//! | `content_block_delta` | handled for the deltas below; refused for a block that is not open         |
+//! | `content_block_stop`  | handled: thinking and tool uses are complete here                          |
+//! | `message_delta`       | handled: why the reply ends, and the usage                                 |
+//! | `message_stop`        | handled: the reply is complete; refused while a block is open              |
+//! | `ping`                | ignored on purpose: it only keeps the connection awake                     |
+//! | `error`               | handled: ends the reply with the matching [`ErrorKind`]                    |
+//! | any other             | ignored on purpose: the API's versioning policy allows new ones            |
+//! | no JSON, no `type`    | refused as malformed                                                       |
+//!
+//! | block                           | delta                               | what becomes of it          |
+//! |---------------------------------|-------------------------------------|-----------------------------|
+//! | `text`                          | `text_delta`                        | handled                     |
+//! | `text`                          | `citations_delta`                   | ignored: no place for them  |
+//! | `thinking`                      | `thinking_delta`, `signature_delta` | handled                     |
+//! | `redacted_thinking`             | none                                | handled                     |
+//! | `tool_use`                      | `input_json_delta`                  | handled                     |
+//! | `server_tool_use`, `…_tool_result` | any                              | ignored: no tool that the provider runs is offered yet |
+//! | any other                       | any                                 | ignored on purpose          |
+//!
+//! One block is open at a time, as the API sends them. Events after `message_stop` mean nothing.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::Value;
+
+use super::{NAME, refuse::Peer};
+use crate::provider::{
+    CallId, Decoder, ErrorKind, ErrorResponse, Event, ProviderError, Signature, StopReason, ToolInput, Usage, sse::Sse,
+};
+
+/// Reads one response of the Messages API.
+pub(super) struct Reader {
+    peer: Peer,
+    sse: Sse,
+    reply: Reply,
+}
+
+/// How far the reply is.
+#[derive(Default)]
+struct Reply {
+    progress: Progress,
+    open: Option<Open>,
+    usage: Usage,
+    stop: Option<StopReason>,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Progress {
+    /// No event came yet.
+    #[default]
+    Waiting,
+    Arriving,
+    Complete,
+}
+
+/// The block that is being read.
+struct Open {
+    index: u64,
+    block: Block,
+}
+
+enum Block {
+    Text,
+    Thinking { signature: String },
+    ToolUse { id: CallId, name: String, json: String, given: Value },
+    Ignored,
+}
+
+#[derive(Deserialize)]
+struct Kind<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Cow<'a, str>,
+}
+
+#[derive(Deserialize)]
+struct MessageStart {
+    message: MessageHead,
+}
+
+#[derive(Deserialize)]
+struct MessageHead {
+    #[serde(default)]
+    usage: Option<WireUsage>,
+}
+
+#[derive(Deserialize)]
+struct BlockStart {
+    index: u64,
+    content_block: Value,
+}
+
+#[derive(Deserialize)]
+struct BlockDelta {
+    index: u64,
+    delta: Delta,
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "type")]
+enum Delta {
+    #[serde(rename = "text_delta")]
+    Text { text: String },
+    #[serde(rename = "thinking_delta")]
+    Thinking { thinking: String },
+    #[serde(rename = "signature_delta")]
+    Signature { signature: String },
+    #[serde(rename = "input_json_delta")]
+    InputJson { partial_json: String },
+    #[serde(other)]
+    Unknown,
+}
+
+#[derive(Deserialize)]
+struct BlockStop {
+    index: u64,
+}
+
+#[derive(Deserialize)]
+struct MessageDelta {
+    #[serde(default)]
+    delta: Ending,
+    #[serde(default)]
+    usage: Option<WireUsage>,
+}
+
+#[derive(Default, Deserialize)]
+struct Ending {
+    #[serde(default)]
+    stop_reason: Option<String>,
+}
+
+/// Counts so far; what is absent has not changed.
+#[derive(Deserialize)]
+struct WireUsage {
+    #[serde(default)]
+    input_tokens: Option<u64>,
+    #[serde(default)]
+    output_tokens: Option<u64>,
+    #[serde(default)]
+    cache_read_input_tokens: Option<u64>,
+    #[serde(default)]
+    cache_creation_input_tokens: Option<u64>,
+}
+
+impl Reader {
+    pub(super) fn new(peer: Peer) -> Self {
+        Self { peer, sse: Sse::default(), reply: Reply::default() }
+    }
+}
+
+impl Decoder for Reader {
+    fn feed(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<(), ProviderError> {
+        let Self { peer, sse, reply } = self;
+        sse.feed(bytes, |event| reply.read(event.data, peer, events))
+    }
+
+    fn finish(&mut self, _events: &mut Vec<Event>) -> Result<(), ProviderError> {
+        let what = match self.reply.progress {
+            Progress::Complete => return Ok(()),
+            Progress::Waiting => "the connection closed before the reply began",
+            Progress::Arriving => "the connection closed in the middle of the reply",
+        };
+        Err(ProviderError::new(ErrorKind::Interrupted, format!("{}: {what}", self.peer.host)))
+    }
+
+    fn refuse(&self, response: &ErrorResponse) -> ProviderError {
+        self.peer.refuse(response)
+    }
+}
+
+impl Reply {
+    /// Reads one event of the stream.
+    fn read(&mut self, data: &str, peer: &Peer, events: &mut Vec<Event>) -> Result<(), ProviderError> {
+        if self.progress == Progress::Complete {
+            return Ok(());
+        }
+        self.progress = Progress::Arriving;
+        let refuse = |what: &str| peer.malformed(what, data);
+        match parse::<Kind<'_>>(data, peer)?.kind.as_ref() {
+            "message_start" => {
+                let start: MessageStart = parse_owned(data, peer)?;
+                self.count(start.message.usage, events);
+            }
+            "content_block_start" => {
+                let start: BlockStart = parse_owned(data, peer)?;
+                if self.open.is_some() {
+                    return Err(refuse("a block begins inside another"));
+                }
+                let block = begin(start.content_block, events).map_err(refuse)?;
+                self.open = Some(Open { index: start.index, block });
+            }
+            "content_block_delta" => {
+                let BlockDelta { index, delta } = parse_owned(data, peer)?;
+                match &mut self.open {
+                    Some(open) if open.index == index => open.block.extend(delta, events).map_err(refuse)?,
+                    _ => return Err(refuse("a delta for a block that is not open")),
+                }
+            }
+            "content_block_stop" => {
+                let stop: BlockStop = parse_owned(data, peer)?;
+                match self.open.take() {
+                    Some(open) if open.index == stop.index => open.block.end(events),
+                    _ => return Err(refuse("the end of a block that is not open")),
+                }
+            }
+            "message_delta" => {
+                let delta: MessageDelta = parse_owned(data, peer)?;
+                if let Some(reason) = delta.delta.stop_reason {
+                    self.stop = Some(stop_reason(reason));
+                }
+                self.count(delta.usage, events);
+            }
+            "message_stop" => {
+                if self.open.is_some() {
+                    return Err(refuse("the reply ends inside a block"));
+                }
+                self.progress = Progress::Complete;
+                let stop = self.stop.take().unwrap_or_else(|| StopReason::Other("no stop_reason".to_owned()));
+                events.push(Event::Finished(stop));
+            }
+            "error" => {
+                return Err(peer.interrupt(&parse_owned(data, peer)?));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn count(&mut self, wire: Option<WireUsage>, events: &mut Vec<Event>) {
+        let Some(wire) = wire else { return };
+        let update = |slot: &mut u64, value: Option<u64>| *slot = value.unwrap_or(*slot);
+        update(&mut self.usage.input, wire.input_tokens);
+        update(&mut self.usage.output, wire.output_tokens);
+        update(&mut self.usage.cache_read, wire.cache_read_input_tokens);
+        update(&mut self.usage.cache_write, wire.cache_creation_input_tokens);
+        events.push(Event::Usage(self.usage));
+    }
+}
+
+/// Begins a block; says what is wrong with one that cannot be read.
+fn begin(mut block: Value, events: &mut Vec<Event>) -> Result<Block, &'static str> {
+    let kind = text_of(&mut block, "type").ok_or("a block without a type")?;
+    Ok(match kind.as_str() {
+        "text" => {
+            push_text(text_of(&mut block, "text").unwrap_or_default(), events);
+            Block::Text
+        }
+        "thinking" => {
+            events.push(Event::ThinkingStarted);
+            push_thinking(text_of(&mut block, "thinking").unwrap_or_default(), events);
+            Block::Thinking { signature: text_of(&mut block, "signature").unwrap_or_default() }
+        }
+        "redacted_thinking" => {
+            let value = text_of(&mut block, "data").ok_or("redacted thinking without data")?;
+            events.push(Event::RedactedThinking(Signature { provider: NAME.to_owned(), value }));
+            // Complete as it is: nothing more is expected before its end.
+            Block::Ignored
+        }
+        "tool_use" => {
+            let id = text_of(&mut block, "id").ok_or("a tool use without an id")?;
+            let name = text_of(&mut block, "name").ok_or("a tool use without a name")?;
+            events.push(Event::ToolUseProgress { name: name.clone(), bytes: 0 });
+            let given = block.get_mut("input").map(Value::take).unwrap_or_default();
+            Block::ToolUse { id: CallId(id), name, json: String::new(), given }
+        }
+        _ => Block::Ignored,
+    })
+}
+
+impl Block {
+    /// Takes a delta; says so when it belongs to another type of block.
+    fn extend(&mut self, delta: Delta, events: &mut Vec<Event>) -> Result<(), &'static str> {
+        match (self, delta) {
+            (Self::Ignored, _) | (_, Delta::Unknown) => {}
+            (Self::Text, Delta::Text { text }) => push_text(text, events),
+            (Self::Thinking { .. }, Delta::Thinking { thinking }) => push_thinking(thinking, events),
+            // Sent once and whole; the vendor's own libraries let the last one stand.
+            (Self::Thinking { signature }, Delta::Signature { signature: sent }) => *signature = sent,
+            (Self::ToolUse { name, json, .. }, Delta::InputJson { partial_json }) => {
+                json.push_str(&partial_json);
+                events.push(Event::ToolUseProgress { name: name.clone(), bytes: json.len() });
+            }
+            _ => return Err("a delta of another type than its block"),
+        }
+        Ok(())
+    }
+
+    fn end(self, events: &mut Vec<Event>) {
+        match self {
+            Self::Text | Self::Ignored => {}
+            Self::Thinking { signature } => {
+                let signature =
+                    (!signature.is_empty()).then(|| Signature { provider: NAME.to_owned(), value: signature });
+                events.push(Event::ThinkingFinished { signature });
+            }
+            Self::ToolUse { id, name, json, given } => {
+                events.push(Event::ToolUse { id, name, input: tool_input(json, given) });
+            }
+        }
+    }
+}
+
+/// The input: the deltas joined, or what the block began with when there were none. A tool without
+/// arguments gets no delta at all, or empty ones.
+fn tool_input(json: String, given: Value) -> ToolInput {
+    if json.trim().is_empty() {
+        return ToolInput::Json(if given.is_null() { Value::Object(serde_json::Map::new()) } else { given });
+    }
+    match serde_json::from_str(&json) {
+        Ok(value) => ToolInput::Json(value),
+        Err(_) => ToolInput::Malformed(json),
+    }
+}
+
+fn stop_reason(reason: String) -> StopReason {
+    match reason.as_str() {
+        // We send no stop sequences: should a gateway have its own, the model was done for it.
+        "end_turn" | "stop_sequence" => StopReason::EndTurn,
+        "tool_use" => StopReason::ToolUse,
+        "max_tokens" => StopReason::MaxTokens,
+        "refusal" => StopReason::Refusal,
+        "pause_turn" => StopReason::Pause,
+        // Among them `model_context_window_exceeded`: raising `max_tokens` would not help there.
+        _ => StopReason::Other(reason),
+    }
+}
+
+fn push_text(text: String, events: &mut Vec<Event>) {
+    if !text.is_empty() {
+        events.push(Event::Text(text));
+    }
+}
+
+fn push_thinking(text: String, events: &mut Vec<Event>) {
+    if !text.is_empty() {
+        events.push(Event::Thinking(text));
+    }
+}
+
+/// Takes a string out of an object.
+fn text_of(object: &mut Value, field: &str) -> Option<String> {
+    match object.get_mut(field).map(Value::take) {
+        Some(Value::String(text)) => Some(text),
+        _ => None,
+    }
+}
+
+fn parse<'a, T: Deserialize<'a>>(data: &'a str, peer: &Peer) -> Result<T, ProviderError> {
+    serde_json::from_str(data).map_err(|error| peer.malformed(&error.to_string(), data))
+}
+
+fn parse_owned<T: DeserializeOwned>(data: &str, peer: &Peer) -> Result<T, ProviderError> {
+    parse(data, peer)
+}

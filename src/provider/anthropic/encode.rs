@@ -1,0 +1,230 @@
+//! The body of a request.
+//!
+//! The same conversation always gives the same bytes, and a longer one the same bytes up to where it
+//! grew: the vendor's prompt cache compares prefixes. So the keys have one order, what changes least
+//! stands first, and `messages` is last. The body borrows from the request; nothing is copied before
+//! it is written.
+//!
+//! What the API refuses is not sent: text without a visible character, an empty error result, a call's
+//! input that is no object, thinking that somebody else signed.
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::NAME;
+use crate::provider::{
+    CallId, ErrorKind, Message, Parameters, Part, ProviderError, Request, Role, Signature, ToolSpec,
+};
+
+/// The reply's limit when the configuration has none: the API wants one, and every model allows this.
+const DEFAULT_MAX_TOKENS: u32 = 8192;
+
+/// The smallest budget for thinking that the API takes.
+const MIN_THINKING_BUDGET: u32 = 1024;
+
+/// What is sent for a tool that failed without a word: the API takes no empty error.
+const SILENT_ERROR: &str = "The tool failed and said nothing.";
+
+#[derive(Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    max_tokens: u32,
+    stream: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinking: Option<Thinking>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Tool<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    system: Option<&'a str>,
+    messages: Vec<Turn<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Thinking {
+    Enabled { budget_tokens: u32 },
+}
+
+#[derive(Serialize)]
+struct Tool<'a> {
+    name: &'a str,
+    description: &'a str,
+    input_schema: &'a Value,
+}
+
+#[derive(Serialize)]
+struct Turn<'a> {
+    role: &'static str,
+    content: Vec<Block<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Block<'a> {
+    Text {
+        text: &'a str,
+    },
+    Thinking {
+        thinking: &'a str,
+        signature: &'a str,
+    },
+    RedactedThinking {
+        data: &'a str,
+    },
+    ToolUse {
+        id: Cow<'a, str>,
+        name: &'a str,
+        input: Cow<'a, Value>,
+    },
+    ServerToolUse {
+        id: &'a str,
+        name: &'a str,
+        input: &'a Value,
+    },
+    ToolResult {
+        tool_use_id: Cow<'a, str>,
+        #[serde(skip_serializing_if = "str::is_empty")]
+        content: &'a str,
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        is_error: bool,
+    },
+    #[serde(untagged)]
+    Raw(&'a Value),
+}
+
+/// The body of a streamed request.
+///
+/// # Errors
+/// When the conversation has nothing to send.
+pub(super) fn body(request: &Request) -> Result<Vec<u8>, ProviderError> {
+    let messages = turns(&request.messages);
+    if messages.is_empty() {
+        let message = "there is nothing to send: write a message under @You: first";
+        return Err(ProviderError::new(ErrorKind::InvalidRequest, message));
+    }
+    let (max_tokens, thinking) = limits(&request.parameters);
+    let body = Body {
+        model: &request.model,
+        max_tokens,
+        stream: true,
+        // The API takes no temperature while the model thinks.
+        temperature: request.parameters.temperature.filter(|value| value.is_finite() && thinking.is_none()),
+        thinking,
+        tools: request.tools.iter().map(tool).collect(),
+        system: request.system.as_deref().filter(|text| is_visible(text)),
+        messages,
+    };
+    serde_json::to_vec(&body).map_err(|error| {
+        let message = format!("the request cannot be written as JSON ({error}); this is a bug in Flemma");
+        ProviderError::new(ErrorKind::InvalidRequest, message)
+    })
+}
+
+/// `max_tokens` and the thinking that fits into it. The API counts thinking as a part of the reply and
+/// wants room for more than that: a limit that leaves none is taken as meant for the visible part.
+fn limits(parameters: &Parameters) -> (u32, Option<Thinking>) {
+    let max_tokens = parameters.max_tokens.unwrap_or(DEFAULT_MAX_TOKENS).max(1);
+    match parameters.thinking_budget.filter(|&budget| budget > 0) {
+        None => (max_tokens, None),
+        Some(budget) => {
+            // At least one token of visible reply, even for a budget at the end of the range.
+            let budget_tokens = budget.clamp(MIN_THINKING_BUDGET, u32::MAX - 1);
+            let max_tokens =
+                if max_tokens > budget_tokens { max_tokens } else { budget_tokens.saturating_add(max_tokens) };
+            (max_tokens, Some(Thinking::Enabled { budget_tokens }))
+        }
+    }
+}
+
+fn tool(spec: &ToolSpec) -> Tool<'_> {
+    Tool { name: &spec.name, description: &spec.description, input_schema: &spec.input_schema }
+}
+
+/// The messages as turns: neighbours of the same role joined, those with nothing to send left out.
+fn turns<M: AsRef<Message>>(messages: &[M]) -> Vec<Turn<'_>> {
+    let mut turns: Vec<(Role, Vec<Block<'_>>)> = Vec::new();
+    for message in messages.iter().map(AsRef::as_ref) {
+        let blocks: Vec<_> = message.parts.iter().filter_map(block).collect();
+        if blocks.is_empty() {
+            continue;
+        }
+        match turns.last_mut() {
+            Some((role, joined)) if *role == message.role => joined.extend(blocks),
+            _ => turns.push((message.role, blocks)),
+        }
+    }
+    for (role, blocks) in &mut turns {
+        if *role == Role::User {
+            // The API wants the results right behind the calls; the sort keeps the order otherwise.
+            blocks.sort_by_key(|block| !matches!(block, Block::ToolResult { .. }));
+        }
+    }
+    // A reply that is to be continued must not end in white space.
+    if let Some((Role::Assistant, blocks)) = turns.last_mut()
+        && let Some(Block::Text { text }) = blocks.last_mut()
+    {
+        *text = text.trim_end();
+    }
+    turns
+        .into_iter()
+        .map(|(role, content)| Turn {
+            role: match role {
+                Role::User => "user",
+                Role::Assistant => "assistant",
+            },
+            content,
+        })
+        .collect()
+}
+
+/// The part as the API has it; `None` for what it does not take.
+fn block(part: &Part) -> Option<Block<'_>> {
+    Some(match part {
+        Part::Text(text) => Block::Text { text: Some(text).filter(|text| is_visible(text))? },
+        Part::Thinking { text, signature } => Block::Thinking { thinking: text, signature: ours(signature.as_ref()?)? },
+        Part::RedactedThinking(signature) => Block::RedactedThinking { data: ours(signature)? },
+        Part::ToolUse { id, name, input } => Block::ToolUse { id: wire_id(id), name, input: object(input) },
+        Part::ToolResult { id, output, is_error } => Block::ToolResult {
+            tool_use_id: wire_id(id),
+            content: if *is_error && !is_visible(output) { SILENT_ERROR } else { output },
+            is_error: *is_error,
+        },
+        Part::HostedUse { id, name, input } => Block::ServerToolUse { id: &id.0, name, input },
+        Part::HostedResult { raw, .. } => Block::Raw(raw),
+    })
+}
+
+fn is_visible(text: &str) -> bool {
+    !text.trim().is_empty()
+}
+
+/// The signature's value, if this vendor signed.
+fn ours(signature: &Signature) -> Option<&str> {
+    (signature.provider == NAME).then_some(signature.value.as_str())
+}
+
+/// The id as the API takes it. Another vendor's conversation may have ids with other characters: each
+/// of their bytes becomes `_` and two hex digits, the same in the call and in its result.
+fn wire_id(id: &CallId) -> Cow<'_, str> {
+    let is_legal = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+    if !id.0.is_empty() && id.0.bytes().all(is_legal) {
+        return Cow::Borrowed(&id.0);
+    }
+    let escaped: String =
+        id.0.bytes()
+            .map(|byte| if is_legal(byte) { char::from(byte).to_string() } else { format!("_{byte:02x}") })
+            .collect();
+    Cow::Owned(if escaped.is_empty() { "_".to_owned() } else { escaped })
+}
+
+/// The input as an object, which is all that the API takes: anything else goes along as its text.
+fn object(input: &Value) -> Cow<'_, Value> {
+    if input.is_object() {
+        return Cow::Borrowed(input);
+    }
+    Cow::Owned(serde_json::json!({ "malformed_json": input.to_string() }))
+}

@@ -1,0 +1,166 @@
+//! Server-sent events, pushed in as bytes and handed out as events.
+//!
+//! The format is the one of the HTML standard, "Interpreting an event stream": lines end in LF, CR or
+//! CRLF; `event:` names, `data:` lines join with a line feed, an empty line dispatches; a line that
+//! starts with a colon is a comment; `id`, `retry` and unknown fields mean nothing to us. Chunks may be
+//! cut anywhere, even inside a character or between CR and LF: whole lines are read in place, only the
+//! tail of a chunk is kept. What is left when the stream ends is no event, as the standard has it.
+
+use super::{ErrorKind, ProviderError};
+
+/// The most bytes that one event may have, and that are kept of it in memory.
+pub const MAX_EVENT_BYTES: usize = 16 * 1024 * 1024;
+
+/// A decoder of one stream.
+#[derive(Debug)]
+pub struct Sse {
+    /// The line that has no end yet.
+    line: Vec<u8>,
+    /// The last byte was CR: an LF right after it belongs to it.
+    after_cr: bool,
+    /// No line has ended yet: the first may open with a byte order mark.
+    first_line: bool,
+    /// The event that has no empty line yet.
+    event: Pending,
+    limit: usize,
+}
+
+/// The fields of an event, as far as they came.
+#[derive(Debug, Default)]
+struct Pending {
+    name: String,
+    data: String,
+    has_data: bool,
+}
+
+/// One complete event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SseEvent<'a> {
+    /// The `event:` field; empty if there was none.
+    pub name: &'a str,
+    /// The `data:` lines, joined with line feeds.
+    pub data: &'a str,
+}
+
+impl Default for Sse {
+    fn default() -> Self {
+        Self::with_limit(MAX_EVENT_BYTES)
+    }
+}
+
+impl Sse {
+    /// A decoder that refuses events of more than `limit` bytes.
+    #[must_use]
+    pub fn with_limit(limit: usize) -> Self {
+        Self { line: Vec::new(), after_cr: false, first_line: true, event: Pending::default(), limit }
+    }
+
+    /// Takes the next bytes, cut anywhere, and calls `each` with every event that they complete.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Malformed`] when a line is not UTF-8 or an event is larger than the limit; and
+    /// whatever `each` returns. After an error the rest of the stream means nothing.
+    pub fn feed(
+        &mut self,
+        mut bytes: &[u8],
+        mut each: impl FnMut(SseEvent<'_>) -> Result<(), ProviderError>,
+    ) -> Result<(), ProviderError> {
+        while !bytes.is_empty() {
+            if std::mem::take(&mut self.after_cr) && bytes[0] == b'\n' {
+                bytes = &bytes[1..];
+                continue;
+            }
+            let Some(end) = bytes.iter().position(|&byte| byte == b'\n' || byte == b'\r') else {
+                self.check_size(bytes.len())?;
+                self.line.extend_from_slice(bytes);
+                break;
+            };
+            self.check_size(end)?;
+            self.after_cr = bytes[end] == b'\r';
+            if self.line.is_empty() {
+                self.end_line(&bytes[..end], &mut each)?;
+            } else {
+                let mut line = std::mem::take(&mut self.line);
+                line.extend_from_slice(&bytes[..end]);
+                self.end_line(&line, &mut each)?;
+                line.clear();
+                self.line = line;
+            }
+            bytes = &bytes[end + 1..];
+        }
+        Ok(())
+    }
+
+    /// Refuses `more` bytes that would make the event too large.
+    fn check_size(&self, more: usize) -> Result<(), ProviderError> {
+        if self.line.len() + self.event.data.len() + more <= self.limit {
+            return Ok(());
+        }
+        let limit = if self.limit >= 1024 * 1024 {
+            format!("{} MiB", self.limit / (1024 * 1024))
+        } else {
+            format!("{} bytes", self.limit)
+        };
+        Err(malformed(format!("one event of the reply is larger than {limit}; the reply was given up")))
+    }
+
+    fn end_line(
+        &mut self,
+        line: &[u8],
+        each: &mut impl FnMut(SseEvent<'_>) -> Result<(), ProviderError>,
+    ) -> Result<(), ProviderError> {
+        let line = match line.strip_prefix(b"\xEF\xBB\xBF") {
+            Some(rest) if self.first_line => rest,
+            _ => line,
+        };
+        self.first_line = false;
+        if line.is_empty() {
+            let result = if self.event.has_data {
+                each(SseEvent { name: &self.event.name, data: &self.event.data })
+            } else {
+                Ok(())
+            };
+            self.event.clear();
+            return result;
+        }
+        if line[0] == b':' {
+            return Ok(());
+        }
+        let line = std::str::from_utf8(line).map_err(|error| {
+            let bad = line.get(error.valid_up_to()).copied().unwrap_or_default();
+            malformed(format!("the reply holds a byte that is not UTF-8 (0x{bad:02x}); the reply was given up"))
+        })?;
+        let (field, value) = line.split_once(':').unwrap_or((line, ""));
+        let value = value.strip_prefix(' ').unwrap_or(value);
+        match field {
+            "data" => self.event.push_data(value),
+            "event" => {
+                self.event.name.clear();
+                self.event.name.push_str(value);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+impl Pending {
+    fn push_data(&mut self, line: &str) {
+        if self.has_data {
+            self.data.push('\n');
+        }
+        self.has_data = true;
+        self.data.push_str(line);
+    }
+
+    /// Empties the event but keeps its memory: there are tens of thousands of them in a long reply.
+    fn clear(&mut self) {
+        self.name.clear();
+        self.data.clear();
+        self.has_data = false;
+    }
+}
+
+fn malformed(message: String) -> ProviderError {
+    ProviderError::new(ErrorKind::Malformed, message)
+}

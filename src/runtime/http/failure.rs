@@ -1,0 +1,190 @@
+//! What went wrong on the way, in words that say what to check.
+//!
+//! reqwest's own messages name the whole URL and stop at "error sending request". The cause is
+//! somewhere down the chain of sources: an `io::Error`, a `rustls::Error` (inside an `io::Error`), a
+//! `hyper::Error`. The deepest one that is known decides.
+
+use std::{env, error::Error, io, time::Duration};
+
+use reqwest::Url;
+
+use crate::provider::{ErrorKind, ProviderError, one_line};
+
+/// The variables that name a proxy, as reqwest reads them.
+const PROXY_VARIABLES: [&str; 6] = ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
+
+/// The other side of a request.
+pub(super) struct Peer {
+    /// The host, with its port if it is not the usual one.
+    name: String,
+    is_loopback: bool,
+}
+
+/// The deepest cause in the chain that is known.
+enum Cause<'a> {
+    Tls(&'a rustls::Error),
+    Http(&'a hyper::Error),
+    Io(io::ErrorKind),
+    Tunnel(String),
+    Unknown,
+}
+
+impl Peer {
+    /// The other side of a request to `url`; `None` if it names no host.
+    pub fn of(url: &Url) -> Option<Self> {
+        let host = url.host_str()?;
+        let is_loopback = host == "localhost"
+            || host.trim_matches(['[', ']']).parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback());
+        let name = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+        Some(Self { name, is_loopback })
+    }
+
+    /// Whether that is this machine.
+    pub fn is_loopback(&self) -> bool {
+        self.is_loopback
+    }
+
+    /// The error for a request that got no response.
+    pub fn before_reply(&self, error: &reqwest::Error, connect: Duration) -> ProviderError {
+        let name = &self.name;
+        if error.is_connect() && error.is_timeout() {
+            let message = format!(
+                "no connection to {name} within {} s; check the network{} (the limit is `parameters.connect_timeout`)",
+                connect.as_secs_f64(),
+                self.proxy_hint()
+            );
+            return ProviderError::new(ErrorKind::Timeout, message);
+        }
+        if error.is_dns() {
+            let message =
+                format!("the name of {name} cannot be resolved; check the network and `base_url`{}", self.proxy_hint());
+            return ProviderError::new(ErrorKind::Connection, message);
+        }
+        let (kind, message) = match cause(error) {
+            Cause::Tls(error) => (ErrorKind::Tls, self.tls(error)),
+            Cause::Http(error) if error.is_parse() => {
+                (ErrorKind::Malformed, format!("{name} does not speak HTTP ({error}); check `base_url`"))
+            }
+            Cause::Http(error) if error.is_incomplete_message() => {
+                (ErrorKind::Connection, format!("{name} closed the connection without an answer"))
+            }
+            Cause::Tunnel(why) => {
+                (ErrorKind::Connection, format!("the proxy opens no way to {name} ({why}){}", self.proxy_hint()))
+            }
+            Cause::Io(io::ErrorKind::ConnectionRefused) => (
+                ErrorKind::Connection,
+                format!("{name} refused the connection; check that it is running and `base_url`{}", self.proxy_hint()),
+            ),
+            Cause::Io(io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable) => {
+                (ErrorKind::Connection, format!("{name} cannot be reached; check the network{}", self.proxy_hint()))
+            }
+            Cause::Io(
+                io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionAborted | io::ErrorKind::BrokenPipe,
+            ) => (ErrorKind::Connection, format!("{name} reset the connection without an answer")),
+            Cause::Io(io::ErrorKind::UnexpectedEof) if error.is_connect() => (
+                ErrorKind::Connection,
+                format!("{name} closed the connection before TLS was agreed on; check `base_url`"),
+            ),
+            _ => (ErrorKind::Connection, format!("no connection to {name}: {}", innermost(error))),
+        };
+        ProviderError::new(kind, message)
+    }
+
+    /// The error for a response that broke off.
+    pub fn during_reply(&self, error: &reqwest::Error) -> ProviderError {
+        let name = &self.name;
+        match cause(error) {
+            Cause::Http(error) if error.is_parse() => {
+                let message = format!("{name} sent something that is not HTTP in the middle of the reply ({error})");
+                ProviderError::new(ErrorKind::Malformed, message)
+            }
+            _ => {
+                let message = format!("{name}: the connection closed in the middle of the reply");
+                ProviderError::new(ErrorKind::Interrupted, message)
+            }
+        }
+    }
+
+    /// The error for a stage that took too long.
+    pub fn silent(&self, what: &str, limit: Duration) -> ProviderError {
+        let message =
+            format!("{} {what}: nothing for {} s (the limit is `parameters.timeout`)", self.name, limit.as_secs_f64());
+        ProviderError::new(ErrorKind::Timeout, message)
+    }
+
+    /// The error for a web page in place of a stream.
+    pub fn web_page(&self) -> ProviderError {
+        let message = format!(
+            "{} answered with a web page in place of a reply; check `base_url`, and whether this network wants a login",
+            self.name
+        );
+        ProviderError::new(ErrorKind::Malformed, message)
+    }
+
+    fn tls(&self, error: &rustls::Error) -> String {
+        let name = &self.name;
+        match error {
+            rustls::Error::InvalidMessage(_) => {
+                format!("{name} does not speak TLS; if that is meant, write http:// in `base_url`")
+            }
+            rustls::Error::InvalidCertificate(why) => format!(
+                "the certificate of {name} is not trusted ({}); check the system's clock and certificates, \
+                 and whether a proxy stands in between",
+                one_line(&why.to_string(), 200)
+            ),
+            _ => format!("no TLS with {name}: {}", one_line(&error.to_string(), 200)),
+        }
+    }
+
+    /// Points at the proxy, if one is set: then it is the proxy that was not reached.
+    fn proxy_hint(&self) -> String {
+        let is_set = |name: &&&str| env::var_os(name).is_some_and(|value| !value.is_empty());
+        match PROXY_VARIABLES.iter().find(is_set) {
+            Some(variable) if !self.is_loopback => format!(", and the proxy in {variable}"),
+            _ => String::new(),
+        }
+    }
+}
+
+/// The error for a client that cannot be built: in practice, a system without certificates.
+pub(super) fn no_client(error: &reqwest::Error) -> ProviderError {
+    let message = format!(
+        "TLS cannot be set up ({}); check that the system's certificates are installed (`ca-certificates`)",
+        innermost(error)
+    );
+    ProviderError::new(ErrorKind::Tls, message)
+}
+
+fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |&error| {
+        // The source of an `io::Error` that wraps another error is that error's source, not itself.
+        let wrapped = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        wrapped.map(|error| error as &(dyn Error + 'static)).or_else(|| error.source())
+    })
+}
+
+fn cause(error: &reqwest::Error) -> Cause<'_> {
+    let mut found = Cause::Unknown;
+    for error in chain(error) {
+        if let Some(error) = error.downcast_ref::<rustls::Error>() {
+            return Cause::Tls(error);
+        }
+        if let Some(error) = error.downcast_ref::<hyper::Error>() {
+            found = Cause::Http(error);
+        } else if let Some(error) = error.downcast_ref::<io::Error>() {
+            found = Cause::Io(error.kind());
+        } else {
+            // Its type is private to hyper-util.
+            let text = error.to_string();
+            if let Some(why) = text.strip_prefix("tunnel error: ") {
+                return Cause::Tunnel(one_line(why, 100));
+            }
+        }
+    }
+    found
+}
+
+/// The last words of the chain: the closest to what happened.
+fn innermost(error: &reqwest::Error) -> String {
+    chain(error).last().map(|error| one_line(&error.to_string(), 200)).unwrap_or_default()
+}

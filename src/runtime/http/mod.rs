@@ -1,0 +1,211 @@
+//! Performs one HTTP request of a provider and feeds its streamed response to the decoder.
+//!
+//! The flow: connect, send, wait for the status; a status that is no success goes to the decoder as a
+//! whole and comes back as an error; otherwise every chunk goes to the decoder, and the events that it
+//! completes go to the sink at once. Each stage has its own limit of silence. Dropping the future
+//! cancels the request and closes its connection.
+//!
+//! Redirects are not followed: the headers carry a key, and the API has none.
+
+mod failure;
+
+use std::{
+    sync::{Mutex, Once, PoisonError},
+    time::{Duration, SystemTime},
+};
+
+use reqwest::{
+    Client, Method, Response, Url,
+    header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER},
+    redirect,
+};
+use tokio::time::timeout;
+
+use self::failure::Peer;
+use crate::provider::{Decoder, ErrorKind, ErrorResponse, Event, HttpRequest, ProviderError};
+
+/// The most that is read of the body of an error.
+const MAX_ERROR_BODY: usize = 64 * 1024;
+
+/// How long the body of an error may take: its status alone is worth showing.
+const ERROR_BODY_TIME: Duration = Duration::from_secs(10);
+
+/// How long the end of a stream may take after the reply is complete. Reading it lets the next request
+/// of the conversation have the same connection.
+const END_TIME: Duration = Duration::from_millis(100);
+
+/// How long each stage may be silent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timeouts {
+    /// Until the connection stands, TLS included.
+    pub connect: Duration,
+    /// From there to the response's status.
+    pub first_byte: Duration,
+    /// Between two pieces of the response.
+    pub idle: Duration,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self { connect: Duration::from_secs(10), first_byte: Duration::from_secs(120), idle: Duration::from_secs(120) }
+    }
+}
+
+/// Performs requests. Keep one: it holds the connections that the next request may reuse.
+#[derive(Debug, Default)]
+pub struct Http {
+    /// The client and what it was built for. It is built at the first request, because reading the
+    /// system's certificates takes a while, and again when the settings change.
+    client: Mutex<Option<(Settings, Client)>>,
+}
+
+/// What a client cannot change later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Settings {
+    connect_timeout: Duration,
+    /// Whether the system's proxy is used: never for this machine itself.
+    proxy: bool,
+}
+
+impl Http {
+    /// Sends `request`, feeds the response to `decoder` and every event to `sink`, as soon as it is
+    /// complete. Must run on a tokio runtime with I/O and time.
+    ///
+    /// # Errors
+    /// One line for the user that names the host, and what to check. The events that came before the
+    /// error have been given to `sink`. The message holds no query, header or key.
+    pub async fn perform(
+        &self,
+        request: HttpRequest,
+        mut decoder: Box<dyn Decoder>,
+        timeouts: Timeouts,
+        mut sink: impl FnMut(Event),
+    ) -> Result<(), ProviderError> {
+        let (peer, request) = build(request)?;
+        let client = self.client(Settings { connect_timeout: timeouts.connect, proxy: !peer.is_loopback() })?;
+        let mut response = match timeout(timeouts.connect + timeouts.first_byte, client.execute(request)).await {
+            Ok(Ok(response)) => response,
+            Ok(Err(error)) => return Err(peer.before_reply(&error, timeouts.connect)),
+            Err(_) => return Err(peer.silent("did not answer", timeouts.first_byte)),
+        };
+        if !response.status().is_success() {
+            let refusal = error_response(response).await;
+            return Err(decoder.refuse(&refusal));
+        }
+        if is_web_page(&response) {
+            return Err(peer.web_page());
+        }
+        let mut events = Vec::new();
+        loop {
+            let chunk = match timeout(timeouts.idle, response.chunk()).await {
+                Ok(Ok(chunk)) => chunk,
+                Ok(Err(error)) => return Err(peer.during_reply(&error)),
+                Err(_) => return Err(peer.silent("fell silent in the middle of the reply", timeouts.idle)),
+            };
+            let result = match &chunk {
+                Some(bytes) => decoder.feed(bytes, &mut events),
+                None => decoder.finish(&mut events),
+            };
+            let mut is_complete = chunk.is_none();
+            for event in events.drain(..) {
+                is_complete |= matches!(event, Event::Finished(_));
+                sink(event);
+            }
+            result?;
+            if is_complete {
+                // Whatever becomes of the connection now, the reply is here.
+                let _ = timeout(END_TIME, async { while let Ok(Some(_)) = response.chunk().await {} }).await;
+                return Ok(());
+            }
+        }
+    }
+
+    fn client(&self, settings: Settings) -> Result<Client, ProviderError> {
+        let mut slot = self.client.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((built_for, client)) = &*slot
+            && *built_for == settings
+        {
+            return Ok(client.clone());
+        }
+        install_crypto();
+        let mut builder =
+            Client::builder().connect_timeout(settings.connect_timeout).redirect(redirect::Policy::none());
+        if !settings.proxy {
+            builder = builder.no_proxy();
+        }
+        let client = builder.build().map_err(|error| failure::no_client(&error))?;
+        *slot = Some((settings, client.clone()));
+        Ok(client)
+    }
+}
+
+/// Names ring as the process's cryptography. Somebody else in the process may have chosen already;
+/// that is fine as well.
+fn install_crypto() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+    });
+}
+
+fn build(request: HttpRequest) -> Result<(Peer, reqwest::Request), ProviderError> {
+    // A provider checks what the user configured; what is wrong here is ours.
+    let bug = |what: &str| {
+        let message = format!("{what} of the request cannot be sent; this is a bug in Flemma");
+        ProviderError::new(ErrorKind::InvalidRequest, message)
+    };
+    let url = Url::parse(&request.url).map_err(|_| bug("the address"))?;
+    let peer = Peer::of(&url).ok_or_else(|| bug("the address"))?;
+    let mut headers = HeaderMap::with_capacity(request.headers.len());
+    for (name, value) in request.headers {
+        let mut value = HeaderValue::try_from(value).map_err(|_| bug(&format!("the header `{name}`")))?;
+        // Only the provider knows which of them is a secret: none of them is ever printed.
+        value.set_sensitive(true);
+        headers.insert(HeaderName::from_static(name), value);
+    }
+    let mut built = reqwest::Request::new(Method::POST, url);
+    *built.headers_mut() = headers;
+    *built.body_mut() = Some(request.body.into());
+    Ok((peer, built))
+}
+
+/// Whether somebody in between (a hotspot's login page, a gateway) answered in place of the API.
+fn is_web_page(response: &Response) -> bool {
+    let content_type = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    content_type.is_some_and(|value| value.trim_start().to_ascii_lowercase().starts_with("text/html"))
+}
+
+async fn error_response(mut response: Response) -> ErrorResponse {
+    let headers = response.headers();
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
+    let retry_after = text(RETRY_AFTER.as_str()).and_then(|value| seconds_to_wait(&value, SystemTime::now()));
+    let request_id = text("request-id").or_else(|| text("x-request-id"));
+    let status = response.status().as_u16();
+    let mut body = Vec::new();
+    let read = async {
+        while let Ok(Some(bytes)) = response.chunk().await {
+            body.extend_from_slice(&bytes);
+            if body.len() >= MAX_ERROR_BODY {
+                body.truncate(MAX_ERROR_BODY);
+                break;
+            }
+        }
+    };
+    // Too slow or cut short: what has come will do.
+    let _ = timeout(ERROR_BODY_TIME, read).await;
+    ErrorResponse { status, retry_after, request_id, body }
+}
+
+/// The value of `retry-after` (RFC 9110, 10.2.3) in seconds: a number, or a date.
+fn seconds_to_wait(value: &str, now: SystemTime) -> Option<f64> {
+    let value = value.trim();
+    if let Ok(seconds) = value.parse::<f64>() {
+        return Some(seconds).filter(|seconds| seconds.is_finite() && *seconds >= 0.0);
+    }
+    let date = httpdate::parse_http_date(value).ok()?;
+    Some(date.duration_since(now).map_or(0.0, |wait| wait.as_secs_f64().ceil()))
+}
+
+#[cfg(test)]
+#[path = "http_tests.rs"]
+mod tests;

@@ -1,0 +1,374 @@
+//! The Messages API over HTTP: what is sent, what is shown, and what each failure says.
+
+use std::{
+    net::TcpListener,
+    sync::{Arc, Mutex},
+    time::{Duration, Instant},
+};
+
+use flemma::{
+    provider::{
+        ErrorKind, Event, Exchange, Message, Part, Provider, ProviderError, Request, Role, StopReason,
+        anthropic::Anthropic, auth::Environment,
+    },
+    runtime::http::{Http, Timeouts},
+};
+use serde_json::json;
+
+use crate::{
+    anthropic::{Stream, event, text_delta},
+    http::{Gate, Reply, Server},
+};
+
+const KEY: &str = "sk-ant-very-secret";
+
+/// Short enough for a test, long enough for a busy machine.
+const SHORT: Timeouts = Timeouts {
+    connect: Duration::from_secs(5),
+    first_byte: Duration::from_millis(300),
+    idle: Duration::from_millis(300),
+};
+
+fn request() -> Request {
+    Request {
+        model: "claude-test".to_owned(),
+        messages: vec![Arc::new(Message { role: Role::User, parts: vec![Part::Text("Hello".to_owned())] })],
+        ..Request::default()
+    }
+}
+
+async fn ask(http: &Http, base_url: &str, timeouts: Timeouts, sink: impl FnMut(Event)) -> Result<(), ProviderError> {
+    let provider = Anthropic::new(base_url, Environment::new(|_| Some(KEY.to_owned())));
+    match provider.prepare(&request())? {
+        Exchange::Http { request, decoder } => http.perform(request, decoder, timeouts, sink).await,
+        Exchange::Script(_) => panic!("Anthropic is no script"),
+    }
+}
+
+/// Everything that arrived, and how it ended.
+async fn play(base_url: &str, timeouts: Timeouts) -> (Vec<Event>, Result<(), ProviderError>) {
+    let mut events = Vec::new();
+    let result = ask(&Http::default(), base_url, timeouts, |event| events.push(event)).await;
+    (events, result)
+}
+
+async fn play_one(reply: Reply) -> (Vec<Event>, Result<(), ProviderError>) {
+    let server = Server::start([reply]);
+    play(&server.base_url(), Timeouts::default()).await
+}
+
+async fn failure_of(reply: Reply) -> ProviderError {
+    let (events, result) = play_one(reply).await;
+    assert_eq!(events, [], "nothing of a failure is shown as a reply");
+    result.expect_err("the reply is a failure")
+}
+
+fn text_of(events: &[Event]) -> String {
+    let text = |event: &Event| if let Event::Text(text) = event { Some(text.clone()) } else { None };
+    events.iter().filter_map(text).collect()
+}
+
+fn assert_says(error: &ProviderError, kind: ErrorKind, words: &[&str]) {
+    assert_eq!(error.kind, kind, "{error}");
+    for word in words {
+        assert!(error.message.contains(word), "{word:?} is not in {:?}", error.message);
+    }
+    assert!(!error.message.contains(KEY), "the key is in {:?}", error.message);
+    assert!(!error.message.contains('\n'), "{:?} is more than one line", error.message);
+}
+
+#[tokio::test]
+async fn a_request_carries_the_headers_of_the_api_and_the_reply_arrives() {
+    let server = Server::start([Reply::stream().chunk(Stream::new().text(&["Hel", "lo"]).end("end_turn").bytes())]);
+    let (events, result) = play(&format!("{}/", server.base_url()), Timeouts::default()).await;
+
+    assert_eq!(result, Ok(()));
+    assert_eq!(text_of(&events), "Hello");
+    assert_eq!(events.last(), Some(&Event::Finished(StopReason::EndTurn)));
+    let request = &server.wait_for_requests(1)[0];
+    assert_eq!((request.method.as_str(), request.path.as_str()), ("POST", "/v1/messages"));
+    for (name, value) in [
+        ("x-api-key", KEY),
+        ("anthropic-version", "2023-06-01"),
+        ("content-type", "application/json"),
+        ("accept", "text/event-stream"),
+        ("user-agent", concat!("flemma/", env!("CARGO_PKG_VERSION"))),
+    ] {
+        assert_eq!(request.header(name), Some(value), "{name}");
+    }
+    assert_eq!(request.json()["messages"], json!([{"role": "user", "content": [{"type": "text", "text": "Hello"}]}]));
+    assert_eq!(request.json()["stream"], json!(true));
+}
+
+#[tokio::test]
+async fn a_reply_that_arrives_byte_by_byte_is_the_same_reply() {
+    let stream = Stream::new().text(&["grün ", "🌱"]).tool_use("toolu_1", "bash", &["{\"a\"", ":1}"]).end("tool_use");
+    let (at_once, _) = play_one(Reply::stream().chunk(stream.bytes())).await;
+    let (byte_by_byte, result) = play_one(Reply::stream().byte_by_byte(stream.bytes())).await;
+    assert_eq!(result, Ok(()));
+    assert_eq!(byte_by_byte, at_once);
+    assert_eq!(text_of(&at_once), "grün 🌱");
+}
+
+#[tokio::test]
+async fn text_is_shown_while_the_reply_still_streams() {
+    let gate = Gate::new();
+    let [begin, middle, end] = [0..3, 3..4, 4..7]
+        .map(|range| Stream::new().text(&["first", "second"]).end("end_turn").events()[range].concat());
+    let server = Server::start([Reply::stream().chunk(begin).hold(&gate).chunk(middle).chunk(end)]);
+    let seen = Mutex::new(Vec::new());
+    let (http, base_url) = (Http::default(), server.base_url());
+    let result = ask(&http, &base_url, Timeouts::default(), |event| {
+        if event == Event::Text("first".to_owned()) {
+            // The server sends the rest only after this has been shown.
+            gate.open();
+        }
+        seen.lock().unwrap().push(event);
+    });
+    assert_eq!(result.await, Ok(()));
+    assert_eq!(text_of(&seen.lock().unwrap()), "firstsecond");
+}
+
+#[tokio::test]
+async fn a_conversation_keeps_its_connection() {
+    let reply = || Reply::stream().chunk(Stream::new().text(&["hi"]).end("end_turn").bytes());
+    let server = Server::start([reply(), reply(), reply()]);
+    let http = Http::default();
+    for _ in 0..3 {
+        ask(&http, &server.base_url(), Timeouts::default(), |_| ()).await.unwrap();
+    }
+    let connections: Vec<_> = server.requests().iter().map(|request| request.connection).collect();
+    assert_eq!(connections, [0, 0, 0]);
+}
+
+#[tokio::test]
+async fn a_complete_reply_does_not_wait_for_the_connection_to_close() {
+    let stream = Stream::new().text(&["done"]).end("end_turn").bytes();
+    let server = Server::start([Reply::stream().chunk(stream).hang()]);
+    let start = Instant::now();
+    let (events, result) = play(&server.base_url(), Timeouts::default()).await;
+    assert_eq!(result, Ok(()));
+    assert_eq!(text_of(&events), "done");
+    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+}
+
+#[tokio::test]
+async fn dropping_the_request_closes_its_connection() {
+    let server = Server::start([Reply::stream().chunk(Stream::new().events()[0].clone()).hang()]);
+    let base_url = server.base_url();
+    let task = tokio::spawn(async move { play(&base_url, Timeouts::default()).await });
+    tokio::task::spawn_blocking({
+        let abort = task.abort_handle();
+        move || {
+            server.wait_for_requests(1);
+            abort.abort();
+            server.wait_for_leavers(1);
+        }
+    })
+    .await
+    .unwrap();
+    assert!(task.await.unwrap_err().is_cancelled());
+}
+
+#[tokio::test]
+async fn twenty_thousand_deltas_arrive_complete() {
+    let whole = Stream::new().text(&["x"]).end("end_turn");
+    let [begin, end] = [0..2, 3..6].map(|range| whole.events()[range].concat());
+    let server = Server::start([Reply::stream().chunk(begin).repeat(text_delta(0, "abcd"), 20_000).chunk(end)]);
+    let (events, result) = play(&server.base_url(), Timeouts::default()).await;
+    assert_eq!(result, Ok(()));
+    assert_eq!(text_of(&events), "abcd".repeat(20_000));
+}
+
+#[tokio::test]
+async fn a_refused_connection_names_the_host() {
+    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let (_, result) = play(&format!("http://{address}"), Timeouts::default()).await;
+    let error = result.unwrap_err();
+    assert_says(&error, ErrorKind::Connection, &[&address.to_string(), "refused the connection", "base_url"]);
+    assert!(error.is_transient());
+}
+
+#[tokio::test]
+async fn a_host_that_does_not_exist_is_named() {
+    let (_, result) = play("http://no-such-host.invalid", Timeouts::default()).await;
+    assert_says(&result.unwrap_err(), ErrorKind::Connection, &["no-such-host.invalid", "cannot be resolved"]);
+}
+
+#[tokio::test]
+async fn https_to_a_port_without_tls_says_so() {
+    let server = Server::start([]);
+    let (_, result) = play(&format!("https://{}", server.host()), Timeouts::default()).await;
+    let error = result.unwrap_err();
+    assert!(error.message.contains(&server.host()), "{error}");
+
+    // A server that answers the handshake with words is told apart from one that hangs up.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        use std::io::{Read, Write};
+        let (mut stream, _) = listener.accept().unwrap();
+        let _ = stream.read(&mut [0; 512]);
+        let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n");
+    });
+    let (_, result) = play(&format!("https://{address}"), Timeouts::default()).await;
+    assert_says(&result.unwrap_err(), ErrorKind::Tls, &[&address.to_string(), "does not speak TLS", "http://"]);
+}
+
+#[tokio::test]
+async fn a_server_that_speaks_no_http_says_so() {
+    let error = failure_of(Reply::raw().chunk("SSH-2.0-OpenSSH_9.9\r\n\r\n")).await;
+    assert_says(&error, ErrorKind::Malformed, &["127.0.0.1:", "does not speak HTTP"]);
+}
+
+#[tokio::test]
+async fn a_connection_that_closes_without_an_answer_may_be_tried_again() {
+    let error = failure_of(Reply::raw().cut()).await;
+    assert_says(&error, ErrorKind::Connection, &["127.0.0.1:"]);
+    assert!(error.is_transient());
+}
+
+#[tokio::test]
+async fn a_wrong_key_names_the_variable() {
+    let body = json!({"type": "error", "error": {"type": "authentication_error", "message": "invalid x-api-key"}});
+    let error = failure_of(Reply::json(401, &body).header("request-id", "req_7")).await;
+    assert_says(
+        &error,
+        ErrorKind::Authentication,
+        &["127.0.0.1:", "ANTHROPIC_API_KEY", "401", "invalid x-api-key", "req_7"],
+    );
+    assert!(!error.is_transient());
+}
+
+#[tokio::test]
+async fn too_many_requests_keep_the_time_to_wait() {
+    let body = json!({"type": "error", "error": {"type": "rate_limit_error", "message": "Slow down."}});
+    let error = failure_of(Reply::json(429, &body).header("retry-after", "17")).await;
+    assert_says(&error, ErrorKind::RateLimited, &["429", "Slow down.", "17 s"]);
+    assert_eq!(error.retry_after, Some(17.0));
+}
+
+#[tokio::test]
+async fn a_web_page_as_an_error_becomes_one_line() {
+    let page = "<!DOCTYPE html>\n<html><head><title>502 Bad\n Gateway</title></head><body>nginx</body></html>";
+    let error = failure_of(Reply::status(500).header("content-type", "text/html").chunk(page)).await;
+    assert_says(&error, ErrorKind::Server, &["500", "502 Bad Gateway"]);
+    assert!(!error.message.contains('<'), "{error}");
+}
+
+#[tokio::test]
+async fn an_overloaded_api_is_told_apart_from_a_broken_one() {
+    let body = json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}});
+    let error = failure_of(Reply::json(529, &body)).await;
+    assert_says(&error, ErrorKind::Overloaded, &["529", "overloaded"]);
+    let error = failure_of(Reply::status(503)).await;
+    assert_says(&error, ErrorKind::Overloaded, &["503"]);
+}
+
+#[tokio::test]
+async fn a_redirect_is_not_followed_with_the_key() {
+    let elsewhere = Server::start([Reply::stream()]);
+    let error = failure_of(Reply::status(307).header("location", &elsewhere.base_url())).await;
+    assert_says(&error, ErrorKind::InvalidRequest, &["redirect", "base_url"]);
+    assert!(elsewhere.requests().is_empty());
+}
+
+#[tokio::test]
+async fn an_error_body_that_never_ends_still_ends() {
+    let server = Server::start([Reply::status(500).repeat(vec![b'x'; 1024], 1024).hang()]);
+    let (_, result) = play(&server.base_url(), Timeouts::default()).await;
+    let error = result.unwrap_err();
+    assert_says(&error, ErrorKind::Server, &["500"]);
+    assert!(error.message.len() < 2_000, "{} bytes", error.message.len());
+}
+
+#[tokio::test]
+async fn a_login_page_in_place_of_a_stream_is_recognised() {
+    let error = failure_of(Reply::status(200).header("content-type", "text/html").chunk("<html>Log in</html>")).await;
+    assert_says(&error, ErrorKind::Malformed, &["web page", "base_url"]);
+}
+
+#[tokio::test]
+async fn a_stream_that_is_cut_keeps_what_had_arrived() {
+    let begun = Stream::new().text(&["half a"]).events()[..3].concat();
+    for reply in [Reply::stream().chunk(begun.clone()).cut(), Reply::stream().chunk(begun.clone())] {
+        let (events, result) = play_one(reply).await;
+        assert_eq!(text_of(&events), "half a");
+        let error = result.unwrap_err();
+        assert_says(&error, ErrorKind::Interrupted, &["127.0.0.1:", "closed in the middle of the reply"]);
+    }
+}
+
+#[tokio::test]
+async fn an_empty_stream_is_an_error() {
+    let error = failure_of(Reply::stream()).await;
+    assert_says(&error, ErrorKind::Interrupted, &["before the reply began"]);
+}
+
+#[tokio::test]
+async fn invalid_utf8_ends_the_reply_but_keeps_what_had_arrived() {
+    let mut bytes = Stream::new().text(&["fine"]).events()[..3].concat().into_bytes();
+    bytes.extend_from_slice(b"event: content_block_delta\ndata: {\"text\": \"\xff\"}\n\n");
+    let (events, result) = play_one(Reply::stream().chunk(bytes)).await;
+    assert_eq!(text_of(&events), "fine");
+    assert_says(&result.unwrap_err(), ErrorKind::Malformed, &["UTF-8", "0xff"]);
+}
+
+#[tokio::test]
+async fn a_malformed_event_is_shown_in_short_and_without_the_key() {
+    let broken = format!("data: {{\"type\": \"content_block_delta\", \"{KEY}\" oh no {}\n\n", "x".repeat(5_000));
+    let error = failure_of(Reply::stream().chunk(broken)).await;
+    assert_says(&error, ErrorKind::Malformed, &["127.0.0.1:", "content_block_delta", "…"]);
+    assert!(error.message.len() < 500, "{} bytes", error.message.len());
+}
+
+#[tokio::test]
+async fn an_error_event_in_the_stream_keeps_what_had_arrived() {
+    let overloaded = json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}});
+    let stream = Stream::new().text(&["so far"]).events()[..3].concat() + &event(&overloaded);
+    let (events, result) = play_one(Reply::stream().chunk(stream)).await;
+    assert_eq!(text_of(&events), "so far");
+    assert_says(&result.unwrap_err(), ErrorKind::Overloaded, &["overloaded_error"]);
+}
+
+#[tokio::test]
+async fn a_silent_server_times_out() {
+    let server = Server::start([Reply::silence()]);
+    let limits = Timeouts { connect: Duration::from_millis(200), ..SHORT };
+    let (_, result) = play(&server.base_url(), limits).await;
+    let error = result.unwrap_err();
+    assert_says(&error, ErrorKind::Timeout, &[&server.host(), "did not answer", "0.3 s", "parameters.timeout"]);
+    // The client has gone, too: nothing is left behind.
+    tokio::task::spawn_blocking(move || server.wait_for_leavers(1)).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_stream_that_falls_silent_times_out_and_keeps_what_had_arrived() {
+    let server = Server::start([Reply::stream().chunk(Stream::new().text(&["and"]).events()[..3].concat()).hang()]);
+    let (events, result) = play(&server.base_url(), SHORT).await;
+    assert_eq!(text_of(&events), "and");
+    assert_says(&result.unwrap_err(), ErrorKind::Timeout, &["fell silent", "parameters.timeout"]);
+}
+
+#[tokio::test]
+async fn a_slow_stream_that_keeps_talking_does_not_time_out() {
+    let ping = event(&json!({"type": "ping"}));
+    let mut reply = Reply::stream().chunk(Stream::new().events()[0].clone());
+    for _ in 0..8 {
+        reply = reply.pause(Duration::from_millis(100)).chunk(ping.clone());
+    }
+    reply = reply.chunk(Stream::new().text(&["at last"]).end("end_turn").events()[1..].concat());
+    let server = Server::start([reply]);
+    let (events, result) = play(&server.base_url(), SHORT).await;
+    assert_eq!(result, Ok(()));
+    assert_eq!(text_of(&events), "at last");
+}
+
+#[tokio::test]
+async fn no_key_means_that_nothing_is_sent() {
+    let server = Server::start([]);
+    let provider = Anthropic::new(&server.base_url(), Environment::new(|_| None));
+    let error = provider.prepare(&request()).err().unwrap();
+    assert_says(&error, ErrorKind::Authentication, &["ANTHROPIC_API_KEY is not set", ":let $ANTHROPIC_API_KEY"]);
+    assert!(server.requests().is_empty());
+}
