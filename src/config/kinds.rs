@@ -1,6 +1,6 @@
 //! The kinds of values that options take.
 
-use std::time::Duration;
+use std::{ops::RangeInclusive, time::Duration};
 
 use serde_json::{Number, Value};
 
@@ -14,10 +14,6 @@ pub(super) const COUNT: Kind<u32> = Kind {
     expected: "a whole number from 1 up",
     read: |value| value.as_number().and_then(whole).filter(|count| *count > 0),
 };
-
-/// A number from 0 up.
-pub(super) const FACTOR: Kind<f64> =
-    Kind { expected: "a number from 0 up", read: |value| value.as_f64().filter(|factor| *factor >= 0.0) };
 
 /// A stretch of time, in seconds. A day is the most, so that no later arithmetic can overflow.
 pub(super) const SECONDS: Kind<Duration> = Kind {
@@ -41,6 +37,11 @@ pub(super) const NAMES: Kind<Vec<String>> = Kind {
         _ => None,
     },
 };
+
+/// The number, if it is one in that range.
+pub(super) fn within(value: &Value, range: RangeInclusive<f64>) -> Option<f64> {
+    value.as_f64().filter(|number| range.contains(number))
+}
 
 /// The string, if it is one and not empty.
 pub(super) fn text(value: &Value) -> Option<&str> {

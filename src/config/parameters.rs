@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::{
-    kinds::{COUNT, FACTOR, SECONDS, text, whole},
+    kinds::{COUNT, SECONDS, text, whole, within},
     reader::{Kind, Table},
     seconds,
 };
@@ -179,7 +179,7 @@ impl Default for Parameters {
 impl Parameters {
     pub(super) fn read(&mut self, table: &mut Table<'_>) {
         table.set("max_tokens", &mut self.max_tokens, &COUNT);
-        table.set_some("temperature", &mut self.temperature, &FACTOR);
+        table.set_some("temperature", &mut self.temperature, &TEMPERATURE);
         table.set("timeout", &mut self.timeout, &SECONDS);
         table.set("connect_timeout", &mut self.connect_timeout, &SECONDS);
         table.set("thinking", &mut self.thinking, &Thinking::KIND);
@@ -187,6 +187,9 @@ impl Parameters {
         table.table("rehearsal", |table| self.rehearsal.read(table));
     }
 }
+
+/// No vendor takes more than 2; one that takes less says so itself.
+const TEMPERATURE: Kind<f64> = Kind { expected: "a number from 0 to 2", read: |value| within(value, 0.0..=2.0) };
 
 /// `parameters.anthropic`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -206,7 +209,7 @@ impl Anthropic {
         table.set_some("base_url", &mut self.base_url, &BASE_URL);
         table.set_some("thinking_budget", &mut self.thinking_budget, &ANTHROPIC_BUDGET);
         table.set_some("max_tokens", &mut self.max_tokens, &COUNT);
-        table.set_some("temperature", &mut self.temperature, &FACTOR);
+        table.set_some("temperature", &mut self.temperature, &TEMPERATURE);
     }
 }
 
@@ -229,6 +232,9 @@ const ANTHROPIC_BUDGET: Kind<u32> = Kind {
     read: |value| value.as_number().and_then(whole).filter(|tokens| *tokens == 0 || *tokens >= LEAST_ANTHROPIC_BUDGET),
 };
 
+/// The upper bound keeps a pause that is multiplied by it a time that a timer can hold.
+const PACE: Kind<f64> = Kind { expected: "a number from 0 to 100", read: |value| within(value, 0.0..=100.0) };
+
 /// `parameters.rehearsal`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Rehearsal {
@@ -244,6 +250,6 @@ impl Default for Rehearsal {
 
 impl Rehearsal {
     fn read(&mut self, table: &mut Table<'_>) {
-        table.set("pace", &mut self.pace, &FACTOR);
+        table.set("pace", &mut self.pace, &PACE);
     }
 }

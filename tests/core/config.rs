@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use flemma::config::{Config, CursorAfterResult, Highlight, Keys, ProviderName, Thinking, ThinkingLevel};
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
 fn read(options: Value) -> Config {
@@ -155,6 +156,11 @@ fn a_value_of_the_wrong_kind_is_named_with_what_is_expected() {
             json!({ "highlights": { "tool_preview": 7 } }),
             "`highlights.tool_preview` must be a highlight group's name or a table for nvim_set_hl(), not 7",
         ),
+        (json!({ "parameters": { "temperature": 3 } }), "`parameters.temperature` must be a number from 0 to 2, not 3"),
+        (
+            json!({ "parameters": { "rehearsal": { "pace": -1 } } }),
+            "`parameters.rehearsal.pace` must be a number from 0 to 100, not -1",
+        ),
         (json!("fast"), r#"the options must be a table, not "fast""#),
     ] {
         assert_eq!(complaint(options), expected);
@@ -299,4 +305,57 @@ fn what_the_editor_is_given_reads_back_as_the_same_options() {
     assert_eq!(given["keymaps"]["normal"]["cancel"], json!(false));
     assert_eq!(given["tools"]["export"], json!({ "max_size": 5 }));
     assert_eq!(read(given), config);
+}
+
+/// Options that are nearly right: real keys in any place, with values of any kind.
+fn options() -> impl Strategy<Value = Value> {
+    let key = prop::sample::select(vec![
+        "provider",
+        "parameters",
+        "anthropic",
+        "base_url",
+        "tools",
+        "presets",
+        "bash",
+        "timeout",
+        "auto_approve",
+        "keymaps",
+        "normal",
+        "send",
+        "highlights",
+        "thinking",
+        "pace",
+        "",
+        "a.b",
+        "$default",
+    ]);
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        ".{0,80}".prop_map(Value::from),
+        Just(json!("anthropic")),
+    ];
+    leaf.prop_recursive(4, 40, 6, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            prop::collection::vec((key.clone(), inner), 0..6).prop_map(|pairs| {
+                Value::Object(pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
+            }),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn whatever_the_options_are_there_is_a_configuration_or_a_message(layers in prop::collection::vec(options(), 0..4)) {
+        match Config::from_layers(&layers) {
+            Ok(config) => {
+                let given = serde_json::to_value(&config).unwrap();
+                prop_assert_eq!(Config::from_layers(&[given]), Ok(config));
+            }
+            Err(error) => prop_assert!(!error.problems.is_empty() && !error.to_string().is_empty()),
+        }
+    }
 }

@@ -1,0 +1,46 @@
+# Every target does its own set-up and says what it does. Needed: Rust, git and Python 3.
+# CARGO_TARGET_DIR is honoured; FLEMMA_NVIM chooses a Neovim, else scripts/nvim finds or installs one.
+
+.PHONY: help build demo test test-core test-nvim lint bench nvim clean
+
+help:
+	@echo "make build      the native library, into build/"
+	@echo "make demo       a tour with an embedded script in place of a model: no key, no network"
+	@echo "make test       all tests: the core, then a real Neovim"
+	@echo "make test-core  tests of the core; no Neovim needed"
+	@echo "make test-nvim  tests in a real Neovim"
+	@echo "make lint       formatting, lints, documentation, syntax"
+	@echo "make bench      measurements"
+	@echo "make nvim       prints the path of the Neovim in use; installs one if there is none"
+	@echo "make clean      removes everything that the other targets made"
+
+build:
+	@echo "==> building the native library"
+	@scripts/build
+
+demo: build
+	@scripts/demo
+
+test: test-core test-nvim
+
+test-core:
+	@echo "==> testing the core"
+	cargo test
+
+test-nvim: build
+	@nvim="$$(scripts/nvim)" && echo "==> testing in $$("$$nvim" --version | head -n 1) ($$nvim)" && \
+	  FLEMMA_NVIM="$$nvim" FLEMMA_NATIVE="$(CURDIR)/build/flemma.so" cargo test --test nvim
+
+lint:
+	@scripts/lint
+
+bench: build
+	@nvim="$$(scripts/nvim)" && echo "==> measuring in $$("$$nvim" --version | head -n 1) ($$nvim)" && \
+	  FLEMMA_NVIM="$$nvim" FLEMMA_NATIVE="$(CURDIR)/build/flemma.so" cargo bench
+
+nvim:
+	@scripts/nvim
+
+clean:
+	cargo clean
+	rm -rf build .deps

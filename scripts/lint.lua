@@ -1,0 +1,18 @@
+-- Reads every Lua file of the repository and reports those that are no Lua.
+-- Run from the root: nvim --clean -l scripts/lint.lua
+
+local broken = 0
+local checked = 0
+for _, folder in ipairs({ "lua", "plugin", "ftplugin", "syntax", "scripts", "tests", "benches" }) do
+  local is_lua = function(name) return name:sub(-4) == ".lua" end
+  for _, path in ipairs(vim.fs.find(is_lua, { path = folder, type = "file", limit = math.huge })) do
+    local chunk, problem = loadfile(path)
+    checked = checked + 1
+    if not chunk then
+      broken = broken + 1
+      io.stderr:write(problem, "\n")
+    end
+  end
+end
+io.stdout:write(("%d Lua files, %d broken\n"):format(checked, broken))
+os.exit(broken == 0 and 0 or 1)
