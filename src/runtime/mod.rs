@@ -1,3 +1,4 @@
 //! (placeholder)
 
 pub mod http;
+pub mod process;

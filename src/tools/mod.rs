@@ -1,1 +1,25 @@
-//! (placeholder)
+//! Tools: what a model may ask for, and how it is decided, run and shown.
+//!
+//! A call passes through here in this order. The [`Registry`] knows the [`Definition`] behind the name; the
+//! definition's schema checks the input ([`Definition::check_input`]); the [`approval::Chain`] decides whether the
+//! call runs, waits for the user or is denied, and [`preview`] says in one line what it would do. An approved call of
+//! a built-in tool is handed to its [`NativeTool`] off the editor's main thread; its [`Outcome`], cut to size by
+//! [`truncate`] with the whole saved by [`overflow`], becomes the text of the result.
+//!
+//! Everything but [`builtin`] and [`overflow`] is plain values and functions.
+
+pub mod approval;
+pub mod builtin;
+mod definition;
+mod native;
+pub mod overflow;
+mod presets;
+pub mod preview;
+mod registry;
+mod schema;
+pub mod truncate;
+
+pub use definition::{Declared, Definition, DefinitionError, Executor, Handler, LuaRef};
+pub use native::{Context, NativeTool, Outcome, Output, Progress, Protected, Rendered};
+pub use presets::{Policy, Preset, Presets};
+pub use registry::{Registered, Registry};

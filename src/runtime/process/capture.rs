@@ -1,0 +1,140 @@
+//! What a command prints: its end in memory, and the whole in a file once it is long.
+
+use std::{collections::VecDeque, io, path::PathBuf};
+
+use tokio::{fs::File, io::AsyncWriteExt};
+
+use crate::tools::overflow;
+
+/// How much of the end stays in memory at least, in bytes. More than a result may have.
+const KEEP: usize = 2 * crate::tools::truncate::MAX_BYTES;
+
+/// How much goes into the file at most, in bytes: an endless output must not fill the disk.
+const MAX_FILE: u64 = 256 * 1024 * 1024;
+
+/// How much of the end is looked at for a report of progress, in bytes.
+const PROGRESS_BYTES: usize = 4096;
+
+/// Collects an output.
+pub(super) struct Capture {
+    tail: VecDeque<u8>,
+    bytes: u64,
+    newlines: u64,
+    spool: Spool,
+    dir: PathBuf,
+    name: String,
+}
+
+/// What was printed.
+#[derive(Debug)]
+pub struct Captured {
+    /// The end of the output: all of it if `saved` is [`Saved::InMemory`], else at least twice what a result shows.
+    pub tail: Vec<u8>,
+    /// Bytes of the whole output.
+    pub bytes: u64,
+    /// Lines of the whole output; a last line without a newline counts.
+    pub lines: u64,
+    /// Where the whole output is.
+    pub saved: Saved,
+}
+
+/// Where the whole of an output is.
+#[derive(Debug)]
+pub enum Saved {
+    /// It is short: `tail` is all of it.
+    InMemory,
+    /// In this file.
+    InFile(PathBuf),
+    /// It was too long even for the file, which has only its beginning: this many bytes.
+    Beginning(PathBuf, u64),
+    /// Nowhere, because of this error.
+    Lost(String),
+}
+
+/// Where the output goes besides the tail.
+enum Spool {
+    /// Nowhere yet: the tail is all there is.
+    NotYet,
+    /// Into a file that has so many bytes.
+    File(File, PathBuf, u64),
+    /// Nowhere: the file could not be made or written.
+    Failed(io::Error),
+}
+
+impl Capture {
+    /// An empty output. A long one is saved in `dir`, in a file whose name begins with `name`.
+    pub(super) fn new(dir: PathBuf, name: String) -> Self {
+        Self { tail: VecDeque::new(), bytes: 0, newlines: 0, spool: Spool::NotYet, dir, name }
+    }
+
+    /// Takes what comes next.
+    pub(super) async fn push(&mut self, chunk: &[u8]) {
+        self.bytes += chunk.len() as u64;
+        self.newlines += memchr::memchr_iter(b'\n', chunk).count() as u64;
+        if matches!(self.spool, Spool::NotYet) && self.tail.len() + chunk.len() > KEEP {
+            self.spool = self.open().await;
+        }
+        self.spool.write(chunk).await;
+        self.tail.extend(chunk);
+        if !matches!(self.spool, Spool::NotYet) && self.tail.len() > KEEP {
+            self.tail.drain(..self.tail.len() - KEEP);
+        }
+    }
+
+    /// The last `count` lines, for a report of progress: without control characters, and of a line that was
+    /// overwritten with carriage returns only what stands there now.
+    pub(super) fn last_lines(&self, count: usize) -> String {
+        let start = self.tail.len().saturating_sub(PROGRESS_BYTES);
+        let end: Vec<u8> = self.tail.range(start..).copied().collect();
+        let text = String::from_utf8_lossy(&end);
+        let lines: Vec<&str> = text.trim_end().lines().collect();
+        let shown: Vec<String> = lines[lines.len().saturating_sub(count)..]
+            .iter()
+            .map(|line| line.rsplit('\r').find(|part| !part.is_empty()).unwrap_or_default())
+            .map(|line| line.chars().filter(|character| *character == '\t' || !character.is_control()).collect())
+            .collect();
+        shown.join("\n")
+    }
+
+    /// The output is complete.
+    pub(super) async fn finish(self) -> Captured {
+        let unfinished_line = self.tail.back().is_some_and(|&last| last != b'\n');
+        let saved = match self.spool {
+            Spool::NotYet => Saved::InMemory,
+            Spool::Failed(error) => Saved::Lost(error.to_string()),
+            Spool::File(mut file, path, written) => match file.flush().await {
+                Err(error) => Saved::Lost(error.to_string()),
+                Ok(()) if written < self.bytes => Saved::Beginning(path, written),
+                Ok(()) => Saved::InFile(path),
+            },
+        };
+        let lines = self.newlines + u64::from(unfinished_line);
+        Captured { tail: self.tail.into(), bytes: self.bytes, lines, saved }
+    }
+
+    /// A file that has what the tail has.
+    async fn open(&mut self) -> Spool {
+        let (dir, name) = (self.dir.clone(), self.name.clone());
+        let opened = tokio::task::spawn_blocking(move || overflow::create(&dir, &name)).await;
+        match opened.unwrap_or_else(|error| Err(io::Error::other(error))) {
+            Err(error) => Spool::Failed(error),
+            Ok((file, path)) => {
+                let mut spool = Spool::File(File::from_std(file), path, 0);
+                spool.write(self.tail.make_contiguous()).await;
+                spool
+            }
+        }
+    }
+}
+
+impl Spool {
+    async fn write(&mut self, bytes: &[u8]) {
+        let Self::File(file, _, written) = self else { return };
+        let room = MAX_FILE.saturating_sub(*written);
+        let bytes = &bytes[..bytes.len().min(usize::try_from(room).unwrap_or(usize::MAX))];
+        match file.write_all(bytes).await {
+            Ok(()) => *written += bytes.len() as u64,
+            Err(error) => *self = Self::Failed(error),
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! Approval: whether a call runs at once, waits for the user, or is denied.
+//!
+//! A [`Chain`] asks its resolvers one after the other, the highest priority first and by name among equals. The first
+//! that decides wins; one that fails is passed over and reported; if none decides, the user does
+//! ([`Decision::RequireApproval`]). The built-in resolvers are made here ([`config`], [`declared`], [`catch_all`]);
+//! others come from Lua. Resolvers run on the main thread, as the Lua functions among them must.
+
+use std::rc::Rc;
+
+use serde_json::Value;
+
+use super::{Declared, Policy};
+use crate::provider::CallId;
+
+/// The resolver for the user's `tools.auto_approve`.
+pub const CONFIG: &str = "urn:flemma:approval:config";
+/// The resolver for `flemma.opt.tools.auto_approve` in a buffer's frontmatter.
+pub const FRONTMATTER: &str = "urn:flemma:approval:frontmatter";
+/// The resolver that approves everything; only there with `tools.require_approval = false`.
+pub const CATCH_ALL: &str = "urn:flemma:approval:catch-all";
+/// The resolver that hears what the tool itself declares.
+pub const DECLARED: &str = "urn:flemma:approval:declared";
+
+/// The priority of a resolver that names none.
+pub const DEFAULT_PRIORITY: i64 = 50;
+
+/// What happens to a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// It runs.
+    Approve,
+    /// It waits for the user.
+    RequireApproval,
+    /// It never runs; the model is told.
+    Deny,
+}
+
+/// The call that is decided on.
+#[derive(Clone, Copy, Debug)]
+pub struct ApprovalCall<'a> {
+    /// The tool's name.
+    pub tool: &'a str,
+    /// The arguments.
+    pub input: &'a Value,
+    /// The call's id.
+    pub id: &'a CallId,
+    /// The number of the conversation's buffer.
+    pub buffer: i64,
+    /// What the tool's definition declares.
+    pub declared: Option<Declared>,
+}
+
+/// How a resolver decides: a decision, `None` to pass, or why it failed.
+pub type Resolve = Rc<dyn Fn(&ApprovalCall<'_>) -> Result<Option<Decision>, String>>;
+
+/// One link of the chain.
+#[derive(Clone)]
+pub struct Resolver {
+    /// Unique in the chain.
+    pub name: String,
+    /// What it does, for people.
+    pub description: Option<String>,
+    /// Higher is asked earlier.
+    pub priority: i64,
+    /// Decides.
+    pub resolve: Resolve,
+}
+
+/// What the chain said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// The decision.
+    pub decision: Decision,
+    /// The name of the resolver that made it; `None` if no resolver did.
+    pub resolver: Option<String>,
+    /// Resolvers that failed on the way, in the order they were asked: for the log.
+    pub failures: Vec<Failure>,
+}
+
+/// A resolver that failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// The resolver's name.
+    pub resolver: String,
+    /// What it said.
+    pub message: String,
+}
+
+/// The resolvers, in the order they are asked.
+///
+/// A clone is cheap and stands on its own: decide on a clone where a resolver may change the chain while it runs.
+#[derive(Clone, Default)]
+pub struct Chain {
+    resolvers: Vec<Rc<Resolver>>,
+}
+
+impl Chain {
+    /// A chain without resolvers: everything waits for the user.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a resolver; one of the same name is replaced.
+    pub fn register(&mut self, resolver: Resolver) {
+        self.unregister(&resolver.name);
+        let order = |other: &Rc<Resolver>| {
+            other.priority > resolver.priority || (other.priority == resolver.priority && other.name < resolver.name)
+        };
+        let place = self.resolvers.partition_point(order);
+        self.resolvers.insert(place, Rc::new(resolver));
+    }
+
+    /// Takes a resolver out; gives it back if it was there.
+    pub fn unregister(&mut self, name: &str) -> Option<Rc<Resolver>> {
+        let place = self.resolvers.iter().position(|resolver| resolver.name == name)?;
+        Some(self.resolvers.remove(place))
+    }
+
+    /// The resolver of this name.
+    pub fn get(&self, name: &str) -> Option<&Resolver> {
+        self.all().find(|resolver| resolver.name == name)
+    }
+
+    /// All resolvers, in the order they are asked.
+    pub fn all(&self) -> impl Iterator<Item = &Resolver> {
+        self.resolvers.iter().map(Rc::as_ref)
+    }
+
+    /// How many resolvers there are.
+    pub fn count(&self) -> usize {
+        self.resolvers.len()
+    }
+
+    /// Decides on a call.
+    pub fn decide(&self, call: &ApprovalCall<'_>) -> Verdict {
+        let mut failures = Vec::new();
+        for resolver in &self.resolvers {
+            match (resolver.resolve)(call) {
+                Ok(None) => {}
+                Ok(Some(decision)) => return Verdict { decision, resolver: Some(resolver.name.clone()), failures },
+                Err(message) => failures.push(Failure { resolver: resolver.name.clone(), message }),
+            }
+        }
+        Verdict { decision: Decision::RequireApproval, resolver: None, failures }
+    }
+}
+
+/// The resolver (priority 100) for the list form of the user's `tools.auto_approve`.
+pub fn config(policy: Policy) -> Resolver {
+    Resolver {
+        name: CONFIG.into(),
+        description: Some("tools.auto_approve of the configuration".into()),
+        priority: 100,
+        resolve: Rc::new(move |call| Ok(policy.decide(call.tool))),
+    }
+}
+
+/// The resolver (priority -10) that hears what a tool declares: it speaks only when nobody else did.
+pub fn declared() -> Resolver {
+    Resolver {
+        name: DECLARED.into(),
+        description: Some("the tool's own `approval`".into()),
+        priority: -10,
+        resolve: Rc::new(|call| {
+            Ok(call.declared.map(|declared| match declared {
+                Declared::Auto => Decision::Approve,
+                Declared::RequiresApproval => Decision::RequireApproval,
+            }))
+        }),
+    }
+}
+
+/// The resolver (priority 0) that approves every call; register it only with `tools.require_approval = false`.
+pub fn catch_all() -> Resolver {
+    Resolver {
+        name: CATCH_ALL.into(),
+        description: Some("tools.require_approval = false".into()),
+        priority: 0,
+        resolve: Rc::new(|_| Ok(Some(Decision::Approve))),
+    }
+}

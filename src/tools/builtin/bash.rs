@@ -1,0 +1,203 @@
+//! `bash`: runs a shell command.
+//!
+//! The command runs in the working directory with [`process::run`], which stops it, and all that it started, when it
+//! is cancelled or takes too long. Its output and errors come back together, cut to their end when they are long. An
+//! exit code other than 0 is a failure that keeps the output.
+//!
+//! The environment is the editor's, with three changes. `TERM=dumb` and the pagers set to `cat` keep programs from
+//! drawing and from waiting for a key. The variables that Neovim sets for its own children are taken out: `NVIM`
+//! would let a command drive the editor past every approval, and `VIMRUNTIME` breaks any other Neovim it starts.
+
+use std::{
+    ffi::OsString, io, os::unix::process::ExitStatusExt, path::Path, process::ExitStatus, sync::Arc, time::Duration,
+};
+
+use futures_util::future::{BoxFuture, FutureExt};
+use serde_json::{Value, json};
+
+use crate::{
+    runtime::process::{self, Captured, End, Finished, Saved, Spec, Stop},
+    tools::{
+        Context, Definition, NativeTool, Outcome, overflow, preview,
+        truncate::{self, Limits, format_size},
+    },
+};
+
+/// What is set in the command's environment.
+const SET: [(&str, &str); 5] =
+    [("TERM", "dumb"), ("PAGER", "cat"), ("GIT_PAGER", "cat"), ("MANPAGER", "cat"), ("SYSTEMD_PAGER", "cat")];
+
+/// What is taken out of it.
+const REMOVED: [&str; 6] = ["NVIM", "NVIM_LISTEN_ADDRESS", "NVIM_LOG_FILE", "VIM", "VIMRUNTIME", "MYVIMRC"];
+
+/// The longest single argument that Linux hands to a program, in bytes, with its final NUL.
+const MAX_COMMAND: usize = 128 * 1024;
+
+struct Bash;
+
+pub(super) fn definition() -> Definition {
+    let mut definition = super::define(
+        "bash",
+        "Run a shell command with bash in the working directory and return its output (stdout and stderr together). \
+         It has no terminal and no input. Long output is cut to its end (2000 lines or 50 KB); the whole is saved to \
+         a file that the result names. A command that runs too long is stopped together with everything it started.",
+        json!({
+            "command": { "type": "string", "description": "The command line." },
+            "timeout": {
+                "type": ["number", "null"],
+                "description": "Seconds after which the command is stopped; null for the default.",
+            },
+        }),
+        Bash,
+    );
+    definition.is_async = true;
+    definition.streaming = true;
+    definition
+}
+
+impl NativeTool for Bash {
+    fn run(self: Arc<Self>, input: Value, context: Context) -> BoxFuture<'static, Outcome> {
+        async move { execute(&input, context).await.unwrap_or_else(Outcome::failure) }.boxed()
+    }
+
+    fn preview(&self, input: &Value, _width: usize) -> Option<String> {
+        let command = input.get("command")?.as_str()?;
+        Some(preview::labelled(format!("$ {command}"), input))
+    }
+}
+
+/// Runs the command. `Err` is what keeps it from being started.
+async fn execute(input: &Value, context: Context) -> Result<Outcome, String> {
+    let command = shell_command(input)?;
+    let timeout = timeout(input, &context)?;
+    if !context.cwd.is_dir() {
+        return Err(format!("The working directory {} does not exist.", context.cwd.display()));
+    }
+    let (shell, finished) = match context.config.get("shell").and_then(Value::as_str) {
+        Some(shell) => (shell, process::run(spec(shell, &command, timeout, &context)).await),
+        None => match process::run(spec("bash", &command, timeout, &context)).await {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                ("sh", process::run(spec("sh", &command, timeout, &context)).await)
+            }
+            finished => ("bash", finished),
+        },
+    };
+    match finished {
+        Ok(finished) => Ok(outcome(finished, timeout, &context.overflow_dir).await),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(format!(
+            "The shell `{shell}` was not found. The user can name another one as tools.bash.shell in the configuration."
+        )),
+        Err(error) => Err(format!("The command could not be started with `{shell}`: {error}.")),
+    }
+}
+
+fn shell_command(input: &Value) -> Result<String, String> {
+    let command = super::text(input, "command")?;
+    if command.trim().is_empty() {
+        return Err("`command` is empty.".into());
+    }
+    if let Some(place) = command.find('\0') {
+        return Err(format!("`command` has a NUL byte at byte {place}: no program can be given one. Leave it out."));
+    }
+    if command.len() + 2 > MAX_COMMAND {
+        return Err(format!(
+            "`command` is {} long, and {} is the most. Write it to a file and run that.",
+            format_size(command.len() as u64),
+            format_size(MAX_COMMAND as u64)
+        ));
+    }
+    // What begins like an option would be read as one of the shell's own.
+    let guard = if command.starts_with(['-', '+']) { " " } else { "" };
+    Ok(format!("{guard}{command}"))
+}
+
+fn timeout(input: &Value, context: &Context) -> Result<Duration, String> {
+    match input.get("timeout").and_then(Value::as_f64) {
+        None => Ok(context.timeout),
+        Some(seconds) if seconds > 0.0 => Ok(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)),
+        Some(seconds) => Err(format!("`timeout` must be more than 0 seconds, not {seconds}.")),
+    }
+}
+
+fn spec(shell: &str, command: &str, timeout: Duration, context: &Context) -> Spec {
+    let set = SET.map(|(name, value)| (OsString::from(name), Some(OsString::from(value))));
+    let removed = REMOVED.map(|name| (OsString::from(name), None));
+    Spec {
+        program: shell.into(),
+        args: vec!["-c".into(), command.into()],
+        cwd: context.cwd.clone(),
+        env: set.into_iter().chain(removed).collect(),
+        timeout,
+        cancel: context.cancel.clone(),
+        progress: Arc::clone(&context.progress),
+        spool_dir: context.overflow_dir.clone(),
+        spool_name: "bash".into(),
+    }
+}
+
+async fn outcome(finished: Finished, timeout: Duration, overflow_dir: &Path) -> Outcome {
+    let mut output = shown(finished.output, overflow_dir).await;
+    if finished.left_running {
+        let note = "[Something that the command started in the background is still running. What it prints from now \
+                    on is lost.]";
+        output = Some(output.map_or_else(|| note.to_owned(), |output| format!("{output}\n\n{note}")));
+    }
+    let error = match (finished.stopped, finished.end) {
+        (Some(Stop::Cancelled), _) => "Cancelled by the user: the command and what it started were stopped.".to_owned(),
+        (Some(Stop::TimedOut), _) => format!(
+            "Timed out after {} seconds: the command and what it started were stopped. Pass a larger `timeout` if it \
+             needs longer.",
+            timeout.as_secs_f64()
+        ),
+        (None, End::Exited(0)) => return Outcome::text(output.unwrap_or_else(|| "(no output)".into())),
+        (None, End::Exited(code)) => format!("exit code {code}"),
+        (None, End::Signalled(signal)) => {
+            // The standard library knows the signals' names: "signal: 9 (SIGKILL)".
+            format!("ended by {}", ExitStatus::from_raw(signal).to_string().replacen(": ", " ", 1))
+        }
+        (None, End::Unknown) => "The command has ended, but the system did not say how.".to_owned(),
+    };
+    Outcome::Failure { error, output }
+}
+
+/// The output as the result shows it, with a note if it is only a part; `None` if there is none.
+async fn shown(output: Captured, overflow_dir: &Path) -> Option<String> {
+    let text = String::from_utf8_lossy(&output.tail);
+    let tail = truncate::truncate_tail(&text, Limits::default());
+    let content = tail.content.trim_end_matches(['\n', '\r']);
+    if !tail.truncated {
+        return (!content.trim().is_empty()).then(|| content.to_owned());
+    }
+    let saved = match output.saved {
+        Saved::InMemory => save(&output.tail, overflow_dir).await,
+        saved => saved,
+    };
+    let range = if tail.last_line_partial {
+        format!("the last {} of line {}, which is the last line", format_size(tail.output_bytes as u64), output.lines)
+    } else {
+        let first = output.lines + 1 - tail.output_lines as u64;
+        format!("lines {first}-{} of {}", output.lines, output.lines)
+    };
+    let whole = match saved {
+        Saved::InMemory => String::new(),
+        Saved::InFile(path) => format!("The whole output ({}) is in {}", format_size(output.bytes), path.display()),
+        Saved::Beginning(path, bytes) => format!(
+            "The whole output had {}; its first {} are in {}",
+            format_size(output.bytes),
+            format_size(bytes),
+            path.display()
+        ),
+        Saved::Lost(error) => format!("The rest could not be saved: {error}"),
+    };
+    Some(format!("{}\n\n[Showing {range}. {whole}]", tail.content))
+}
+
+/// Saves an output that is short enough for memory but too long for the result.
+async fn save(output: &[u8], dir: &Path) -> Saved {
+    let (output, dir) = (output.to_owned(), dir.to_owned());
+    let saved = tokio::task::spawn_blocking(move || overflow::save(&dir, "bash", &output)).await;
+    match saved.unwrap_or_else(|error| Err(io::Error::other(error))) {
+        Ok(path) => Saved::InFile(path),
+        Err(error) => Saved::Lost(error.to_string()),
+    }
+}

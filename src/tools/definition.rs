@@ -1,0 +1,233 @@
+//! What a tool is: the part that a model sees, and the part that decides how a call is run.
+//!
+//! A definition is checked once, when it is registered ([`Definition::check`]), so that whatever is in the registry
+//! can be sent to a provider. Its schema is compiled the first time an input is checked against it and then kept.
+
+use std::{
+    fmt,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
+
+use serde_json::Value;
+use thiserror::Error;
+
+use super::{
+    NativeTool,
+    schema::{self, InputSchema},
+};
+use crate::provider::{ToolInput, ToolSpec};
+
+/// The longest name that every provider takes, in characters.
+const MAX_NAME: usize = 64;
+
+/// A tool.
+///
+/// Build one with [`Definition::new`] and set what differs from the defaults.
+#[derive(Clone)]
+pub struct Definition {
+    /// The name that the model calls it by: 1 to 64 of `a-z`, `A-Z`, `0-9`, `_` and `-`.
+    pub name: String,
+    /// What it does, in words for the model. Never empty.
+    pub description: String,
+    /// JSON Schema of the input, passed to providers as it is. Its type is `object`.
+    pub input_schema: Arc<Value>,
+    /// Whether the provider's strict mode is asked for: then every property is required, and no others may come.
+    pub strict: bool,
+    /// Whether a call takes long enough that it can be watched and cancelled.
+    pub is_async: bool,
+    /// Whether it is offered to models unless somebody says otherwise.
+    pub enabled: bool,
+    /// Who answers a call.
+    pub executor: Executor,
+    /// What the tool itself says about approval; heard only when nobody else decides.
+    pub approval: Option<Declared>,
+    /// Whether its latest lines are shown while it runs.
+    pub streaming: bool,
+    /// How long a call may take; `None` for the user's `tools.default_timeout`.
+    pub timeout: Option<Duration>,
+    /// Whether running a call twice does no harm.
+    pub idempotent: bool,
+    /// The input property that names a path that is read.
+    pub read_path_param: Option<String>,
+    /// The input property that names a path that is written.
+    pub write_path_param: Option<String>,
+    /// What runs a call.
+    pub handler: Handler,
+    /// The Lua function that makes a preview; native tools bring their own ([`NativeTool::preview`]).
+    pub format_preview: Option<LuaRef>,
+    compiled: OnceLock<Result<InputSchema, String>>,
+}
+
+/// What runs a call.
+#[derive(Clone)]
+pub enum Handler {
+    /// Rust code, off the main thread.
+    Native(Arc<dyn NativeTool>),
+    /// A Lua function, on the main thread.
+    Lua(LuaRef),
+    /// Nothing here: a human, a client or the provider answers (see [`Executor`]).
+    Elsewhere,
+}
+
+/// A Lua function, by a number that the Neovim layer keeps the function under.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct LuaRef(pub u64);
+
+/// Who answers a call of a tool.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Executor {
+    /// This process runs it.
+    #[default]
+    Server,
+    /// The user answers in the document.
+    Human,
+    /// Another program answers.
+    Client,
+    /// The provider runs it itself.
+    Provider,
+}
+
+/// What a tool declares about its own approval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Declared {
+    /// It is harmless: run it.
+    Auto,
+    /// It is not: ask.
+    RequiresApproval,
+}
+
+/// Why a definition is refused. The message names the tool, the field and the mend.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("tool `{tool}`: `{field}` {problem}")]
+pub struct DefinitionError {
+    /// The tool's name, as it was given.
+    pub tool: String,
+    /// The field that is wrong.
+    pub field: &'static str,
+    /// What is wrong with it, and what it should be.
+    pub problem: String,
+}
+
+impl Definition {
+    /// A definition with the defaults: enabled, run here, not strict, not asynchronous, nothing declared.
+    ///
+    /// `input_schema` is JSON Schema of an object. Nothing is checked yet: [`Definition::check`] does that.
+    pub fn new(name: &str, description: &str, input_schema: Value, handler: Handler) -> Self {
+        Self {
+            name: name.to_owned(),
+            description: description.to_owned(),
+            input_schema: Arc::new(input_schema),
+            strict: false,
+            is_async: false,
+            enabled: true,
+            executor: Executor::Server,
+            approval: None,
+            streaming: false,
+            timeout: None,
+            idempotent: false,
+            read_path_param: None,
+            write_path_param: None,
+            handler,
+            format_preview: None,
+            compiled: OnceLock::new(),
+        }
+    }
+
+    /// The tool as a provider sends it to a model.
+    pub fn to_spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: self.name.clone(),
+            description: self.description.clone(),
+            input_schema: Arc::clone(&self.input_schema),
+            strict: self.strict,
+        }
+    }
+
+    /// Whether this can be sent to a provider and run.
+    ///
+    /// # Errors
+    /// The first field that is wrong: a name that no provider takes, no description, a schema that is no JSON Schema
+    /// of an object or (with `strict`) not within the rules of strict mode, a timeout of zero, or no handler where
+    /// this process is to run the tool.
+    pub fn check(&self) -> Result<(), DefinitionError> {
+        let refuse = |field, problem: String| Err(DefinitionError { tool: self.name.clone(), field, problem });
+        if self.name.is_empty() || self.name.len() > MAX_NAME || !self.name.bytes().all(is_name_byte) {
+            return refuse(
+                "name",
+                format!("must be 1 to {MAX_NAME} letters, digits, `_` or `-`: no provider takes anything else"),
+            );
+        }
+        if self.description.trim().is_empty() {
+            return refuse("description", "is empty: say in a sentence what the tool does and when to use it".into());
+        }
+        if self.input_schema.get("type") != Some(&Value::from("object")) {
+            return refuse("input_schema", "must be a JSON Schema whose `type` is \"object\"".into());
+        }
+        if let Err(problem) = self.compiled() {
+            return refuse("input_schema", problem.clone());
+        }
+        if self.strict
+            && let Err(problem) = schema::check_strict(&self.input_schema)
+        {
+            return refuse("input_schema", problem);
+        }
+        if self.timeout.is_some_and(|timeout| timeout.is_zero()) {
+            return refuse("timeout", "must be more than 0 seconds".into());
+        }
+        if self.executor == Executor::Server && matches!(self.handler, Handler::Elsewhere) {
+            return refuse(
+                "execute",
+                "is missing: give a function, or set `executor` to say who else answers its calls".into(),
+            );
+        }
+        Ok(())
+    }
+
+    /// Checks what a model sent against the schema.
+    ///
+    /// A property that is required but may be null is allowed to be missing: strict mode makes every property
+    /// required, and models outside strict mode leave such properties out.
+    ///
+    /// # Errors
+    /// A message for the model: each path that is wrong, what was expected and what came; or where the JSON ends to
+    /// parse.
+    pub fn check_input(&self, input: &ToolInput) -> Result<(), String> {
+        match (input, self.compiled()) {
+            (ToolInput::Malformed(text), _) => Err(schema::malformed(&self.name, text)),
+            (ToolInput::Json(value), Ok(schema)) => schema.check(&self.name, value),
+            (ToolInput::Json(_), Err(problem)) => {
+                Err(format!("The input of `{}` cannot be checked: its input_schema {problem}.", self.name))
+            }
+        }
+    }
+
+    fn compiled(&self) -> &Result<InputSchema, String> {
+        self.compiled.get_or_init(|| InputSchema::compile(&self.input_schema))
+    }
+}
+
+fn is_name_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-'
+}
+
+impl fmt::Debug for Definition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Definition")
+            .field("name", &self.name)
+            .field("executor", &self.executor)
+            .field("enabled", &self.enabled)
+            .field("handler", &self.handler)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Handler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Native(_) => f.write_str("Native"),
+            Self::Lua(function) => f.debug_tuple("Lua").field(function).finish(),
+            Self::Elsewhere => f.write_str("Elsewhere"),
+        }
+    }
+}

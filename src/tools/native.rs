@@ -1,0 +1,157 @@
+//! Tools in Rust: what they are given, and what they give back.
+//!
+//! A [`NativeTool`] runs on the runtime's threads, never on the editor's main thread. All that it knows of the
+//! conversation is in its [`Context`]; what it returns is an [`Outcome`], whose [`Outcome::render`] is the text that
+//! stands in the document and goes to the model.
+
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use futures_util::future::BoxFuture;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+/// JSON up to this many characters stays on one line in a result.
+const COMPACT_JSON: usize = 80;
+
+/// Takes the latest lines of a running tool's output. The producer calls it about ten times a second at most.
+pub type Progress = Arc<dyn Fn(String) + Send + Sync>;
+
+/// Says why a file must not be written (an open conversation, the trust store), or `None` if it may.
+pub type Protected = Arc<dyn Fn(&Path) -> Option<String> + Send + Sync>;
+
+/// A tool that is written in Rust.
+pub trait NativeTool: Send + Sync {
+    /// Runs one call. `input` has been checked against the tool's schema.
+    ///
+    /// The future must be polled on a tokio runtime. When `context.cancel` fires it ends soon, leaves nothing
+    /// running behind, and still gives an outcome.
+    fn run(self: Arc<Self>, input: Value, context: Context) -> BoxFuture<'static, Outcome>;
+
+    /// What a call would do, in one line of about `width` display cells without the tool's name; `None` for the
+    /// generic preview. `input` may be anything: it is shown before it is checked.
+    fn preview(&self, input: &Value, width: usize) -> Option<String>;
+}
+
+/// What a tool may know and use while it runs.
+#[derive(Clone)]
+pub struct Context {
+    /// The working directory; absolute.
+    pub cwd: PathBuf,
+    /// The folder of the `.chat` file; `None` while the conversation has no file.
+    pub chat_dir: Option<PathBuf>,
+    /// How long the call may take unless its input says otherwise.
+    pub timeout: Duration,
+    /// Fires when the user cancels the call.
+    pub cancel: CancellationToken,
+    /// Where the latest lines of output go.
+    pub progress: Progress,
+    /// The user's `tools.<name>` table; `Null` if there is none.
+    pub config: Value,
+    /// Where the whole of an output goes that is too long for the document.
+    pub overflow_dir: PathBuf,
+    /// Asked before a file is written.
+    pub protected: Protected,
+}
+
+impl Context {
+    /// A context for calls in `cwd`, with the given default timeout: nobody watches, nothing is protected, no
+    /// configuration, and long outputs go to `overflow_dir`.
+    pub fn new(cwd: PathBuf, timeout: Duration, overflow_dir: PathBuf) -> Self {
+        Self {
+            cwd,
+            chat_dir: None,
+            timeout,
+            cancel: CancellationToken::new(),
+            progress: Arc::new(|_| {}),
+            config: Value::Null,
+            overflow_dir,
+            protected: Arc::new(|_| None),
+        }
+    }
+
+    /// The absolute path of what a model calls `path`: relative paths start at the conversation's folder, or at the
+    /// working directory if it has none; `~` and `~/…` are the user's home; absolute paths stay.
+    pub fn resolve(&self, path: &str) -> PathBuf {
+        let expanded = match (path.strip_prefix('~'), std::env::home_dir()) {
+            (Some(""), Some(home)) => home,
+            (Some(rest), Some(home)) if rest.starts_with('/') => home.join(rest.trim_start_matches('/')),
+            _ => PathBuf::from(path),
+        };
+        // An absolute path replaces the base.
+        self.chat_dir.as_ref().unwrap_or(&self.cwd).join(expanded)
+    }
+}
+
+impl fmt::Debug for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context").field("cwd", &self.cwd).field("chat_dir", &self.chat_dir).finish_non_exhaustive()
+    }
+}
+
+/// How a call ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// The tool did what it was asked.
+    Success(Output),
+    /// It did not.
+    Failure {
+        /// What went wrong, and what to do better: for the model.
+        error: String,
+        /// What the tool had to say before it failed.
+        output: Option<String>,
+    },
+}
+
+/// What a tool said.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Output {
+    /// Plain text.
+    Text(String),
+    /// A table.
+    Json(Value),
+}
+
+/// An outcome as it stands in the document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rendered {
+    /// The text inside the fence; no final newline is needed.
+    pub text: String,
+    /// Whether the header says `(error)`.
+    pub is_error: bool,
+    /// Whether the fence is a `json` fence.
+    pub is_json: bool,
+}
+
+impl Outcome {
+    /// Success with plain text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Success(Output::Text(text.into()))
+    }
+
+    /// Failure with nothing but a message.
+    pub fn failure(error: impl Into<String>) -> Self {
+        Self::Failure { error: error.into(), output: None }
+    }
+
+    /// The text for the document. A failure that has output too keeps both: the error, a blank line, the output.
+    pub fn render(&self) -> Rendered {
+        let (text, is_error, is_json) = match self {
+            Self::Success(Output::Text(text)) => (text.clone(), false, false),
+            Self::Success(Output::Json(value)) => (json_text(value), false, true),
+            Self::Failure { error, output: None } => (error.clone(), true, false),
+            Self::Failure { error, output: Some(output) } => (format!("{error}\n\n{output}"), true, false),
+        };
+        Rendered { text, is_error, is_json }
+    }
+}
+
+/// Compact where it fits on one line, pretty beyond.
+fn json_text(value: &Value) -> String {
+    let compact = value.to_string();
+    if compact.chars().count() <= COMPACT_JSON { compact } else { format!("{value:#}") }
+}

@@ -1,0 +1,111 @@
+//! Lists of approvals: tool names and `$presets`, put together into one [`Policy`].
+//!
+//! The sets of all presets and names in a list are united; a tool that is both approved and denied is denied. A name
+//! that was removed from the list is taken out of what presets approve, never out of what they deny.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::approval::Decision;
+use crate::config::suggest::nearest;
+
+/// A named set of approvals.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Preset {
+    /// Names of tools that run without asking.
+    pub approve: Vec<String>,
+    /// Names of tools that never run.
+    pub deny: Vec<String>,
+}
+
+/// The presets that a list can name, by name with the `$`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Presets(BTreeMap<String, Preset>);
+
+impl Presets {
+    /// The built-in presets: `$readonly` approves `read`; `$default` approves `read`, `write` and `edit`.
+    pub fn builtin() -> Self {
+        let approving =
+            |tools: &[&str]| Preset { approve: tools.iter().map(|&tool| tool.to_owned()).collect(), deny: Vec::new() };
+        Self(BTreeMap::from([
+            ("$readonly".to_owned(), approving(&["read"])),
+            ("$default".to_owned(), approving(&["read", "write", "edit"])),
+        ]))
+    }
+
+    /// Adds a preset of the user's; one of the same name, a built-in one too, is replaced.
+    ///
+    /// # Errors
+    /// When the name does not begin with `$`: a list could never tell it from a tool.
+    pub fn define(&mut self, name: &str, preset: Preset) -> Result<(), String> {
+        if name.len() < 2 || !name.starts_with('$') {
+            return Err(format!("tools.presets: the name of a preset begins with `$`: write `$name`, not `{name}`"));
+        }
+        self.0.insert(name.to_owned(), preset);
+        Ok(())
+    }
+
+    /// The preset of this name, which includes the `$`.
+    pub fn get(&self, name: &str) -> Option<&Preset> {
+        self.0.get(name)
+    }
+
+    /// The names of all presets, sorted.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+}
+
+/// What a list of approvals comes to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Policy {
+    approve: BTreeSet<String>,
+    deny: BTreeSet<String>,
+}
+
+impl Policy {
+    /// Puts a list together.
+    ///
+    /// `list` holds tool names and `$presets`; `removed` holds names that were taken out of the list and that no
+    /// preset in it shall approve; `known` are the tools that exist. The second value says what in the list names
+    /// nothing, one message each: an unknown tool stays in the policy, since it may be registered later.
+    pub fn new<'a>(
+        list: &[String],
+        removed: &[String],
+        presets: &Presets,
+        known: impl Iterator<Item = &'a str> + Clone,
+    ) -> (Self, Vec<String>) {
+        let mut policy = Self::default();
+        let mut problems = Vec::new();
+        let mut named = BTreeSet::new();
+        for entry in list {
+            if !entry.starts_with('$') {
+                named.insert(entry.clone());
+            } else if let Some(preset) = presets.get(entry) {
+                policy.approve.extend(preset.approve.iter().filter(|tool| !removed.contains(tool)).cloned());
+                policy.deny.extend(preset.deny.iter().cloned());
+            } else {
+                problems.push(format!("unknown preset `{entry}`{}", did_you_mean(entry, presets.names())));
+            }
+        }
+        policy.approve.extend(named);
+        for tool in policy.approve.union(&policy.deny).filter(|&tool| known.clone().all(|name| name != tool)) {
+            problems.push(format!("unknown tool `{tool}`{}", did_you_mean(tool, known.clone())));
+        }
+        (policy, problems)
+    }
+
+    /// What the list says about a tool; `None` if it does not name it.
+    pub fn decide(&self, tool: &str) -> Option<Decision> {
+        self.denial(tool).or_else(|| self.approve.contains(tool).then_some(Decision::Approve))
+    }
+
+    /// The list's denial of a tool, if it denies it. This is all that a global list says where a buffer has a list of
+    /// its own.
+    pub fn denial(&self, tool: &str) -> Option<Decision> {
+        self.deny.contains(tool).then_some(Decision::Deny)
+    }
+}
+
+fn did_you_mean<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> String {
+    nearest(word, candidates).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
+}

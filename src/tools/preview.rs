@@ -1,0 +1,156 @@
+//! Previews: what a pending call would do, in one line as wide as the window.
+//!
+//! A tool may say it in its own words ([`NativeTool::preview`](super::NativeTool::preview), or `format_preview` of a
+//! Lua tool, which the Neovim layer calls and hands to [`line`]); for all others [`generic`] lists the arguments.
+//! Width is counted in display cells, as the editor draws: a wide character takes two, a combining mark none.
+
+use serde_json::Value;
+use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::UnicodeWidthStr;
+
+use super::{Definition, Handler};
+use crate::provider::ToolInput;
+
+/// Stands for a line break.
+const NEWLINE: &str = "⤶";
+/// Stands for what did not fit.
+const ELLIPSIS: &str = "…";
+
+/// The preview of a call: `name: …`, at most `width` cells wide.
+///
+/// `definition` is the tool's, if there is such a tool; a Lua tool's own `format_preview` is not called here.
+pub fn call(definition: Option<&Definition>, name: &str, input: &ToolInput, width: usize) -> String {
+    let body = match input {
+        ToolInput::Malformed(text) => text.clone(),
+        ToolInput::Json(input) => {
+            let native = definition.and_then(|definition| match &definition.handler {
+                Handler::Native(tool) => tool.preview(input, room(name, width)),
+                Handler::Lua(_) | Handler::Elsewhere => None,
+            });
+            native.unwrap_or_else(|| generic(input, room(name, width)))
+        }
+    };
+    line(name, &body, width)
+}
+
+/// The cells that are left for a preview's text when `name: ` stands before it.
+pub fn room(name: &str, width: usize) -> usize {
+    width.saturating_sub(name.width() + 2)
+}
+
+/// Puts the tool's name before its preview and fits both into `width` cells.
+///
+/// Line breaks become `⤶`, a tab becomes a space, other control characters their pictures (`␛`); what is too long
+/// ends in `…`.
+pub fn line(name: &str, body: &str, width: usize) -> String {
+    // What is certainly past the edge needs no work: a call may carry a whole file.
+    let visible = prefix(body, width.saturating_mul(16).max(1024));
+    fit(&flatten(&format!("{name}: {visible}")), width)
+}
+
+/// The arguments of a call: scalars first, then tables as `{key1, key2}` or `[N items]`, both sorted by key. What is
+/// null is left out, since models write null for what they leave out.
+///
+/// Only as much is written as `width` cells can show.
+pub fn generic(input: &Value, width: usize) -> String {
+    let Value::Object(object) = input else {
+        return scalar(input, width).unwrap_or_else(|| table(input));
+    };
+    let mut arguments: Vec<(&String, &Value)> = object.iter().filter(|(_, value)| !value.is_null()).collect();
+    arguments.sort_by_key(|(key, value)| (value.is_object() || value.is_array(), *key));
+    let mut shown = String::new();
+    for (key, value) in arguments {
+        if shown.width() > width {
+            break;
+        }
+        if !shown.is_empty() {
+            shown.push_str(", ");
+        }
+        let value = scalar(value, width).unwrap_or_else(|| table(value));
+        shown.push_str(&format!("{key}={value}"));
+    }
+    shown
+}
+
+/// Text with an optional label behind it: `text  # label`.
+pub(super) fn labelled(text: String, input: &Value) -> String {
+    match input.get("label").and_then(Value::as_str).map(str::trim) {
+        None | Some("") => text,
+        Some(label) => format!("{text}  # {label}"),
+    }
+}
+
+/// A value that is no table; of a text only as much as `width` cells can show.
+fn scalar(value: &Value, width: usize) -> Option<String> {
+    match value {
+        Value::String(text) => Some(format!("\"{}\"", prefix(text, width.saturating_mul(16).max(1024)))),
+        Value::Number(_) | Value::Bool(_) | Value::Null => Some(value.to_string()),
+        Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+fn table(value: &Value) -> String {
+    match value {
+        Value::Array(items) if items.len() == 1 => "[1 item]".to_owned(),
+        Value::Array(items) => format!("[{} items]", items.len()),
+        Value::Object(object) => {
+            let mut keys: Vec<&str> = object.keys().map(String::as_str).collect();
+            keys.sort_unstable();
+            format!("{{{}}}", keys.join(", "))
+        }
+        other => other.to_string(),
+    }
+}
+
+/// The first `bytes` bytes of a text, cut between characters.
+fn prefix(text: &str, bytes: usize) -> &str {
+    let mut end = bytes.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+/// One line without control characters.
+fn flatten(text: &str) -> String {
+    let mut flat = String::with_capacity(text.len());
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        match character {
+            '\r' if characters.peek() == Some(&'\n') => {}
+            '\n' | '\u{2028}' | '\u{2029}' => flat.push_str(NEWLINE),
+            '\t' => flat.push(' '),
+            '\0'..='\u{1f}' => flat.extend(char::from_u32(0x2400 + u32::from(character))),
+            '\u{7f}' => flat.push('␡'),
+            '\u{80}'..='\u{9f}' => flat.push('\u{fffd}'),
+            // Text that runs backwards could show another command than the one that runs.
+            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => flat.push('\u{fffd}'),
+            other => flat.push(other),
+        }
+    }
+    flat
+}
+
+/// Cuts a line to `width` cells, between whole characters as the user sees them, and marks the cut.
+fn fit(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let Some(room) = width.checked_sub(ELLIPSIS.width()) else {
+        return String::new();
+    };
+    let mut used = 0;
+    let mut end = 0;
+    for (start, cluster) in text.grapheme_indices(true) {
+        used += cluster.width();
+        if used > room {
+            break;
+        }
+        end = start + cluster.len();
+    }
+    format!("{}{ELLIPSIS}", &text[..end])
+}
+
+#[cfg(test)]
+#[path = "preview_tests.rs"]
+mod tests;

@@ -1,0 +1,100 @@
+//! All tools that are known, by name.
+//!
+//! The list for the provider is made once and kept until a definition changes: it is the same, byte for byte, from
+//! turn to turn, so that the provider's prompt cache hits.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, OnceLock},
+};
+
+use super::{Definition, DefinitionError};
+use crate::provider::ToolSpec;
+
+/// The known tools, sorted by name.
+#[derive(Clone, Debug, Default)]
+pub struct Registry {
+    tools: BTreeMap<String, Arc<Definition>>,
+    specs: OnceLock<Arc<[ToolSpec]>>,
+}
+
+/// What registering a definition did.
+#[derive(Clone, Debug)]
+pub enum Registered {
+    /// The name was free.
+    New,
+    /// It took the place of this one. Calls in flight keep the definition they started with.
+    Replaced(Arc<Definition>),
+}
+
+impl Registry {
+    /// A registry that knows no tool.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A registry that knows the built-in tools.
+    pub fn with_builtins() -> Self {
+        let tools = super::builtin::all().into_iter().map(|tool| (tool.name.clone(), Arc::new(tool))).collect();
+        Self { tools, specs: OnceLock::new() }
+    }
+
+    /// Adds a definition; one of the same name is replaced.
+    ///
+    /// # Errors
+    /// When the definition is illegal (see [`Definition::check`]); then nothing changes.
+    pub fn register(&mut self, definition: Definition) -> Result<Registered, DefinitionError> {
+        definition.check()?;
+        self.specs = OnceLock::new();
+        Ok(match self.tools.insert(definition.name.clone(), Arc::new(definition)) {
+            None => Registered::New,
+            Some(old) => Registered::Replaced(old),
+        })
+    }
+
+    /// Takes a tool out; gives it back if it was there.
+    pub fn unregister(&mut self, name: &str) -> Option<Arc<Definition>> {
+        let removed = self.tools.remove(name)?;
+        self.specs = OnceLock::new();
+        Some(removed)
+    }
+
+    /// The tool of this name, enabled or not.
+    pub fn get(&self, name: &str) -> Option<&Arc<Definition>> {
+        self.tools.get(name)
+    }
+
+    /// The enabled tools, sorted by name.
+    pub fn enabled(&self) -> impl Iterator<Item = &Arc<Definition>> {
+        self.all().filter(|tool| tool.enabled)
+    }
+
+    /// All tools, sorted by name, the ones that are not enabled too.
+    pub fn all(&self) -> impl Iterator<Item = &Arc<Definition>> {
+        self.tools.values()
+    }
+
+    /// How many tools are known, enabled or not.
+    pub fn count(&self) -> usize {
+        self.tools.len()
+    }
+
+    /// The enabled tools as a provider sends them, sorted by name. Cheap to call: the list is shared.
+    pub fn specs(&self) -> Arc<[ToolSpec]> {
+        Arc::clone(self.specs.get_or_init(|| self.enabled().map(|tool| tool.to_spec()).collect()))
+    }
+
+    /// What to tell a model that called a tool nobody offers.
+    pub fn unknown(&self, name: &str) -> String {
+        let names: Vec<&str> = self.enabled().map(|tool| tool.name.as_str()).collect();
+        let meant = crate::config::suggest::nearest(name, names.iter().copied())
+            .map(|near| format!(" Did you mean `{near}`?"))
+            .unwrap_or_default();
+        let offered = if names.is_empty() {
+            "There are no tools in this conversation.".to_owned()
+        } else {
+            format!("The tools are: {}.", names.join(", "))
+        };
+        format!("There is no tool `{name}`.{meant} {offered}")
+    }
+}

@@ -1,0 +1,166 @@
+//! Cutting text to a size that a document and a model can bear.
+//!
+//! [`truncate_head`] keeps the beginning (files), [`truncate_tail`] the end (output of programs). Both keep whole
+//! lines, up to a number of lines and of bytes, and return a slice of what they were given: nothing is copied, and
+//! counting the lines of a text costs about what reading its memory does.
+//!
+//! * A line ends at `\n`; the `\r` of a CRLF belongs to the line and is kept.
+//! * A final newline ends the last line and begins no other: `"a\n"` is one line, `""` is none, `"\n"` is one.
+//! * A text within both limits comes back byte for byte. A cut one comes back without the newline of its last line.
+//!   A text that is over the limit by nothing but its final newline loses that newline and does not count as cut.
+//! * A single line over the byte limit: the head is empty and says so in `first_line_exceeds_limit`; the tail is the
+//!   line's end, cut between characters, and says so in `last_line_partial`.
+//! * Bytes that are no UTF-8 must be made text first, with [`String::from_utf8_lossy`]; NULs and other control
+//!   characters are characters like any other.
+
+/// The most lines that a result has.
+pub const MAX_LINES: usize = 2000;
+
+/// The most bytes that a result has: 50 KB.
+pub const MAX_BYTES: usize = 50 * 1024;
+
+/// How much is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The most lines.
+    pub lines: usize,
+    /// The most bytes.
+    pub bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { lines: MAX_LINES, bytes: MAX_BYTES }
+    }
+}
+
+/// Which limit cut a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// The number of lines.
+    Lines,
+    /// The number of bytes.
+    Bytes,
+}
+
+/// What was kept of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Truncation<'a> {
+    /// The part that was kept.
+    pub content: &'a str,
+    /// Whether anything was cut.
+    pub truncated: bool,
+    /// The limit that cut it; `None` if nothing was cut.
+    pub truncated_by: Option<Limit>,
+    /// Lines of the whole text.
+    pub total_lines: usize,
+    /// Bytes of the whole text.
+    pub total_bytes: usize,
+    /// Lines of `content`, a partial one counted as one.
+    pub output_lines: usize,
+    /// Bytes of `content`.
+    pub output_bytes: usize,
+    /// Whether the one line in `content` is only the end of a line.
+    pub last_line_partial: bool,
+    /// Whether `content` is empty because the first line alone is over the limit of bytes.
+    pub first_line_exceeds_limit: bool,
+}
+
+/// Keeps the beginning of `text`: as many whole lines as `limits` allow.
+pub fn truncate_head(text: &str, limits: Limits) -> Truncation<'_> {
+    let total_lines = count_lines(text.as_bytes());
+    if let Some(whole) = whole(text, total_lines, limits) {
+        return whole;
+    }
+    // The ends of lines, without their newlines; the last line of a text may end without one.
+    let body = without_final_newline(text);
+    let ends = memchr::memchr_iter(b'\n', body.as_bytes()).chain([body.len()]);
+    let (mut end, mut lines, mut by) = (0, 0, Limit::Lines);
+    for line_end in ends.take(limits.lines) {
+        if line_end > limits.bytes {
+            by = Limit::Bytes;
+            break;
+        }
+        (end, lines) = (line_end, lines + 1);
+    }
+    let first_line_exceeds_limit = lines == 0 && by == Limit::Bytes;
+    Truncation { first_line_exceeds_limit, ..cut(text, &text[..end], total_lines, lines, by) }
+}
+
+/// Keeps the end of `text`: as many whole lines as `limits` allow, or the end of the last line if that alone is over
+/// the limit of bytes.
+pub fn truncate_tail(text: &str, limits: Limits) -> Truncation<'_> {
+    let total_lines = count_lines(text.as_bytes());
+    if let Some(whole) = whole(text, total_lines, limits) {
+        return whole;
+    }
+    let body = without_final_newline(text);
+    let starts = memchr::memrchr_iter(b'\n', body.as_bytes()).map(|newline| newline + 1).chain([0]);
+    let (mut start, mut lines, mut by) = (body.len(), 0, Limit::Lines);
+    for line_start in starts.take(limits.lines) {
+        if body.len() - line_start > limits.bytes {
+            by = Limit::Bytes;
+            break;
+        }
+        (start, lines) = (line_start, lines + 1);
+    }
+    if lines > 0 || by == Limit::Lines {
+        return cut(text, &body[start..], total_lines, lines, by);
+    }
+    let mut start = body.len() - limits.bytes;
+    while !body.is_char_boundary(start) {
+        start += 1;
+    }
+    let partial = &body[start..];
+    let lines = usize::from(!partial.is_empty());
+    Truncation { last_line_partial: true, ..cut(text, partial, total_lines, lines, Limit::Bytes) }
+}
+
+/// How many lines a text has; see the module's page for what counts as one.
+pub fn count_lines(text: &[u8]) -> usize {
+    let newlines = memchr::memchr_iter(b'\n', text).count();
+    newlines + usize::from(text.last().is_some_and(|&last| last != b'\n'))
+}
+
+/// A number of bytes as people write it: `512 B`, `12.1 KB`, `3.0 MB`, `1.5 GB`, in steps of 1024.
+pub fn format_size(bytes: u64) -> String {
+    let mut size = bytes as f64;
+    let mut unit = "B";
+    for larger in ["KB", "MB", "GB", "TB"] {
+        // What would be rounded to 1024.0 belongs to the next unit.
+        if size < 1023.95 {
+            break;
+        }
+        size /= 1024.0;
+        unit = larger;
+    }
+    if unit == "B" { format!("{bytes} B") } else { format!("{size:.1} {unit}") }
+}
+
+fn without_final_newline(text: &str) -> &str {
+    text.strip_suffix('\n').unwrap_or(text)
+}
+
+/// The text, if it is within the limits.
+fn whole(text: &str, total_lines: usize, limits: Limits) -> Option<Truncation<'_>> {
+    if total_lines > limits.lines {
+        return None;
+    }
+    let content = if text.len() <= limits.bytes { text } else { without_final_newline(text) };
+    let kept = cut(text, content, total_lines, total_lines, Limit::Bytes);
+    (content.len() <= limits.bytes).then_some(Truncation { truncated: false, truncated_by: None, ..kept })
+}
+
+fn cut<'a>(text: &str, content: &'a str, total_lines: usize, output_lines: usize, by: Limit) -> Truncation<'a> {
+    Truncation {
+        content,
+        truncated: true,
+        truncated_by: Some(by),
+        total_lines,
+        total_bytes: text.len(),
+        output_lines,
+        output_bytes: content.len(),
+        last_line_partial: false,
+        first_line_exceeds_limit: false,
+    }
+}

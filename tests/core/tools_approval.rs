@@ -1,0 +1,143 @@
+//! Who decides whether a call runs.
+
+use std::rc::Rc;
+
+use flemma::{
+    provider::CallId,
+    tools::{
+        Declared, Policy, Preset, Presets,
+        approval::{self, ApprovalCall, Chain, Decision, Failure, Resolver},
+    },
+};
+use serde_json::{Value, json};
+
+const TOOLS: [&str; 5] = ["bash", "calculator", "edit", "read", "write"];
+
+fn decide(chain: &Chain, tool: &str, declared: Option<Declared>) -> (Decision, Option<String>) {
+    let verdict = chain.decide(&ApprovalCall { tool, input: &json!({}), id: &CallId::from("a"), buffer: 1, declared });
+    (verdict.decision, verdict.resolver)
+}
+
+fn resolver(name: &str, priority: i64, answer: Result<Option<Decision>, String>) -> Resolver {
+    Resolver { name: name.into(), description: None, priority, resolve: Rc::new(move |_| answer.clone()) }
+}
+
+fn policy(list: &[&str]) -> Policy {
+    let list: Vec<String> = list.iter().map(|&entry| entry.to_owned()).collect();
+    let mut presets = Presets::builtin();
+    presets.define("$no-bash", Preset { approve: vec![], deny: vec!["bash".into()] }).unwrap();
+    presets.define("$yolo", Preset { approve: TOOLS.map(str::to_owned).to_vec(), deny: vec![] }).unwrap();
+    let (policy, problems) = Policy::new(&list, &[], &presets, TOOLS.into_iter());
+    assert_eq!(problems, Vec::<String>::new());
+    policy
+}
+
+#[test]
+fn without_a_decision_the_user_is_asked() {
+    assert_eq!(decide(&Chain::new(), "bash", None), (Decision::RequireApproval, None));
+}
+
+#[test]
+fn the_default_preset_lets_files_be_read_and_written_and_asks_for_bash() {
+    let mut chain = Chain::new();
+    chain.register(approval::config(policy(&["$default"])));
+    for tool in ["read", "write", "edit"] {
+        assert_eq!(decide(&chain, tool, None), (Decision::Approve, Some(approval::CONFIG.into())));
+    }
+    assert_eq!(decide(&chain, "bash", None), (Decision::RequireApproval, None));
+}
+
+#[test]
+fn readonly_lets_nothing_be_written() {
+    let readonly = policy(&["$readonly", "calculator"]);
+    assert_eq!(readonly.decide("read"), Some(Decision::Approve));
+    assert_eq!(readonly.decide("calculator"), Some(Decision::Approve));
+    assert_eq!(readonly.decide("write"), None);
+}
+
+#[test]
+fn a_denial_in_any_preset_wins_whatever_the_order() {
+    for list in [["$yolo", "$no-bash"], ["$no-bash", "$yolo"]] {
+        assert_eq!(policy(&list).decide("bash"), Some(Decision::Deny));
+        assert_eq!(policy(&list).decide("read"), Some(Decision::Approve));
+    }
+    assert_eq!(policy(&["$no-bash", "bash"]).decide("bash"), Some(Decision::Deny));
+}
+
+#[test]
+fn removing_a_tool_excludes_it_from_presets_and_lifts_no_denial() {
+    let mut presets = Presets::builtin();
+    presets.define("$no-bash", Preset { approve: vec![], deny: vec!["bash".into()] }).unwrap();
+    let list = ["$default".to_owned(), "$no-bash".to_owned()];
+    let removed = ["write".to_owned(), "bash".to_owned()];
+    let (policy, _) = Policy::new(&list, &removed, &presets, TOOLS.into_iter());
+    assert_eq!(policy.decide("write"), None);
+    assert_eq!(policy.decide("edit"), Some(Decision::Approve));
+    assert_eq!(policy.decide("bash"), Some(Decision::Deny));
+}
+
+#[test]
+fn a_users_preset_takes_the_place_of_a_built_in_one() {
+    let mut presets = Presets::builtin();
+    presets.define("$default", Preset { approve: vec!["bash".into()], deny: vec![] }).unwrap();
+    let (policy, _) = Policy::new(&["$default".to_owned()], &[], &presets, TOOLS.into_iter());
+    assert_eq!(policy.decide("bash"), Some(Decision::Approve));
+    assert_eq!(policy.decide("read"), None);
+}
+
+#[test]
+fn what_a_list_misspells_is_reported_with_what_was_meant() {
+    let list = ["$defualt".to_owned(), "raed".to_owned()];
+    let (_, problems) = Policy::new(&list, &[], &Presets::builtin(), TOOLS.into_iter());
+    assert_eq!(
+        problems,
+        ["unknown preset `$defualt`; did you mean `$default`?", "unknown tool `raed`; did you mean `read`?"]
+    );
+    let nameless = Presets::builtin().define("mine", Preset::default()).unwrap_err();
+    assert_eq!(nameless, "tools.presets: the name of a preset begins with `$`: write `$name`, not `mine`");
+}
+
+#[test]
+fn the_highest_priority_is_asked_first_and_names_order_equals() {
+    let mut chain = Chain::new();
+    chain.register(resolver("b", 50, Ok(Some(Decision::Deny))));
+    chain.register(resolver("low", 10, Ok(Some(Decision::Approve))));
+    chain.register(resolver("a", 50, Ok(Some(Decision::Approve))));
+    chain.register(resolver("high", 200, Ok(None)));
+    assert_eq!(chain.all().map(|resolver| resolver.name.as_str()).collect::<Vec<_>>(), ["high", "a", "b", "low"]);
+    assert_eq!(decide(&chain, "bash", None), (Decision::Approve, Some("a".into())));
+}
+
+#[test]
+fn a_resolver_that_fails_is_passed_over_and_reported() {
+    let mut chain = Chain::new();
+    chain.register(resolver("broken", 100, Err("attempt to index nil".into())));
+    chain.register(resolver("strict", 50, Ok(Some(Decision::Deny))));
+    let (input, id) = (Value::Null, CallId::from("a"));
+    let verdict = chain.decide(&ApprovalCall { tool: "bash", input: &input, id: &id, buffer: 1, declared: None });
+    assert_eq!(verdict.decision, Decision::Deny);
+    assert_eq!(verdict.failures, [Failure { resolver: "broken".into(), message: "attempt to index nil".into() }]);
+}
+
+#[test]
+fn registering_a_name_again_replaces_the_resolver() {
+    let mut chain = Chain::new();
+    chain.register(resolver("mine", 50, Ok(Some(Decision::Deny))));
+    chain.register(resolver("mine", 50, Ok(Some(Decision::Approve))));
+    assert_eq!(chain.count(), 1);
+    assert_eq!(decide(&chain, "bash", None).0, Decision::Approve);
+    assert!(chain.unregister("mine").is_some());
+    assert!(chain.unregister("mine").is_none());
+    assert!(chain.get("mine").is_none());
+}
+
+#[test]
+fn a_tools_own_declaration_is_heard_last() {
+    let mut chain = Chain::new();
+    chain.register(approval::declared());
+    assert_eq!(decide(&chain, "x", Some(Declared::Auto)), (Decision::Approve, Some(approval::DECLARED.into())));
+    assert_eq!(decide(&chain, "x", None), (Decision::RequireApproval, None));
+    chain.register(approval::catch_all());
+    let verdict = decide(&chain, "x", Some(Declared::RequiresApproval));
+    assert_eq!(verdict, (Decision::Approve, Some(approval::CATCH_ALL.into())));
+}

@@ -1,0 +1,211 @@
+//! Definitions, the registry, and the check of inputs.
+
+use std::sync::Arc;
+
+use flemma::{
+    provider::ToolInput,
+    tools::{Definition, Handler, LuaRef, Outcome, Output, Registered, Registry},
+};
+use serde_json::{Value, json};
+
+fn tool(name: &str, schema: Value) -> Definition {
+    Definition::new(name, "Does something useful.", schema, Handler::Lua(LuaRef(1)))
+}
+
+fn schema() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "query": { "type": "string" },
+            "limit": { "type": ["number", "null"] },
+            "mode": { "enum": ["fast", "slow", null] },
+            "edits": { "type": "array", "items": { "$ref": "#/$defs/edit" } },
+        },
+        "$defs": { "edit": { "type": "object", "properties": { "line": { "type": "integer" } }, "required": ["line"] } },
+        "required": ["query", "limit", "mode"],
+        "additionalProperties": false,
+    })
+}
+
+fn check(input: Value) -> Result<(), String> {
+    tool("search", schema()).check_input(&ToolInput::Json(input))
+}
+
+#[test]
+fn the_built_in_tools_are_legal() {
+    let registry = Registry::with_builtins();
+    assert!(registry.count() > 0);
+    for tool in registry.all() {
+        tool.check().unwrap();
+        assert!(tool.strict && tool.enabled, "{}", tool.name);
+        assert!(tool.input_schema["properties"].get("label").is_some(), "{}", tool.name);
+    }
+}
+
+#[test]
+fn the_list_for_the_provider_is_sorted_shared_and_without_disabled_tools() {
+    let mut registry = Registry::new();
+    for name in ["zebra", "apple"] {
+        registry.register(tool(name, schema())).unwrap();
+    }
+    let mut off = tool("middle", schema());
+    off.enabled = false;
+    registry.register(off).unwrap();
+    let specs = registry.specs();
+    assert_eq!(specs.iter().map(|spec| spec.name.as_str()).collect::<Vec<_>>(), ["apple", "zebra"]);
+    assert!(Arc::ptr_eq(&specs, &registry.specs()));
+    assert_eq!(registry.count(), 3);
+    registry.unregister("apple");
+    assert_eq!(registry.specs().len(), 1);
+    assert_eq!(specs.len(), 2, "what a request already has does not change");
+}
+
+#[test]
+fn registering_a_name_again_replaces_it_and_keeps_the_old_one_for_calls_in_flight() {
+    let mut registry = Registry::new();
+    assert!(matches!(registry.register(tool("a", schema())), Ok(Registered::New)));
+    let in_flight = Arc::clone(registry.get("a").unwrap());
+    let Ok(Registered::Replaced(old)) = registry.register(tool("a", schema())) else { panic!() };
+    assert!(Arc::ptr_eq(&old, &in_flight));
+}
+
+#[test]
+fn a_call_of_an_unknown_tool_learns_which_there_are() {
+    let mut registry = Registry::new();
+    registry.register(tool("read", schema())).unwrap();
+    assert_eq!(registry.unknown("raed"), "There is no tool `raed`. Did you mean `read`? The tools are: read.");
+    assert_eq!(Registry::new().unknown("x"), "There is no tool `x`. There are no tools in this conversation.");
+}
+
+#[test]
+fn an_illegal_definition_is_refused_with_the_field_and_the_mend() {
+    let object = || json!({ "type": "object", "properties": {} });
+    let change = |change: &dyn Fn(&mut Definition)| {
+        let mut definition = tool("mine", object());
+        change(&mut definition);
+        Registry::new().register(definition).unwrap_err().to_string()
+    };
+    let table = [
+        (
+            change(&|tool| tool.name = "my tool".into()),
+            "tool `my tool`: `name` must be 1 to 64 letters, digits, `_` or `-`: no provider takes anything else",
+        ),
+        (
+            change(&|tool| tool.description = " ".into()),
+            "tool `mine`: `description` is empty: say in a sentence what the tool does and when to use it",
+        ),
+        (
+            change(&|tool| tool.input_schema = json!({ "type": "string" }).into()),
+            "tool `mine`: `input_schema` must be a JSON Schema whose `type` is \"object\"",
+        ),
+        (
+            change(&|tool| tool.timeout = Some(std::time::Duration::ZERO)),
+            "tool `mine`: `timeout` must be more than 0 seconds",
+        ),
+        (
+            change(&|tool| tool.handler = Handler::Elsewhere),
+            "tool `mine`: `execute` is missing: give a function, or set `executor` to say who else answers its calls",
+        ),
+    ];
+    for (message, expected) in table {
+        assert_eq!(message, expected);
+    }
+}
+
+#[test]
+fn a_schema_that_is_none_is_refused() {
+    let bad = json!({ "type": "object", "properties": { "a": { "type": "strnig" } } });
+    let message = Registry::new().register(tool("mine", bad)).unwrap_err().to_string();
+    assert!(
+        message.starts_with("tool `mine`: `input_schema` is no valid JSON Schema: at `/properties/a/type`"),
+        "{message}"
+    );
+    let remote = json!({ "type": "object", "properties": { "a": { "$ref": "https://example.com/s.json" } } });
+    assert!(Registry::new().register(tool("mine", remote)).is_err());
+}
+
+#[test]
+fn strict_mode_wants_every_property_required_and_no_others() {
+    let strict = |schema: Value| {
+        let mut definition = tool("mine", schema);
+        definition.strict = true;
+        Registry::new().register(definition).map(drop).map_err(|error| error.problem)
+    };
+    let missing =
+        json!({ "type": "object", "properties": { "a": { "type": "string" } }, "additionalProperties": false });
+    assert_eq!(
+        strict(missing).unwrap_err(),
+        "breaks strict mode at its top level: `a` is not in `required`; list it there, and add \"null\" to its type if \
+         it is optional"
+    );
+    let open = json!({ "type": "object", "properties": {}, "required": [] });
+    assert_eq!(strict(open).unwrap_err(), "breaks strict mode at its top level: set `additionalProperties` to false");
+    let nested = json!({
+        "type": "object", "required": ["a"], "additionalProperties": false,
+        "properties": { "a": { "type": "array", "items": { "type": "object", "properties": {} } } },
+    });
+    assert_eq!(
+        strict(nested).unwrap_err(),
+        "breaks strict mode at `/properties/a/items`: set `additionalProperties` to false"
+    );
+}
+
+#[test]
+fn what_may_be_null_may_be_missing() {
+    assert_eq!(check(json!({ "query": "x" })), Ok(()));
+    assert_eq!(check(json!({ "query": "x", "limit": null, "mode": "fast" })), Ok(()));
+}
+
+#[test]
+fn a_wrong_input_is_told_the_path_what_was_expected_and_what_came() {
+    let table = [
+        (json!({}), "- the input: `query` is missing"),
+        (json!({ "query": 5 }), "- `/query`: expected string, got the number 5"),
+        (json!({ "query": "x", "limit": "3" }), "- `/limit`: expected null or number, got the string \"3\""),
+        (json!({ "query": "x", "limti": 3 }), "- the input: unknown property `limti`; did you mean `limit`?"),
+        (
+            json!({ "query": "x", "mode": "quick" }),
+            "- `/mode`: expected one of \"fast\", \"slow\", null, got the string \"quick\"",
+        ),
+        (
+            json!({ "query": "x", "edits": [{ "line": 1 }, { "line": "2\n" }] }),
+            "- `/edits/1/line`: expected integer, got the string \"2\\n\"",
+        ),
+        (json!([1, 2]), "- the input: expected object, got an array of 2 items"),
+    ];
+    for (input, expected) in table {
+        let message = check(input.clone()).unwrap_err();
+        let whole = format!("The input of `search` does not match its schema:\n{expected}");
+        assert_eq!(message, whole, "for {input}");
+    }
+}
+
+#[test]
+fn a_huge_wrong_value_is_quoted_in_part() {
+    let message = check(json!({ "query": "x", "limit": "y".repeat(1_000_000) })).unwrap_err();
+    assert!(message.len() < 300, "{} bytes", message.len());
+}
+
+#[test]
+fn json_that_does_not_parse_is_told_the_place() {
+    let message = tool("search", schema()).check_input(&ToolInput::Malformed("{\"query\": ".into())).unwrap_err();
+    assert_eq!(
+        message,
+        "The input of `search` is no valid JSON: EOF while parsing a value at line 1 column 10. Send one JSON object \
+         that matches the tool's schema."
+    );
+}
+
+#[test]
+fn a_failure_keeps_its_error_and_its_output() {
+    let failure = Outcome::Failure { error: "exit code 1".into(), output: Some("half".into()) }.render();
+    assert_eq!((failure.text.as_str(), failure.is_error), ("exit code 1\n\nhalf", true));
+}
+
+#[test]
+fn a_table_is_shown_as_json_on_one_line_where_it_fits() {
+    let short = Outcome::Success(Output::Json(json!({ "ok": true, "a": 1 }))).render();
+    assert_eq!((short.text.as_str(), short.is_json), (r#"{"ok":true,"a":1}"#, true));
+    let long = Outcome::Success(Output::Json(json!({ "ok": false, "text": "x".repeat(80) }))).render();
+    assert!(long.text.starts_with("{\n  \"ok\": false,\n"), "{}", long.text);
+}
