@@ -1,6 +1,8 @@
 //! Tests in a real Neovim. `make test` runs them with one that it finds or installs; by hand it is
 //! `FLEMMA_NVIM=/path/to/nvim cargo test --test nvim`, after `make build`.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that fails here is meant to say so at once")]
+
 mod harness;
 #[allow(dead_code, reason = "not every binary that drives an editor needs every way to do it")]
 #[path = "../support/nvim.rs"]
