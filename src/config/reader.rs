@@ -53,22 +53,20 @@ impl Findings {
     }
 }
 
-/// The option that an unknown path was meant to be: a neighbour with a similar name, else the one with
-/// the same name in another table, if no other stands as near to the root.
+/// The option that an unknown path was meant to be: the one with the very same name in another table, unless
+/// several stand equally near to the root, else a neighbour with a similar name.
 fn meant_by(path: &str, known: &[String]) -> Option<String> {
     let (parent, key) = split(path);
-    let neighbours = known.iter().filter(|known| split(known).0 == parent);
-    if let Some(near) = nearest(key, neighbours.map(|known| split(known).1)) {
-        return Some(join(parent, near));
-    }
     let depth = |path: &str| path.matches('.').count();
     let mut namesakes: Vec<&String> = known.iter().filter(|known| split(known).1 == key).collect();
     namesakes.sort_by_key(|path| depth(path));
     match namesakes.as_slice() {
-        [only] => Some((*only).clone()),
-        [first, second, ..] if depth(first) < depth(second) => Some((*first).clone()),
-        _ => None,
+        [only] => return Some((*only).clone()),
+        [first, second, ..] if depth(first) < depth(second) => return Some((*first).clone()),
+        _ => {}
     }
+    let neighbours = known.iter().filter(|known| split(known).0 == parent);
+    nearest(key, neighbours.map(|known| split(known).1)).map(|near| join(parent, near))
 }
 
 fn split(path: &str) -> (&str, &str) {
