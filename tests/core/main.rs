@@ -2,7 +2,15 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
 
+#[path = "../support/anthropic.rs"]
+mod anthropic;
 mod config;
+mod provider_anthropic_decode;
+mod provider_anthropic_encode;
+mod provider_anthropic_refuse;
+mod provider_auth;
+mod provider_retry;
+mod provider_sse;
 mod tools_approval;
 mod tools_bash;
 mod tools_definition;

@@ -2,8 +2,8 @@
 //!
 //! Include it with `#[path = "../support/anthropic.rs"] mod anthropic;`.
 
-// Each test binary uses its own part of this.
-#![allow(dead_code)]
+// Each test binary uses its own part of this, and a test that cannot go on panics.
+#![allow(dead_code, clippy::unwrap_used, clippy::expect_used)]
 
 use serde_json::{Value, json};
 

@@ -6,8 +6,8 @@
 //!
 //! Include it with `#[path = "../support/http.rs"] mod http;`.
 
-// Each test binary uses its own part of this.
-#![allow(dead_code)]
+// Each test binary uses its own part of this, and a test that cannot go on panics.
+#![allow(dead_code, clippy::unwrap_used, clippy::expect_used)]
 
 use std::{
     collections::VecDeque,

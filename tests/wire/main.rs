@@ -1,5 +1,7 @@
 //! Providers over real sockets, against a scripted server.
 
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
 #[path = "../support/anthropic.rs"]
 mod anthropic;
 #[path = "../support/http.rs"]

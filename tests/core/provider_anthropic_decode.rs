@@ -1,0 +1,415 @@
+//! Replies of the Messages API, however the bytes are cut.
+
+use std::sync::Arc;
+
+use flemma::provider::{
+    Decoder, ErrorKind, Event, Exchange, Message, Part, Provider, ProviderError, Request, Role, Signature, StopReason,
+    ToolInput, Usage, anthropic::Anthropic, auth::Environment,
+};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use crate::anthropic::{Stream, event};
+
+pub(crate) const KEY: &str = "sk-ant-secret";
+
+pub(crate) fn decoder() -> Box<dyn Decoder> {
+    let provider = Anthropic::new("https://api.anthropic.com", Environment::new(|_| Some(KEY.to_owned())));
+    let message = Message { role: Role::User, parts: vec![Part::Text("Hi".to_owned())] };
+    match provider.prepare(&Request { messages: vec![Arc::new(message)], ..Request::default() }) {
+        Ok(Exchange::Http { decoder, .. }) => decoder,
+        _ => panic!("a plain question can be asked"),
+    }
+}
+
+/// What the chunks bring, and how they end.
+fn decode<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> (Vec<Event>, Result<(), ProviderError>) {
+    let (mut decoder, mut events) = (decoder(), Vec::new());
+    for chunk in chunks {
+        if let Err(error) = decoder.feed(chunk, &mut events) {
+            return (events, Err(error));
+        }
+    }
+    let result = decoder.finish(&mut events);
+    (events, result)
+}
+
+/// The same, asserted for one chunk and for chunks of one byte.
+fn play(stream: &Stream) -> (Vec<Event>, Result<(), ProviderError>) {
+    let bytes = stream.bytes();
+    let whole = decode([&bytes[..]]);
+    assert_eq!(decode(bytes.chunks(1)), whole, "cut into bytes");
+    whole
+}
+
+/// The events of a whole reply without what is only for display.
+fn events(stream: &Stream) -> Vec<Event> {
+    let (mut events, result) = play(stream);
+    assert_eq!(result, Ok(()));
+    events.retain(|event| !matches!(event, Event::Usage(_) | Event::ToolUseProgress { .. }));
+    events
+}
+
+fn failure(stream: &Stream) -> ProviderError {
+    let error = play(stream).1.expect_err("the stream is broken");
+    assert!(!error.message.contains(KEY), "the key is in {error}");
+    error
+}
+
+fn text(text: &str) -> Event {
+    Event::Text(text.to_owned())
+}
+
+fn signature(value: &str) -> Signature {
+    Signature { provider: "anthropic".to_owned(), value: value.to_owned() }
+}
+
+fn tool_use(id: &str, name: &str, input: ToolInput) -> Event {
+    Event::ToolUse { id: id.into(), name: name.to_owned(), input }
+}
+
+#[test]
+fn text_arrives_in_its_pieces() {
+    let found = events(&Stream::new().text(&["Hel", "", "lo 🌱"]).end("end_turn"));
+    assert_eq!(found, [text("Hel"), text("lo 🌱"), Event::Finished(StopReason::EndTurn)]);
+}
+
+#[test]
+fn a_text_block_may_begin_with_text() {
+    let found = events(&Stream::new().block(json!({"type": "text", "text": "at once"}), vec![]).end("end_turn"));
+    assert_eq!(found[0], text("at once"));
+}
+
+#[test]
+fn thinking_ends_with_its_signature() {
+    let found =
+        events(&Stream::new().thinking(&["Let ", "me"], "c2ln").redacted("aGlkZGVu").text(&["x"]).end("end_turn"));
+    assert_eq!(
+        found,
+        [
+            Event::ThinkingStarted,
+            Event::Thinking("Let ".to_owned()),
+            Event::Thinking("me".to_owned()),
+            Event::ThinkingFinished { signature: Some(signature("c2ln")) },
+            Event::RedactedThinking(signature("aGlkZGVu")),
+            text("x"),
+            Event::Finished(StopReason::EndTurn),
+        ]
+    );
+}
+
+#[test]
+fn thinking_without_a_signature_has_none() {
+    let block = json!({"type": "thinking", "thinking": "hm"});
+    let found = events(&Stream::new().block(block, vec![]).end("end_turn"));
+    assert_eq!(found[2], Event::ThinkingFinished { signature: None });
+}
+
+#[test]
+fn parallel_tool_uses_arrive_complete_and_in_order() {
+    let stream = Stream::new()
+        .text(&["Both:"])
+        .tool_use("toolu_1", "read", &["", "{\"path\": \"a", ".txt\", \"b\": 1, \"a\"", ": null}"])
+        .tool_use("toolu_2", "bash", &["{\"command\":\"ls\"}"])
+        .end("tool_use");
+    assert_eq!(
+        events(&stream),
+        [
+            text("Both:"),
+            tool_use("toolu_1", "read", ToolInput::Json(json!({"path": "a.txt", "b": 1, "a": null}))),
+            tool_use("toolu_2", "bash", ToolInput::Json(json!({"command": "ls"}))),
+            Event::Finished(StopReason::ToolUse),
+        ]
+    );
+    let Event::ToolUse { input: ToolInput::Json(input), .. } = &events(&stream)[1] else { panic!() };
+    assert_eq!(input.to_string(), r#"{"path":"a.txt","b":1,"a":null}"#, "the model's key order is kept");
+}
+
+#[test]
+fn the_progress_of_a_tool_use_counts_its_bytes() {
+    let (found, _) = play(&Stream::new().tool_use("toolu_1", "bash", &["{\"a\":", "1}"]).end("tool_use"));
+    let progress: Vec<_> = found
+        .iter()
+        .filter_map(|event| match event {
+            Event::ToolUseProgress { name, bytes } => Some((name.as_str(), *bytes)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(progress, [("bash", 0), ("bash", 5), ("bash", 7)]);
+}
+
+#[test]
+fn a_tool_use_without_arguments_has_an_empty_object() {
+    for pieces in [&[][..], &[""], &[" ", ""]] {
+        let found = events(&Stream::new().tool_use("toolu_1", "now", pieces).end("tool_use"));
+        assert_eq!(found[0], tool_use("toolu_1", "now", ToolInput::Json(json!({}))));
+    }
+}
+
+#[test]
+fn an_input_that_comes_with_the_block_counts_when_nothing_follows() {
+    let block = json!({"type": "tool_use", "id": "t", "name": "read", "input": {"path": "x"}});
+    let found = events(&Stream::new().block(block, vec![]).end("tool_use"));
+    assert_eq!(found[0], tool_use("t", "read", ToolInput::Json(json!({"path": "x"}))));
+}
+
+#[test]
+fn an_input_that_is_no_json_is_kept_as_it_is() {
+    let found = events(&Stream::new().tool_use("t", "bash", &["{\"command\": \"rm -", "rf"]).end("max_tokens"));
+    assert_eq!(found[0], tool_use("t", "bash", ToolInput::Malformed("{\"command\": \"rm -rf".to_owned())));
+    assert_eq!(found[1], Event::Finished(StopReason::MaxTokens));
+}
+
+#[test]
+fn every_stop_reason_has_its_meaning() {
+    for (wire, meaning) in [
+        ("end_turn", StopReason::EndTurn),
+        ("stop_sequence", StopReason::EndTurn),
+        ("tool_use", StopReason::ToolUse),
+        ("max_tokens", StopReason::MaxTokens),
+        ("refusal", StopReason::Refusal),
+        ("pause_turn", StopReason::Pause),
+        ("model_context_window_exceeded", StopReason::Other("model_context_window_exceeded".to_owned())),
+        ("from_the_future", StopReason::Other("from_the_future".to_owned())),
+    ] {
+        assert_eq!(events(&Stream::new().end(wire)), [Event::Finished(meaning)], "{wire}");
+    }
+}
+
+#[test]
+fn usage_is_known_at_the_start_and_complete_at_the_end() {
+    let (found, _) = play(&Stream::new().text(&["x"]).end("end_turn"));
+    let usage: Vec<_> =
+        found.iter().filter_map(|event| if let Event::Usage(usage) = event { Some(*usage) } else { None }).collect();
+    let start = Usage { input: 12, output: 1, cache_read: 4, cache_write: 3 };
+    assert_eq!(usage, [start, Usage { output: 34, ..start }]);
+}
+
+#[test]
+fn what_is_unknown_is_passed_over() {
+    let stream = Stream::new()
+        .event(&json!({"type": "ping"}))
+        .block(
+            json!({"type": "server_tool_use", "id": "srv_1", "name": "web_search", "input": {}}),
+            vec![json!({"type": "input_json_delta", "partial_json": "{\"query\": 1}"})],
+        )
+        .block(json!({"type": "web_search_tool_result", "tool_use_id": "srv_1", "content": []}), vec![])
+        .event(&json!({"type": "from_the_future", "delta": 7, "index": "x"}))
+        .block(json!({"type": "hologram"}), vec![json!({"type": "hologram_delta", "x": [1]})])
+        .block(
+            json!({"type": "text", "text": "", "citations": []}),
+            vec![
+                json!({"type": "citations_delta", "citation": {"url": "x"}}),
+                json!({"type": "text_delta", "text": "still here"}),
+            ],
+        )
+        .end("end_turn");
+    assert_eq!(events(&stream), [text("still here"), Event::Finished(StopReason::EndTurn)]);
+}
+
+#[test]
+fn nothing_counts_after_the_end() {
+    let stream = Stream::new().text(&["x"]).end("end_turn").text(&["y"]).end("tool_use");
+    assert_eq!(events(&stream), [text("x"), Event::Finished(StopReason::EndTurn)]);
+    let mut bytes = Stream::new().end("end_turn").bytes();
+    bytes.extend_from_slice(b"data: [DONE]\n\n");
+    assert_eq!(decode([&bytes[..]]).1, Ok(()));
+}
+
+#[test]
+fn an_end_without_a_reason_is_still_an_end() {
+    let stream = Stream::new().event(&json!({"type": "message_stop"}));
+    assert!(matches!(&events(&stream)[..], [Event::Finished(StopReason::Other(_))]));
+}
+
+#[test]
+fn a_stream_that_ends_early_says_where() {
+    for (stream, words) in [
+        (Stream::new().text(&["half"]), "closed in the middle of the reply"),
+        (Stream::new().tool_use("t", "bash", &["{"]), "closed in the middle of the reply"),
+    ] {
+        let error = failure(&stream);
+        assert_eq!(error.kind, ErrorKind::Interrupted);
+        assert!(error.message.contains(words) && error.message.contains("api.anthropic.com"), "{error}");
+    }
+    let error = decode([]).1.unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Interrupted);
+    assert!(error.message.contains("before the reply began"), "{error}");
+}
+
+#[test]
+fn a_broken_event_is_shown_in_short() {
+    let long = "x".repeat(10_000);
+    for data in [
+        "not json".to_owned(),
+        "[]".to_owned(),
+        "{\"no\": \"type\"}".to_owned(),
+        "{\"type\": 7}".to_owned(),
+        format!("{{\"type\": \"content_block_start\", \"x\": \"{KEY} {long}\""),
+        "{\"type\": \"content_block_start\", \"index\": 0}".to_owned(),
+        "{\"type\": \"content_block_start\", \"index\": 0, \"content_block\": {}}".to_owned(),
+        "{\"type\": \"content_block_start\", \"index\": 0, \"content_block\": {\"type\": \"tool_use\", \"id\": 3}}".to_owned(),
+        "{\"type\": \"content_block_start\", \"index\": 0, \"content_block\": {\"type\": \"redacted_thinking\"}}".to_owned(),
+        "{\"type\": \"content_block_delta\", \"index\": 0, \"delta\": {\"type\": \"text_delta\", \"text\": \"\\ud83c\"}}".to_owned(),
+        "{\"type\": \"message_start\"}".to_owned(),
+    ] {
+        let bytes = format!("data: {data}\n\n").into_bytes();
+        let (_, result) = decode(bytes.chunks(1));
+        let error = result.unwrap_err();
+        assert_eq!(error.kind, ErrorKind::Malformed, "{data}");
+        assert!(error.message.len() < 400 && error.message.contains("api.anthropic.com"), "{error}");
+        assert!(!error.message.contains(KEY), "{error}");
+        let start: String = data.chars().take(7).collect();
+        assert!(error.message.contains(&start), "{start:?} is not in {error}");
+    }
+}
+
+#[test]
+fn blocks_that_overlap_are_refused() {
+    let start = |index: u32| json!({"type": "content_block_start", "index": index, "content_block": {"type": "text", "text": ""}});
+    let stop = |index: u32| json!({"type": "content_block_stop", "index": index});
+    let delta = |index: u32| json!({"type": "content_block_delta", "index": index, "delta": {"type": "text_delta", "text": "x"}});
+    let thinking =
+        json!({"type": "content_block_delta", "index": 0, "delta": {"type": "thinking_delta", "thinking": "x"}});
+    for events in [
+        vec![start(0), start(1)],
+        vec![start(0), delta(1)],
+        vec![delta(0)],
+        vec![start(0), stop(0), delta(0)],
+        vec![stop(0)],
+        vec![start(0), stop(1)],
+        vec![start(0), thinking],
+        vec![start(0), json!({"type": "message_stop"})],
+    ] {
+        let stream = events.iter().fold(Stream::new(), |stream, event| stream.event(event));
+        assert_eq!(failure(&stream).kind, ErrorKind::Malformed, "{events:?}");
+    }
+}
+
+#[test]
+fn an_error_event_has_the_kind_of_its_type() {
+    use ErrorKind::*;
+    for (name, kind) in [
+        ("overloaded_error", Overloaded),
+        ("rate_limit_error", RateLimited),
+        ("api_error", Server),
+        ("timeout_error", Timeout),
+        ("authentication_error", Authentication),
+        ("permission_error", Authentication),
+        ("invalid_request_error", InvalidRequest),
+        ("billing_error", InvalidRequest),
+        ("not_found_error", InvalidRequest),
+        ("request_too_large", InvalidRequest),
+        ("error_from_the_future", Server),
+    ] {
+        let body =
+            json!({"type": "error", "error": {"type": name, "message": format!("words {KEY}")}, "request_id": "req_9"});
+        let stream = Stream::new().text(&["so far"]).event(&body);
+        let (found, _) = play(&stream);
+        assert!(found.contains(&text("so far")));
+        let error = failure(&stream);
+        assert_eq!(error.kind, kind, "{name}");
+        for words in [name, "words …", "req_9"] {
+            assert!(error.message.contains(words), "{words:?} is not in {error}");
+        }
+    }
+}
+
+#[test]
+fn an_error_event_of_another_shape_is_still_an_error() {
+    for body in
+        [json!({"type": "error"}), json!({"type": "error", "error": null}), json!({"type": "error", "error": "x"})]
+    {
+        let error = failure(&Stream::new().event(&body));
+        assert_eq!(error.kind, ErrorKind::Server, "{error}");
+    }
+}
+
+fn piece() -> impl Strategy<Value = String> {
+    "[a-zü🌱\"\\\\\n{}]{0,8}"
+}
+
+#[derive(Clone, Debug)]
+enum Block {
+    Text(Vec<String>),
+    Thinking(Vec<String>),
+    ToolUse(Value, usize),
+}
+
+fn block() -> impl Strategy<Value = Block> {
+    let pieces = || prop::collection::vec(piece(), 0..4);
+    prop_oneof![
+        pieces().prop_map(Block::Text),
+        pieces().prop_map(Block::Thinking),
+        (piece(), 1_usize..6).prop_map(|(text, size)| Block::ToolUse(json!({"z": text, "a": 1}), size)),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn what_the_model_wrote_arrives_however_it_is_cut(
+        blocks in prop::collection::vec(block(), 0..5),
+        cuts in prop::collection::vec(0_usize..4_000, 0..12),
+    ) {
+        let (mut stream, mut expected) = (Stream::new(), String::new());
+        for (nth, block) in blocks.iter().enumerate() {
+            let borrowed = |pieces: &Vec<String>| pieces.clone();
+            match block {
+                Block::Text(pieces) => {
+                    expected.push_str(&pieces.concat());
+                    stream = stream.text(&borrowed(pieces).iter().map(String::as_str).collect::<Vec<_>>());
+                }
+                Block::Thinking(pieces) => {
+                    expected.push_str(&format!("<{}|sig{nth}>", pieces.concat()));
+                    stream = stream.thinking(&pieces.iter().map(String::as_str).collect::<Vec<_>>(), &format!("sig{nth}"));
+                }
+                Block::ToolUse(input, size) => {
+                    expected.push_str(&format!("[{nth} {input}]"));
+                    let json: Vec<char> = input.to_string().chars().collect();
+                    let pieces: Vec<String> = json.chunks(*size).map(|piece| piece.iter().collect()).collect();
+                    stream = stream.tool_use(&nth.to_string(), "t", &pieces.iter().map(String::as_str).collect::<Vec<_>>());
+                }
+            }
+        }
+        let bytes = stream.end("end_turn").bytes();
+        let mut cuts: Vec<_> = cuts.into_iter().map(|cut| cut.min(bytes.len())).collect();
+        cuts.extend([0, bytes.len()]);
+        cuts.sort_unstable();
+        let (found, result) = decode(cuts.windows(2).map(|pair| &bytes[pair[0]..pair[1]]));
+        prop_assert_eq!(result, Ok(()));
+        let shown: String = found.into_iter().map(|event| match event {
+            Event::Text(text) | Event::Thinking(text) => text,
+            Event::ThinkingStarted => "<".to_owned(),
+            Event::ThinkingFinished { signature } => format!("|{}>", signature.unwrap().value),
+            Event::ToolUse { id, input: ToolInput::Json(input), .. } => format!("[{id} {input}]"),
+            _ => String::new(),
+        }).collect();
+        prop_assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn a_reply_cut_at_any_byte_is_never_taken_for_complete(end in 0_usize..1_000) {
+        let bytes = Stream::new().text(&["x"]).tool_use("t", "bash", &["{}"]).end("tool_use").bytes();
+        let end = end.min(bytes.len() - 1);
+        let (_, result) = decode([&bytes[..end]]);
+        prop_assert_eq!(result.unwrap_err().kind, ErrorKind::Interrupted);
+    }
+
+    #[test]
+    fn no_events_panic(pieces in prop::collection::vec(prop::sample::select(vec![
+        event(&json!({"type": "message_start", "message": {}})),
+        event(&json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text"}})),
+        event(&json!({"type": "content_block_start", "index": 1, "content_block": {"type": "tool_use", "id": "t", "name": "n"}})),
+        event(&json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "x"}})),
+        event(&json!({"type": "content_block_delta", "index": 1, "delta": {"type": "input_json_delta", "partial_json": "{"}})),
+        event(&json!({"type": "content_block_stop", "index": 0})),
+        event(&json!({"type": "content_block_stop", "index": 1})),
+        event(&json!({"type": "message_delta", "delta": {"stop_reason": null}, "usage": {"output_tokens": null}})),
+        event(&json!({"type": "message_stop"})),
+        event(&json!({"type": "error", "error": {"type": null, "message": 7}})),
+        "data: null\n\n".to_owned(),
+    ]), 0..12)) {
+        let stream = pieces.concat();
+        let _ = decode([stream.as_bytes()]);
+    }
+}

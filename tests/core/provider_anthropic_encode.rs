@@ -1,0 +1,356 @@
+//! The body of a request to the Messages API.
+
+use std::sync::Arc;
+
+use flemma::provider::{
+    ErrorKind, Exchange, Message, Parameters, Part, Provider, ProviderError, Request, Role, Signature, ToolSpec,
+    anthropic::Anthropic, auth::Environment,
+};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+fn anthropic(base_url: &str) -> Anthropic {
+    Anthropic::new(base_url, Environment::new(|_| Some("sk-secret".to_owned())))
+}
+
+fn prepare(base_url: &str, request: &Request) -> Result<(String, Vec<u8>), ProviderError> {
+    match anthropic(base_url).prepare(request)? {
+        Exchange::Http { request, .. } => Ok((request.url, request.body)),
+        Exchange::Script(_) => panic!("Anthropic is no script"),
+    }
+}
+
+fn bytes(request: &Request) -> Vec<u8> {
+    prepare("https://api.anthropic.com", request).unwrap().1
+}
+
+fn body(request: &Request) -> Value {
+    serde_json::from_slice(&bytes(request)).unwrap()
+}
+
+fn conversation(messages: Vec<(Role, Vec<Part>)>) -> Request {
+    let messages = messages.into_iter().map(|(role, parts)| Arc::new(Message { role, parts })).collect();
+    Request { model: "claude-test".to_owned(), messages, ..Request::default() }
+}
+
+fn messages(messages: Vec<(Role, Vec<Part>)>) -> Value {
+    body(&conversation(messages))["messages"].take()
+}
+
+fn text(text: &str) -> Part {
+    Part::Text(text.to_owned())
+}
+
+fn call(id: &str, input: Value) -> Part {
+    Part::ToolUse { id: id.into(), name: "bash".to_owned(), input }
+}
+
+fn result(id: &str, output: &str, is_error: bool) -> Part {
+    Part::ToolResult { id: id.into(), output: output.to_owned(), is_error }
+}
+
+fn signature(provider: &str) -> Signature {
+    Signature { provider: provider.to_owned(), value: "c2ln".to_owned() }
+}
+
+fn asking(parameters: Parameters) -> Value {
+    body(&Request { parameters, ..conversation(vec![(Role::User, vec![text("Hi")])]) })
+}
+
+use Role::{Assistant, User};
+
+#[test]
+fn a_plain_question_is_exactly_this() {
+    let mut request = conversation(vec![(User, vec![text("Hi")])]);
+    request.system = Some("Be brief.".to_owned());
+    request.parameters = Parameters { max_tokens: Some(100), temperature: Some(0.5), thinking_budget: None };
+    request.tools = Arc::new([ToolSpec {
+        name: "read".to_owned(),
+        description: "Reads a file.".to_owned(),
+        input_schema: Arc::new(json!({"type": "object", "properties": {"path": {"type": "string"}}})),
+        strict: true,
+    }]);
+    // Bytes, not values: the order of the keys is a part of what is promised.
+    assert_eq!(
+        String::from_utf8(bytes(&request)).unwrap(),
+        concat!(
+            r#"{"model":"claude-test","max_tokens":100,"stream":true,"temperature":0.5,"#,
+            r#""tools":[{"name":"read","description":"Reads a file.","#,
+            r#""input_schema":{"type":"object","properties":{"path":{"type":"string"}}}}],"#,
+            r#""system":"Be brief.","messages":[{"role":"user","content":[{"type":"text","text":"Hi"}]}]}"#
+        )
+    );
+}
+
+#[test]
+fn a_round_of_tools_goes_back_as_the_api_wants_it() {
+    let found = messages(vec![
+        (User, vec![text("Fix it")]),
+        (
+            Assistant,
+            vec![
+                Part::Thinking { text: "Hm.".to_owned(), signature: Some(signature("anthropic")) },
+                Part::RedactedThinking(signature("anthropic")),
+                text("I look."),
+                call("toolu_1", json!({"b": 1, "a": 2})),
+                call("toolu_2", json!({})),
+            ],
+        ),
+        (User, vec![text("Be careful"), result("toolu_1", "fine", false), result("toolu_2", "no such file", true)]),
+    ]);
+    assert_eq!(
+        found,
+        json!([
+            {"role": "user", "content": [{"type": "text", "text": "Fix it"}]},
+            {"role": "assistant", "content": [
+                {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"},
+                {"type": "redacted_thinking", "data": "c2ln"},
+                {"type": "text", "text": "I look."},
+                {"type": "tool_use", "id": "toolu_1", "name": "bash", "input": {"b": 1, "a": 2}},
+                {"type": "tool_use", "id": "toolu_2", "name": "bash", "input": {}}]},
+            {"role": "user", "content": [
+                {"type": "tool_result", "tool_use_id": "toolu_1", "content": "fine"},
+                {"type": "tool_result", "tool_use_id": "toolu_2", "content": "no such file", "is_error": true},
+                {"type": "text", "text": "Be careful"}]}
+        ])
+    );
+    assert_eq!(found[1]["content"][3]["input"].to_string(), r#"{"b":1,"a":2}"#, "the model's key order is kept");
+}
+
+#[test]
+fn thinking_goes_back_only_to_who_signed_it() {
+    let found = messages(vec![
+        (User, vec![text("Hi")]),
+        (
+            Assistant,
+            vec![
+                Part::Thinking { text: "unsigned".to_owned(), signature: None },
+                Part::Thinking { text: "foreign".to_owned(), signature: Some(signature("openai")) },
+                Part::RedactedThinking(signature("openai")),
+                text("Hello"),
+            ],
+        ),
+        (User, vec![text("Go on")]),
+    ]);
+    assert_eq!(found[1]["content"], json!([{"type": "text", "text": "Hello"}]));
+}
+
+#[test]
+fn thinking_that_shows_nothing_keeps_its_signature() {
+    let hidden = Part::Thinking { text: String::new(), signature: Some(signature("anthropic")) };
+    let found =
+        messages(vec![(User, vec![text("Hi")]), (Assistant, vec![hidden, text("Hello")]), (User, vec![text("?")])]);
+    assert_eq!(found[1]["content"][0], json!({"type": "thinking", "thinking": "", "signature": "c2ln"}));
+}
+
+#[test]
+fn neighbours_of_one_role_are_joined_even_when_what_stood_between_them_is_empty() {
+    let found = messages(vec![
+        (User, vec![text("one")]),
+        (User, vec![text("two")]),
+        (Assistant, vec![text(" \n\t")]),
+        (User, vec![text("three"), text("  ")]),
+    ]);
+    let texts = ["one", "two", "three"].map(|text| json!({"type": "text", "text": text}));
+    assert_eq!(found, json!([{"role": "user", "content": texts}]));
+}
+
+#[test]
+fn results_of_joined_messages_stand_first_in_their_order() {
+    let found = messages(vec![
+        (User, vec![text("go")]),
+        (Assistant, vec![call("a", json!({})), call("b", json!({}))]),
+        (User, vec![result("a", "1", false), text("and")]),
+        (User, vec![result("b", "2", false)]),
+    ]);
+    let kinds: Vec<_> = found[2]["content"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|block| block["tool_use_id"].as_str().unwrap_or("text"))
+        .collect();
+    assert_eq!(kinds, ["a", "b", "text"]);
+}
+
+#[test]
+fn an_empty_result_is_sent_and_an_empty_error_says_that_it_is_empty() {
+    let found = messages(vec![
+        (User, vec![text("go")]),
+        (Assistant, vec![call("a", json!({})), call("b", json!({}))]),
+        (User, vec![result("a", "", false), result("b", " \n", true)]),
+    ]);
+    assert_eq!(found[2]["content"][0], json!({"type": "tool_result", "tool_use_id": "a"}));
+    assert_eq!(found[2]["content"][1]["content"], "The tool failed and said nothing.");
+    assert_eq!(found[2]["content"][1]["is_error"], true);
+}
+
+#[test]
+fn parts_that_the_provider_made_go_back_as_they_came() {
+    let raw = json!({"type": "web_search_tool_result", "tool_use_id": "srv_1", "content": [{"z": 1, "a": [null]}]});
+    let found = messages(vec![
+        (User, vec![text("search")]),
+        (
+            Assistant,
+            vec![
+                Part::HostedUse { id: "srv_1".into(), name: "web_search".to_owned(), input: json!({"query": "x"}) },
+                Part::HostedResult { id: "srv_1".into(), raw: raw.clone() },
+            ],
+        ),
+    ]);
+    assert_eq!(
+        found[1]["content"][0],
+        json!({"type": "server_tool_use", "id": "srv_1", "name": "web_search", "input": {"query": "x"}})
+    );
+    assert_eq!(found[1]["content"][1].to_string(), raw.to_string());
+}
+
+#[test]
+fn an_input_that_is_no_object_goes_along_as_its_text() {
+    for (input, sent) in [(json!([1, 2]), "[1,2]"), (json!("x"), "\"x\""), (Value::Null, "null")] {
+        let found = messages(vec![(User, vec![text("go")]), (Assistant, vec![call("a", input)])]);
+        assert_eq!(found[1]["content"][0]["input"], json!({"malformed_json": sent}));
+    }
+}
+
+#[test]
+fn ids_of_other_vendors_are_written_in_the_letters_of_the_api() {
+    let found = messages(vec![
+        (User, vec![text("go")]),
+        (Assistant, vec![call("call|1.ü", json!({})), call("toolu_A-1", json!({}))]),
+        (User, vec![result("call|1.ü", "x", false), result("toolu_A-1", "y", false)]),
+    ]);
+    assert_eq!(found[1]["content"][0]["id"], "call_7c1_2e_c3_bc");
+    assert_eq!(found[2]["content"][0]["tool_use_id"], "call_7c1_2e_c3_bc");
+    assert_eq!(found[1]["content"][1]["id"], "toolu_A-1");
+}
+
+#[test]
+fn a_reply_to_be_continued_does_not_end_in_white_space() {
+    let found = messages(vec![(User, vec![text("go \n")]), (Assistant, vec![text("and so \n")])]);
+    assert_eq!(found[1]["content"][0]["text"], "and so");
+    assert_eq!(found[0]["content"][0]["text"], "go \n", "elsewhere nothing is trimmed");
+}
+
+#[test]
+fn a_conversation_with_nothing_to_send_says_what_to_do() {
+    for parts in [vec![], vec![(User, vec![])], vec![(User, vec![text(" ")])]] {
+        let error = prepare("https://api.anthropic.com", &conversation(parts)).unwrap_err();
+        assert_eq!(error.kind, ErrorKind::InvalidRequest);
+        assert!(error.message.contains("@You:"), "{error}");
+    }
+}
+
+#[test]
+fn thinking_always_leaves_room_for_the_reply() {
+    let ask = |max_tokens, thinking_budget| {
+        let body = asking(Parameters { max_tokens, thinking_budget, temperature: Some(0.3) });
+        (
+            body["max_tokens"].as_u64().unwrap(),
+            body["thinking"]["budget_tokens"].as_u64(),
+            body.get("temperature").cloned(),
+        )
+    };
+    assert_eq!(ask(Some(100), None), (100, None, Some(json!(0.3))));
+    assert_eq!(ask(Some(100), Some(0)), (100, None, Some(json!(0.3))), "a budget of nothing is no thinking");
+    assert_eq!(ask(Some(8_000), Some(2_000)), (8_000, Some(2_000), None), "no temperature while thinking");
+    assert_eq!(ask(Some(2_000), Some(2_000)), (4_000, Some(2_000), None));
+    assert_eq!(ask(Some(100), Some(1)), (1_124, Some(1_024), None), "the API's smallest budget");
+    assert_eq!(ask(None, Some(16_000)), (24_192, Some(16_000), None));
+    for budget in [u32::MAX - 1, u32::MAX] {
+        let (max_tokens, thinking, _) = ask(Some(u32::MAX), Some(budget));
+        assert!(max_tokens > thinking.unwrap());
+    }
+    let thinking = asking(Parameters { thinking_budget: Some(2_000), ..Parameters::default() });
+    assert_eq!(thinking["thinking"], json!({"type": "enabled", "budget_tokens": 2_000}));
+}
+
+#[test]
+fn what_is_not_set_is_not_sent() {
+    let body = asking(Parameters::default());
+    let keys: Vec<_> = body.as_object().unwrap().keys().collect();
+    assert_eq!(keys, ["model", "max_tokens", "stream", "messages"]);
+    assert_eq!(body["max_tokens"], 8_192);
+    assert!(asking(Parameters { temperature: Some(f64::NAN), ..Parameters::default() }).get("temperature").is_none());
+}
+
+#[test]
+fn the_address_is_the_host_and_our_path() {
+    let request = conversation(vec![(User, vec![text("Hi")])]);
+    for (base, url) in [
+        ("https://api.anthropic.com", "https://api.anthropic.com/v1/messages"),
+        ("http://127.0.0.1:8080/", "http://127.0.0.1:8080/v1/messages"),
+        (" https://gateway.example/anthropic// ", "https://gateway.example/anthropic/v1/messages"),
+    ] {
+        assert_eq!(prepare(base, &request).unwrap().0, url);
+    }
+}
+
+#[test]
+fn an_address_that_cannot_be_one_is_named_with_the_option() {
+    let request = conversation(vec![(User, vec![text("Hi")])]);
+    for base in ["", "api.anthropic.com", "ftp://x", "https://", "https://x/?key=1", "localhost:8080"] {
+        let error = prepare(base, &request).unwrap_err();
+        assert_eq!(error.kind, ErrorKind::InvalidRequest, "{base}");
+        assert!(error.message.contains("`parameters.anthropic.base_url`") && error.message.contains(base), "{error}");
+    }
+    let error = prepare("user:password@host", &request).unwrap_err();
+    assert!(!error.message.contains("password"), "{error}");
+}
+
+#[test]
+fn nothing_that_can_be_printed_shows_the_key() {
+    let provider = anthropic("https://api.anthropic.com");
+    assert!(!format!("{provider:?}").contains("sk-secret"));
+}
+
+fn part() -> impl Strategy<Value = Part> {
+    prop_oneof![
+        "[ a-z\\n\"]{0,12}".prop_map(Part::Text),
+        ("[a-z|]{0,4}", any::<bool>(), "[a-z ]{0,5}").prop_map(|(id, is_error, output)| result(&id, &output, is_error)),
+        "[a-z|]{0,4}".prop_map(|id| call(&id, json!({"command": "ls"}))),
+        "[a-z]{0,5}".prop_map(|text| Part::Thinking { text, signature: Some(signature("anthropic")) }),
+    ]
+}
+
+fn turn(role: Role) -> impl Strategy<Value = (Role, Vec<Part>)> {
+    // Visible text at both ends: each turn stands for itself, as a turn of a real conversation does.
+    prop::collection::vec(part(), 0..4).prop_map(move |mut parts| {
+        parts.insert(0, text("from"));
+        parts.push(text("to"));
+        (role, parts)
+    })
+}
+
+proptest! {
+    #[test]
+    fn a_longer_conversation_begins_with_the_bytes_of_the_shorter_one(
+        turns in prop::collection::vec((turn(User), turn(Assistant)), 1..5),
+        last in turn(User),
+    ) {
+        let turns: Vec<_> = turns.into_iter().flat_map(|(user, assistant)| [user, assistant]).collect();
+        let mut longer = turns.clone();
+        longer.push(last);
+        for end in (1..longer.len()).step_by(2) {
+            // Every request ends in what the user said; the next one goes on from there.
+            let shorter = bytes(&conversation(longer[..end].to_vec()));
+            let longer = bytes(&conversation(longer[..end + 2].to_vec()));
+            let prefix = shorter.strip_suffix(b"]}").unwrap();
+            prop_assert!(longer.starts_with(prefix));
+        }
+    }
+
+    #[test]
+    fn roles_alternate_and_no_block_is_empty(turns in prop::collection::vec(
+        prop_oneof![turn(User), turn(Assistant), Just((User, vec![])), Just((Assistant, vec![text("")]))], 1..8)) {
+        let request = conversation(turns);
+        let Ok((_, bytes)) = prepare("https://api.anthropic.com", &request) else { return Ok(()) };
+        let body: Value = serde_json::from_slice(&bytes).unwrap();
+        let messages = body["messages"].as_array().unwrap();
+        prop_assert!(messages.windows(2).all(|pair| pair[0]["role"] != pair[1]["role"]));
+        for block in messages.iter().flat_map(|message| message["content"].as_array().unwrap()) {
+            if block["type"] == "text" {
+                prop_assert!(!block["text"].as_str().unwrap().trim().is_empty());
+            }
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! Keys: where they come from, and that nobody sees them.
+
+use flemma::provider::{ErrorKind, auth::Environment};
+
+fn environment(value: Option<&'static str>) -> Environment {
+    Environment::new(move |name| value.filter(|_| name == "ACME_API_KEY").map(str::to_owned))
+}
+
+#[test]
+fn a_key_is_read_from_its_variable_without_the_white_space_around_it() {
+    let key = environment(Some(" sk-1\n")).key("Acme", "ACME_API_KEY").unwrap();
+    assert_eq!(key.expose(), "sk-1");
+}
+
+#[test]
+fn a_missing_key_names_the_variable_and_the_mend() {
+    for value in [None, Some(""), Some("  \n")] {
+        let error = environment(value).key("Acme", "ACME_API_KEY").unwrap_err();
+        assert_eq!(error.kind, ErrorKind::Authentication);
+        for words in ["Acme", "ACME_API_KEY is not set", ":let $ACME_API_KEY"] {
+            assert!(error.message.contains(words), "{words:?} is not in {error}");
+        }
+    }
+}
+
+#[test]
+fn a_value_that_cannot_be_a_key_is_refused_without_showing_it() {
+    for value in ["sk-1 sk-2", "sk-1\nsk-2", "schlüssel", "sk\u{7f}"] {
+        let error = environment(Some(value)).key("Acme", "ACME_API_KEY").unwrap_err();
+        assert_eq!(error.kind, ErrorKind::Authentication, "{value:?}");
+        assert!(error.message.contains("ACME_API_KEY") && !error.message.contains("sk"), "{error}");
+    }
+}
+
+#[test]
+fn a_key_is_never_printed() {
+    let environment = environment(Some("sk-secret"));
+    let key = environment.key("Acme", "ACME_API_KEY").unwrap();
+    assert_eq!(format!("{key:?} {:?}", Some(&key)), "… Some(…)");
+    assert!(!format!("{environment:?}").contains("sk-secret"));
+    assert_eq!(key.redact("bad key sk-secret (sk-secret)"), "bad key … (…)");
+}
