@@ -9,6 +9,7 @@ pub mod auth;
 mod error;
 mod event;
 mod one_line;
+pub mod rehearsal;
 mod request;
 pub mod retry;
 pub mod sse;

@@ -9,6 +9,7 @@ mod provider_anthropic_decode;
 mod provider_anthropic_encode;
 mod provider_anthropic_refuse;
 mod provider_auth;
+mod provider_rehearsal;
 mod provider_retry;
 mod provider_sse;
 mod tools_approval;

@@ -1,0 +1,78 @@
+//! The embedded default: a script in the place of a model.
+//!
+//! It needs no key and no network, and it says plainly that it is no model. A script is a `.chat`
+//! document ([`WELCOME`], [`TOUR`]): the k-th reply is its k-th `@Assistant` message, where the request
+//! has k-1 replies already. So the document is the state here, too: whoever deletes a reply and sends
+//! again gets it once more. The events are those of a real provider, paced like a stream.
+//!
+//! In a script's text `{{last_result}}` stands for what the last tool said, so that one can see that a
+//! result, or the reason for a rejection, has reached "the model".
+
+mod pace;
+mod script;
+
+use self::pace::Pace;
+pub use self::script::Script;
+use super::{ErrorKind, Exchange, Part, Provider, ProviderError, Request, Role, one_line};
+
+/// The name in the configuration.
+pub const NAME: &str = "rehearsal";
+
+/// The script of the model `welcome`: how to get from here to a model. It calls no tools.
+pub const WELCOME: &str = include_str!("welcome.chat");
+
+/// The script of the model `tour`: one round of everything, on the files of `doc/tour/`.
+pub const TOUR: &str = include_str!("tour.chat");
+
+/// The most characters of a result that a script repeats.
+const MAX_QUOTE: usize = 200;
+
+/// A provider whose models are scripts.
+#[derive(Clone, Debug)]
+pub struct Rehearsal {
+    scripts: Vec<(String, Script)>,
+    pace: Pace,
+}
+
+impl Rehearsal {
+    /// A provider of these scripts, each under the name of its "model". Every pause is multiplied by
+    /// `pace`: 1 reads like a stream, 0 plays at once.
+    #[must_use]
+    pub fn new(scripts: Vec<(String, Script)>, pace: f64) -> Self {
+        Self { scripts, pace: Pace::new(pace) }
+    }
+
+    fn script(&self, model: &str) -> Result<&Script, ProviderError> {
+        self.scripts.iter().find(|(name, _)| name == model).map(|(_, script)| script).ok_or_else(|| {
+            let names: Vec<_> = self.scripts.iter().map(|(name, _)| format!("`{name}`")).collect();
+            let message = format!(
+                "the provider `{NAME}` has no model `{model}`; it has {}. For a model of Anthropic's, set \
+                 `provider = \"anthropic\"`",
+                names.join(" and ")
+            );
+            ProviderError::new(ErrorKind::InvalidRequest, message)
+        })
+    }
+}
+
+impl Provider for Rehearsal {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn prepare(&self, request: &Request) -> Result<Exchange, ProviderError> {
+        let script = self.script(&request.model)?;
+        let played = request.messages.iter().filter(|message| message.role == Role::Assistant).count();
+        Ok(Exchange::Script(script.reply(played, &last_result(request), self.pace)))
+    }
+}
+
+/// The beginning of what the last tool said, on one line.
+fn last_result(request: &Request) -> String {
+    let parts = request.messages.iter().rev().flat_map(|message| message.parts.iter().rev());
+    let output = parts.into_iter().find_map(|part| match part {
+        Part::ToolResult { output, .. } => Some(one_line(output, MAX_QUOTE)),
+        _ => None,
+    });
+    output.filter(|text| !text.is_empty()).unwrap_or_else(|| "nothing".to_owned())
+}
