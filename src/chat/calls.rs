@@ -1,6 +1,15 @@
-//! Tool calls that have no result yet.
+//! Tool calls, and how they find their results.
+//!
+//! Pairing is local. A *turn* is a run of `@Assistant:` messages and the run of `@You:` messages
+//! directly after it; a call's result stands in the same turn. So an id that a vendor uses twice in
+//! a long conversation does no harm, and a look at the last turn is enough to know what is open.
+//! Calls that the provider ran itself are never paired: their results came with them.
 
-use super::StatusBlock;
+use std::{collections::HashMap, ops::Range};
+
+use super::{
+    Block, BlockKind, Document, Message, ResultBody, Role, StatusBlock, Text, ToolResult, ToolUse, read::Lines,
+};
 use crate::provider::{CallId, ToolInput};
 
 /// A tool use that runs here and has no result in the document.
@@ -31,4 +40,232 @@ pub struct Placeholder {
     pub block: StatusBlock,
     /// What the user wrote inside the block; empty if there is nothing but white space.
     pub content: String,
+}
+
+/// A call that the document names, with or without a result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallRef {
+    /// The call's id.
+    pub id: CallId,
+    /// The index of the message with the tool use, in [`Document::messages`].
+    pub message: usize,
+    /// The line of the `**Tool Use:**` header.
+    pub line: usize,
+    /// Whether it still waits for its result.
+    pub open: bool,
+}
+
+/// A status block, as a shell draws it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlaceholderRef<'a> {
+    /// The call that waits.
+    pub id: &'a CallId,
+    /// The line of the `**Tool Result:**` header.
+    pub line: usize,
+    /// The line of the fence that carries the status.
+    pub fence: usize,
+    /// One past the last line of the block: the closing fence's, if there is one.
+    pub end: usize,
+    /// What the fence says.
+    pub block: &'a StatusBlock,
+}
+
+/// Where a block is: the indices of its message and of itself.
+pub(super) type Site = (usize, usize);
+
+/// One turn, as indices of messages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Turn {
+    /// The run of replies; may be empty.
+    pub replies: Range<usize>,
+    /// The run of the user's messages after it; may be empty.
+    pub answers: Range<usize>,
+}
+
+impl Document {
+    /// The calls that have no result yet, in the document's order.
+    #[must_use]
+    pub fn open_calls(&self, text: &dyn Text) -> Vec<OpenCall> {
+        let mut turns: Vec<Turn> = self.turns_backwards().collect();
+        turns.reverse();
+        turns
+            .iter()
+            .flat_map(|turn| self.open_in(turn))
+            .map(|(site, result)| self.describe(site, result, text))
+            .collect()
+    }
+
+    /// The call that a line belongs to: its use, its result or its placeholder. `None` elsewhere, and
+    /// for what the provider ran itself.
+    #[must_use]
+    pub fn call_at(&self, line: usize) -> Option<CallRef> {
+        let (message, block) = self.block_at(line)?;
+        let (id, hosted) = match &self.messages[message].blocks[block].kind {
+            BlockKind::ToolUse(tool) => (&tool.id, tool.hosted),
+            BlockKind::ToolResult(tool) => (&tool.id, tool.hosted),
+            _ => return None,
+        };
+        if hosted {
+            return None;
+        }
+        let turn = self.turn_with(message);
+        let (site, _) = self.uses_in(&turn).find(|(_, tool)| tool.id == *id)?;
+        let open = self.open_in(&turn).iter().any(|(open, _)| *open == site);
+        Some(CallRef { id: id.clone(), message: site.0, line: self.line_of(site), open })
+    }
+
+    /// The status blocks, in order.
+    pub fn placeholders(&self) -> impl Iterator<Item = PlaceholderRef<'_>> {
+        self.messages.iter().filter(|message| message.role == Role::You).flat_map(|message| {
+            message.tool_blocks().filter_map(|(_, block)| {
+                let BlockKind::ToolResult(tool) = &block.kind else { return None };
+                let ResultBody::Placeholder(fence, status) = &tool.body else { return None };
+                let lines = message.lines_of(block);
+                Some(PlaceholderRef {
+                    id: &tool.id,
+                    line: lines.start,
+                    fence: lines.start + fence.line as usize,
+                    end: lines.end,
+                    block: status,
+                })
+            })
+        })
+    }
+
+    /// The turns, the last one first. A `@System:` message stands between turns.
+    pub(super) fn turns_backwards(&self) -> impl Iterator<Item = Turn> {
+        let mut end = self.messages.len();
+        std::iter::from_fn(move || {
+            while end > 0 && self.messages[end - 1].role == Role::System {
+                end -= 1;
+            }
+            if end == 0 {
+                return None;
+            }
+            let answers = self.run_before(end, Role::You);
+            let replies = self.run_before(answers.start, Role::Assistant);
+            end = replies.start;
+            Some(Turn { replies, answers })
+        })
+    }
+
+    /// The turn that a message belongs to. A `@System:` message belongs to an empty one.
+    pub(super) fn turn_with(&self, message: usize) -> Turn {
+        let role = |index: usize| self.messages.get(index).map(|message| message.role);
+        let mut middle = message;
+        if role(message) == Some(Role::You) {
+            middle = self.run_before(message + 1, Role::You).start;
+        } else {
+            while role(middle) == Some(Role::Assistant) {
+                middle += 1;
+            }
+        }
+        let mut end = middle;
+        while role(end) == Some(Role::You) {
+            end += 1;
+        }
+        Turn { replies: self.run_before(middle, Role::Assistant), answers: middle..end }
+    }
+
+    fn run_before(&self, end: usize, role: Role) -> Range<usize> {
+        let length = self.messages[..end].iter().rev().take_while(|message| message.role == role).count();
+        end - length..end
+    }
+
+    /// The calls of a turn that are to run here.
+    pub(super) fn uses_in(&self, turn: &Turn) -> impl Iterator<Item = (Site, &ToolUse)> {
+        self.tools_in(turn.replies.clone()).filter_map(|(site, block)| match &block.kind {
+            BlockKind::ToolUse(tool) if !tool.hosted => Some((site, &**tool)),
+            _ => None,
+        })
+    }
+
+    /// The results and placeholders of a turn.
+    pub(super) fn results_in(&self, turn: &Turn) -> impl DoubleEndedIterator<Item = (Site, &ToolResult)> {
+        self.tools_in(turn.answers.clone()).filter_map(|(site, block)| match &block.kind {
+            BlockKind::ToolResult(tool) => Some((site, &**tool)),
+            _ => None,
+        })
+    }
+
+    fn tools_in(&self, messages: Range<usize>) -> impl DoubleEndedIterator<Item = (Site, &Block)> {
+        messages.flat_map(|index| self.messages[index].tool_blocks().map(move |(block, found)| ((index, block), found)))
+    }
+
+    /// The open calls of a turn, each with its placeholder or its empty header.
+    pub(super) fn open_in(&self, turn: &Turn) -> Vec<(Site, Option<Site>)> {
+        let mut results: HashMap<&CallId, (Site, bool)> = HashMap::new();
+        for (site, result) in self.results_in(turn) {
+            let answered = matches!(result.body, ResultBody::Output(_));
+            results.entry(&result.id).or_insert((site, false)).1 |= answered;
+        }
+        let mut open = Vec::new();
+        for (site, tool) in self.uses_in(turn) {
+            match results.get(&tool.id) {
+                Some((_, true)) => {}
+                Some((result, false)) => open.push((site, Some(*result))),
+                None => open.push((site, None)),
+            }
+        }
+        open
+    }
+
+    /// The last open call with this id, with its placeholder, and its turn.
+    pub(super) fn find_open(&self, id: &CallId) -> Option<(Turn, Site, Option<Site>)> {
+        self.turns_backwards().find_map(|turn| {
+            let (site, result) = self.open_in(&turn).into_iter().find(|(site, _)| self.id_at(*site) == Some(id))?;
+            Some((turn, site, result))
+        })
+    }
+
+    /// The id of the call that a tool block belongs to.
+    pub(super) fn id_at(&self, site: Site) -> Option<&CallId> {
+        match &self.block(site)?.1.kind {
+            BlockKind::ToolUse(tool) => Some(&tool.id),
+            BlockKind::ToolResult(tool) => Some(&tool.id),
+            _ => None,
+        }
+    }
+
+    pub(super) fn block(&self, (message, block): Site) -> Option<(&Message, &Block)> {
+        let message = self.messages.get(message)?;
+        Some((message, message.blocks.get(block)?))
+    }
+
+    /// The first line of a block.
+    pub(super) fn line_of(&self, site: Site) -> usize {
+        self.block(site).map_or(0, |(message, block)| message.lines_of(block).start)
+    }
+
+    fn describe(&self, site: Site, result: Option<Site>, text: &dyn Text) -> OpenCall {
+        let mut call = OpenCall {
+            id: CallId::from(""),
+            name: String::new(),
+            input: ToolInput::Malformed(String::new()),
+            line: self.line_of(site),
+            aborted: self.messages[site.0].is_aborted(),
+            placeholder: None,
+        };
+        if let Some((message, block)) = self.block(site)
+            && let BlockKind::ToolUse(tool) = &block.kind
+        {
+            call.id.clone_from(&tool.id);
+            call.name.clone_from(&tool.name);
+            call.input = Lines::read(text, message.lines_of(block)).input(block, 0);
+        }
+        if let Some((message, block)) = result.and_then(|site| self.block(site))
+            && let BlockKind::ToolResult(tool) = &block.kind
+            && let ResultBody::Placeholder(fence, status) = &tool.body
+        {
+            let lines = message.lines_of(block);
+            let content = Lines::read(text, lines.clone()).fenced(block, 0);
+            call.placeholder = Some(Placeholder {
+                line: lines.start,
+                fence: lines.start + fence.line as usize,
+                block: status.clone(),
+                content: if content.trim().is_empty() { String::new() } else { content },
+            });
+        }
+        call
+    }
 }

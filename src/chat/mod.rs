@@ -1,11 +1,50 @@
 //! The document: a conversation as the lines of a `.chat` file.
+//!
+//! Lines belong to whoever holds the text ([`Text`]); this module knows what they mean and which
+//! ones to change. Three roles:
+//!
+//! - **Reading.** [`Document`] holds the structure, brought up to date by [`Document::update`] at
+//!   the cost of the change. From it come [`Document::diagnostics`], [`Document::open_calls`],
+//!   [`Document::decorations`] and, for a request, [`Document::conversation`].
+//! - **Writing.** [`ReplyWriter`] streams a reply to the end of the text. [`place`], [`set_status`],
+//!   [`settle`] and [`open_prompt`] plan edits of what stands there. [`render`] writes it all.
+//! - **Keeping apart.** [`escape`] sees to it that what a model or a tool wrote never reads as
+//!   structure.
+//!
+//! Nothing here knows an editor, a clock or a socket.
 
+mod attributes;
+mod block;
+mod blocks;
 mod calls;
+mod compose;
+mod conversation;
+mod decorate;
+mod diagnostics;
+mod document;
 mod edit;
+mod escape;
+mod fence;
+mod parse;
+mod read;
+mod render;
+mod reply;
 mod status;
+mod syntax;
 mod text;
 
-pub use calls::{OpenCall, Placeholder};
-pub use edit::{Position, TextEdit};
+pub use block::{
+    Block, BlockKind, CodeFence, Frontmatter, Message, ResultBody, Role, Stray, ToolFence, ToolResult, ToolUse,
+};
+pub use calls::{CallRef, OpenCall, Placeholder, PlaceholderRef};
+pub use conversation::{Conversation, read};
+pub use decorate::{Decoration, LineKind};
+pub use diagnostics::{Diagnostic, Severity};
+pub use document::{Document, Update};
+pub use edit::{Position, TextEdit, open_prompt, place, set_status, settle};
+pub use escape::{escape, unescape};
+pub use fence::Fence;
+pub use render::render;
+pub use reply::{Ending, ReplyWriter};
 pub use status::{Status, StatusBlock};
 pub use text::{Change, Text};

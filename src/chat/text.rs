@@ -33,6 +33,31 @@ impl Text for [String] {
     }
 }
 
+impl Text for Vec<String> {
+    fn line_count(&self) -> usize {
+        self.len()
+    }
+
+    fn read(&self, lines: Range<usize>, each: &mut dyn FnMut(&str)) {
+        self.as_slice().read(lines, each);
+    }
+}
+
+impl<T: Text + ?Sized> Text for &T {
+    fn line_count(&self) -> usize {
+        (**self).line_count()
+    }
+
+    fn read(&self, lines: Range<usize>, each: &mut dyn FnMut(&str)) {
+        (**self).read(lines, each);
+    }
+}
+
+/// The lines of a file, as an editor counts them: the line break at the end starts no further line.
+pub(super) fn lines(text: &str) -> Vec<String> {
+    text.strip_suffix('\n').unwrap_or(text).split('\n').map(str::to_owned).collect()
+}
+
 /// A change of lines, in the terms of `nvim_buf_attach`'s `on_lines`: the lines `first..old_last`
 /// became the lines `first..new_last`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,6 +4,7 @@
 
 #[path = "../support/anthropic.rs"]
 mod anthropic;
+mod chat;
 mod config;
 mod provider_anthropic_decode;
 mod provider_anthropic_encode;

@@ -1,0 +1,78 @@
+//! Writing blocks: the lines of tool uses, results and placeholders in the layout that we write.
+//!
+//! Every one is a header, a blank line and a fence of backticks that its content cannot close.
+
+use serde_json::Value;
+
+use super::{
+    Fence, StatusBlock,
+    fence::columns,
+    syntax::{result_header, use_header},
+};
+use crate::provider::{CallId, ToolInput};
+
+/// The widest input that is written on one line, in columns.
+const COMPACT: usize = 80;
+
+/// A tool use.
+pub(super) fn tool_use(name: &str, id: &CallId, input: &ToolInput, hosted: bool) -> Vec<String> {
+    let mut lines = vec![use_header(name, id, hosted), String::new()];
+    match input {
+        ToolInput::Json(value) => lines.extend(fenced("json", &json(value))),
+        ToolInput::Malformed(text) => lines.extend(fenced("", &normalise(text))),
+    }
+    lines
+}
+
+/// A tool result.
+pub(super) fn tool_result(id: &CallId, output: &str, is_error: bool, json: bool) -> Vec<String> {
+    let mut lines = vec![result_header(id, is_error, false), String::new()];
+    lines.extend(output_fence(output, json));
+    lines
+}
+
+/// The result of a call that the provider ran.
+pub(super) fn hosted_result(id: &CallId, raw: &Value) -> Vec<String> {
+    let mut lines = vec![result_header(id, false, true), String::new()];
+    lines.extend(fenced("json", &json(raw)));
+    lines
+}
+
+/// A placeholder.
+pub(super) fn placeholder(id: &CallId, block: &StatusBlock) -> Vec<String> {
+    let mut lines = vec![result_header(id, false, false), String::new()];
+    lines.extend(fenced(&block.info(), ""));
+    lines
+}
+
+/// The fence with a tool's output.
+pub(super) fn output_fence(output: &str, json: bool) -> Vec<String> {
+    fenced(if json { "json" } else { "" }, &normalise(output))
+}
+
+/// A fence around `content`. No content makes no line between the fences.
+pub(super) fn fenced(info: &str, content: &str) -> Vec<String> {
+    let marks = Fence::around(content).marks();
+    let mut lines = vec![format!("{marks}{info}")];
+    if !content.is_empty() {
+        lines.extend(content.split('\n').map(str::to_owned));
+    }
+    lines.push(marks);
+    lines
+}
+
+/// JSON on one line if it is short, else over several, its keys in their order.
+fn json(value: &Value) -> String {
+    let compact = value.to_string();
+    if columns(&compact) <= COMPACT { compact } else { format!("{value:#}") }
+}
+
+/// Text with line feeds for line breaks: carriage returns at the end of a line are dropped, as
+/// reading drops them.
+pub(super) fn normalise(text: &str) -> String {
+    if !text.contains('\r') {
+        return text.to_owned();
+    }
+    let lines: Vec<&str> = text.split('\n').map(|line| line.trim_end_matches('\r')).collect();
+    lines.join("\n")
+}

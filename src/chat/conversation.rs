@@ -1,0 +1,90 @@
+//! The conversation: what a provider is sent, built from the document.
+//!
+//! Each message is built once and kept until an update touches it, so that a request in a long
+//! conversation builds what is new. Nothing is made up on the way: a call without a result, and
+//! anything else that [`Document::diagnostics`] calls an error, is an error here.
+
+use std::sync::Arc;
+
+use super::{Diagnostic, Document, Role, Severity, Text, read::build};
+use crate::provider::{self, Part};
+
+/// A conversation in no vendor's words.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Conversation {
+    /// The text of the `@System:` messages, joined by a blank line if there are several.
+    pub system: Option<String>,
+    /// The others, in order, without those that say nothing. Two neighbours may have the same role.
+    /// Parts stand in the document's order: prose that the user wrote above a result precedes it.
+    pub messages: Vec<Arc<provider::Message>>,
+}
+
+impl Document {
+    /// Builds the conversation.
+    ///
+    /// # Errors
+    /// Every diagnostic of [`Severity::Error`], and one for every call without a result.
+    pub fn conversation(&mut self, text: &dyn Text) -> Result<Conversation, Vec<Diagnostic>> {
+        let mut errors = self.diagnostics(text);
+        errors.retain(|diagnostic| diagnostic.severity == Severity::Error);
+        for turn in self.turns_backwards() {
+            for (site, _) in self.open_in(&turn) {
+                let id = self.id_at(site).map(ToString::to_string).unwrap_or_default();
+                let note = format!("The call `{id}` has no result yet. Run it, reject it, or delete it.");
+                errors.push(Diagnostic::error(self.line_of(site), note));
+            }
+        }
+        let mut conversation = Conversation::default();
+        for message in &mut self.messages {
+            let built = match message.built.clone().map_or_else(|| build(message, text), Ok) {
+                Ok(built) => message.built.insert(built),
+                Err(error) => {
+                    errors.push(error);
+                    continue;
+                }
+            };
+            if built.parts.is_empty() {
+                continue;
+            }
+            if message.role == Role::System {
+                conversation.instruct(built);
+            } else {
+                conversation.messages.push(Arc::clone(built));
+            }
+        }
+        if errors.is_empty() {
+            return Ok(conversation);
+        }
+        errors.sort_by_key(|diagnostic| diagnostic.line);
+        Err(errors)
+    }
+}
+
+impl Conversation {
+    fn instruct(&mut self, message: &provider::Message) {
+        let system = self.system.get_or_insert_default();
+        for part in &message.parts {
+            if let Part::Text(text) = part {
+                if !system.is_empty() {
+                    system.push_str("\n\n");
+                }
+                system.push_str(text);
+            }
+        }
+    }
+}
+
+/// Reads a whole conversation from the text of a file, for scripts.
+///
+/// ```
+/// let conversation = flemma::chat::read("@System:\nBe brief.\n\n@You:\nHello!\n").unwrap();
+/// assert_eq!(conversation.system.as_deref(), Some("Be brief."));
+/// assert_eq!(conversation.messages.len(), 1);
+/// ```
+///
+/// # Errors
+/// See [`Document::conversation`].
+pub fn read(text: &str) -> Result<Conversation, Vec<Diagnostic>> {
+    let lines = super::text::lines(text);
+    Document::parse(&lines).conversation(&lines)
+}

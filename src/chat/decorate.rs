@@ -1,0 +1,104 @@
+//! Decorations: what the lines on the screen are. The cost follows the number of lines asked for.
+
+use std::ops::Range;
+
+use super::{BlockKind, Document, Message, ResultBody, Role, Status};
+
+/// What a line is, for whoever draws it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LineKind {
+    /// Frontmatter, its fences included.
+    Frontmatter,
+    /// A role marker.
+    Marker(Role),
+    /// The header of a tool use.
+    ToolUse,
+    /// The header of a tool result; whether it is an error.
+    ToolResult {
+        /// Whether the header says ` (error)`.
+        is_error: bool,
+    },
+    /// `<thinking>`.
+    ThinkingOpen,
+    /// A line of thinking.
+    Thinking,
+    /// `</thinking>`.
+    ThinkingClose,
+    /// The opening fence of a status block.
+    Status(Status),
+    /// The abort marker.
+    Aborted,
+    /// A tool header that cannot be one.
+    Stray,
+}
+
+/// A line and what it is. Lines that need no decoration are left out; a marker's line comes twice if
+/// something else starts on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decoration {
+    /// The line.
+    pub line: usize,
+    /// What it is.
+    pub kind: LineKind,
+}
+
+impl Document {
+    /// What the lines in `range` are, in order.
+    #[must_use]
+    pub fn decorations(&self, range: Range<usize>) -> Vec<Decoration> {
+        let mut found = Vec::new();
+        if let Some(matter) = &self.frontmatter {
+            let end = matter.lines.min(range.end);
+            found.extend((range.start..end).map(|line| Decoration { line, kind: LineKind::Frontmatter }));
+        }
+        let first = self.messages.partition_point(|message| message.range().end <= range.start);
+        for message in self.messages.get(first..).unwrap_or_default() {
+            if message.start >= range.end {
+                break;
+            }
+            message.decorate(&range, &mut found);
+        }
+        found
+    }
+}
+
+impl Message {
+    fn decorate(&self, range: &Range<usize>, found: &mut Vec<Decoration>) {
+        let mut push = |line: usize, kind| {
+            if range.contains(&line) {
+                found.push(Decoration { line, kind });
+            }
+        };
+        push(self.start, LineKind::Marker(self.role));
+        let from = range.start.saturating_sub(self.start);
+        let first = self.blocks.partition_point(|block| block.end() <= from);
+        for block in &self.blocks[first..] {
+            let lines = self.lines_of(block);
+            if lines.start >= range.end {
+                break;
+            }
+            match &block.kind {
+                BlockKind::Text | BlockKind::CodeFence(_) => {}
+                BlockKind::Aborted => push(lines.start, LineKind::Aborted),
+                BlockKind::Stray(_) => push(lines.start, LineKind::Stray),
+                BlockKind::ToolUse(_) => push(lines.start, LineKind::ToolUse),
+                BlockKind::ToolResult(tool) => {
+                    push(lines.start, LineKind::ToolResult { is_error: tool.is_error });
+                    if let ResultBody::Placeholder(fence, status) = &tool.body {
+                        push(lines.start + fence.line as usize, LineKind::Status(status.status));
+                    }
+                }
+                BlockKind::Thinking => {
+                    push(lines.start, LineKind::ThinkingOpen);
+                    let close = if block.closed { lines.end - 1 } else { lines.end };
+                    for line in (lines.start + 1).max(range.start)..close.min(range.end) {
+                        push(line, LineKind::Thinking);
+                    }
+                    if block.closed {
+                        push(close, LineKind::ThinkingClose);
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! Diagnostics: what is wrong with a document, where, and how to mend it.
+//!
+//! An error is what would make a request wrong or lose text, and keeps the document from being sent.
+//! A warning is worth a look and no more. A call without a result is neither: it is the ordinary
+//! state of a turn, and [`Document::conversation`] reports it when somebody wants to send.
+
+use std::collections::HashSet;
+
+use super::{
+    BlockKind, Document, Message, ResultBody, Status, Stray, Text, attributes, calls::Turn, fence::Fence, status,
+};
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// Worth a look.
+    Warning,
+    /// The document cannot be sent as it is.
+    Error,
+}
+
+/// One thing that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// The line, from 0.
+    pub line: usize,
+    /// How bad it is.
+    pub severity: Severity,
+    /// For the user: what, and the mend. It names no line number.
+    pub message: String,
+}
+
+impl Diagnostic {
+    /// What keeps the document from being sent.
+    pub(super) fn error(line: usize, message: impl Into<String>) -> Self {
+        Self { line, severity: Severity::Error, message: message.into() }
+    }
+
+    fn warning(line: usize, message: impl Into<String>) -> Self {
+        Self { line, severity: Severity::Warning, message: message.into() }
+    }
+}
+
+impl Document {
+    /// Everything that is wrong, by line. Reads few lines of the text, but looks at every block: it
+    /// is meant for a save, a send or a pause in typing.
+    #[must_use]
+    pub fn diagnostics(&self, text: &dyn Text) -> Vec<Diagnostic> {
+        let mut found = Vec::new();
+        self.check_head(text, &mut found);
+        if let Some(message) = self.messages.iter().find(|message| message.crlf) {
+            let note = "This line ends with a carriage return (CRLF). Flemma reads past it; `:set fileformat=dos`, or `:%s/\\r$//`, makes the file uniform.";
+            found.push(Diagnostic::warning(message.start, note));
+        }
+        for message in &self.messages {
+            check_blocks(message, text, &mut found);
+        }
+        for turn in self.turns_backwards() {
+            self.check_pairs(&turn, &mut found);
+        }
+        found.sort_by_key(|diagnostic| diagnostic.line);
+        found
+    }
+
+    fn check_head(&self, text: &dyn Text, found: &mut Vec<Diagnostic>) {
+        let mut from = 0;
+        if let Some(matter) = &self.frontmatter {
+            from = matter.lines;
+            if !matter.closed {
+                let marks = matter.fence.marks();
+                let note =
+                    format!("The frontmatter is not closed. End it with a line `{marks}` before the first message.");
+                return found.push(Diagnostic::error(0, note));
+            }
+        }
+        let head = self.head();
+        let mut length = 16;
+        while from < head.end {
+            let to = head.end.min(from + length);
+            let mut line = from;
+            let mut stray = None;
+            text.read(from..to, &mut |content| {
+                if stray.is_none() && !content.trim().is_empty() {
+                    stray = Some(line);
+                }
+                line += 1;
+            });
+            if let Some(line) = stray {
+                let note = "This text stands before the first message and would not be sent. Put `@You:` (or `@System:`) on a line above it.";
+                return found.push(Diagnostic::error(line, note));
+            }
+            from = to;
+            length *= 2;
+        }
+    }
+
+    /// Every call of a turn against every result.
+    fn check_pairs(&self, turn: &Turn, found: &mut Vec<Diagnostic>) {
+        let mut uses = HashSet::new();
+        for (site, tool) in self.uses_in(turn) {
+            if !uses.insert(&tool.id) {
+                let note = format!(
+                    "Another call in this reply has the id `{}` too. Delete one of them, or give it another id.",
+                    tool.id
+                );
+                found.push(Diagnostic::error(self.line_of(site), note));
+            }
+        }
+        let mut results = HashSet::new();
+        for (site, result) in self.results_in(turn) {
+            let line = self.line_of(site);
+            if !results.insert(&result.id) {
+                let note = format!("The call `{}` already has a result above. Delete one of them.", result.id);
+                found.push(Diagnostic::error(line, note));
+            } else if !uses.contains(&result.id) {
+                let note = format!(
+                    "No call `{}` in the reply before this message. Delete this result, or put its `**Tool Use:**` back.",
+                    result.id
+                );
+                found.push(Diagnostic::error(line, note));
+            }
+        }
+    }
+}
+
+fn check_blocks(message: &Message, text: &dyn Text, found: &mut Vec<Diagnostic>) {
+    for block in &message.blocks {
+        let line = message.start + block.offset as usize;
+        match &block.kind {
+            BlockKind::Text | BlockKind::Aborted => {}
+            BlockKind::CodeFence(code) => {
+                if code.reserved {
+                    let note = "A status block without its `**Tool Result:**` header. Put the header back above it, or delete the block.";
+                    found.push(Diagnostic::error(line, note));
+                }
+                if !block.closed {
+                    found.push(Diagnostic::warning(line, unclosed("This code fence", code.fence)));
+                }
+            }
+            BlockKind::Thinking if block.closed => {}
+            BlockKind::Thinking => {
+                let note = "`<thinking>` is not closed, so that everything below it counts as thinking. End it with a line `</thinking>`.";
+                found.push(Diagnostic::error(line, note));
+            }
+            BlockKind::ToolUse(tool) => match tool.input {
+                None => {
+                    let note = format!(
+                        "The call `{}` has no input. Put a `json` fence below its header (`{{}}` for no arguments).",
+                        tool.id
+                    );
+                    found.push(Diagnostic::error(line, note));
+                }
+                Some(fence) if !block.closed => {
+                    let note = unclosed(&format!("The input of the call `{}`", tool.id), fence.fence);
+                    found.push(Diagnostic::error(line + fence.line as usize, note));
+                }
+                Some(_) => {}
+            },
+            BlockKind::ToolResult(tool) => {
+                match tool.body.fence() {
+                    None => {
+                        let note = format!(
+                            "The result of the call `{}` has no fence below its header, so the call counts as open.",
+                            tool.id
+                        );
+                        found.push(Diagnostic::warning(line, note));
+                    }
+                    Some(fence) if !block.closed => {
+                        let note = unclosed(&format!("The result of the call `{}`", tool.id), fence.fence);
+                        found.push(Diagnostic::error(line + fence.line as usize, note));
+                    }
+                    Some(_) => {}
+                }
+                if let ResultBody::Placeholder(fence, _) = &tool.body {
+                    check_status(line + fence.line as usize, text, found);
+                }
+            }
+            BlockKind::Stray(stray) => found.push(Diagnostic::error(line, describe(*stray))),
+        }
+    }
+}
+
+/// The info string of a status block, word by word.
+fn check_status(line: usize, text: &dyn Text, found: &mut Vec<Diagnostic>) {
+    let content = text.line(line);
+    let Some((_, info)) = Fence::open(&content) else { return };
+    let (word, words) = info.split_once(char::is_whitespace).unwrap_or((info, ""));
+    if word != status::INFO {
+        let note = format!("Flemma does not know `{word}`; it reads as `{}` with the status pending.", status::INFO);
+        found.push(Diagnostic::warning(line, note));
+    }
+    for attribute in attributes::read(words) {
+        let Some(value) = attribute.value else {
+            let note =
+                format!("`{}` has no value and is passed over. Write it as `{}=value`.", attribute.key, attribute.key);
+            found.push(Diagnostic::warning(line, note));
+            continue;
+        };
+        if !attribute.sound {
+            let written = &words[attribute.at];
+            let note = format!(
+                "`{}={written}` cannot be read. Write the value as one word, or in double quotes.",
+                attribute.key
+            );
+            found.push(Diagnostic::warning(line, note));
+        } else if attribute.key == "status" && Status::parse(&value).is_none() {
+            found.push(Diagnostic::warning(line, unknown_status(&value)));
+        }
+    }
+}
+
+fn unknown_status(word: &str) -> String {
+    let near = Status::ALL
+        .into_iter()
+        .map(|status| (strsim::damerau_levenshtein(status.as_str(), &word.to_lowercase()), status))
+        .min_by_key(|(distance, _)| *distance)
+        .filter(|(distance, _)| *distance <= 2);
+    match near {
+        Some((_, status)) => format!("No status `{word}`; it reads as pending. Did you mean `{status}`?"),
+        None => {
+            let all = Status::ALL.map(|status| format!("`{status}`")).join(", ");
+            format!("No status `{word}`; it reads as pending. There are {all}.")
+        }
+    }
+}
+
+fn unclosed(what: &str, fence: Fence) -> String {
+    format!("{what} is not closed. End it with a line `{}`.", fence.marks())
+}
+
+const fn describe(stray: Stray) -> &'static str {
+    match stray {
+        Stray::BrokenUse => {
+            "A tool use is written ``**Tool Use:** `name` (`id`)``. To have this line sent as text, put a backslash in front of it."
+        }
+        Stray::BrokenResult => {
+            "A tool result is written ``**Tool Result:** `id` ``, with ` (error)` after it for an error. To have this line sent as text, put a backslash in front of it."
+        }
+        Stray::MisplacedUse => {
+            "A tool use can only stand in `@Assistant:`. To have this line sent as text, put a backslash in front of it."
+        }
+        Stray::MisplacedResult => {
+            "A tool result can only stand in `@You:`. To have this line sent as text, put a backslash in front of it."
+        }
+        Stray::MisplacedHostedResult => {
+            "A result of the provider's own tool can only stand in `@Assistant:`. To have this line sent as text, put a backslash in front of it."
+        }
+    }
+}

@@ -1,0 +1,388 @@
+//! The document, and how a change of lines becomes a change of structure.
+//!
+//! [`Document::update`] resumes the parser at the first changed line, feeds it the changed lines and
+//! then as many more as it takes until its state is the one that the old parse had at the same place
+//! (the *seam*). What lies between is replaced; what follows is kept and moved. A keystroke in the
+//! middle of prose reads one line.
+
+use std::{cell::OnceCell, ops::Range};
+
+use super::{
+    Block, BlockKind, Change, Frontmatter, Message, Text,
+    parse::{Builder, Inside, Segment, State, narrow},
+};
+
+/// The first read after the changed lines; each further one is twice as long.
+const FIRST_READ: usize = 4;
+
+/// The longest read, in lines.
+const LONGEST_READ: usize = 4096;
+
+/// The structure of a conversation. It holds no text: whoever holds the lines passes them in.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Document {
+    pub(super) frontmatter: Option<Frontmatter>,
+    pub(super) messages: Vec<Message>,
+    pub(super) lines: usize,
+}
+
+/// What an update touched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Update {
+    /// The lines that were parsed again, as they are numbered now.
+    pub lines: Range<usize>,
+    /// Whether a tool use, a result or a placeholder, or the messages that they pair in, may have
+    /// changed.
+    pub tools: bool,
+}
+
+/// A boundary between two lines of the document, seen from the line before it.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    /// The message that holds the line before; `None` for the lines before the first marker.
+    message: Option<usize>,
+    /// The block that holds the line before; `None` if that is the bare marker.
+    block: Option<usize>,
+    state: State,
+}
+
+/// Where the new parse and the old one agree, in the terms of the old one.
+#[derive(Clone, Copy, Debug)]
+enum Seam {
+    /// At the end of the text.
+    End,
+    /// This message starts here.
+    Message(usize),
+    /// Before the first marker.
+    Head,
+    /// In a message.
+    Inside {
+        message: usize,
+        /// The first block that is kept as it is.
+        next: usize,
+        /// The block before it goes on for so many lines, and then is closed or not.
+        rest: Option<(u32, bool)>,
+    },
+}
+
+impl Document {
+    /// Parses a whole text.
+    #[must_use]
+    pub fn parse(text: &dyn Text) -> Self {
+        let mut document = Self::default();
+        document.update(Change { first: 0, old_last: 0, new_last: text.line_count() }, text);
+        document
+    }
+
+    /// Brings the structure up to date after `change`; `text` is the text after the change.
+    ///
+    /// A document may cover only the first lines of a text: `Change { first: n, old_last: n,
+    /// new_last: m }` on a document of `n` lines extends it, and cannot be told from a parse of `m`
+    /// lines at once.
+    pub fn update(&mut self, change: Change, text: &dyn Text) -> Update {
+        let first = change.first.min(self.lines);
+        let old_last = change.old_last.clamp(first, self.lines);
+        let new_last = change.new_last.max(first);
+        let total = self.lines - old_last + new_last;
+        let origin = self.place(first);
+        let mut builder = self.resume(origin, first);
+        read_on(&mut builder, text, new_last);
+        let seam = if builder.line < new_last {
+            Seam::End
+        } else {
+            self.find_seam(&mut builder, text, (old_last, new_last), total)
+        };
+        // A text that is shorter than was said ends where it ends.
+        let total = if matches!(seam, Seam::End) { builder.line } else { total };
+        let touched = first..builder.line;
+        let tools = self.replace(origin, builder, seam, total);
+        Update { lines: touched, tools }
+    }
+
+    /// How many lines the document covers.
+    #[must_use]
+    pub const fn line_count(&self) -> usize {
+        self.lines
+    }
+
+    /// The fenced block that opens on the first line.
+    #[must_use]
+    pub const fn frontmatter(&self) -> Option<&Frontmatter> {
+        self.frontmatter.as_ref()
+    }
+
+    /// The messages, in order.
+    #[must_use]
+    pub fn messages(&self) -> &[Message] {
+        &self.messages
+    }
+
+    /// The index of the message that holds `line`; `None` before the first marker and past the end.
+    #[must_use]
+    pub fn message_at(&self, line: usize) -> Option<usize> {
+        if line >= self.lines {
+            return None;
+        }
+        self.messages.partition_point(|message| message.start <= line).checked_sub(1)
+    }
+
+    /// The message and the block that hold `line`, as indices; `None` on a bare marker, before the
+    /// first marker and past the end.
+    #[must_use]
+    pub fn block_at(&self, line: usize) -> Option<(usize, usize)> {
+        let index = self.message_at(line)?;
+        let message = &self.messages[index];
+        Some((index, message.block_before(line - message.start + 1)?))
+    }
+
+    /// The lines before the first marker, frontmatter included.
+    pub(super) fn head(&self) -> Range<usize> {
+        0..self.messages.first().map_or(self.lines, |message| message.start)
+    }
+
+    fn place(&self, line: usize) -> Place {
+        let message = self.messages.partition_point(|message| message.start < line).checked_sub(1);
+        let Some(index) = message else {
+            let state = match &self.frontmatter {
+                _ if line == 0 => State::Start,
+                Some(matter) if line < matter.lines || !matter.closed => State::Frontmatter(matter.fence),
+                _ => State::Head,
+            };
+            return Place { message, block: None, state };
+        };
+        let found = &self.messages[index];
+        let line = line - found.start;
+        let block = found.block_before(line);
+        let inside = block.map_or(Inside::Prose, |block| {
+            let block = &found.blocks[block];
+            block.state_after(line - block.offset as usize)
+        });
+        Place { message, block, state: State::Body(found.role, inside) }
+    }
+
+    /// A parser that stands at `origin`, before line `line`.
+    fn resume(&self, origin: Place, line: usize) -> Builder {
+        let mut segment = Segment { role: None, start: 0, crlf: false, blocks: Vec::new() };
+        let mut frontmatter = None;
+        if let Some(message) = origin.message.map(|index| &self.messages[index]) {
+            segment.role = Some(message.role);
+            segment.start = message.start;
+            segment.crlf = message.crlf;
+            segment.blocks.extend(origin.block.map(|index| {
+                let block = &message.blocks[index];
+                block.cut(narrow(line - message.start) - block.offset)
+            }));
+        } else if line > 0 {
+            frontmatter.clone_from(&self.frontmatter);
+            if let Some(matter) = frontmatter.as_mut().filter(|matter| line < matter.lines) {
+                matter.lines = line;
+                matter.closed = false;
+            }
+        }
+        Builder::resume(origin.state, line, frontmatter, segment)
+    }
+
+    /// Feeds the parser until it agrees with the old parse.
+    fn find_seam(
+        &self,
+        builder: &mut Builder,
+        text: &dyn Text,
+        (old_last, new_last): (usize, usize),
+        total: usize,
+    ) -> Seam {
+        let mut length = FIRST_READ;
+        let mut seam = self.seam(builder, old_last);
+        while seam.is_none() {
+            let from = builder.line;
+            let to = total.min(from + length);
+            text.read(from..to, &mut |line| {
+                if seam.is_none() {
+                    builder.feed(line);
+                    seam = self.seam(builder, builder.line - new_last + old_last);
+                }
+            });
+            if builder.line == from {
+                return Seam::End;
+            }
+            length = (length * 2).min(LONGEST_READ);
+        }
+        seam.unwrap_or(Seam::End)
+    }
+
+    /// Whether the parser agrees with the old parse before the old line `line`, and where that is.
+    fn seam(&self, builder: &Builder, line: usize) -> Option<Seam> {
+        if line >= self.lines {
+            return Some(Seam::End);
+        }
+        let place = self.place(line);
+        let next = place.message.map_or(0, |index| index + 1);
+        if self.messages.get(next).is_some_and(|message| message.start == line) {
+            return builder.state.heeds_markers().then_some(Seam::Message(next));
+        }
+        // After a tool header the fence that makes the block is still to come, and before the first
+        // line what may be frontmatter.
+        if place.state != builder.state || matches!(place.state, State::Start | State::Body(_, Inside::Header)) {
+            return None;
+        }
+        let Some(index) = place.message else { return Some(Seam::Head) };
+        let message = &self.messages[index];
+        let rest = place.block.and_then(|block| {
+            let block = &message.blocks[block];
+            let rest = block.end() - (line - message.start);
+            (rest > 0).then(|| (narrow(rest), block.closed))
+        });
+        Some(Seam::Inside { message: index, next: place.block.map_or(0, |block| block + 1), rest })
+    }
+
+    /// Puts what the parser made in the place of what was there from `origin` to `seam`. Says whether
+    /// tools may be concerned.
+    fn replace(&mut self, origin: Place, mut builder: Builder, seam: Seam, total: usize) -> bool {
+        let delta = total.cast_signed() - self.lines.cast_signed();
+        if let Seam::Inside { rest: Some((lines, closed)), .. } = seam {
+            match builder.current.blocks.last_mut() {
+                Some(block) if !matches!(builder.state, State::Body(_, Inside::Prose)) => {
+                    block.lines += lines;
+                    block.closed = closed;
+                }
+                _ => builder.current.text(builder.line, lines),
+            }
+        }
+        if let (Seam::Head, State::Frontmatter(_), Some(new), Some(old)) =
+            (seam, builder.state, &mut builder.frontmatter, &self.frontmatter)
+        {
+            new.lines = old.lines.saturating_add_signed(delta);
+            new.closed = old.closed;
+        }
+        let before = origin.block.unwrap_or(0);
+        if let Some(index) = origin.message.filter(|_| builder.done.is_empty()) {
+            let next = match seam {
+                Seam::Inside { message, next, .. } if message == index => Some(next),
+                Seam::Message(message) if message == index + 1 => Some(self.messages[index].blocks.len()),
+                Seam::End if index + 1 == self.messages.len() => Some(self.messages[index].blocks.len()),
+                _ => None,
+            };
+            if let Some(next) = next {
+                let tools = self.messages[index].splice(before..next, builder.current.blocks, delta);
+                self.lines = total;
+                self.shift(index + 1, delta);
+                return tools;
+            }
+        }
+        self.replace_messages(origin, builder, seam, total);
+        true
+    }
+
+    /// The general case: whole messages come or go.
+    fn replace_messages(&mut self, origin: Place, mut builder: Builder, seam: Seam, total: usize) {
+        let delta = total.cast_signed() - self.lines.cast_signed();
+        let first = origin.message.unwrap_or(0);
+        let last = match seam {
+            Seam::End => self.messages.len(),
+            Seam::Message(message) => message,
+            Seam::Head => 0,
+            Seam::Inside { message, next, .. } => {
+                let old = &mut self.messages[message];
+                let tail = old.blocks.split_off(next.min(old.blocks.len()));
+                let shift = old.start.cast_signed() + delta - builder.current.start.cast_signed();
+                append(&mut builder.current.blocks, tail, shift);
+                message + 1
+            }
+        };
+        let mut segments = std::mem::take(&mut builder.done);
+        segments.push(builder.current);
+        if let (Some(index), Some(segment)) = (origin.message, segments.first_mut()) {
+            let mut blocks = std::mem::take(&mut self.messages[index].blocks);
+            blocks.truncate(origin.block.unwrap_or(0));
+            blocks.append(&mut segment.blocks);
+            segment.blocks = blocks;
+        } else {
+            self.frontmatter = builder.frontmatter;
+        }
+        let mut end = self.messages.get(last).map_or(total, |message| message.start.saturating_add_signed(delta));
+        let mut fresh: Vec<Message> = segments
+            .into_iter()
+            .rev()
+            .filter_map(|segment| {
+                let lines = end - segment.start;
+                end = segment.start;
+                Some(Message {
+                    role: segment.role?,
+                    start: segment.start,
+                    lines,
+                    blocks: segment.blocks,
+                    crlf: segment.crlf,
+                    built: None,
+                    tools: OnceCell::new(),
+                })
+            })
+            .collect();
+        fresh.reverse();
+        let count = fresh.len();
+        self.messages.splice(first..last.max(first), fresh);
+        self.lines = total;
+        self.shift(first + count, delta);
+    }
+
+    /// Moves the messages from `index` on.
+    fn shift(&mut self, index: usize, delta: isize) {
+        if delta != 0 {
+            for message in self.messages.get_mut(index..).unwrap_or_default() {
+                message.start = message.start.saturating_add_signed(delta);
+            }
+        }
+    }
+}
+
+impl Message {
+    /// Puts `fresh` in the place of the blocks in `range` and moves the rest by `delta` lines. Says
+    /// whether tool blocks came, went or changed.
+    fn splice(&mut self, range: Range<usize>, mut fresh: Vec<Block>, delta: isize) -> bool {
+        let mut range = range.start..range.end.max(range.start);
+        // Prose that now touches the prose after it is one block with it.
+        if let (Some(last), Some(next)) = (fresh.last_mut(), self.blocks.get(range.end))
+            && last.kind == BlockKind::Text
+            && next.kind == BlockKind::Text
+        {
+            last.lines += next.lines;
+            range.end += 1;
+        }
+        let tools = self.blocks[range.clone()].iter().chain(&fresh).any(Block::is_tool);
+        if tools || (fresh.len() != range.len() && range.end < self.blocks.len()) {
+            self.tools.take();
+        }
+        let next = range.start + fresh.len();
+        if range.len() == fresh.len() {
+            for (old, new) in self.blocks[range].iter_mut().zip(fresh) {
+                *old = new;
+            }
+        } else {
+            self.blocks.splice(range, fresh);
+        }
+        if delta != 0 {
+            for block in self.blocks.get_mut(next..).unwrap_or_default() {
+                block.offset = narrow((block.offset as usize).saturating_add_signed(delta));
+            }
+        }
+        self.lines = self.lines.saturating_add_signed(delta);
+        self.built = None;
+        tools
+    }
+}
+
+/// Appends blocks that were counted from elsewhere.
+fn append(blocks: &mut Vec<Block>, tail: Vec<Block>, shift: isize) {
+    for mut block in tail {
+        block.offset = narrow((block.offset as usize).saturating_add_signed(shift));
+        match blocks.last_mut() {
+            Some(last) if last.kind == BlockKind::Text && block.kind == BlockKind::Text => last.lines += block.lines,
+            _ => blocks.push(block),
+        }
+    }
+}
+
+/// Feeds the lines up to `end`.
+fn read_on(builder: &mut Builder, text: &dyn Text, end: usize) {
+    if builder.line < end {
+        text.read(builder.line..end, &mut |line| builder.feed(line));
+    }
+}

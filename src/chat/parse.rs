@@ -1,0 +1,246 @@
+//! The parser: a machine that takes one line at a time.
+//!
+//! Its state before a line is one of few, says everything that the next line's meaning depends on,
+//! and follows from the structure alone (see [`Builder::resume`]). So it can start at any line of a
+//! document that was parsed before, and can stop where its state is the one that the old parse had.
+//!
+//! Precedence, by state:
+//! - in thinking and in a tool's fence only the end counts; a role marker there is text;
+//! - everywhere else a role marker starts a message, even in an open code fence or in frontmatter;
+//! - in a code fence nothing else counts but the closing fence;
+//! - after a tool header blank lines and one fence belong to the tool block, anything else ends it;
+//! - in prose: thinking and tool uses in `@Assistant:`, results in `@You:` (the provider's own in
+//!   `@Assistant:`), fences anywhere. A tool header elsewhere is [`Stray`].
+
+use super::{
+    Block, BlockKind, CodeFence, Fence, Frontmatter, ResultBody, Role, StatusBlock, Stray, ToolFence, ToolResult,
+    ToolUse,
+    status::RESERVED,
+    syntax::{self, Header},
+};
+
+/// What the meaning of the next line depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// Before line 0.
+    Start,
+    /// In frontmatter.
+    Frontmatter(Fence),
+    /// Before the first marker.
+    Head,
+    /// In a message.
+    Body(Role, Inside),
+}
+
+/// Where in a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Inside {
+    Prose,
+    Code(Fence),
+    Thinking,
+    /// After a tool header, before its fence.
+    Header,
+    ToolFence(Fence),
+}
+
+impl State {
+    /// Whether a role marker would start a message here.
+    pub const fn heeds_markers(self) -> bool {
+        !matches!(self, Self::Body(_, Inside::Thinking | Inside::ToolFence(_)))
+    }
+}
+
+impl Block {
+    /// The state after the first `lines` lines of this block.
+    pub(super) fn state_after(&self, lines: usize) -> Inside {
+        if self.closed && lines >= self.lines as usize {
+            return Inside::Prose;
+        }
+        match &self.kind {
+            BlockKind::Text | BlockKind::Aborted | BlockKind::Stray(_) => Inside::Prose,
+            BlockKind::CodeFence(code) => Inside::Code(code.fence),
+            BlockKind::Thinking => Inside::Thinking,
+            BlockKind::ToolUse(_) | BlockKind::ToolResult(_) => match self.tool_fence() {
+                Some(fence) if (fence.line as usize) < lines => Inside::ToolFence(fence.fence),
+                _ => Inside::Header,
+            },
+        }
+    }
+}
+
+/// A message in the making, or the lines before the first one (`role` is `None`).
+#[derive(Debug)]
+pub(super) struct Segment {
+    pub role: Option<Role>,
+    pub start: usize,
+    pub crlf: bool,
+    pub blocks: Vec<Block>,
+}
+
+/// The parser.
+#[derive(Debug)]
+pub(super) struct Builder {
+    pub state: State,
+    /// The number of the next line.
+    pub line: usize,
+    /// Counts only if the parser started before the first message.
+    pub frontmatter: Option<Frontmatter>,
+    /// Segments that are complete. The first is the one in which the parser started.
+    pub done: Vec<Segment>,
+    /// The segment that grows.
+    pub current: Segment,
+}
+
+impl Builder {
+    /// A parser that goes on at `line` in `segment`.
+    pub fn resume(state: State, line: usize, frontmatter: Option<Frontmatter>, segment: Segment) -> Self {
+        Self { state, line, frontmatter, done: Vec::new(), current: segment }
+    }
+
+    /// Takes the next line.
+    pub fn feed(&mut self, line: &str) {
+        let marker = if self.state.heeds_markers() { syntax::marker(line) } else { None };
+        match (marker, self.state) {
+            (Some((role, column)), _) => self.begin(role, column, line),
+            (None, State::Body(role, inside)) => self.body(role, inside, line),
+            (None, State::Frontmatter(fence)) => {
+                let closes = fence.closes(line);
+                if let Some(frontmatter) = &mut self.frontmatter {
+                    frontmatter.lines += 1;
+                    frontmatter.closed = closes;
+                }
+                if closes {
+                    self.state = State::Head;
+                }
+            }
+            (None, State::Start) => {
+                self.state = State::Head;
+                if let Some((fence, info)) = Fence::open(line) {
+                    let language = info.split_whitespace().next().unwrap_or_default().to_owned();
+                    self.frontmatter = Some(Frontmatter { language, lines: 1, closed: false, fence });
+                    self.state = State::Frontmatter(fence);
+                }
+            }
+            (None, State::Head) => {}
+        }
+        self.line += 1;
+    }
+
+    /// A role marker.
+    fn begin(&mut self, role: Role, column: usize, line: &str) {
+        let next = Segment { role: Some(role), start: self.line, crlf: line.ends_with('\r'), blocks: Vec::new() };
+        self.done.push(std::mem::replace(&mut self.current, next));
+        self.state = State::Body(role, Inside::Prose);
+        if column < line.len() {
+            self.prose(role, &line[column..]);
+        }
+    }
+
+    /// A line of a message after its marker.
+    fn body(&mut self, role: Role, inside: Inside, line: &str) {
+        let closes = match inside {
+            Inside::Prose => return self.prose(role, line),
+            Inside::Header if line.trim().is_empty() => false,
+            Inside::Header => match Fence::open(line) {
+                Some((fence, info)) => {
+                    self.open_tool_fence(fence, info);
+                    self.state = State::Body(role, Inside::ToolFence(fence));
+                    false
+                }
+                None => {
+                    self.state = State::Body(role, Inside::Prose);
+                    return self.prose(role, line);
+                }
+            },
+            Inside::Thinking => syntax::closes_thinking(line),
+            Inside::Code(fence) | Inside::ToolFence(fence) => fence.closes(line),
+        };
+        if let Some(block) = self.current.blocks.last_mut() {
+            block.lines += 1;
+            block.closed = closes;
+        }
+        if closes {
+            self.state = State::Body(role, Inside::Prose);
+        }
+    }
+
+    /// A line outside everything that has an end of its own.
+    fn prose(&mut self, role: Role, line: &str) {
+        let (kind, inside) = match line.as_bytes().first() {
+            Some(b'*') => tool_header(role, line),
+            Some(b'<') if role == Role::Assistant && syntax::opens_thinking(line) => {
+                Some((BlockKind::Thinking, Inside::Thinking))
+            }
+            Some(b'<') if role == Role::Assistant && line.trim_end() == syntax::ABORTED => {
+                Some((BlockKind::Aborted, Inside::Prose))
+            }
+            Some(b'`' | b'~' | b' ') => Fence::open(line).map(|(fence, info)| {
+                let reserved = info.starts_with(RESERVED);
+                (BlockKind::CodeFence(CodeFence { fence, reserved }), Inside::Code(fence))
+            }),
+            _ => None,
+        }
+        .unwrap_or((BlockKind::Text, Inside::Prose));
+        if kind == BlockKind::Text {
+            return self.current.text(self.line, 1);
+        }
+        let offset = narrow(self.line - self.current.start);
+        self.current.blocks.push(Block { offset, lines: 1, closed: kind.is_line(), kind });
+        self.state = State::Body(role, inside);
+    }
+
+    /// The fence that a tool header waited for.
+    fn open_tool_fence(&mut self, fence: Fence, info: &str) {
+        let Some(block) = self.current.blocks.last_mut() else { return };
+        let json = info.split_whitespace().next().is_some_and(|word| word.eq_ignore_ascii_case("json"));
+        let fence = ToolFence { line: block.lines, fence, json };
+        match &mut block.kind {
+            BlockKind::ToolUse(tool) => tool.input = Some(fence),
+            BlockKind::ToolResult(tool) => {
+                tool.body = match StatusBlock::parse(info) {
+                    Some(status) => ResultBody::Placeholder(fence, status),
+                    None => ResultBody::Output(fence),
+                };
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Segment {
+    /// Appends `lines` lines of prose that start at line `at`.
+    pub fn text(&mut self, at: usize, lines: u32) {
+        match self.blocks.last_mut() {
+            Some(Block { lines: before, kind: BlockKind::Text, .. }) => *before += lines,
+            _ => {
+                let offset = narrow(at - self.start);
+                self.blocks.push(Block { offset, lines, closed: true, kind: BlockKind::Text });
+            }
+        }
+    }
+}
+
+/// What a line that starts with `*` is.
+fn tool_header(role: Role, line: &str) -> Option<(BlockKind, Inside)> {
+    let stray = |stray| Some((BlockKind::Stray(stray), Inside::Prose));
+    let assistant = role == Role::Assistant;
+    match Header::read(line)? {
+        None if line.starts_with(syntax::TOOL_USE) => stray(Stray::BrokenUse),
+        None => stray(Stray::BrokenResult),
+        Some(Header::Use { .. }) if !assistant => stray(Stray::MisplacedUse),
+        Some(Header::Result { hosted: true, .. }) if !assistant => stray(Stray::MisplacedHostedResult),
+        Some(Header::Result { hosted: false, .. }) if role != Role::You => stray(Stray::MisplacedResult),
+        Some(Header::Use { name, id, hosted }) => {
+            Some((BlockKind::ToolUse(Box::new(ToolUse { id, name, hosted, input: None })), Inside::Header))
+        }
+        Some(Header::Result { id, is_error, hosted }) => {
+            let body = ResultBody::Missing;
+            Some((BlockKind::ToolResult(Box::new(ToolResult { id, is_error, hosted, body })), Inside::Header))
+        }
+    }
+}
+
+/// A count of lines as blocks keep it. Four billion lines are not met in practice.
+pub(super) fn narrow(lines: usize) -> u32 {
+    u32::try_from(lines).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,184 @@
+//! Reading blocks: from lines back to what was said.
+//!
+//! A message's lines are read once, into one buffer. Carriage returns at the end of a line are left
+//! out, and one backslash is taken off where [`super::escape`] put it.
+
+use std::{ops::Range, sync::Arc};
+
+use serde_json::{Value, json};
+
+use super::{
+    Block, BlockKind, Diagnostic, Message, ResultBody, Role, Text,
+    escape::unescape,
+    syntax::{self, ThinkingTag},
+};
+use crate::provider::{self, CallId, Part, ToolInput};
+
+/// Some lines, in one buffer.
+pub(super) struct Lines {
+    buffer: String,
+    ends: Vec<usize>,
+}
+
+impl Lines {
+    /// Reads `lines`, without carriage returns at their ends.
+    pub fn read(text: &dyn Text, lines: Range<usize>) -> Self {
+        let mut read = Self { buffer: String::new(), ends: Vec::with_capacity(lines.len()) };
+        text.read(lines, &mut |line| {
+            read.buffer.push_str(line.trim_end_matches('\r'));
+            read.ends.push(read.buffer.len());
+        });
+        read
+    }
+
+    /// One line; empty past the end.
+    fn get(&self, line: usize) -> &str {
+        let start = if line == 0 { Some(&0) } else { self.ends.get(line - 1) };
+        match (start, self.ends.get(line)) {
+            (Some(start), Some(end)) => &self.buffer[*start..*end],
+            _ => "",
+        }
+    }
+
+    /// What stands between the first line `open` of something and its end, joined.
+    fn between(&self, open: usize, end: usize, closed: bool) -> String {
+        let last = if closed { end.saturating_sub(1) } else { end };
+        let mut content = String::new();
+        for line in open + 1..last {
+            if line > open + 1 {
+                content.push('\n');
+            }
+            content.push_str(self.get(line));
+        }
+        content
+    }
+
+    /// What stands in the fence of a tool block that starts at line `at` of these lines.
+    pub fn fenced(&self, block: &Block, at: usize) -> String {
+        let Some(fence) = block.tool_fence() else { return String::new() };
+        self.between(at + fence.line as usize, at + block.lines as usize, block.closed)
+    }
+
+    /// The input of a tool use that starts at line `at` of these lines.
+    ///
+    /// A `json` fence holds JSON of any kind. A fence without a language is what we write for input
+    /// that is no JSON; a user may have mended it to a JSON object since.
+    pub fn input(&self, block: &Block, at: usize) -> ToolInput {
+        let content = self.fenced(block, at);
+        let json = block.tool_fence().is_some_and(|fence| fence.json);
+        match serde_json::from_str::<Value>(&content) {
+            Ok(value) if json || value.is_object() => ToolInput::Json(value),
+            _ => ToolInput::Malformed(content),
+        }
+    }
+
+    /// The text between thinking tags.
+    fn thinking(&self, block: &Block, at: usize) -> String {
+        let text = self.between(at, at + block.lines as usize, block.closed);
+        if !text.contains('\\') {
+            return text;
+        }
+        let lines: Vec<&str> = text.split('\n').map(unescape).collect();
+        lines.join("\n")
+    }
+}
+
+/// Builds the neutral message of a message: its own lines decide alone.
+///
+/// # Errors
+/// When a hosted block does not hold the JSON that the vendor wrote.
+pub(super) fn build(message: &Message, text: &dyn Text) -> Result<Arc<provider::Message>, Diagnostic> {
+    let mut lines = Lines::read(text, message.range());
+    lines.drop_marker();
+    let mut parts = Parts::default();
+    for block in &message.blocks {
+        let at = block.offset as usize;
+        let vendor_json = || match lines.input(block, at) {
+            ToolInput::Json(value) => Ok(value),
+            ToolInput::Malformed(_) => Err(Diagnostic::error(
+                message.start + at,
+                "This block of the provider's own tool is no longer JSON. Undo the change, or delete the call and its result.",
+            )),
+        };
+        match &block.kind {
+            BlockKind::Text | BlockKind::CodeFence(_) | BlockKind::Stray(_) => {
+                for line in at..block.end() {
+                    parts.prose.push_str(unescape(lines.get(line)));
+                    parts.prose.push('\n');
+                }
+            }
+            BlockKind::Aborted => parts.end_prose(),
+            BlockKind::Thinking => {
+                let tag = ThinkingTag::read(lines.get(at));
+                parts.push(match tag.signature {
+                    Some(signature) if tag.redacted => Part::RedactedThinking(signature),
+                    signature => Part::Thinking { text: lines.thinking(block, at), signature },
+                });
+            }
+            BlockKind::ToolUse(tool) if tool.hosted => {
+                parts.push(Part::HostedUse { id: tool.id.clone(), name: tool.name.clone(), input: vendor_json()? });
+            }
+            BlockKind::ToolUse(tool) => {
+                let input = match lines.input(block, at) {
+                    ToolInput::Json(value) => value,
+                    ToolInput::Malformed(text) => json!({ "malformed_json": text }),
+                };
+                parts.push(Part::ToolUse { id: tool.id.clone(), name: tool.name.clone(), input });
+            }
+            BlockKind::ToolResult(tool) if tool.hosted => {
+                parts.push(Part::HostedResult { id: tool.id.clone(), raw: vendor_json()? });
+            }
+            BlockKind::ToolResult(tool) => {
+                if let ResultBody::Output(_) = tool.body {
+                    let output = lines.fenced(block, at);
+                    parts.push(Part::ToolResult { id: CallId::clone(&tool.id), output, is_error: tool.is_error });
+                }
+            }
+        }
+    }
+    parts.end_prose();
+    let role = if message.role == Role::Assistant { provider::Role::Assistant } else { provider::Role::User };
+    Ok(Arc::new(provider::Message { role, parts: parts.done }))
+}
+
+impl Lines {
+    /// Leaves of the first line what follows its role marker.
+    fn drop_marker(&mut self) {
+        let column = syntax::marker(self.get(0)).map_or(0, |(_, column)| column);
+        self.buffer.drain(..column);
+        for end in &mut self.ends {
+            *end -= column;
+        }
+    }
+}
+
+/// The parts of a message in the making.
+#[derive(Default)]
+struct Parts {
+    done: Vec<Part>,
+    prose: String,
+}
+
+impl Parts {
+    fn push(&mut self, part: Part) {
+        self.end_prose();
+        self.done.push(part);
+    }
+
+    fn end_prose(&mut self) {
+        let text = trim_blank_lines(&self.prose);
+        if !text.is_empty() {
+            self.done.push(Part::Text(text.to_owned()));
+        }
+        self.prose.clear();
+    }
+}
+
+/// The text without the blank lines at its ends; blanks within the lines that stay are kept.
+pub(super) fn trim_blank_lines(text: &str) -> &str {
+    let Some(first) = text.find(|c: char| !c.is_whitespace()) else { return "" };
+    let start = text[..first].rfind('\n').map_or(0, |newline| newline + 1);
+    let last = text.trim_end().len();
+    let end = text[last..].find('\n').map_or(text.len(), |newline| last + newline);
+    &text[start..end]
+}

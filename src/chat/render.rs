@@ -1,0 +1,67 @@
+//! Rendering: a whole conversation as the lines of a document.
+//!
+//! The inverse of reading: a conversation that is rendered and read again is the same, up to what
+//! the format leaves out (blank lines around prose, carriage returns at line ends, the one line
+//! break at the end of an output) and a code fence that its author left open, which is closed.
+
+use super::{Conversation, Role, blocks, compose::Composer, syntax::ThinkingTag};
+use crate::provider::{self, Part, ToolInput};
+
+/// Renders a conversation in the layout that we write.
+///
+/// ```
+/// let lines = ["@You:", "Hello!", "", "@Assistant:", "Hi."].map(str::to_owned);
+/// let conversation = flemma::chat::read(&lines.join("\n")).unwrap();
+/// assert_eq!(flemma::chat::render(&conversation), lines);
+/// ```
+#[must_use]
+pub fn render(conversation: &Conversation) -> Vec<String> {
+    let mut messages = Vec::new();
+    if let Some(system) = &conversation.system {
+        messages.push(message(Role::System, &[Part::Text(system.clone())]));
+    }
+    for said in &conversation.messages {
+        let role = match said.role {
+            provider::Role::User => Role::You,
+            provider::Role::Assistant => Role::Assistant,
+        };
+        messages.push(message(role, &said.parts));
+    }
+    messages.join("\n\n").split('\n').map(str::to_owned).collect()
+}
+
+fn message(role: Role, parts: &[Part]) -> String {
+    let mut composer = Composer::after(role.to_string());
+    for part in parts {
+        match part {
+            Part::Text(text) => {
+                composer.text(text);
+                composer.end();
+            }
+            Part::Thinking { text, signature } => {
+                composer.open_thinking();
+                composer.thinking(text);
+                if let Some(at) = composer.tag {
+                    let tag = ThinkingTag { redacted: false, signature: signature.clone() };
+                    composer.out.insert_str(at, &tag.attributes());
+                }
+                composer.end();
+            }
+            Part::RedactedThinking(signature) => {
+                composer.redacted(&ThinkingTag { redacted: true, signature: Some(signature.clone()) });
+            }
+            Part::ToolUse { id, name, input } => {
+                composer.block(&blocks::tool_use(name, id, &ToolInput::Json(input.clone()), false));
+            }
+            Part::HostedUse { id, name, input } => {
+                composer.block(&blocks::tool_use(name, id, &ToolInput::Json(input.clone()), true));
+            }
+            Part::ToolResult { id, output, is_error } => {
+                composer.block(&blocks::tool_result(id, output, *is_error, false));
+            }
+            Part::HostedResult { id, raw } => composer.block(&blocks::hosted_result(id, raw)),
+        }
+    }
+    composer.end();
+    composer.out
+}

@@ -1,0 +1,153 @@
+//! The reply writer: a model's reply as it arrives, written at the end of the document.
+//!
+//! It reads the end of the text once, when it is opened, and from then on knows where the end is: a
+//! chunk costs what the chunk is long, in any document. What was pushed comes out as one edit; only
+//! a signature, which arrives after the thinking that it signs, is an edit of its own.
+
+use super::{Position, Role, Text, TextEdit, blocks, compose::Composer, syntax, syntax::ThinkingTag};
+use crate::provider::Event;
+
+/// How a reply ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// The model is done.
+    Complete,
+    /// The reply was cut off: `<!-- flemma:aborted -->` says so in the document.
+    Aborted,
+}
+
+/// Writes one reply.
+///
+/// ```
+/// use flemma::chat::{Ending, ReplyWriter};
+/// use flemma::provider::Event;
+///
+/// let mut text: Vec<String> = ["@You:", "Hello!"].map(str::to_owned).to_vec();
+/// let mut reply = ReplyWriter::open(&text);
+/// reply.push(&Event::Text("@You: are kind".to_owned()));
+/// for edit in reply.close(Ending::Complete) {
+///     edit.apply(&mut text);
+/// }
+/// assert_eq!(text, ["@You:", "Hello!", "", "@Assistant:", "\\@You: are kind"]);
+/// ```
+#[derive(Debug)]
+pub struct ReplyWriter {
+    composer: Composer,
+    /// The end of the text, all taken edits applied.
+    end: Position,
+    /// Where the attributes of the open thinking tag go, once that tag is in the text.
+    tag: Option<Position>,
+    /// An edit of that tag that waits to be taken.
+    signature: Option<TextEdit>,
+}
+
+impl ReplyWriter {
+    /// A writer at the end of `text`. The marker `@Assistant:` is among what is taken first.
+    #[must_use]
+    pub fn open(text: &dyn Text) -> Self {
+        let line = text.line_count().saturating_sub(1);
+        let last = text.line(line);
+        let gap = match last.as_str() {
+            "" if line == 0 => "",
+            blank if blank.trim().is_empty() => "\n",
+            _ => "\n\n",
+        };
+        let composer = Composer::after(format!("{gap}{}", Role::Assistant));
+        Self { composer, end: Position { line, column: last.len() }, tag: None, signature: None }
+    }
+
+    /// Takes an event. Those that bring no text are passed over.
+    pub fn push(&mut self, event: &Event) {
+        match event {
+            Event::Text(text) => {
+                self.end_thinking();
+                self.composer.text(text);
+            }
+            Event::ThinkingStarted => {
+                self.end_thinking();
+                self.composer.open_thinking();
+            }
+            Event::Thinking(text) => self.composer.thinking(text),
+            Event::ThinkingFinished { signature } => {
+                if !self.composer.is_thinking() {
+                    self.composer.open_thinking();
+                }
+                let tag = ThinkingTag { redacted: false, signature: signature.clone() };
+                self.sign(&tag);
+                self.end_thinking();
+            }
+            Event::RedactedThinking(signature) => {
+                self.end_thinking();
+                self.composer.redacted(&ThinkingTag { redacted: true, signature: Some(signature.clone()) });
+            }
+            Event::ToolUse { id, name, input } => {
+                self.end_thinking();
+                self.composer.block(&blocks::tool_use(name, id, input, false));
+            }
+            Event::ToolUseProgress { .. } | Event::Usage(_) | Event::Finished(_) => {}
+        }
+    }
+
+    /// The edits that write what was pushed since the last call, in the order in which to apply
+    /// them. Empty when everything is still held back.
+    #[must_use]
+    pub fn take(&mut self) -> Vec<TextEdit> {
+        let mut edits = Vec::new();
+        let out = std::mem::take(&mut self.composer.out);
+        if !out.is_empty() {
+            if let Some(at) = self.composer.tag.take() {
+                let line = self.end.line + out[..at].matches('\n').count();
+                self.tag = Some(Position { line, column: syntax::THINKING.len() });
+            }
+            let lines: Vec<String> = out.split('\n').map(str::to_owned).collect();
+            let at = self.end;
+            match lines.as_slice() {
+                [line] => self.end.column += line.len(),
+                _ => {
+                    self.end.line += lines.len() - 1;
+                    self.end.column = lines.last().map_or(0, String::len);
+                }
+            }
+            edits.push(TextEdit::insert(at, lines));
+        }
+        edits.extend(self.signature.take());
+        edits
+    }
+
+    /// Where the reply ends in the text, all taken edits applied: where a spinner may stand.
+    #[must_use]
+    pub const fn end(&self) -> Position {
+        self.end
+    }
+
+    /// Ends the reply: closes what is open, marks it if it was cut off, and gives the last edits.
+    #[must_use]
+    pub fn close(mut self, ending: Ending) -> Vec<TextEdit> {
+        self.end_thinking();
+        self.composer.end();
+        if ending == Ending::Aborted {
+            self.composer.block(&[syntax::ABORTED.to_owned()]);
+        }
+        self.take()
+    }
+
+    /// Puts the attributes into the open tag, whether it was taken or not.
+    fn sign(&mut self, tag: &ThinkingTag) {
+        let attributes = tag.attributes();
+        if attributes.is_empty() {
+            return;
+        }
+        if let Some(at) = self.composer.tag {
+            self.composer.out.insert_str(at, &attributes);
+        } else if let Some(at) = self.tag {
+            self.signature = Some(TextEdit::insert(at, vec![attributes]));
+        }
+    }
+
+    fn end_thinking(&mut self) {
+        if self.composer.is_thinking() {
+            self.composer.end();
+            self.tag = None;
+        }
+    }
+}

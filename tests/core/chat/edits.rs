@@ -1,0 +1,242 @@
+//! Planned edits, on the screen.
+
+use flemma::{
+    chat::{Position, Status, StatusBlock, open_prompt, place, set_status, settle},
+    provider::CallId,
+};
+
+use super::notation::Page;
+
+const TWO_CALLS: &str = "
+    @You:
+    Look around.
+
+    @Assistant:
+    **Tool Use:** `read` (`a`)
+
+    ```json
+    {}
+    ```
+
+    **Tool Use:** `bash` (`b`)
+
+    ```json
+    {}
+    ```
+    ";
+
+impl Page {
+    #[track_caller]
+    fn place(&mut self, calls: &[(&str, Status)]) {
+        let calls: Vec<_> = calls.iter().map(|(id, status)| (CallId::from(*id), StatusBlock::new(*status))).collect();
+        self.apply(place(&self.document, &self.text, &calls));
+    }
+
+    #[track_caller]
+    fn settle(&mut self, id: &str, output: &str) {
+        self.apply(settle(&self.document, &self.text, &id.into(), output, false, false));
+    }
+
+    #[track_caller]
+    fn fail(&mut self, id: &str, output: &str) {
+        self.apply(settle(&self.document, &self.text, &id.into(), output, true, false));
+    }
+}
+
+/// A screen of what follows `TWO_CALLS`.
+#[track_caller]
+fn answers(page: &Page, expected: &str) {
+    let at = page.text.iter().rposition(|line| line == "@You:").unwrap_or(0);
+    Page::of(page.text[at..].to_vec()).shows(expected);
+}
+
+#[test]
+fn placeholders_come_in_a_new_message_in_the_order_of_the_calls() {
+    let mut page = Page::new(TWO_CALLS);
+    page.place(&[("b", Status::Pending), ("a", Status::Approved)]);
+    page.shows(&format!(
+        "{}\n{}",
+        TWO_CALLS.trim_end(),
+        "
+    @You:
+    **Tool Result:** `a`
+
+    ```flemma:tool status=approved
+    ```
+
+    **Tool Result:** `b`
+
+    ```flemma:tool status=pending
+    ```
+    "
+    ));
+}
+
+#[test]
+fn placeholders_go_before_what_the_user_has_begun_to_write() {
+    let mut page = Page::new(&format!("{}\n    @You:\n    And then?\n    ", TWO_CALLS.trim_end()));
+    page.place(&[("a", Status::Pending)]);
+    answers(
+        &page,
+        "
+        @You:
+        **Tool Result:** `a`
+
+        ```flemma:tool status=pending
+        ```
+
+        And then?
+        ",
+    );
+}
+
+#[test]
+fn prose_on_the_marker_line_moves_below_the_results() {
+    let mut page = Page::new(&format!("{}\n    @You: And then?\n    ", TWO_CALLS.trim_end()));
+    page.settle("a", "done");
+    let at = page.text.iter().rposition(|line| line.starts_with("@You:")).unwrap_or(0);
+    assert_eq!(page.text[at..], ["@You: ", "**Tool Result:** `a`", "", "```", "done", "```", "", "And then?"]);
+}
+
+#[test]
+fn an_early_result_goes_to_its_place() {
+    let mut page = Page::new(TWO_CALLS);
+    page.settle("b", "second");
+    page.settle("a", "first\n");
+    answers(
+        &page,
+        "
+        @You:
+        **Tool Result:** `a`
+
+        ```
+        first
+        ```
+
+        **Tool Result:** `b`
+
+        ```
+        second
+        ```
+        ",
+    );
+    assert!(page.document.conversation(&page.text).is_ok());
+}
+
+#[test]
+fn a_result_replaces_its_placeholder_and_nothing_else() {
+    let mut page = Page::new(TWO_CALLS);
+    page.place(&[("a", Status::Running), ("b", Status::Rejected)]);
+    page.fail("b", "No, thank you.");
+    page.settle("a", "a ``` fence\nand ````");
+    answers(
+        &page,
+        "
+        @You:
+        **Tool Result:** `a`
+
+        `````
+        a ``` fence
+        and ````
+        `````
+
+        **Tool Result:** `b` (error)
+
+        ```
+        No, thank you.
+        ```
+        ",
+    );
+}
+
+#[test]
+fn empty_output_reads_back_as_empty() {
+    let mut page = Page::new(TWO_CALLS);
+    page.settle("a", "");
+    page.settle("b", "\r\n");
+    answers(&page, "@You:\n**Tool Result:** `a`\n\n```\n```\n\n**Tool Result:** `b`\n\n```\n```\n");
+}
+
+#[test]
+fn a_status_changes_by_its_word_alone() {
+    let mut page = Page::new(TWO_CALLS);
+    page.place(&[("a", Status::Pending)]);
+    let fence = page.document.placeholders().next().unwrap().fence;
+    page.replace(
+        fence..fence + 1,
+        vec!["```flemma:tool  executor=human status=\"pending\" x=\"a b\" expires=never".into()],
+    );
+    page.apply(set_status(&page.document, &page.text, &"a".into(), Status::Approved));
+    assert_eq!(page.text[fence], "```flemma:tool  executor=human status=approved x=\"a b\" expires=never");
+    page.replace(fence..fence + 1, vec!["```flemma:tool x=1".into()]);
+    page.apply(set_status(&page.document, &page.text, &"a".into(), Status::Running));
+    assert_eq!(page.text[fence], "```flemma:tool status=running x=1");
+}
+
+#[test]
+fn a_header_without_a_fence_gets_one() {
+    let mut page = Page::new(&format!("{}\n    @You:\n    **Tool Result:** `a` (error)\n    ", TWO_CALLS.trim_end()));
+    page.place(&[("a", Status::Pending)]);
+    answers(&page, "@You:\n**Tool Result:** `a` (error)\n\n```flemma:tool status=pending\n```\n");
+    page.settle("a", "fine");
+    answers(&page, "@You:\n**Tool Result:** `a`\n\n```\nfine\n```\n");
+}
+
+#[test]
+fn an_unclosed_placeholder_loses_nothing_when_it_is_settled() {
+    let mut page = Page::new(&format!(
+        "{}\n    @You:\n    **Tool Result:** `a`\n\n    ```flemma:tool status=pending\n    my words\n    ",
+        TWO_CALLS.trim_end()
+    ));
+    page.settle("a", "done");
+    answers(&page, "@You:\n**Tool Result:** `a`\n\n```\ndone\n```\n\nmy words\n");
+}
+
+#[test]
+fn an_id_that_a_vendor_uses_again_means_the_open_call() {
+    let mut page = Page::new(TWO_CALLS);
+    page.settle("a", "1");
+    page.settle("b", "2");
+    let first = page.text.clone();
+    page.replace(page.text.len()..page.text.len(), [vec![String::new()], first[3..9].to_vec()].concat());
+    page.settle("a", "third");
+    assert_eq!(page.text[..first.len()], first);
+    answers(&page, "@You:\n**Tool Result:** `a`\n\n```\nthird\n```\n");
+}
+
+#[test]
+fn settling_what_is_not_open_does_nothing() {
+    let mut page = Page::new(TWO_CALLS);
+    page.settle("a", "1");
+    let before = page.text.clone();
+    page.settle("a", "2");
+    page.settle("nobody", "3");
+    page.place(&[("a", Status::Pending)]);
+    assert_eq!(page.text, before);
+}
+
+#[track_caller]
+fn prompt(before: &str, after: &str, line: usize) {
+    let mut page = Page::new(before);
+    let (edits, at) = open_prompt(&page.document, &page.text);
+    page.apply(edits);
+    page.shows(after);
+    assert_eq!(at, Position { line, column: page.text[line].len() });
+    // Asking again changes nothing.
+    let (edits, again) = open_prompt(&page.document, &page.text);
+    assert_eq!((edits, again), (Vec::new(), at));
+}
+
+#[test]
+fn the_prompt_is_opened_once() {
+    prompt("", "@You:\n|\n", 1);
+    prompt("@Assistant:\nHi.", "@Assistant:\nHi.\n\n@You:\n|\n", 4);
+    prompt("@Assistant:\nHi.\n|\n", "@Assistant:\nHi.\n\n@You:\n|\n", 4);
+    prompt("@You:", "@You:\n|\n", 1);
+    prompt("@You:\n|\n|\n", "@You:\n|\n|\n", 1);
+    prompt("@You:\nHello", "@You:\nHello", 1);
+    prompt("```lua\n```", "```lua\n```\n\n@You:\n|\n", 4);
+    let answered = "@Assistant:\n**Tool Use:** `a` (`a`)\n\n```\n```\n\n@You:\n**Tool Result:** `a`\n\n```\n```";
+    prompt(answered, &format!("{answered}\n|\n|\n"), 12);
+    prompt(&format!("{answered}\n|\n"), &format!("{answered}\n|\n|\n"), 12);
+}

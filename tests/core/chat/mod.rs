@@ -1,0 +1,7 @@
+//! The document, by its public surface.
+
+mod edits;
+mod incremental;
+mod notation;
+
+mod roundtrip;
