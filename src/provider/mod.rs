@@ -3,6 +3,14 @@
 //! A [`Request`] goes in, [`Event`]s come out. A [`Provider`] turns the first into an [`Exchange`]
 //! (the bytes to send, and the [`Decoder`] for what comes back); `runtime` performs the exchange.
 //! Nothing here opens a socket, so that every provider is tested with plain bytes.
+//!
+//! | module        | what lives there                                              |
+//! |---------------|---------------------------------------------------------------|
+//! | [`anthropic`] | Anthropic's Messages API                                      |
+//! | [`rehearsal`] | the embedded default: a script in the place of a model        |
+//! | [`sse`]       | server-sent events, which most vendors stream                 |
+//! | [`auth`]      | keys, read from the environment and kept out of sight         |
+//! | [`retry`]     | when a failed request is sent again                           |
 
 pub mod anthropic;
 pub mod auth;

@@ -1,7 +1,7 @@
 //! Anthropic's Messages API, streamed.
 //!
-//! [`encode`] turns a request into the body of `POST /v1/messages`, [`decode`] turns the event stream
-//! into [`Event`](super::Event)s, [`refuse`] turns every way of saying no into one line for the user.
+//! `encode` turns a request into the body of `POST /v1/messages`, `decode` turns the event stream
+//! into [`Event`](super::Event)s, `refuse` turns every way of saying no into one line for the user.
 //! The format is the one of <https://docs.claude.com/en/api/messages> and `…/messages-streaming`,
 //! API version `2023-06-01`.
 

@@ -69,7 +69,8 @@ impl Peer {
                 (ErrorKind::Connection, format!("{name} closed the connection without an answer"))
             }
             Cause::Tunnel(why) => {
-                (ErrorKind::Connection, format!("the proxy opens no way to {name} ({why}){}", self.proxy_hint()))
+                let place = self.proxy().unwrap_or("the system's settings");
+                (ErrorKind::Connection, format!("the proxy opens no way to {name} ({why}); check the proxy in {place}"))
             }
             Cause::Io(io::ErrorKind::ConnectionRefused) => (
                 ErrorKind::Connection,
@@ -136,13 +137,15 @@ impl Peer {
         }
     }
 
-    /// Points at the proxy, if one is set: then it is the proxy that was not reached.
+    /// Points at the proxy, if one is set: then it may be the proxy that was not reached.
     fn proxy_hint(&self) -> String {
-        let is_set = |name: &&&str| env::var_os(name).is_some_and(|value| !value.is_empty());
-        match PROXY_VARIABLES.iter().find(is_set) {
-            Some(variable) if !self.is_loopback => format!(", and the proxy in {variable}"),
-            _ => String::new(),
-        }
+        self.proxy().map(|variable| format!(", and the proxy in {variable}")).unwrap_or_default()
+    }
+
+    /// The variable that names a proxy, if there is one for this host.
+    fn proxy(&self) -> Option<&'static str> {
+        let is_set = |name: &&str| env::var_os(name).is_some_and(|value| !value.is_empty());
+        PROXY_VARIABLES.into_iter().find(is_set).filter(|_| !self.is_loopback)
     }
 }
 

@@ -34,6 +34,13 @@ const ERROR_BODY_TIME: Duration = Duration::from_secs(10);
 /// of the conversation have the same connection.
 const END_TIME: Duration = Duration::from_millis(100);
 
+/// How often a connection is asked whether it still lives while a reply is awaited: one that died in a
+/// suspended laptop is found out long before the reply counts as late.
+const PING_INTERVAL: Duration = Duration::from_secs(20);
+
+/// How long it has for its answer.
+const PING_TIMEOUT: Duration = Duration::from_secs(10);
+
 /// How long each stage may be silent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
@@ -128,8 +135,11 @@ impl Http {
             return Ok(client.clone());
         }
         install_crypto();
-        let mut builder =
-            Client::builder().connect_timeout(settings.connect_timeout).redirect(redirect::Policy::none());
+        let mut builder = Client::builder()
+            .connect_timeout(settings.connect_timeout)
+            .redirect(redirect::Policy::none())
+            .http2_keep_alive_interval(PING_INTERVAL)
+            .http2_keep_alive_timeout(PING_TIMEOUT);
         if !settings.proxy {
             builder = builder.no_proxy();
         }
