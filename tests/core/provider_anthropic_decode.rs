@@ -240,18 +240,21 @@ fn a_stream_that_ends_early_says_where() {
 #[test]
 fn a_broken_event_is_shown_in_short() {
     let long = "x".repeat(10_000);
+    let start = |block: &Value| json!({"type": "content_block_start", "index": 0, "content_block": block}).to_string();
     for data in [
         "not json".to_owned(),
         "[]".to_owned(),
-        "{\"no\": \"type\"}".to_owned(),
-        "{\"type\": 7}".to_owned(),
-        format!("{{\"type\": \"content_block_start\", \"x\": \"{KEY} {long}\""),
-        "{\"type\": \"content_block_start\", \"index\": 0}".to_owned(),
-        "{\"type\": \"content_block_start\", \"index\": 0, \"content_block\": {}}".to_owned(),
-        "{\"type\": \"content_block_start\", \"index\": 0, \"content_block\": {\"type\": \"tool_use\", \"id\": 3}}".to_owned(),
-        "{\"type\": \"content_block_start\", \"index\": 0, \"content_block\": {\"type\": \"redacted_thinking\"}}".to_owned(),
-        "{\"type\": \"content_block_delta\", \"index\": 0, \"delta\": {\"type\": \"text_delta\", \"text\": \"\\ud83c\"}}".to_owned(),
-        "{\"type\": \"message_start\"}".to_owned(),
+        r#"{"no": "type"}"#.to_owned(),
+        r#"{"type": 7}"#.to_owned(),
+        r#"{"type": "message_start"}"#.to_owned(),
+        r#"{"type": "content_block_start", "index": 0}"#.to_owned(),
+        format!(r#"{{"type": "content_block_start", "x": "{KEY} {long}""#),
+        start(&json!({})),
+        start(&json!({"type": "tool_use", "id": 3})),
+        start(&json!({"type": "tool_use", "id": "t"})),
+        start(&json!({"type": "redacted_thinking"})),
+        // Half of a pair of surrogates.
+        r#"{"type": "content_block_delta", "delta": {"type": "text_delta", "text": "\ud83c"}}"#.to_owned(),
     ] {
         let bytes = format!("data: {data}\n\n").into_bytes();
         let (_, result) = decode(bytes.chunks(1));
@@ -259,26 +262,35 @@ fn a_broken_event_is_shown_in_short() {
         assert_eq!(error.kind, ErrorKind::Malformed, "{data}");
         assert!(error.message.len() < 400 && error.message.contains("api.anthropic.com"), "{error}");
         assert!(!error.message.contains(KEY), "{error}");
-        let start: String = data.chars().take(7).collect();
-        assert!(error.message.contains(&start), "{start:?} is not in {error}");
+        let beginning: String = data.chars().take(7).collect();
+        assert!(error.message.contains(&beginning), "{beginning:?} is not in {error}");
     }
+}
+
+fn block_start(index: u32, block: &Value) -> Value {
+    json!({"type": "content_block_start", "index": index, "content_block": block})
+}
+
+fn block_delta(index: u32, delta: &Value) -> Value {
+    json!({"type": "content_block_delta", "index": index, "delta": delta})
+}
+
+fn block_stop(index: u32) -> Value {
+    json!({"type": "content_block_stop", "index": index})
 }
 
 #[test]
 fn blocks_that_overlap_are_refused() {
-    let start = |index: u32| json!({"type": "content_block_start", "index": index, "content_block": {"type": "text", "text": ""}});
-    let stop = |index: u32| json!({"type": "content_block_stop", "index": index});
-    let delta = |index: u32| json!({"type": "content_block_delta", "index": index, "delta": {"type": "text_delta", "text": "x"}});
-    let thinking =
-        json!({"type": "content_block_delta", "index": 0, "delta": {"type": "thinking_delta", "thinking": "x"}});
+    let start = |index| block_start(index, &json!({"type": "text", "text": ""}));
+    let delta = |index| block_delta(index, &json!({"type": "text_delta", "text": "x"}));
     for events in [
         vec![start(0), start(1)],
         vec![start(0), delta(1)],
         vec![delta(0)],
-        vec![start(0), stop(0), delta(0)],
-        vec![stop(0)],
-        vec![start(0), stop(1)],
-        vec![start(0), thinking],
+        vec![start(0), block_stop(0), delta(0)],
+        vec![block_stop(0)],
+        vec![start(0), block_stop(1)],
+        vec![start(0), block_delta(0, &json!({"type": "thinking_delta", "thinking": "x"}))],
         vec![start(0), json!({"type": "message_stop"})],
     ] {
         let stream = events.iter().fold(Stream::new(), |stream, event| stream.event(event));
@@ -325,24 +337,48 @@ fn an_error_event_of_another_shape_is_still_an_error() {
     }
 }
 
-fn piece() -> impl Strategy<Value = String> {
-    "[a-zü🌱\"\\\\\n{}]{0,8}"
+#[derive(Clone, Debug)]
+enum Kind {
+    Text,
+    Thinking,
+    ToolUse,
 }
 
+/// A block, in the pieces that it arrives in.
 #[derive(Clone, Debug)]
-enum Block {
-    Text(Vec<String>),
-    Thinking(Vec<String>),
-    ToolUse(Value, usize),
+struct Block {
+    kind: Kind,
+    pieces: Vec<String>,
 }
 
 fn block() -> impl Strategy<Value = Block> {
+    let piece = || "[a-zü🌱\"\\\\\n{}]{0,8}";
     let pieces = || prop::collection::vec(piece(), 0..4);
     prop_oneof![
-        pieces().prop_map(Block::Text),
-        pieces().prop_map(Block::Thinking),
-        (piece(), 1_usize..6).prop_map(|(text, size)| Block::ToolUse(json!({"z": text, "a": 1}), size)),
+        pieces().prop_map(|pieces| Block { kind: Kind::Text, pieces }),
+        pieces().prop_map(|pieces| Block { kind: Kind::Thinking, pieces }),
+        (piece(), 1_usize..6).prop_map(|(text, size)| {
+            let json: Vec<char> = json!({"z": text, "a": 1}).to_string().chars().collect();
+            Block { kind: Kind::ToolUse, pieces: json.chunks(size).map(|piece| piece.iter().collect()).collect() }
+        }),
     ]
+}
+
+/// Events in any order, right and wrong ones.
+fn any_event() -> impl Strategy<Value = Value> {
+    prop::sample::select(vec![
+        json!({"type": "message_start", "message": {}}),
+        block_start(0, &json!({"type": "text"})),
+        block_start(1, &json!({"type": "tool_use", "id": "t", "name": "n"})),
+        block_delta(0, &json!({"type": "text_delta", "text": "x"})),
+        block_delta(1, &json!({"type": "input_json_delta", "partial_json": "{"})),
+        block_stop(0),
+        block_stop(1),
+        json!({"type": "message_delta", "delta": {"stop_reason": null}, "usage": {"output_tokens": null}}),
+        json!({"type": "message_stop"}),
+        json!({"type": "error", "error": {"type": null, "message": 7}}),
+        Value::Null,
+    ])
 }
 
 proptest! {
@@ -353,23 +389,13 @@ proptest! {
     ) {
         let (mut stream, mut expected) = (Stream::new(), String::new());
         for (nth, block) in blocks.iter().enumerate() {
-            let borrowed = |pieces: &Vec<String>| pieces.clone();
-            match block {
-                Block::Text(pieces) => {
-                    expected.push_str(&pieces.concat());
-                    stream = stream.text(&borrowed(pieces).iter().map(String::as_str).collect::<Vec<_>>());
-                }
-                Block::Thinking(pieces) => {
-                    expected.push_str(&format!("<{}|sig{nth}>", pieces.concat()));
-                    stream = stream.thinking(&pieces.iter().map(String::as_str).collect::<Vec<_>>(), &format!("sig{nth}"));
-                }
-                Block::ToolUse(input, size) => {
-                    expected.push_str(&format!("[{nth} {input}]"));
-                    let json: Vec<char> = input.to_string().chars().collect();
-                    let pieces: Vec<String> = json.chunks(*size).map(|piece| piece.iter().collect()).collect();
-                    stream = stream.tool_use(&nth.to_string(), "t", &pieces.iter().map(String::as_str).collect::<Vec<_>>());
-                }
-            }
+            let pieces: Vec<&str> = block.pieces.iter().map(String::as_str).collect();
+            let (text, id) = (block.pieces.concat(), nth.to_string());
+            (stream, expected) = match block.kind {
+                Kind::Text => (stream.text(&pieces), expected + &text),
+                Kind::Thinking => (stream.thinking(&pieces, &id), format!("{expected}<{text}|{id}>")),
+                Kind::ToolUse => (stream.tool_use(&id, "t", &pieces), format!("{expected}[{id} {text}]")),
+            };
         }
         let bytes = stream.end("end_turn").bytes();
         let mut cuts: Vec<_> = cuts.into_iter().map(|cut| cut.min(bytes.len())).collect();
@@ -396,20 +422,10 @@ proptest! {
     }
 
     #[test]
-    fn no_events_panic(pieces in prop::collection::vec(prop::sample::select(vec![
-        event(&json!({"type": "message_start", "message": {}})),
-        event(&json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text"}})),
-        event(&json!({"type": "content_block_start", "index": 1, "content_block": {"type": "tool_use", "id": "t", "name": "n"}})),
-        event(&json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "x"}})),
-        event(&json!({"type": "content_block_delta", "index": 1, "delta": {"type": "input_json_delta", "partial_json": "{"}})),
-        event(&json!({"type": "content_block_stop", "index": 0})),
-        event(&json!({"type": "content_block_stop", "index": 1})),
-        event(&json!({"type": "message_delta", "delta": {"stop_reason": null}, "usage": {"output_tokens": null}})),
-        event(&json!({"type": "message_stop"})),
-        event(&json!({"type": "error", "error": {"type": null, "message": 7}})),
-        "data: null\n\n".to_owned(),
-    ]), 0..12)) {
-        let stream = pieces.concat();
-        let _ = decode([stream.as_bytes()]);
+    fn events_in_any_order_end_in_a_reply_or_an_error(events in prop::collection::vec(any_event(), 0..12)) {
+        let stream = events.iter().map(event).collect::<String>();
+        let (found, result) = decode([stream.as_bytes()]);
+        let is_finished = matches!(found.last(), Some(Event::Finished(_)));
+        prop_assert_eq!(is_finished, result.is_ok(), "{:?}", result);
     }
 }

@@ -13,15 +13,17 @@
 //! | any other             | ignored on purpose: the API's versioning policy allows new ones            |
 //! | no JSON, no `type`    | refused as malformed                                                       |
 //!
-//! | block                           | delta                               | what becomes of it          |
-//! |---------------------------------|-------------------------------------|-----------------------------|
-//! | `text`                          | `text_delta`                        | handled                     |
-//! | `text`                          | `citations_delta`                   | ignored: no place for them  |
-//! | `thinking`                      | `thinking_delta`, `signature_delta` | handled                     |
-//! | `redacted_thinking`             | none                                | handled                     |
-//! | `tool_use`                      | `input_json_delta`                  | handled                     |
-//! | `server_tool_use`, `…_tool_result` | any                              | ignored: no tool that the provider runs is offered yet |
-//! | any other                       | any                                 | ignored on purpose          |
+//! | block                              | delta                               | what becomes of it                   |
+//! |------------------------------------|-------------------------------------|--------------------------------------|
+//! | `text`                             | `text_delta`                        | handled                              |
+//! | `text`                             | `citations_delta`                   | ignored on purpose: no place for it  |
+//! | `thinking`                         | `thinking_delta`, `signature_delta` | handled                              |
+//! | `redacted_thinking`                | none                                | handled                              |
+//! | `tool_use`                         | `input_json_delta`                  | handled                              |
+//! | `server_tool_use`, `…_tool_result` | any                                 | ignored: no hosted tool is offered   |
+//! | any other                          | any                                 | ignored on purpose                   |
+//! | any that is handled                | one of another block                | refused                              |
+//! | any that is handled                | unknown                             | ignored on purpose                   |
 //!
 //! One block is open at a time, as the API sends them. Events after `message_stop` mean nothing.
 
