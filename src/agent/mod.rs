@@ -1,1 +1,21 @@
-//! (placeholder)
+//! The turn: what happens between a key and the moment the buffer is the user's again.
+//!
+//! `idle -> requesting -> streaming -> categorising -> (awaiting | executing)* -> requesting … -> idle`
+//!
+//! [`Agent::step`] takes one [`Input`] (a key, a piece of a reply, a finished tool), looks at the
+//! document through a [`View`], and returns [`Effect`]s. It holds no text, no clock and no socket:
+//! what must survive is in the document, and everything here can be forgotten when the file is closed.
+//! A [`Session`] is the loop around it: it feeds inputs one at a time and performs the effects on a
+//! [`Shell`], which is Neovim in the editor and a list of lines in the tests.
+
+mod effect;
+mod guard;
+mod input;
+mod round;
+mod session;
+mod turn;
+
+pub use effect::{Activity, Cursor, Effect, Level};
+pub use input::{Answer, Input, RequestId};
+pub use session::{CursorReason, CursorTarget, Moment, Session, Shell};
+pub use turn::{Agent, Settings, Verdict, View};

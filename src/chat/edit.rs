@@ -150,7 +150,7 @@ pub fn open_prompt(document: &Document, text: &dyn Text) -> (Vec<TextEdit>, Posi
     let count = text.line_count();
     let last = count.saturating_sub(1);
     let content = text.line(last);
-    let end = Position { line: last, column: content.len() };
+    let end = Position { line: last, column: text.length(last) };
     let blank = content.trim().is_empty();
     let append = |lines: Vec<&str>| {
         let at = Position { line: last + lines.len() - 1, column: 0 };
@@ -294,7 +294,7 @@ impl<'a> Plan<'a> {
     }
 
     fn end_of(&self, line: usize) -> Position {
-        Position { line, column: self.text.line(line).len() }
+        Position { line, column: self.text.length(line) }
     }
 
     /// The edits, from the bottom to the top.

@@ -53,7 +53,7 @@ impl ReplyWriter {
             _ => "\n\n",
         };
         let composer = Composer::after(format!("{gap}{}", Role::Assistant));
-        Self { composer, end: Position { line, column: last.len() }, tag: None, signature: None }
+        Self { composer, end: Position { line, column: text.length(line) }, tag: None, signature: None }
     }
 
     /// Takes an event. Those that bring no text are passed over.

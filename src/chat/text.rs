@@ -18,6 +18,12 @@ pub trait Text {
         self.read(line..line + 1, &mut |text| found.push_str(text));
         found
     }
+
+    /// How many bytes a line has where it is kept. That is the length of [`Text::line`], except where
+    /// bytes that are no UTF-8 are read as something longer.
+    fn length(&self, line: usize) -> usize {
+        self.line(line).len()
+    }
 }
 
 impl Text for [String] {

@@ -1,0 +1,105 @@
+//! What a step wants done.
+
+use std::time::Duration;
+
+use super::{Answer, RequestId};
+use crate::{
+    chat::{OpenCall, Status},
+    provider::{CallId, Event},
+};
+
+/// One thing to do. Effects are performed in order.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Effect {
+    /// The user may not change the buffer from here on, or may again.
+    Lock(bool),
+    /// The edits that follow are one step of undo, apart from the edits before.
+    UndoStep,
+    /// Build the request from the document and send it.
+    Send(RequestId),
+    /// Drop the request; nothing more comes of it.
+    Abort(RequestId),
+    /// Come back with [`super::Input::BackoffOver`] after this time.
+    Backoff(RequestId, Duration),
+    /// Begin a reply at the end of the document.
+    OpenReply,
+    /// Write a piece of the reply.
+    Write(Event),
+    /// End the reply, as one that was aborted or as a complete one.
+    CloseReply {
+        /// Whether it is marked as aborted.
+        aborted: bool,
+    },
+    /// Write status blocks for calls that have none, in the order of the calls.
+    Place(Vec<(CallId, Status)>),
+    /// Change the word in a call's status block.
+    SetStatus(CallId, Status),
+    /// Put a result in the place of a call's status block.
+    Settle(CallId, Answer),
+    /// Run a tool.
+    Run(OpenCall),
+    /// Stop a tool; its answer, if one still comes, is dropped.
+    Kill(CallId),
+    /// End the document with an empty message of the user's.
+    OpenPrompt,
+    /// Feed [`super::Input::Review`] back before anything else: what comes next depends on what was just written.
+    Review,
+    /// Move the cursor, if the user is looking.
+    Cursor(Cursor),
+    /// Tell the user something.
+    Notify(Level, String),
+}
+
+/// Where the cursor is wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cursor {
+    /// On a status block that waits for the user.
+    Pending(CallId),
+    /// Where `tools.cursor_after_result` says, now that this call has its result.
+    Result(CallId),
+    /// In the user's new, empty message.
+    Prompt,
+}
+
+/// How much a message matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// Good to know.
+    Info,
+    /// Something waits for the user, or is not as they may think.
+    Warn,
+    /// Something they asked for was not done.
+    Error,
+}
+
+/// What a conversation is doing, for spinners and `:Flemma status`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Activity {
+    /// Nothing; the buffer is the user's.
+    Idle,
+    /// A request is out and nothing has come back yet.
+    Waiting,
+    /// A request failed and is about to be sent again.
+    Retrying {
+        /// Which attempt comes next, from 2.
+        attempt: u32,
+        /// What went wrong.
+        reason: String,
+    },
+    /// The model thinks.
+    Thinking,
+    /// Prose arrives.
+    Writing,
+    /// The input of a tool use arrives; nothing of it is in the buffer before it is complete.
+    Calling {
+        /// The tool.
+        tool: String,
+        /// Bytes so far.
+        bytes: usize,
+    },
+    /// Tools run.
+    Executing {
+        /// How many of them.
+        running: usize,
+    },
+}

@@ -1,0 +1,50 @@
+//! Notices a model that goes round in circles.
+
+use std::{
+    collections::BTreeSet,
+    hash::{DefaultHasher, Hash, Hasher},
+};
+
+use super::Answer;
+use crate::{chat::OpenCall, provider::ToolInput};
+
+/// How many rounds alike it takes.
+const LIMIT: u32 = 3;
+
+/// Compares each round of calls with the one before: the same calls with the same inputs and the
+/// same results, [`LIMIT`] times in a row, are a loop.
+#[derive(Debug, Default)]
+pub(super) struct LoopGuard {
+    /// This round's calls as one hash each, in an order that does not depend on which finished first.
+    round: BTreeSet<u64>,
+    tools: BTreeSet<String>,
+    last: BTreeSet<u64>,
+    repeats: u32,
+}
+
+impl LoopGuard {
+    /// A call of this round has its result.
+    pub(super) fn record(&mut self, call: &OpenCall, answer: &Answer) {
+        let mut hasher = DefaultHasher::new();
+        call.name.hash(&mut hasher);
+        match &call.input {
+            ToolInput::Json(value) => value.to_string().hash(&mut hasher),
+            ToolInput::Malformed(text) => text.hash(&mut hasher),
+        }
+        answer.hash(&mut hasher);
+        self.round.insert(hasher.finish());
+        self.tools.insert(call.name.clone());
+    }
+
+    /// The round is over. Names its tools if it was one too many of its kind.
+    pub(super) fn end_round(&mut self) -> Option<String> {
+        let round = std::mem::take(&mut self.round);
+        let tools = std::mem::take(&mut self.tools);
+        if round.is_empty() {
+            return None;
+        }
+        self.repeats = if round == self.last { self.repeats + 1 } else { 1 };
+        self.last = round;
+        (self.repeats >= LIMIT).then(|| tools.into_iter().collect::<Vec<_>>().join(", "))
+    }
+}

@@ -1,0 +1,74 @@
+//! What can happen to a conversation.
+
+use crate::provider::{CallId, Event, ProviderError};
+
+/// Names one request of one conversation; an answer to an older one is dropped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RequestId(pub u64);
+
+/// Something that happened.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Input {
+    /// The user wants the conversation to go on: categorise, execute, or send, whichever is next.
+    Advance,
+    /// The user wants this one call to run, or to be resolved as its status says.
+    Execute(CallId),
+    /// The user wants everything to stop.
+    Cancel,
+    /// The user wants this one running tool to stop.
+    CancelTool(CallId),
+    /// A piece of a reply arrived.
+    Event {
+        /// The request that it answers.
+        request: RequestId,
+        /// The piece.
+        event: Event,
+    },
+    /// The request failed.
+    Failed {
+        /// The request.
+        request: RequestId,
+        /// Why.
+        error: ProviderError,
+        /// A random number in `0.0..1.0`, which spreads retries: the core rolls no dice.
+        jitter: f64,
+    },
+    /// The pause before a retry is over.
+    BackoffOver {
+        /// The request that waits.
+        request: RequestId,
+    },
+    /// The effects so far are performed and the document shows them: decide what comes next. The answer to
+    /// [`super::Effect::Review`].
+    Review,
+    /// A tool has finished.
+    ToolFinished {
+        /// Its call.
+        call: CallId,
+        /// What it said.
+        answer: Answer,
+    },
+}
+
+/// What stands in a tool's result block, whoever wrote it: the tool, the user, or a policy.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Answer {
+    /// The text.
+    pub output: String,
+    /// Whether the model is told that the call failed.
+    pub is_error: bool,
+    /// Whether the text is JSON and its fence says so.
+    pub is_json: bool,
+}
+
+impl Answer {
+    /// An error result.
+    pub fn error(message: impl Into<String>) -> Self {
+        Self { output: message.into(), is_error: true, is_json: false }
+    }
+
+    /// A plain text.
+    pub fn text(output: impl Into<String>) -> Self {
+        Self { output: output.into(), is_error: false, is_json: false }
+    }
+}

@@ -1,0 +1,233 @@
+//! A round: what happens to the tool calls of a reply.
+//!
+//! *Categorise* writes a status block for every call that has none. *Execute* looks at every block:
+//! `approved` runs, `denied` and `rejected` become error results, text that the user typed becomes
+//! the result, `pending` waits. When the last tool of the round has finished, the document is reviewed.
+
+use super::{
+    Agent, Answer, Cursor, Effect, Level,
+    turn::{After, Settings, Verdict, View},
+};
+use crate::{
+    chat::{OpenCall, Status},
+    provider::CallId,
+};
+
+const DENIED: &str = "A policy of the user's denies this call; it did not run.";
+const REJECTED: &str = "The user rejected this call; it did not run.";
+const ABORTED: &str = "The reply was aborted before this call could run.";
+const CANCELLED: &str = "The user cancelled this call while it ran.";
+
+impl Agent {
+    /// Categorises, and goes on to execute unless the user is to look first.
+    pub(super) fn begin_round(&mut self, view: &dyn View, effects: &mut Vec<Effect>) {
+        let settings = view.settings();
+        let mut calls = view.open_calls();
+        effects.push(Effect::UndoStep);
+
+        let mut place = Vec::new();
+        let mut settled = Vec::new();
+        let mut waits = None;
+        for call in calls.iter().filter(|call| call.placeholder.is_none() && !call.aborted) {
+            let status = match view.verdict(call) {
+                Verdict::Run => {
+                    self.approvals.insert(call.id.clone(), (call.name.clone(), call.input.clone()));
+                    Status::Approved
+                }
+                Verdict::Ask => Status::Pending,
+                Verdict::Deny => Status::Denied,
+                Verdict::Invalid(reason) => {
+                    settled.push((call.clone(), Answer::error(reason)));
+                    continue;
+                }
+            };
+            if status == Status::Pending && waits.is_none() {
+                waits = Some(call.id.clone());
+            }
+            place.push((call.id.clone(), status));
+        }
+        if !place.is_empty() {
+            effects.push(Effect::Place(place.clone()));
+        }
+        calls.retain(|call| !settled.iter().any(|(other, _)| other.id == call.id));
+        for (call, answer) in settled {
+            self.settle(&call, answer, effects);
+        }
+
+        if let (Some(call), false) = (waits, settings.autopilot) {
+            self.rest();
+            effects.push(Effect::Cursor(Cursor::Pending(call)));
+            return;
+        }
+        for call in calls {
+            let placed = place.iter().find(|(id, _)| *id == call.id).map(|(_, status)| *status);
+            self.process(call, placed, false, view, effects);
+        }
+        self.start_queued(settings, effects);
+    }
+
+    /// Runs or resolves the one call that the user points at.
+    pub(super) fn execute_one(&mut self, id: &CallId, view: &dyn View, effects: &mut Vec<Effect>) {
+        if self.has_request() {
+            effects.push(Effect::Notify(Level::Info, "A reply is still arriving; Ctrl-C stops it.".into()));
+            return;
+        }
+        if self.running.contains_key(id) || self.queue.iter().any(|call| call.id == *id) {
+            effects.push(Effect::Notify(Level::Info, "This tool is running already.".into()));
+            return;
+        }
+        let Some(call) = view.open_calls().into_iter().find(|call| call.id == *id) else {
+            effects.push(Effect::Notify(Level::Info, format!("The call {id} has its result already.")));
+            return;
+        };
+        self.arm();
+        effects.push(Effect::UndoStep);
+        let mut placed = None;
+        if call.placeholder.is_none() && !call.aborted {
+            effects.push(Effect::Place(vec![(id.clone(), Status::Pending)]));
+            placed = Some(Status::Pending);
+        }
+        self.process(call, placed, true, view, effects);
+        self.start_queued(view.settings(), effects);
+    }
+
+    /// Decides about one call. `placed` is the status that this very step wrote for it; `asked` says that the
+    /// user pointed at it, which approves what waits.
+    fn process(
+        &mut self,
+        call: OpenCall,
+        placed: Option<Status>,
+        asked: bool,
+        view: &dyn View,
+        effects: &mut Vec<Effect>,
+    ) {
+        if call.aborted {
+            return self.settle(&call, Answer::error(ABORTED), effects);
+        }
+        let (status, content) = match (&call.placeholder, placed) {
+            (_, Some(status)) => (status, ""),
+            (Some(placeholder), None) => (placeholder.block.status, placeholder.content.as_str()),
+            (None, None) => return,
+        };
+        if self.running.contains_key(&call.id) || self.queue.iter().any(|queued| queued.id == call.id) {
+            return;
+        }
+        match status {
+            Status::Denied => self.settle(&call, Answer::error(DENIED), effects),
+            Status::Rejected => {
+                let reason = if content.is_empty() { REJECTED } else { content };
+                self.settle(&call, Answer::error(reason), effects);
+            }
+            _ if !content.is_empty() => {
+                let warning = format!(
+                    "{}: your text in the block was taken as its result, and the tool did not run. Ctrl-] goes on.",
+                    call.name
+                );
+                let answer = Answer::text(content);
+                self.settle(&call, answer, effects);
+                self.armed = false;
+                effects.push(Effect::Notify(Level::Warn, warning));
+            }
+            _ if asked => self.run_if_possible(call, view, effects),
+            Status::Pending => {}
+            Status::Approved if !view.is_inherited(&call) => self.run_approved(call, view, effects),
+            // Nothing of ours runs it, or this user never approved it.
+            Status::Approved | Status::Running => {
+                let warning = format!(
+                    "{}: `status={status}` was not set by you in this session, so the call waits for you again.",
+                    call.name
+                );
+                effects.push(Effect::SetStatus(call.id, Status::Pending));
+                effects.push(Effect::Notify(Level::Warn, warning));
+            }
+        }
+    }
+
+    /// What runs is what was approved: if the input was edited after a policy's decision, the policy is asked again.
+    fn run_approved(&mut self, call: OpenCall, view: &dyn View, effects: &mut Vec<Effect>) {
+        let changed =
+            self.approvals.get(&call.id).is_some_and(|(name, input)| *name != call.name || *input != call.input);
+        if changed && view.verdict(&call) == Verdict::Ask {
+            let warning = format!("{}: its input was changed after it was approved, so it waits for you.", call.name);
+            self.approvals.remove(&call.id);
+            effects.push(Effect::SetStatus(call.id, Status::Pending));
+            effects.push(Effect::Notify(Level::Warn, warning));
+        } else {
+            self.run_if_possible(call, view, effects);
+        }
+    }
+
+    /// Queues a call that the user or a policy approved, unless it cannot run or a policy forbids it.
+    fn run_if_possible(&mut self, call: OpenCall, view: &dyn View, effects: &mut Vec<Effect>) {
+        match view.verdict(&call) {
+            Verdict::Run | Verdict::Ask => self.queue.push_back(call),
+            Verdict::Deny => self.settle(&call, Answer::error(DENIED), effects),
+            Verdict::Invalid(reason) => self.settle(&call, Answer::error(reason), effects),
+        }
+    }
+
+    /// Starts what the limit allows. With nothing left to wait for, the round is over.
+    fn start_queued(&mut self, settings: Settings, effects: &mut Vec<Effect>) {
+        while self.running.len() < settings.max_concurrent.max(1)
+            && let Some(call) = self.queue.pop_front()
+        {
+            effects.push(Effect::SetStatus(call.id.clone(), Status::Running));
+            effects.push(Effect::Run(call.clone()));
+            self.running.insert(call.id.clone(), call);
+        }
+        if self.running.is_empty() {
+            self.look_back(After::Round, effects);
+        } else {
+            self.execute();
+        }
+    }
+
+    fn settle(&mut self, call: &OpenCall, answer: Answer, effects: &mut Vec<Effect>) {
+        self.approvals.remove(&call.id);
+        self.guard.record(call, &answer);
+        effects.push(Effect::Settle(call.id.clone(), answer));
+    }
+
+    /// Gives the calls of a reply that was cut off their error results.
+    pub(super) fn settle_aborted(&mut self, calls: &[OpenCall], effects: &mut Vec<Effect>) {
+        for call in calls.iter().filter(|call| call.aborted) {
+            self.settle(call, Answer::error(ABORTED), effects);
+        }
+    }
+
+    /// A tool has finished. An answer that nobody waits for (it was cancelled) is dropped.
+    pub(super) fn tool_finished(
+        &mut self,
+        id: &CallId,
+        answer: Answer,
+        view: &dyn View,
+        effects: &mut Vec<Effect>,
+    ) {
+        if let Some(call) = self.running.remove(id) {
+            self.settle(&call, answer, effects);
+            effects.push(Effect::Cursor(Cursor::Result(id.clone())));
+            self.start_queued(view.settings(), effects);
+        }
+    }
+
+    pub(super) fn cancel_tool(&mut self, id: &CallId, view: &dyn View, effects: &mut Vec<Effect>) {
+        if self.running.contains_key(id) {
+            effects.push(Effect::Kill(id.clone()));
+            self.tool_finished(id, Answer::error(CANCELLED), view, effects);
+        } else {
+            effects.push(Effect::Notify(Level::Info, format!("The call {id} is not running.")));
+        }
+    }
+
+    /// Stops the round: what runs gets an error result now, what was still queued waits for the user again.
+    pub(super) fn stop_tools(&mut self, effects: &mut Vec<Effect>) {
+        for (id, call) in std::mem::take(&mut self.running) {
+            effects.push(Effect::Kill(id));
+            self.settle(&call, Answer::error(CANCELLED), effects);
+        }
+        for call in std::mem::take(&mut self.queue) {
+            effects.push(Effect::SetStatus(call.id, Status::Pending));
+        }
+        self.rest();
+    }
+}

@@ -1,0 +1,357 @@
+//! The state machine of requests.
+//!
+//! [`Agent::step`] dispatches by input; what happens to a request is decided here, what happens to
+//! tool calls in `round.rs`. Two rules hold after every step, whatever came in: the buffer is locked
+//! exactly while something of ours may still write to it, and no request goes out while a call is open.
+//!
+//! A step sees the document as it was before its own effects. Where the next decision needs the
+//! document after them (which calls did that reply make?), the step ends with [`Effect::Review`].
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::{Activity, Cursor, Effect, Input, Level, RequestId, guard::LoopGuard};
+use crate::{
+    chat::OpenCall,
+    provider::{CallId, Event, ProviderError, StopReason, ToolInput, retry},
+};
+
+/// What a step may look at: the document and the policies as they are now.
+pub trait View {
+    /// The calls without a result, in the document's order.
+    fn open_calls(&self) -> Vec<OpenCall>;
+
+    /// What policy says about a call.
+    fn verdict(&self, call: &OpenCall) -> Verdict;
+
+    /// Whether the call's `approved` or `running` stood in the file when it was opened: this user never said it.
+    fn is_inherited(&self, call: &OpenCall) -> bool;
+
+    /// The options of this conversation.
+    fn settings(&self) -> Settings;
+}
+
+/// What policy says about one call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Run it.
+    Run,
+    /// Ask the user.
+    Ask,
+    /// A policy forbids it; the model is told so.
+    Deny,
+    /// It cannot run: no such tool, or an input that breaks its schema. The text tells the model what to do better.
+    Invalid(String),
+}
+
+/// The options that the state machine reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Whether the phases chain by themselves.
+    pub autopilot: bool,
+    /// The most requests after one key.
+    pub max_turns: u32,
+    /// The most tools that run at once; 0 counts as 1.
+    pub max_concurrent: usize,
+}
+
+/// What the agent waits for.
+#[derive(Clone, Debug, Default, PartialEq)]
+enum Phase {
+    /// Nothing. Calls may wait for the user.
+    #[default]
+    Idle,
+    /// An answer. Nothing of it was shown yet, so that a retry is invisible.
+    Requesting { request: RequestId, attempt: u32 },
+    /// The pause before a retry.
+    BackingOff { request: RequestId, attempt: u32, reason: String },
+    /// The rest of an answer.
+    Streaming { request: RequestId, activity: Activity },
+    /// Its own effects, to look at the document they leave.
+    Reviewing(After),
+    /// Tools.
+    Executing,
+}
+
+/// What is looked back on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum After {
+    /// A complete reply.
+    Reply {
+        /// The provider wants to be asked again at once.
+        resume: bool,
+    },
+    /// A reply that was cut off.
+    AbortedReply,
+    /// A round of tools.
+    Round,
+}
+
+/// The state of one conversation that is not in its document.
+#[derive(Debug, Default)]
+pub struct Agent {
+    phase: Phase,
+    pub(super) running: BTreeMap<CallId, OpenCall>,
+    pub(super) queue: VecDeque<OpenCall>,
+    /// What a policy approved: a call runs only while its name and input are still these.
+    pub(super) approvals: BTreeMap<CallId, (String, ToolInput)>,
+    /// Whether autopilot may go on by itself. A user's key arms it, a stop disarms it.
+    pub(super) armed: bool,
+    pub(super) guard: LoopGuard,
+    /// Requests since the user's last key.
+    turns: u32,
+    last_request: u64,
+    locked: bool,
+}
+
+impl Agent {
+    /// Takes one input and says what to do.
+    pub fn step(&mut self, input: Input, view: &dyn View) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        match input {
+            Input::Advance => self.advance(view, &mut effects),
+            Input::Execute(call) => self.execute_one(&call, view, &mut effects),
+            Input::Cancel => self.cancel(&mut effects),
+            Input::CancelTool(call) => self.cancel_tool(&call, view, &mut effects),
+            Input::Event { request, event } => self.event(request, event, &mut effects),
+            Input::Failed { request, error, jitter } => self.failed(request, &error, jitter, &mut effects),
+            Input::BackoffOver { request } => self.backoff_over(request, &mut effects),
+            Input::Review => self.review(view, &mut effects),
+            Input::ToolFinished { call, answer } => self.tool_finished(&call, answer, view, &mut effects),
+        }
+        if self.is_busy() != self.locked {
+            self.locked = !self.locked;
+            // Locking comes before what the step writes, unlocking after it.
+            let at = if self.locked { 0 } else { effects.len() };
+            effects.insert(at, Effect::Lock(self.locked));
+        }
+        effects
+    }
+
+    /// Whether something of ours may still write to the buffer.
+    #[must_use]
+    pub fn is_busy(&self) -> bool {
+        self.phase != Phase::Idle
+    }
+
+    /// What the conversation is doing.
+    #[must_use]
+    pub fn activity(&self) -> Activity {
+        match &self.phase {
+            Phase::Idle => Activity::Idle,
+            Phase::Requesting { .. } | Phase::Reviewing(_) => Activity::Waiting,
+            Phase::BackingOff { attempt, reason, .. } => {
+                Activity::Retrying { attempt: attempt + 1, reason: reason.clone() }
+            }
+            Phase::Streaming { activity, .. } => activity.clone(),
+            Phase::Executing => Activity::Executing { running: self.running.len() },
+        }
+    }
+
+    /// The calls whose tools run now.
+    pub fn running(&self) -> impl Iterator<Item = &OpenCall> {
+        self.running.values()
+    }
+
+    /// Whether a request is out or about to be sent again.
+    pub(super) fn has_request(&self) -> bool {
+        matches!(self.phase, Phase::Requesting { .. } | Phase::BackingOff { .. } | Phase::Streaming { .. })
+    }
+
+    pub(super) fn execute(&mut self) {
+        self.phase = Phase::Executing;
+    }
+
+    pub(super) fn rest(&mut self) {
+        self.phase = Phase::Idle;
+    }
+
+    pub(super) fn look_back(&mut self, after: After, effects: &mut Vec<Effect>) {
+        self.phase = Phase::Reviewing(after);
+        effects.push(Effect::Review);
+    }
+
+    /// A key of the user's: autopilot may go on from here, and its counts begin anew.
+    pub(super) fn arm(&mut self) {
+        self.armed = true;
+        self.turns = 0;
+        self.guard = LoopGuard::default();
+    }
+
+    fn advance(&mut self, view: &dyn View, effects: &mut Vec<Effect>) {
+        if self.is_busy() {
+            effects.push(Effect::Notify(Level::Info, "A reply or a tool is still at work; Ctrl-C stops it.".into()));
+            return;
+        }
+        self.arm();
+        if view.open_calls().is_empty() {
+            self.send(effects);
+        } else {
+            self.begin_round(view, effects);
+        }
+    }
+
+    /// Sends the conversation. No call is open.
+    fn send(&mut self, effects: &mut Vec<Effect>) {
+        self.turns += 1;
+        self.last_request += 1;
+        let request = RequestId(self.last_request);
+        self.phase = Phase::Requesting { request, attempt: 1 };
+        effects.push(Effect::Send(request));
+    }
+
+    /// Sends without a key, unless the user's limits say that it is time to ask.
+    fn send_on_autopilot(&mut self, settings: Settings, effects: &mut Vec<Effect>) {
+        let pause = if self.turns >= settings.max_turns {
+            let limit = settings.max_turns;
+            Some(format!("Autopilot paused after {limit} requests (tools.autopilot.max_turns); Ctrl-] goes on."))
+        } else {
+            self.guard.end_round().map(|tools| {
+                format!("Autopilot paused: {tools} gave the same result for the same input three times; Ctrl-] goes on.")
+            })
+        };
+        match pause {
+            Some(message) => {
+                self.armed = false;
+                self.rest();
+                effects.push(Effect::Notify(Level::Warn, message));
+            }
+            None => self.send(effects),
+        }
+    }
+
+    fn event(&mut self, request: RequestId, event: Event, effects: &mut Vec<Effect>) {
+        match &self.phase {
+            Phase::Requesting { request: current, .. } | Phase::Streaming { request: current, .. }
+                if *current == request => {}
+            _ => return,
+        }
+        let activity = match &event {
+            Event::Finished(reason) => return self.finished(reason, effects),
+            // Shows nothing: a retry would still be invisible.
+            Event::Usage(_) => return,
+            Event::Text(_) => Activity::Writing,
+            Event::ThinkingStarted | Event::Thinking(_) => Activity::Thinking,
+            Event::ToolUseProgress { name, bytes } => Activity::Calling { tool: name.clone(), bytes: *bytes },
+            Event::ThinkingFinished { .. } | Event::RedactedThinking(_) | Event::ToolUse { .. } => Activity::Waiting,
+        };
+        if let Phase::Requesting { .. } = self.phase {
+            effects.push(Effect::UndoStep);
+            effects.push(Effect::OpenReply);
+        }
+        self.phase = Phase::Streaming { request, activity };
+        effects.push(Effect::Write(event));
+    }
+
+    fn finished(&mut self, reason: &StopReason, effects: &mut Vec<Effect>) {
+        let stopped = match reason {
+            StopReason::EndTurn | StopReason::ToolUse | StopReason::Pause => None,
+            StopReason::MaxTokens => {
+                Some("The reply was cut off at max_tokens; raise parameters.max_tokens, or ask it to go on.".to_owned())
+            }
+            StopReason::Refusal => Some("The provider ended the reply: the model refused to go on.".to_owned()),
+            StopReason::Other(reason) => Some(format!("The provider ended the reply: {reason}.")),
+        };
+        if let Some(message) = stopped {
+            effects.push(Effect::Notify(Level::Warn, message));
+        }
+        if let Phase::Streaming { .. } = self.phase {
+            effects.push(Effect::CloseReply { aborted: false });
+            self.look_back(After::Reply { resume: *reason == StopReason::Pause }, effects);
+        } else {
+            self.rest();
+            effects.push(Effect::Notify(Level::Warn, "The model answered nothing; Ctrl-] asks it again.".into()));
+        }
+    }
+
+    fn failed(&mut self, request: RequestId, error: &ProviderError, jitter: f64, effects: &mut Vec<Effect>) {
+        match &self.phase {
+            Phase::Requesting { request: current, attempt } if *current == request => {
+                let attempt = *attempt;
+                match retry::delay(attempt, error, false, jitter) {
+                    Some(pause) => {
+                        self.phase = Phase::BackingOff { request, attempt, reason: error.message.clone() };
+                        effects.push(Effect::Backoff(request, pause));
+                    }
+                    None => {
+                        self.armed = false;
+                        self.rest();
+                        effects.push(Effect::Notify(Level::Error, error.message.clone()));
+                    }
+                }
+            }
+            Phase::Streaming { request: current, .. } if *current == request => {
+                self.armed = false;
+                effects.push(Effect::CloseReply { aborted: true });
+                effects.push(Effect::Notify(Level::Error, error.message.clone()));
+                self.look_back(After::AbortedReply, effects);
+            }
+            _ => {}
+        }
+    }
+
+    fn backoff_over(&mut self, request: RequestId, effects: &mut Vec<Effect>) {
+        if let Phase::BackingOff { request: current, attempt, .. } = self.phase
+            && current == request
+        {
+            self.phase = Phase::Requesting { request, attempt: attempt + 1 };
+            effects.push(Effect::Send(request));
+        }
+    }
+
+    fn review(&mut self, view: &dyn View, effects: &mut Vec<Effect>) {
+        let Phase::Reviewing(after) = self.phase else { return };
+        let calls = view.open_calls();
+        let settings = view.settings();
+        match after {
+            After::AbortedReply => {
+                self.settle_aborted(&calls, effects);
+                self.end_turn(effects);
+            }
+            After::Reply { .. } if !calls.is_empty() => {
+                if settings.autopilot && self.armed {
+                    self.begin_round(view, effects);
+                } else {
+                    self.rest();
+                }
+            }
+            After::Reply { resume: true } => self.send_on_autopilot(settings, effects),
+            After::Reply { resume: false } => self.end_turn(effects),
+            After::Round if calls.is_empty() && settings.autopilot && self.armed => {
+                self.send_on_autopilot(settings, effects);
+            }
+            After::Round => {
+                self.rest();
+                if let Some(call) = calls.first() {
+                    effects.push(Effect::Cursor(Cursor::Pending(call.id.clone())));
+                }
+            }
+        }
+    }
+
+    fn end_turn(&mut self, effects: &mut Vec<Effect>) {
+        self.rest();
+        effects.push(Effect::OpenPrompt);
+        effects.push(Effect::Cursor(Cursor::Prompt));
+    }
+
+    fn cancel(&mut self, effects: &mut Vec<Effect>) {
+        self.armed = false;
+        match self.phase {
+            Phase::Idle => {
+                effects.push(Effect::Notify(Level::Info, "Nothing is running here.".into()));
+            }
+            Phase::Requesting { request, .. } | Phase::BackingOff { request, .. } => {
+                effects.push(Effect::Abort(request));
+                effects.push(Effect::Notify(Level::Info, "Request cancelled.".into()));
+                self.rest();
+            }
+            Phase::Streaming { request, .. } => {
+                effects.push(Effect::Abort(request));
+                effects.push(Effect::CloseReply { aborted: true });
+                self.look_back(After::AbortedReply, effects);
+            }
+            Phase::Reviewing(_) => self.rest(),
+            Phase::Executing => self.stop_tools(effects),
+        }
+    }
+}
