@@ -1,4 +1,13 @@
-//! (placeholder)
+//! The imperative shell that knows no editor: tokio tasks that own sockets, processes and timers.
+//!
+//! Nothing here touches a conversation. A task does its work and leaves [`Notice`]s in the one
+//! [`Queue`], whose waker brings Neovim's main thread to [`Queue::drain`]. Wake-ups coalesce, so a
+//! drain takes what is there, up to a bound, and says whether more is left.
 
 pub mod http;
 pub mod process;
+mod queue;
+mod worker;
+
+pub use queue::{ConversationId, Notice, Queue, Report};
+pub use worker::Worker;

@@ -12,6 +12,7 @@ mod provider_anthropic_refuse;
 mod provider_auth;
 mod provider_rehearsal;
 mod provider_retry;
+mod provider_scripts;
 mod provider_sse;
 mod tools_approval;
 mod tools_bash;

@@ -14,6 +14,7 @@ mod script;
 use self::pace::Pace;
 pub use self::script::Script;
 use super::{ErrorKind, Exchange, Part, Provider, ProviderError, Request, Role, one_line};
+use crate::chat;
 
 /// The name in the configuration.
 pub const NAME: &str = "rehearsal";
@@ -40,6 +41,23 @@ impl Rehearsal {
     #[must_use]
     pub fn new(scripts: Vec<(String, Script)>, pace: f64) -> Self {
         Self { scripts, pace: Pace::new(pace) }
+    }
+
+    /// A provider of the scripts that are compiled in: `welcome` and `tour`.
+    ///
+    /// # Errors
+    /// When one of them is no conversation: a bug of ours, which a test would find first.
+    pub fn embedded(pace: f64) -> Result<Self, ProviderError> {
+        let read = |(name, text): (&str, &str)| match chat::read(text) {
+            Ok(conversation) => Ok((name.to_owned(), Script::from_messages(&conversation.messages))),
+            Err(errors) => {
+                let what = errors.first().map_or("", |error| error.message.as_str());
+                let message = format!("the script `{name}` cannot be read ({what}); this is a bug in Flemma");
+                Err(ProviderError::new(ErrorKind::InvalidRequest, message))
+            }
+        };
+        let scripts = [("welcome", WELCOME), ("tour", TOUR)].into_iter().map(read);
+        Ok(Self::new(scripts.collect::<Result<_, _>>()?, pace))
     }
 
     fn script(&self, model: &str) -> Result<&Script, ProviderError> {

@@ -1,0 +1,107 @@
+//! The tokio runtime, and the tasks that conversations ask for.
+
+use std::{future::Future, io, sync::Arc, time::Duration};
+
+use tokio::{runtime, task::AbortHandle, time};
+
+use super::{
+    ConversationId, Notice, Queue, Report,
+    http::{Http, Timeouts},
+};
+use crate::{
+    agent::{Input, RequestId},
+    provider::{Event, Exchange, Provider, ProviderError, Request},
+};
+
+/// Owns the threads. Dropping it stops every task without waiting for one.
+#[derive(Debug)]
+pub struct Worker {
+    runtime: Option<runtime::Runtime>,
+    queue: Arc<Queue>,
+    http: Arc<Http>,
+}
+
+impl Worker {
+    /// Starts the threads: two, whatever the machine, for this is waiting and not computing.
+    ///
+    /// # Errors
+    /// When the system gives no threads.
+    pub fn start(queue: Arc<Queue>) -> io::Result<Self> {
+        let runtime =
+            runtime::Builder::new_multi_thread().worker_threads(2).thread_name("flemma").enable_all().build()?;
+        Ok(Self { runtime: Some(runtime), queue, http: Arc::default() })
+    }
+
+    /// The queue to the main thread.
+    #[must_use]
+    pub fn queue(&self) -> &Arc<Queue> {
+        &self.queue
+    }
+
+    /// Sends a request. Its events and its end arrive in the queue; aborting the handle ends it without a word.
+    pub fn send(
+        &self,
+        conversation: ConversationId,
+        id: RequestId,
+        provider: Arc<dyn Provider>,
+        request: Request,
+        timeouts: Timeouts,
+    ) -> Option<AbortHandle> {
+        let (queue, http) = (Arc::clone(&self.queue), Arc::clone(&self.http));
+        self.spawn(async move {
+            let sink = |event: Event| {
+                queue.push(input(conversation, Input::Event { request: id, event }));
+            };
+            if let Err(error) = perform(&http, &*provider, &request, timeouts, sink).await {
+                queue.push(input(conversation, Input::Failed { request: id, error, jitter: fastrand::f64() }));
+            }
+        })
+    }
+
+    /// Brings an input back after a pause.
+    pub fn later(&self, conversation: ConversationId, pause: Duration, what: Input) -> Option<AbortHandle> {
+        let queue = Arc::clone(&self.queue);
+        self.spawn(async move {
+            time::sleep(pause).await;
+            queue.push(input(conversation, what));
+        })
+    }
+
+    /// Starts any other task. `None` only after the worker was dropped.
+    pub fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) -> Option<AbortHandle> {
+        self.runtime.as_ref().map(|runtime| runtime.spawn(task).abort_handle())
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+fn input(conversation: ConversationId, input: Input) -> Notice {
+    Notice { conversation, report: Report::Input(input) }
+}
+
+async fn perform(
+    http: &Http,
+    provider: &dyn Provider,
+    request: &Request,
+    timeouts: Timeouts,
+    mut sink: impl FnMut(Event),
+) -> Result<(), ProviderError> {
+    match provider.prepare(request)? {
+        Exchange::Http { request, decoder } => http.perform(request, decoder, timeouts, sink).await,
+        Exchange::Script(script) => {
+            for (pause, event) in script {
+                if !pause.is_zero() {
+                    time::sleep(pause).await;
+                }
+                sink(event);
+            }
+            Ok(())
+        }
+    }
+}
