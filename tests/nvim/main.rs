@@ -3,7 +3,14 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that fails here is meant to say so at once")]
 
+#[path = "../support/anthropic.rs"]
+mod anthropic;
+mod chat;
 mod harness;
+#[path = "../support/http.rs"]
+mod http;
+mod story;
 #[allow(dead_code, reason = "not every binary that drives an editor needs every way to do it")]
 #[path = "../support/nvim.rs"]
 mod support;
+mod trouble;

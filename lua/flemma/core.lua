@@ -1,0 +1,87 @@
+--- What the keys and commands do.
+local M = {}
+
+local function native(...)
+  return require("flemma.native").call(...)
+end
+
+local function resolve(buf)
+  return require("flemma.buffer").resolve(buf)
+end
+
+local function cursor_line()
+  return vim.api.nvim_win_get_cursor(0)[1] - 1
+end
+
+--- Lets the conversation go on: categorises the calls of the last reply, runs what is approved, or sends.
+---@param buf? integer
+function M.send_or_execute(buf)
+  buf = resolve(buf)
+  if buf then
+    native("advance", buf)
+  end
+end
+
+--- Sends, and does nothing else: with a call that has no result it says so.
+---@param buf? integer
+function M.send_to_provider(buf)
+  buf = resolve(buf)
+  if not buf then
+    return
+  end
+  local open = #native("open_calls", buf)
+  if open > 0 then
+    require("flemma.notify").say(
+      vim.log.levels.WARN,
+      ("not sent: %d tool call%s no result yet"):format(open, open == 1 and " has" or "s have")
+    )
+  else
+    native("advance", buf)
+  end
+end
+
+--- Runs or resolves the tool call that the cursor is on.
+---@param buf? integer
+function M.execute_at_cursor(buf)
+  buf = resolve(buf)
+  if buf then
+    native("execute", buf, cursor_line())
+  end
+end
+
+--- Stops the reply and every tool that runs. What has arrived stays.
+---@param buf? integer
+function M.cancel(buf)
+  buf = resolve(buf)
+  if buf then
+    native("cancel", buf)
+  end
+end
+
+--- Stops the tool that the cursor is on, or the only one that runs.
+---@param buf? integer
+function M.cancel_tool(buf)
+  buf = resolve(buf)
+  if buf then
+    native("cancel_tool", buf, cursor_line())
+  end
+end
+
+local function jump(forward)
+  local buf = resolve()
+  local line = buf and native("message_from", buf, cursor_line(), forward)
+  if line then
+    vim.cmd("normal! m'")
+    vim.api.nvim_win_set_cursor(0, { line + 1, 0 })
+  end
+end
+
+function M.next_message()
+  jump(true)
+end
+
+function M.prev_message()
+  jump(false)
+end
+
+return M

@@ -1,0 +1,49 @@
+--- `:checkhealth flemma`
+local M = {}
+
+function M.check()
+  local health = vim.health
+  local native = require("flemma.native")
+
+  health.start("Flemma " .. native.version)
+  if vim.fn.has("nvim-0.11") == 1 then
+    health.ok("Neovim " .. tostring(vim.version()))
+  else
+    health.error("Neovim 0.11 or later is needed; this is " .. tostring(vim.version()))
+  end
+
+  local library, problem = native.load()
+  if library then
+    health.ok(("native library %s: %s"):format(library.version, native.path()))
+  else
+    health.error(problem, { "Run: " .. native.mend() })
+    return
+  end
+
+  local options = require("flemma").options()
+  if not options then
+    health.error("the options were not taken; `:messages` says why")
+    return
+  end
+  health.start("Provider")
+  for _, item in ipairs(native.call("check") or {}) do
+    health[item.level](item.message)
+  end
+
+  health.start("Tools")
+  local shell = options.tools.bash and options.tools.bash.shell or "bash"
+  if vim.fn.executable(shell) == 1 then
+    health.ok(("the tool `bash` runs %s"):format(vim.fn.exepath(shell)))
+  else
+    health.error(("the tool `bash` finds no `%s`; set tools.bash.shell to a shell that is there"):format(shell))
+  end
+
+  health.start("Editor")
+  if pcall(vim.treesitter.language.add, "markdown") then
+    health.ok("tree-sitter parser for Markdown")
+  else
+    health.warn("no tree-sitter parser for Markdown: conversations are coloured by its syntax file instead")
+  end
+end
+
+return M

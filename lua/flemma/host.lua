@@ -1,0 +1,116 @@
+--- What the library asks of Neovim: the other side of `src/nvim/host.rs`, name by name.
+local M = {}
+
+local api = vim.api
+
+M.write = function(...)
+  return require("flemma.buffer").write(...)
+end
+
+M.lock = function(...)
+  return require("flemma.buffer").lock(...)
+end
+
+M.cursor = function(...)
+  return require("flemma.buffer").cursor(...)
+end
+
+M.follow = function(...)
+  return require("flemma.buffer").follow(...)
+end
+
+local levels = { info = vim.log.levels.INFO, warn = vim.log.levels.WARN, error = vim.log.levels.ERROR }
+
+---@param level "info"|"warn"|"error"
+---@param message string
+function M.notify(level, message)
+  require("flemma.notify").say(levels[level], message)
+end
+
+--- What a buffer's tools need to know of the world.
+---@param buf integer
+---@return string name the file's full path, empty for a buffer without one
+---@return string cwd
+function M.place(buf)
+  return api.nvim_buf_get_name(buf), vim.fn.getcwd()
+end
+
+---@param buf integer
+---@param items { line: integer, severity: "error"|"warning", message: string }[]
+function M.diagnose(buf, items)
+  local severities = { error = vim.diagnostic.severity.ERROR, warning = vim.diagnostic.severity.WARN }
+  vim.diagnostic.set(
+    require("flemma.ui").diagnostics,
+    buf,
+    vim.tbl_map(function(item)
+      return {
+        lnum = item.line,
+        col = 0,
+        severity = severities[item.severity],
+        source = "flemma",
+        message = item.message,
+      }
+    end, items)
+  )
+end
+
+---@param buf integer
+---@param busy boolean whether something is going on in it
+function M.show(buf, busy)
+  require("flemma.ui").show(buf, busy)
+end
+
+--- The status blocks changed.
+---@param buf integer
+function M.refresh(buf)
+  require("flemma.ui").schedule_refresh(buf)
+end
+
+---@param buf integer
+---@param call string
+---@param text string
+function M.progress(buf, call, text)
+  require("flemma.ui").progress(buf, call, text)
+end
+
+---@param event string name of the `User` autocommand
+---@param data table
+function M.announce(event, data)
+  api.nvim_exec_autocmds("User", { pattern = event, data = data, modeline = false })
+end
+
+--- A tool may have changed files that are open here.
+function M.checktime()
+  vim.schedule(function()
+    pcall(vim.cmd.checktime)
+  end)
+end
+
+--- The `.chat` files that are open: no tool writes to them.
+---@return string[]
+function M.open_chats()
+  local paths = {}
+  for _, buf in ipairs(api.nvim_list_bufs()) do
+    if api.nvim_buf_is_loaded(buf) and vim.bo[buf].filetype == "chat" and api.nvim_buf_get_name(buf) ~= "" then
+      paths[#paths + 1] = api.nvim_buf_get_name(buf)
+    end
+  end
+  return paths
+end
+
+---@param buf integer
+function M.turn_over(buf)
+  local options = require("flemma").options()
+  if options and options.editing.auto_write then
+    require("flemma.buffer").auto_write(buf)
+  end
+end
+
+--- Brings `drain` to a place where buffers may change. Called from a callback of libuv's.
+function M.wake()
+  vim.schedule(function()
+    require("flemma.native").call("drain")
+  end)
+end
+
+return M

@@ -1,0 +1,33 @@
+--- Flemma: an agent workspace in which a conversation is a plain `.chat` file.
+local M = {}
+
+---@type table? the effective options, as the library reads them
+local effective
+
+--- Sets the options. Everything has a default; calling it is only needed to change one.
+---@param opts? table see `:help flemma-configuration`
+---@return boolean ok false when an option is wrong: the message names it, and the options before stay
+function M.setup(opts)
+  local native = require("flemma.native")
+  local options, problems = native.call("setup", opts or vim.empty_dict())
+  if options then
+    effective = options
+    require("flemma.highlights").apply(options.highlights)
+    return true
+  end
+  for _, problem in ipairs(problems or {}) do
+    require("flemma.notify").say(vim.log.levels.ERROR, problem)
+  end
+  return false
+end
+
+--- The effective options; the defaults where `setup` was never called.
+---@return table? options nil when the library is not there
+function M.options()
+  if not effective and require("flemma.native").load() then
+    M.setup()
+  end
+  return effective
+end
+
+return M

@@ -1,0 +1,97 @@
+--- Finds the native library, checks that it belongs to this Lua, and hands it out.
+---
+--- There is no Lua twin of what the library does. Without it every command says what is wrong and the one
+--- command that mends it, and the user's text stays an ordinary buffer.
+local M = {}
+
+--- The version of the Lua side; the library's has to be the same.
+M.version = "0.1.0"
+
+local root = vim.fs.dirname(vim.fs.dirname(vim.fs.dirname(vim.fs.normalize(vim.fn.fnamemodify(debug.getinfo(1, "S").source:sub(2), ":p")))))
+
+---@type table?
+local library
+---@type string?
+local problem
+
+--- Where the library is looked for: `$FLEMMA_NATIVE`, else where `make build` puts it.
+---@return string
+function M.path()
+  local given = vim.env.FLEMMA_NATIVE
+  if given and given ~= "" then
+    return vim.fn.fnamemodify(given, ":p")
+  end
+  return vim.fs.joinpath(root, "build", "flemma.so")
+end
+
+--- The one command that mends a library that is missing or of another version.
+---@return string
+function M.mend()
+  return "make -C " .. vim.fn.shellescape(root) .. " build"
+end
+
+---@return table? library
+---@return string? problem
+local function open()
+  local path = M.path()
+  if not vim.uv.fs_stat(path) then
+    return nil, ("the native library is missing: there is no %s. Build it with: %s"):format(path, M.mend())
+  end
+  local entry, message = package.loadlib(path, "luaopen_flemma_native")
+  if not entry then
+    return nil, ("the native library %s does not load (%s). Build it anew with: %s"):format(path, message, M.mend())
+  end
+  entry()
+  local opened = package.loaded.flemma_native
+  if opened.version ~= M.version then
+    return nil,
+      ("the native library %s has version %s, but the plugin has %s. Build it anew with: %s, then restart Neovim."):format(
+        path,
+        opened.version,
+        M.version,
+        M.mend()
+      )
+  end
+  opened.init(require("flemma.host"), vim.fs.joinpath(vim.fn.stdpath("state"), "flemma"))
+  return opened
+end
+
+--- Loads the library, once. The library keeps the Lua state that loads it, and a coroutine's state may die:
+--- a command of Neovim's always runs on the main one.
+---@return table? library
+---@return string? problem
+function M.load()
+  if not library and not problem then
+    vim.api.nvim_exec2("lua require('flemma.native')._open()", {})
+  end
+  return library, problem
+end
+
+function M._open()
+  local ok, opened, why = pcall(open)
+  if ok then
+    library, problem = opened, why
+  else
+    problem = ("the native library does not start (%s). Build it anew with: %s"):format(opened, M.mend())
+  end
+end
+
+--- Calls a function of the library. An error becomes a message: no traceback reaches the user.
+---@param name string
+---@param ... any
+---@return any ... what the function returns; nothing when it failed or the library is not there
+function M.call(name, ...)
+  local loaded, why = M.load()
+  if not loaded then
+    require("flemma.notify").once(vim.log.levels.ERROR, why)
+    return
+  end
+  local result = vim.F.pack_len(pcall(loaded[name], ...))
+  if result[1] then
+    return unpack(result, 2, result.n)
+  end
+  local first_line = tostring(result[2]):match("[^\n]*"):gsub("^runtime error: ", "")
+  require("flemma.notify").say(vim.log.levels.ERROR, ("internal error in %s: %s"):format(name, first_line))
+end
+
+return M

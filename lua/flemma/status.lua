@@ -1,0 +1,44 @@
+--- `:Flemma status`: what this conversation would do, and what it is doing.
+local M = {}
+
+---@param buf? integer
+---@return string[]
+function M.lines(buf)
+  return require("flemma.native").call("status", buf) or {}
+end
+
+--- Shows it in a float that any of q, Escape and Enter closes.
+function M.open()
+  local buf = require("flemma.buffer").resolve()
+  local lines = buf and M.lines(buf)
+  if not lines or #lines == 0 then
+    return
+  end
+  local width = 20
+  for _, line in ipairs(lines) do
+    width = math.max(width, vim.fn.strdisplaywidth(line))
+  end
+  local float = vim.api.nvim_create_buf(false, true)
+  vim.api.nvim_buf_set_lines(float, 0, -1, false, lines)
+  vim.bo[float].modifiable = false
+  vim.bo[float].bufhidden = "wipe"
+  width = math.min(width + 1, vim.o.columns - 4)
+  local height = math.min(#lines, vim.o.lines - 4)
+  local win = vim.api.nvim_open_win(float, true, {
+    relative = "editor",
+    row = math.max(0, math.floor((vim.o.lines - height) / 2) - 1),
+    col = math.max(0, math.floor((vim.o.columns - width) / 2)),
+    width = width,
+    height = height,
+    style = "minimal",
+    border = "rounded",
+    title = " Flemma ",
+  })
+  for _, key in ipairs({ "q", "<Esc>", "<CR>" }) do
+    vim.keymap.set("n", key, function()
+      pcall(vim.api.nvim_win_close, win, true)
+    end, { buffer = float, nowait = true })
+  end
+end
+
+return M

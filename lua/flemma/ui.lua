@@ -1,0 +1,196 @@
+--- What is drawn over a conversation: role lines, previews of calls that wait, spinners, a tool's latest output.
+---
+--- Nothing here changes text. Role lines are drawn while Neovim draws (only what is on the screen is asked for);
+--- previews are extmarks that are set anew when a status block changed; spinners are redrawn by one timer that runs
+--- only while something does.
+local M = {}
+
+local api = vim.api
+
+local marks = api.nvim_create_namespace("flemma.marks")
+local previews = api.nvim_create_namespace("flemma.previews")
+local live = api.nvim_create_namespace("flemma.live")
+M.previews, M.live = previews, live
+M.diagnostics = api.nvim_create_namespace("flemma")
+
+local frames = { "⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏" }
+
+---@type table<integer, table<string, string>> buffer -> call -> latest output
+local busy = {}
+---@type uv.uv_timer_t?
+local timer
+local frame = 0
+
+local function native(...)
+  return require("flemma.native").call(...)
+end
+
+--- Markdown, for what is Markdown in a conversation.
+---@param buf integer
+function M.highlight(buf)
+  vim.bo[buf].commentstring = "<!-- %s -->"
+  local found, parser = pcall(vim.treesitter.language.add, "markdown")
+  if found and parser then
+    vim.treesitter.language.register("markdown", "chat")
+    if pcall(vim.treesitter.start, buf, "markdown") then
+      return
+    end
+  end
+  vim.bo[buf].syntax = "markdown"
+end
+
+--- The width, in cells, of the narrowest text area that shows the buffer.
+local function text_width(buf)
+  local width = vim.o.columns
+  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
+    local info = vim.fn.getwininfo(win)[1]
+    width = math.min(width, info.width - info.textoff)
+  end
+  return math.max(width, 1)
+end
+
+--- Draws the previews of the status blocks anew.
+---@param buf integer
+function M.refresh(buf)
+  if not api.nvim_buf_is_loaded(buf) or not require("flemma.buffer").is_attached(buf) then
+    return
+  end
+  api.nvim_buf_clear_namespace(buf, previews, 0, -1)
+  for _, preview in ipairs(native("previews", buf, text_width(buf)) or {}) do
+    api.nvim_buf_set_extmark(buf, previews, preview.line, 0, {
+      virt_lines = { { { preview.text, "FlemmaToolPreview" } } },
+    })
+  end
+end
+
+local scheduled = {}
+
+--- Many changes, one drawing.
+---@param buf integer
+function M.schedule_refresh(buf)
+  if not scheduled[buf] then
+    scheduled[buf] = true
+    vim.schedule(function()
+      scheduled[buf] = nil
+      M.refresh(buf)
+    end)
+  end
+end
+
+local function draw(buf)
+  api.nvim_buf_clear_namespace(buf, live, 0, -1)
+  local spinner = frames[frame % #frames + 1]
+  local now = native("live", buf)
+  if not now then
+    return
+  end
+  if now.text then
+    api.nvim_buf_set_extmark(buf, live, api.nvim_buf_line_count(buf) - 1, 0, {
+      virt_lines = { { { spinner .. " " .. now.text, "FlemmaSpinner" } } },
+    })
+  end
+  for _, tool in ipairs(now.running) do
+    local lines = {}
+    for line in (busy[buf] and busy[buf][tool.id] or ""):gmatch("[^\n]+") do
+      lines[#lines + 1] = { { line, "FlemmaToolProgress" } }
+    end
+    api.nvim_buf_set_extmark(buf, live, tool.line, 0, {
+      virt_text = { { ("%s %s  %ds"):format(spinner, tool.name, tool.seconds), "FlemmaSpinner" } },
+      virt_text_pos = "eol",
+      virt_lines = #lines > 0 and lines or nil,
+    })
+  end
+end
+
+local function tick()
+  frame = frame + 1
+  for buf in pairs(busy) do
+    if api.nvim_buf_is_loaded(buf) then
+      draw(buf)
+    else
+      busy[buf] = nil
+    end
+  end
+  if not next(busy) and timer then
+    timer:stop()
+  end
+end
+
+--- Something goes on in the buffer, or no longer does.
+---@param buf integer
+---@param is_busy boolean
+function M.show(buf, is_busy)
+  if not is_busy then
+    if busy[buf] then
+      busy[buf] = nil
+      api.nvim_buf_clear_namespace(buf, live, 0, -1)
+    end
+    return
+  end
+  local options = require("flemma").options()
+  if busy[buf] or not options or not options.tools.show_spinner then
+    return
+  end
+  busy[buf] = {}
+  timer = timer or assert(vim.uv.new_timer())
+  if not timer:is_active() then
+    timer:start(0, 100, vim.schedule_wrap(tick))
+  end
+end
+
+--- The latest output of a running tool; the next tick draws it.
+---@param buf integer
+---@param call string
+---@param text string
+function M.progress(buf, call, text)
+  if busy[buf] then
+    busy[buf][call] = text
+  end
+end
+
+---@param buf integer
+function M.attach(buf)
+  M.schedule_refresh(buf)
+end
+
+api.nvim_set_decoration_provider(marks, {
+  on_win = function(_, _, buf, first, last)
+    if not require("flemma.buffer").is_attached(buf) then
+      return false
+    end
+    for _, mark in ipairs(native("decorations", buf, first, last + 1) or {}) do
+      api.nvim_buf_set_extmark(buf, marks, mark.line, 0, {
+        ephemeral = true,
+        end_row = mark.line + 1,
+        hl_group = mark.group,
+        hl_eol = true,
+        priority = 150,
+      })
+    end
+    return false
+  end,
+})
+
+local group = api.nvim_create_augroup("flemma.ui", { clear = true })
+
+api.nvim_create_autocmd({ "WinResized", "BufWinEnter" }, {
+  group = group,
+  callback = function(args)
+    if args.event == "BufWinEnter" then
+      if require("flemma.buffer").is_attached(args.buf) then
+        M.schedule_refresh(args.buf)
+      end
+      return
+    end
+    for _, win in ipairs(vim.v.event.windows or {}) do
+      if api.nvim_win_is_valid(win) then
+        local buf = api.nvim_win_get_buf(win)
+        if require("flemma.buffer").is_attached(buf) then
+          M.schedule_refresh(buf)
+        end
+      end
+    end
+  end,
+})
+
+return M

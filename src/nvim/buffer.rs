@@ -1,0 +1,50 @@
+//! A buffer's text.
+
+use std::ops::Range;
+
+use nvim_oxi::api;
+
+use crate::chat::Text;
+
+unsafe extern "C" {
+    /// The C library's, which Neovim allocates with.
+    fn free(pointer: *mut std::ffi::c_void);
+}
+
+/// The lines of a buffer, read straight from Neovim.
+///
+/// See `:help nvim_buf_get_lines()`. A buffer that is gone has no lines.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BufferText(pub(super) i32);
+
+impl Text for BufferText {
+    fn line_count(&self) -> usize {
+        api::Buffer::from(self.0).line_count().unwrap_or_default()
+    }
+
+    fn read(&self, lines: Range<usize>, each: &mut dyn FnMut(&str)) {
+        let buffer = api::Buffer::from(self.0);
+        let Ok(lines) = buffer.get_lines(lines, false) else { return };
+        for line in lines {
+            each(&String::from_utf8_lossy(line.as_bytes()));
+            release(&line);
+        }
+    }
+
+    fn length(&self, line: usize) -> usize {
+        let buffer = api::Buffer::from(self.0);
+        let Ok(lines) = buffer.get_lines(line..line + 1, false) else { return 0 };
+        lines.map(|line| (line.len(), release(&line)).0).sum()
+    }
+}
+
+/// Frees a string that Neovim allocated for us. nvim-oxi, which cannot tell whose a string is, never frees
+/// one; reading a conversation again and again would then grow the process for ever.
+fn release(string: &nvim_oxi::String) {
+    // An empty string may be one of Neovim's constants.
+    if !string.is_empty() {
+        // SAFETY: nvim_buf_get_lines without an arena copies each line into memory of its own
+        // (`xmemdupz`, that is `malloc`) and leaves it to the caller, who reads it nowhere after this.
+        unsafe { free(string.as_bytes().as_ptr().cast_mut().cast()) };
+    }
+}

@@ -1,0 +1,339 @@
+//! One buffer's conversation: its document, its session, and how the session's effects reach Neovim.
+
+use std::{
+    cell::{Cell, RefCell},
+    collections::HashSet,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use futures_util::FutureExt;
+
+use super::{buffer::BufferText, convert, editor::Editor, policy, tasks::Tasks};
+use crate::{
+    agent::{
+        Activity, Answer, CursorTarget, Input, Level, Moment, RequestId, Session, Settings, Shell, Verdict,
+    },
+    chat::{self, Change, Decoration, Diagnostic, Document, OpenCall, Status, Text, TextEdit},
+    provider::{CallId, ErrorKind, ProviderError, Request, ToolInput},
+    runtime::{ConversationId, Notice, Report, http::Timeouts},
+    tools::{Context, Handler, Outcome},
+};
+
+/// How many lines of a file that was just opened are parsed at a time.
+const SLICE: usize = 10_000;
+
+/// A conversation.
+pub(super) struct Conversation {
+    pub(super) id: ConversationId,
+    pub(super) buffer: i32,
+    pub(super) tasks: Tasks,
+    pub(super) session: Session,
+    document: RefCell<Document>,
+    /// Whether the whole buffer is parsed.
+    complete: Cell<bool>,
+    /// Calls whose `approved` or `running` stood in the file when it was opened.
+    inherited: RefCell<HashSet<CallId>>,
+    /// Whether the next edit belongs to the step of undo before it.
+    joins: Cell<bool>,
+    /// Whether we are writing: changes that arrive meanwhile are our own.
+    writing: Cell<bool>,
+}
+
+impl Conversation {
+    pub(super) fn new(id: ConversationId, buffer: i32) -> Self {
+        Self {
+            id,
+            buffer,
+            tasks: Tasks::default(),
+            session: Session::default(),
+            document: RefCell::default(),
+            complete: Cell::new(false),
+            inherited: RefCell::default(),
+            joins: Cell::new(false),
+            writing: Cell::new(false),
+        }
+    }
+
+    /// Feeds inputs to the session.
+    pub(super) fn feed(&self, editor: &Editor, inputs: impl IntoIterator<Item = Input>) {
+        self.session.feed(inputs, &At { editor, conversation: self });
+    }
+
+    /// Parses the next lines of a file that was just opened; says whether there are more.
+    pub(super) fn parse_on(&self) -> bool {
+        if self.complete.get() {
+            return false;
+        }
+        let text = BufferText(self.buffer);
+        let mut document = self.document.borrow_mut();
+        let known = document.line_count();
+        let next = text.line_count().min(known + SLICE);
+        document.update(Change { first: known, old_last: known, new_last: next }, &text);
+        if next < text.line_count() {
+            return true;
+        }
+        let inherited = document.open_calls(&text).into_iter().filter(|call| {
+            let status = call.placeholder.as_ref().map(|placeholder| placeholder.block.status);
+            matches!(status, Some(Status::Approved | Status::Running))
+        });
+        *self.inherited.borrow_mut() = inherited.map(|call| call.id).collect();
+        self.complete.set(true);
+        false
+    }
+
+    /// The text changed: the lines `first..old_last` are now the lines `first..new_last`.
+    pub(super) fn changed(&self, editor: &Editor, change: Change) {
+        let foreign = !self.writing.get() && self.session.is_busy();
+        let touched = {
+            let mut document = self.document.borrow_mut();
+            let known = document.line_count();
+            // What lies behind the parsed part will be read when its turn comes.
+            let change = if self.complete.get() || change.old_last <= known {
+                Some(change)
+            } else if change.first < known {
+                Some(Change { old_last: known, ..change })
+            } else {
+                None
+            };
+            change.is_some_and(|change| document.update(change, &BufferText(self.buffer)).tools)
+        };
+        if touched {
+            editor.host.refresh(self.buffer);
+        }
+        if foreign {
+            self.stop_for_foreign_change(editor);
+        }
+    }
+
+    /// The buffer was read anew from its file.
+    pub(super) fn reloaded(&self, editor: &Editor) {
+        *self.document.borrow_mut() = Document::default();
+        self.complete.set(false);
+        while self.parse_on() {}
+        editor.host.refresh(self.buffer);
+        if self.session.is_busy() {
+            self.stop_for_foreign_change(editor);
+        }
+    }
+
+    /// Somebody else changed a buffer that we hold locked: where we would write next is no longer certain, so we
+    /// write no more.
+    fn stop_for_foreign_change(&self, editor: &Editor) {
+        self.tasks.stop_all();
+        self.session.abandon();
+        editor.host.lock(self.buffer, false);
+        editor.host.show(self.buffer, false);
+        editor.host.notify(
+            Level::Warn,
+            "the buffer was changed by something else while a reply or a tool was at work; both were stopped",
+        );
+    }
+
+    /// The colours of the lines on the screen, as far as they are parsed.
+    pub(super) fn decorations(&self, lines: std::ops::Range<usize>) -> Vec<Decoration> {
+        self.document.borrow().decorations(lines)
+    }
+
+    /// Lends the document, parsed to its end.
+    pub(super) fn with_document<R>(&self, look: impl FnOnce(&mut Document, &dyn Text) -> R) -> R {
+        while self.parse_on() {}
+        look(&mut self.document.borrow_mut(), &BufferText(self.buffer))
+    }
+}
+
+/// A conversation where it stands: in the editor.
+struct At<'a> {
+    editor: &'a Editor,
+    conversation: &'a Conversation,
+}
+
+impl At<'_> {
+    fn buffer(&self) -> i32 {
+        self.conversation.buffer
+    }
+
+    fn notice(&self, input: Input) -> Notice {
+        Notice { conversation: self.conversation.id, report: Report::Input(input) }
+    }
+
+    /// What a native tool may know and use.
+    fn context(&self, call: &OpenCall, tool_timeout: Option<Duration>) -> Context {
+        let config = self.editor.config();
+        let (file, cwd) = self.editor.host.place(self.buffer());
+        let mut context = Context::new(
+            PathBuf::from(cwd),
+            tool_timeout.unwrap_or(config.tools.default_timeout),
+            self.editor.state_dir.join("outputs"),
+        );
+        context.chat_dir = Path::new(&file).parent().filter(|parent| !parent.as_os_str().is_empty()).map(Path::to_owned);
+        context.cancel = self.conversation.tasks.add_tool(&call.id);
+        context.config = config.tools.options_of(&call.name);
+        let open: Vec<PathBuf> = self.editor.host.open_chats().into_iter().map(PathBuf::from).collect();
+        context.protected = Arc::new(move |path| policy::protected(path, &open));
+        let queue = Arc::clone(self.editor.worker.queue());
+        let (conversation, id) = (self.conversation.id, call.id.clone());
+        context.progress = Arc::new(move |text| {
+            queue.push(Notice { conversation, report: Report::Progress { call: id.clone(), text } });
+        });
+        context
+    }
+}
+
+impl Shell for At<'_> {
+    fn with_document<R>(&self, look: impl FnOnce(&mut Document, &dyn Text) -> R) -> R {
+        self.conversation.with_document(look)
+    }
+
+    fn apply(&self, edits: &[TextEdit]) {
+        self.conversation.writing.set(true);
+        for edit in edits {
+            let join = self.conversation.joins.replace(true);
+            if let Err(error) = self.editor.host.write(self.buffer(), edit, join) {
+                self.notify(Level::Error, &format!("writing to the buffer failed: {}", convert::words(&error)));
+            }
+        }
+        self.conversation.writing.set(false);
+    }
+
+    fn undo_step(&self) {
+        self.conversation.joins.set(false);
+    }
+
+    fn lock(&self, locked: bool) {
+        self.editor.host.lock(self.buffer(), locked);
+        if !locked {
+            self.editor.host.turn_over(self.buffer());
+        }
+    }
+
+    fn send(&self, request: RequestId, conversation: chat::Conversation) -> Result<(), ProviderError> {
+        let config = self.editor.config();
+        let options = config.parameters_for(config.provider);
+        let provider = policy::provider(&config)?;
+        self.editor.host.diagnose(self.buffer(), &[]);
+        let body = Request {
+            model: options.model,
+            system: conversation.system,
+            messages: conversation.messages,
+            tools: self.editor.registry.borrow().specs(),
+            parameters: options.parameters,
+        };
+        let timeouts = Timeouts { connect: options.connect_timeout, first_byte: options.timeout, idle: options.timeout };
+        let handle = self
+            .editor
+            .worker
+            .send(self.conversation.id, request, provider, body, timeouts)
+            .ok_or_else(|| ProviderError::new(ErrorKind::Connection, "Neovim is leaving; nothing was sent."))?;
+        self.conversation.tasks.add_request(request, handle);
+        Ok(())
+    }
+
+    fn abort(&self, request: RequestId) {
+        self.conversation.tasks.abort_request(request);
+    }
+
+    fn later(&self, pause: Duration, input: Input) {
+        let _ = self.editor.worker.later(self.conversation.id, pause, input);
+    }
+
+    fn run(&self, call: &OpenCall) {
+        let definition = self.editor.registry.borrow().get(&call.name).cloned();
+        let ToolInput::Json(input) = call.input.clone() else { return };
+        let answered = |answer| self.notice(Input::ToolFinished { call: call.id.clone(), answer });
+        match definition.as_ref().map(|definition| &definition.handler) {
+            Some(Handler::Native(tool)) => {
+                let timeout = definition.as_ref().and_then(|definition| definition.timeout);
+                let future = Arc::clone(tool).run(input, self.context(call, timeout));
+                let queue = Arc::clone(self.editor.worker.queue());
+                let (conversation, id, name) = (self.conversation.id, call.id.clone(), call.name.clone());
+                let _ = self.editor.worker.spawn(async move {
+                    let outcome = std::panic::AssertUnwindSafe(future).catch_unwind().await;
+                    let outcome = outcome.unwrap_or_else(|_| {
+                        Outcome::failure(format!("The tool `{name}` failed inside: a bug of Flemma's, not of the call."))
+                    });
+                    let rendered = outcome.render();
+                    let answer =
+                        Answer { output: rendered.text, is_error: rendered.is_error, is_json: rendered.is_json };
+                    let input = Input::ToolFinished { call: id, answer };
+                    queue.push(Notice { conversation, report: Report::Input(input) });
+                });
+            }
+            _ => {
+                let error = format!("The tool `{}` has nothing that runs it here.", call.name);
+                self.editor.worker.queue().push(answered(Answer::error(error)));
+            }
+        }
+    }
+
+    fn kill(&self, call: &CallId) {
+        self.conversation.tasks.cancel_tool(call);
+    }
+
+    fn cursor(&self, target: CursorTarget) {
+        // Whoever is in the last two messages (the reply and what answers it) follows the conversation.
+        let from = self.conversation.with_document(|document, _| {
+            document.messages().iter().rev().nth(1).map_or(0, |message| message.start)
+        });
+        self.editor.host.cursor(self.buffer(), target, from);
+    }
+
+    fn follow(&self, from: usize) {
+        self.editor.host.follow(self.buffer(), from);
+    }
+
+    fn notify(&self, level: Level, message: &str) {
+        self.editor.host.notify(level, message);
+    }
+
+    fn diagnose(&self, diagnostics: &[Diagnostic]) {
+        self.editor.host.diagnose(self.buffer(), diagnostics);
+    }
+
+    fn show(&self, activity: &Activity) {
+        self.editor.host.show(self.buffer(), *activity != Activity::Idle);
+    }
+
+    fn announce(&self, moment: Moment<'_>) {
+        let host = &self.editor.host;
+        match moment {
+            Moment::RequestSending => host.announce("FlemmaRequestSending", self.buffer(), &[]),
+            Moment::RequestFinished { complete } => {
+                host.announce("FlemmaRequestFinished", self.buffer(), &[("complete", mlua::Value::Boolean(complete))]);
+            }
+            Moment::ToolExecuting(call) => host.announce(
+                "FlemmaToolExecuting",
+                self.buffer(),
+                &[("tool", host.string(&call.name)), ("id", host.string(&call.id.0))],
+            ),
+            Moment::ToolFinished(id) => {
+                self.conversation.tasks.remove_tool(id);
+                host.announce("FlemmaToolFinished", self.buffer(), &[("id", host.string(&id.0))]);
+                host.checktime();
+            }
+            Moment::ToolPending(id) => host.announce("FlemmaToolPending", self.buffer(), &[("id", host.string(&id.0))]),
+        }
+    }
+
+    fn verdict(&self, call: &OpenCall) -> Verdict {
+        policy::verdict(self.editor, self.buffer(), call)
+    }
+
+    fn is_inherited(&self, call: &OpenCall) -> bool {
+        self.conversation.inherited.borrow().contains(&call.id)
+    }
+
+    fn settings(&self) -> Settings {
+        let tools = &self.editor.config().tools;
+        Settings {
+            autopilot: tools.autopilot.enabled,
+            max_turns: tools.autopilot.max_turns,
+            max_concurrent: tools.max_concurrent as usize,
+        }
+    }
+
+    fn disinherit(&self, call: &CallId) {
+        self.conversation.inherited.borrow_mut().remove(call);
+    }
+}

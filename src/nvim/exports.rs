@@ -1,0 +1,256 @@
+//! The table of functions that Lua calls.
+//!
+//! Small values cross: numbers, names, a line and a text for each thing on the screen. Text itself is read
+//! and written where it is needed, never passed through here.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::PathBuf,
+    rc::Rc,
+};
+
+use mlua::{FromLuaMulti, IntoLuaMulti, Lua, Table, Value};
+
+use super::{convert, editor::Editor, panics, queries};
+use crate::{
+    agent::Input,
+    chat::{Change, LineKind, Role},
+    config::{ProviderName, suggest},
+    provider::CallId,
+};
+
+/// With this variable in the environment there is one export more, which panics on demand.
+const FAULTS: &str = "FLEMMA_FAULTS";
+
+/// Builds the table and leaves it in `package.loaded.flemma_native`. Only `init` and `version` are in it
+/// until the shim has called `init`.
+///
+/// # Errors
+/// When Lua is out of memory.
+pub(super) fn open(lua: &Lua) -> mlua::Result<()> {
+    panics::keep_off_the_screen();
+    let exports = lua.create_table()?;
+    exports.set("version", crate::VERSION)?;
+    let table = exports.clone();
+    exports.set(
+        "init",
+        lua.create_function(move |lua, (host, state_dir): (Table, String)| {
+            let editor = Rc::new(Editor::new(lua, host, PathBuf::from(state_dir))?);
+            fill(&Exports { lua, table: &table, editor: &editor })
+        })?,
+    )?;
+    let loaded: Table = lua.globals().get::<Table>("package")?.get("loaded")?;
+    loaded.set("flemma_native", exports)
+}
+
+struct Exports<'a> {
+    lua: &'a Lua,
+    table: &'a Table,
+    editor: &'a Rc<Editor>,
+}
+
+impl Exports<'_> {
+    fn add<A: FromLuaMulti, R: IntoLuaMulti>(
+        &self,
+        name: &str,
+        function: impl Fn(&Lua, &Editor, A) -> mlua::Result<R> + 'static,
+    ) -> mlua::Result<()> {
+        let editor = Rc::clone(self.editor);
+        let guarded = move |lua: &Lua, args: A| {
+            // mlua would catch a panic as well, but with a backtrace for a message.
+            catch_unwind(AssertUnwindSafe(|| function(lua, &editor, args)))
+                .unwrap_or_else(|_| Err(mlua::Error::runtime(panics::last().unwrap_or_default())))
+        };
+        self.table.set(name, self.lua.create_function(guarded)?)
+    }
+}
+
+fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
+    fill_lifecycle(exports)?;
+    fill_keys(exports)?;
+    fill_queries(exports)?;
+    fill_health(exports)?;
+    if std::env::var_os(FAULTS).is_some() { fill_faults(exports) } else { Ok(()) }
+}
+
+/// Options, and buffers that come, change and go.
+fn fill_lifecycle(exports: &Exports<'_>) -> mlua::Result<()> {
+    // setup(options) -> the effective options, warnings; or nil, problems
+    exports.add("setup", |lua, editor, options: Value| {
+        let configured = convert::to_json(lua, options)
+            .map_err(|error| vec![format!("setup: {error}")])
+            .and_then(|options| {
+                editor.configure(&options).map_err(|error| error.problems.iter().map(ToString::to_string).collect())
+            });
+        match configured {
+            Ok(warnings) => Ok((convert::to_lua(lua, &*editor.config())?, warnings)),
+            Err(problems) => Ok((Value::Nil, problems)),
+        }
+    })?;
+    // attach(buffer) -> whether `parse_on` has more to do
+    exports.add("attach", |_, editor, buffer: i32| Ok(editor.attach(buffer).parse_on()))?;
+    exports.add("parse_on", |_, editor, buffer: i32| {
+        Ok(editor.conversation(buffer).is_some_and(|conversation| conversation.parse_on()))
+    })?;
+    exports.add("changed", |_, editor, (buffer, first, old_last, new_last): (i32, usize, usize, usize)| {
+        if let Some(conversation) = editor.conversation(buffer) {
+            conversation.changed(editor, Change { first, old_last, new_last });
+        }
+        Ok(())
+    })?;
+    exports.add("reloaded", |_, editor, buffer: i32| {
+        if let Some(conversation) = editor.conversation(buffer) {
+            conversation.reloaded(editor);
+        }
+        Ok(())
+    })?;
+    exports.add("detach", |_, editor, buffer: i32| {
+        editor.detach(buffer);
+        Ok(())
+    })?;
+    exports.add("drain", |_, editor, ()| {
+        editor.drain();
+        Ok(())
+    })?;
+    exports.add("shut_down", |_, editor, ()| {
+        editor.shut_down();
+        Ok(())
+    })
+}
+
+/// What the user's keys do.
+fn fill_keys(exports: &Exports<'_>) -> mlua::Result<()> {
+    exports.add("advance", |_, editor, buffer: i32| {
+        editor.feed(buffer, Input::Advance);
+        Ok(())
+    })?;
+    exports.add("cancel", |_, editor, buffer: i32| {
+        editor.feed(buffer, Input::Cancel);
+        Ok(())
+    })?;
+    // execute(buffer, line): the call whose use or result the line belongs to
+    exports.add("execute", |_, editor, (buffer, line): (i32, usize)| {
+        match call_at(editor, buffer, line) {
+            Some(call) => editor.feed(buffer, Input::Execute(call)),
+            None => editor.host.notify(
+                crate::agent::Level::Info,
+                "there is no tool call under the cursor; put it on a `**Tool Use:**` or `**Tool Result:**` block",
+            ),
+        }
+        Ok(())
+    })?;
+    // cancel_tool(buffer, line): the call at the line, or the only one that runs
+    exports.add("cancel_tool", |_, editor, (buffer, line): (i32, usize)| {
+        let Some(conversation) = editor.conversation(buffer) else { return Ok(()) };
+        let running = conversation.session.running();
+        let at_cursor = call_at(editor, buffer, line).filter(|id| running.iter().any(|call| call.id == *id));
+        let only = || (running.len() == 1).then(|| running[0].id.clone());
+        match at_cursor.or_else(only) {
+            Some(call) => editor.feed(buffer, Input::CancelTool(call)),
+            None if running.is_empty() => editor.host.notify(crate::agent::Level::Info, "no tool is running here"),
+            None => editor.host.notify(
+                crate::agent::Level::Info,
+                &format!("{} tools are running; put the cursor on the one to stop", running.len()),
+            ),
+        }
+        Ok(())
+    })
+}
+
+fn call_at(editor: &Editor, buffer: i32, line: usize) -> Option<CallId> {
+    editor.conversation(buffer)?.with_document(|document, _| document.call_at(line)).map(|call| call.id)
+}
+
+/// What the shim asks in order to draw.
+fn fill_queries(exports: &Exports<'_>) -> mlua::Result<()> {
+    exports.add("previews", |lua, editor, (buffer, width): (i32, usize)| {
+        editor.conversation(buffer).map(|conversation| queries::previews(lua, editor, &conversation, width)).transpose()
+    })?;
+    exports.add("live", |lua, editor, buffer: i32| {
+        editor.conversation(buffer).map(|conversation| queries::live(lua, editor, &conversation)).transpose()
+    })?;
+    // decorations(buffer, first, last) -> { line, group } for each line of the screen that has a colour of ours
+    exports.add("decorations", |lua, editor, (buffer, first, last): (i32, usize, usize)| {
+        let Some(conversation) = editor.conversation(buffer) else { return Ok(None) };
+        let marks = conversation.decorations(first..last);
+        let items = marks.into_iter().map(|mark| {
+            let item = lua.create_table()?;
+            item.set("line", mark.line)?;
+            item.set("group", group(mark.kind))?;
+            Ok(item)
+        });
+        items.collect::<mlua::Result<Vec<_>>>().map(Some)
+    })?;
+    exports.add("open_calls", |_, editor, buffer: i32| {
+        let calls = editor.conversation(buffer).map(|conversation| {
+            conversation.with_document(|document, text| document.open_calls(text))
+        });
+        Ok(calls.unwrap_or_default().into_iter().map(|call| call.id.0).collect::<Vec<_>>())
+    })?;
+    exports.add("status", |_, editor, buffer: i32| {
+        Ok(editor.conversation(buffer).map(|conversation| queries::status(editor, &conversation)))
+    })?;
+    // message_from(buffer, line, forward) -> the line of the next or previous message's marker
+    exports.add("message_from", |_, editor, (buffer, line, forward): (i32, usize, bool)| {
+        let Some(conversation) = editor.conversation(buffer) else { return Ok(None) };
+        Ok(conversation.with_document(|document, _| {
+            let mut starts = document.messages().iter().map(|message| message.start);
+            if forward { starts.find(|start| *start > line) } else { starts.take_while(|start| *start < line).last() }
+        }))
+    })?;
+    exports.add("nearest", |_, _, (word, words): (String, Vec<String>)| {
+        Ok(suggest::nearest(&word, words.iter().map(String::as_str)).map(str::to_owned))
+    })
+}
+
+/// The highlight group of a line.
+fn group(kind: LineKind) -> &'static str {
+    match kind {
+        LineKind::Frontmatter => "FlemmaFrontmatter",
+        LineKind::Marker(Role::System) => "FlemmaRoleSystem",
+        LineKind::Marker(Role::You) => "FlemmaRoleUser",
+        LineKind::Marker(Role::Assistant) => "FlemmaRoleAssistant",
+        LineKind::ThinkingOpen | LineKind::Thinking | LineKind::ThinkingClose => "FlemmaThinking",
+        LineKind::ToolUse => "FlemmaToolUse",
+        LineKind::ToolResult { is_error: false } => "FlemmaToolResult",
+        LineKind::ToolResult { is_error: true } => "FlemmaToolError",
+        LineKind::Status(_) => "FlemmaToolStatus",
+        LineKind::Aborted => "FlemmaAborted",
+        LineKind::Stray => "FlemmaStray",
+    }
+}
+
+/// What `:checkhealth` wants to know of the library.
+fn fill_health(exports: &Exports<'_>) -> mlua::Result<()> {
+    exports.add("check", |lua, editor, ()| {
+        let config = editor.config();
+        let (level, message) = match config.provider {
+            ProviderName::Rehearsal => (
+                "info",
+                "provider `rehearsal`: a script, no model. Set `provider = \"anthropic\"` to talk to one.".to_owned(),
+            ),
+            ProviderName::Anthropic => {
+                let variable = crate::provider::anthropic::KEY_VARIABLE;
+                match crate::provider::auth::Environment::of_process().key("Anthropic", variable) {
+                    Ok(_) => ("ok", format!("provider `anthropic`, model {}: {variable} is set", config.model())),
+                    Err(error) => ("error", error.message),
+                }
+            }
+        };
+        let item = lua.create_table()?;
+        item.set("level", level)?;
+        item.set("message", message)?;
+        Ok(vec![item])
+    })
+}
+
+/// For the test that shows that a panic stays inside.
+fn fill_faults(exports: &Exports<'_>) -> mlua::Result<()> {
+    exports.add("fault", |_, editor, place: String| {
+        if place == "drain" {
+            editor.panic_in_next_drain();
+            return Ok(());
+        }
+        panic!("a fault on demand, in an export")
+    })
+}

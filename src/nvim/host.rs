@@ -1,0 +1,177 @@
+//! What we ask of the Lua shim: the other side of `lua/flemma/host.lua`, name by name.
+
+use mlua::{Function, IntoLuaMulti, Lua, Table};
+
+use super::convert;
+use crate::{
+    agent::{CursorReason, CursorTarget, Level},
+    chat::{Diagnostic, Severity, TextEdit},
+};
+
+/// The functions of `host.lua`.
+pub(super) struct Host {
+    lua: Lua,
+    table: Table,
+}
+
+/// The names that `host.lua` has to define.
+pub(super) const NAMES: [&str; 15] = [
+    "announce",
+    "checktime",
+    "cursor",
+    "diagnose",
+    "follow",
+    "lock",
+    "notify",
+    "open_chats",
+    "place",
+    "progress",
+    "refresh",
+    "show",
+    "turn_over",
+    "wake",
+    "write",
+];
+
+impl Host {
+    /// Takes the shim's table.
+    ///
+    /// # Errors
+    /// When it lacks one of [`NAMES`]: then the shim and the library are not of one version.
+    pub(super) fn new(lua: &Lua, table: Table) -> mlua::Result<Self> {
+        for name in NAMES {
+            table.get::<Function>(name)?;
+        }
+        Ok(Self { lua: lua.clone(), table })
+    }
+
+    /// The function that wakes the main thread.
+    pub(super) fn waker(&self) -> mlua::Result<Function> {
+        self.table.get("wake")
+    }
+
+    /// Calls a function for its effect. Its error is shown and goes no further: a shim that cannot draw must not
+    /// stop a conversation.
+    fn tell(&self, name: &str, args: impl IntoLuaMulti) {
+        let called = self.table.get::<Function>(name).and_then(|function| function.call::<()>(args));
+        if let Err(error) = called {
+            nvim_oxi::api::err_writeln(&format!("Flemma: {name}: {}", convert::words(&error)));
+        }
+    }
+
+    /// Writes to a buffer.
+    ///
+    /// # Errors
+    /// When Neovim refuses: the buffer is gone, or is not what we took it for.
+    pub(super) fn write(&self, buffer: i32, edit: &TextEdit, join: bool) -> mlua::Result<()> {
+        let lines = self.lua.create_sequence_from(edit.lines.iter().map(String::as_str))?;
+        self.table.get::<Function>("write")?.call((
+            buffer,
+            edit.start.line,
+            edit.start.column,
+            edit.end.line,
+            edit.end.column,
+            lines,
+            join,
+        ))
+    }
+
+    /// Locks or unlocks a buffer.
+    pub(super) fn lock(&self, buffer: i32, locked: bool) {
+        self.tell("lock", (buffer, locked));
+    }
+
+    /// Moves the cursor of the windows that follow the conversation from line `from` on.
+    pub(super) fn cursor(&self, buffer: i32, target: CursorTarget, from: usize) {
+        let reason = match target.reason {
+            CursorReason::Pending => "pending",
+            CursorReason::Result => "result",
+            CursorReason::Prompt => "prompt",
+        };
+        self.tell("cursor", (buffer, target.line, reason, from));
+    }
+
+    /// Puts the cursor at the end in the windows whose cursor is at line `from` or below.
+    pub(super) fn follow(&self, buffer: i32, from: usize) {
+        self.tell("follow", (buffer, from));
+    }
+
+    /// Tells the user something.
+    pub(super) fn notify(&self, level: Level, message: &str) {
+        let level = match level {
+            Level::Info => "info",
+            Level::Warn => "warn",
+            Level::Error => "error",
+        };
+        self.tell("notify", (level, message));
+    }
+
+    /// The buffer's file and Neovim's working directory.
+    pub(super) fn place(&self, buffer: i32) -> (String, String) {
+        self.table.get::<Function>("place").and_then(|place| place.call(buffer)).unwrap_or_default()
+    }
+
+    /// The conversations that are open.
+    pub(super) fn open_chats(&self) -> Vec<String> {
+        self.table.get::<Function>("open_chats").and_then(|paths| paths.call(())).unwrap_or_default()
+    }
+
+    /// Shows diagnostics in place of those before.
+    pub(super) fn diagnose(&self, buffer: i32, diagnostics: &[Diagnostic]) {
+        let items = diagnostics.iter().map(|diagnostic| {
+            let item = self.lua.create_table()?;
+            item.set("line", diagnostic.line)?;
+            item.set("severity", if diagnostic.severity == Severity::Error { "error" } else { "warning" })?;
+            item.set("message", diagnostic.message.as_str())?;
+            Ok(item)
+        });
+        match items.collect::<mlua::Result<Vec<_>>>() {
+            Ok(items) => self.tell("diagnose", (buffer, items)),
+            Err(error) => self.notify(Level::Error, &convert::words(&error)),
+        }
+    }
+
+    /// Something goes on in a buffer, or no longer does.
+    pub(super) fn show(&self, buffer: i32, busy: bool) {
+        self.tell("show", (buffer, busy));
+    }
+
+    /// The status blocks changed.
+    pub(super) fn refresh(&self, buffer: i32) {
+        self.tell("refresh", buffer);
+    }
+
+    /// The latest output of a running tool.
+    pub(super) fn progress(&self, buffer: i32, call: &str, text: &str) {
+        self.tell("progress", (buffer, call, text));
+    }
+
+    /// Fires a `User` autocommand with the buffer and some names in its data.
+    pub(super) fn announce(&self, event: &str, buffer: i32, data: &[(&str, mlua::Value)]) {
+        let table = self.lua.create_table().and_then(|table| {
+            table.set("buf", buffer)?;
+            for (key, value) in data {
+                table.set(*key, value)?;
+            }
+            Ok(table)
+        });
+        if let Ok(table) = table {
+            self.tell("announce", (event, table));
+        }
+    }
+
+    /// A string for [`Host::announce`].
+    pub(super) fn string(&self, text: &str) -> mlua::Value {
+        self.lua.create_string(text).map_or(mlua::Value::Nil, mlua::Value::String)
+    }
+
+    /// A tool may have changed files that are open.
+    pub(super) fn checktime(&self) {
+        self.tell("checktime", ());
+    }
+
+    /// A turn is over.
+    pub(super) fn turn_over(&self, buffer: i32) {
+        self.tell("turn_over", buffer);
+    }
+}

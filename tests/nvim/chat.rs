@@ -1,0 +1,148 @@
+//! A conversation in a real editor, against a scripted server.
+
+use serde_json::{Value, json};
+
+use super::{
+    anthropic::Stream,
+    http::{Reply, Server},
+    support::{Nvim, Options},
+};
+
+/// The key that the editor is given. It must appear nowhere but in the request's header.
+pub const KEY: &str = "sk-test-0123456789";
+
+/// A server and an editor that talks to it.
+pub struct Chat {
+    /// The editor, with `notes.chat` open.
+    pub nvim: Nvim,
+    /// The provider.
+    pub server: Server,
+}
+
+/// How a conversation begins.
+#[derive(Clone, Debug)]
+pub struct Setup<'a> {
+    /// The text of `notes.chat`; `None` for a file that does not exist.
+    pub text: Option<&'a str>,
+    /// More files.
+    pub files: &'a [(&'a str, &'a str)],
+    /// Lua fields for `setup`, after provider and address.
+    pub options: &'a str,
+    /// Whether the editor has a key.
+    pub key: bool,
+}
+
+impl Default for Setup<'_> {
+    fn default() -> Self {
+        Self { text: Some("@You:\nHello\n"), files: &[], options: "", key: true }
+    }
+}
+
+impl Chat {
+    /// Opens `notes.chat` in an editor that talks to a server with these replies.
+    pub fn start(setup: &Setup<'_>, replies: impl IntoIterator<Item = Reply>) -> Self {
+        let server = Server::start(replies);
+        let init = init(&server.base_url(), setup.options);
+        let mut files = setup.files.to_vec();
+        files.extend(setup.text.map(|text| ("notes.chat", text)));
+        let environment: &[(&str, &str)] = if setup.key { &[("ANTHROPIC_API_KEY", KEY)] } else { &[] };
+        let nvim = Nvim::start(&Options {
+            files: &files,
+            arguments: &["notes.chat"],
+            init: &init,
+            environment,
+            screen: Some((100, 40)),
+        });
+        Self { nvim, server }
+    }
+
+    /// Waits until the buffer is the user's and nothing goes on.
+    pub fn wait_until_idle(&mut self) {
+        self.nvim.wait_for("the conversation to rest", |nvim| {
+            nvim.lua("return vim.bo.modifiable", &[]) == true && spinner(nvim).is_empty()
+        });
+    }
+
+    /// Waits until the buffer has exactly this text.
+    pub fn wait_for_text(&mut self, text: &str) {
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
+        while self.nvim.text() != text {
+            if std::time::Instant::now() > deadline {
+                let is = self.nvim.text();
+                self.nvim.fail(&format!("the buffer is\n{is}\n---- and should be\n{text}\n----"));
+            }
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+    }
+
+    /// Puts the cursor on the first line that contains `text`.
+    pub fn go_to(&mut self, text: &str) {
+        let line = self.nvim.lines(0).iter().position(|line| line.contains(text));
+        let Some(line) = line else { self.nvim.fail(&format!("no line contains `{text}`")) };
+        self.nvim.request("nvim_win_set_cursor", &[0.into(), json!([line + 1, 0])]);
+    }
+
+    /// The messages of the `n`th request that arrived, from 0.
+    pub fn messages(&self, n: usize) -> Value {
+        self.server.wait_for_requests(n + 1)[n].json()["messages"].clone()
+    }
+}
+
+/// The `init.lua` of an editor that talks to `base_url`.
+pub fn init(base_url: &str, options: &str) -> String {
+    format!(
+        "require('flemma').setup({{ provider = 'anthropic', model = 'claude-test', \
+         parameters = {{ anthropic = {{ base_url = '{base_url}' }} }}, {options} }})"
+    )
+}
+
+/// The virtual lines of a namespace of ours, top to bottom, each with the line (from 1) that it hangs under.
+pub fn virtual_lines(nvim: &mut Nvim, namespace: &str) -> Vec<(u64, String)> {
+    let found = nvim.lua(
+        "local found = {}
+         local namespace = vim.api.nvim_create_namespace(...)
+         for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(0, namespace, 0, -1, { details = true })) do
+           for _, line in ipairs(mark[4].virt_lines or {}) do
+             local text = ''
+             for _, chunk in ipairs(line) do text = text .. chunk[1] end
+             found[#found + 1] = { mark[2] + 1, text }
+           end
+           for _, chunk in ipairs(mark[4].virt_text or {}) do
+             found[#found + 1] = { mark[2] + 1, chunk[1] }
+           end
+         end
+         return found",
+        &[namespace.into()],
+    );
+    found
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|item| (item[0].as_u64().unwrap_or(0), item[1].as_str().unwrap_or_default().to_owned()))
+        .collect()
+}
+
+/// The previews on the screen.
+pub fn previews(nvim: &mut Nvim) -> Vec<(u64, String)> {
+    virtual_lines(nvim, "flemma.previews")
+}
+
+/// What the spinners say.
+pub fn spinner(nvim: &mut Nvim) -> Vec<(u64, String)> {
+    virtual_lines(nvim, "flemma.live")
+}
+
+/// A whole reply of prose.
+pub fn prose(pieces: &[&str]) -> Reply {
+    reply(&Stream::new().text(pieces).end("end_turn"))
+}
+
+/// A whole reply.
+pub fn reply(stream: &Stream) -> Reply {
+    stream.events().iter().fold(Reply::stream(), |reply, event| reply.chunk(event.as_str()))
+}
+
+/// A reply with one call of a tool.
+pub fn call(id: &str, tool: &str, input: &Value) -> Reply {
+    reply(&Stream::new().tool_use(id, tool, &[&input.to_string()]).end("tool_use"))
+}

@@ -1,0 +1,229 @@
+//! What bad input and a bad world get.
+
+use serde_json::json;
+
+use super::{
+    anthropic::Stream,
+    chat::{Chat, KEY, Setup, init, prose, spinner},
+    http::{Reply, Server},
+    support::{Nvim, Options},
+};
+
+/// Everything that was said, on one line: a long message is cut into lines.
+fn said(nvim: &mut Nvim) -> String {
+    nvim.messages().split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Sends, and waits for a message that contains `expected`; nothing else may have changed.
+fn refused(chat: &mut Chat, expected: &str) {
+    let before = chat.nvim.text();
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for(expected, |nvim| said(nvim).contains(expected));
+    chat.wait_until_idle();
+    assert_eq!(chat.nvim.text(), before);
+    let messages = said(&mut chat.nvim);
+    assert!(!messages.contains(KEY), "{messages}");
+    assert!(!messages.contains("stack traceback"), "{messages}");
+}
+
+#[test]
+fn without_a_key_nothing_is_sent_and_the_message_names_the_variable() {
+    let mut chat = Chat::start(&Setup { key: false, ..Setup::default() }, []);
+    refused(&mut chat, "ANTHROPIC_API_KEY");
+    assert_eq!(chat.server.requests().len(), 0);
+}
+
+#[test]
+fn a_key_that_is_not_taken_is_said_once_and_not_tried_again() {
+    let error = json!({"type": "error", "error": {"type": "authentication_error", "message": "invalid x-api-key"}});
+    let mut chat = Chat::start(&Setup::default(), [Reply::json(401, &error)]);
+    refused(&mut chat, "invalid x-api-key");
+    assert_eq!(chat.server.requests().len(), 1);
+}
+
+#[test]
+fn a_busy_provider_is_asked_again_while_the_screen_says_so() {
+    let error = json!({"type": "error", "error": {"type": "rate_limit_error", "message": "slow down"}});
+    let overloaded = json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}});
+    let mut chat = Chat::start(
+        &Setup::default(),
+        [
+            Reply::json(429, &error).header("retry-after", "1"),
+            Reply::json(529, &overloaded).header("retry-after", "0"),
+            prose(&["at last"]),
+        ],
+    );
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for_screen("trying again");
+    chat.wait_for_text("@You:\nHello\n\n@Assistant:\nat last\n\n@You:\n\n");
+    assert_eq!(chat.server.requests().len(), 3);
+}
+
+#[test]
+fn a_server_that_dies_in_the_middle_of_a_reply_leaves_what_came() {
+    let stream = Stream::new().text(&["half a sen"]);
+    let cut = stream.events().iter().fold(Reply::stream(), |reply, event| reply.chunk(event.as_str())).cut();
+    let mut chat = Chat::start(&Setup::default(), [cut]);
+    chat.nvim.input("<C-]>");
+    chat.wait_for_text("@You:\nHello\n\n@Assistant:\nhalf a sen\n\n<!-- flemma:aborted -->\n\n@You:\n\n");
+    chat.wait_until_idle();
+    let messages = said(&mut chat.nvim);
+    assert!(messages.contains("in the middle of the reply"), "{messages}");
+    assert_eq!(chat.server.requests().len(), 1, "what was shown is not asked for again");
+}
+
+#[test]
+fn a_call_in_a_reply_that_was_cut_off_becomes_an_error_and_never_runs() {
+    let input = json!({"label": "x", "path": "made.txt", "content": "x"}).to_string();
+    let stream = Stream::new().tool_use("toolu_1", "write", &[&input]);
+    let cut = stream.events().iter().fold(Reply::stream(), |reply, event| reply.chunk(event.as_str())).cut();
+    let mut chat = Chat::start(&Setup::default(), [cut]);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the result", |nvim| nvim.text().contains("**Tool Result:** `toolu_1` (error)"));
+    chat.wait_until_idle();
+    assert!(!chat.nvim.work().join("made.txt").exists());
+    chat.nvim.input("<C-]>");
+    chat.wait_until_idle();
+    assert!(!chat.nvim.work().join("made.txt").exists());
+}
+
+#[test]
+fn a_refused_connection_names_the_host() {
+    let address = {
+        let server = Server::start([]);
+        server.base_url()
+    };
+    let init = init(&address, "");
+    let nvim = Nvim::start(&Options {
+        files: &[("notes.chat", "@You:\nHello\n")],
+        arguments: &["notes.chat"],
+        init: &init,
+        environment: &[("ANTHROPIC_API_KEY", KEY)],
+        ..Options::default()
+    });
+    let mut chat = Chat { nvim, server: Server::start([]) };
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for_screen("trying again");
+    chat.nvim.input("<C-c>");
+    chat.wait_until_idle();
+    assert_eq!(chat.nvim.text(), "@You:\nHello\n");
+}
+
+#[test]
+fn a_malformed_conversation_is_not_sent_and_its_line_is_named() {
+    for (text, line, words) in [
+        ("@You:\nHi\n\n@Assistant:\n<thinking>\nhm\n\n@You:\nGo\n", 5, "thinking"),
+        ("Hello\n@You:\nHi\n", 1, ""),
+        ("@You:\n**Tool Result:** `x`\n\n```\nno such call\n```\n", 2, "x"),
+    ] {
+        let mut chat = Chat::start(&Setup { text: Some(text), ..Setup::default() }, []);
+        refused(&mut chat, &format!("line {line}: "));
+        let found = chat.nvim.lua("return vim.diagnostic.get(0)", &[]);
+        assert_eq!(found[0]["lnum"], line - 1, "{found}");
+        assert!(found[0]["message"].as_str().unwrap().contains(words), "{found}");
+        assert_eq!(chat.server.requests().len(), 0);
+    }
+}
+
+#[test]
+fn a_conversation_that_waits_for_nothing_is_not_sent() {
+    let mut chat = Chat::start(&Setup { text: Some("@You:\n\n"), ..Setup::default() }, []);
+    refused(&mut chat, "Nothing to send");
+}
+
+#[test]
+fn one_line_of_a_megabyte_and_carriage_returns_and_no_final_newline_are_all_sent() {
+    let long = "x".repeat(1 << 20);
+    let text = format!("@You:\r\n{long}\r\nend");
+    let mut chat = Chat::start(&Setup { text: Some(&text), ..Setup::default() }, [prose(&["ok"])]);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the answer", |nvim| nvim.lines(0).iter().any(|line| line.starts_with("ok")));
+    assert_eq!(chat.messages(0)[0]["content"][0]["text"], format!("{long}\nend"));
+}
+
+#[test]
+fn bytes_that_are_no_text_are_sent_as_replacement_characters_and_stay_in_the_file() {
+    let mut chat = Chat::start(&Setup::default(), [prose(&["ok"])]);
+    chat.nvim.lua("vim.api.nvim_buf_set_lines(0, 1, 2, false, { 'a\\255b' })", &[]);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the answer", |nvim| nvim.lua("return vim.fn.getline(5)", &[]) == "ok");
+    assert_eq!(chat.messages(0)[0]["content"][0]["text"], "a\u{fffd}b");
+    assert_eq!(chat.nvim.lua("return vim.fn.getline(2) == 'a\\255b'", &[]), true);
+}
+
+#[test]
+fn a_tool_that_does_not_exist_and_an_input_that_is_no_json_become_errors_for_the_model() {
+    let first = Stream::new()
+        .tool_use("toolu_1", "reed", &["{}"])
+        .tool_use("toolu_2", "read", &["{\"path\": \"a"])
+        .tool_use("toolu_3", "read", &["{\"path\": 7}"])
+        .end("tool_use");
+    let mut chat = Chat::start(&Setup::default(), [super::chat::reply(&first), prose(&["sorry"])]);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the answer", |nvim| nvim.text().contains("sorry"));
+    let messages = chat.messages(1);
+    let results = messages[2]["content"].as_array().unwrap();
+    assert_eq!(results.len(), 3);
+    for (result, words) in results.iter().zip(["Did you mean `read`?", "JSON", "path"]) {
+        assert_eq!(result["is_error"], true);
+        assert!(result["content"].to_string().contains(words), "{result}");
+    }
+}
+
+#[test]
+fn a_missing_library_and_one_of_another_version_name_the_command_that_mends_them() {
+    for (environment, words) in
+        [([("FLEMMA_NATIVE", "/nowhere/flemma.so")], "is missing"), ([("FLEMMA_NATIVE", "/bin/true")], "does not load")]
+    {
+        let mut nvim = Nvim::start(&Options {
+            files: &[("notes.chat", "@You:\nHello\n")],
+            environment: &environment,
+            arguments: &["notes.chat"],
+            ..Options::default()
+        });
+        nvim.command("Flemma send");
+        nvim.wait_for("the message", |nvim| said(nvim).contains(words));
+        let messages = said(&mut nvim);
+        assert!(messages.contains("make -C "), "{messages}");
+        nvim.input("Gotyped<Esc>");
+        nvim.wait_for("an ordinary buffer", |nvim| nvim.text() == "@You:\nHello\ntyped\n");
+        nvim.command("checkhealth flemma");
+        nvim.wait_for("the report", |nvim| nvim.text().contains(words));
+    }
+}
+
+#[test]
+fn a_panic_in_an_export_and_in_the_drain_leaves_neovim_alive() {
+    let server = Server::start([prose(&["still here"])]);
+    let init = init(&server.base_url(), "");
+    let nvim = Nvim::start(&Options {
+        files: &[("notes.chat", "@You:\nHello\n")],
+        arguments: &["notes.chat"],
+        init: &init,
+        environment: &[("ANTHROPIC_API_KEY", KEY), ("FLEMMA_FAULTS", "1")],
+        ..Options::default()
+    });
+    let mut chat = Chat { nvim, server };
+    chat.nvim.lua("require('flemma.native').call('fault', 'export')", &[]);
+    chat.nvim.wait_for("the message", |nvim| said(nvim).contains("internal error in fault"));
+    chat.nvim.lua("require('flemma.native').call('fault', 'drain')", &[]);
+    chat.nvim.wait_for("the message", |nvim| said(nvim).contains("internal error in drain"));
+    let messages = said(&mut chat.nvim);
+    assert!(!messages.contains("stack traceback"), "{messages}");
+    // And the plugin goes on.
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the answer", |nvim| nvim.text().contains("still here"));
+    chat.wait_until_idle();
+    assert_eq!(spinner(&mut chat.nvim), []);
+}
+
+#[test]
+fn a_misspelt_option_and_a_misspelt_command_name_the_nearest() {
+    let mut nvim = Nvim::start(&Options {
+        init: "require('flemma').setup({ tools = { auto_aprove = { 'read' } } })",
+        ..Options::default()
+    });
+    nvim.wait_for("the message", |nvim| said(nvim).contains("tools.auto_approve"));
+    nvim.command("Flemma snd");
+    nvim.wait_for("the message", |nvim| said(nvim).contains("did you mean `send`?"));
+}
