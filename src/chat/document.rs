@@ -382,7 +382,11 @@ fn append(blocks: &mut Vec<Block>, tail: Vec<Block>, shift: isize) {
 
 /// Feeds the lines up to `end`.
 fn read_on(builder: &mut Builder, text: &dyn Text, end: usize) {
-    if builder.line < end {
-        text.read(builder.line..end, &mut |line| builder.feed(line));
+    while builder.line < end {
+        let from = builder.line;
+        text.read(from..end.min(from + LONGEST_READ), &mut |line| builder.feed(line));
+        if builder.line == from {
+            return;
+        }
     }
 }

@@ -299,7 +299,10 @@ impl<'a> Plan<'a> {
 
     /// The edits, from the bottom to the top.
     fn edits(mut self) -> Vec<TextEdit> {
-        let mut edits = std::mem::take(&mut self.others);
+        // Where a fence goes below an empty header and the next block after it, both start at the same
+        // place: the block goes in first, and the fence then in front of it. The sort keeps that.
+        let others = std::mem::take(&mut self.others);
+        let mut edits = Vec::new();
         for (anchor, blocks) in &self.inserts {
             let mut lines = Vec::new();
             for block in blocks.values() {
@@ -310,6 +313,7 @@ impl<'a> Plan<'a> {
             }
             edits.push(self.edit(*anchor, lines));
         }
+        edits.extend(others);
         edits.sort_by_key(|edit| std::cmp::Reverse(edit.start));
         edits
     }
@@ -325,7 +329,7 @@ impl<'a> Plan<'a> {
             }
             Anchor::After { line, bare } => {
                 let mut lines = vec![String::new()];
-                if !bare {
+                if !bare && !self.text.line(line).trim().is_empty() {
                     lines.push(String::new());
                 }
                 lines.append(&mut block);

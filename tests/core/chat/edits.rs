@@ -240,3 +240,14 @@ fn the_prompt_is_opened_once() {
     prompt(answered, &format!("{answered}\n|\n|\n"), 12);
     prompt(&format!("{answered}\n|\n"), &format!("{answered}\n|\n|\n"), 12);
 }
+
+#[test]
+fn a_header_without_a_fence_keeps_the_next_result_below_its_own() {
+    for blank in ["", "\n"] {
+        let mut page =
+            Page::new(&format!("{}\n    @You:\n    **Tool Result:** `a`{blank}\n    ", TWO_CALLS.trim_end()));
+        page.place(&[("a", Status::Pending), ("b", Status::Pending)]);
+        let ids: Vec<_> = page.document.placeholders().map(|found| found.id.0.clone()).collect();
+        assert_eq!(ids, ["a", "b"], "{:#?}", page.text);
+    }
+}

@@ -1,7 +1,10 @@
 //! The document, by its public surface.
 
+mod calls;
+mod diagnostics;
 mod edits;
 mod incremental;
 mod notation;
-
+mod reading;
+mod replies;
 mod roundtrip;

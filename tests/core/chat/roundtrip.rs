@@ -180,7 +180,7 @@ fn with_own_ids(mut events: Vec<Event>) -> Vec<Event> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(600))]
+    #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
     fn chunks_never_show_and_a_reply_reads_back(events in events(), size in 1_usize..5) {

@@ -1,0 +1,157 @@
+//! What the document costs: a table of times, each the best of a few runs.
+//!
+//! The numbers to watch are pairs: a keystroke and a delta must cost the same in a short document
+//! and in a long one.
+
+use std::{
+    hint::black_box,
+    time::{Duration, Instant},
+};
+
+use flemma::{
+    chat::{Change, Document, Ending, ReplyWriter},
+    provider::Event,
+};
+
+const RUNS: usize = 5;
+
+fn main() {
+    println!("{:<62}{:>12}", "", "best of 5");
+    for lines in [1_000, 80_000, 400_000] {
+        let text = conversation(lines);
+        row(&format!("full parse, {lines} lines"), best(|| time(|| drop(black_box(Document::parse(&text))))));
+    }
+    for (name, text) in [
+        ("1,000-line conversation", conversation(1_000)),
+        ("80,000-line conversation", conversation(80_000)),
+        ("one message of 80,000 lines", message(80_000)),
+    ] {
+        row(&format!("a keystroke in the last message, {name}"), best(|| keystrokes(&text, text.len() - 2)));
+        row(&format!("a keystroke in the middle, {name}"), best(|| keystrokes(&text, text.len() / 2)));
+        row(&format!("a line break in the middle, {name}"), best(|| line_breaks(&text, text.len() / 2)));
+        row(&format!("decorations of 60 lines, {name}"), best(|| decorations(&text)));
+    }
+    for (name, text) in [("empty", Vec::new()), ("80,000-line", conversation(80_000))] {
+        row(&format!("a delta of four characters, {name} document (of 20,000)"), best(|| deltas(&text)));
+    }
+    let text = conversation(80_000);
+    row("the first request, 80,000 lines", best(|| request(&text, true)));
+    row("the next request, 80,000 lines", best(|| request(&text, false)));
+}
+
+/// A conversation with everything in it, of about `lines` lines.
+fn conversation(lines: usize) -> Vec<String> {
+    let round = "@You:\nWhat is in the file, and what does it do?\nPlease look at all of it.\n\n\
+        @Assistant:\n<thinking anthropic:signature=\"abc\">\nThe user wants to know.\nI read it.\n</thinking>\n\n\
+        I will read it. Here is an example:\n\n```rust\nfn main() {\n    println!(\"hi\");\n}\n```\n\n\
+        **Tool Use:** `read` (`toolu_1`)\n\n```json\n{\"path\":\"src/main.rs\"}\n```\n\n\
+        @You:\n**Tool Result:** `toolu_1`\n\n```\nfn main() {\n    run();\n}\n```\n\n\
+        @Assistant:\nIt starts the program, and that is all there is to it in this file.\n\n";
+    let mut text: Vec<String> = round.lines().map(str::to_owned).cycle().take(lines).collect();
+    text.extend(["", "@Assistant:", "The last message.", "It ends here."].map(str::to_owned));
+    text
+}
+
+/// One message of prose and code.
+fn message(lines: usize) -> Vec<String> {
+    let body = ["Some prose that goes on.", "", "```rust", "let x = 1;", "```", "", "- a list", "- of things"];
+    let mut text = vec!["@Assistant:".to_owned()];
+    text.extend(body.iter().cycle().take(lines).map(|line| (*line).to_owned()));
+    text.push("The end.".to_owned());
+    text.push("Really.".to_owned());
+    text
+}
+
+/// Types into a line. The time of one key.
+fn keystrokes(text: &[String], line: usize) -> Duration {
+    const KEYS: u32 = 2_000;
+    let mut text = text.to_vec();
+    let mut document = Document::parse(&text);
+    let spent = time(|| {
+        for _ in 0..KEYS {
+            text[line].push('x');
+            black_box(document.update(Change { first: line, old_last: line + 1, new_last: line + 1 }, &text));
+        }
+    });
+    spent / KEYS
+}
+
+/// Breaks a line. The time of the update alone: moving the lines is the editor's work.
+fn line_breaks(text: &[String], line: usize) -> Duration {
+    const KEYS: u32 = 200;
+    let mut text = text.to_vec();
+    let mut document = Document::parse(&text);
+    let mut spent = Duration::ZERO;
+    for _ in 0..KEYS {
+        text.insert(line, String::new());
+        spent += time(|| {
+            black_box(document.update(Change { first: line, old_last: line, new_last: line + 1 }, &text));
+        });
+    }
+    spent / KEYS
+}
+
+fn decorations(text: &[String]) -> Duration {
+    const TIMES: u32 = 2_000;
+    let document = Document::parse(&text);
+    let middle = text.len() / 2;
+    time(|| {
+        for _ in 0..TIMES {
+            black_box(document.decorations(middle..middle + 60));
+        }
+    }) / TIMES
+}
+
+/// Streams a reply of 20,000 deltas. The time of one, text and structure both.
+fn deltas(text: &[String]) -> Duration {
+    const DELTAS: u32 = 20_000;
+    let mut text = text.to_vec();
+    let mut document = Document::parse(&text);
+    let words = ["word", "s in", " pro", "se, ", "and\n", "\nnow", " `x`"];
+    let events: Vec<Event> =
+        words.iter().cycle().take(DELTAS as usize).map(|word| Event::Text((*word).to_owned())).collect();
+    let spent = time(|| {
+        let mut reply = ReplyWriter::open(&text);
+        for event in &events {
+            reply.push(event);
+            for edit in reply.take() {
+                edit.apply(&mut text);
+                black_box(document.update(edit.change(), &text));
+            }
+        }
+        for edit in reply.close(Ending::Complete) {
+            edit.apply(&mut text);
+            document.update(edit.change(), &text);
+        }
+    });
+    assert!(document == Document::parse(&text), "the streamed document is not the parsed one");
+    spent / DELTAS
+}
+
+/// Builds a request, from nothing or when only the last message is new.
+fn request(text: &[String], first: bool) -> Duration {
+    let mut text = text.to_vec();
+    let mut document = Document::parse(&text);
+    let spent = time(|| drop(black_box(document.conversation(&text))));
+    if first {
+        return spent;
+    }
+    let line = text.len() - 1;
+    text[line].push('x');
+    document.update(Change { first: line, old_last: line + 1, new_last: line + 1 }, &text);
+    time(|| drop(black_box(document.conversation(&text))))
+}
+
+fn time(work: impl FnOnce()) -> Duration {
+    let start = Instant::now();
+    work();
+    start.elapsed()
+}
+
+fn best(mut run: impl FnMut() -> Duration) -> Duration {
+    (0..RUNS).map(|_| run()).min().unwrap_or_default()
+}
+
+fn row(name: &str, time: Duration) {
+    println!("{name:<62}{:>12}", format!("{time:.1?}"));
+}

@@ -1,0 +1,80 @@
+//! What the user is told is wrong.
+
+use flemma::chat::Severity::{self, Error, Warning};
+
+use super::notation::Page;
+
+/// The diagnostics of a screen: line, severity, and a part of the message.
+#[track_caller]
+fn says(text: &str, expected: &[(usize, Severity, &str)]) {
+    let page = Page::new(text);
+    let found = page.document.diagnostics(&page.text);
+    assert_eq!(found.len(), expected.len(), "{found:#?}");
+    for (found, (line, severity, part)) in found.iter().zip(expected) {
+        assert_eq!((found.line, found.severity), (*line, *severity), "{found:?}");
+        assert!(found.message.contains(part), "{found:?}");
+    }
+}
+
+const CALL: &str = "@Assistant:\n**Tool Use:** `read` (`a`)\n\n```json\n{}\n```\n\n";
+
+#[test]
+fn a_sound_conversation_has_none() {
+    says(&format!("{CALL}@You:\n**Tool Result:** `a`\n\n```\n```\n"), &[]);
+    says("", &[]);
+    says(&format!("{CALL}@You:\n**Tool Result:** `a`\n\n```flemma:tool status=pending\n```\n"), &[]);
+}
+
+#[test]
+fn what_is_not_closed_is_told_with_what_closes_it() {
+    says("```lua\nx = 1\n@You:\nhi", &[(0, Error, "line `````")]);
+    says("@You:\n~~~~\ncode", &[(1, Warning, "`~~~~`")]);
+    says("@Assistant:\n<thinking>\n@You:\nhi", &[(1, Error, "`</thinking>`")]);
+    says("@Assistant:\n**Tool Use:** `read` (`a`)\n\n````json\n{}\n@You:", &[(3, Error, "````")]);
+    says(&format!("{CALL}@You:\n**Tool Result:** `a`\n\n```\nx"), &[(10, Error, "result of the call `a`")]);
+}
+
+#[test]
+fn text_before_the_first_message_would_be_lost() {
+    says("\n\nhello\n@You:\nhi", &[(1, Error, "`@You:`")]);
+    says("just text", &[(0, Error, "`@You:`")]);
+    let mut far = vec![String::new(); 1000];
+    far.push("here".into());
+    let page = Page::of(far);
+    assert_eq!(page.document.diagnostics(&page.text)[0].line, 1000);
+}
+
+#[test]
+fn calls_and_results_that_do_not_pair_are_told() {
+    says("@Assistant:\n**Tool Use:** `read` (`a`)\nno fence", &[(1, Error, "`json` fence")]);
+    says("@You:\n**Tool Result:** `a`\n\n```\n```\n", &[(1, Error, "No call `a`")]);
+    says(&format!("{CALL}{}", &CALL[12..]), &[(7, Error, "has the id `a` too")]);
+    let result = "**Tool Result:** `a`\n\n```\n```\n";
+    says(&format!("{CALL}@You:\n{result}\n@You:\n{result}"), &[(14, Error, "already has a result")]);
+    says(&format!("{CALL}@You:\n**Tool Result:** `a`\n"), &[(8, Warning, "no fence")]);
+}
+
+#[test]
+fn headers_that_cannot_be_are_told_with_the_way_out() {
+    says("@You:\n**Tool Use:** `a` (`b`)", &[(1, Error, "backslash")]);
+    says("@Assistant:\n**Tool Result:** `b`", &[(1, Error, "@You:")]);
+    says("@You:\n**Tool Result:** `b` (provider)", &[(1, Error, "@Assistant:")]);
+    says("@Assistant:\n**Tool Use:** read", &[(1, Error, "`name` (`id`)")]);
+    says("@You:\n**Tool Result:** b", &[(1, Error, "`id`")]);
+    says("@You:\n\\**Tool Use:** `a` (`b`)\n```\n**Tool Use:** in code\n```", &[]);
+    says("@You:\n```flemma:tool status=approved\n```", &[(1, Error, "header")]);
+}
+
+#[test]
+fn a_status_that_nobody_knows_is_told_with_the_nearest() {
+    let with = |info: &str| format!("{CALL}@You:\n**Tool Result:** `a`\n\n```{info}\n```\n");
+    says(&with("flemma:tool status=aproved"), &[(10, Warning, "Did you mean `approved`?")]);
+    says(&with("flemma:tool status=whatever"), &[(10, Warning, "`rejected`, `running`")]);
+    says(&with("flemma:tool status=pending loose x=\"open"), &[(10, Warning, "`loose`"), (10, Warning, "`x=\"open`")]);
+    says(&with("flemma:later"), &[(10, Warning, "`flemma:later`")]);
+}
+
+#[test]
+fn carriage_returns_are_told_once_and_read_past() {
+    says("@You:\r\nhi\r\n\r\n@Assistant:\r\nho\r\n", &[(0, Warning, "carriage return")]);
+}
