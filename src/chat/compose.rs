@@ -157,6 +157,9 @@ impl Composer {
             return;
         }
         flow.any = true;
+        // A long run of one character that told nothing so far goes on telling nothing. Without this
+        // a line of a million backticks would be judged from its start for every chunk.
+        let steady = flow.carriage == 0 && is_run(&flow.held, body);
         let returns = "\r".repeat(std::mem::replace(&mut flow.carriage, carriage));
         for text in [returns.as_str(), body] {
             if flow.judged {
@@ -166,7 +169,7 @@ impl Composer {
                 flow.held.push_str(text);
             }
         }
-        if !flow.judged {
+        if !flow.judged && !steady {
             self.judge(flow, false);
         }
     }
@@ -247,4 +250,11 @@ impl Flow {
             None => self.code = Fence::open(&self.line).map(|(fence, _)| fence),
         }
     }
+}
+
+/// Whether `more` only lengthens a run of one character that `held` ends with.
+fn is_run(held: &str, more: &str) -> bool {
+    let Some(last) = held.bytes().last() else { return false };
+    let run = [last; 4];
+    held.as_bytes().ends_with(&run) && more.bytes().all(|byte| byte == last)
 }

@@ -7,8 +7,8 @@
 //!   the cost of the change. From it come [`Document::diagnostics`], [`Document::open_calls`],
 //!   [`Document::decorations`] and, for a request, [`Document::conversation`].
 //! - **Writing.** [`ReplyWriter`] streams a reply to the end of the text. [`place`], [`set_status`],
-//!   [`settle`] and [`open_prompt`] plan edits of what stands there. [`render`] writes it all.
-//! - **Keeping apart.** [`escape`] sees to it that what a model or a tool wrote never reads as
+//!   [`settle`] and [`open_prompt`] plan edits of what stands there. [`render()`] writes it all.
+//! - **Keeping apart.** [`escape()`] sees to it that what a model or a tool wrote never reads as
 //!   structure.
 //!
 //! Nothing here knows an editor, a clock or a socket.
@@ -26,6 +26,7 @@ mod edit;
 mod escape;
 mod fence;
 mod parse;
+mod plan;
 mod read;
 mod render;
 mod reply;
@@ -41,9 +42,10 @@ pub use conversation::{Conversation, read};
 pub use decorate::{Decoration, LineKind};
 pub use diagnostics::{Diagnostic, Severity};
 pub use document::{Document, Update};
-pub use edit::{Position, TextEdit, open_prompt, place, set_status, settle};
+pub use edit::{Position, TextEdit};
 pub use escape::{escape, unescape};
 pub use fence::Fence;
+pub use plan::{open_prompt, place, set_status, settle};
 pub use render::render;
 pub use reply::{Ending, ReplyWriter};
 pub use status::{Status, StatusBlock};

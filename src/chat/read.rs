@@ -1,7 +1,7 @@
 //! Reading blocks: from lines back to what was said.
 //!
 //! A message's lines are read once, into one buffer. Carriage returns at the end of a line are left
-//! out, and one backslash is taken off where [`super::escape`] put it.
+//! out, and one backslash is taken off where [`escape()`](super::escape()) put it.
 
 use std::{ops::Range, sync::Arc};
 

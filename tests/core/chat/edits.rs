@@ -1,11 +1,13 @@
 //! Planned edits, on the screen.
 
 use flemma::{
-    chat::{Position, Status, StatusBlock, open_prompt, place, set_status, settle},
+    chat::{Position, Severity, Status, StatusBlock, open_prompt, place, set_status, settle},
     provider::CallId,
 };
 
-use super::notation::Page;
+use proptest::prelude::*;
+
+use super::{incremental::line, notation::Page};
 
 const TWO_CALLS: &str = "
     @You:
@@ -249,5 +251,62 @@ fn a_header_without_a_fence_keeps_the_next_result_below_its_own() {
         page.place(&[("a", Status::Pending), ("b", Status::Pending)]);
         let ids: Vec<_> = page.document.placeholders().map(|found| found.id.0.clone()).collect();
         assert_eq!(ids, ["a", "b"], "{:#?}", page.text);
+    }
+}
+
+/// Whether `lines` can be had from `text` by leaving lines out.
+fn holds(text: &[String], lines: &[String]) -> bool {
+    let mut rest = text.iter();
+    lines.iter().all(|line| rest.any(|other| other == line))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(600))]
+
+    #[test]
+    fn plans_do_what_they_say_on_any_document(
+        before in prop::collection::vec(line(), 0..12),
+        after in prop::collection::vec(line(), 0..16),
+        pick: prop::sample::Index,
+        output in "[a`\n]{0,8}",
+        is_error: bool,
+    ) {
+        // Two calls in the middle of anything.
+        let mut text = before;
+        text.extend(["@Assistant:", "**Tool Use:** `x` (`a`)", "```json", "{}", "```"].map(str::to_owned));
+        text.extend(["**Tool Use:** `x` (`b`)", "```json", "{}", "```"].map(str::to_owned));
+        text.extend(after);
+        let mut page = Page::of(text);
+        let open: Vec<CallId> = page.document.open_calls(&page.text).into_iter().map(|call| call.id).collect();
+        let calls: Vec<_> = open.iter().map(|id| (id.clone(), StatusBlock::new(Status::Pending))).collect();
+
+        let old = page.text.clone();
+        let sound = page.document.diagnostics(&page.text).iter().all(|found| found.severity < Severity::Error);
+        let planned = place(&page.document, &page.text, &calls);
+        prop_assert!(planned.iter().all(|edit| edit.start == edit.end), "placing only inserts");
+        page.apply(planned);
+        let inline = old.iter().any(|line| line.starts_with("@You: "));
+        prop_assert!(inline || holds(&page.text, &old));
+        let still = page.document.open_calls(&page.text);
+        prop_assert!(!sound || still.iter().all(|call| call.placeholder.is_some()));
+        let still: Vec<CallId> = still.into_iter().map(|call| call.id).collect();
+        prop_assert_eq!(&still, &open, "placing opens and closes nothing");
+
+        if !open.is_empty() {
+            let id = pick.get(&open).clone();
+            let count = |page: &Page| page.document.open_calls(&page.text).iter().filter(|call| call.id == id).count();
+            let before = count(&page);
+            let planned = settle(&page.document, &page.text, &id, &output, is_error, false);
+            let planned_any = !planned.is_empty();
+            page.apply(planned);
+            if planned_any {
+                prop_assert!(count(&page) < before, "{:#?}", page.text);
+            }
+        }
+        let old = page.text.clone();
+        let (edits, at) = open_prompt(&page.document, &page.text);
+        page.apply(edits);
+        prop_assert!(page.text.starts_with(&old) || old == [""] || old.is_empty());
+        prop_assert!(at.line < page.text.len() && at.column <= page.text[at.line].len());
     }
 }

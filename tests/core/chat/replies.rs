@@ -200,3 +200,19 @@ fn long_input_is_spread_over_lines_with_its_keys_in_order() {
         ",
     );
 }
+
+#[test]
+fn a_line_of_a_million_marks_is_not_judged_again_for_every_chunk() {
+    for mark in ["````", "    ", "\\\\\\\\"] {
+        let mut reply = ReplyWriter::open(&Vec::<String>::new());
+        let mut edits = Vec::new();
+        for _ in 0..250_000 {
+            reply.push(&text(mark));
+            edits.extend(reply.take());
+        }
+        edits.extend(reply.close(Ending::Complete));
+        let written: usize = edits.iter().flat_map(|edit| &edit.lines).map(String::len).sum();
+        let expected = if mark.trim().is_empty() { 0 } else { 1_000_000 };
+        assert!(written >= expected, "{mark:?}: {written}");
+    }
+}

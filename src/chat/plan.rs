@@ -1,0 +1,329 @@
+//! Planners: the smallest edits that bring a document from one state to the next.
+//!
+//! A planner looks at the document and answers with edits; whoever holds the text applies them *in
+//! the order given*. Planners go from the bottom to the top, so that one edit does not move the next
+//! one's place. They insert, or replace what Flemma wrote; a byte of the user's is never touched.
+//!
+//! Where a result goes: after the nearest result of an earlier call in its turn; else in front of
+//! the nearest result of a later one; else at the top of the `@You:` after the reply; else into a
+//! new one.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::{
+    BlockKind, Document, Fence, Position, ResultBody, Role, Status, StatusBlock, Text, TextEdit, ToolFence, attributes,
+    blocks,
+    calls::{Site, Turn},
+    syntax,
+};
+use crate::provider::CallId;
+
+/// Puts a placeholder in its place for every call in `calls` that has no result and no placeholder.
+///
+/// Placeholders stand in the `@You:` message after the reply, in the order of the calls, and before
+/// the user's prose. Where there is no such message it is made. A result header without a fence gets
+/// its fence. Calls that are not open are passed over. Edits go from the bottom to the top.
+#[must_use]
+pub fn place(document: &Document, text: &dyn Text, calls: &[(CallId, StatusBlock)]) -> Vec<TextEdit> {
+    let mut plan = Plan::new(document, text);
+    for (id, block) in calls {
+        let Some((turn, site, result)) = document.find_open(id) else { continue };
+        match result {
+            None => plan.insert(&turn, site, blocks::placeholder(id, block)),
+            Some(site) => plan.fill(site, blocks::fenced(&block.info(), "")),
+        }
+    }
+    plan.edits()
+}
+
+/// Sets the status of a call's placeholder. Only that word changes.
+#[must_use]
+pub fn set_status(document: &Document, text: &dyn Text, id: &CallId, status: Status) -> Vec<TextEdit> {
+    let Some((_, _, Some(site))) = document.find_open(id) else { return Vec::new() };
+    let Some((line, _)) = placeholder(document, site) else { return Vec::new() };
+    let content = text.line(line);
+    let Some((_, info)) = Fence::open(&content) else { return Vec::new() };
+    // The info string is a part of the line: where it starts is a matter of addresses.
+    let start = content.len() - content.trim_start_matches([' ', '`', '~']).trim_start().len();
+    let word = start + info.find(char::is_whitespace).unwrap_or(info.len());
+    let words = &content[word..start + info.len()];
+    let found = attributes::read(words).into_iter().find(|attribute| attribute.key == "status");
+    let edit = match found {
+        Some(attribute) if attribute.value.is_some() => {
+            let (from, to) = (word + attribute.at.start, word + attribute.at.end);
+            TextEdit {
+                start: Position { line, column: from },
+                end: Position { line, column: to },
+                lines: vec![status.to_string()],
+            }
+        }
+        Some(flag) => TextEdit::insert(Position { line, column: word + flag.at.end }, vec![format!("={status}")]),
+        None => TextEdit::insert(Position { line, column: word }, vec![format!(" status={status}")]),
+    };
+    vec![edit]
+}
+
+/// Writes the result of an open call: in the place of its placeholder, below an empty header, or as
+/// a new block in its place. `json` says that the output is a table written as JSON. One line break at
+/// the end of the output says only that its last line is complete, and is left out.
+///
+/// Nothing happens for a call that is not open, or whose place cannot be told because thinking or a
+/// tool's fence above is not closed. Edits go from the bottom to the top.
+#[must_use]
+pub fn settle(
+    document: &Document,
+    text: &dyn Text,
+    id: &CallId,
+    output: &str,
+    is_error: bool,
+    json: bool,
+) -> Vec<TextEdit> {
+    let Some((turn, site, result)) = document.find_open(id) else { return Vec::new() };
+    let output = output.strip_suffix('\n').unwrap_or(output);
+    let mut plan = Plan::new(document, text);
+    let Some(site) = result else {
+        plan.insert(&turn, site, blocks::tool_result(id, output, is_error, json));
+        return plan.edits();
+    };
+    plan.replace_placeholder(site, blocks::output_fence(output, json));
+    let mut edits = plan.edits();
+    edits.extend(mark_error(document, text, site, is_error));
+    edits
+}
+
+/// Makes room for the user to write: the document ends with `@You:` and an empty line, or with what
+/// the user has begun there. The second value is where the cursor goes.
+#[must_use]
+pub fn open_prompt(document: &Document, text: &dyn Text) -> (Vec<TextEdit>, Position) {
+    let count = text.line_count();
+    let last = count.saturating_sub(1);
+    let content = text.line(last);
+    let end = Position { line: last, column: text.length(last) };
+    let blank = content.trim().is_empty();
+    let append = |lines: Vec<&str>| {
+        let at = Position { line: last + lines.len() - 1, column: 0 };
+        (vec![TextEdit::insert(end, lines.into_iter().map(str::to_owned).collect())], at)
+    };
+    let Some(message) = document.messages().last() else {
+        return match (count <= 1 && content.is_empty(), blank) {
+            (true, _) => append(vec!["@You:", ""]),
+            (false, true) => append(vec!["", "@You:", ""]),
+            (false, false) => append(vec!["", "", "@You:", ""]),
+        };
+    };
+    if message.swallows() {
+        return (Vec::new(), end);
+    }
+    if message.role != Role::You {
+        return append(if blank { vec!["", "@You:", ""] } else { vec!["", "", "@You:", ""] });
+    }
+    match message.blocks.last() {
+        None => append(vec!["", ""]),
+        Some(block) if block.is_tool() => append(vec!["", "", ""]),
+        // One blank line after a result separates it from what is written next.
+        Some(block) if block.lines == 1 && blank && message.blocks.len() > 1 => append(vec!["", ""]),
+        Some(block) if message.blocks.len() == 1 && block.kind == BlockKind::Text => {
+            let lines = message.lines_of(block);
+            let mut empty = true;
+            text.read(lines.clone(), &mut |line| empty &= line.trim().is_empty());
+            // An empty prompt: the first line of it.
+            if empty { (Vec::new(), Position { line: lines.start, column: 0 }) } else { (Vec::new(), end) }
+        }
+        Some(_) => (Vec::new(), end),
+    }
+}
+
+/// Insertions by where they go, so that several at one place become one edit in the calls' order.
+struct Plan<'a> {
+    document: &'a Document,
+    text: &'a dyn Text,
+    /// Blocks to insert, by place, then by call.
+    inserts: BTreeMap<Anchor, BTreeMap<Site, Vec<String>>>,
+    /// Edits within lines that stay.
+    others: Vec<TextEdit>,
+    /// Where each open call's result is or goes, by turn: found once.
+    rooms: HashMap<usize, Vec<(Site, Option<Site>)>>,
+}
+
+/// Where a block goes. Ordered as the text is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Anchor {
+    /// In front of what starts here.
+    Before(Position),
+    /// After the last line of a block, or after a bare marker; `bare` for the latter.
+    After { line: usize, bare: bool },
+    /// In a new `@You:` after this line.
+    NewMessage(usize),
+}
+
+impl<'a> Plan<'a> {
+    fn new(document: &'a Document, text: &'a dyn Text) -> Self {
+        Self { document, text, inserts: BTreeMap::new(), others: Vec::new(), rooms: HashMap::new() }
+    }
+
+    /// Inserts the block of the call at `site`.
+    fn insert(&mut self, turn: &Turn, site: Site, block: Vec<String>) {
+        if let Some(anchor) = self.anchor(turn, site) {
+            self.inserts.entry(anchor).or_default().insert(site, block);
+        }
+    }
+
+    /// Where the result of the call at `site` goes; `None` if what stands there would swallow it.
+    fn anchor(&mut self, turn: &Turn, site: Site) -> Option<Anchor> {
+        let document = self.document;
+        let pairs = self.rooms.entry(turn.answers.start).or_insert_with(|| {
+            let results: HashMap<&CallId, Site> =
+                document.results_in(turn).rev().map(|(site, result)| (&result.id, site)).collect();
+            document.uses_in(turn).map(|(site, tool)| (site, results.get(&tool.id).copied())).collect()
+        });
+        let index = pairs.iter().position(|(other, _)| *other == site)?;
+        if let Some(before) = pairs[..index].iter().rev().find_map(|(_, result)| *result) {
+            let (message, block) = document.block(before)?;
+            let swallows = !block.closed && block.kind.hides_markers();
+            let line = message.lines_of(block).end - 1;
+            return (!swallows).then_some(Anchor::After { line, bare: false });
+        }
+        if let Some(after) = pairs[index..].iter().find_map(|(_, result)| *result) {
+            return Some(Anchor::Before(self.start_of(after)?));
+        }
+        if turn.answers.is_empty() {
+            let message = document.messages().get(turn.replies.end.checked_sub(1)?)?;
+            return (!message.swallows()).then(|| Anchor::NewMessage(message.range().end - 1));
+        }
+        let message = document.messages().get(turn.answers.start)?;
+        match message.blocks.first() {
+            Some(block) if block.offset == 0 => Some(Anchor::Before(self.start_of((turn.answers.start, 0))?)),
+            _ => Some(Anchor::After { line: message.start, bare: true }),
+        }
+    }
+
+    /// The place of a block's first character, which may stand on its marker's line.
+    fn start_of(&self, site: Site) -> Option<Position> {
+        let (message, block) = self.document.block(site)?;
+        let line = message.lines_of(block).start;
+        let column =
+            if block.offset == 0 { syntax::marker(&self.text.line(line)).map_or(0, |(_, column)| column) } else { 0 };
+        Some(Position { line, column })
+    }
+
+    /// Puts a fence below a result header that has none.
+    fn fill(&mut self, site: Site, fence: Vec<String>) {
+        let Some((message, block)) = self.document.block(site) else { return };
+        if block.tool_fence().is_some() {
+            return;
+        }
+        let line = message.lines_of(block).start;
+        let mut lines = vec![String::new(), String::new()];
+        lines.extend(fence);
+        self.separate(line + 1, &mut lines);
+        self.others.push(TextEdit::insert(self.end_of(line), lines));
+    }
+
+    /// Puts a result's fence in the place of a placeholder's, or below a header without one.
+    fn replace_placeholder(&mut self, site: Site, fence: Vec<String>) {
+        let Some((message, block)) = self.document.block(site) else { return };
+        let Some((line, _)) = placeholder(self.document, site) else { return self.fill(site, fence) };
+        let start = Position { line, column: 0 };
+        if block.closed {
+            let last = message.lines_of(block).end - 1;
+            return self.others.push(TextEdit { start, end: self.end_of(last), lines: fence });
+        }
+        // The block was never closed, so that what follows may be anything: it stays, below.
+        let mut lines = fence;
+        self.separate(line + 1, &mut lines);
+        self.others.push(TextEdit { start, end: self.end_of(line), lines });
+    }
+
+    /// Appends an empty line if what follows in the text is not blank.
+    fn separate(&self, next: usize, lines: &mut Vec<String>) {
+        if next < self.text.line_count() && !self.text.line(next).trim().is_empty() {
+            lines.push(String::new());
+        }
+    }
+
+    fn end_of(&self, line: usize) -> Position {
+        Position { line, column: self.text.length(line) }
+    }
+
+    /// The edits, from the bottom to the top.
+    fn edits(mut self) -> Vec<TextEdit> {
+        // Where a fence goes below an empty header and the next block after it, both start at the same
+        // place: the block goes in first, and the fence then in front of it. The sort keeps that.
+        let others = std::mem::take(&mut self.others);
+        let mut edits = Vec::new();
+        for (anchor, blocks) in &self.inserts {
+            let mut lines = Vec::new();
+            for block in blocks.values() {
+                if !lines.is_empty() {
+                    lines.push(String::new());
+                }
+                lines.extend(block.iter().cloned());
+            }
+            edits.push(self.edit(*anchor, lines));
+        }
+        edits.extend(others);
+        edits.sort_by_key(|edit| std::cmp::Reverse(edit.start));
+        edits
+    }
+
+    fn edit(&self, anchor: Anchor, mut block: Vec<String>) -> TextEdit {
+        match anchor {
+            Anchor::Before(at) => {
+                if at.column > 0 {
+                    block.insert(0, String::new());
+                }
+                block.extend([String::new(), String::new()]);
+                TextEdit::insert(at, block)
+            }
+            Anchor::After { line, bare } => {
+                let mut lines = vec![String::new()];
+                if !bare && !self.text.line(line).trim().is_empty() {
+                    lines.push(String::new());
+                }
+                lines.append(&mut block);
+                self.separate(line + 1, &mut lines);
+                TextEdit::insert(self.end_of(line), lines)
+            }
+            Anchor::NewMessage(line) => {
+                let mut lines = vec![String::new()];
+                if !self.text.line(line).trim().is_empty() {
+                    lines.push(String::new());
+                }
+                lines.push(Role::You.to_string());
+                lines.append(&mut block);
+                self.separate(line + 1, &mut lines);
+                TextEdit::insert(self.end_of(line), lines)
+            }
+        }
+    }
+}
+
+/// The line of a placeholder's opening fence, and the fence.
+fn placeholder(document: &Document, site: Site) -> Option<(usize, ToolFence)> {
+    let (message, block) = document.block(site)?;
+    let BlockKind::ToolResult(tool) = &block.kind else { return None };
+    let ResultBody::Placeholder(fence, _) = &tool.body else { return None };
+    Some((message.lines_of(block).start + fence.line as usize, *fence))
+}
+
+/// Adds or takes away ` (error)` at the end of a result's header.
+fn mark_error(document: &Document, text: &dyn Text, site: Site, is_error: bool) -> Option<TextEdit> {
+    let (message, block) = document.block(site)?;
+    let BlockKind::ToolResult(tool) = &block.kind else { return None };
+    if tool.is_error == is_error {
+        return None;
+    }
+    let line = message.lines_of(block).start;
+    let content = text.line(line);
+    let end = content.trim_end().len();
+    if is_error {
+        return Some(TextEdit::insert(Position { line, column: end }, vec![" (error)".to_owned()]));
+    }
+    let start = content.rfind("(error)")?;
+    let from = content[..start].trim_end().len();
+    Some(TextEdit {
+        start: Position { line, column: from },
+        end: Position { line, column: start + "(error)".len() },
+        lines: vec![String::new()],
+    })
+}
