@@ -8,7 +8,7 @@ use serde_json::Value;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-use super::{Definition, Handler};
+use super::{Definition, Handler, truncate::prefix};
 use crate::provider::ToolInput;
 
 /// Stands for a line break.
@@ -100,15 +100,6 @@ fn table(value: &Value) -> String {
         }
         other => other.to_string(),
     }
-}
-
-/// The first `bytes` bytes of a text, cut between characters.
-fn prefix(text: &str, bytes: usize) -> &str {
-    let mut end = bytes.min(text.len());
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    &text[..end]
 }
 
 /// One line without control characters.

@@ -116,6 +116,15 @@ pub fn truncate_tail(text: &str, limits: Limits) -> Truncation<'_> {
     Truncation { last_line_partial: true, ..cut(text, partial, total_lines, lines, Limit::Bytes) }
 }
 
+/// The beginning of a text: at most `bytes` bytes, cut between characters.
+pub fn prefix(text: &str, bytes: usize) -> &str {
+    let mut end = bytes.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
 /// How many lines a text has; see the module's page for what counts as one.
 pub fn count_lines(text: &[u8]) -> usize {
     let newlines = memchr::memchr_iter(b'\n', text).count();

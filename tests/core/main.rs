@@ -17,4 +17,7 @@ mod provider_sse;
 mod tools_approval;
 mod tools_bash;
 mod tools_definition;
+mod tools_files;
+mod tools_preview;
+mod tools_truncate;
 mod tools_workshop;

@@ -5,16 +5,22 @@
 //! preview shows.
 
 mod bash;
+mod edit;
+mod files;
+mod nearest;
+mod read;
+mod replace;
+mod write;
 
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::{Definition, Handler, NativeTool};
+use super::{Definition, Handler, NativeTool, Outcome};
 
 /// All built-in tools.
 pub fn all() -> Vec<Definition> {
-    vec![bash::definition()]
+    vec![bash::definition(), edit::definition(), read::definition(), write::definition()]
 }
 
 /// A strict definition whose properties are `properties` (a JSON object of schemas) and a `label`.
@@ -42,4 +48,35 @@ fn define(name: &str, description: &str, properties: Value, tool: impl NativeToo
 /// A string in the input.
 fn text<'a>(input: &'a Value, name: &str) -> Result<&'a str, String> {
     input.get(name).and_then(Value::as_str).ok_or_else(|| format!("`{name}` is missing: it must be a string."))
+}
+
+/// A whole number in the input that may be null; models write `5.0` for `5` now and then.
+fn count(input: &Value, name: &str) -> Result<Option<u64>, String> {
+    match input.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(value) => match (value.as_u64(), value.as_f64()) {
+            (Some(number), _) => Ok(Some(number)),
+            (None, Some(number)) if number >= 0.0 && number.fract() == 0.0 => Ok(Some(number as u64)),
+            _ => Err(format!("`{name}` must be a whole number that is not negative, not {value}.")),
+        },
+    }
+}
+
+/// Runs what blocks on the disk on a thread that may. `Err` is the message of a failure.
+async fn blocking(work: impl FnOnce() -> Result<String, String> + Send + 'static) -> Outcome {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(Ok(text)) => Outcome::text(text),
+        Ok(Err(error)) => Outcome::failure(error),
+        Err(error) => Outcome::failure(format!("The tool broke down: {error}. This is a bug in Flemma.")),
+    }
+}
+
+/// `1 line`, `2 lines`.
+fn lines(number: usize) -> String {
+    if number == 1 { "1 line".to_owned() } else { format!("{number} lines") }
+}
+
+/// `line 3`, `lines 3-5`.
+fn line_range(first: usize, count: usize) -> String {
+    if count <= 1 { format!("line {first}") } else { format!("lines {first}-{}", first + count - 1) }
 }

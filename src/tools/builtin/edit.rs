@@ -1,0 +1,247 @@
+//! `edit`: replaces one piece of text in a file.
+//!
+//! The old text must stand in the file exactly once, so that the edit can only mean one thing; otherwise the error
+//! says where it stands, or what comes nearest. The file is handled as bytes: what is not edited (a byte order mark,
+//! bytes that are no UTF-8) stays as it is. Where the file's lines end in CRLF, the line breaks of the old and the new
+//! text, which models write as LF, are taken for CRLF.
+
+use std::{borrow::Cow, fs, sync::Arc, time::Duration};
+
+use futures_util::future::{BoxFuture, FutureExt};
+use memchr::memmem;
+use serde_json::{Value, json};
+use similar::{ChangeTag, TextDiff};
+
+use super::{files, line_range, lines, nearest, replace};
+use crate::tools::{
+    Context, Definition, NativeTool, Outcome, preview,
+    truncate::{count_lines, format_size},
+};
+
+/// The biggest file that is edited, in bytes.
+const MAX_FILE: u64 = 256 * 1024 * 1024;
+
+/// How many places of an old text that is not unique are counted.
+const MAX_PLACES: usize = 100;
+
+/// How many of them are named.
+const NAMED_PLACES: usize = 10;
+
+/// How many unchanged lines the diff shows around the change.
+const AROUND: usize = 3;
+
+/// How many lines the diff has at most.
+const MAX_DIFF_LINES: usize = 60;
+
+/// How long making the diff may take.
+const DIFF_TIME: Duration = Duration::from_millis(200);
+
+struct Edit;
+
+pub(super) fn definition() -> Definition {
+    let mut definition = super::define(
+        "edit",
+        "Replace one piece of text in a file. old_text must match the file exactly, white space too, and stand in it \
+         exactly once: take enough lines around the change to make it so.",
+        json!({
+            "path": { "type": "string", "description": "The file; relative paths start at the conversation's folder." },
+            "old_text": { "type": "string", "description": "The text to replace, as it stands in the file." },
+            "new_text": { "type": "string", "description": "The text to put in its place; empty to delete it." },
+        }),
+        Edit,
+    );
+    definition.read_path_param = Some("path".into());
+    definition.write_path_param = Some("path".into());
+    definition
+}
+
+impl NativeTool for Edit {
+    fn run(self: Arc<Self>, input: Value, context: Context) -> BoxFuture<'static, Outcome> {
+        super::blocking(move || edit(&input, &context)).boxed()
+    }
+
+    fn preview(&self, input: &Value, _width: usize) -> Option<String> {
+        Some(preview::labelled(input.get("path")?.as_str()?.to_owned(), input))
+    }
+}
+
+fn edit(input: &Value, context: &Context) -> Result<String, String> {
+    let name = super::text(input, "path")?;
+    let (old, new) = (super::text(input, "old_text")?, super::text(input, "new_text")?);
+    if old.is_empty() {
+        return Err("`old_text` is empty. Give the text to replace; to make a file use write.".into());
+    }
+    if old == new {
+        return Err("`old_text` and `new_text` are the same: there is nothing to do.".into());
+    }
+    let path = context.resolve(name);
+    let _alone = replace::exclusive();
+    // Whoever cancels before this point finds the file as it was; after it, the file is written whole.
+    if context.cancel.is_cancelled() {
+        return Err("Cancelled by the user: nothing was changed.".into());
+    }
+    let metadata = files::regular(&path, name)?;
+    if metadata.len() > MAX_FILE {
+        let size = format_size(metadata.len());
+        return Err(format!("{name} is too big to edit ({size}). Change it with bash, for example with sed."));
+    }
+    let target = replace::Target::new(&path, name, &context.protected)?;
+    let content = fs::read(target.path()).map_err(|error| files::problem(&path, name, &error))?;
+    let change = find(&content, old, new).map_err(|places| match places.as_slice() {
+        [] => not_found(name, &content, old),
+        places => not_unique(name, &content, places),
+    })?;
+    target.write(&change.apply(&content)).map_err(|error| files::problem(target.path(), name, &error))?;
+    Ok(change.describe(name, &content))
+}
+
+/// One change of a file.
+struct Change<'a> {
+    /// Where the old text begins, in bytes.
+    at: usize,
+    old: Cow<'a, str>,
+    new: Cow<'a, str>,
+}
+
+/// Finds the one place of `old`. `Err` has its places: none, or more than one (at most [`MAX_PLACES`]).
+fn find<'a>(content: &[u8], old: &'a str, new: &'a str) -> Result<Change<'a>, Vec<usize>> {
+    let exact = |text: &'a str| Cow::Borrowed(text);
+    let crlf = |text: &'a str| Cow::Owned(text.replace("\r\n", "\n").replace('\n', "\r\n"));
+    let forms = if has_crlf_only(content) {
+        vec![(crlf(old), crlf(new))]
+    } else {
+        // In a file with both line breaks the text as it is comes first.
+        vec![(exact(old), exact(new)), (crlf(old), crlf(new))]
+    };
+    for (old, new) in forms {
+        match places(content, old.as_bytes()).as_slice() {
+            [] => {}
+            &[at] => return Ok(Change { at, old, new }),
+            places => return Err(places.to_vec()),
+        }
+    }
+    Err(Vec::new())
+}
+
+/// Whether there are line breaks, and all are CRLF.
+fn has_crlf_only(content: &[u8]) -> bool {
+    let mut newlines = memchr::memchr_iter(b'\n', content).peekable();
+    newlines.peek().is_some() && newlines.all(|newline| newline > 0 && content[newline - 1] == b'\r')
+}
+
+/// Where `wanted` begins, overlapping places too, up to [`MAX_PLACES`].
+fn places(content: &[u8], wanted: &[u8]) -> Vec<usize> {
+    let finder = memmem::Finder::new(wanted);
+    let mut found = Vec::new();
+    let mut from = 0;
+    while found.len() < MAX_PLACES
+        && let Some(at) = finder.find(&content[from..])
+    {
+        found.push(from + at);
+        from += at + 1;
+    }
+    found
+}
+
+fn line_of(content: &[u8], at: usize) -> usize {
+    memchr::memchr_iter(b'\n', &content[..at]).count() + 1
+}
+
+fn not_unique(name: &str, content: &[u8], places: &[usize]) -> String {
+    let many = if places.len() == MAX_PLACES { "at least " } else { "" };
+    let mut named: Vec<String> = places.iter().take(NAMED_PLACES).map(|&at| line_of(content, at).to_string()).collect();
+    named.dedup();
+    let more = if places.len() > NAMED_PLACES { " and more" } else { "" };
+    let word = if named.len() == 1 { "line" } else { "lines" };
+    format!(
+        "`old_text` stands in {name} {many}{} times, at {word} {}{more}. Nothing was changed. Add text around it until \
+         it stands there once.",
+        places.len(),
+        named.join(", ")
+    )
+}
+
+fn not_found(name: &str, content: &[u8], old: &str) -> String {
+    let text = String::from_utf8_lossy(content);
+    let Some(near) = nearest::nearest(&text, old) else {
+        return format!(
+            "`old_text` is not in {name} ({}), nor is anything like it. Nothing was changed. Read the file again.",
+            lines(count_lines(content))
+        );
+    };
+    let how = if near.only_white_space {
+        "which differs in white space only".to_owned()
+    } else {
+        format!("{:.0}% alike", near.likeness * 100.0)
+    };
+    format!(
+        "`old_text` is not in {name}. Nothing was changed. The nearest match is {} ({how}):\n\n{}",
+        line_range(near.line, near.lines),
+        near.text
+    )
+}
+
+impl Change<'_> {
+    fn apply(&self, content: &[u8]) -> Vec<u8> {
+        let (before, rest) = content.split_at(self.at);
+        let after = &rest[self.old.len()..];
+        [before, self.new.as_bytes(), after].concat()
+    }
+
+    /// What to tell the model: which lines changed, and the diff of them.
+    fn describe(&self, name: &str, content: &[u8]) -> String {
+        let (before, rest) = content.split_at(self.at);
+        let after = &rest[self.old.len()..];
+        // The change in whole lines: what stands before and behind it on its first and last line belongs to it.
+        let line_start = memchr::memrchr(b'\n', before).map_or(0, |newline| newline + 1);
+        let ends_line = |text: &str| text.ends_with('\n') || (text.is_empty() && line_start == before.len());
+        let line_end = if ends_line(&self.old) && ends_line(&self.new) { 0 } else { end_of_lines(after, 1) };
+        let whole = |text: &str| [&before[line_start..], text.as_bytes(), &after[..line_end]].concat();
+        let (old, new) = (whole(&self.old), whole(&self.new));
+        let first = line_of(content, line_start);
+        let (old_lines, new_lines) = (count_lines(&old), count_lines(&new));
+        let summary = match (old_lines, new_lines) {
+            (_, 0) => format!("deleted {}", line_range(first, old_lines)),
+            (old_lines, new_lines) if old_lines == new_lines => line_range(first, new_lines),
+            _ => format!("{} became {}", line_range(first, old_lines), line_range(first, new_lines)),
+        };
+        let above = &before[start_of_lines(&before[..line_start], AROUND)..line_start];
+        let below = &after[line_end..line_end + end_of_lines(&after[line_end..], AROUND)];
+        let side = |lines: &[u8]| String::from_utf8_lossy(&[above, lines, below].concat()).replace("\r\n", "\n");
+        format!("Edited {name}: {summary}.\n\n{}", diff(&side(&old), &side(&new), first - count_lines(above)))
+    }
+}
+
+/// Where the last `count` lines of a text begin that ends with a line break or is empty.
+fn start_of_lines(text: &[u8], count: usize) -> usize {
+    memchr::memrchr_iter(b'\n', text).nth(count).map_or(0, |newline| newline + 1)
+}
+
+/// Where the first `count` lines of a text end, their line breaks included.
+fn end_of_lines(text: &[u8], count: usize) -> usize {
+    memchr::memchr_iter(b'\n', text).nth(count - 1).map_or(text.len(), |newline| newline + 1)
+}
+
+/// A unified diff of one hunk that begins at line `first` in both texts.
+fn diff(old: &str, new: &str, first: usize) -> String {
+    let diff = TextDiff::configure().timeout(DIFF_TIME).diff_lines(old, new);
+    let mut shown =
+        vec![format!("@@ -{first},{} +{first},{} @@", count_lines(old.as_bytes()), count_lines(new.as_bytes()))];
+    let mut more = 0;
+    for change in diff.iter_all_changes() {
+        if shown.len() > MAX_DIFF_LINES {
+            more += 1;
+            continue;
+        }
+        let sign = match change.tag() {
+            ChangeTag::Equal => ' ',
+            ChangeTag::Delete => '-',
+            ChangeTag::Insert => '+',
+        };
+        shown.push(format!("{sign}{}", change.value().trim_end_matches('\n')));
+    }
+    if more > 0 {
+        shown.push(format!("… {} more", lines(more)));
+    }
+    shown.join("\n")
+}

@@ -1,0 +1,69 @@
+//! What the file tools have in common: what they refuse, and what they say about a file that is not there.
+
+use std::{
+    fs::{self, FileType, Metadata},
+    io,
+    os::unix::fs::FileTypeExt,
+    path::Path,
+};
+
+use crate::config::suggest::nearest_few;
+
+/// How many names of a folder are looked through for one that was meant.
+const MAX_NAMES: usize = 20_000;
+
+/// How many names are suggested.
+const MAX_SUGGESTED: usize = 3;
+
+/// The metadata of the regular file at `path`; links are followed.
+///
+/// # Errors
+/// A message that names the file as `name`: it is not there, it is something else, or it cannot be looked at.
+pub(super) fn regular(path: &Path, name: &str) -> Result<Metadata, String> {
+    let metadata = fs::metadata(path).map_err(|error| problem(path, name, &error))?;
+    match kind(metadata.file_type()) {
+        None => Ok(metadata),
+        Some("a directory") => Err(format!("{name} is a directory. List it with bash: ls.")),
+        Some(kind) => Err(format!("{name} is {kind}, not a regular file.")),
+    }
+}
+
+/// What a file is that is no regular file.
+pub(super) fn kind(file: FileType) -> Option<&'static str> {
+    match () {
+        () if file.is_file() => None,
+        () if file.is_dir() => Some("a directory"),
+        () if file.is_fifo() => Some("a named pipe"),
+        () if file.is_socket() => Some("a socket"),
+        () if file.is_block_device() || file.is_char_device() => Some("a device"),
+        () => Some("no regular file"),
+    }
+}
+
+/// What to say about an error; for a file that is not there, with the names that may have been meant.
+pub(super) fn problem(path: &Path, name: &str, error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => not_found(path, name),
+        io::ErrorKind::PermissionDenied => format!("{name}: permission denied."),
+        io::ErrorKind::NotADirectory => format!("{name}: a part of this path is a file, not a directory."),
+        _ => format!("{name}: {error}."),
+    }
+}
+
+fn not_found(path: &Path, name: &str) -> String {
+    let (Some(parent), Some(wanted)) = (path.parent(), path.file_name()) else {
+        return format!("{name} does not exist.");
+    };
+    let Ok(entries) = fs::read_dir(parent) else {
+        return format!("{name} does not exist, nor does its folder {}.", parent.display());
+    };
+    let mut names: Vec<String> =
+        entries.flatten().take(MAX_NAMES).filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    names.sort_unstable();
+    let near = nearest_few(&wanted.to_string_lossy(), names.iter().map(String::as_str), MAX_SUGGESTED);
+    if near.is_empty() {
+        return format!("{name} does not exist.");
+    }
+    let near: Vec<String> = near.into_iter().map(|name| format!("`{name}`")).collect();
+    format!("{name} does not exist. Its folder has {}.", near.join(", "))
+}

@@ -1,0 +1,146 @@
+//! Where a file comes nearest to a text that is not in it.
+//!
+//! Most texts that do not match miss by little: white space, or a line that was changed since. So lines that are equal
+//! but for the white space around them vote for where the whole would begin, long lines more than short ones. Only
+//! when no line is equal is the most telling line compared with the file's lines. The few best places are then
+//! compared letter by letter. Every step is bounded, whatever the size of the file.
+
+use std::{
+    collections::HashMap,
+    time::{Duration, Instant},
+};
+
+use similar::TextDiff;
+
+use crate::tools::truncate::prefix;
+
+/// How much of a file is looked at, in bytes, and in lines when lines are compared letter by letter.
+const MAX_BYTES: usize = 32 * 1024 * 1024;
+const MAX_COMPARED: usize = 50_000;
+
+/// How many lines of the wanted text vote.
+const MAX_VOTERS: usize = 400;
+
+/// How often a line may stand in the wanted text before its vote says nothing (a lone brace).
+const MAX_REPEATS: usize = 8;
+
+/// How many places are compared in full.
+const FINALISTS: usize = 5;
+
+/// How long comparing lines, and comparing one place, may take.
+const LINES_TIME: Duration = Duration::from_millis(300);
+const PLACE_TIME: Duration = Duration::from_millis(100);
+
+/// Longer texts are compared by words, since by letters it would take too long; in bytes.
+const BY_LETTERS: usize = 4000;
+
+/// How alike a place must be to be worth showing, from 0 to 1.
+const ALIKE: f32 = 0.5;
+
+/// How much of a place is shown.
+const SHOWN_LINES: usize = 40;
+const SHOWN_BYTES: usize = 4000;
+
+/// The nearest place.
+pub(super) struct Near {
+    /// Its first line, from 1.
+    pub line: usize,
+    /// How many lines it has.
+    pub lines: usize,
+    /// How alike it is, from 0 to 1.
+    pub likeness: f32,
+    /// Whether only white space differs.
+    pub only_white_space: bool,
+    /// What stands there; of a long place the beginning.
+    pub text: String,
+}
+
+/// The place in `text` that is most like `wanted`; `None` if none is like it.
+pub(super) fn nearest(text: &str, wanted: &str) -> Option<Near> {
+    let lines: Vec<&str> = prefix(text, MAX_BYTES).lines().collect();
+    let wanted_lines: Vec<&str> = wanted.lines().collect();
+    let mut starts = by_votes(&lines, &wanted_lines);
+    if starts.is_empty() {
+        starts = by_line(&lines, &wanted_lines);
+    }
+    let wanted = wanted_lines.join("\n");
+    let place = |start: usize| &lines[start..(start + wanted_lines.len()).min(lines.len())];
+    let scored = starts.into_iter().map(|start| (likeness(&place(start).join("\n"), &wanted), start));
+    // Of two places that are equally alike the first is taken.
+    let (likeness, start) = scored.reduce(|best, next| if next.0 > best.0 { next } else { best })?;
+    if likeness < ALIKE {
+        return None;
+    }
+    let found = place(start);
+    let squeeze = |lines: &[&str]| -> String { lines.concat().split_whitespace().collect() };
+    Some(Near {
+        line: start + 1,
+        lines: found.len(),
+        likeness,
+        only_white_space: squeeze(found) == squeeze(&wanted_lines),
+        text: excerpt(found),
+    })
+}
+
+/// Places where lines of `wanted` stand at the distance they have in it, those with the most of it first.
+fn by_votes(lines: &[&str], wanted: &[&str]) -> Vec<usize> {
+    let mut voters: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (index, line) in wanted.iter().enumerate().take(MAX_VOTERS).filter(|(_, line)| !line.trim().is_empty()) {
+        voters.entry(line.trim()).or_default().push(index);
+    }
+    voters.retain(|_, indices| indices.len() <= MAX_REPEATS);
+    let mut votes: HashMap<usize, usize> = HashMap::new();
+    for (at, line) in lines.iter().enumerate() {
+        for index in voters.get(line.trim()).into_iter().flatten() {
+            if let Some(start) = at.checked_sub(*index) {
+                *votes.entry(start).or_default() += line.trim().len();
+            }
+        }
+    }
+    let mut starts: Vec<(usize, usize)> = votes.into_iter().collect();
+    starts.sort_unstable_by_key(|&(start, votes)| (std::cmp::Reverse(votes), start));
+    starts.into_iter().take(FINALISTS).map(|(start, _)| start).collect()
+}
+
+/// Places around lines that are like the longest line of `wanted`, the most alike first.
+fn by_line(lines: &[&str], wanted: &[&str]) -> Vec<usize> {
+    let Some((index, anchor)) = wanted.iter().enumerate().max_by_key(|(_, line)| line.trim().len()) else {
+        return Vec::new();
+    };
+    let anchor = anchor.trim();
+    if anchor.is_empty() || anchor.len() > BY_LETTERS {
+        return Vec::new();
+    }
+    let until = Instant::now() + LINES_TIME;
+    let mut scored: Vec<(f64, usize)> = Vec::new();
+    for (at, line) in lines.iter().enumerate().take(MAX_COMPARED) {
+        let line = line.trim();
+        // A line of quite another length cannot be alike enough.
+        if line.len() * 2 < anchor.len() || line.len() > anchor.len() * 2 {
+            continue;
+        }
+        if Instant::now() > until {
+            break;
+        }
+        let score = strsim::normalized_levenshtein(line, anchor);
+        if let Some(start) = at.checked_sub(index)
+            && score >= f64::from(ALIKE)
+        {
+            scored.push((score, start));
+        }
+    }
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    scored.into_iter().take(FINALISTS).map(|(_, start)| start).collect()
+}
+
+fn likeness(a: &str, b: &str) -> f32 {
+    let mut diff = TextDiff::configure();
+    diff.timeout(PLACE_TIME);
+    if a.len() + b.len() <= BY_LETTERS { diff.diff_chars(a, b).ratio() } else { diff.diff_words(a, b).ratio() }
+}
+
+fn excerpt(lines: &[&str]) -> String {
+    let text = lines[..lines.len().min(SHOWN_LINES)].join("\n");
+    let shown = prefix(&text, SHOWN_BYTES);
+    if shown.len() < text.len() || lines.len() > SHOWN_LINES { format!("{shown}\n…") } else { text }
+}

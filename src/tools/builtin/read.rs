@@ -1,0 +1,212 @@
+//! `read`: pages through a text file by lines.
+//!
+//! The file is read once, front to back, in pieces: the lines before the page are skipped, the page is kept, and the
+//! lines behind it are only counted, so that the size of the file costs time but no memory. What is no text is
+//! refused with a name for what it is.
+
+use std::{
+    fs::File,
+    io::{self, BufRead, BufReader},
+    os::unix::fs::OpenOptionsExt,
+    sync::Arc,
+};
+
+use futures_util::future::{BoxFuture, FutureExt};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::{files, line_range, lines};
+use crate::tools::{
+    Context, Definition, NativeTool, Outcome, preview,
+    truncate::{self, Limits, MAX_BYTES, MAX_LINES, format_size},
+};
+
+/// How much is read at once, in bytes.
+const CHUNK: usize = 256 * 1024;
+
+/// How much of the beginning is looked at to tell text from other things, in bytes.
+const SNIFF: usize = 8 * 1024;
+
+struct Read;
+
+pub(super) fn definition() -> Definition {
+    let mut definition = super::define(
+        "read",
+        "Read a text file. At most 2000 lines or 50 KB are returned at once; the result says how to continue.",
+        json!({
+            "path": { "type": "string", "description": "The file; relative paths start at the conversation's folder." },
+            "offset": { "type": ["integer", "null"], "description": "The first line to read, from 1; null for the first." },
+            "limit": { "type": ["integer", "null"], "description": "How many lines to read; null for as many as fit." },
+        }),
+        Read,
+    );
+    definition.read_path_param = Some("path".into());
+    definition.idempotent = true;
+    definition
+}
+
+impl NativeTool for Read {
+    fn run(self: Arc<Self>, input: Value, context: Context) -> BoxFuture<'static, Outcome> {
+        super::blocking(move || read(&input, &context)).boxed()
+    }
+
+    fn preview(&self, input: &Value, _width: usize) -> Option<String> {
+        let path = input.get("path")?.as_str()?;
+        let number = |name| input.get(name).filter(|value| value.is_number());
+        let range = match (number("offset"), number("limit")) {
+            (None, None) => String::new(),
+            (Some(offset), None) => format!("  +{offset}"),
+            (None, Some(limit)) => format!("  +0,{limit}"),
+            (Some(offset), Some(limit)) => format!("  +{offset},{limit}"),
+        };
+        Some(preview::labelled(format!("{path}{range}"), input))
+    }
+}
+
+fn read(input: &Value, context: &Context) -> Result<String, String> {
+    let name = super::text(input, "path")?;
+    // Line 0 is taken for the first: models count both ways.
+    let first = super::count(input, "offset")?.unwrap_or(1).max(1) - 1;
+    let limit = super::count(input, "limit")?.unwrap_or(MAX_LINES as u64).min(MAX_LINES as u64);
+    if limit == 0 {
+        return Err("`limit` must be at least 1.".into());
+    }
+    let path = context.resolve(name);
+    let problem = |error: io::Error| files::problem(&path, name, &error);
+    // Looked at before it is opened, since opening a device may do something, and after, since it may have changed.
+    files::regular(&path, name)?;
+    let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
+    let file = File::options().read(true).custom_flags(flags).open(&path).map_err(problem)?;
+    let metadata = file.metadata().map_err(problem)?;
+    if let Some(kind) = files::kind(metadata.file_type()) {
+        return Err(format!("{name} is {kind}, not a regular file."));
+    }
+    let reader = BufReader::with_capacity(CHUNK, file);
+    match page(reader, first, limit, &context.cancel).map_err(problem)? {
+        Found::Binary => Err(format!("{name} is a binary file ({}), not text.", format_size(metadata.len()))),
+        Found::Cancelled => Err("Cancelled by the user.".into()),
+        Found::Page(page) if page.total == 0 => Ok("(empty file)".into()),
+        Found::Page(page) if page.total <= first => {
+            Err(format!("offset {} is past the end: {name} has {}.", first + 1, lines(page.total as usize)))
+        }
+        Found::Page(page) => Ok(show(page, first as usize, limit as usize)),
+    }
+}
+
+/// A part of a file.
+struct Page {
+    /// Whole lines, or the beginning of one line that is too long.
+    bytes: Vec<u8>,
+    /// Lines of the whole file.
+    total: u64,
+}
+
+/// What a file turned out to be.
+enum Found {
+    Page(Page),
+    Binary,
+    Cancelled,
+}
+
+/// Reads `limit` lines, or what is a little more than fits into a result, from line `first` (from 0) on, and counts
+/// the rest.
+fn page(mut reader: impl BufRead, first: u64, limit: u64, cancel: &CancellationToken) -> io::Result<Found> {
+    let mut bytes = Vec::new();
+    let mut newlines = 0;
+    let mut full = false;
+    let mut last = None;
+    loop {
+        let chunk = match reader.fill_buf() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            chunk => chunk?,
+        };
+        if chunk.is_empty() {
+            break;
+        }
+        if cancel.is_cancelled() {
+            return Ok(Found::Cancelled);
+        }
+        if last.is_none() && memchr::memchr(0, &chunk[..chunk.len().min(SNIFF)]).is_some() {
+            return Ok(Found::Binary);
+        }
+        last = chunk.last().copied();
+        let size = chunk.len();
+        let mut rest = chunk;
+        while newlines < first
+            && let Some(newline) = memchr::memchr(b'\n', rest)
+        {
+            newlines += 1;
+            rest = &rest[newline + 1..];
+        }
+        while newlines >= first && !full && !rest.is_empty() {
+            let newline = memchr::memchr(b'\n', rest);
+            let end = newline.map_or(rest.len(), |newline| newline + 1);
+            bytes.extend_from_slice(&rest[..end]);
+            newlines += u64::from(newline.is_some());
+            full = newlines == first + limit || bytes.len() > MAX_BYTES;
+            rest = &rest[end..];
+        }
+        if full {
+            newlines += memchr::memchr_iter(b'\n', rest).count() as u64;
+        }
+        reader.consume(size);
+    }
+    // A line whose end did not fit is left for the next page, unless it is all there is.
+    if bytes.len() > MAX_BYTES
+        && let Some(newline) = memchr::memrchr(b'\n', &bytes)
+    {
+        bytes.truncate(newline + 1);
+    }
+    let total = newlines + u64::from(last.is_some_and(|last| last != b'\n'));
+    Ok(Found::Page(Page { bytes, total }))
+}
+
+/// The page as the model sees it: text with `\n`, and notes on what it cannot see.
+fn show(page: Page, first: usize, limit: usize) -> String {
+    let mut notes = Vec::new();
+    let text = decode(&page.bytes, &mut notes);
+    let head = truncate::truncate_head(&text, Limits { lines: limit, bytes: MAX_BYTES });
+    let (content, shown) = if head.first_line_exceeds_limit {
+        let start = truncate::prefix(text.lines().next().unwrap_or_default(), MAX_BYTES);
+        notes.push(format!(
+            "Line {} is too long: only its first {} are shown",
+            first + 1,
+            format_size(start.len() as u64)
+        ));
+        (start, 1)
+    } else {
+        (head.content.strip_suffix('\n').unwrap_or(head.content), head.output_lines)
+    };
+    let next = first + shown + 1;
+    if next <= page.total as usize {
+        notes.push(format!("Showing {} of {}; continue with offset={next}", line_range(first + 1, shown), page.total));
+    } else if first > 0 {
+        notes.push(format!("Showing {} of {}", line_range(first + 1, shown), page.total));
+    }
+    if notes.is_empty() {
+        return content.to_owned();
+    }
+    format!("{content}\n\n[{}]", notes.join(". "))
+}
+
+/// Bytes as text. A byte order mark is left out; CRLF becomes LF if every line has it.
+fn decode(bytes: &[u8], notes: &mut Vec<String>) -> String {
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => text.to_owned(),
+        // Only a long line is cut inside a character, at its very end.
+        Err(error) if error.error_len().is_none() && bytes.len() > MAX_BYTES => {
+            String::from_utf8_lossy(&bytes[..error.valid_up_to()]).into_owned()
+        }
+        Err(_) => {
+            notes.push("The file is not valid UTF-8: other bytes are shown as \u{fffd}".into());
+            String::from_utf8_lossy(bytes).into_owned()
+        }
+    };
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    let (crlf, lf) = (text.matches("\r\n").count(), text.matches('\n').count());
+    if crlf > 0 && crlf == lf {
+        notes.push("Lines end in CRLF".into());
+        return text.replace("\r\n", "\n");
+    }
+    text.to_owned()
+}

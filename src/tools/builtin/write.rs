@@ -1,0 +1,65 @@
+//! `write`: makes a file, or replaces all of one.
+
+use std::sync::Arc;
+
+use futures_util::future::{BoxFuture, FutureExt};
+use serde_json::{Value, json};
+
+use super::{files, lines, replace};
+use crate::tools::{
+    Context, Definition, NativeTool, Outcome, preview,
+    truncate::{count_lines, format_size},
+};
+
+struct Write;
+
+pub(super) fn definition() -> Definition {
+    let mut definition = super::define(
+        "write",
+        "Write a file. It is created, with the folders above it, or its whole content is replaced. To change a part \
+         of a file use edit.",
+        json!({
+            "path": { "type": "string", "description": "The file; relative paths start at the conversation's folder." },
+            "content": { "type": "string", "description": "The file's new content, all of it." },
+        }),
+        Write,
+    );
+    definition.write_path_param = Some("path".into());
+    definition.idempotent = true;
+    definition
+}
+
+impl NativeTool for Write {
+    fn run(self: Arc<Self>, input: Value, context: Context) -> BoxFuture<'static, Outcome> {
+        super::blocking(move || write(&input, &context)).boxed()
+    }
+
+    fn preview(&self, input: &Value, _width: usize) -> Option<String> {
+        let path = input.get("path")?.as_str()?;
+        let size = format_size(input.get("content")?.as_str()?.len() as u64);
+        Some(preview::labelled(format!("{path}  ({size})"), input))
+    }
+}
+
+fn write(input: &Value, context: &Context) -> Result<String, String> {
+    let name = super::text(input, "path")?;
+    let content = super::text(input, "content")?;
+    if name.is_empty() {
+        return Err("`path` is empty.".into());
+    }
+    if name.ends_with('/') {
+        return Err(format!("{name} names a folder. Give the path of a file; the folders above it are made."));
+    }
+    let _alone = replace::exclusive();
+    // Whoever cancels before this point finds the file as it was; after it, the file is written whole.
+    if context.cancel.is_cancelled() {
+        return Err("Cancelled by the user: nothing was written.".into());
+    }
+    let target = replace::Target::new(&context.resolve(name), name, &context.protected)?;
+    target.write(content.as_bytes()).map_err(|error| files::problem(target.path(), name, &error))?;
+    let size = format!("{} bytes, {}", content.len(), lines(count_lines(content.as_bytes())));
+    Ok(match &target.existing {
+        None => format!("Created {name}: {size}."),
+        Some(old) => format!("Replaced {name}: {size} (it had {} bytes).", old.len()),
+    })
+}

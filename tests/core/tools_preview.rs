@@ -1,0 +1,74 @@
+//! What the user sees of a call that waits.
+
+use flemma::{
+    provider::ToolInput,
+    tools::{Registry, preview},
+};
+use serde_json::{Value, json};
+
+fn shown(name: &str, input: Value, width: usize) -> String {
+    let registry = Registry::with_builtins();
+    preview::call(registry.get(name).map(AsRef::as_ref), name, &ToolInput::Json(input), width)
+}
+
+#[test]
+fn every_built_in_tool_has_its_own_words() {
+    let table = [
+        ("bash", json!({ "command": "make test", "label": "running tests" }), "bash: $ make test  # running tests"),
+        ("bash", json!({ "command": "git status", "label": "checking repo" }), "bash: $ git status  # checking repo"),
+        ("bash", json!({ "command": "ls", "label": null, "timeout": 5 }), "bash: $ ls"),
+        (
+            "read",
+            json!({ "path": "src/config.lua", "offset": 0, "limit": 50, "label": "reading config" }),
+            "read: src/config.lua  +0,50  # reading config",
+        ),
+        (
+            "read",
+            json!({ "path": "config.lua", "offset": 100, "limit": 50, "label": "reading tail" }),
+            "read: config.lua  +100,50  # reading tail",
+        ),
+        ("read", json!({ "path": "config.lua", "offset": null, "limit": 50 }), "read: config.lua  +0,50"),
+        ("read", json!({ "path": "config.lua", "offset": 100 }), "read: config.lua  +100"),
+        ("read", json!({ "path": "config.lua" }), "read: config.lua"),
+        ("edit", json!({ "path": "config.lua", "label": "fixing typo" }), "edit: config.lua  # fixing typo"),
+        (
+            "write",
+            json!({ "path": "output.txt", "content": "x".repeat(2355), "label": "saving log" }),
+            "write: output.txt  (2.3 KB)  # saving log",
+        ),
+    ];
+    for (name, input, expected) in table {
+        assert_eq!(shown(name, input, 80), expected);
+    }
+}
+
+#[test]
+fn a_tool_without_words_lists_its_arguments() {
+    let input = json!({ "filters": { "since": 1, "author": "x" }, "query": "a b", "ids": [1, 2], "limit": 3 });
+    let expected = r#"my_search: limit=3, query="a b", filters={author, since}, ids=[2 items]"#;
+    assert_eq!(shown("my_search", input, 200), expected);
+    assert_eq!(shown("my_search", json!({}), 200), "my_search: ");
+}
+
+#[test]
+fn an_input_that_a_tool_cannot_read_is_listed_too() {
+    assert_eq!(shown("bash", json!({ "cmd": "ls" }), 80), r#"bash: cmd="ls""#);
+    assert_eq!(shown("bash", json!({ "command": 5 }), 80), "bash: command=5");
+    let malformed = ToolInput::Malformed("{\"command\": \"ls".into());
+    assert_eq!(preview::call(None, "bash", &malformed, 80), "bash: {\"command\": \"ls");
+}
+
+#[test]
+fn newlines_and_width_are_shown_on_one_line() {
+    assert_eq!(shown("bash", json!({ "command": "cd src\nls" }), 80), "bash: $ cd src⤶ls");
+    assert_eq!(shown("bash", json!({ "command": "echo 1234567890" }), 16), "bash: $ echo 12…");
+    assert_eq!(shown("bash", json!({ "command": "echo 日本語" }), 16), "bash: $ echo 日…");
+}
+
+#[test]
+fn a_call_with_a_whole_file_in_it_costs_a_line() {
+    let input = json!({ "text": "x\n".repeat(20 << 20) });
+    let started = std::time::Instant::now();
+    assert!(shown("other", input, 80).ends_with('…'));
+    assert!(started.elapsed() < std::time::Duration::from_secs(2));
+}
