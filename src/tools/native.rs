@@ -28,7 +28,7 @@ pub type Protected = Arc<dyn Fn(&Path) -> Option<String> + Send + Sync>;
 pub trait NativeTool: Send + Sync {
     /// Runs one call. `input` has been checked against the tool's schema.
     ///
-    /// The future must be polled on a tokio runtime. When `context.cancel` fires it ends soon, leaves nothing
+    /// The future must be polled on a tokio runtime with I/O and time. When `context.cancel` fires it ends soon, leaves nothing
     /// running behind, and still gives an outcome.
     fn run(self: Arc<Self>, input: Value, context: Context) -> BoxFuture<'static, Outcome>;
 

@@ -100,6 +100,15 @@ fn a_command_that_ignores_the_polite_signal_is_killed() {
 }
 
 #[test]
+fn what_ignores_the_polite_signal_and_prints_nothing_is_killed_after_the_call_has_ended() {
+    let shop = Workshop::new();
+    let quiet = "(trap '' TERM; exec >/dev/null 2>&1; echo $BASHPID > child; while :; do sleep 0.1; done)";
+    let text = shop.err("bash", bash_for(0.4, &format!("{quiet} & exec sleep 1000")));
+    assert!(text.starts_with("Timed out"), "{text}");
+    wait_until("it dies", || !is_alive(&shop.content("child")));
+}
+
+#[test]
 fn cancelling_stops_the_whole_group_and_keeps_the_output() {
     let shop = Workshop::new();
     let (cancel, ready) = (shop.context.cancel.clone(), shop.path("child"));
@@ -211,7 +220,7 @@ fn the_last_lines_are_reported_while_a_command_runs() {
     let reports = reports.lock().unwrap();
     assert!(reports.len() > 3, "{reports:?}");
     assert!(reports.windows(2).all(|two| two[1].0 - two[0].0 >= Duration::from_millis(90)), "{reports:?}");
-    assert_eq!(reports.last().unwrap().1, "line57\nline58\nline59\nline60\n[1m99%");
+    assert_eq!(reports.last().unwrap().1, "line57\nline58\nline59\nline60\n99%");
 }
 
 #[test]

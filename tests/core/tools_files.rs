@@ -431,7 +431,7 @@ fn two_edits_of_one_file_at_once_are_both_there_afterwards() {
                 let flemma::tools::Handler::Native(tool) = registry.get("edit").unwrap().handler.clone() else {
                     panic!()
                 };
-                let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+                let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
                 let outcome = runtime.block_on(tool.run(edit("a", name, "done "), context));
                 assert!(!outcome.render().is_error, "{outcome:?}");
             });

@@ -23,6 +23,7 @@ pub(super) struct Capture {
     spool: Spool,
     dir: PathBuf,
     name: String,
+    max_file: u64,
 }
 
 /// What was printed.
@@ -64,7 +65,7 @@ enum Spool {
 impl Capture {
     /// An empty output. A long one is saved in `dir`, in a file whose name begins with `name`.
     pub(super) fn new(dir: PathBuf, name: String) -> Self {
-        Self { tail: VecDeque::new(), bytes: 0, newlines: 0, spool: Spool::NotYet, dir, name }
+        Self { tail: VecDeque::new(), bytes: 0, newlines: 0, spool: Spool::NotYet, dir, name, max_file: MAX_FILE }
     }
 
     /// Takes what comes next.
@@ -74,7 +75,7 @@ impl Capture {
         if matches!(self.spool, Spool::NotYet) && self.tail.len() + chunk.len() > KEEP {
             self.spool = self.open().await;
         }
-        self.spool.write(chunk).await;
+        self.spool.write(chunk, self.max_file).await;
         self.tail.extend(chunk);
         if !matches!(self.spool, Spool::NotYet) && self.tail.len() > KEEP {
             self.tail.drain(..self.tail.len() - KEEP);
@@ -91,7 +92,7 @@ impl Capture {
         let shown: Vec<String> = lines[lines.len().saturating_sub(count)..]
             .iter()
             .map(|line| line.rsplit('\r').find(|part| !part.is_empty()).unwrap_or_default())
-            .map(|line| line.chars().filter(|character| *character == '\t' || !character.is_control()).collect())
+            .map(visible)
             .collect();
         shown.join("\n")
     }
@@ -120,7 +121,7 @@ impl Capture {
             Err(error) => Spool::Failed(error),
             Ok((file, path)) => {
                 let mut spool = Spool::File(File::from_std(file), path, 0);
-                spool.write(self.tail.make_contiguous()).await;
+                spool.write(self.tail.make_contiguous(), self.max_file).await;
                 spool
             }
         }
@@ -128,9 +129,9 @@ impl Capture {
 }
 
 impl Spool {
-    async fn write(&mut self, bytes: &[u8]) {
+    async fn write(&mut self, bytes: &[u8], max_file: u64) {
         let Self::File(file, _, written) = self else { return };
-        let room = MAX_FILE.saturating_sub(*written);
+        let room = max_file.saturating_sub(*written);
         let bytes = &bytes[..bytes.len().min(usize::try_from(room).unwrap_or(usize::MAX))];
         match file.write_all(bytes).await {
             Ok(()) => *written += bytes.len() as u64,
@@ -138,3 +139,23 @@ impl Spool {
         }
     }
 }
+
+/// A line as a terminal without colours would show it.
+fn visible(line: &str) -> String {
+    let mut shown = String::with_capacity(line.len());
+    let mut characters = line.chars();
+    while let Some(character) = characters.next() {
+        if character == '\u{1b}' && characters.as_str().starts_with('[') {
+            // A control sequence: `[`, parameters, and one final byte.
+            characters.next();
+            characters.by_ref().find(|byte| ('@'..='~').contains(byte));
+        } else if character == '\t' || !character.is_control() {
+            shown.push(character);
+        }
+    }
+    shown
+}
+
+#[cfg(test)]
+#[path = "capture_tests.rs"]
+mod tests;

@@ -57,7 +57,7 @@ pub(super) fn definition() -> Definition {
 
 impl NativeTool for Edit {
     fn run(self: Arc<Self>, input: Value, context: Context) -> BoxFuture<'static, Outcome> {
-        super::blocking(move || edit(&input, &context)).boxed()
+        super::blocking(context, move |context| edit(&input, context)).boxed()
     }
 
     fn preview(&self, input: &Value, _width: usize) -> Option<String> {
@@ -75,17 +75,16 @@ fn edit(input: &Value, context: &Context) -> Result<String, String> {
         return Err("`old_text` and `new_text` are the same: there is nothing to do.".into());
     }
     let path = context.resolve(name);
-    let _alone = replace::exclusive();
-    // Whoever cancels before this point finds the file as it was; after it, the file is written whole.
-    if context.cancel.is_cancelled() {
-        return Err("Cancelled by the user: nothing was changed.".into());
-    }
     let metadata = files::regular(&path, name)?;
     if metadata.len() > MAX_FILE {
         let size = format_size(metadata.len());
         return Err(format!("{name} is too big to edit ({size}). Change it with bash, for example with sed."));
     }
     let target = replace::Target::new(&path, name, &context.protected)?;
+    // Whoever cancels before this point finds the file as it was; after it, the file is written whole.
+    if context.cancel.is_cancelled() {
+        return Err("Cancelled by the user: nothing was changed.".into());
+    }
     let content = fs::read(target.path()).map_err(|error| files::problem(&path, name, &error))?;
     let change = find(&content, old, new).map_err(|places| match places.as_slice() {
         [] => not_found(name, &content, old),

@@ -12,11 +12,14 @@ mod read;
 mod replace;
 mod write;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use serde_json::{Map, Value, json};
 
-use super::{Definition, Handler, NativeTool, Outcome};
+use super::{Context, Definition, Handler, NativeTool, Outcome};
+
+/// How long a file tool has to end after it was cancelled.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// All built-in tools.
 pub fn all() -> Vec<Definition> {
@@ -63,11 +66,27 @@ fn count(input: &Value, name: &str) -> Result<Option<u64>, String> {
 }
 
 /// Runs what blocks on the disk on a thread that may. `Err` is the message of a failure.
-async fn blocking(work: impl FnOnce() -> Result<String, String> + Send + 'static) -> Outcome {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(Ok(text)) => Outcome::text(text),
-        Ok(Err(error)) => Outcome::failure(error),
-        Err(error) => Outcome::failure(format!("The tool broke down: {error}. This is a bug in Flemma.")),
+///
+/// The work looks at `context.cancel` itself where it can stop. What does not answer (a network share that is gone)
+/// is given up after [`PATIENCE`] or the call's timeout, so that a conversation is never stuck on it.
+async fn blocking(context: Context, work: impl FnOnce(&Context) -> Result<String, String> + Send + 'static) -> Outcome {
+    let (cancel, timeout) = (context.cancel.clone(), context.timeout);
+    let mut task = tokio::task::spawn_blocking(move || work(&context));
+    let given_up = async {
+        tokio::select! {
+            () = tokio::time::sleep(timeout) => format!("within {} seconds", timeout.as_secs_f64()),
+            () = async { cancel.cancelled().await; tokio::time::sleep(PATIENCE).await } => "until it was cancelled".into(),
+        }
+    };
+    tokio::select! {
+        done = &mut task => match done {
+            Ok(Ok(text)) => Outcome::text(text),
+            Ok(Err(error)) => Outcome::failure(error),
+            Err(error) => Outcome::failure(format!("The tool broke down: {error}. This is a bug in Flemma.")),
+        },
+        when = given_up => Outcome::failure(format!(
+            "The file system did not answer {when}. If the call changes a file, that may still happen."
+        )),
     }
 }
 

@@ -47,7 +47,7 @@ pub(super) fn definition() -> Definition {
 
 impl NativeTool for Read {
     fn run(self: Arc<Self>, input: Value, context: Context) -> BoxFuture<'static, Outcome> {
-        super::blocking(move || read(&input, &context)).boxed()
+        super::blocking(context, move |context| read(&input, context)).boxed()
     }
 
     fn preview(&self, input: &Value, _width: usize) -> Option<String> {

@@ -6,11 +6,12 @@
 //! we cannot give it to), or where the folder takes no new file, the old file is overwritten in place.
 
 use std::{
+    collections::BTreeSet,
     fs::{self, File, Metadata, Permissions},
     io::{self, Write},
     os::unix::fs::{MetadataExt, PermissionsExt},
     path::{Path, PathBuf},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Condvar, Mutex, PoisonError},
 };
 
 use super::files;
@@ -19,29 +20,52 @@ use crate::tools::Protected;
 /// The most links that are followed, as in Linux.
 const MAX_LINKS: usize = 40;
 
-/// Calls that change files run one after the other: two edits of one file must not lose one of them.
-pub(super) fn exclusive() -> MutexGuard<'static, ()> {
-    static CHANGES: Mutex<()> = Mutex::new(());
-    // It guards no data that a panic could have left half done.
-    CHANGES.lock().unwrap_or_else(PoisonError::into_inner)
+/// The files that are being changed, and the word that one of them no longer is.
+static CHANGING: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+static CHANGED: Condvar = Condvar::new();
+
+/// The right to change one file. Calls that change the same file run one after the other: two edits in one reply must
+/// not lose one of them.
+struct Exclusive(PathBuf);
+
+impl Exclusive {
+    /// Waits until nobody else changes the file.
+    fn new(path: &Path) -> Self {
+        // A panic cannot leave the set half changed.
+        let changing = CHANGING.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut changing =
+            CHANGED.wait_while(changing, |changing| changing.contains(path)).unwrap_or_else(PoisonError::into_inner);
+        changing.insert(path.to_owned());
+        Self(path.to_owned())
+    }
 }
 
-/// A place to write to.
+impl Drop for Exclusive {
+    fn drop(&mut self) {
+        CHANGING.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.0);
+        CHANGED.notify_all();
+    }
+}
+
+/// A file that is about to be written. As long as it is there, no other call changes the same file.
 pub(super) struct Target {
     /// Where the file is, links followed.
     path: PathBuf,
     /// The file that is there now.
     pub(super) existing: Option<Metadata>,
+    _alone: Exclusive,
 }
 
 impl Target {
-    /// Finds out what would be written when a model writes to `path`, which it calls `name`.
+    /// Finds out what would be written when a model writes to `path`, which it calls `name`; waits while another call
+    /// changes the same file.
     ///
     /// # Errors
     /// When it must not be written (no regular file, read-only, protected), with the reason.
     pub(super) fn new(path: &Path, name: &str, protected: &Protected) -> Result<Self, String> {
         let problem = |error: io::Error| format!("{name}: {error}.");
         let real = follow(path).map_err(problem)?;
+        let alone = Exclusive::new(&real);
         let existing = match fs::metadata(&real) {
             Ok(metadata) => Some(metadata),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -56,7 +80,7 @@ impl Target {
         if existing.is_some() && rustix::fs::access(&real, rustix::fs::Access::WRITE_OK).is_err() {
             return Err(format!("{name} is read-only."));
         }
-        Ok(Self { path: real, existing })
+        Ok(Self { path: real, existing, _alone: alone })
     }
 
     /// The file's path, links followed.

@@ -31,7 +31,7 @@ pub(super) fn definition() -> Definition {
 
 impl NativeTool for Write {
     fn run(self: Arc<Self>, input: Value, context: Context) -> BoxFuture<'static, Outcome> {
-        super::blocking(move || write(&input, &context)).boxed()
+        super::blocking(context, move |context| write(&input, context)).boxed()
     }
 
     fn preview(&self, input: &Value, _width: usize) -> Option<String> {
@@ -50,12 +50,11 @@ fn write(input: &Value, context: &Context) -> Result<String, String> {
     if name.ends_with('/') {
         return Err(format!("{name} names a folder. Give the path of a file; the folders above it are made."));
     }
-    let _alone = replace::exclusive();
+    let target = replace::Target::new(&context.resolve(name), name, &context.protected)?;
     // Whoever cancels before this point finds the file as it was; after it, the file is written whole.
     if context.cancel.is_cancelled() {
         return Err("Cancelled by the user: nothing was written.".into());
     }
-    let target = replace::Target::new(&context.resolve(name), name, &context.protected)?;
     target.write(content.as_bytes()).map_err(|error| files::problem(target.path(), name, &error))?;
     let size = format!("{} bytes, {}", content.len(), lines(count_lines(content.as_bytes())));
     Ok(match &target.existing {
