@@ -1,7 +1,7 @@
 //! Previews: what a pending call would do, in one line as wide as the window.
 //!
 //! A tool may say it in its own words ([`NativeTool::preview`](super::NativeTool::preview), or `format_preview` of a
-//! Lua tool, which the Neovim layer calls and hands to [`line`]); for all others [`generic`] lists the arguments.
+//! Lua tool, which the Neovim layer calls and hands to [`line()`]); for all others [`generic`] lists the arguments.
 //! Width is counted in display cells, as the editor draws: a wide character takes two, a combining mark none.
 
 use serde_json::Value;

@@ -1,8 +1,8 @@
 //! Child processes: runs one command to its end, whatever it does.
 //!
 //! The command leads a session of its own, so that it has no terminal to ask passwords on and everything it starts
-//! can be stopped as one [`group`]. Its output and its errors come through one pipe, in the order they were written,
-//! into a [`Capture`] that keeps the end in memory and the whole in a file. [`run`] then waits for the command's exit
+//! can be stopped as one group. Its output and its errors come through one pipe, in the order they were written,
+//! into a `Capture` that keeps the end in memory and the whole in a file. [`run`] then waits for the command's exit
 //! and the pipe's end, and is done with both:
 //!
 //! * *Exit without end*: a process in the background holds the pipe. After a short grace it is left alone and the
