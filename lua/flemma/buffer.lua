@@ -67,7 +67,15 @@ function M.attach(buf)
   local state = {}
   attached[buf] = state
   greet(buf)
-  native.call("attach", buf)
+  local function parse_on(more)
+    -- A long file is read in slices, between which the user can type.
+    if more and attached[buf] == state then
+      vim.schedule(function()
+        parse_on(native.call("parse_on", buf))
+      end)
+    end
+  end
+  parse_on(native.call("attach", buf))
   api.nvim_buf_attach(buf, false, {
     on_lines = function(_, _, _, first, old_last, new_last)
       if attached[buf] ~= state then

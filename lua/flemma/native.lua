@@ -53,6 +53,13 @@ local function open()
       )
   end
   opened.init(require("flemma.host"), vim.fs.joinpath(vim.fn.stdpath("state"), "flemma"))
+  vim.api.nvim_create_autocmd("VimLeavePre", {
+    group = vim.api.nvim_create_augroup("flemma.native", { clear = true }),
+    desc = "Flemma: stop what runs",
+    callback = function()
+      M.call("shut_down")
+    end,
+  })
   return opened
 end
 

@@ -196,13 +196,7 @@ impl Agent {
     }
 
     /// A tool has finished. An answer that nobody waits for (it was cancelled) is dropped.
-    pub(super) fn tool_finished(
-        &mut self,
-        id: &CallId,
-        answer: Answer,
-        view: &dyn View,
-        effects: &mut Vec<Effect>,
-    ) {
+    pub(super) fn tool_finished(&mut self, id: &CallId, answer: Answer, view: &dyn View, effects: &mut Vec<Effect>) {
         if let Some(call) = self.running.remove(id) {
             self.settle(&call, answer, effects);
             effects.push(Effect::Cursor(Cursor::Result(id.clone())));

@@ -214,8 +214,8 @@ impl Session {
                 shell.disinherit(&id);
             }
             Effect::Settle(id, Answer { output, is_error, is_json }) => {
-                let edits = shell
-                    .with_document(|document, text| chat::settle(document, text, &id, &output, is_error, is_json));
+                let edits =
+                    shell.with_document(|document, text| chat::settle(document, text, &id, &output, is_error, is_json));
                 shell.apply(&edits);
                 shell.announce(Moment::ToolFinished(&id));
             }

@@ -206,7 +206,9 @@ impl Agent {
             Some(format!("Autopilot paused after {limit} requests (tools.autopilot.max_turns); Ctrl-] goes on."))
         } else {
             self.guard.end_round().map(|tools| {
-                format!("Autopilot paused: {tools} gave the same result for the same input three times; Ctrl-] goes on.")
+                format!(
+                    "Autopilot paused: {tools} gave the same result for the same input three times; Ctrl-] goes on."
+                )
             })
         };
         match pause {

@@ -1,19 +1,56 @@
-//! "Did you mean": the known name that a mistyped one was probably meant to be.
+//! "Did you mean": the known word that a misspelled one was most likely meant to be.
 
-/// How alike two names must be (Jaro-Winkler, 0 to 1) before one is offered for the other.
-const ALIKE: f64 = 0.84;
+/// How alike two words must be, from 0 (nothing in common) to 1 (equal), before one is suggested for the other.
+const ALIKE: f64 = 0.7;
 
-/// The candidate nearest to `word`, or `None` when nothing is near enough to be worth a guess.
+/// The candidate that `word` is most likely a misspelling of, or `None` if none is close.
 ///
-/// Letter case is ignored; among equals the first candidate wins.
+/// Case does not count. Of two candidates that are equally close the first in order wins, so that a message never
+/// changes from one run to the next.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    nearest_few(word, candidates, 1).into_iter().next()
+}
+
+/// The `count` candidates that are closest to `word`, closest first; fewer if fewer are close.
+pub fn nearest_few<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>, count: usize) -> Vec<&'a str> {
     let word = word.to_lowercase();
-    let mut best: Option<(&str, f64)> = None;
-    for candidate in candidates {
-        let score = strsim::jaro_winkler(&word, &candidate.to_lowercase());
-        if score >= ALIKE && best.is_none_or(|(_, highest)| score > highest) {
-            best = Some((candidate, score));
-        }
+    let mut scored: Vec<(f64, &str)> = candidates
+        .into_iter()
+        .map(|candidate| (likeness(&word, &candidate.to_lowercase()), candidate))
+        .filter(|(score, _)| *score >= ALIKE)
+        .collect();
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0));
+    scored.truncate(count);
+    scored.into_iter().map(|(_, candidate)| candidate).collect()
+}
+
+/// How alike two words are. Jaro-Winkler knows swapped letters and common beginnings; the edit distance knows a
+/// prefix that was left out, which Jaro-Winkler does not.
+fn likeness(a: &str, b: &str) -> f64 {
+    strsim::jaro_winkler(a, b).max(strsim::normalized_damerau_levenshtein(a, b))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{nearest, nearest_few};
+
+    const TOOLS: [&str; 4] = ["bash", "calculator", "read", "write"];
+
+    #[test]
+    fn a_misspelled_word_finds_the_one_that_was_meant() {
+        assert_eq!(nearest("calcuIator", TOOLS), Some("calculator"));
+        assert_eq!(nearest("raed", TOOLS), Some("read"));
+        assert_eq!(nearest("Wirte", TOOLS), Some("write"));
     }
-    best.map(|(candidate, _)| candidate)
+
+    #[test]
+    fn a_word_that_is_like_nothing_finds_nothing() {
+        assert_eq!(nearest("kubernetes", TOOLS), None);
+        assert_eq!(nearest("x", []), None);
+    }
+
+    #[test]
+    fn several_suggestions_come_closest_first() {
+        assert_eq!(nearest_few("config.la", ["conf.lua", "config.lua", "readme"], 2), ["config.lua", "conf.lua"]);
+    }
 }

@@ -12,9 +12,7 @@ use futures_util::FutureExt;
 
 use super::{buffer::BufferText, convert, editor::Editor, policy, tasks::Tasks};
 use crate::{
-    agent::{
-        Activity, Answer, CursorTarget, Input, Level, Moment, RequestId, Session, Settings, Shell, Verdict,
-    },
+    agent::{Activity, Answer, CursorTarget, Input, Level, Moment, RequestId, Session, Settings, Shell, Verdict},
     chat::{self, Change, Decoration, Diagnostic, Document, OpenCall, Status, Text, TextEdit},
     provider::{CallId, ErrorKind, ProviderError, Request, ToolInput},
     runtime::{ConversationId, Notice, Report, http::Timeouts},
@@ -165,9 +163,10 @@ impl At<'_> {
         let mut context = Context::new(
             PathBuf::from(cwd),
             tool_timeout.unwrap_or(config.tools.default_timeout),
-            self.editor.state_dir.join("outputs"),
+            self.editor.outputs.clone(),
         );
-        context.chat_dir = Path::new(&file).parent().filter(|parent| !parent.as_os_str().is_empty()).map(Path::to_owned);
+        context.chat_dir =
+            Path::new(&file).parent().filter(|parent| !parent.as_os_str().is_empty()).map(Path::to_owned);
         context.cancel = self.conversation.tasks.add_tool(&call.id);
         context.config = config.tools.options_of(&call.name);
         let open: Vec<PathBuf> = self.editor.host.open_chats().into_iter().map(PathBuf::from).collect();
@@ -220,7 +219,8 @@ impl Shell for At<'_> {
             tools: self.editor.registry.borrow().specs(),
             parameters: options.parameters,
         };
-        let timeouts = Timeouts { connect: options.connect_timeout, first_byte: options.timeout, idle: options.timeout };
+        let timeouts =
+            Timeouts { connect: options.connect_timeout, first_byte: options.timeout, idle: options.timeout };
         let handle = self
             .editor
             .worker
@@ -251,7 +251,9 @@ impl Shell for At<'_> {
                 let _ = self.editor.worker.spawn(async move {
                     let outcome = std::panic::AssertUnwindSafe(future).catch_unwind().await;
                     let outcome = outcome.unwrap_or_else(|_| {
-                        Outcome::failure(format!("The tool `{name}` failed inside: a bug of Flemma's, not of the call."))
+                        Outcome::failure(format!(
+                            "The tool `{name}` failed inside: a bug of Flemma's, not of the call."
+                        ))
                     });
                     let rendered = outcome.render();
                     let answer =
@@ -273,9 +275,9 @@ impl Shell for At<'_> {
 
     fn cursor(&self, target: CursorTarget) {
         // Whoever is in the last two messages (the reply and what answers it) follows the conversation.
-        let from = self.conversation.with_document(|document, _| {
-            document.messages().iter().rev().nth(1).map_or(0, |message| message.start)
-        });
+        let from = self
+            .conversation
+            .with_document(|document, _| document.messages().iter().rev().nth(1).map_or(0, |message| message.start));
         self.editor.host.cursor(self.buffer(), target, from);
     }
 

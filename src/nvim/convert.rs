@@ -1,6 +1,9 @@
 //! Conversions between Lua and Rust, in one place.
 
-use mlua::{Lua, LuaSerdeExt, serde::{DeserializeOptions, SerializeOptions}};
+use mlua::{
+    Lua, LuaSerdeExt,
+    serde::{DeserializeOptions, SerializeOptions},
+};
 use serde::Serialize;
 use serde_json::Value;
 

@@ -6,6 +6,7 @@ use std::{
     path::PathBuf,
     rc::Rc,
     sync::Arc,
+    time::SystemTime,
 };
 
 use mlua::{Lua, Table};
@@ -15,7 +16,7 @@ use crate::{
     agent::Input,
     config::{Config, ConfigError},
     runtime::{ConversationId, Notice, Queue, Report, Worker},
-    tools::{Registry, approval::Chain},
+    tools::{Registry, approval::Chain, overflow},
 };
 
 /// The one state of the plugin, on the main thread.
@@ -25,8 +26,8 @@ pub(super) struct Editor {
     pub(super) waker: Waker,
     pub(super) registry: RefCell<Registry>,
     pub(super) approvals: RefCell<Chain>,
-    /// Where what we keep for a while lies: the full outputs of truncated results.
-    pub(super) state_dir: PathBuf,
+    /// Where the whole of a truncated output is kept for a few days.
+    pub(super) outputs: PathBuf,
     config: RefCell<Rc<Config>>,
     conversations: RefCell<BTreeMap<i32, Rc<Conversation>>>,
     last_id: Cell<u64>,
@@ -37,6 +38,8 @@ pub(super) struct Editor {
 impl Editor {
     /// Starts the runtime and wires the queue to Neovim's loop.
     ///
+    /// `state_dir` is the folder for what we keep between sessions.
+    ///
     /// # Errors
     /// When the shim is not of this version, or the system gives no threads.
     pub(super) fn new(lua: &Lua, host: Table, state_dir: PathBuf) -> mlua::Result<Self> {
@@ -46,16 +49,24 @@ impl Editor {
             let waker = waker.clone();
             Arc::new(Queue::new(move || waker.wake()))
         };
+        let worker = Worker::start(queue)?;
+        let outputs = state_dir.join("outputs");
+        let cleaning = outputs.clone();
+        let _ = worker.spawn(async move {
+            // What cannot be cleaned today is cleaned another day.
+            let _ = tokio::task::spawn_blocking(move || overflow::clean(&cleaning, overflow::KEEP, SystemTime::now()))
+                .await;
+        });
         let config = Rc::new(Config::default());
         let registry = Registry::with_builtins();
         let approvals = policy::chain(&config, &registry).0;
         Ok(Self {
             host,
-            worker: Worker::start(queue)?,
+            worker,
             waker,
             registry: RefCell::new(registry),
             approvals: RefCell::new(approvals),
-            state_dir,
+            outputs,
             config: RefCell::new(config),
             conversations: RefCell::default(),
             last_id: Cell::new(0),

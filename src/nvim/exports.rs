@@ -77,9 +77,8 @@ fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
 fn fill_lifecycle(exports: &Exports<'_>) -> mlua::Result<()> {
     // setup(options) -> the effective options, warnings; or nil, problems
     exports.add("setup", |lua, editor, options: Value| {
-        let configured = convert::to_json(lua, options)
-            .map_err(|error| vec![format!("setup: {error}")])
-            .and_then(|options| {
+        let configured =
+            convert::to_json(lua, options).map_err(|error| vec![format!("setup: {error}")]).and_then(|options| {
                 editor.configure(&options).map_err(|error| error.problems.iter().map(ToString::to_string).collect())
             });
         match configured {
@@ -182,9 +181,9 @@ fn fill_queries(exports: &Exports<'_>) -> mlua::Result<()> {
         items.collect::<mlua::Result<Vec<_>>>().map(Some)
     })?;
     exports.add("open_calls", |_, editor, buffer: i32| {
-        let calls = editor.conversation(buffer).map(|conversation| {
-            conversation.with_document(|document, text| document.open_calls(text))
-        });
+        let calls = editor
+            .conversation(buffer)
+            .map(|conversation| conversation.with_document(|document, text| document.open_calls(text)));
         Ok(calls.unwrap_or_default().into_iter().map(|call| call.id.0).collect::<Vec<_>>())
     })?;
     exports.add("status", |_, editor, buffer: i32| {

@@ -95,7 +95,7 @@ pub(super) fn verdict(editor: &Editor, buffer: i32, call: &OpenCall) -> Verdict 
 pub(super) fn protected(path: &Path, open: &[PathBuf]) -> Option<String> {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let path = real(path);
-    open.iter().any(|chat| real(chat) == path).then(|| {
-        format!("{} is a conversation that is open in the editor; tools do not write to it", path.display())
-    })
+    open.iter()
+        .any(|chat| real(chat) == path)
+        .then(|| format!("{} is a conversation that is open in the editor; tools do not write to it", path.display()))
 }

@@ -43,7 +43,10 @@ pub(super) fn live(lua: &Lua, editor: &Editor, conversation: &Conversation) -> m
     let running = conversation.session.running();
     let places: Vec<(CallId, usize)> = conversation.with_document(|document, _| {
         let placeholders = document.placeholders();
-        placeholders.filter(|place| running.iter().any(|call| call.id == *place.id)).map(|place| (place.id.clone(), place.fence)).collect()
+        placeholders
+            .filter(|place| running.iter().any(|call| call.id == *place.id))
+            .map(|place| (place.id.clone(), place.fence))
+            .collect()
     });
     let tools = running.iter().filter_map(|call: &OpenCall| {
         let (_, fence) = places.iter().rfind(|(id, _)| *id == call.id)?;
@@ -81,10 +84,7 @@ fn activity_text(activity: &Activity, provider: ProviderName, model: &str) -> Op
 pub(super) fn status(editor: &Editor, conversation: &Conversation) -> Vec<String> {
     let config = editor.config();
     let options = config.parameters_for(config.provider);
-    let mut lines = vec![
-        format!("provider   {}", config.provider.name()),
-        format!("model      {}", options.model),
-    ];
+    let mut lines = vec![format!("provider   {}", config.provider.name()), format!("model      {}", options.model)];
     if let Some(tokens) = options.parameters.max_tokens {
         lines.push(format!("max_tokens {tokens}"));
     }

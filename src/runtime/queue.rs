@@ -65,7 +65,8 @@ impl Queue {
         let was_empty = {
             let mut notices = self.lock();
             let was_empty = notices.is_empty();
-            if let Some(notice) = notices.back_mut().and_then(|last| join(last, &notice)).map_or(Some(notice), |()| None)
+            if let Some(notice) =
+                notices.back_mut().and_then(|last| join(last, &notice)).map_or(Some(notice), |()| None)
             {
                 notices.push_back(notice);
             }

@@ -136,7 +136,10 @@ fn a_conversation_reads_edits_asks_runs_and_carries_on() {
     let third = requests[2].json()["messages"].clone();
     assert_eq!(third.as_array().unwrap().len(), 5);
     assert_eq!(third[3]["content"][1]["id"], "toolu_edit");
-    assert_eq!(third[3]["content"][2]["input"], json!({"label": "checking", "command": "cat greet.txt", "timeout": null}));
+    assert_eq!(
+        third[3]["content"][2]["input"],
+        json!({"label": "checking", "command": "cat greet.txt", "timeout": null})
+    );
     assert_eq!(third[4]["content"][0]["tool_use_id"], "toolu_edit");
     assert_eq!(third[4]["content"][1]["tool_use_id"], "toolu_bash");
     let result = third[4]["content"][1]["content"].to_string();
