@@ -8,6 +8,8 @@ local api = vim.api
 
 ---@class flemma.Attached
 ---@field unlocked_modifiable? boolean what 'modifiable' was before the lock; nil while unlocked
+---@field watcher? { win: integer, cursor: integer[] } the window whose key set the conversation going, and where its
+---cursor was when it, or we, last moved it
 ---@type table<integer, flemma.Attached>
 local attached = {}
 
@@ -97,6 +99,37 @@ function M.attach(buf)
   require("flemma.ui").attach(buf)
 end
 
+--- The user set the conversation going in the current window: it is the one that wants to see what comes.
+---@param buf integer
+function M.watch(buf)
+  local win = api.nvim_get_current_win()
+  if attached[buf] and api.nvim_win_get_buf(win) == buf then
+    attached[buf].watcher = { win = win, cursor = api.nvim_win_get_cursor(win) }
+  end
+end
+
+--- Moves a window's cursor; one that watches goes on watching.
+local function move(buf, win, line, column)
+  api.nvim_win_set_cursor(win, { line, column })
+  local watcher = attached[buf] and attached[buf].watcher
+  if watcher and watcher.win == win then
+    watcher.cursor = api.nvim_win_get_cursor(win)
+  end
+end
+
+--- The windows that want to see what comes: those whose cursor is on the last line, and the one that watches. A
+--- user who moves the cursor in that one has something else to look at.
+---@param buf integer
+---@return integer[]
+local function followers(buf)
+  local watcher = attached[buf] and attached[buf].watcher
+  local last = api.nvim_buf_line_count(buf)
+  return vim.tbl_filter(function(win)
+    local cursor = api.nvim_win_get_cursor(win)
+    return cursor[1] == last or (watcher ~= nil and watcher.win == win and vim.deep_equal(watcher.cursor, cursor))
+  end, vim.fn.win_findbuf(buf))
+end
+
 --- Writes to a buffer: the only way in which the library changes text. A window whose cursor is on the last
 --- line follows what is added; every other window stays where it is.
 ---@param buf integer
@@ -111,12 +144,9 @@ function M.write(buf, first, first_col, last, last_col, lines, join)
   local modifiable = bo.modifiable
   bo.modifiable = true
   local count = api.nvim_buf_line_count(buf)
-  local followers = {}
-  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
-    if api.nvim_win_get_cursor(win)[1] == count then
-      followers[#followers + 1] = win
-    end
-  end
+  local at_end = vim.tbl_filter(function(win)
+    return api.nvim_win_get_cursor(win)[1] == count
+  end, vim.fn.win_findbuf(buf))
   if join then
     -- Fails right after an undo: then the edit is a step of its own.
     api.nvim_buf_call(buf, function()
@@ -129,8 +159,8 @@ function M.write(buf, first, first_col, last, last_col, lines, join)
     error(problem, 0)
   end
   count = api.nvim_buf_line_count(buf)
-  for _, win in ipairs(followers) do
-    api.nvim_win_set_cursor(win, { count, #api.nvim_buf_get_lines(buf, count - 1, count, false)[1] })
+  for _, win in ipairs(at_end) do
+    move(buf, win, count, #api.nvim_buf_get_lines(buf, count - 1, count, false)[1])
   end
 end
 
@@ -154,41 +184,31 @@ function M.lock(buf, locked)
   end
 end
 
---- Moves the cursor in the windows in which the user follows the conversation: those whose cursor is in its
---- last messages, from `from` on. Whoever reads further up is left alone.
+--- Moves the cursor in the windows in which the user follows the conversation. Whoever reads elsewhere is left alone.
 ---@param buf integer
 ---@param line integer from 0
 ---@param reason "pending"|"result"|"prompt"
----@param from integer the line, from 0, at which following begins
-function M.cursor(buf, line, reason, from)
+function M.cursor(buf, line, reason)
   local options = require("flemma").options()
   local wanted = options and options.tools.cursor_after_result
   if reason == "result" and wanted == "stay" then
     return
   end
-  local count = api.nvim_buf_line_count(buf)
-  line = math.min(line, count - 1)
-  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
-    if api.nvim_win_get_cursor(win)[1] - 1 >= from then
-      api.nvim_win_set_cursor(win, { line + 1, 0 })
-    end
+  line = math.min(line + 1, api.nvim_buf_line_count(buf))
+  for _, win in ipairs(followers(buf)) do
+    move(buf, win, line, 0)
   end
 end
 
---- Puts the cursor at the end in every window whose cursor is at or below `from`: who is in the message that is
---- being answered sees the answer come.
+--- A reply begins: puts the cursor at the end where the user wants to see it come.
 ---@param buf integer
----@param from integer the line, from 0
-function M.follow(buf, from)
+function M.follow(buf)
   local options = require("flemma").options()
   if options and options.tools.cursor_after_result == "stay" then
     return
   end
-  local count = api.nvim_buf_line_count(buf)
-  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
-    if api.nvim_win_get_cursor(win)[1] > from then
-      api.nvim_win_set_cursor(win, { count, 0 })
-    end
+  for _, win in ipairs(followers(buf)) do
+    move(buf, win, api.nvim_buf_line_count(buf), 0)
   end
 end
 

@@ -18,6 +18,7 @@ end
 function M.send_or_execute(buf)
   buf = resolve(buf)
   if buf then
+    require("flemma.buffer").watch(buf)
     native("advance", buf)
   end
 end
@@ -36,6 +37,7 @@ function M.send_to_provider(buf)
       ("not sent: %d tool call%s no result yet"):format(open, open == 1 and " has" or "s have")
     )
   else
+    require("flemma.buffer").watch(buf)
     native("advance", buf)
   end
 end
@@ -45,6 +47,7 @@ end
 function M.execute_at_cursor(buf)
   buf = resolve(buf)
   if buf then
+    require("flemma.buffer").watch(buf)
     native("execute", buf, cursor_line())
   end
 end

@@ -53,8 +53,8 @@ pub trait Shell {
     /// Moves the cursor, if the user is looking.
     fn cursor(&self, target: CursorTarget);
 
-    /// A reply is about to be written: whoever has the cursor at line `from` or below wants to see it come.
-    fn follow(&self, from: usize);
+    /// A reply is about to be written: whoever follows the conversation wants to see it come.
+    fn follow(&self);
 
     /// Tells the user something.
     fn notify(&self, level: Level, message: &str);
@@ -185,8 +185,7 @@ impl Session {
             Effect::Abort(request) => shell.abort(request),
             Effect::Backoff(request, pause) => shell.later(pause, Input::BackoffOver { request }),
             Effect::OpenReply => {
-                let from = shell.with_document(|document, _| document.messages().last().map_or(0, |last| last.start));
-                shell.follow(from);
+                shell.follow();
                 *self.writer.borrow_mut() = Some(shell.with_document(|_, text| ReplyWriter::open(text)));
             }
             Effect::Write(event) => {

@@ -274,15 +274,11 @@ impl Shell for At<'_> {
     }
 
     fn cursor(&self, target: CursorTarget) {
-        // Whoever is in the last two messages (the reply and what answers it) follows the conversation.
-        let from = self
-            .conversation
-            .with_document(|document, _| document.messages().iter().rev().nth(1).map_or(0, |message| message.start));
-        self.editor.host.cursor(self.buffer(), target, from);
+        self.editor.host.cursor(self.buffer(), target);
     }
 
-    fn follow(&self, from: usize) {
-        self.editor.host.follow(self.buffer(), from);
+    fn follow(&self) {
+        self.editor.host.follow(self.buffer());
     }
 
     fn notify(&self, level: Level, message: &str) {

@@ -81,19 +81,19 @@ impl Host {
         self.tell("lock", (buffer, locked));
     }
 
-    /// Moves the cursor of the windows that follow the conversation from line `from` on.
-    pub(super) fn cursor(&self, buffer: i32, target: CursorTarget, from: usize) {
+    /// Moves the cursor of the windows that follow the conversation.
+    pub(super) fn cursor(&self, buffer: i32, target: CursorTarget) {
         let reason = match target.reason {
             CursorReason::Pending => "pending",
             CursorReason::Result => "result",
             CursorReason::Prompt => "prompt",
         };
-        self.tell("cursor", (buffer, target.line, reason, from));
+        self.tell("cursor", (buffer, target.line, reason));
     }
 
-    /// Puts the cursor at the end in the windows whose cursor is at line `from` or below.
-    pub(super) fn follow(&self, buffer: i32, from: usize) {
-        self.tell("follow", (buffer, from));
+    /// Puts the cursor at the end in those windows.
+    pub(super) fn follow(&self, buffer: i32) {
+        self.tell("follow", buffer);
     }
 
     /// Tells the user something.

@@ -6,6 +6,7 @@
 #[path = "../support/anthropic.rs"]
 mod anthropic;
 mod chat;
+mod cursor;
 mod harness;
 #[path = "../support/http.rs"]
 mod http;

@@ -1,0 +1,95 @@
+//! Where the cursor goes, and where it stays.
+
+use serde_json::json;
+
+use super::{
+    anthropic::{Stream, event},
+    chat::{Chat, Setup, call, prose},
+    http::{Gate, Reply},
+};
+
+/// A reply of ten lines that stops after the fifth until the gate opens.
+fn slow(gate: &Gate) -> Reply {
+    let pieces: Vec<String> = (1..=10).map(|line| format!("line {line}\n")).collect();
+    let pieces: Vec<&str> = pieces.iter().map(String::as_str).collect();
+    let stream = Stream::new().text(&pieces).end("end_turn");
+    stream.events().iter().enumerate().fold(Reply::stream(), |reply, (n, event)| {
+        let reply = reply.chunk(event.as_str());
+        if n == 6 { reply.hold(gate) } else { reply }
+    })
+}
+
+#[test]
+fn the_window_that_asked_follows_the_reply_wherever_its_cursor_was() {
+    let gate = Gate::new();
+    let text = format!("@System:\n{}\n@You:\nHello\n", "rule\n".repeat(60));
+    let mut chat = Chat::start(&Setup { text: Some(&text), ..Setup::default() }, [slow(&gate)]);
+    assert_eq!(chat.nvim.cursor().0, 1);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for_screen("line 5");
+    let last = chat.nvim.lines(0).len() as u64;
+    assert_eq!(chat.nvim.cursor().0, last);
+    gate.open();
+    chat.wait_until_idle();
+    let last = chat.nvim.lines(0).len() as u64;
+    assert_eq!(chat.nvim.cursor(), (last, 0), "on the prompt");
+}
+
+#[test]
+fn a_user_who_goes_up_to_read_is_left_alone() {
+    let gate = Gate::new();
+    let mut chat = Chat::start(&Setup::default(), [slow(&gate)]);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for_screen("line 5");
+    chat.nvim.input("gg");
+    chat.nvim.wait_for("the first line", |nvim| nvim.cursor().0 == 1);
+    gate.open();
+    chat.nvim.wait_for("the whole reply", |nvim| nvim.text().contains("line 10"));
+    chat.wait_until_idle();
+    assert_eq!(chat.nvim.cursor().0, 1);
+}
+
+#[test]
+fn a_second_window_on_the_conversation_stays_where_it_is() {
+    let text = format!("@You:\n{}Hello\n", "filler\n".repeat(60));
+    let mut chat = Chat::start(&Setup { text: Some(&text), ..Setup::default() }, [prose(&["one\ntwo"])]);
+    chat.nvim.input("<C-w>sgg<C-w>jG<C-]>");
+    chat.nvim.wait_for("the reply", |nvim| nvim.text().contains("two"));
+    chat.wait_until_idle();
+    let lines = chat.nvim.lua(
+        "return vim.tbl_map(function(win) return vim.api.nvim_win_get_cursor(win)[1] end, vim.api.nvim_tabpage_list_wins(0))",
+        &[],
+    );
+    let last = chat.nvim.lines(0).len() as u64;
+    assert_eq!(lines, json!([1, last]));
+}
+
+#[test]
+fn cursor_after_result_stay_leaves_the_cursor_and_next_goes_on() {
+    let input = json!({"label": null, "command": "echo done", "timeout": null});
+    for (option, expected) in [("stay", 8), ("result", 12)] {
+        let options = format!("tools = {{ cursor_after_result = '{option}', autopilot = {{ enabled = false }} }}");
+        let setup = Setup { options: &options, ..Setup::default() };
+        let mut chat = Chat::start(&setup, [call("toolu_1", "bash", &input)]);
+        chat.nvim.input("<C-]>");
+        chat.nvim.wait_for("the call", |nvim| nvim.text().contains("echo done"));
+        chat.wait_until_idle();
+        chat.go_to("```json");
+        assert_eq!(chat.nvim.cursor().0, 7);
+        chat.nvim.input("j<M-CR>");
+        chat.nvim.wait_for("the result", |nvim| nvim.text().contains("\ndone\n"));
+        chat.wait_until_idle();
+        assert_eq!(chat.nvim.cursor().0, expected, "{option}: {}", chat.nvim.text());
+    }
+}
+
+#[test]
+fn a_usage_event_before_the_text_moves_nothing() {
+    let ping = event(&json!({"type": "ping"}));
+    let stream = Stream::new().text(&["hi"]).end("end_turn");
+    let reply =
+        stream.events().iter().fold(Reply::stream(), |reply, event| reply.chunk(ping.clone()).chunk(event.as_str()));
+    let mut chat = Chat::start(&Setup::default(), [reply]);
+    chat.nvim.input("<C-]>");
+    chat.wait_for_text("@You:\nHello\n\n@Assistant:\nhi\n\n@You:\n\n");
+}
