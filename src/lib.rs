@@ -22,7 +22,7 @@ pub mod agent;
 pub mod chat;
 pub mod config;
 #[cfg(feature = "nvim")]
-pub mod nvim;
+mod nvim;
 pub mod provider;
 pub mod runtime;
 pub mod tools;
