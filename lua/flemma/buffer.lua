@@ -68,6 +68,7 @@ function M.attach(buf)
   end
   local state = {}
   attached[buf] = state
+  require("flemma.tools").load()
   greet(buf)
   local function parse_on(more)
     -- A long file is read in slices, between which the user can type.

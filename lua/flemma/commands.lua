@@ -17,6 +17,12 @@ local commands = {
   ["tool:cancel"] = function()
     require("flemma.core").cancel_tool()
   end,
+  ["tool:cancel-all"] = function()
+    require("flemma.core").cancel_all_tools()
+  end,
+  ["tool:list"] = function()
+    require("flemma.status").open_tools()
+  end,
 }
 
 local function names()

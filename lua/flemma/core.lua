@@ -70,6 +70,15 @@ function M.cancel_tool(buf)
   end
 end
 
+--- Stops every tool that runs; a reply goes on arriving.
+---@param buf? integer
+function M.cancel_all_tools(buf)
+  buf = resolve(buf)
+  if buf then
+    native("cancel_all_tools", buf)
+  end
+end
+
 local function jump(forward)
   local buf = resolve()
   local line = buf and native("message_from", buf, cursor_line(), forward)

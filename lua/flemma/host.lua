@@ -67,10 +67,12 @@ function M.refresh(buf)
 end
 
 ---@param buf integer
----@param call string
----@param text string
-function M.progress(buf, call, text)
-  require("flemma.ui").progress(buf, call, text)
+---@param tool string
+---@param timeout integer seconds
+---@param progress? fun(text: string)
+---@return flemma.ExecutionContext
+function M.context(buf, tool, timeout, progress)
+  return require("flemma.tools.context").new(buf, tool, timeout, progress)
 end
 
 ---@param event string name of the `User` autocommand

@@ -9,16 +9,25 @@ local effective
 ---@return boolean ok false when an option is wrong: the message names it, and the options before stay
 function M.setup(opts)
   local native = require("flemma.native")
-  local options, problems = native.call("setup", opts or vim.empty_dict())
+  local options, problems = native.call("setup", opts or vim.empty_dict(), vim.fn.stdpath("log"))
   if options then
     effective = options
     require("flemma.highlights").apply(options.highlights)
+    for _, warning in ipairs(problems) do
+      require("flemma.notify").say(vim.log.levels.WARN, warning)
+    end
     return true
   end
   for _, problem in ipairs(problems or {}) do
     require("flemma.notify").say(vim.log.levels.ERROR, problem)
   end
   return false
+end
+
+--- The effective options if they were read already. Loads nothing.
+---@return table?
+function M.taken()
+  return effective
 end
 
 --- The effective options; the defaults where `setup` was never called.

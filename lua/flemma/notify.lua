@@ -3,6 +3,13 @@ local M = {}
 
 local told = {}
 
+local levels = {
+  debug = vim.log.levels.DEBUG,
+  info = vim.log.levels.INFO,
+  warn = vim.log.levels.WARN,
+  error = vim.log.levels.ERROR,
+}
+
 local highlights = { [vim.log.levels.WARN] = "WarningMsg", [vim.log.levels.ERROR] = "ErrorMsg" }
 
 --- Whether `vim.notify` is Neovim's own, which shows a message in the command line.
@@ -31,27 +38,39 @@ local function wrap(message, room)
   return lines
 end
 
---- A message that does not fit into the command line makes Neovim stop and wait for Enter, and everything that
---- streams waits with it. So a long one goes into `:messages` line by line, and the screen keeps its beginning.
-local function echo(message, level)
-  local highlight = highlights[level]
-  local lines = wrap(message, math.max(vim.v.echospace, 20))
-  for _, line in ipairs(lines) do
-    vim.api.nvim_echo({ { line, highlight } }, true, {})
-    if #lines > 1 then
+---@type { message: string, level: integer }[]
+local waiting = {}
+
+--- More than the command line holds makes Neovim stop and wait for Enter, and everything that streams waits with it.
+--- So what is said in one go becomes one line on the screen; all of it is in `:messages`.
+local function flush()
+  local messages = waiting
+  waiting = {}
+  local room = math.max(vim.v.echospace, 20)
+  local total = 0
+  ---@type { message: string, level: integer }
+  local gravest = messages[1]
+  for _, item in ipairs(messages) do
+    for _, line in ipairs(wrap(item.message, room)) do
+      vim.api.nvim_echo({ { line, highlights[item.level] } }, true, {})
       -- Tells Neovim that the next line may take this one's place.
       vim.cmd.redraw()
+      total = total + 1
+    end
+    if item.level > gravest.level then
+      gravest = item
     end
   end
-  if #lines > 1 then
-    local hint = " … :messages"
-    local room = math.max(vim.v.echospace, 20) - vim.fn.strdisplaywidth(hint)
-    local short = lines[1]
-    while vim.fn.strdisplaywidth(short) > room do
-      short = vim.fn.strcharpart(short, 0, vim.fn.strcharlen(short) - 1)
-    end
-    vim.api.nvim_echo({ { short .. hint, highlight } }, false, {})
+  if total == 1 then
+    vim.api.nvim_echo({ { messages[1].message, highlights[messages[1].level] } }, false, {})
+    return
   end
+  local hint = #messages == 1 and " … :messages" or (" … and %d more in :messages"):format(#messages - 1)
+  local short = gravest.message
+  while short ~= "" and vim.fn.strdisplaywidth(short .. hint) > room do
+    short = vim.fn.strcharpart(short, 0, vim.fn.strcharlen(short) - 1)
+  end
+  vim.api.nvim_echo({ { short .. hint, highlights[gravest.level] } }, false, {})
 end
 
 --- Says something. Safe to call from anywhere, even from a callback of libuv's.
@@ -64,9 +83,16 @@ function M.say(level, message)
     end)
     return
   end
+  local options = require("flemma").taken()
+  if options and level < levels[options.notify.level] then
+    return
+  end
   message = "Flemma: " .. message
   if shows_in_command_line() then
-    echo(message, level)
+    waiting[#waiting + 1] = { message = (message:gsub("%s+", " ")), level = level }
+    if #waiting == 1 then
+      vim.schedule(flush)
+    end
   else
     vim.notify(message, level, { title = "Flemma" })
   end

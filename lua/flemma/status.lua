@@ -10,8 +10,22 @@ end
 --- Shows it in a float that any of q, Escape and Enter closes.
 function M.open()
   local buf = require("flemma.buffer").resolve()
-  local lines = buf and M.lines(buf)
-  if not lines or #lines == 0 then
+  if buf then
+    M.show(M.lines(buf))
+  end
+end
+
+--- `:Flemma tool:list`: what runs and waits here, and the tools there are.
+function M.open_tools()
+  local buf = require("flemma.buffer").resolve()
+  if buf then
+    M.show(require("flemma.native").call("tool_list", buf) or {})
+  end
+end
+
+---@param lines string[]
+function M.show(lines)
+  if #lines == 0 then
     return
   end
   local width = 20

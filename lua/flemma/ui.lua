@@ -15,7 +15,7 @@ M.diagnostics = api.nvim_create_namespace("flemma")
 
 local frames = { "⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏" }
 
----@type table<integer, table<string, string>> buffer -> call -> latest output
+---@type table<integer, true> the buffers in which something goes on
 local busy = {}
 ---@type uv.uv_timer_t?
 local timer
@@ -91,7 +91,7 @@ local function draw(buf)
   end
   for _, tool in ipairs(now.running) do
     local lines = {}
-    for line in (busy[buf] and busy[buf][tool.id] or ""):gmatch("[^\n]+") do
+    for line in tool.latest:gmatch("[^\n]+") do
       lines[#lines + 1] = { { line, "FlemmaToolProgress" } }
     end
     api.nvim_buf_set_extmark(buf, live, tool.line, 0, {
@@ -131,20 +131,10 @@ function M.show(buf, is_busy)
   if busy[buf] or not options or not options.tools.show_spinner then
     return
   end
-  busy[buf] = {}
+  busy[buf] = true
   timer = timer or assert(vim.uv.new_timer())
   if not timer:is_active() then
     timer:start(0, 100, vim.schedule_wrap(tick))
-  end
-end
-
---- The latest output of a running tool; the next tick draws it.
----@param buf integer
----@param call string
----@param text string
-function M.progress(buf, call, text)
-  if busy[buf] then
-    busy[buf][call] = text
   end
 end
 

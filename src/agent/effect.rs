@@ -77,6 +77,8 @@ pub enum Level {
 pub enum Activity {
     /// Nothing; the buffer is the user's.
     Idle,
+    /// A key was pressed before all tools were known; it takes effect when they are.
+    Loading,
     /// A request is out and nothing has come back yet.
     Waiting,
     /// A request failed and is about to be sent again.

@@ -15,6 +15,8 @@ pub enum Input {
     Execute(CallId),
     /// The user wants everything to stop.
     Cancel,
+    /// Every source of tools has loaded.
+    ToolsReady,
     /// The user wants this one running tool to stop.
     CancelTool(CallId),
     /// A piece of a reply arrived.

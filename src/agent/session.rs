@@ -77,6 +77,9 @@ pub trait Shell {
     /// The call's status was written in this session.
     fn disinherit(&self, call: &CallId);
 
+    /// See [`View::tools_ready`].
+    fn tools_ready(&self) -> bool;
+
     /// See [`View::settings`].
     fn settings(&self) -> Settings;
 }
@@ -296,6 +299,10 @@ impl<S: Shell> View for Eyes<'_, S> {
 
     fn is_inherited(&self, call: &OpenCall) -> bool {
         self.0.is_inherited(call)
+    }
+
+    fn tools_ready(&self) -> bool {
+        self.0.tools_ready()
     }
 
     fn settings(&self) -> Settings {

@@ -26,6 +26,9 @@ pub trait View {
     /// Whether the call's `approved` or `running` stood in the file when it was opened: this user never said it.
     fn is_inherited(&self, call: &OpenCall) -> bool;
 
+    /// Whether every source of tools has loaded: nothing is decided or sent before.
+    fn tools_ready(&self) -> bool;
+
     /// The options of this conversation.
     fn settings(&self) -> Settings;
 }
@@ -60,6 +63,8 @@ enum Phase {
     /// Nothing. Calls may wait for the user.
     #[default]
     Idle,
+    /// The tools, to do then what the user asked for.
+    Loading(Wanted),
     /// An answer. Nothing of it was shown yet, so that a retry is invisible.
     Requesting { request: RequestId, attempt: u32 },
     /// The pause before a retry.
@@ -70,6 +75,14 @@ enum Phase {
     Reviewing(After),
     /// Tools.
     Executing,
+}
+
+/// What waits for the tools.
+#[derive(Clone, Debug, PartialEq)]
+enum Wanted {
+    Advance,
+    Execute(CallId),
+    Send,
 }
 
 /// What is looked back on.
@@ -109,7 +122,9 @@ impl Agent {
         let mut effects = Vec::new();
         match input {
             Input::Advance => self.advance(view, &mut effects),
+            Input::Execute(call) if !view.tools_ready() && !self.is_busy() => self.load(Wanted::Execute(call)),
             Input::Execute(call) => self.execute_one(&call, view, &mut effects),
+            Input::ToolsReady => self.tools_ready(view, &mut effects),
             Input::Cancel => self.cancel(&mut effects),
             Input::CancelTool(call) => self.cancel_tool(&call, view, &mut effects),
             Input::Event { request, event } => self.event(request, event, &mut effects),
@@ -138,6 +153,7 @@ impl Agent {
     pub fn activity(&self) -> Activity {
         match &self.phase {
             Phase::Idle => Activity::Idle,
+            Phase::Loading(_) => Activity::Loading,
             Phase::Requesting { .. } | Phase::Reviewing(_) => Activity::Waiting,
             Phase::BackingOff { attempt, reason, .. } => {
                 Activity::Retrying { attempt: attempt + 1, reason: reason.clone() }
@@ -152,9 +168,12 @@ impl Agent {
         self.running.values()
     }
 
-    /// Whether a request is out or about to be sent again.
+    /// Whether a request is out, or about to be.
     pub(super) fn has_request(&self) -> bool {
-        matches!(self.phase, Phase::Requesting { .. } | Phase::BackingOff { .. } | Phase::Streaming { .. })
+        matches!(
+            self.phase,
+            Phase::Loading(_) | Phase::Requesting { .. } | Phase::BackingOff { .. } | Phase::Streaming { .. }
+        )
     }
 
     pub(super) fn execute(&mut self) {
@@ -183,15 +202,36 @@ impl Agent {
             return;
         }
         self.arm();
-        if view.open_calls().is_empty() {
-            self.send(effects);
+        if !view.tools_ready() {
+            self.load(Wanted::Advance);
+        } else if view.open_calls().is_empty() {
+            self.send(view, effects);
         } else {
             self.begin_round(view, effects);
         }
     }
 
+    fn load(&mut self, wanted: Wanted) {
+        self.phase = Phase::Loading(wanted);
+    }
+
+    fn tools_ready(&mut self, view: &dyn View, effects: &mut Vec<Effect>) {
+        let Phase::Loading(wanted) = &self.phase else { return };
+        let wanted = wanted.clone();
+        self.rest();
+        match wanted {
+            Wanted::Advance => self.advance(view, effects),
+            Wanted::Execute(call) => self.execute_one(&call, view, effects),
+            Wanted::Send => self.send(view, effects),
+        }
+    }
+
     /// Sends the conversation. No call is open.
-    fn send(&mut self, effects: &mut Vec<Effect>) {
+    fn send(&mut self, view: &dyn View, effects: &mut Vec<Effect>) {
+        if !view.tools_ready() {
+            self.load(Wanted::Send);
+            return;
+        }
         self.turns += 1;
         self.last_request += 1;
         let request = RequestId(self.last_request);
@@ -200,7 +240,8 @@ impl Agent {
     }
 
     /// Sends without a key, unless the user's limits say that it is time to ask.
-    fn send_on_autopilot(&mut self, settings: Settings, effects: &mut Vec<Effect>) {
+    fn send_on_autopilot(&mut self, view: &dyn View, effects: &mut Vec<Effect>) {
+        let settings = view.settings();
         let pause = if self.turns >= settings.max_turns {
             let limit = settings.max_turns;
             Some(format!("Autopilot paused after {limit} requests (tools.autopilot.max_turns); Ctrl-] goes on."))
@@ -217,7 +258,7 @@ impl Agent {
                 self.rest();
                 effects.push(Effect::Notify(Level::Warn, message));
             }
-            None => self.send(effects),
+            None => self.send(view, effects),
         }
     }
 
@@ -316,10 +357,10 @@ impl Agent {
                     self.rest();
                 }
             }
-            After::Reply { resume: true } => self.send_on_autopilot(settings, effects),
+            After::Reply { resume: true } => self.send_on_autopilot(view, effects),
             After::Reply { resume: false } => self.end_turn(effects),
             After::Round if calls.is_empty() && settings.autopilot && self.armed => {
-                self.send_on_autopilot(settings, effects);
+                self.send_on_autopilot(view, effects);
             }
             After::Round => {
                 self.rest();
@@ -341,6 +382,10 @@ impl Agent {
         match self.phase {
             Phase::Idle => {
                 effects.push(Effect::Notify(Level::Info, "Nothing is running here.".into()));
+            }
+            Phase::Loading(_) => {
+                effects.push(Effect::Notify(Level::Info, "Taken back: nothing was sent.".into()));
+                self.rest();
             }
             Phase::Requesting { request, .. } | Phase::BackingOff { request, .. } => {
                 effects.push(Effect::Abort(request));

@@ -9,14 +9,23 @@ use std::{
 };
 
 use futures_util::FutureExt;
+use mlua::Function;
+use serde_json::Value;
 
-use super::{buffer::BufferText, convert, editor::Editor, policy, tasks::Tasks};
+use super::{
+    buffer::BufferText,
+    convert,
+    editor::Editor,
+    lua_tools::{self, Answering},
+    policy,
+    tasks::{Latest, Stop, Tasks},
+};
 use crate::{
     agent::{Activity, Answer, CursorTarget, Input, Level, Moment, RequestId, Session, Settings, Shell, Verdict},
     chat::{self, Change, Decoration, Diagnostic, Document, OpenCall, Status, Text, TextEdit},
     provider::{CallId, ErrorKind, ProviderError, Request, ToolInput},
     runtime::{ConversationId, Notice, Report, http::Timeouts},
-    tools::{Context, Handler, Outcome},
+    tools::{Context, Definition, Handler, Outcome},
 };
 
 /// How many lines of a file that was just opened are parsed at a time.
@@ -134,6 +143,25 @@ impl Conversation {
         self.document.borrow().decorations(lines)
     }
 
+    /// Stops a running tool.
+    fn stop_tool(&self, editor: &Editor, call: &CallId) {
+        if let Some(error) = self.tasks.stop_tool(call) {
+            let words = format!("the tool of {call} threw when it was stopped: {}", convert::words(&error));
+            editor.log(Level::Error, &words);
+            editor.host.notify(Level::Warn, &words);
+        }
+    }
+
+    /// The time of a tool written in Lua is up.
+    pub(super) fn expire(&self, editor: &Editor, call: &CallId, run: u64) {
+        if self.tasks.is_run(call, run) {
+            let seconds = self.tasks.elapsed(call).as_secs();
+            self.stop_tool(editor, call);
+            let answer = Answer::error(format!("The tool did not answer within {seconds} s and was stopped."));
+            self.feed(editor, [Input::ToolFinished { call: call.clone(), answer }]);
+        }
+    }
+
     /// Lends the document, parsed to its end.
     pub(super) fn with_document<R>(&self, look: impl FnOnce(&mut Document, &dyn Text) -> R) -> R {
         while self.parse_on() {}
@@ -167,16 +195,43 @@ impl At<'_> {
         );
         context.chat_dir =
             Path::new(&file).parent().filter(|parent| !parent.as_os_str().is_empty()).map(Path::to_owned);
-        context.cancel = self.conversation.tasks.add_tool(&call.id);
         context.config = config.tools.options_of(&call.name);
         let open: Vec<PathBuf> = self.editor.host.open_chats().into_iter().map(PathBuf::from).collect();
         context.protected = Arc::new(move |path| policy::protected(path, &open));
-        let queue = Arc::clone(self.editor.worker.queue());
-        let (conversation, id) = (self.conversation.id, call.id.clone());
-        context.progress = Arc::new(move |text| {
-            queue.push(Notice { conversation, report: Report::Progress { call: id.clone(), text } });
-        });
+        let latest = Latest::default();
+        let progress = latest.clone();
+        context.progress = Arc::new(move |text| progress.put(&text));
+        let tasks = &self.conversation.tasks;
+        tasks.add_tool(&call.id, tasks.next_run(), latest, Stop::Native(context.cancel.clone()));
         context
+    }
+
+    /// Runs a tool written in Lua: here and now, on the main thread.
+    fn run_lua(&self, call: &OpenCall, definition: &Definition, execute: &Function, input: &Value) {
+        let (editor, tasks) = (self.editor, &self.conversation.tasks);
+        let (run, latest) = (tasks.next_run(), Latest::default());
+        let answering = Answering::new(self.conversation.id, call, editor.worker.queue());
+        let timeout = definition.timeout.unwrap_or(editor.config().tools.default_timeout);
+        let context = lua_tools::progress(&editor.lua, definition, latest.clone())
+            .and_then(|progress| editor.host.context(self.buffer(), &call.name, timeout, progress));
+        let context = match context {
+            Ok(context) => context,
+            Err(error) => {
+                let answer =
+                    Answer::error(format!("The tool `{}` could not start: {}", call.name, convert::words(&error)));
+                editor.worker.queue().push(self.notice(Input::ToolFinished { call: call.id.clone(), answer }));
+                return;
+            }
+        };
+        let function = lua_tools::run(editor, definition, execute, input, context, &answering);
+        let notice =
+            Notice { conversation: self.conversation.id, report: Report::Expired { call: call.id.clone(), run } };
+        let queue = Arc::clone(editor.worker.queue());
+        let timer = editor.worker.spawn(async move {
+            tokio::time::sleep(timeout).await;
+            queue.push(notice);
+        });
+        tasks.add_tool(&call.id, run, latest, Stop::Lua { answering, function, timer });
     }
 }
 
@@ -262,6 +317,11 @@ impl Shell for At<'_> {
                     queue.push(Notice { conversation, report: Report::Input(input) });
                 });
             }
+            Some(Handler::Lua(function)) => {
+                if let (Some(definition), Some(execute)) = (&definition, self.editor.functions.get(*function)) {
+                    self.run_lua(call, definition, &execute, &input);
+                }
+            }
             _ => {
                 let error = format!("The tool `{}` has nothing that runs it here.", call.name);
                 self.editor.worker.queue().push(answered(Answer::error(error)));
@@ -270,7 +330,7 @@ impl Shell for At<'_> {
     }
 
     fn kill(&self, call: &CallId) {
-        self.conversation.tasks.cancel_tool(call);
+        self.conversation.stop_tool(self.editor, call);
     }
 
     fn cursor(&self, target: CursorTarget) {
@@ -320,6 +380,10 @@ impl Shell for At<'_> {
 
     fn is_inherited(&self, call: &OpenCall) -> bool {
         self.conversation.inherited.borrow().contains(&call.id)
+    }
+
+    fn tools_ready(&self) -> bool {
+        self.editor.sources.borrow().is_ready()
     }
 
     fn settings(&self) -> Settings {

@@ -3,7 +3,7 @@
 use std::{
     cell::{Cell, RefCell},
     collections::BTreeMap,
-    path::PathBuf,
+    path::{Path, PathBuf},
     rc::Rc,
     sync::Arc,
     time::SystemTime,
@@ -11,17 +11,21 @@ use std::{
 
 use mlua::{Lua, Table};
 
-use super::{conversation::Conversation, host::Host, policy, waker::Waker};
+use super::{conversation::Conversation, functions::Functions, host::Host, policy, waker::Waker};
 use crate::{
-    agent::Input,
+    agent::{Input, Level},
     config::{Config, ConfigError},
-    runtime::{ConversationId, Notice, Queue, Report, Worker},
-    tools::{Registry, approval::Chain, overflow},
+    runtime::{ConversationId, Log, Notice, Queue, Report, Worker},
+    tools::{Registry, SourceEnd, SourceId, Sources, approval::Chain, overflow},
 };
 
 /// The one state of the plugin, on the main thread.
 pub(super) struct Editor {
+    pub(super) lua: Lua,
     pub(super) host: Host,
+    pub(super) functions: Functions,
+    log: RefCell<Log>,
+    pub(super) sources: RefCell<Sources>,
     pub(super) worker: Worker,
     pub(super) waker: Waker,
     pub(super) registry: RefCell<Registry>,
@@ -61,7 +65,11 @@ impl Editor {
         let registry = Registry::with_builtins();
         let approvals = policy::chain(&config, &registry).0;
         Ok(Self {
+            lua: lua.clone(),
             host,
+            functions: Functions::default(),
+            log: RefCell::default(),
+            sources: RefCell::default(),
             worker,
             waker,
             registry: RefCell::new(registry),
@@ -74,19 +82,37 @@ impl Editor {
         })
     }
 
+    /// Writes to the log, where there is one.
+    pub(super) fn log(&self, level: Level, line: &str) {
+        let log = self.log.borrow();
+        match level {
+            Level::Info => log.info(line),
+            Level::Warn => log.warn(line),
+            Level::Error => log.error(line),
+        }
+    }
+
     /// The options now in force.
     pub(super) fn config(&self) -> Rc<Config> {
         Rc::clone(&self.config.borrow())
     }
 
-    /// Takes new options. What runs goes on with those that it began with.
+    /// Takes new options. What runs goes on with those that it began with. `log_dir` is where the log lies
+    /// unless the options say otherwise. Gives what is odd about the options without being wrong.
     ///
     /// # Errors
     /// Every option that is wrong; then the options before stay.
-    pub(super) fn configure(&self, options: &serde_json::Value) -> Result<Vec<String>, ConfigError> {
+    pub(super) fn configure(&self, options: &serde_json::Value, log_dir: &Path) -> Result<Vec<String>, ConfigError> {
         let config = Rc::new(Config::from_layers(std::slice::from_ref(options))?);
         let (chain, warnings) = policy::chain(&config, &self.registry.borrow());
         *self.approvals.borrow_mut() = chain;
+        let logging = &config.logging;
+        *self.log.borrow_mut() = if logging.enabled {
+            let path = logging.path.as_ref().map_or_else(|| log_dir.join("flemma.log"), PathBuf::from);
+            Log::open(path, logging.level)
+        } else {
+            Log::default()
+        };
         *self.config.borrow_mut() = config;
         Ok(warnings)
     }
@@ -141,11 +167,22 @@ impl Editor {
                     }
                     conversation.feed(self, inputs);
                 }
-                Report::Progress { call, text } => {
-                    if conversation.tasks.is_running(&call) {
-                        self.host.progress(conversation.buffer, &call.0, &text);
-                    }
-                }
+                Report::Expired { call, run } => conversation.expire(self, &call, run),
+            }
+        }
+    }
+
+    /// A source of tools ends. When it was the last one, the conversations that wait go on.
+    pub(super) fn end_source(&self, id: SourceId, how: &SourceEnd) {
+        let warning = self.sources.borrow_mut().end(id, how);
+        if let Some(warning) = warning {
+            self.log(Level::Warn, &warning);
+            self.host.notify(Level::Warn, &warning);
+        }
+        if self.sources.borrow().is_ready() {
+            let waiting: Vec<_> = self.conversations.borrow().values().map(Rc::clone).collect();
+            for conversation in waiting {
+                conversation.feed(self, [Input::ToolsReady]);
             }
         }
     }

@@ -5,18 +5,22 @@
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
-    path::PathBuf,
+    path::{Path, PathBuf},
     rc::Rc,
 };
 
 use mlua::{FromLuaMulti, IntoLuaMulti, Lua, Table, Value};
 
-use super::{convert, editor::Editor, panics, queries};
+use super::{convert, editor::Editor, lua_tools, panics, policy, queries};
 use crate::{
     agent::Input,
     chat::{Change, LineKind, Role},
     config::{ProviderName, suggest},
     provider::CallId,
+    tools::{
+        SourceEnd, SourceId,
+        truncate::{self, Limits},
+    },
 };
 
 /// With this variable in the environment there is one export more, which panics on demand.
@@ -69,6 +73,7 @@ fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     fill_lifecycle(exports)?;
     fill_keys(exports)?;
     fill_queries(exports)?;
+    fill_tools(exports)?;
     fill_health(exports)?;
     if std::env::var_os(FAULTS).is_some() { fill_faults(exports) } else { Ok(()) }
 }
@@ -76,10 +81,12 @@ fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
 /// Options, and buffers that come, change and go.
 fn fill_lifecycle(exports: &Exports<'_>) -> mlua::Result<()> {
     // setup(options) -> the effective options, warnings; or nil, problems
-    exports.add("setup", |lua, editor, options: Value| {
+    exports.add("setup", |lua, editor, (options, log_dir): (Value, String)| {
         let configured =
             convert::to_json(lua, options).map_err(|error| vec![format!("setup: {error}")]).and_then(|options| {
-                editor.configure(&options).map_err(|error| error.problems.iter().map(ToString::to_string).collect())
+                editor
+                    .configure(&options, Path::new(&log_dir))
+                    .map_err(|error| error.problems.iter().map(ToString::to_string).collect())
             });
         match configured {
             Ok(warnings) => Ok((convert::to_lua(lua, &*editor.config())?, warnings)),
@@ -217,6 +224,71 @@ fn group(kind: LineKind) -> &'static str {
         LineKind::Aborted => "FlemmaAborted",
         LineKind::Stray => "FlemmaStray",
     }
+}
+
+/// The tools.
+fn fill_tools(exports: &Exports<'_>) -> mlua::Result<()> {
+    // register_tool(name or nil, definition) -> true and perhaps a warning; or false, problem
+    exports.add("register_tool", |lua, editor, (name, definition): (Option<String>, Table)| {
+        Ok(match lua_tools::register(editor, lua, name.as_deref(), &definition) {
+            Ok(warning) => (true, warning),
+            Err(problem) => (false, Some(problem)),
+        })
+    })?;
+    exports.add("unregister_tool", |_, editor, name: String| {
+        let removed = editor.registry.borrow_mut().unregister(&name);
+        if let Some(definition) = &removed {
+            editor.functions.release_all(definition);
+        }
+        Ok(removed.is_some())
+    })?;
+    exports.add("tool", |lua, editor, name: String| {
+        let definition = editor.registry.borrow().get(&name).cloned();
+        definition.map(|definition| lua_tools::describe(editor, lua, &definition)).transpose()
+    })?;
+    exports.add("tools", |lua, editor, disabled_too: bool| {
+        let definitions: Vec<_> = editor.registry.borrow().all().cloned().collect();
+        let wanted = definitions.iter().filter(|definition| definition.enabled || disabled_too);
+        wanted.map(|definition| lua_tools::describe(editor, lua, definition)).collect::<mlua::Result<Vec<_>>>()
+    })?;
+    exports.add("tool_count", |_, editor, ()| Ok(editor.registry.borrow().count()))?;
+    exports.add("tools_ready", |_, editor, ()| Ok(editor.sources.borrow().is_ready()))?;
+    exports.add("begin_source", |_, editor, label: String| Ok(editor.sources.borrow_mut().begin(label).0))?;
+    // end_source(id, why or nil, seconds or nil): complete, failed, or out of time
+    exports.add("end_source", |_, editor, (id, why, seconds): (u64, Option<String>, Option<f64>)| {
+        let how = match (why, seconds) {
+            (Some(why), _) => SourceEnd::Failed(why),
+            (None, Some(seconds)) => SourceEnd::TimedOut(seconds),
+            (None, None) => SourceEnd::Complete,
+        };
+        editor.end_source(SourceId(id), &how);
+        Ok(())
+    })?;
+    exports.add("cancel_all_tools", |_, editor, buffer: i32| {
+        let running = editor.conversation(buffer).map(|conversation| conversation.session.running());
+        for call in running.unwrap_or_default() {
+            editor.feed(buffer, Input::CancelTool(call.id));
+        }
+        Ok(())
+    })?;
+    exports.add("tool_list", |_, editor, buffer: i32| {
+        Ok(editor.conversation(buffer).map(|conversation| queries::tool_list(editor, &conversation)))
+    })?;
+    exports.add("is_writable", |_, editor, path: String| {
+        let open: Vec<PathBuf> = editor.host.open_chats().into_iter().map(PathBuf::from).collect();
+        Ok(policy::protected(Path::new(&path), &open).is_none())
+    })?;
+    exports.add("format_size", |_, _, bytes: f64| Ok(truncate::format_size(bytes.max(0.0) as u64)))?;
+    // truncate("head" or "tail", text, lines or nil, bytes or nil) -> a table as in `flemma.Truncation`
+    exports.add("truncate", |lua, _, args: (String, mlua::LuaString, Option<usize>, Option<usize>)| {
+        let (end, text, lines, bytes) = args;
+        let default = Limits::default();
+        let limits = Limits { lines: lines.unwrap_or(default.lines), bytes: bytes.unwrap_or(default.bytes) };
+        let text = text.to_string_lossy();
+        let cut =
+            if end == "tail" { truncate::truncate_tail(&text, limits) } else { truncate::truncate_head(&text, limits) };
+        lua_tools::truncation(lua, &cut)
+    })
 }
 
 /// What `:checkhealth` wants to know of the library.

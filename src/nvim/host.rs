@@ -1,5 +1,7 @@
 //! What we ask of the Lua shim: the other side of `lua/flemma/host.lua`, name by name.
 
+use std::time::Duration;
+
 use mlua::{Function, IntoLuaMulti, Lua, Table};
 
 use super::convert;
@@ -18,6 +20,7 @@ pub(super) struct Host {
 pub(super) const NAMES: [&str; 15] = [
     "announce",
     "checktime",
+    "context",
     "cursor",
     "diagnose",
     "follow",
@@ -25,7 +28,6 @@ pub(super) const NAMES: [&str; 15] = [
     "notify",
     "open_chats",
     "place",
-    "progress",
     "refresh",
     "show",
     "turn_over",
@@ -111,6 +113,20 @@ impl Host {
         self.table.get::<Function>("place").and_then(|place| place.call(buffer)).unwrap_or_default()
     }
 
+    /// The context that a tool written in Lua is given.
+    ///
+    /// # Errors
+    /// What the shim threw.
+    pub(super) fn context(
+        &self,
+        buffer: i32,
+        tool: &str,
+        timeout: Duration,
+        progress: Option<Function>,
+    ) -> mlua::Result<Table> {
+        self.table.get::<Function>("context")?.call((buffer, tool, timeout.as_secs(), progress))
+    }
+
     /// The conversations that are open.
     pub(super) fn open_chats(&self) -> Vec<String> {
         self.table.get::<Function>("open_chats").and_then(|paths| paths.call(())).unwrap_or_default()
@@ -139,11 +155,6 @@ impl Host {
     /// The status blocks changed.
     pub(super) fn refresh(&self, buffer: i32) {
         self.tell("refresh", buffer);
-    }
-
-    /// The latest output of a running tool.
-    pub(super) fn progress(&self, buffer: i32, call: &str, text: &str) {
-        self.tell("progress", (buffer, call, text));
     }
 
     /// Fires a `User` autocommand with the buffer and some names in its data.

@@ -2,13 +2,13 @@
 
 use mlua::{Lua, Table};
 
-use super::{conversation::Conversation, editor::Editor};
+use super::{conversation::Conversation, convert, editor::Editor};
 use crate::{
-    agent::Activity,
+    agent::{Activity, Level},
     chat::{OpenCall, Status},
     config::ProviderName,
-    provider::CallId,
-    tools::preview,
+    provider::{CallId, ToolInput},
+    tools::{Definition, preview},
 };
 
 /// The previews of the status blocks that are empty and wait: `{ line, text }` each.
@@ -29,10 +29,31 @@ pub(super) fn previews(
             let definition = editor.registry.borrow().get(&call.name).cloned();
             let item = lua.create_table()?;
             item.set("line", line)?;
-            item.set("text", preview::call(definition.as_deref(), &call.name, &call.input, width))?;
+            let own =
+                definition.as_deref().and_then(|definition| own_preview(lua, editor, definition, &call.input, width));
+            let text = own.unwrap_or_else(|| preview::call(definition.as_deref(), &call.name, &call.input, width));
+            item.set("text", text)?;
             Ok(item)
         })
         .collect()
+}
+
+/// What a tool's own `format_preview` says; `None` where it has none, throws, or gives no text.
+fn own_preview(lua: &Lua, editor: &Editor, definition: &Definition, input: &ToolInput, width: usize) -> Option<String> {
+    let format = editor.functions.get(definition.format_preview?)?;
+    let ToolInput::Json(input) = input else { return None };
+    let input = convert::to_lua(lua, input).ok()?;
+    match format.call::<mlua::Value>((input, preview::room(&definition.name, width))) {
+        Ok(mlua::Value::String(body)) => Some(preview::line(&definition.name, &body.to_string_lossy(), width)),
+        Ok(_) => None,
+        Err(error) => {
+            editor.log(
+                Level::Warn,
+                &format!("format_preview of `{}` threw: {}", definition.name, convert::words(&error)),
+            );
+            None
+        }
+    }
 }
 
 /// What goes on right now: `text` for the end of the buffer, and the tools that run.
@@ -59,6 +80,7 @@ pub(super) fn live(lua: &Lua, editor: &Editor, conversation: &Conversation) -> m
             item.set("name", call.name.as_str())?;
             item.set("line", line)?;
             item.set("seconds", conversation.tasks.elapsed(&call.id).as_secs())?;
+            item.set("latest", conversation.tasks.latest(&call.id))?;
             Ok(item)
         })
         .collect();
@@ -69,6 +91,7 @@ pub(super) fn live(lua: &Lua, editor: &Editor, conversation: &Conversation) -> m
 fn activity_text(activity: &Activity, provider: ProviderName, model: &str) -> Option<String> {
     match activity {
         Activity::Idle | Activity::Executing { .. } => None,
+        Activity::Loading => Some("Waiting for tool definitions to load…".into()),
         Activity::Waiting => Some(format!("waiting for {} ({model})", provider.name())),
         Activity::Retrying { attempt, reason } => Some(format!("trying again (attempt {attempt}): {reason}")),
         Activity::Thinking => Some("thinking".into()),
@@ -108,6 +131,30 @@ pub(super) fn status(editor: &Editor, conversation: &Conversation) -> Vec<String
             other => activity_text(other, config.provider, &options.model).unwrap_or_default(),
         }
     ));
+    lines.extend(calls(conversation));
+    lines
+}
+
+/// The lines of `:Flemma tool:list`.
+pub(super) fn tool_list(editor: &Editor, conversation: &Conversation) -> Vec<String> {
+    let mut lines = calls(conversation);
+    if lines.is_empty() {
+        lines.push("nothing runs or waits here".into());
+    }
+    lines.push(String::new());
+    lines.extend(editor.registry.borrow().all().map(|tool| {
+        let first_line = tool.description.lines().next().unwrap_or_default();
+        let state = if tool.enabled { "" } else { " (off)" };
+        format!("{}{state}  {first_line}", tool.name)
+    }));
+    let loading: Vec<String> = editor.sources.borrow().loading().map(|source| format!("loading  {source}")).collect();
+    lines.extend(loading);
+    lines
+}
+
+/// The calls that run, with their time, and those that wait, with their line.
+fn calls(conversation: &Conversation) -> Vec<String> {
+    let mut lines = Vec::new();
     for call in conversation.session.running() {
         let seconds = conversation.tasks.elapsed(&call.id).as_secs();
         lines.push(format!("  running  {} ({}), {seconds} s", call.name, call.id));

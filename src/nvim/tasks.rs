@@ -1,14 +1,17 @@
 //! What runs for one conversation, and how it is stopped.
 
 use std::{
-    cell::RefCell,
+    cell::{Cell, RefCell},
     collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
+use mlua::Function;
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
+use super::lua_tools::Answering;
 use crate::{agent::RequestId, provider::CallId};
 
 /// The requests and tools of one conversation that run now.
@@ -16,11 +19,75 @@ use crate::{agent::RequestId, provider::CallId};
 pub(super) struct Tasks {
     requests: RefCell<HashMap<RequestId, AbortHandle>>,
     tools: RefCell<HashMap<CallId, RunningTool>>,
+    last_run: Cell<u64>,
 }
 
-struct RunningTool {
-    cancel: CancellationToken,
+/// The latest output of a running tool. It is put here by whoever runs it and read when the screen is drawn, so that
+/// a tool that talks a lot costs no more than one that does not.
+#[derive(Clone, Default)]
+pub(super) struct Latest(Arc<Mutex<String>>);
+
+/// How much of a tool's latest output is kept.
+const LATEST_LINES: usize = 5;
+const LATEST_BYTES: usize = 2048;
+
+impl Latest {
+    /// Puts the end of `text` in the place of what was there.
+    pub(super) fn put(&self, text: &str) {
+        let text = text.trim_end_matches('\n');
+        let from = text.rmatch_indices('\n').nth(LATEST_LINES - 1).map_or(0, |(at, _)| at + 1);
+        let from = from.max(text.ceil_char_boundary(text.len().saturating_sub(LATEST_BYTES)));
+        let mut latest = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        latest.clear();
+        latest.push_str(&text[from..]);
+    }
+
+    /// The lines.
+    fn get(&self) -> String {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// A tool that runs.
+pub(super) struct RunningTool {
     started: Instant,
+    latest: Latest,
+    run: u64,
+    stop: Stop,
+}
+
+/// How a running tool is stopped.
+pub(super) enum Stop {
+    /// By a token.
+    Native(CancellationToken),
+    /// By taking the right to answer from it, and by the function that it gave for the purpose.
+    Lua {
+        /// Its right to answer.
+        answering: Answering,
+        /// Its own function.
+        function: Option<Function>,
+        /// The task that watches the time.
+        timer: Option<AbortHandle>,
+    },
+}
+
+impl RunningTool {
+    /// Stops it; its answer, if one still comes, is dropped. An error of its own function is given back.
+    fn stop(self) -> Option<mlua::Error> {
+        match self.stop {
+            Stop::Native(token) => {
+                token.cancel();
+                None
+            }
+            Stop::Lua { answering, function, timer } => {
+                if let Some(timer) = timer {
+                    timer.abort();
+                }
+                let was_waited_for = answering.claim();
+                function.filter(|_| was_waited_for).and_then(|function| function.call::<()>(()).err())
+            }
+        }
+    }
 }
 
 impl Tasks {
@@ -38,24 +105,36 @@ impl Tasks {
         }
     }
 
-    /// Remembers a tool, and gives the token that stops it.
-    pub(super) fn add_tool(&self, call: &CallId) -> CancellationToken {
-        let cancel = CancellationToken::new();
-        let tool = RunningTool { cancel: cancel.clone(), started: Instant::now() };
-        self.tools.borrow_mut().insert(call.clone(), tool);
-        cancel
+    /// The number for the next run.
+    pub(super) fn next_run(&self) -> u64 {
+        self.last_run.set(self.last_run.get() + 1);
+        self.last_run.get()
     }
 
-    /// Stops a tool.
-    pub(super) fn cancel_tool(&self, call: &CallId) {
-        if let Some(tool) = self.tools.borrow_mut().remove(call) {
-            tool.cancel.cancel();
+    /// Remembers a tool that was started.
+    pub(super) fn add_tool(&self, call: &CallId, run: u64, latest: Latest, stop: Stop) {
+        let tool = RunningTool { started: Instant::now(), latest, run, stop };
+        self.tools.borrow_mut().insert(call.clone(), tool);
+    }
+
+    /// Stops a tool. Gives back what went wrong in its own function for that.
+    pub(super) fn stop_tool(&self, call: &CallId) -> Option<mlua::Error> {
+        // Taken out first: the function may come back here.
+        let tool = self.tools.borrow_mut().remove(call);
+        tool.and_then(RunningTool::stop)
+    }
+
+    /// Forgets a tool that has answered.
+    pub(super) fn remove_tool(&self, call: &CallId) {
+        let tool = self.tools.borrow_mut().remove(call);
+        if let Some(RunningTool { stop: Stop::Lua { timer: Some(timer), .. }, .. }) = tool {
+            timer.abort();
         }
     }
 
-    /// A tool has finished.
-    pub(super) fn remove_tool(&self, call: &CallId) {
-        self.tools.borrow_mut().remove(call);
+    /// Whether this run of a call is still going on.
+    pub(super) fn is_run(&self, call: &CallId, run: u64) -> bool {
+        self.tools.borrow().get(call).is_some_and(|tool| tool.run == run)
     }
 
     /// Whether a tool runs for this call.
@@ -68,13 +147,18 @@ impl Tasks {
         self.tools.borrow().get(call).map(|tool| tool.started.elapsed()).unwrap_or_default()
     }
 
+    /// The latest output of the tool of this call.
+    pub(super) fn latest(&self, call: &CallId) -> String {
+        self.tools.borrow().get(call).map(|tool| tool.latest.get()).unwrap_or_default()
+    }
+
     /// Stops everything.
     pub(super) fn stop_all(&self) {
-        for (_, handle) in self.requests.borrow_mut().drain() {
+        for (_, handle) in self.requests.take() {
             handle.abort();
         }
-        for (_, tool) in self.tools.borrow_mut().drain() {
-            tool.cancel.cancel();
+        for (_, tool) in self.tools.take() {
+            let _ = tool.stop();
         }
     }
 }

@@ -5,9 +5,11 @@
 //! drain takes what is there, up to a bound, and says whether more is left.
 
 pub mod http;
+mod log;
 pub mod process;
 mod queue;
 mod worker;
 
+pub use log::Log;
 pub use queue::{ConversationId, Notice, Queue, Report};
 pub use worker::Worker;

@@ -28,12 +28,12 @@ pub struct Notice {
 pub enum Report {
     /// An input for the state machine.
     Input(Input),
-    /// The latest lines of a running tool, for the eyes only.
-    Progress {
+    /// The time of a running tool is up.
+    Expired {
         /// The call.
         call: CallId,
-        /// The lines.
-        text: String,
+        /// Which run of it.
+        run: u64,
     },
 }
 

@@ -17,6 +17,7 @@ use crate::{
 #[derive(Debug)]
 pub struct Worker {
     runtime: Option<runtime::Runtime>,
+    handle: runtime::Handle,
     queue: Arc<Queue>,
     http: Arc<Http>,
 }
@@ -29,7 +30,13 @@ impl Worker {
     pub fn start(queue: Arc<Queue>) -> io::Result<Self> {
         let runtime =
             runtime::Builder::new_multi_thread().worker_threads(2).thread_name("flemma").enable_all().build()?;
-        Ok(Self { runtime: Some(runtime), queue, http: Arc::default() })
+        Ok(Self { handle: runtime.handle().clone(), runtime: Some(runtime), queue, http: Arc::default() })
+    }
+
+    /// The runtime, for whoever starts tasks without holding on to the worker.
+    #[must_use]
+    pub fn handle(&self) -> runtime::Handle {
+        self.handle.clone()
     }
 
     /// The queue to the main thread.

@@ -104,7 +104,7 @@ pub struct DefinitionError {
     /// The tool's name, as it was given.
     pub tool: String,
     /// The field that is wrong.
-    pub field: &'static str,
+    pub field: String,
     /// What is wrong with it, and what it should be.
     pub problem: String,
 }
@@ -148,10 +148,11 @@ impl Definition {
     ///
     /// # Errors
     /// The first field that is wrong: a name that no provider takes, no description, a schema that is no JSON Schema
-    /// of an object or (with `strict`) not within the rules of strict mode, a timeout of zero, or no handler where
-    /// this process is to run the tool.
+    /// of an object or (with `strict`) not within the rules of strict mode, or a timeout of zero.
     pub fn check(&self) -> Result<(), DefinitionError> {
-        let refuse = |field, problem: String| Err(DefinitionError { tool: self.name.clone(), field, problem });
+        let refuse = |field: &str, problem: String| {
+            Err(DefinitionError { tool: self.name.clone(), field: field.to_owned(), problem })
+        };
         if self.name.is_empty() || self.name.len() > MAX_NAME || !self.name.bytes().all(is_name_byte) {
             return refuse(
                 "name",
@@ -175,12 +176,6 @@ impl Definition {
         if self.timeout.is_some_and(|timeout| timeout.is_zero()) {
             return refuse("timeout", "must be more than 0 seconds".into());
         }
-        if self.executor == Executor::Server && matches!(self.handler, Handler::Elsewhere) {
-            return refuse(
-                "execute",
-                "is missing: give a function, or set `executor` to say who else answers its calls".into(),
-            );
-        }
         Ok(())
     }
 
@@ -200,6 +195,11 @@ impl Definition {
                 Err(format!("The input of `{}` cannot be checked: its input_schema {problem}.", self.name))
             }
         }
+    }
+
+    /// Whether calls of it cannot be answered: this process is to run it, but it has nothing that runs.
+    pub fn lacks_handler(&self) -> bool {
+        self.executor == Executor::Server && matches!(self.handler, Handler::Elsewhere)
     }
 
     fn compiled(&self) -> &Result<InputSchema, String> {

@@ -10,6 +10,7 @@
 
 pub mod approval;
 pub mod builtin;
+pub mod declare;
 mod definition;
 mod native;
 pub mod overflow;
@@ -17,9 +18,11 @@ mod presets;
 pub mod preview;
 mod registry;
 mod schema;
+mod sources;
 pub mod truncate;
 
 pub use definition::{Declared, Definition, DefinitionError, Executor, Handler, LuaRef};
 pub use native::{Context, NativeTool, Outcome, Output, Progress, Protected, Rendered};
 pub use presets::{Policy, Preset, Presets};
 pub use registry::{Registered, Registry};
+pub use sources::{SourceEnd, SourceId, Sources};

@@ -105,6 +105,13 @@ pub enum Outcome {
         /// What the tool had to say before it failed.
         output: Option<String>,
     },
+    /// A table that says by a boolean `ok` of its own how the call ended, and reaches the model as it is.
+    Structured {
+        /// Its `ok`.
+        ok: bool,
+        /// The whole table.
+        value: Value,
+    },
 }
 
 /// What a tool said.
@@ -143,6 +150,7 @@ impl Outcome {
         let (text, is_error, is_json) = match self {
             Self::Success(Output::Text(text)) => (text.clone(), false, false),
             Self::Success(Output::Json(value)) => (json_text(value), false, true),
+            Self::Structured { ok, value } => (json_text(value), !ok, true),
             Self::Failure { error, output: None } => (error.clone(), true, false),
             Self::Failure { error, output: Some(output) } => (format!("{error}\n\n{output}"), true, false),
         };

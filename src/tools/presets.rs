@@ -67,7 +67,8 @@ impl Policy {
     ///
     /// `list` holds tool names and `$presets`; `removed` holds names that were taken out of the list and that no
     /// preset in it shall approve; `known` are the tools that exist. The second value says what in the list names
-    /// nothing, one message each: an unknown tool stays in the policy, since it may be registered later.
+    /// nothing, one message each. An unknown tool stays in the policy, since it may be registered later; it is worth a
+    /// message only if it looks like one that is known.
     pub fn new<'a>(
         list: &[String],
         removed: &[String],
@@ -89,7 +90,10 @@ impl Policy {
         }
         policy.approve.extend(named);
         for tool in policy.approve.union(&policy.deny).filter(|&tool| known.clone().all(|name| name != tool)) {
-            problems.push(format!("unknown tool `{tool}`{}", did_you_mean(tool, known.clone())));
+            // A name that is like no other may be that of a tool that is registered later.
+            if let Some(near) = nearest(tool, known.clone()) {
+                problems.push(format!("unknown tool `{tool}`; did you mean `{near}`?"));
+            }
         }
         (policy, problems)
     }

@@ -102,10 +102,6 @@ fn an_illegal_definition_is_refused_with_the_field_and_the_mend() {
             change(&|tool| tool.timeout = Some(std::time::Duration::ZERO)),
             "tool `mine`: `timeout` must be more than 0 seconds",
         ),
-        (
-            change(&|tool| tool.handler = Handler::Elsewhere),
-            "tool `mine`: `execute` is missing: give a function, or set `executor` to say who else answers its calls",
-        ),
     ];
     for (message, expected) in table {
         assert_eq!(message, expected);

@@ -28,13 +28,15 @@ pub struct Setup<'a> {
     pub files: &'a [(&'a str, &'a str)],
     /// Lua fields for `setup`, after provider and address.
     pub options: &'a str,
+    /// Lua that runs after `setup`.
+    pub lua: &'a str,
     /// Whether the editor has a key.
     pub key: bool,
 }
 
 impl Default for Setup<'_> {
     fn default() -> Self {
-        Self { text: Some("@You:\nHello\n"), files: &[], options: "", key: true }
+        Self { text: Some("@You:\nHello\n"), files: &[], options: "", lua: "", key: true }
     }
 }
 
@@ -42,7 +44,7 @@ impl Chat {
     /// Opens `notes.chat` in an editor that talks to a server with these replies.
     pub fn start(setup: &Setup<'_>, replies: impl IntoIterator<Item = Reply>) -> Self {
         let server = Server::start(replies);
-        let init = init(&server.base_url(), setup.options);
+        let init = format!("{}\n{}", init(&server.base_url(), setup.options), setup.lua);
         let mut files = setup.files.to_vec();
         files.extend(setup.text.map(|text| ("notes.chat", text)));
         let environment: &[(&str, &str)] = if setup.key { &[("ANTHROPIC_API_KEY", KEY)] } else { &[] };
@@ -130,6 +132,11 @@ pub fn previews(nvim: &mut Nvim) -> Vec<(u64, String)> {
 /// What the spinners say.
 pub fn spinner(nvim: &mut Nvim) -> Vec<(u64, String)> {
     virtual_lines(nvim, "flemma.live")
+}
+
+/// Everything that was said, on one line: a long message is cut into lines.
+pub fn said(nvim: &mut Nvim) -> String {
+    nvim.messages().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// A whole reply of prose.

@@ -10,8 +10,10 @@ mod cursor;
 mod harness;
 #[path = "../support/http.rs"]
 mod http;
+mod registration;
 mod story;
 #[allow(dead_code, reason = "not every binary that drives an editor needs every way to do it")]
 #[path = "../support/nvim.rs"]
 mod support;
+mod tools;
 mod trouble;

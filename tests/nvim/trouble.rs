@@ -4,15 +4,10 @@ use serde_json::json;
 
 use super::{
     anthropic::Stream,
-    chat::{Chat, KEY, Setup, init, prose, spinner},
+    chat::{Chat, KEY, Setup, init, prose, said, spinner},
     http::{Reply, Server},
     support::{Nvim, Options},
 };
-
-/// Everything that was said, on one line: a long message is cut into lines.
-fn said(nvim: &mut Nvim) -> String {
-    nvim.messages().split_whitespace().collect::<Vec<_>>().join(" ")
-}
 
 /// Sends, and waits for a message that contains `expected`; nothing else may have changed.
 fn refused(chat: &mut Chat, expected: &str) {

@@ -1,0 +1,106 @@
+--- The context that a tool written in Lua is given: all that it may count on. What costs something is made when it is
+--- first looked at.
+local M = {}
+
+--- What `ctx.path` is.
+local function path(context)
+  return {
+    --- Relative paths start at the conversation's folder, or at the working directory if it has none.
+    ---@param name string
+    ---@return string
+    resolve = function(name)
+      name = name == "~" and vim.uv.os_homedir() or name:gsub("^~/", vim.uv.os_homedir() .. "/")
+      if vim.startswith(name, "/") then
+        return name
+      end
+      return vim.fs.normalize(vim.fs.joinpath(context.__dirname or context.cwd, name))
+    end,
+  }
+end
+
+--- What `ctx.sandbox` is. There is no sandbox around a command yet: what is kept from tools are the conversations that
+--- are open.
+local function sandbox(context)
+  return {
+    ---@param name string
+    ---@return boolean
+    is_path_writable = function(name)
+      return require("flemma.native").call("is_writable", context.path.resolve(name)) or false
+    end,
+    ---@param command string[]
+    ---@return string[]? wrapped
+    ---@return string? err
+    wrap_command = function(command)
+      if type(command) ~= "table" or #command == 0 then
+        return nil, "wrap_command: give the command as a list of at least one string"
+      end
+      return vim.deepcopy(command)
+    end,
+  }
+end
+
+local lazy = {
+  path = path,
+  sandbox = sandbox,
+  truncate = function()
+    return vim.deepcopy(require("flemma.tools.truncate"))
+  end,
+}
+
+local methods = {}
+
+--- The user's own options for this tool, `tools.<name>`, as a copy; nil if there are none.
+---@return table?
+function methods:get_config()
+  local options = require("flemma").options()
+  local own = options and options.tools[rawget(self, "__tool")]
+  return type(own) == "table" and vim.deepcopy(own) or nil
+end
+
+local class = {
+  __index = function(context, key)
+    if lazy[key] then
+      local value = lazy[key](context)
+      rawset(context, key, value)
+      return value
+    end
+    return methods[key]
+  end,
+}
+
+---@param buf integer
+---@param tool string
+---@param timeout integer seconds
+---@param progress? fun(text: string)
+---@return flemma.ExecutionContext
+function M.new(buf, tool, timeout, progress)
+  local file = vim.api.nvim_buf_get_name(buf)
+  local options = require("flemma").options()
+  local own = options and options.tools[tool]
+  local cwd = type(own) == "table" and type(own.cwd) == "string" and vim.fn.fnamemodify(own.cwd, ":p"):gsub("(.)/$", "%1")
+    or vim.fn.getcwd()
+  return setmetatable({
+    bufnr = buf,
+    cwd = cwd,
+    timeout = timeout,
+    __filename = file ~= "" and file or nil,
+    __dirname = file ~= "" and vim.fs.dirname(file) or nil,
+    __tool = tool,
+    -- A tool that is not `streaming` may call it, too: nothing is shown then.
+    progress = progress or function() end,
+  }, class)
+end
+
+return M
+
+---@class flemma.ExecutionContext
+---@field bufnr integer the conversation's buffer
+---@field cwd string absolute working directory
+---@field timeout integer seconds the call may take
+---@field __filename? string full path of the `.chat` file; nil for one that was never saved
+---@field __dirname? string its folder
+---@field path { resolve: fun(path: string): string }
+---@field sandbox { is_path_writable: (fun(path: string): boolean), wrap_command: fun(command: string[]): string[]?, string? }
+---@field truncate table
+---@field progress fun(text: string) shows the latest lines under the running block; tools with `streaming = true`
+---@field get_config fun(self: flemma.ExecutionContext): table?

@@ -1,0 +1,234 @@
+--- The tools: registering them, and asking what there is.
+local M = {}
+
+local notify = require("flemma.notify")
+
+--- Modules that were registered by name and are not loaded yet.
+---@type string[]
+local waiting = {}
+--- Whether a conversation is open, so that modules are loaded at once.
+local loading = false
+
+local function native(...)
+  return require("flemma.native").call(...)
+end
+
+---@param problem string
+---@return false
+local function refuse(problem)
+  notify.say(vim.log.levels.ERROR, problem)
+  return false
+end
+
+---@param name? string
+---@param definition table
+---@return boolean ok
+local function add(name, definition)
+  if type(definition) ~= "table" then
+    return refuse(("tool `%s`: the definition must be a table, not a %s"):format(name or "?", type(definition)))
+  end
+  local ok, message = native("register_tool", name, definition)
+  if not ok then
+    return refuse(message or "the tool was not registered: the native library is not there")
+  end
+  if message then
+    notify.say(vim.log.levels.WARN, message)
+  end
+  return true
+end
+
+---@param definitions table[]
+---@return boolean ok whether every one was taken
+local function add_all(definitions)
+  local ok = true
+  for _, definition in ipairs(definitions) do
+    ok = add(nil, definition) and ok
+  end
+  return ok
+end
+
+--- Starts a source. It runs from the main loop, one source at a time, so that many of them never hold the editor.
+---@param label string how messages call it
+---@param resolve fun(register: fun(name: string, definition: table), done: fun(err?: any))
+---@param timeout? number seconds
+---@return boolean ok
+local function start(label, resolve, timeout)
+  local id = native("begin_source", label)
+  if not id then
+    return false
+  end
+  ---@type uv.uv_timer_t?
+  local timer
+  local ended = false
+
+  --- Safe to call again, and from a callback of libuv's.
+  local function done(err)
+    if ended then
+      return
+    end
+    ended = true
+    if timer then
+      timer:stop()
+      timer:close()
+    end
+    local why = err ~= nil and tostring(err) or nil
+    if vim.in_fast_event() then
+      vim.schedule(function()
+        native("end_source", id, why)
+      end)
+    else
+      native("end_source", id, why)
+    end
+  end
+
+  vim.schedule(function()
+    local options = require("flemma").options()
+    local seconds = timeout or (options and options.tools.default_timeout) or 30
+    local ok, problem = xpcall(resolve, function(problem)
+      return type(problem) == "string" and problem or vim.inspect(problem)
+    end, add, done)
+    if not ok then
+      done(problem)
+    elseif not ended then
+      timer = assert(vim.uv.new_timer())
+      timer:start(math.floor(seconds * 1000), 0, function()
+        vim.schedule(function()
+          if not ended then
+            ended = true
+            timer:close()
+            native("end_source", id, nil, seconds)
+          end
+        end)
+      end)
+    end
+  end)
+  return true
+end
+
+--- Registers what a table holds: `.definitions`, `.resolve`, or a list of definitions.
+---@param label string
+---@param found any
+---@param register_all fun(definitions: table[]): boolean
+---@return boolean ok
+local function take(label, found, register_all)
+  if type(found) ~= "table" then
+    return refuse(("%s must be a table with `definitions` or `resolve`, not a %s"):format(label, type(found)))
+  end
+  local ok = nil
+  if type(found.definitions) == "table" then
+    ok = register_all(found.definitions)
+  end
+  if type(found.resolve) == "function" then
+    if found.timeout ~= nil and type(found.timeout) ~= "number" then
+      return refuse(("%s: `timeout` must be a number of seconds, not a %s"):format(label, type(found.timeout)))
+    end
+    ok = start(label, found.resolve, found.timeout) and ok ~= false
+  end
+  if ok == nil then
+    return refuse(
+      ("%s has neither `definitions` (a list of definitions) nor `resolve` (a function)"):format(label)
+    )
+  end
+  return ok
+end
+
+local function load_module(name)
+  local label = ("the module `%s`"):format(name)
+  start(label, function(_, done)
+    local ok, found = pcall(require, name)
+    if not ok then
+      done((tostring(found):match("[^\n]*")))
+      return
+    end
+    take(label, found, add_all)
+    done()
+  end)
+end
+
+--- Loads the modules that were registered by name. Done when the first conversation opens, or when somebody asks what
+--- tools there are.
+function M.load()
+  loading = true
+  local names = waiting
+  waiting = {}
+  for _, name in ipairs(names) do
+    load_module(name)
+  end
+end
+
+--- Registers tools. The forms:
+---  - `register(name, definition)`: one tool;
+---  - `register(module)`: the name of a module with `.definitions`, or with `.resolve` and perhaps `.timeout`;
+---  - `register({ definition, … })`: several tools;
+---  - `register(function(register, done) … end)`: a source that takes its time;
+---  - `register({ resolve = function(register, done) … end, timeout = seconds })`: the same with a limit.
+---
+--- A definition that is wrong is refused with a message; a name that is registered again takes the new definition.
+---@param what string|table|fun(register: function, done: function)
+---@param definition? table
+---@return boolean ok
+function M.register(what, definition)
+  local kind = type(what)
+  if kind == "string" and definition ~= nil then
+    return add(what, definition)
+  elseif kind == "string" then
+    waiting[#waiting + 1] = what
+    if loading then
+      M.load()
+    end
+    return true
+  elseif kind == "function" then
+    local info = debug.getinfo(what, "S")
+    return start(("%s:%d"):format(info.short_src, info.linedefined), what)
+  elseif kind == "table" and (what.resolve ~= nil or what.definitions ~= nil) then
+    return take("the source", what, add_all)
+  elseif kind == "table" and #what > 0 then
+    return add_all(what)
+  elseif kind == "table" and what.name ~= nil then
+    return add(nil, what)
+  elseif kind == "table" then
+    return refuse("register: the table holds no definition; give a list of definitions, or `resolve`")
+  end
+  return refuse(
+    ("register: give a name and a definition, a module's name, a list, or a function, not a %s"):format(kind)
+  )
+end
+
+--- Takes a tool out. A call of it that runs goes on.
+---@param name string
+---@return boolean found
+function M.unregister(name)
+  return native("unregister_tool", name) or false
+end
+
+--- The definition of a tool, as a copy; a change of it changes nothing.
+---@param name string
+---@return table? definition nil if there is none of this name
+function M.get(name)
+  M.load()
+  return native("tool", name)
+end
+
+--- All definitions that are enabled, sorted by name, as copies.
+---@param opts? { include_disabled?: boolean }
+---@return table[]
+function M.get_all(opts)
+  M.load()
+  return native("tools", opts ~= nil and opts.include_disabled == true) or {}
+end
+
+--- How many tools there are, the ones that are not enabled too.
+---@return integer
+function M.count()
+  M.load()
+  return native("tool_count") or 0
+end
+
+--- Whether every source has loaded. Requests wait until then.
+---@return boolean
+function M.is_ready()
+  M.load()
+  return native("tools_ready") or false
+end
+
+return M

@@ -1,0 +1,52 @@
+--- Cutting long text to a size that a model can bear. The work is done in the library.
+---
+--- Limits are `{ max_lines = …, max_bytes = … }`; what is left out is `MAX_LINES` and `MAX_BYTES`.
+local M = {
+  MAX_LINES = 2000,
+  MAX_BYTES = 51200,
+}
+
+---@class flemma.Truncation
+---@field content string what was kept
+---@field truncated boolean
+---@field truncated_by? "lines"|"bytes" the limit that cut it
+---@field total_lines integer
+---@field total_bytes integer
+---@field output_lines integer
+---@field output_bytes integer
+---@field last_line_partial boolean whether the kept part is only the end of a line
+---@field first_line_exceeds_limit boolean whether nothing was kept because the first line is too long
+
+local function cut(name, text, limits)
+  if type(text) ~= "string" then
+    error(("truncate_%s: the text must be a string, not a %s"):format(name, type(text)), 3)
+  end
+  limits = limits or {}
+  local result, problem = require("flemma.native").call("truncate", name, text, limits.max_lines, limits.max_bytes)
+  return result or error(problem or "the native library is not there", 3)
+end
+
+--- Keeps the beginning: whole lines.
+---@param text string
+---@param limits? { max_lines?: integer, max_bytes?: integer }
+---@return flemma.Truncation
+function M.truncate_head(text, limits)
+  return cut("head", text, limits)
+end
+
+--- Keeps the end: whole lines, or the end of the last one if that alone is too long.
+---@param text string
+---@param limits? { max_lines?: integer, max_bytes?: integer }
+---@return flemma.Truncation
+function M.truncate_tail(text, limits)
+  return cut("tail", text, limits)
+end
+
+--- A number of bytes for people: `12345` is "12.1 KB".
+---@param bytes integer
+---@return string
+function M.format_size(bytes)
+  return require("flemma.native").call("format_size", bytes)
+end
+
+return M

@@ -1,0 +1,263 @@
+//! Reads a definition that somebody wrote: a table of fields, checked field by field.
+//!
+//! Whoever holds the table (Lua, for now) hands it over as [`Field`]s; functions stay where they are and are
+//! known here by number. Every mistake names the tool, the field and the mend.
+
+use std::{sync::Arc, time::Duration};
+
+use serde_json::{Map, Value};
+
+use super::{Declared, Definition, DefinitionError, Executor, Handler, LuaRef};
+use crate::config::suggest::nearest;
+
+/// The fields that a definition may have.
+pub const FIELDS: [&str; 16] = [
+    "name",
+    "description",
+    "input_schema",
+    "strict",
+    "async",
+    "enabled",
+    "execute",
+    "format_preview",
+    "executor",
+    "approval",
+    "streaming",
+    "timeout",
+    "idempotent",
+    "retention",
+    "read_path_param",
+    "write_path_param",
+];
+
+/// The value of one field.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Field {
+    /// Data.
+    Value(Value),
+    /// A function, by its number.
+    Function(LuaRef),
+    /// Something else, by the name of its type.
+    Other(&'static str),
+}
+
+/// Reads a definition.
+///
+/// `name` is the name it is registered under, where that is given beside the table. A definition without `execute` is
+/// taken: its calls get an error until it is registered with one.
+///
+/// # Errors
+/// The first field that is wrong: unknown, of the wrong kind, or illegal (see [`Definition::check`]).
+pub fn declare(name: Option<&str>, fields: Vec<(String, Field)>) -> Result<Definition, DefinitionError> {
+    let mut reader = Reader { tool: String::new(), fields };
+    let own = reader.text("name")?;
+    reader.tool = match (name, own) {
+        (Some(given), Some(own)) if given != own => {
+            reader.tool = given.to_owned();
+            return reader
+                .refuse("name", format!("is \"{own}\", but it is registered as `{given}`: make them the same"));
+        }
+        (Some(name), _) => name.to_owned(),
+        (None, Some(own)) => own,
+        (None, None) => {
+            reader.tool = "(unnamed)".to_owned();
+            return reader.refuse("name", "is missing: give the tool a name".to_owned());
+        }
+    };
+    reader.refuse_unknown()?;
+    let Some(description) = reader.text("description")? else {
+        return reader
+            .refuse("description", "is missing: say in a sentence what the tool does and when to use it".to_owned());
+    };
+    let Some(schema) = reader.table("input_schema")? else {
+        return reader.refuse(
+            "input_schema",
+            "is missing: give a JSON Schema, at least { type = \"object\", properties = {} }".to_owned(),
+        );
+    };
+    let handler = reader.function("execute")?.map_or(Handler::Elsewhere, Handler::Lua);
+    let mut definition = Definition::new(&reader.tool.clone(), &description, mend_empty_tables(schema), handler);
+    definition.format_preview = reader.function("format_preview")?;
+    definition.strict = reader.switch("strict")?.unwrap_or(false);
+    definition.is_async = reader.switch("async")?.unwrap_or(false);
+    definition.enabled = reader.switch("enabled")?.unwrap_or(true);
+    definition.streaming = reader.switch("streaming")?.unwrap_or(false);
+    definition.idempotent = reader.switch("idempotent")?.unwrap_or(false);
+    definition.timeout = reader.seconds("timeout")?;
+    definition.read_path_param = reader.text("read_path_param")?;
+    definition.write_path_param = reader.text("write_path_param")?;
+    let executors = [
+        ("server", Executor::Server),
+        ("human", Executor::Human),
+        ("client", Executor::Client),
+        ("provider", Executor::Provider),
+    ];
+    definition.executor = reader.choice("executor", &executors)?.unwrap_or_default();
+    let approvals = [("auto", Declared::Auto), ("requires_approval", Declared::RequiresApproval)];
+    definition.approval = reader.choice("approval", &approvals)?;
+    definition.check()?;
+    Ok(definition)
+}
+
+struct Reader {
+    tool: String,
+    fields: Vec<(String, Field)>,
+}
+
+impl Reader {
+    fn refuse<T>(&self, field: &str, problem: String) -> Result<T, DefinitionError> {
+        Err(DefinitionError { tool: self.tool.clone(), field: field.to_owned(), problem })
+    }
+
+    fn refuse_unknown(&self) -> Result<(), DefinitionError> {
+        let unknown = self.fields.iter().map(|(name, _)| name.as_str()).filter(|name| !FIELDS.contains(name)).min();
+        let Some(unknown) = unknown else { return Ok(()) };
+        let hint = nearest(unknown, FIELDS).map_or_else(
+            || format!("; a definition may have {}", FIELDS.join(", ")),
+            |near| format!("; did you mean `{near}`?"),
+        );
+        self.refuse(unknown, format!("is no field of a definition{hint}"))
+    }
+
+    fn take(&mut self, name: &str) -> Option<Field> {
+        let at = self.fields.iter().position(|(field, _)| field == name)?;
+        match self.fields.swap_remove(at).1 {
+            Field::Value(Value::Null) => None,
+            field => Some(field),
+        }
+    }
+
+    fn wrong<T>(&self, name: &str, expected: &str, found: &Field) -> Result<T, DefinitionError> {
+        let found = match found {
+            Field::Value(value) => {
+                let text = value.to_string();
+                if text.chars().count() > 60 { "a table".to_owned() } else { text }
+            }
+            Field::Function(_) => "a function".to_owned(),
+            Field::Other(kind) => format!("a {kind}"),
+        };
+        self.refuse(name, format!("must be {expected}, not {found}"))
+    }
+
+    fn text(&mut self, name: &str) -> Result<Option<String>, DefinitionError> {
+        match self.take(name) {
+            None => Ok(None),
+            Some(Field::Value(Value::String(text))) => Ok(Some(text)),
+            Some(other) => self.wrong(name, "a string", &other),
+        }
+    }
+
+    fn switch(&mut self, name: &str) -> Result<Option<bool>, DefinitionError> {
+        match self.take(name) {
+            None => Ok(None),
+            Some(Field::Value(Value::Bool(switch))) => Ok(Some(switch)),
+            Some(other) => self.wrong(name, "true or false", &other),
+        }
+    }
+
+    fn table(&mut self, name: &str) -> Result<Option<Map<String, Value>>, DefinitionError> {
+        match self.take(name) {
+            None => Ok(None),
+            Some(Field::Value(Value::Object(table))) => Ok(Some(table)),
+            Some(other) => self.wrong(name, "a table", &other),
+        }
+    }
+
+    fn function(&mut self, name: &str) -> Result<Option<LuaRef>, DefinitionError> {
+        match self.take(name) {
+            None => Ok(None),
+            Some(Field::Function(function)) => Ok(Some(function)),
+            Some(other) => self.wrong(name, "a function", &other),
+        }
+    }
+
+    fn seconds(&mut self, name: &str) -> Result<Option<Duration>, DefinitionError> {
+        let Some(field) = self.take(name) else { return Ok(None) };
+        let seconds = match &field {
+            Field::Value(value) => value.as_f64().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
+            _ => None,
+        };
+        match seconds {
+            Some(seconds) => Ok(Some(seconds)),
+            None => self.wrong(name, "a number of seconds", &field),
+        }
+    }
+
+    fn choice<T: Copy>(&mut self, name: &str, choices: &[(&str, T)]) -> Result<Option<T>, DefinitionError> {
+        let Some(field) = self.take(name) else { return Ok(None) };
+        let word = match &field {
+            Field::Value(Value::String(word)) => Some(word.as_str()),
+            _ => None,
+        };
+        if let Some((_, choice)) = choices.iter().find(|(known, _)| Some(*known) == word) {
+            return Ok(Some(*choice));
+        }
+        let words: Vec<String> = choices.iter().map(|(known, _)| format!("\"{known}\"")).collect();
+        self.wrong(name, &format!("one of {}", words.join(", ")), &field)
+    }
+}
+
+/// Keywords of JSON Schema whose value is a list.
+const LISTS: [&str; 7] = ["required", "enum", "anyOf", "oneOf", "allOf", "prefixItems", "examples"];
+
+/// An empty table of Lua's is an empty object and an empty list at once. In a schema the keyword tells which.
+fn mend_empty_tables(schema: Map<String, Value>) -> Value {
+    let mended = schema.into_iter().map(|(key, value)| {
+        let value = match value {
+            Value::Object(table) if table.is_empty() && LISTS.contains(&key.as_str()) => Value::Array(Vec::new()),
+            Value::Array(list) if list.is_empty() && !LISTS.contains(&key.as_str()) => Value::Object(Map::new()),
+            Value::Object(table) => mend_empty_tables(table),
+            Value::Array(list) => Value::Array(
+                list.into_iter()
+                    .map(|item| match item {
+                        Value::Object(table) => mend_empty_tables(table),
+                        item => item,
+                    })
+                    .collect(),
+            ),
+            value => value,
+        };
+        (key, value)
+    });
+    Value::Object(mended.collect())
+}
+
+/// A definition as data, for whoever asks what is registered. Functions are left out.
+#[must_use]
+pub fn describe(definition: &Definition) -> Value {
+    let mut table = Map::new();
+    let mut put = |key: &str, value: Value| table.insert(key.to_owned(), value);
+    put("name", definition.name.clone().into());
+    put("description", definition.description.clone().into());
+    put("input_schema", Value::clone(&Arc::clone(&definition.input_schema)));
+    put("strict", definition.strict.into());
+    put("async", definition.is_async.into());
+    put("enabled", definition.enabled.into());
+    put("streaming", definition.streaming.into());
+    put("idempotent", definition.idempotent.into());
+    let executor = match definition.executor {
+        Executor::Server => "server",
+        Executor::Human => "human",
+        Executor::Client => "client",
+        Executor::Provider => "provider",
+    };
+    put("executor", executor.into());
+    if let Some(approval) = definition.approval {
+        let approval = match approval {
+            Declared::Auto => "auto",
+            Declared::RequiresApproval => "requires_approval",
+        };
+        put("approval", approval.into());
+    }
+    if let Some(timeout) = definition.timeout {
+        put("timeout", timeout.as_secs_f64().into());
+    }
+    for (key, param) in
+        [("read_path_param", &definition.read_path_param), ("write_path_param", &definition.write_path_param)]
+    {
+        if let Some(param) = param {
+            put(key, param.clone().into());
+        }
+    }
+    Value::Object(table)
+}

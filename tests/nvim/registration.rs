@@ -1,0 +1,309 @@
+//! Every way to register a tool, as a user would, and what the provider then sees.
+
+use serde_json::{Value, json};
+
+use super::{
+    chat::{Chat, Setup, prose, said, spinner},
+    support::{Nvim, Options},
+};
+
+/// The tools of the `n`th request, by name.
+fn offered(chat: &Chat, n: usize) -> Vec<(String, Value)> {
+    let body = chat.server.wait_for_requests(n + 1)[n].json();
+    let tools = body["tools"].as_array().cloned().unwrap_or_default();
+    tools.into_iter().map(|tool| (tool["name"].as_str().unwrap().to_owned(), tool)).collect()
+}
+
+/// Sends, and gives the tools that were offered beside the built-in ones.
+fn own_tools(lua: &str, files: &[(&str, &str)]) -> Vec<(String, Value)> {
+    let mut chat = Chat::start(&Setup { lua, files, ..Setup::default() }, [prose(&["ok"])]);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the answer", |nvim| nvim.text().contains("@Assistant:\nok"));
+    let builtin = ["bash", "edit", "find", "grep", "ls", "read", "write"];
+    offered(&chat, 0).into_iter().filter(|(name, _)| !builtin.contains(&name.as_str())).collect()
+}
+
+fn names(tools: &[(String, Value)]) -> Vec<&str> {
+    tools.iter().map(|(name, _)| name.as_str()).collect()
+}
+
+#[test]
+fn a_name_and_a_definition_register_one_tool() {
+    let tools = own_tools(
+        r#"
+        local tools = require("flemma.tools")
+        tools.register("my_tool", {
+          name = "my_tool",
+          description = "Does something useful",
+          input_schema = {
+            type = "object",
+            properties = { query = { type = "string", description = "The input query" } },
+            required = { "query" },
+          },
+          execute = function(input)
+            return { success = true, output = "done: " .. input.query }
+          end,
+        })
+        "#,
+        &[],
+    );
+    assert_eq!(
+        tools[0].1,
+        json!({
+            "name": "my_tool",
+            "description": "Does something useful",
+            "input_schema": {
+                "type": "object",
+                "properties": {"query": {"type": "string", "description": "The input query"}},
+                "required": ["query"],
+            },
+        })
+    );
+    assert_eq!(tools.len(), 1);
+}
+
+#[test]
+fn a_list_registers_several_and_an_empty_properties_table_is_an_object() {
+    let tools = own_tools(
+        r#"
+        require("flemma.tools").register({
+          { name = "tool_b", description = "...", input_schema = { type = "object", properties = {} } },
+          { name = "tool_a", description = "...", input_schema = { type = "object", properties = {}, required = {} } },
+        })
+        "#,
+        &[],
+    );
+    assert_eq!(names(&tools), ["tool_a", "tool_b"], "sorted by name");
+    assert_eq!(tools[0].1["input_schema"], json!({"type": "object", "properties": {}, "required": []}));
+}
+
+#[test]
+fn a_module_gives_definitions_or_a_source_and_is_loaded_when_a_conversation_opens() {
+    let definitions = "vim.g.loaded_search = true
+        return { definitions = { { name = 'from_list', description = 'x', input_schema = { type = 'object' } } } }";
+    let source = "local M = {}
+        function M.resolve(register, done)
+          vim.defer_fn(function()
+            register('from_source', { description = 'x', input_schema = { type = 'object' } })
+            done()
+          end, 20)
+        end
+        M.timeout = 45
+        return M";
+    let lua = "
+        package.path = package.path .. ';./?.lua'
+        local tools = require('flemma.tools')
+        tools.register('search_tools')
+        tools.register('source_tools')
+        assert(not vim.g.loaded_search, 'a module is loaded when it is needed')";
+    let tools = own_tools(lua, &[("search_tools.lua", definitions), ("source_tools.lua", source)]);
+    assert_eq!(names(&tools), ["from_list", "from_source"]);
+}
+
+#[test]
+fn a_function_and_a_table_with_resolve_are_sources() {
+    let tools = own_tools(
+        r#"
+        local tools = require("flemma.tools")
+        tools.register(function(register, done)
+          vim.fn.jobstart({ "true" }, {
+            on_exit = function()
+              register("discovered_tool", { description = "x", input_schema = { type = "object" } })
+              register("second_tool", { description = "x", input_schema = { type = "object" } })
+              done()
+              done("a second word is harmless")
+            end,
+          })
+        end)
+        tools.register({
+          timeout = 60,
+          resolve = function(register, done)
+            local timer = vim.uv.new_timer()
+            timer:start(10, 0, function()
+              register("remote_tool", { description = "x", input_schema = { type = "object" } })
+              done()
+            end)
+          end,
+        })
+        "#,
+        &[],
+    );
+    assert_eq!(names(&tools), ["discovered_tool", "remote_tool", "second_tool"]);
+}
+
+#[test]
+fn a_send_waits_for_sources_and_goes_out_by_itself_even_from_another_buffer() {
+    let lua = "require('flemma.tools').register(function(register, done)
+        vim.g.go = function()
+          register('late', { description = 'x', input_schema = { type = 'object' } })
+          done()
+        end
+      end)";
+    let lua = lua.replace("vim.g.go", "_G.go");
+    let mut chat = Chat::start(&Setup { lua: &lua, ..Setup::default() }, [prose(&["ok"])]);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for_screen("Waiting for tool definitions to load…");
+    assert_eq!(chat.nvim.lua("return require('flemma.tools').is_ready()", &[]), false);
+    assert_eq!(chat.nvim.lua("return vim.bo.modifiable", &[]), false);
+    assert_eq!(chat.server.requests().len(), 0);
+
+    // Ctrl-C takes it back, another key sends again.
+    chat.nvim.input("<C-c>");
+    chat.wait_until_idle();
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for_screen("Waiting for tool definitions to load…");
+
+    chat.nvim.command("new");
+    chat.nvim.lua("go()", &[]);
+    assert_eq!(names(&offered(&chat, 0)).last(), Some(&"write"));
+    assert!(names(&offered(&chat, 0)).contains(&"late"));
+    chat.nvim.command("quit");
+    chat.wait_for_text("@You:\nHello\n\n@Assistant:\nok\n\n@You:\n\n");
+    assert_eq!(chat.server.requests().len(), 1);
+}
+
+#[test]
+fn a_source_that_fails_or_never_ends_costs_a_warning_and_no_request() {
+    let lua = r#"
+        local tools = require("flemma.tools")
+        tools.register(function() error("no network") end)
+        tools.register(function(_, done) done("no server") end)
+        tools.register({ timeout = 0.05, resolve = function() end })
+        tools.register("no.such.module")
+        "#;
+    let mut chat = Chat::start(&Setup { lua, ..Setup::default() }, [prose(&["ok"])]);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the answer", |nvim| nvim.text().contains("@Assistant:\nok"));
+    let messages = said(&mut chat.nvim);
+    for words in ["no network", "no server", "did not load within 0.05 s", "no.such.module"] {
+        assert!(messages.contains(words), "{words}: {messages}");
+    }
+    assert!(!messages.contains("stack traceback"), "{messages}");
+    assert_eq!(spinner(&mut chat.nvim), []);
+}
+
+#[test]
+fn a_definition_that_is_wrong_is_refused_with_the_field_and_the_mend() {
+    let table = [
+        ("{ name = 'a', input_schema = { type = 'object' } }", "tool `a`: `description` is missing"),
+        ("{ name = 'a', description = 'x' }", "tool `a`: `input_schema` is missing"),
+        (
+            "{ name = 'a', description = 'x', input_schema = { type = 'object' }, exceute = print }",
+            "`exceute` is no field of a definition; did you mean `execute`?",
+        ),
+        (
+            "{ name = 'a', description = 'x', input_schema = { type = 'object' }, execute = 'print' }",
+            "`execute` must be a function, not \"print\"",
+        ),
+        ("{ name = 'a', description = 'x', input_schema = { type = 'objekt' } }", "tool `a`: `input_schema`"),
+        (
+            "{ name = 'a', description = 'x', strict = true, input_schema = { type = 'object', properties = { q = { type = 'string' } }, required = {}, additionalProperties = false } }",
+            "`q`",
+        ),
+        (
+            "{ name = 'a', description = 'x', strict = true, input_schema = { type = 'object', properties = {}, required = {} } }",
+            "additionalProperties",
+        ),
+        (
+            "{ name = 'a', description = 7, input_schema = { type = 'object' } }",
+            "`description` must be a string, not 7",
+        ),
+        ("{ name = 'a b', description = 'x', input_schema = { type = 'object' } }", "tool `a b`: `name` must be"),
+        (
+            "{ name = 'a', description = 'x', input_schema = { type = 'object' }, approval = 'always' }",
+            "must be one of \"auto\", \"requires_approval\", not \"always\"",
+        ),
+        (
+            "{ name = 'a', description = 'x', input_schema = { type = 'object', default = print } }",
+            "`input_schema` must be a table",
+        ),
+    ];
+    let mut nvim = Nvim::start(&Options { screen: None, ..Options::default() });
+    nvim.lua(
+        "_G.heard = {}; vim.notify = function(message) heard[#heard + 1] = message end
+         require('flemma').setup({})",
+        &[],
+    );
+    for (definition, expected) in table {
+        let answer = nvim.lua(
+            &format!("heard = {{}}; return {{ require('flemma.tools').register({{ {definition} }}), heard[1] }}"),
+            &[],
+        );
+        assert_eq!(answer[0], false, "{definition}");
+        let message = answer[1].as_str().unwrap_or_default();
+        assert!(message.contains(expected), "{definition}\n  {message}\n  {expected}");
+    }
+    assert_eq!(nvim.lua("return require('flemma.tools').get('a')", &[]), Value::Null);
+    for what in ["42", "{}", "nil, {}"] {
+        let answer =
+            nvim.lua(&format!("heard = {{}}; return {{ require('flemma.tools').register({what}), #heard }}"), &[]);
+        assert_eq!(answer, json!([false, 1]), "{what}");
+    }
+}
+
+#[test]
+fn what_is_registered_can_be_asked_for_as_copies() {
+    let mut nvim = Nvim::start(&Options { init: "require('flemma').setup({})", screen: None, ..Options::default() });
+    let answer = nvim.lua(
+        "local tools = require('flemma.tools')
+         local before = tools.count()
+         tools.register('mine', { description = 'first', input_schema = { type = 'object' }, execute = print, enabled = false })
+         tools.register('mine', { description = 'second', input_schema = { type = 'object' }, execute = print, enabled = false })
+         local copy = tools.get('mine')
+         copy.description = 'changed'
+         local function has(opts)
+           return vim.iter(tools.get_all(opts)):any(function(tool) return tool.name == 'mine' end)
+         end
+         local names = vim.tbl_map(function(tool) return tool.name end, tools.get_all({ include_disabled = true }))
+         local sorted = vim.deepcopy(names)
+         table.sort(sorted)
+         return {
+           added = tools.count() - before,
+           description = tools.get('mine').description,
+           execute = tools.get('mine').execute == print,
+           enabled_only = has(),
+           all = has({ include_disabled = true }),
+           sorted = vim.deep_equal(names, sorted),
+           removed = tools.unregister('mine'),
+           removed_again = tools.unregister('mine'),
+           gone = tools.get('mine') == nil,
+           ready = tools.is_ready(),
+         }",
+        &[],
+    );
+    assert_eq!(
+        answer,
+        json!({
+            "added": 1, "description": "second", "execute": true, "enabled_only": false, "all": true,
+            "sorted": true, "removed": true, "removed_again": false, "gone": true, "ready": true,
+        })
+    );
+}
+
+#[test]
+fn two_hundred_sources_with_five_thousand_tools_load_while_the_user_types() {
+    let lua = "
+        local tools = require('flemma.tools')
+        for source = 1, 200 do
+          tools.register(function(register, done)
+            for tool = 1, 25 do
+              register(('tool_%d_%d'):format(source, tool), {
+                description = 'x',
+                input_schema = { type = 'object', properties = { a = { type = 'string' }, b = { type = { 'number', 'null' } } } },
+              })
+            end
+            done()
+          end)
+        end";
+    let mut nvim = Nvim::start(&Options {
+        init: &format!("require('flemma').setup({{}})\nvim.notify = function() end\n{lua}"),
+        files: &[("notes.chat", "@You:\nHello\n")],
+        arguments: &["notes.chat"],
+        ..Options::default()
+    });
+    nvim.input("Gotyped<Esc>");
+    nvim.wait_for("the tools", |nvim| nvim.lua("return require('flemma.tools').is_ready()", &[]) == true);
+    assert_eq!(nvim.text(), "@You:\nHello\ntyped\n");
+    let count = nvim.lua("return require('flemma.tools').count()", &[]).as_u64().unwrap();
+    assert!(count >= 5000, "{count}");
+}

@@ -1,0 +1,260 @@
+//! Tools written in Lua at work: what they are given, what they answer, and what becomes of it.
+
+use serde_json::{Value, json};
+
+use super::{
+    anthropic::Stream,
+    chat::{Chat, Setup, call, previews, prose, reply, said},
+};
+
+/// A conversation in which the model calls the tool `mine` once, and Lua that registers it.
+fn with_tool(fields: &str, input: &Value, options: &str) -> Chat {
+    let lua = register("mine", fields);
+    let options = format!("tools = {{ auto_approve = {{ 'mine' }}, {options} }}");
+    let setup = Setup { lua: &lua, options: &options, ..Setup::default() };
+    Chat::start(&setup, [call("toolu_1", "mine", input), prose(&["fine"])])
+}
+
+fn register(name: &str, fields: &str) -> String {
+    format!(
+        "require('flemma.tools').register('{name}', {{ description = 'x', input_schema = {{ type = 'object' }}, {fields} }})"
+    )
+}
+
+/// Runs the call; gives the result that the provider sees: its text, and whether it is an error.
+fn answer(chat: &mut Chat) -> (String, bool) {
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the end", |nvim| nvim.text().contains("@Assistant:\nfine"));
+    chat.wait_until_idle();
+    let messages = chat.messages(1);
+    let result = messages[2]["content"][0].clone();
+    assert_eq!(result["tool_use_id"], "toolu_1");
+    let text = match &result["content"] {
+        Value::String(text) => text.clone(),
+        blocks => blocks[0]["text"].as_str().unwrap_or_default().to_owned(),
+    };
+    let messages = said(&mut chat.nvim);
+    assert!(!messages.contains("stack traceback"), "{messages}");
+    (text, result["is_error"] == true)
+}
+
+#[test]
+fn every_kind_of_answer_has_a_defined_outcome() {
+    let table: &[(&str, &str, bool)] = &[
+        ("execute = function() return 'plain' end", "plain", false),
+        ("execute = function() return { success = true, output = 'said' } end", "said", false),
+        ("execute = function() return { success = true, output = { a = 1 } } end", "{\"a\":1}", false),
+        ("execute = function() return { success = false, error = 'no' } end", "no", true),
+        ("execute = function() return { success = false, error = 'no', output = 'half' } end", "no\n\nhalf", true),
+        ("execute = function() return { ok = true, result = 1 } end", "\"ok\":true", false),
+        ("execute = function() return { ok = false, error = 'x' } end", "\"ok\":false", true),
+        ("execute = function() return { 1, 2 } end", "[1,2]", false),
+        ("execute = function() return 42 end", "42", false),
+        ("execute = function() end", "returned nothing", true),
+        ("execute = function() return coroutine.create(print) end", "returned a thread", true),
+        ("execute = function() error('on purpose') end", "failed: ", true),
+        ("execute = function() error({ code = 1 }) end", "failed: ", true),
+        ("execute = function() return 'a\\255b' end", "a\u{fffd}b", false),
+        ("execute = function() return { success = true, output = { print } } end", "cannot be written as JSON", true),
+        ("enabled = true", "has nothing that runs it", true),
+        (
+            "async = true, execute = function(_, _, callback) callback({ success = true, output = 'now' }) end",
+            "now",
+            false,
+        ),
+        (
+            "async = true, execute = function(_, _, callback) vim.defer_fn(function() callback('later') end, 10) end",
+            "later",
+            false,
+        ),
+        ("async = true, execute = function(_, _, callback) callback('once'); callback('twice') end", "once", false),
+        (
+            "async = true, execute = function(_, _, callback)
+            local timer = vim.uv.new_timer()
+            timer:start(5, 0, function() callback({ success = true, output = tostring(vim.in_fast_event()) }) end)
+          end",
+            "true",
+            false,
+        ),
+        (
+            "async = true, timeout = 0.05, execute = function() return function() vim.g.stopped = true end end",
+            "did not answer within",
+            true,
+        ),
+        ("async = true, execute = function() error('early') end", "failed: ", true),
+    ];
+    for (fields, expected, is_error) in table {
+        let mut chat = with_tool(fields, &json!({}), "");
+        let (text, error) = answer(&mut chat);
+        assert!(text.contains(expected), "{fields}\n{text}");
+        assert_eq!(error, *is_error, "{fields}");
+        if fields.contains("vim.g.stopped") {
+            assert_eq!(chat.nvim.lua("return vim.g.stopped", &[]), true, "its own function was called");
+        }
+    }
+}
+
+#[test]
+fn an_answer_that_is_too_long_is_cut_and_the_whole_is_in_a_file() {
+    let mut chat = with_tool("execute = function() return ('0123456789abcdef\\n'):rep(100000) end", &json!({}), "");
+    let (text, error) = answer(&mut chat);
+    assert!(!error);
+    assert!(text.len() < 60_000, "{}", text.len());
+    let notice = text.lines().last().unwrap().to_owned();
+    assert!(notice.starts_with("[Showing lines 1-2000 of 100000. The whole output (1.6 MB) is in "), "{notice}");
+    let path = notice.split(" is in ").nth(1).unwrap().trim_end_matches(']').to_owned();
+    assert_eq!(std::fs::read_to_string(&path).unwrap().lines().count(), 100_000);
+}
+
+#[test]
+fn the_context_is_what_the_contract_says() {
+    let fields = "execute = function(_, ctx)
+        local copy = ctx:get_config()
+        copy.max_size = 0
+        return { success = true, output = vim.json.encode({
+          bufnr = ctx.bufnr == vim.api.nvim_get_current_buf(),
+          cwd = ctx.cwd == vim.fn.getcwd(),
+          timeout = ctx.timeout,
+          dirname = ctx.__dirname == vim.fs.dirname(vim.api.nvim_buf_get_name(0)),
+          filename = vim.fs.basename(ctx.__filename),
+          relative = ctx.path.resolve('sub/file.txt') == ctx.__dirname .. '/sub/file.txt',
+          absolute = ctx.path.resolve('/etc/hosts'),
+          writable = ctx.sandbox.is_path_writable('some.txt'),
+          own_chat = ctx.sandbox.is_path_writable(ctx.__filename),
+          wrapped = ctx.sandbox.wrap_command({ 'bash', '-c', 'echo hello' }),
+          size = ctx.truncate.format_size(12345),
+          limits = { ctx.truncate.MAX_LINES, ctx.truncate.MAX_BYTES },
+          tail = ctx.truncate.truncate_tail('a\\nb\\nc', { max_lines = 1 }).content,
+          head = ctx.truncate.truncate_head('a\\nb\\nc', { max_lines = 2 }).output_lines,
+          config = ctx:get_config().max_size,
+        }) }
+      end";
+    let mut chat = with_tool(fields, &json!({}), "default_timeout = 7, mine = { max_size = 12 }");
+    let (text, error) = answer(&mut chat);
+    assert!(!error, "{text}");
+    assert_eq!(
+        serde_json::from_str::<Value>(&text).unwrap(),
+        json!({
+            "bufnr": true, "cwd": true, "timeout": 7, "dirname": true, "filename": "notes.chat", "relative": true,
+            "absolute": "/etc/hosts", "writable": true, "own_chat": false, "wrapped": ["bash", "-c", "echo hello"],
+            "size": "12.1 KB", "limits": [2000, 51200], "tail": "c", "head": 2, "config": 12,
+        })
+    );
+}
+
+#[test]
+fn an_input_that_breaks_the_schema_never_reaches_the_tool() {
+    let fields = "execute = function() vim.g.ran = true; return 'x' end,
+        input_schema = { type = 'object', properties = { mode = { enum = { 'a', 'b' } }, n = { type = { 'integer', 'null' } } },
+                         required = { 'mode' } }";
+    let mut chat = with_tool(fields, &json!({"mode": "c", "n": "three"}), "");
+    let (text, error) = answer(&mut chat);
+    assert!(error);
+    for words in ["`/mode`", "\"a\", \"b\"", "\"c\"", "`/n`", "integer"] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    assert_eq!(chat.nvim.lua("return vim.g.ran", &[]), Value::Null);
+}
+
+#[test]
+fn null_is_absent_in_lua() {
+    let fields = "execute = function(input) return vim.inspect(input.limit) .. ' ' .. input.query end";
+    let mut chat = with_tool(fields, &json!({"limit": null, "query": "q"}), "");
+    assert_eq!(answer(&mut chat), ("nil q".to_owned(), false));
+}
+
+#[test]
+fn results_land_in_the_order_of_their_calls_and_no_more_run_than_may() {
+    let lua = "_G.most, _G.now = 0, 0\n".to_owned()
+        + &register(
+            "mine",
+            "async = true, execute = function(input, _, callback)
+               now = now + 1; most = math.max(most, now)
+               vim.defer_fn(function() now = now - 1; callback('answer ' .. input.n) end, input.pause)
+             end",
+        );
+    let stream = (1..=5)
+        .fold(Stream::new(), |stream, n| {
+            stream.tool_use(&format!("toolu_{n}"), "mine", &[&json!({"n": n, "pause": 60 - 10 * n}).to_string()])
+        })
+        .end("tool_use");
+    let options = "tools = { auto_approve = { 'mine' }, max_concurrent = 2 }";
+    let setup = Setup { lua: &lua, options, ..Setup::default() };
+    let mut chat = Chat::start(&setup, [reply(&stream), prose(&["fine"])]);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the end", |nvim| nvim.text().contains("@Assistant:\nfine"));
+    let results = chat.messages(1)[2]["content"].clone();
+    let ids: Vec<_> = results.as_array().unwrap().iter().map(|result| result["tool_use_id"].clone()).collect();
+    assert_eq!(ids, ["toolu_1", "toolu_2", "toolu_3", "toolu_4", "toolu_5"]);
+    assert_eq!(chat.nvim.lua("return most", &[]), 2);
+}
+
+#[test]
+fn progress_is_shown_and_never_sent_and_a_tool_can_be_listed_and_stopped() {
+    let fields = "async = true, streaming = true, execute = function(_, ctx, callback)
+        for n = 1, 1000 do ctx.progress('step ' .. n) end
+        _G.answer = callback
+        return function() vim.g.stopped = true end
+      end";
+    let mut chat = with_tool(fields, &json!({}), "default_timeout = 600");
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for_screen("step 1000");
+    assert!(!chat.nvim.text().contains("step"));
+    chat.nvim.command("Flemma tool:list");
+    chat.nvim.wait_for_screen("mine (toolu_1)");
+    chat.nvim.input("q");
+    chat.nvim.command("Flemma tool:cancel");
+    chat.nvim.wait_for("the end", |nvim| nvim.text().contains("@Assistant:\nfine"));
+    assert_eq!(chat.nvim.lua("return vim.g.stopped", &[]), true);
+    let before = chat.nvim.text();
+    chat.nvim.lua("answer('too late')", &[]);
+    assert!(!chat.messages(1).to_string().contains("step"));
+    assert_eq!(chat.nvim.text(), before);
+    assert!(before.contains("**Tool Result:** `toolu_1` (error)"));
+}
+
+#[test]
+fn registering_again_does_not_disturb_a_call_in_flight() {
+    let fields = "async = true, execute = function(_, _, callback) _G.answer = callback end";
+    let mut chat = with_tool(fields, &json!({}), "");
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the tool to run", |nvim| nvim.lua("return answer ~= nil", &[]) == true);
+    chat.nvim.lua(&register("mine", "execute = function() return 'new' end"), &[]);
+    chat.nvim.lua("collectgarbage(); answer('old')", &[]);
+    chat.nvim.wait_for("the end", |nvim| nvim.text().contains("@Assistant:\nfine"));
+    assert!(chat.nvim.text().contains("```\nold\n```"), "{}", chat.nvim.text());
+}
+
+#[test]
+fn a_tools_own_preview_is_shown_and_one_that_throws_falls_back() {
+    let schema = "input_schema = { type = 'object' }, description = 'x'";
+    let lua = format!(
+        "local tools = require('flemma.tools')
+         tools.register('my_search', {{ {schema}, format_preview = function(input, max_length)
+           return '\"' .. input.query .. '\"\\n(limit ' .. input.limit .. ')'
+         end }})
+         tools.register('broken', {{ {schema}, format_preview = function() error('x') end }})
+         tools.register('wide', {{ {schema}, format_preview = function(_, max_length) return ('漢'):rep(max_length) end }})
+         tools.register('plain', {{ {schema} }})"
+    );
+    let input = json!({"query": "how", "limit": 3}).to_string();
+    let stream = ["my_search", "broken", "wide", "plain"]
+        .iter()
+        .enumerate()
+        .fold(Stream::new(), |stream, (n, tool)| stream.tool_use(&format!("toolu_{n}"), tool, &[&input]));
+    let mut chat = Chat::start(&Setup { lua: &lua, ..Setup::default() }, [reply(&stream.end("tool_use"))]);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the previews", |nvim| previews(nvim).len() == 4);
+    let found: Vec<String> = previews(&mut chat.nvim).into_iter().map(|(_, text)| text).collect();
+    assert_eq!(found[0], "my_search: \"how\"⤶(limit 3)");
+    assert_eq!(found[1], "broken: limit=3, query=\"how\"");
+    assert!(found[2].starts_with("wide: 漢漢") && found[2].ends_with('…'), "{}", found[2]);
+    assert_eq!(found[3], "plain: limit=3, query=\"how\"");
+    // Drawn anew at the width of the window.
+    chat.nvim.command("vsplit");
+    let width = chat.nvim.lua("return vim.fn.getwininfo(vim.api.nvim_get_current_win())[1].width", &[]);
+    chat.nvim.wait_for("the narrow preview", |nvim| {
+        let wide = previews(nvim).into_iter().find(|(_, text)| text.starts_with("wide")).unwrap().1;
+        nvim.lua("return vim.fn.strdisplaywidth(...)", &[wide.into()]).as_u64() <= width.as_u64()
+    });
+}
