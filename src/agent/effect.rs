@@ -16,7 +16,7 @@ pub enum Effect {
     /// The edits that follow are one step of undo, apart from the edits before.
     UndoStep,
     /// Build the request from the document and send it.
-    Send(RequestId),
+    Send(RequestId, Ask),
     /// Drop the request; nothing more comes of it.
     Abort(RequestId),
     /// Come back with [`super::Input::BackoffOver`] after this time.
@@ -46,8 +46,19 @@ pub enum Effect {
     Review,
     /// Move the cursor, if the user is looking.
     Cursor(Cursor),
+    /// Show what is wrong with the document.
+    Diagnose,
     /// Tell the user something.
     Notify(Level, String),
+}
+
+/// What a request asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ask {
+    /// An answer to the user, or to the results of tools: the conversation ends with their message.
+    Answer,
+    /// The rest of the reply that the conversation ends with: the provider paused and wants it back as it is.
+    Rest,
 }
 
 /// Where the cursor is wanted.

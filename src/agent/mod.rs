@@ -15,7 +15,7 @@ mod round;
 mod session;
 mod turn;
 
-pub use effect::{Activity, Cursor, Effect, Level};
+pub use effect::{Activity, Ask, Cursor, Effect, Level};
 pub use input::{Answer, Input, RequestId};
 pub use session::{CursorReason, CursorTarget, Moment, Session, Shell};
 pub use turn::{Agent, Settings, Verdict, View};

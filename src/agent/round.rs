@@ -3,6 +3,11 @@
 //! *Categorise* writes a status block for every call that has none. *Execute* looks at every block:
 //! `approved` runs, `denied` and `rejected` become error results, text that the user typed becomes
 //! the result, `pending` waits. When the last tool of the round has finished, the document is reviewed.
+//!
+//! No round begins in a document with an error: it could not be sent, and perhaps could not even take
+//! the results of what ran.
+
+use std::collections::HashMap;
 
 use super::{
     Agent, Answer, Cursor, Effect, Level,
@@ -17,18 +22,26 @@ const DENIED: &str = "A policy of the user's denies this call; it did not run.";
 const REJECTED: &str = "The user rejected this call; it did not run.";
 const ABORTED: &str = "The reply was aborted before this call could run.";
 const CANCELLED: &str = "The user cancelled this call while it ran.";
+const CANCELLED_BEFORE: &str = "The user cancelled this call before it ran.";
 
 impl Agent {
     /// Categorises, and goes on to execute unless the user is to look first.
     pub(super) fn begin_round(&mut self, view: &dyn View, effects: &mut Vec<Effect>) {
         let settings = view.settings();
-        let mut calls = view.open_calls();
+        if is_at_fault(view, effects) {
+            self.armed = false;
+            self.rest();
+            return;
+        }
+        let mut calls = addressable(view);
         effects.push(Effect::UndoStep);
 
         let mut place = Vec::new();
         let mut settled = Vec::new();
         let mut waits = None;
         for call in calls.iter().filter(|call| call.placeholder.is_none() && !call.aborted) {
+            // An id may come again; a decision about an older call is none about this one.
+            self.approvals.remove(&call.id);
             let status = match view.verdict(call) {
                 Verdict::Run => {
                     self.approvals.insert(call.id.clone(), (call.name.clone(), call.input.clone()));
@@ -76,16 +89,24 @@ impl Agent {
             effects.push(Effect::Notify(Level::Info, "This tool is running already.".into()));
             return;
         }
-        let Some(call) = view.open_calls().into_iter().find(|call| call.id == *id) else {
+        let Some(call) = addressable(view).into_iter().find(|call| call.id == *id) else {
             effects.push(Effect::Notify(Level::Info, format!("The call {id} has its result already.")));
             return;
         };
-        self.arm();
+        if is_at_fault(view, effects) {
+            return;
+        }
+        // While other tools run, a pause that the user was promised is still theirs.
+        if self.is_busy() {
+            self.attend()
+        } else {
+            self.arm()
+        }
         effects.push(Effect::UndoStep);
         let mut placed = None;
         if call.placeholder.is_none() && !call.aborted {
-            effects.push(Effect::Place(vec![(id.clone(), Status::Pending)]));
-            placed = Some(Status::Pending);
+            effects.push(Effect::Place(vec![(id.clone(), Status::Approved)]));
+            placed = Some(Status::Approved);
         }
         self.process(call, placed, true, view, effects);
         self.start_queued(view.settings(), effects);
@@ -113,31 +134,28 @@ impl Agent {
             return;
         }
         match status {
-            Status::Denied => self.settle(&call, Answer::error(DENIED), effects),
-            Status::Rejected => {
-                let reason = if content.is_empty() { REJECTED } else { content };
-                self.settle(&call, Answer::error(reason), effects);
-            }
+            Status::Denied => self.settle(&call, Answer::error(own_words(content, DENIED)), effects),
+            Status::Rejected => self.settle(&call, Answer::error(own_words(content, REJECTED)), effects),
             _ if !content.is_empty() => {
                 let warning = format!(
                     "{}: your text in the block was taken as its result, and the tool did not run. Ctrl-] goes on.",
                     call.name
                 );
-                let answer = Answer::text(content);
+                let answer = Answer::text(own_words(content, ""));
                 self.settle(&call, answer, effects);
                 self.armed = false;
                 effects.push(Effect::Notify(Level::Warn, warning));
             }
             _ if asked => self.run_if_possible(call, view, effects),
             Status::Pending => {}
-            Status::Approved if !view.is_inherited(&call) => self.run_approved(call, view, effects),
+            Status::Approved if placed.is_some() || !view.is_inherited(&call) => self.run_approved(call, view, effects),
             // Nothing of ours runs it, or this user never approved it.
             Status::Approved | Status::Running => {
                 let warning = format!(
                     "{}: `status={status}` was not set by you in this session, so the call waits for you again.",
                     call.name
                 );
-                effects.push(Effect::SetStatus(call.id, Status::Pending));
+                self.ask_again(&call, effects);
                 effects.push(Effect::Notify(Level::Warn, warning));
             }
         }
@@ -149,8 +167,7 @@ impl Agent {
             self.approvals.get(&call.id).is_some_and(|(name, input)| *name != call.name || *input != call.input);
         if changed && view.verdict(&call) == Verdict::Ask {
             let warning = format!("{}: its input was changed after it was approved, so it waits for you.", call.name);
-            self.approvals.remove(&call.id);
-            effects.push(Effect::SetStatus(call.id, Status::Pending));
+            self.ask_again(&call, effects);
             effects.push(Effect::Notify(Level::Warn, warning));
         } else {
             self.run_if_possible(call, view, effects);
@@ -182,6 +199,12 @@ impl Agent {
         }
     }
 
+    /// A call waits for the user. What they approve then is what stands there then.
+    fn ask_again(&mut self, call: &OpenCall, effects: &mut Vec<Effect>) {
+        self.approvals.remove(&call.id);
+        effects.push(Effect::SetStatus(call.id.clone(), Status::Pending));
+    }
+
     fn settle(&mut self, call: &OpenCall, answer: Answer, effects: &mut Vec<Effect>) {
         self.approvals.remove(&call.id);
         self.guard.record(call, &answer);
@@ -197,10 +220,11 @@ impl Agent {
 
     /// A tool has finished. An answer that nobody waits for (it was cancelled) is dropped.
     pub(super) fn tool_finished(&mut self, id: &CallId, answer: Answer, view: &dyn View, effects: &mut Vec<Effect>) {
+        let settings = view.settings();
         if let Some(call) = self.running.remove(id) {
             self.settle(&call, answer, effects);
             effects.push(Effect::Cursor(Cursor::Result(id.clone())));
-            self.start_queued(view.settings(), effects);
+            self.start_queued(settings, effects);
         }
     }
 
@@ -208,6 +232,10 @@ impl Agent {
         if self.running.contains_key(id) {
             effects.push(Effect::Kill(id.clone()));
             self.tool_finished(id, Answer::error(CANCELLED), view, effects);
+        } else if let Some(at) = self.queue.iter().position(|call| call.id == *id)
+            && let Some(call) = self.queue.remove(at)
+        {
+            self.settle(&call, Answer::error(CANCELLED_BEFORE), effects);
         } else {
             effects.push(Effect::Notify(Level::Info, format!("The call {id} is not running.")));
         }
@@ -220,8 +248,30 @@ impl Agent {
             self.settle(&call, Answer::error(CANCELLED), effects);
         }
         for call in std::mem::take(&mut self.queue) {
-            effects.push(Effect::SetStatus(call.id, Status::Pending));
+            self.ask_again(&call, effects);
         }
         self.rest();
     }
+}
+
+/// Tells the user what is wrong with the document, if something is.
+fn is_at_fault(view: &dyn View, effects: &mut Vec<Effect>) -> bool {
+    let Some(fault) = view.fault() else { return false };
+    effects.push(Effect::Diagnose);
+    effects.push(Effect::Notify(Level::Error, format!("No tool was run: {fault}")));
+    true
+}
+
+/// The open calls that an id finds. Vendors use ids again; of two open calls with one id, edits go to the last.
+fn addressable(view: &dyn View) -> Vec<OpenCall> {
+    let calls = view.open_calls();
+    let last: HashMap<_, _> = calls.iter().enumerate().map(|(index, call)| (call.id.clone(), index)).collect();
+    let mut index = 0..;
+    calls.into_iter().filter(|call| index.next() == last.get(&call.id).copied()).collect()
+}
+
+/// What the user typed into a block, as it is, or else `otherwise`. A result loses one line break at its end, which
+/// closes its last line; a last line that the user left empty is to stay.
+fn own_words(content: &str, otherwise: &str) -> String {
+    if content.is_empty() { otherwise.to_owned() } else { format!("{content}\n") }
 }

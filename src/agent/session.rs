@@ -2,14 +2,17 @@
 //!
 //! Everything that touches a document goes through here, so that the editor and the tests run the same
 //! code. A [`Shell`] may call back while an effect is performed (a tool written in Lua may press
-//! cancel): such an input waits in the inbox until the effects before it are done.
+//! cancel): such an input waits in the inbox until the effects before it are done. It may also panic:
+//! that costs the one effect, and whoever fed the session gets the panic when the rest is done.
 
 use std::{
+    any::Any,
     cell::{Cell, RefCell},
     collections::VecDeque,
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
 };
 
-use super::{Activity, Agent, Answer, Cursor, Effect, Input, Level, RequestId, Settings, Verdict, View};
+use super::{Activity, Agent, Answer, Ask, Cursor, Effect, Input, Level, RequestId, Settings, Verdict, View};
 use crate::{
     chat::{
         self, BlockKind, Conversation, Diagnostic, Document, Ending, OpenCall, ReplyWriter, Severity, Status,
@@ -47,7 +50,7 @@ pub trait Shell {
     /// Runs a tool; its answer comes back as [`Input::ToolFinished`].
     fn run(&self, call: &OpenCall);
 
-    /// Stops a tool.
+    /// Stops a tool. No answer of it is to come any more: a later call may have the same id.
     fn kill(&self, call: &CallId);
 
     /// Moves the cursor, if the user is looking.
@@ -127,7 +130,11 @@ pub enum Moment<'a> {
 pub struct Session {
     agent: RefCell<Agent>,
     inbox: RefCell<VecDeque<Input>>,
+    /// What the last step wants and is not done yet.
+    effects: RefCell<VecDeque<Effect>>,
     working: Cell<bool>,
+    /// Whether the session was abandoned in the middle of a step.
+    abandoned: Cell<bool>,
     writer: RefCell<Option<ReplyWriter>>,
     /// Whether a request was announced whose end was not.
     requesting: Cell<bool>,
@@ -135,56 +142,118 @@ pub struct Session {
 
 impl Session {
     /// Takes inputs and performs what comes of them, then writes what has arrived of a reply in one edit.
+    ///
+    /// # Panics
+    /// When the shell did, once everything else is done.
     pub fn feed<S: Shell>(&self, inputs: impl IntoIterator<Item = Input>, shell: &S) {
         self.inbox.borrow_mut().extend(inputs);
         if self.working.replace(true) {
             return;
         }
-        // Lowers the flag even if the shell panics: the export catches that, and the session must live on.
-        let _guard = Working(&self.working);
+        let mut fall = Fall::default();
         loop {
-            let Some(input) = self.inbox.borrow_mut().pop_front() else { break };
-            let effects = self.agent.borrow_mut().step(input, &Eyes(shell));
-            for effect in effects {
-                self.perform(effect, shell);
+            while let Some(input) = self.next_input() {
+                let decided = fall.catch(|| {
+                    let effects = self.agent.borrow_mut().step(input, &Eyes(shell));
+                    self.effects.borrow_mut().extend(effects);
+                });
+                if self.abandoned.take() {
+                    self.abandon();
+                } else if !decided && self.is_busy() {
+                    // Whatever we wait for now may never come. Stopping asks nothing of the shell, so it cannot fail so.
+                    self.inbox.borrow_mut().push_front(Input::Cancel);
+                }
+                while let Some(effect) = self.next_effect() {
+                    self.try_to_perform(effect, shell, &mut fall);
+                }
+                if !self.agent.borrow().has_request() && self.requesting.replace(false) {
+                    fall.catch(|| shell.announce(Moment::RequestFinished { complete: false }));
+                }
             }
-            if !self.agent.borrow().has_request() && self.requesting.replace(false) {
-                shell.announce(Moment::RequestFinished { complete: false });
+            if !fall.catch(|| self.flush(shell)) {
+                // Where we would write next is no longer certain.
+                self.writer.take();
+                self.inbox.borrow_mut().push_front(Input::Cancel);
+            } else if self.inbox.borrow().is_empty() {
+                let activity = self.activity();
+                fall.catch(|| shell.show(&activity));
+            }
+            if self.inbox.borrow().is_empty() {
+                break;
             }
         }
-        self.flush(shell);
-        let activity = self.agent.borrow().activity();
-        shell.show(&activity);
+        self.working.set(false);
+        fall.resume();
     }
 
     /// Whether the buffer is ours.
     pub fn is_busy(&self) -> bool {
-        self.agent.borrow().is_busy()
+        self.agent.try_borrow().map_or(true, |agent| agent.is_busy())
     }
 
     /// What the conversation is doing.
     pub fn activity(&self) -> Activity {
-        self.agent.borrow().activity()
+        // In the middle of a step that asks the shell for something: we are at work on what comes next.
+        self.agent.try_borrow().map_or(Activity::Waiting, |agent| agent.activity())
     }
 
     /// The calls whose tools run now.
     pub fn running(&self) -> Vec<OpenCall> {
-        self.agent.borrow().running().cloned().collect()
+        self.agent.try_borrow().map_or_else(|_| Vec::new(), |agent| agent.running().cloned().collect())
     }
 
     /// Forgets everything at once, without another word to the document: it is no longer what we took it for.
     pub fn abandon(&self) {
-        self.agent.take();
+        match self.agent.try_borrow_mut() {
+            Ok(mut agent) => agent.forget(),
+            Err(_) => self.abandoned.set(true),
+        }
         self.inbox.take();
+        self.effects.take();
         self.writer.take();
         self.requesting.set(false);
+    }
+
+    fn next_input(&self) -> Option<Input> {
+        self.inbox.borrow_mut().pop_front()
+    }
+
+    fn next_effect(&self) -> Option<Effect> {
+        self.effects.borrow_mut().pop_front()
+    }
+
+    /// Performs an effect. If the shell panics over something whose end we would then wait for in vain, that is its end.
+    fn try_to_perform<S: Shell>(&self, effect: Effect, shell: &S, fall: &mut Fall) {
+        let started = match &effect {
+            Effect::Send(request, _) => Some(Started::Request(*request)),
+            Effect::Run(call) => Some(Started::Tool(call.id.clone(), call.name.clone())),
+            _ => None,
+        };
+        if fall.catch(|| self.perform(effect, shell)) {
+            return;
+        }
+        let input = match started {
+            Some(Started::Request(request)) => {
+                fall.catch(|| shell.abort(request));
+                let message = "The request could not be started: a bug of Flemma's. Nothing was changed.";
+                let error = ProviderError::new(ErrorKind::InvalidRequest, message);
+                Input::Failed { request, error, jitter: 0.0 }
+            }
+            Some(Started::Tool(call, name)) => {
+                fall.catch(|| shell.kill(&call));
+                let message = format!("The tool `{name}` could not be started: a bug of Flemma's, not of the call.");
+                Input::ToolFinished { call, answer: Answer::error(message) }
+            }
+            None => return,
+        };
+        self.inbox.borrow_mut().push_front(input);
     }
 
     fn perform<S: Shell>(&self, effect: Effect, shell: &S) {
         match effect {
             Effect::Lock(locked) => shell.lock(locked),
             Effect::UndoStep => shell.undo_step(),
-            Effect::Send(request) => self.send(request, shell),
+            Effect::Send(request, ask) => self.send(request, ask, shell),
             Effect::Abort(request) => shell.abort(request),
             Effect::Backoff(request, pause) => shell.later(pause, Input::BackoffOver { request }),
             Effect::OpenReply => {
@@ -207,13 +276,19 @@ impl Session {
             Effect::Place(calls) => {
                 let blocks: Vec<_> = calls.iter().map(|(id, status)| (id.clone(), StatusBlock::new(*status))).collect();
                 shell.apply(&shell.with_document(|document, text| chat::place(document, text, &blocks)));
-                for (id, _) in calls.iter().filter(|(_, status)| *status == Status::Pending) {
-                    shell.announce(Moment::ToolPending(id));
+                for (id, status) in &calls {
+                    shell.disinherit(id);
+                    if *status == Status::Pending {
+                        shell.announce(Moment::ToolPending(id));
+                    }
                 }
             }
             Effect::SetStatus(id, status) => {
                 shell.apply(&shell.with_document(|document, text| chat::set_status(document, text, &id, status)));
                 shell.disinherit(&id);
+                if status == Status::Pending {
+                    shell.announce(Moment::ToolPending(&id));
+                }
             }
             Effect::Settle(id, Answer { output, is_error, is_json }) => {
                 let edits =
@@ -223,7 +298,10 @@ impl Session {
             }
             Effect::Run(call) => {
                 shell.announce(Moment::ToolExecuting(&call));
-                shell.run(&call);
+                // Whoever heard that may have changed the buffer, so that we wait for nothing any more.
+                if self.agent.borrow().running.contains_key(&call.id) {
+                    shell.run(&call);
+                }
             }
             Effect::Kill(id) => shell.kill(&id),
             Effect::OpenPrompt => {
@@ -236,33 +314,33 @@ impl Session {
                     shell.cursor(target);
                 }
             }
+            Effect::Diagnose => {
+                let mut found = shell.with_document(|document, text| document.diagnostics(text));
+                found.retain(|diagnostic| diagnostic.severity == Severity::Error);
+                shell.diagnose(&found);
+            }
             Effect::Notify(level, message) => shell.notify(level, &message),
         }
     }
 
-    fn send<S: Shell>(&self, request: RequestId, shell: &S) {
+    fn send<S: Shell>(&self, request: RequestId, ask: Ask, shell: &S) {
         let sent = shell.with_document(|document, text| document.conversation(text)).map_err(|diagnostics| {
             shell.diagnose(&diagnostics);
-            let first = diagnostics.iter().find(|diagnostic| diagnostic.severity == Severity::Error);
-            first.map_or_else(
-                || "The conversation cannot be sent.".to_owned(),
-                |first| format!("Not sent: line {}: {}", first.line + 1, first.message),
-            )
+            first_error(&diagnostics)
+                .map_or_else(|| "The conversation cannot be sent.".to_owned(), |fault| format!("Not sent: {fault}"))
         });
         let sent = sent
-            .and_then(|conversation| {
-                if conversation.messages.last().is_some_and(|message| message.role == provider::Role::User) {
-                    Ok(conversation)
-                } else {
-                    Err("Nothing to send: type your message under `@You:` first.".to_owned())
-                }
+            .and_then(|conversation| match (conversation.messages.last().map(|message| message.role), ask) {
+                (Some(provider::Role::User), _) | (Some(provider::Role::Assistant), Ask::Rest) => Ok(conversation),
+                _ => Err("Nothing to send: type your message under `@You:` first.".to_owned()),
             })
             .map_err(|message| ProviderError::new(ErrorKind::InvalidRequest, message))
             .and_then(|conversation| {
                 if !self.requesting.replace(true) {
                     shell.announce(Moment::RequestSending);
                 }
-                shell.send(request, conversation)
+                // See `Effect::Run`.
+                if self.agent.borrow().has_request() { shell.send(request, conversation) } else { Ok(()) }
             });
         if let Err(error) = sent {
             self.inbox.borrow_mut().push_front(Input::Failed { request, error, jitter: 0.0 });
@@ -277,11 +355,33 @@ impl Session {
     }
 }
 
-struct Working<'a>(&'a Cell<bool>);
+/// What an effect starts, and somebody then waits for.
+enum Started {
+    Request(RequestId),
+    Tool(CallId, String),
+}
 
-impl Drop for Working<'_> {
-    fn drop(&mut self) {
-        self.0.set(false);
+/// The first panic of several.
+#[derive(Default)]
+struct Fall(Option<Box<dyn Any + Send>>);
+
+impl Fall {
+    /// Does some work; says whether it came to its end.
+    fn catch(&mut self, work: impl FnOnce()) -> bool {
+        // What a panic may leave half done is in the document, and read from there.
+        match catch_unwind(AssertUnwindSafe(work)) {
+            Ok(()) => true,
+            Err(panic) => {
+                self.0.get_or_insert(panic);
+                false
+            }
+        }
+    }
+
+    fn resume(self) {
+        if let Some(panic) = self.0 {
+            resume_unwind(panic);
+        }
     }
 }
 
@@ -305,9 +405,19 @@ impl<S: Shell> View for Eyes<'_, S> {
         self.0.tools_ready()
     }
 
+    fn fault(&self) -> Option<String> {
+        first_error(&self.0.with_document(|document, text| document.diagnostics(text)))
+    }
+
     fn settings(&self) -> Settings {
         self.0.settings()
     }
+}
+
+/// The first error, for a message.
+fn first_error(diagnostics: &[Diagnostic]) -> Option<String> {
+    let first = diagnostics.iter().find(|diagnostic| diagnostic.severity == Severity::Error)?;
+    Some(format!("line {}: {}", first.line + 1, first.message))
 }
 
 fn find(document: &Document, text: &dyn Text, target: Cursor) -> Option<CursorTarget> {

@@ -9,9 +9,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::{Activity, Cursor, Effect, Input, Level, RequestId, guard::LoopGuard};
+use super::{Activity, Ask, Cursor, Effect, Input, Level, RequestId, guard::LoopGuard};
 use crate::{
-    chat::OpenCall,
+    chat::{OpenCall, Status},
     provider::{CallId, Event, ProviderError, StopReason, ToolInput, retry},
 };
 
@@ -28,6 +28,9 @@ pub trait View {
 
     /// Whether every source of tools has loaded: nothing is decided or sent before.
     fn tools_ready(&self) -> bool;
+
+    /// What is wrong with the document, if it could not be sent, or could not take a result: `line 7: …`.
+    fn fault(&self) -> Option<String>;
 
     /// The options of this conversation.
     fn settings(&self) -> Settings;
@@ -66,9 +69,9 @@ enum Phase {
     /// The tools, to do then what the user asked for.
     Loading(Wanted),
     /// An answer. Nothing of it was shown yet, so that a retry is invisible.
-    Requesting { request: RequestId, attempt: u32 },
+    Requesting { request: RequestId, ask: Ask, attempt: u32 },
     /// The pause before a retry.
-    BackingOff { request: RequestId, attempt: u32, reason: String },
+    BackingOff { request: RequestId, ask: Ask, attempt: u32, reason: String },
     /// The rest of an answer.
     Streaming { request: RequestId, activity: Activity },
     /// Its own effects, to look at the document they leave.
@@ -82,17 +85,16 @@ enum Phase {
 enum Wanted {
     Advance,
     Execute(CallId),
-    Send,
+    Send(Ask),
 }
 
 /// What is looked back on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum After {
     /// A complete reply.
-    Reply {
-        /// The provider wants to be asked again at once.
-        resume: bool,
-    },
+    Reply,
+    /// A complete part of a reply: the provider wants to be asked for the rest at once.
+    PartOfReply,
     /// A reply that was cut off.
     AbortedReply,
     /// A round of tools.
@@ -189,11 +191,23 @@ impl Agent {
         effects.push(Effect::Review);
     }
 
-    /// A key of the user's: autopilot may go on from here, and its counts begin anew.
+    /// A key of the user's: autopilot may go on from here.
     pub(super) fn arm(&mut self) {
         self.armed = true;
+        self.attend();
+    }
+
+    /// The user is there, so that what counts how far we went without them begins anew.
+    pub(super) fn attend(&mut self) {
         self.turns = 0;
         self.guard = LoopGuard::default();
+    }
+
+    /// Waits for nothing any more, as if the file had just been opened. What was decided about calls stays bound
+    /// to what was decided about, and no request gets the number of an older one.
+    pub(super) fn forget(&mut self) {
+        let approvals = std::mem::take(&mut self.approvals);
+        *self = Self { approvals, last_request: self.last_request, ..Self::default() };
     }
 
     fn advance(&mut self, view: &dyn View, effects: &mut Vec<Effect>) {
@@ -205,7 +219,7 @@ impl Agent {
         if !view.tools_ready() {
             self.load(Wanted::Advance);
         } else if view.open_calls().is_empty() {
-            self.send(view, effects);
+            self.send(Ask::Answer, view, effects);
         } else {
             self.begin_round(view, effects);
         }
@@ -222,25 +236,25 @@ impl Agent {
         match wanted {
             Wanted::Advance => self.advance(view, effects),
             Wanted::Execute(call) => self.execute_one(&call, view, effects),
-            Wanted::Send => self.send(view, effects),
+            Wanted::Send(ask) => self.send(ask, view, effects),
         }
     }
 
     /// Sends the conversation. No call is open.
-    fn send(&mut self, view: &dyn View, effects: &mut Vec<Effect>) {
+    fn send(&mut self, ask: Ask, view: &dyn View, effects: &mut Vec<Effect>) {
         if !view.tools_ready() {
-            self.load(Wanted::Send);
+            self.load(Wanted::Send(ask));
             return;
         }
         self.turns += 1;
         self.last_request += 1;
         let request = RequestId(self.last_request);
-        self.phase = Phase::Requesting { request, attempt: 1 };
-        effects.push(Effect::Send(request));
+        self.phase = Phase::Requesting { request, ask, attempt: 1 };
+        effects.push(Effect::Send(request, ask));
     }
 
     /// Sends without a key, unless the user's limits say that it is time to ask.
-    fn send_on_autopilot(&mut self, view: &dyn View, effects: &mut Vec<Effect>) {
+    fn send_on_autopilot(&mut self, ask: Ask, view: &dyn View, effects: &mut Vec<Effect>) {
         let settings = view.settings();
         let pause = if self.turns >= settings.max_turns {
             let limit = settings.max_turns;
@@ -254,11 +268,10 @@ impl Agent {
         };
         match pause {
             Some(message) => {
-                self.armed = false;
-                self.rest();
+                self.give_up(ask, effects);
                 effects.push(Effect::Notify(Level::Warn, message));
             }
-            None => self.send(view, effects),
+            None => self.send(ask, view, effects),
         }
     }
 
@@ -294,30 +307,35 @@ impl Agent {
             StopReason::Refusal => Some("The provider ended the reply: the model refused to go on.".to_owned()),
             StopReason::Other(reason) => Some(format!("The provider ended the reply: {reason}.")),
         };
+        if *reason == StopReason::Refusal {
+            // What it called for before that is not to run without the user.
+            self.armed = false;
+        }
+        if let Phase::Requesting { ask, .. } = self.phase {
+            self.give_up(ask, effects);
+            let message = stopped.unwrap_or_else(|| "The model answered nothing; Ctrl-] asks it again.".to_owned());
+            effects.push(Effect::Notify(Level::Warn, message));
+            return;
+        }
         if let Some(message) = stopped {
             effects.push(Effect::Notify(Level::Warn, message));
         }
-        if let Phase::Streaming { .. } = self.phase {
-            effects.push(Effect::CloseReply { aborted: false });
-            self.look_back(After::Reply { resume: *reason == StopReason::Pause }, effects);
-        } else {
-            self.rest();
-            effects.push(Effect::Notify(Level::Warn, "The model answered nothing; Ctrl-] asks it again.".into()));
-        }
+        effects.push(Effect::CloseReply { aborted: false });
+        let after = if *reason == StopReason::Pause { After::PartOfReply } else { After::Reply };
+        self.look_back(after, effects);
     }
 
     fn failed(&mut self, request: RequestId, error: &ProviderError, jitter: f64, effects: &mut Vec<Effect>) {
         match &self.phase {
-            Phase::Requesting { request: current, attempt } if *current == request => {
-                let attempt = *attempt;
+            Phase::Requesting { request: current, ask, attempt } if *current == request => {
+                let (ask, attempt) = (*ask, *attempt);
                 match retry::delay(attempt, error, false, jitter) {
                     Some(pause) => {
-                        self.phase = Phase::BackingOff { request, attempt, reason: error.message.clone() };
+                        self.phase = Phase::BackingOff { request, ask, attempt, reason: error.message.clone() };
                         effects.push(Effect::Backoff(request, pause));
                     }
                     None => {
-                        self.armed = false;
-                        self.rest();
+                        self.give_up(ask, effects);
                         effects.push(Effect::Notify(Level::Error, error.message.clone()));
                     }
                 }
@@ -333,11 +351,11 @@ impl Agent {
     }
 
     fn backoff_over(&mut self, request: RequestId, effects: &mut Vec<Effect>) {
-        if let Phase::BackingOff { request: current, attempt, .. } = self.phase
+        if let Phase::BackingOff { request: current, ask, attempt, .. } = self.phase
             && current == request
         {
-            self.phase = Phase::Requesting { request, attempt: attempt + 1 };
-            effects.push(Effect::Send(request));
+            self.phase = Phase::Requesting { request, ask, attempt: attempt + 1 };
+            effects.push(Effect::Send(request, ask));
         }
     }
 
@@ -350,24 +368,33 @@ impl Agent {
                 self.settle_aborted(&calls, effects);
                 self.end_turn(effects);
             }
-            After::Reply { .. } if !calls.is_empty() => {
+            After::Reply | After::PartOfReply if !calls.is_empty() => {
                 if settings.autopilot && self.armed {
                     self.begin_round(view, effects);
                 } else {
                     self.rest();
                 }
             }
-            After::Reply { resume: true } => self.send_on_autopilot(view, effects),
-            After::Reply { resume: false } => self.end_turn(effects),
+            After::PartOfReply => self.send_on_autopilot(Ask::Rest, view, effects),
+            After::Reply => self.end_turn(effects),
             After::Round if calls.is_empty() && settings.autopilot && self.armed => {
-                self.send_on_autopilot(view, effects);
+                self.send_on_autopilot(Ask::Answer, view, effects);
             }
             After::Round => {
                 self.rest();
-                if let Some(call) = calls.first() {
-                    effects.push(Effect::Cursor(Cursor::Pending(call.id.clone())));
+                if let Some(call) = calls.into_iter().find(waits) {
+                    effects.push(Effect::Cursor(Cursor::Pending(call.id)));
                 }
             }
+        }
+    }
+
+    /// Asks no more: the buffer is the user's. Where it ends with a part of a reply, they need a prompt.
+    fn give_up(&mut self, ask: Ask, effects: &mut Vec<Effect>) {
+        self.armed = false;
+        match ask {
+            Ask::Answer => self.rest(),
+            Ask::Rest => self.end_turn(effects),
         }
     }
 
@@ -383,22 +410,28 @@ impl Agent {
             Phase::Idle => {
                 effects.push(Effect::Notify(Level::Info, "Nothing is running here.".into()));
             }
-            Phase::Loading(_) => {
+            Phase::Loading(ref wanted) => {
+                let ask = if let Wanted::Send(ask) = wanted { *ask } else { Ask::Answer };
                 effects.push(Effect::Notify(Level::Info, "Taken back: nothing was sent.".into()));
-                self.rest();
+                self.give_up(ask, effects);
             }
-            Phase::Requesting { request, .. } | Phase::BackingOff { request, .. } => {
+            Phase::Requesting { request, ask, .. } | Phase::BackingOff { request, ask, .. } => {
                 effects.push(Effect::Abort(request));
                 effects.push(Effect::Notify(Level::Info, "Request cancelled.".into()));
-                self.rest();
+                self.give_up(ask, effects);
             }
             Phase::Streaming { request, .. } => {
                 effects.push(Effect::Abort(request));
                 effects.push(Effect::CloseReply { aborted: true });
                 self.look_back(After::AbortedReply, effects);
             }
-            Phase::Reviewing(_) => self.rest(),
-            Phase::Executing => self.stop_tools(effects),
+            // A review comes before any key; only where its own step failed is there anything to stop here.
+            Phase::Reviewing(_) | Phase::Executing => self.stop_tools(effects),
         }
     }
+}
+
+/// Whether a call's status block asks the user.
+fn waits(call: &OpenCall) -> bool {
+    call.placeholder.as_ref().is_some_and(|placeholder| placeholder.block.status == Status::Pending)
 }

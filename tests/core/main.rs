@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
 
+mod agent;
 #[path = "../support/anthropic.rs"]
 mod anthropic;
 mod chat;

@@ -4,7 +4,7 @@ mod calls;
 mod diagnostics;
 mod edits;
 mod incremental;
-mod notation;
+pub mod notation;
 mod reading;
 mod replies;
 mod roundtrip;

@@ -1,0 +1,433 @@
+//! A desk: one conversation at work on plain lines, with a scripted provider, scripted tools and scripted policies.
+//!
+//! A test reads like the screen: a text, what the user presses, what the provider and the tools say, and what
+//! the screen then shows. Four rules are checked on the way, whatever a test is about: the lock is held exactly
+//! while the session is busy, no tool runs twice at once, nothing is sent while a call is open, and a tool runs
+//! only while the document says so.
+
+use std::{
+    cell::{Cell, RefCell},
+    collections::HashSet,
+    time::Duration,
+};
+
+use flemma::{
+    agent::{
+        Activity, Answer, CursorReason, CursorTarget, Input, Level, Moment, RequestId, Session, Settings, Shell,
+        Verdict,
+    },
+    chat::{Conversation, Diagnostic, Document, OpenCall, Status, Text, TextEdit},
+    provider::{CallId, ErrorKind, Event, Message, ProviderError, StopReason, ToolInput},
+};
+use serde_json::{Value, json};
+
+use crate::chat::notation::Page;
+
+type Policy = Box<dyn Fn(&OpenCall) -> Verdict>;
+
+/// What policy says, by tool, unless a test says otherwise.
+fn policy(call: &OpenCall) -> Verdict {
+    match call.name.as_str() {
+        "read" => Verdict::Run,
+        "rm" => Verdict::Deny,
+        "nonsense" => Verdict::Invalid("There is no tool `nonsense`.".to_owned()),
+        _ => Verdict::Ask,
+    }
+}
+
+/// What the shell does in the middle of an effect.
+pub enum Prank {
+    Feed(Input),
+    Abandon,
+    Panic,
+}
+
+pub struct Desk {
+    pub session: Session,
+    pub page: RefCell<Page>,
+    settings: Cell<Settings>,
+    policy: RefCell<Policy>,
+    inherited: RefCell<HashSet<CallId>>,
+    pub locked: Cell<bool>,
+    /// What was sent, and under which number.
+    pub sent: RefCell<Vec<(RequestId, Conversation)>>,
+    timers: RefCell<Vec<(Duration, Input)>>,
+    /// The tools that the shell believes to run.
+    pub running: RefCell<Vec<CallId>>,
+    pub killed: RefCell<Vec<CallId>>,
+    /// Everything but edits, in order, one line each.
+    log: RefCell<Vec<String>>,
+    /// What happens when a line with these words comes into the log; each happens once.
+    pranks: RefCell<Vec<(&'static str, Prank)>>,
+}
+
+impl Desk {
+    /// A desk with autopilot on.
+    pub fn new(text: &str) -> Self {
+        let settings = Settings { autopilot: true, max_turns: 100, max_concurrent: 4 };
+        Self {
+            session: Session::default(),
+            page: RefCell::new(Page::new(text)),
+            settings: Cell::new(settings),
+            policy: RefCell::new(Box::new(policy) as Policy),
+            inherited: RefCell::default(),
+            locked: Cell::new(false),
+            sent: RefCell::default(),
+            timers: RefCell::default(),
+            running: RefCell::default(),
+            killed: RefCell::default(),
+            log: RefCell::default(),
+            pranks: RefCell::default(),
+        }
+    }
+
+    /// A file that was just opened: nobody in this session set what its status blocks say.
+    pub fn opened(text: &str) -> Self {
+        let desk = Self::new(text);
+        let calls = desk.open_calls().into_iter().map(|call| call.id);
+        desk.inherited.borrow_mut().extend(calls);
+        desk
+    }
+
+    pub fn set(&self, change: impl FnOnce(&mut Settings)) {
+        let mut settings = self.settings.get();
+        change(&mut settings);
+        self.settings.set(settings);
+    }
+
+    pub fn without_autopilot(self) -> Self {
+        self.set(|settings| settings.autopilot = false);
+        self
+    }
+
+    pub fn with_policy(self, policy: impl Fn(&OpenCall) -> Verdict + 'static) -> Self {
+        *self.policy.borrow_mut() = Box::new(policy);
+        self
+    }
+
+    pub fn prank(&self, words: &'static str, prank: Prank) {
+        self.pranks.borrow_mut().push((words, prank));
+    }
+
+    // What the user presses.
+
+    /// Ctrl-].
+    #[track_caller]
+    pub fn go(&self) {
+        self.feed([Input::Advance]);
+    }
+
+    /// Alt-Enter on a call.
+    #[track_caller]
+    pub fn execute(&self, call: &str) {
+        self.feed([Input::Execute(call.into())]);
+    }
+
+    /// Ctrl-C.
+    #[track_caller]
+    pub fn stop(&self) {
+        self.feed([Input::Cancel]);
+    }
+
+    #[track_caller]
+    pub fn stop_tool(&self, call: &str) {
+        self.feed([Input::CancelTool(call.into())]);
+    }
+
+    /// Replaces the one place where `old` stands, as the user may while the buffer is not locked.
+    #[track_caller]
+    pub fn replace(&self, old: &str, new: &str) {
+        assert!(!self.locked.get(), "the buffer is locked");
+        let text = self.text();
+        assert_eq!(text.matches(old).count(), 1, "`{old}` stands there once, in\n{text}");
+        let lines = text.replace(old, new).split('\n').map(str::to_owned).collect();
+        let mut page = self.page.borrow_mut();
+        let all = 0..page.text.len();
+        page.replace(all, lines);
+    }
+
+    // What the provider and the tools do.
+
+    pub fn request(&self) -> RequestId {
+        self.sent.borrow().last().map(|(request, _)| *request).unwrap_or_default()
+    }
+
+    #[track_caller]
+    pub fn event(&self, event: Event) {
+        self.feed([Input::Event { request: self.request(), event }]);
+    }
+
+    /// A whole reply.
+    #[track_caller]
+    pub fn reply(&self, events: impl IntoIterator<Item = Event>, reason: StopReason) {
+        for event in events {
+            self.event(event);
+        }
+        self.event(Event::Finished(reason));
+    }
+
+    /// A reply that calls tools.
+    #[track_caller]
+    pub fn calls<'a>(&self, calls: impl IntoIterator<Item = (&'a str, &'a str)>) {
+        self.reply(calls.into_iter().map(|(id, tool)| call(id, tool, json!({}))), StopReason::ToolUse);
+    }
+
+    /// A reply of prose.
+    #[track_caller]
+    pub fn says(&self, words: &str) {
+        self.reply([prose(words)], StopReason::EndTurn);
+    }
+
+    #[track_caller]
+    pub fn fails(&self, kind: ErrorKind) {
+        let error = ProviderError::new(kind, "The provider failed.");
+        self.feed([Input::Failed { request: self.request(), error, jitter: 0.0 }]);
+    }
+
+    /// The pause before a retry is over.
+    #[track_caller]
+    pub fn wait(&self) -> Duration {
+        let (pause, input) = self.timers.borrow_mut().pop().expect("a timer");
+        self.feed([input]);
+        pause
+    }
+
+    #[track_caller]
+    pub fn tool(&self, id: &str, output: &str) {
+        self.tool_answers(id, Answer::text(output));
+    }
+
+    #[track_caller]
+    pub fn tool_answers(&self, id: &str, answer: Answer) {
+        self.running.borrow_mut().retain(|call| call.0 != id);
+        self.feed([Input::ToolFinished { call: id.into(), answer }]);
+    }
+
+    #[track_caller]
+    pub fn feed(&self, inputs: impl IntoIterator<Item = Input>) {
+        self.session.feed(inputs, self);
+        self.check();
+    }
+
+    // What there is to see.
+
+    pub fn text(&self) -> String {
+        self.page.borrow().text.join("\n")
+    }
+
+    #[track_caller]
+    pub fn shows(&self, expected: &str) {
+        self.page.borrow().shows(expected);
+    }
+
+    pub fn line(&self, line: usize) -> String {
+        self.page.borrow().text[line].clone()
+    }
+
+    pub fn open_calls(&self) -> Vec<OpenCall> {
+        self.with_document(|document, text| document.open_calls(text))
+    }
+
+    /// The words in the status blocks, in order: `a pending`.
+    pub fn statuses(&self) -> Vec<String> {
+        let calls = self.open_calls().into_iter();
+        calls
+            .map(|call| match call.placeholder {
+                Some(placeholder) => format!("{} {}", call.id, placeholder.block.status),
+                None => format!("{} open", call.id),
+            })
+            .collect()
+    }
+
+    /// The ids of what the shell believes to run.
+    pub fn running(&self) -> Vec<String> {
+        self.running.borrow().iter().map(ToString::to_string).collect()
+    }
+
+    pub fn requests(&self) -> usize {
+        self.sent.borrow().len()
+    }
+
+    /// The results in the last request, in order: `a: output`, with `!` after the id of an error.
+    pub fn sent_results(&self) -> Vec<String> {
+        use flemma::provider::Part::ToolResult;
+        let sent = self.sent.borrow();
+        let Some((_, conversation)) = sent.last() else { return Vec::new() };
+        let last: &Message = conversation.messages.last().expect("a message");
+        let results = last.parts.iter().filter_map(|part| match part {
+            ToolResult { id, output, is_error } => Some(format!("{id}{}: {output}", if *is_error { "!" } else { "" })),
+            _ => None,
+        });
+        results.collect()
+    }
+
+    /// What was logged since the last look, of the lines that start with one of these words.
+    pub fn log(&self, words: &[&str]) -> Vec<String> {
+        let mut log = std::mem::take(&mut *self.log.borrow_mut());
+        log.retain(|line| words.iter().any(|word| line.starts_with(word)));
+        log
+    }
+
+    /// What the user was told since the last look at the log.
+    pub fn told(&self) -> Vec<String> {
+        self.log(&["info:", "warn:", "error:"])
+    }
+
+    #[track_caller]
+    pub fn check(&self) {
+        assert_eq!(self.locked.get(), self.session.is_busy(), "the lock is held exactly while busy");
+        assert_eq!(self.session.activity() != Activity::Idle, self.session.is_busy());
+        let mut running = self.session.running().into_iter().map(|call| call.id.0).collect::<Vec<_>>();
+        running.sort();
+        let mut started = self.running();
+        started.sort();
+        assert_eq!(running, started, "the session knows what runs");
+    }
+
+    /// Writes a line to the log, and does what a test has planned for it.
+    fn note(&self, line: String) {
+        let prank = {
+            let mut pranks = self.pranks.borrow_mut();
+            let at = pranks.iter().position(|(words, _)| line.contains(words));
+            at.map(|at| pranks.remove(at).1)
+        };
+        self.log.borrow_mut().push(line);
+        match prank {
+            Some(Prank::Feed(input)) => self.session.feed([input], self),
+            Some(Prank::Abandon) => {
+                self.running.borrow_mut().clear();
+                self.session.abandon();
+                self.locked.set(false);
+            }
+            Some(Prank::Panic) => panic!("a prank"),
+            None => {}
+        }
+    }
+}
+
+impl Shell for Desk {
+    fn with_document<R>(&self, look: impl FnOnce(&mut Document, &dyn Text) -> R) -> R {
+        let page = &mut *self.page.borrow_mut();
+        look(&mut page.document, &page.text)
+    }
+
+    fn apply(&self, edits: &[TextEdit]) {
+        if edits.is_empty() {
+            return;
+        }
+        self.page.borrow_mut().apply(edits.to_vec());
+        self.note("edit".to_owned());
+    }
+
+    fn undo_step(&self) {
+        self.note("undo step".to_owned());
+    }
+
+    fn lock(&self, locked: bool) {
+        assert_ne!(self.locked.replace(locked), locked, "a lock changes");
+        self.note(if locked { "lock" } else { "unlock" }.to_owned());
+    }
+
+    fn send(&self, request: RequestId, conversation: Conversation) -> Result<(), ProviderError> {
+        assert_eq!(self.statuses(), [""; 0], "nothing is sent while a call is open");
+        self.sent.borrow_mut().push((request, conversation));
+        self.note(format!("send {}", request.0));
+        Ok(())
+    }
+
+    fn abort(&self, request: RequestId) {
+        self.note(format!("abort {}", request.0));
+    }
+
+    fn later(&self, pause: Duration, input: Input) {
+        self.timers.borrow_mut().push((pause, input));
+        self.note(format!("later {pause:?}"));
+    }
+
+    fn run(&self, call: &OpenCall) {
+        let shown = self.open_calls().into_iter().rfind(|open| open.id == call.id).expect("the call is open");
+        let status = shown.placeholder.expect("its block is there").block.status;
+        assert_eq!(status, Status::Running);
+        assert_eq!((&shown.name, &shown.input), (&call.name, &call.input), "what runs is what stands there");
+        let mut running = self.running.borrow_mut();
+        assert!(!running.contains(&call.id), "`{}` runs twice at once", call.id);
+        running.push(call.id.clone());
+        drop(running);
+        self.note(format!("run {} {}", call.id, call.name));
+    }
+
+    fn kill(&self, call: &CallId) {
+        self.running.borrow_mut().retain(|running| running != call);
+        self.killed.borrow_mut().push(call.clone());
+        self.note(format!("kill {call}"));
+    }
+
+    fn cursor(&self, target: CursorTarget) {
+        let reason = match target.reason {
+            CursorReason::Pending => "pending",
+            CursorReason::Result => "result",
+            CursorReason::Prompt => "prompt",
+        };
+        self.note(format!("cursor {reason} {}", target.line));
+    }
+
+    fn follow(&self) {
+        self.note("follow".to_owned());
+    }
+
+    fn notify(&self, level: Level, message: &str) {
+        let level = match level {
+            Level::Info => "info",
+            Level::Warn => "warn",
+            Level::Error => "error",
+        };
+        self.note(format!("{level}: {message}"));
+    }
+
+    fn diagnose(&self, diagnostics: &[Diagnostic]) {
+        let lines: Vec<String> = diagnostics.iter().map(|found| (found.line + 1).to_string()).collect();
+        self.note(format!("diagnose {}", lines.join(" ")));
+    }
+
+    fn show(&self, activity: &Activity) {
+        self.note(format!("show {activity:?}"));
+    }
+
+    fn announce(&self, moment: Moment<'_>) {
+        self.note(match moment {
+            Moment::RequestSending => "moment: sending".to_owned(),
+            Moment::RequestFinished { complete: true } => "moment: complete".to_owned(),
+            Moment::RequestFinished { complete: false } => "moment: incomplete".to_owned(),
+            Moment::ToolExecuting(call) => format!("moment: executing {}", call.id),
+            Moment::ToolFinished(id) => format!("moment: finished {id}"),
+            Moment::ToolPending(id) => format!("moment: pending {id}"),
+        });
+    }
+
+    fn verdict(&self, call: &OpenCall) -> Verdict {
+        self.note(format!("verdict on {}", call.id));
+        (*self.policy.borrow())(call)
+    }
+
+    fn is_inherited(&self, call: &OpenCall) -> bool {
+        self.inherited.borrow().contains(&call.id)
+    }
+
+    fn disinherit(&self, call: &CallId) {
+        self.inherited.borrow_mut().remove(call);
+    }
+
+    fn settings(&self) -> Settings {
+        self.settings.get()
+    }
+}
+
+/// A piece of prose.
+pub fn prose(words: &str) -> Event {
+    Event::Text(words.to_owned())
+}
+
+/// A complete tool use.
+pub fn call(id: &str, tool: &str, input: Value) -> Event {
+    Event::ToolUse { id: id.into(), name: tool.to_owned(), input: ToolInput::Json(input) }
+}

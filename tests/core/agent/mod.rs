@@ -1,0 +1,9 @@
+//! The turn, by what a user sees of it and a provider hears of it.
+
+mod cycle;
+mod desk;
+mod faults;
+mod limits;
+mod overrides;
+mod replies;
+mod stopping;
