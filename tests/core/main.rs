@@ -15,6 +15,7 @@ mod provider_rehearsal;
 mod provider_retry;
 mod provider_scripts;
 mod provider_sse;
+mod runtime_queue;
 mod tools_approval;
 mod tools_bash;
 mod tools_definition;

@@ -1,0 +1,258 @@
+//! The way from the tasks to the main thread.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Barrier,
+        atomic::{AtomicUsize, Ordering::SeqCst},
+        mpsc,
+    },
+    thread,
+    time::Duration,
+};
+
+use flemma::{
+    agent::{Answer, Input, RequestId},
+    provider::Event,
+    runtime::{ConversationId, Notice, Queue, Report},
+};
+use proptest::prelude::*;
+
+/// What one drain takes at most, besides the notice that crosses the line.
+const SLICE_BYTES: usize = 64 * 1024;
+const SLICE_NOTICES: usize = 256;
+
+fn event(conversation: u64, request: u64, event: Event) -> Notice {
+    let input = Input::Event { request: RequestId(request), event };
+    Notice { conversation: ConversationId(conversation), report: Report::Input(input) }
+}
+
+fn text(conversation: u64, words: &str) -> Notice {
+    event(conversation, 1, Event::Text(words.to_owned()))
+}
+
+fn thinking(conversation: u64, words: &str) -> Notice {
+    event(conversation, 1, Event::Thinking(words.to_owned()))
+}
+
+fn finished(conversation: u64, output: &str) -> Notice {
+    let input = Input::ToolFinished { call: "a".into(), answer: Answer::text(output) };
+    Notice { conversation: ConversationId(conversation), report: Report::Input(input) }
+}
+
+/// A queue, and how often it called.
+fn queue() -> (Queue, Arc<AtomicUsize>) {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&calls);
+    (Queue::new(move || _ = counted.fetch_add(1, SeqCst)), calls)
+}
+
+fn words(notice: &Notice) -> &str {
+    match &notice.report {
+        Report::Input(Input::Event { event: Event::Text(text) | Event::Thinking(text), .. }) => text,
+        _ => "",
+    }
+}
+
+fn drain_all(queue: &Queue) -> Vec<Notice> {
+    let mut all = Vec::new();
+    loop {
+        let (notices, more) = queue.drain();
+        all.extend(notices);
+        if !more {
+            return all;
+        }
+    }
+}
+
+#[test]
+fn pieces_of_one_text_join() {
+    let (queue, _) = queue();
+    for words in ["one ", "two ", "three"] {
+        queue.push(text(1, words));
+    }
+    assert_eq!(queue.drain(), (vec![text(1, "one two three")], false));
+    assert_eq!(queue.drain(), (vec![], false));
+}
+
+#[test]
+fn nothing_else_joins() {
+    let notices = [
+        text(1, "a"),
+        text(2, "b"),
+        thinking(2, "c"),
+        text(2, "d"),
+        event(2, 2, Event::Text("e".into())),
+        event(2, 2, Event::ThinkingStarted),
+        event(2, 2, Event::Text("f".into())),
+        finished(2, "g"),
+        finished(2, "h"),
+        Notice { conversation: ConversationId(2), report: Report::Progress { call: "a".into(), text: "i".into() } },
+        text(1, "j"),
+    ];
+    let (queue, _) = queue();
+    for notice in &notices {
+        queue.push(notice.clone());
+    }
+    assert_eq!(queue.drain().0, notices);
+}
+
+#[test]
+fn many_pushes_make_one_wake_up() {
+    let (queue, calls) = queue();
+    for n in 0..1000 {
+        queue.push(if n % 2 == 0 { text(1, "a") } else { thinking(1, "b") });
+    }
+    assert_eq!(calls.load(SeqCst), 1);
+    drain_all(&queue);
+    queue.push(text(1, "again"));
+    assert_eq!(calls.load(SeqCst), 2);
+}
+
+#[test]
+fn a_drain_takes_a_bounded_number_and_says_that_there_is_more() {
+    let (queue, calls) = queue();
+    for _ in 0..SLICE_NOTICES + 1 {
+        queue.push(finished(1, ""));
+    }
+    let (first, more) = queue.drain();
+    assert_eq!((first.len(), more), (SLICE_NOTICES, true));
+    // Whoever was told comes back; nobody calls them again.
+    queue.push(finished(2, ""));
+    assert_eq!(calls.load(SeqCst), 1);
+    let (rest, more) = queue.drain();
+    assert_eq!((rest.len(), more), (2, false));
+}
+
+#[test]
+fn a_drain_takes_a_bounded_amount_of_text() {
+    let (queue, _) = queue();
+    let piece = "x".repeat(10_000);
+    for _ in 0..100 {
+        queue.push(text(1, &piece));
+    }
+    let mut length = 0;
+    loop {
+        let (notices, more) = queue.drain();
+        let taken: usize = notices.iter().map(|notice| words(notice).len()).sum();
+        assert!(taken <= 2 * SLICE_BYTES, "{taken}");
+        length += taken;
+        if !more {
+            break;
+        }
+    }
+    assert_eq!(length, 1_000_000);
+}
+
+#[test]
+fn one_notice_larger_than_a_slice_still_comes() {
+    let (queue, _) = queue();
+    let notice = finished(1, &"x".repeat(10 * SLICE_BYTES));
+    queue.push(notice.clone());
+    queue.push(text(1, "after"));
+    assert_eq!(queue.drain(), (vec![notice], true));
+    assert_eq!(queue.drain(), (vec![text(1, "after")], false));
+}
+
+#[test]
+fn a_wake_up_may_drain_at_once() {
+    // The lock is not held while the waker is called.
+    let (sender, receiver) = mpsc::channel();
+    let queue = Arc::new_cyclic(|queue: &std::sync::Weak<Queue>| {
+        let queue = queue.clone();
+        Queue::new(move || {
+            if let Some(queue) = queue.upgrade() {
+                let _ = sender.send(queue.drain().0.len());
+            }
+        })
+    });
+    let pushing = Arc::clone(&queue);
+    thread::spawn(move || pushing.push(text(1, "a")));
+    assert_eq!(receiver.recv_timeout(Duration::from_secs(30)), Ok(1));
+}
+
+#[test]
+fn nothing_is_lost_while_several_threads_push_and_one_drains() {
+    const THREADS: u64 = 4;
+    const PIECES: usize = 5_000;
+    let (sender, woken) = mpsc::channel();
+    let queue = Arc::new(Queue::new(move || _ = sender.send(())));
+    let start = Arc::new(Barrier::new(THREADS as usize));
+    let pushers: Vec<_> = (1..=THREADS)
+        .map(|conversation| {
+            let (queue, start) = (Arc::clone(&queue), Arc::clone(&start));
+            thread::spawn(move || {
+                start.wait();
+                for n in 0..PIECES {
+                    queue.push(text(conversation, &format!("{n} ")));
+                    if n % 100 == 0 {
+                        queue.push(event(conversation, 1, Event::ThinkingStarted));
+                    }
+                }
+                queue.push(finished(conversation, "done"));
+            })
+        })
+        .collect();
+
+    // The reader sleeps until it is woken, so that a wake-up too few shows as a wait without an end.
+    let (mut texts, mut done) = (HashMap::<u64, String>::new(), 0);
+    while done < THREADS {
+        woken.recv_timeout(Duration::from_secs(30)).expect("a wake-up for what is there");
+        for notice in drain_all(&queue) {
+            let ConversationId(conversation) = notice.conversation;
+            texts.entry(conversation).or_default().push_str(words(&notice));
+            done += u64::from(matches!(notice.report, Report::Input(Input::ToolFinished { .. })));
+        }
+    }
+    for pusher in pushers {
+        pusher.join().unwrap();
+    }
+    let expected: String = (0..PIECES).map(|n| format!("{n} ")).collect();
+    assert_eq!(texts.len() as u64, THREADS);
+    assert!(texts.values().all(|text| *text == expected), "each conversation's text, whole and in order");
+}
+
+proptest! {
+    /// Whatever is pushed and drained in between: each conversation gets what was pushed for it, in order.
+    #[test]
+    fn joining_never_shows(
+        steps in proptest::collection::vec((0u64..3, 0u64..2, any::<bool>(), "[a-z]{0,5}", 0u8..10), 0..100)
+    ) {
+        let (queue, _) = queue();
+        let (mut pushed, mut drained) = (Vec::new(), Vec::new());
+        for (conversation, request, thinks, words, then) in steps {
+            let piece = if thinks { Event::Thinking(words) } else { Event::Text(words) };
+            let notice = event(conversation, request, piece);
+            pushed.push(notice.clone());
+            queue.push(notice);
+            match then {
+                0 => drained.extend(queue.drain().0),
+                1 => {
+                    pushed.push(finished(conversation, "x"));
+                    queue.push(finished(conversation, "x"));
+                }
+                _ => {}
+            }
+        }
+        drained.extend(drain_all(&queue));
+        prop_assert_eq!(letters(&pushed), letters(&drained));
+    }
+}
+
+/// A stream of notices, letter by letter, so that it does not matter how they were joined.
+fn letters(notices: &[Notice]) -> Vec<String> {
+    let mut letters = Vec::new();
+    for notice in notices {
+        let ConversationId(conversation) = notice.conversation;
+        match &notice.report {
+            Report::Input(Input::Event { request, event: Event::Text(text) }) => {
+                letters.extend(text.chars().map(|letter| format!("{conversation} {} text {letter}", request.0)));
+            }
+            Report::Input(Input::Event { request, event: Event::Thinking(text) }) => {
+                letters.extend(text.chars().map(|letter| format!("{conversation} {} thinking {letter}", request.0)));
+            }
+            other => letters.push(format!("{conversation} {other:?}")),
+        }
+    }
+    letters
+}
