@@ -295,12 +295,19 @@ impl Shell for At<'_> {
 
     fn run(&self, call: &OpenCall) {
         let definition = self.editor.registry.borrow().get(&call.name).cloned();
-        let ToolInput::Json(input) = call.input.clone() else { return };
-        let answered = |answer| self.notice(Input::ToolFinished { call: call.id.clone(), answer });
+        let refuse = |error: String| {
+            let answer = Answer::error(error);
+            self.editor.worker.queue().push(self.notice(Input::ToolFinished { call: call.id.clone(), answer }));
+        };
+        let ToolInput::Json(input) = call.input.clone() else {
+            return refuse(format!("The input of `{}` is no JSON.", call.name));
+        };
         match definition.as_ref().map(|definition| &definition.handler) {
             Some(Handler::Native(tool)) => {
                 let timeout = definition.as_ref().and_then(|definition| definition.timeout);
-                let future = Arc::clone(tool).run(input, self.context(call, timeout));
+                let context = self.context(call, timeout);
+                let cancel = context.cancel.clone();
+                let future = Arc::clone(tool).run(input, context);
                 let queue = Arc::clone(self.editor.worker.queue());
                 let (conversation, id, name) = (self.conversation.id, call.id.clone(), call.name.clone());
                 let _ = self.editor.worker.spawn(async move {
@@ -310,6 +317,10 @@ impl Shell for At<'_> {
                             "The tool `{name}` failed inside: a bug of Flemma's, not of the call."
                         ))
                     });
+                    if cancel.is_cancelled() {
+                        // It has its result; what still came could meet a later call with the same id.
+                        return;
+                    }
                     let rendered = outcome.render();
                     let answer =
                         Answer { output: rendered.text, is_error: rendered.is_error, is_json: rendered.is_json };
@@ -322,10 +333,7 @@ impl Shell for At<'_> {
                     self.run_lua(call, definition, &execute, &input);
                 }
             }
-            _ => {
-                let error = format!("The tool `{}` has nothing that runs it here.", call.name);
-                self.editor.worker.queue().push(answered(Answer::error(error)));
-            }
+            _ => refuse(format!("The tool `{}` has nothing that runs it here.", call.name)),
         }
     }
 

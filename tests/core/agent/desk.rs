@@ -417,6 +417,10 @@ impl Shell for Desk {
         self.inherited.borrow_mut().remove(call);
     }
 
+    fn tools_ready(&self) -> bool {
+        self.tools_ready.get()
+    }
+
     fn settings(&self) -> Settings {
         self.settings.get()
     }
