@@ -87,7 +87,7 @@ fn nothing_else_joins() {
         event(2, 2, Event::Text("f".into())),
         finished(2, "g"),
         finished(2, "h"),
-        Notice { conversation: ConversationId(2), report: Report::Progress { call: "a".into(), text: "i".into() } },
+        Notice { conversation: ConversationId(2), report: Report::Expired { call: "a".into(), run: 1 } },
         text(1, "j"),
     ];
     let (queue, _) = queue();

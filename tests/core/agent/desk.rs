@@ -49,6 +49,8 @@ pub struct Desk {
     policy: RefCell<Policy>,
     inherited: RefCell<HashSet<CallId>>,
     pub locked: Cell<bool>,
+    /// Whether every source of tools has loaded.
+    pub tools_ready: Cell<bool>,
     /// What was sent, and under which number.
     pub sent: RefCell<Vec<(RequestId, Conversation)>>,
     timers: RefCell<Vec<(Duration, Input)>>,
@@ -72,6 +74,7 @@ impl Desk {
             policy: RefCell::new(Box::new(policy) as Policy),
             inherited: RefCell::default(),
             locked: Cell::new(false),
+            tools_ready: Cell::new(true),
             sent: RefCell::default(),
             timers: RefCell::default(),
             running: RefCell::default(),

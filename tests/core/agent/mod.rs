@@ -4,6 +4,7 @@ mod cycle;
 mod desk;
 mod faults;
 mod limits;
+mod loading;
 mod overrides;
 mod replies;
 mod stopping;
