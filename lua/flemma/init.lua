@@ -5,7 +5,7 @@ local M = {}
 local effective
 
 --- Sets the options. Everything has a default; calling it is only needed to change one.
----@param opts? table see `:help flemma-configuration`
+---@param opts? flemma.Options see `:help flemma-configuration`
 ---@return boolean ok false when an option is wrong: the message names it, and the options before stay
 function M.setup(opts)
   local native = require("flemma.native")

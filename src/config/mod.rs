@@ -86,6 +86,13 @@ impl Config {
         Ok(config)
     }
 
+    /// The paths of all options, those of tables included, as `tools.autopilot.max_turns`: what documentation has
+    /// to cover.
+    #[must_use]
+    pub fn paths() -> Vec<String> {
+        reader::paths(|table| Self::default().read(table))
+    }
+
     fn read(&mut self, table: &mut reader::Table<'_>) {
         table.choose("provider", &mut self.provider, &ProviderName::ALL.map(|provider| (provider.name(), provider)));
         table.set_some("model", &mut self.model, &kinds::TEXT);

@@ -33,6 +33,13 @@ pub(super) fn read(options: &Value, walk: impl FnOnce(&mut Table<'_>)) -> Result
     findings.into_result()
 }
 
+/// The paths of all options that `walk` asks for, in its order.
+pub(super) fn paths(walk: impl FnOnce(&mut Table<'_>)) -> Vec<String> {
+    let mut findings = Findings::default();
+    walk(&mut Table::open(String::new(), None, &mut findings));
+    findings.known
+}
+
 /// What one walk brings to light.
 #[derive(Default)]
 struct Findings {

@@ -7,6 +7,7 @@
 mod anthropic;
 mod chat;
 mod cursor;
+mod docs;
 mod harness;
 #[path = "../support/http.rs"]
 mod http;

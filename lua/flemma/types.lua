@@ -1,0 +1,101 @@
+---@meta
+
+--- What `require("flemma").setup()` takes. Everything may be left out. See `:help flemma-configuration`.
+---@class flemma.Options
+---@field provider? "rehearsal"|"anthropic" whom conversations talk to
+---@field model? string the model, by the provider's own name; the provider's default when it is not set
+---@field parameters? flemma.Parameters how models are asked
+---@field tools? flemma.Tools tools and their approval
+---@field keymaps? flemma.Keymaps the keys of a conversation's buffer
+---@field highlights? table<flemma.Highlight, string|vim.api.keyset.highlight> a group to link to, or a definition
+---@field notify? flemma.Notify messages on the screen
+---@field logging? flemma.Logging the log
+---@field editing? flemma.Editing the buffer as a file
+
+---@class flemma.Parameters
+---@field max_tokens? integer the most tokens that a reply may have
+---@field temperature? number from 0 to 2
+---@field timeout? number seconds that a provider may be silent
+---@field connect_timeout? number seconds that a connection may take
+---@field thinking? false|integer|"minimal"|"low"|"medium"|"high"|"max" how much the model may think
+---@field anthropic? flemma.Anthropic what holds for Anthropic alone
+---@field rehearsal? flemma.Rehearsal what holds for the embedded script alone
+
+---@class flemma.Anthropic
+---@field base_url? string scheme and host in place of the vendor's; `/v1/messages` is added to it
+---@field thinking_budget? integer tokens from 1024 up, or 0 for no thinking
+---@field max_tokens? integer beats `parameters.max_tokens`
+---@field temperature? number beats `parameters.temperature`
+
+---@class flemma.Rehearsal
+---@field pace? number from 0 to 100: what the script's pauses are multiplied by
+
+--- Any other key is the name of a tool, and its value that tool's own table.
+---@class flemma.Tools
+---@field require_approval? boolean whether a call that no policy decides waits for the user
+---@field auto_approve? string[] tools and `$presets` that run without asking
+---@field presets? table<string, flemma.Preset> the user's presets; names begin with `$`
+---@field default_timeout? number seconds that a tool may run
+---@field show_spinner? boolean whether a spinner shows what goes on
+---@field cursor_after_result? "result"|"stay"|"next" where the cursor goes when a result has landed
+---@field max_concurrent? integer how many tools of a conversation run at the same time
+---@field autopilot? flemma.Autopilot how far a conversation goes on by itself
+---@field bash? flemma.Bash the table of the tool `bash`
+---@field [string] table
+
+---@class flemma.Preset
+---@field approve? string[] tools that run without asking
+---@field deny? string[] tools that never run
+
+---@class flemma.Autopilot
+---@field enabled? boolean whether a conversation goes on by itself after a reply
+---@field max_turns? integer how many requests one key may lead to
+
+---@class flemma.Bash
+---@field shell? string the program that runs commands
+---@field cwd? string where commands run
+---@field timeout? number seconds that a command may run
+
+---@class flemma.Keymaps
+---@field enabled? boolean whether any key is mapped
+---@field normal? flemma.NormalKeys
+---@field insert? flemma.InsertKeys
+
+---@class flemma.NormalKeys
+---@field send? string|false
+---@field cancel? string|false
+---@field tool_execute? string|false
+---@field next_message? string|false
+---@field prev_message? string|false
+
+---@class flemma.InsertKeys
+---@field send? string|false
+
+---@alias flemma.Highlight
+---| "role_system"
+---| "role_user"
+---| "role_assistant"
+---| "thinking"
+---| "tool_use"
+---| "tool_result"
+---| "tool_error"
+---| "tool_status"
+---| "tool_preview"
+---| "tool_progress"
+---| "frontmatter"
+---| "stray"
+---| "aborted"
+---| "spinner"
+
+---@class flemma.Notify
+---@field level? flemma.Level messages below this level are not shown
+
+---@class flemma.Logging
+---@field enabled? boolean whether a log is written
+---@field level? flemma.Level entries below this level are not written
+---@field path? string the log's file
+
+---@alias flemma.Level "debug"|"info"|"warn"|"error"
+
+---@class flemma.Editing
+---@field auto_write? boolean whether a conversation is written whenever it is the user's again

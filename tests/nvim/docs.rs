@@ -1,0 +1,293 @@
+//! The documentation against the plugin: what is documented is there, and what is there is documented.
+
+use std::{collections::BTreeSet, fs, path::Path};
+
+use flemma::{config::Config, tools::Registry};
+use serde_json::{Value, json};
+
+use super::{
+    chat::{Chat, Setup, call, previews, prose},
+    support::{Nvim, Options},
+};
+
+const OPTION: &str = "flemma-option-";
+const TOOL: &str = "flemma-tool-";
+
+/// A file of the repository.
+fn file(path: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The help file.
+fn help() -> String {
+    file("doc/flemma.txt")
+}
+
+/// The tags that begin with `prefix`, without it.
+fn tags(help: &str, prefix: &str) -> BTreeSet<String> {
+    let stars: Vec<&str> = help.lines().flat_map(|line| line.split('*').skip(1).step_by(2)).collect();
+    let tags = stars.into_iter().filter(|tag| !tag.is_empty() && !tag.contains(char::is_whitespace));
+    tags.filter_map(|tag| tag.strip_prefix(prefix)).map(str::to_owned).collect()
+}
+
+/// What stands between a tag and the next one of its kind, or the end of its chapter.
+fn section<'a>(help: &'a str, prefix: &str, name: &str) -> &'a str {
+    let tag = format!("*{prefix}{name}*");
+    let rest = &help[help.find(&tag).unwrap_or_else(|| panic!("no {tag}")) + tag.len()..];
+    let ends = [format!("*{prefix}"), "\n====".to_owned()];
+    let end = ends.iter().filter_map(|end| rest.find(end.as_str())).min();
+    &rest[..end.unwrap_or(rest.len())]
+}
+
+/// The names in a Lua list of strings.
+fn names(list: &Value) -> BTreeSet<String> {
+    list.as_array().into_iter().flatten().map(|name| name.as_str().unwrap().to_owned()).collect()
+}
+
+/// A value as Lua writes it.
+fn lua(value: &Value) -> String {
+    match value {
+        Value::Object(map) if map.is_empty() => "{}".to_owned(),
+        Value::Array(list) => format!("{{ {} }}", list.iter().map(lua).collect::<Vec<_>>().join(", ")),
+        Value::Number(number) => number.as_f64().unwrap_or_default().to_string(),
+        other => other.to_string(),
+    }
+}
+
+/// An editor with the plugin and no screen.
+fn editor() -> Nvim {
+    Nvim::start(&Options { screen: None, ..Options::default() })
+}
+
+#[test]
+fn the_help_file_makes_tags_and_every_link_in_it_leads_somewhere() {
+    let help = help();
+    let mut nvim = Nvim::start(&Options { files: &[("doc/flemma.txt", &help)], screen: None, ..Options::default() });
+    nvim.command("helptags doc");
+    assert_eq!(nvim.messages(), "");
+    let made = nvim.file("doc/tags").lines().count();
+    assert!(made > 100, "{made} tags");
+    // What is not code.
+    let prose = help.lines().flat_map(|line| line.split('`').step_by(2));
+    let links: BTreeSet<&str> = prose
+        .flat_map(|text| text.split('|').skip(1).step_by(2))
+        .filter(|link| !link.is_empty() && !link.contains(char::is_whitespace))
+        .collect();
+    let known = nvim.lua(
+        "local known, missing = {}, {}
+         local files = vim.api.nvim_get_runtime_file('doc/tags', true)
+         files[#files + 1] = 'doc/tags'
+         for _, file in ipairs(files) do
+           for line in io.lines(file) do known[line:match('^[^\\t]+')] = true end
+         end
+         for _, link in ipairs((...)) do
+           if not known[link] then missing[#missing + 1] = link end
+         end
+         return missing",
+        &[json!(links)],
+    );
+    // An empty Lua table may be a list or a map.
+    assert_eq!(names(&known), BTreeSet::new());
+    assert!(links.len() > 20, "{links:?}");
+    let columns = |line: &str| line.chars().fold(0, |at, c| if c == '\t' { (at / 8 + 1) * 8 } else { at + 1 });
+    let wide: Vec<_> = help.lines().filter(|line| columns(line) > 78).collect();
+    assert_eq!(wide, [""; 0], "lines wider than 78 columns");
+}
+
+#[test]
+fn every_option_is_documented_with_its_default_and_nothing_else_is() {
+    let help = help();
+    let documented = tags(&help, OPTION);
+    let paths = Config::paths();
+    assert_eq!(documented, paths.iter().cloned().collect());
+    let defaults = serde_json::to_value(Config::default()).unwrap();
+    for path in &paths {
+        let section = section(&help, OPTION, path);
+        let pointer = format!("/{}", path.replace('.', "/"));
+        let is_table = paths.iter().any(|other| other.starts_with(&format!("{path}.")));
+        match defaults.pointer(&pointer) {
+            _ if is_table => {}
+            Some(default) if !default.is_null() => {
+                let sentence = format!("Default: `{}`", lua(default));
+                assert!(section.contains(&sentence), "{path} has no `{sentence}` in\n{section}");
+            }
+            _ => assert!(section.contains("Default: "), "{path} has no default in\n{section}"),
+        }
+    }
+}
+
+#[test]
+fn every_option_is_annotated_for_the_language_server() {
+    let types = file("lua/flemma/types.lua");
+    for path in Config::paths() {
+        let name = path.rsplit('.').next().unwrap();
+        assert!(types.contains(&format!("---@field {name}? ")), "{path} is not in types.lua");
+    }
+    let options: BTreeSet<String> = highlights(&help()).into_iter().map(|(_, option, _)| option).collect();
+    let alias = types.split("---@alias flemma.Highlight\n").nth(1).unwrap();
+    let annotated = alias.lines().map_while(|line| line.strip_prefix("---| "));
+    assert_eq!(annotated.map(|name| name.trim_matches('"').to_owned()).collect::<BTreeSet<_>>(), options);
+}
+
+#[test]
+fn every_tool_is_documented_with_its_parameters_and_nothing_else_is() {
+    let help = help();
+    let registry = Registry::with_builtins();
+    let tools: BTreeSet<String> = registry.all().map(|tool| tool.name.clone()).collect();
+    // Two chapters of the format have such names as well.
+    let mut documented = tags(&help, TOOL);
+    documented.retain(|name| name != "use" && name != "result");
+    assert_eq!(documented, tools);
+    for tool in registry.all() {
+        let section = section(&help, TOOL, &tool.name);
+        for (name, property) in tool.input_schema["properties"].as_object().unwrap() {
+            let nullable = property["type"].as_array().is_some_and(|types| types.contains(&json!("null")));
+            let row = format!("\n\t`{name}`{}\t", if nullable { "?" } else { "" });
+            assert!(name == "label" || section.contains(&row), "{} has no {row:?} in\n{section}", tool.name);
+        }
+    }
+}
+
+#[test]
+fn every_command_is_documented_and_nothing_else_is() {
+    let commands = editor().lua("return vim.fn.getcompletion('Flemma ', 'cmdline')", &[]);
+    assert_eq!(tags(&help(), ":Flemma-"), names(&commands));
+}
+
+#[test]
+fn every_plug_map_is_documented_and_nothing_else_is() {
+    let mut nvim = editor();
+    for mode in ["n", "i"] {
+        let maps = nvim.lua(
+            "local found = {}
+             for _, map in ipairs(vim.api.nvim_get_keymap((...))) do
+               found[#found + 1] = map.lhs:match('^<Plug>%((flemma%-.*)%)$')
+             end
+             return found",
+            &[mode.into()],
+        );
+        let documented: BTreeSet<String> =
+            tags(&help(), "<Plug>(").iter().map(|tag| tag.trim_end_matches(')').to_owned()).collect();
+        assert_eq!(documented, names(&maps), "in mode {mode}");
+    }
+}
+
+/// The rows of the table of highlights: group, option, default link.
+fn highlights(help: &str) -> Vec<(String, String, String)> {
+    let rows = help.lines().filter_map(|line| line.strip_prefix("*hl-"));
+    rows.map(|row| {
+        let (group, rest) = row.split_once('*').unwrap();
+        let mut cells = rest.split('`').skip(1).step_by(2).map(str::to_owned);
+        (group.to_owned(), cells.next().unwrap(), cells.next().unwrap())
+    })
+    .collect()
+}
+
+#[test]
+fn every_highlight_is_documented_with_its_option_and_its_default_and_nothing_else_is() {
+    let mut nvim = editor();
+    nvim.lua("require('flemma').setup({})", &[]);
+    let documented = highlights(&help());
+    let groups = nvim.lua("return vim.fn.getcompletion('Flemma', 'highlight')", &[]);
+    assert_eq!(documented.iter().map(|(group, ..)| group.clone()).collect::<BTreeSet<_>>(), names(&groups));
+    for (group, option, link) in documented {
+        let look = nvim.lua("return vim.api.nvim_get_hl(0, { name = (...) }).link", &[json!(group)]);
+        assert_eq!(look, json!(link), "{group}");
+        let look = nvim.lua(
+            "local group, option = ...
+             require('flemma').setup({ highlights = { [option] = 'Underlined' } })
+             return vim.api.nvim_get_hl(0, { name = group }).link",
+            &[json!(group), json!(option)],
+        );
+        assert_eq!(look, "Underlined", "{option} is not the option of {group}");
+    }
+}
+
+#[test]
+fn every_function_is_documented_and_nothing_else_is() {
+    let mut nvim = editor();
+    let help = help();
+    for (module, prefix) in [("flemma", "flemma."), ("flemma.core", "flemma.core.")] {
+        let functions = nvim.lua("return vim.tbl_keys(require((...)))", &[module.into()]);
+        let documented: BTreeSet<String> = tags(&help, prefix)
+            .iter()
+            .filter_map(|tag| tag.strip_suffix("()"))
+            .filter(|name| !name.contains('.'))
+            .map(str::to_owned)
+            .collect();
+        assert_eq!(documented, names(&functions), "{module}");
+    }
+}
+
+#[test]
+fn every_event_is_documented_with_its_data_and_nothing_else_is() {
+    let command = json!({"label": null, "command": "true", "timeout": null});
+    let mut chat = Chat::start(&Setup::default(), [call("toolu_1", "bash", &command), prose(&["done"])]);
+    chat.nvim.lua(
+        "_G.seen = {}
+         vim.api.nvim_create_autocmd('User', { pattern = 'Flemma*', callback = function(event)
+           _G.seen[event.match] = vim.tbl_keys(event.data)
+         end })",
+        &[],
+    );
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the preview", |nvim| !previews(nvim).is_empty());
+    chat.wait_until_idle();
+    chat.nvim.input("<M-CR>");
+    chat.nvim.wait_for("the last reply", |nvim| nvim.text().contains("done"));
+    chat.wait_until_idle();
+    let seen = chat.nvim.lua("return _G.seen", &[]);
+    let help = help();
+    let events: BTreeSet<String> = seen.as_object().unwrap().keys().cloned().collect();
+    let documented: BTreeSet<String> = tags(&help, "Flemma").iter().map(|name| format!("Flemma{name}")).collect();
+    assert_eq!(documented, events);
+    for event in events {
+        let section = section(&help, "Flemma", event.trim_start_matches("Flemma"));
+        for key in names(&seen[&event]).iter().filter(|key| *key != "buf") {
+            assert!(section.contains(&format!("`{key}`")), "{event} has no `{key}` in\n{section}");
+        }
+    }
+}
+
+/// The Lua in a Markdown file's fences.
+fn markdown_snippets(text: &str) -> Vec<String> {
+    text.split("\n```lua\n").skip(1).map(|rest| rest.split("\n```").next().unwrap().to_owned()).collect()
+}
+
+/// The Lua in a help file's code blocks.
+fn help_snippets(text: &str) -> Vec<String> {
+    let blocks = text.split(">lua\n").skip(1);
+    blocks.map(|rest| rest.lines().take_while(|line| *line != "<").map(|line| format!("{line}\n")).collect()).collect()
+}
+
+#[test]
+fn every_snippet_of_lua_runs_and_nobody_complains() {
+    let snippets = [markdown_snippets(&file("README.md")), help_snippets(&help())].concat();
+    assert!(snippets.len() >= 6, "{snippets:?}");
+    for snippet in snippets {
+        let mut nvim = editor();
+        // A snippet that is a table is what lazy.nvim takes.
+        let ran = nvim.try_lua(
+            "local source = ...
+             local spec = source:match('^%s*{') and assert(loadstring('return ' .. source))()
+             if spec then
+               assert(spec.build == 'make build' and spec.ft == 'chat')
+               return require('flemma').setup(spec.opts)
+             end
+             assert(loadstring(source))()
+             return true",
+            &[json!(snippet)],
+        );
+        assert_eq!(ran, Ok(json!(true)), "{snippet}");
+        assert_eq!(nvim.messages(), "", "{snippet}");
+    }
+}
+
+#[test]
+fn a_plugin_manager_that_waits_for_the_filetype_learns_it_before_the_plugin_is_loaded() {
+    let mut nvim = editor();
+    nvim.lua("vim.filetype.add({ extension = { chat = 'other' } })", &[]);
+    nvim.command(&format!("source {}/ftdetect/flemma.lua", env!("CARGO_MANIFEST_DIR")));
+    assert_eq!(nvim.lua("return vim.filetype.match({ filename = 'notes.chat' })", &[]), "chat");
+}
