@@ -1,0 +1,149 @@
+//! An editor to measure in: a real Neovim with a screen, a conversation in it, and a server at the other end.
+
+use std::{
+    fmt::Write as _,
+    thread,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+
+use super::{
+    http::{Reply, Server},
+    nvim::{Nvim, Options},
+};
+
+/// How long anything may take. Who waits in vain learns more from the table's last row than from a hang.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// How often the screen is looked at.
+const GLANCE: Duration = Duration::from_micros(50);
+
+/// An editor and a server.
+pub struct Lab {
+    pub nvim: Nvim,
+    _server: Server,
+}
+
+/// What the probe measured; times in milliseconds.
+#[derive(Clone, Debug)]
+pub struct Measured(Value);
+
+impl Measured {
+    /// One number.
+    pub fn get(&self, name: &str) -> f64 {
+        self.0[name].as_f64().unwrap_or(f64::NAN)
+    }
+
+    /// A list of numbers.
+    pub fn list(&self, name: &str) -> Vec<f64> {
+        self.0[name].as_array().into_iter().flatten().filter_map(Value::as_f64).collect()
+    }
+}
+
+impl Lab {
+    /// Starts an editor in whose working directory are `files`, opens the first of them if `open` says so, and
+    /// lets it come to rest.
+    pub fn start(files: &[(&str, &str)], open: bool, replies: impl IntoIterator<Item = Reply>) -> Self {
+        let server = Server::start(replies);
+        let init = format!(
+            "local before = vim.uv.hrtime()
+             require('flemma').setup({{ provider = 'anthropic', model = 'claude-test', \
+             parameters = {{ anthropic = {{ base_url = '{}' }} }}, tools = {{ autopilot = {{ max_turns = 1000 }} }} }})
+             vim.g.setup_took = (vim.uv.hrtime() - before) / 1e6",
+            server.base_url()
+        );
+        let nvim = Nvim::start(&Options {
+            init: &init,
+            files,
+            environment: &[("ANTHROPIC_API_KEY", "sk-bench")],
+            ..Options::default()
+        });
+        let mut lab = Self { nvim, _server: server };
+        let channel = lab.nvim.channel();
+        lab.nvim.lua(include_str!("probe.lua"), &[]);
+        lab.nvim.lua("Probe.init(...)", &[channel.into()]);
+        if open {
+            let is_read = if files[0].0.ends_with(".chat") { "Probe.is_parsed" } else { "function() return true end" };
+            lab.measure(&format!("Probe.open('{}', {is_read})", files[0].0));
+            lab.nvim.input("G$");
+            lab.rest();
+        }
+        lab
+    }
+
+    /// Waits until the editor has nothing to do.
+    pub fn rest(&mut self) {
+        let cpu = "local used = vim.uv.getrusage() return used.utime.sec * 1e3 + used.utime.usec / 1e3";
+        let mut before = f64::MIN;
+        loop {
+            let used = self.nvim.lua(cpu, &[]).as_f64().unwrap_or_default();
+            if used - before < 5.0 {
+                return;
+            }
+            before = used;
+            thread::sleep(Duration::from_millis(200));
+        }
+    }
+
+    /// Runs Lua that ends in a report of the probe's, and waits for it without a word to the editor.
+    pub fn measure(&mut self, code: &str) -> Measured {
+        self.nvim.request("nvim_exec_lua", &[code.into(), json!([])]);
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            if let Some((_, arguments)) = self.nvim.notifications().into_iter().find(|(name, _)| name == "measured") {
+                return Measured(arguments[0].clone());
+            }
+            if Instant::now() > deadline {
+                self.nvim.fail("nothing was measured");
+            }
+            thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    /// Presses one key and waits until the cursor on the screen has moved: what a user waits for.
+    pub fn press(&mut self, key: &str) -> Duration {
+        let before = self.nvim.screen_cursor();
+        let start = Instant::now();
+        self.nvim.request("nvim_input", &[key.into()]);
+        while self.nvim.screen_cursor() == before {
+            if start.elapsed() > PATIENCE {
+                self.nvim.fail("the key has no effect");
+            }
+            thread::sleep(GLANCE);
+        }
+        start.elapsed()
+    }
+}
+
+/// Lines as the text of a file.
+pub fn file(lines: &[String]) -> String {
+    lines.iter().fold(String::new(), |mut text, line| {
+        let _ = writeln!(text, "{line}");
+        text
+    })
+}
+
+/// A line of the table: a name and its columns.
+pub fn row(name: &str, columns: &[String]) {
+    let columns: String = columns.iter().fold(String::new(), |mut all, column| {
+        let _ = write!(all, "{column:>12}");
+        all
+    });
+    println!("{name:<50}{columns}");
+}
+
+/// The title of a part of the table.
+pub fn title(name: &str, columns: &[&str]) {
+    println!();
+    row(name, &columns.iter().map(|column| (*column).to_owned()).collect::<Vec<_>>());
+}
+
+/// Milliseconds, so that they can be read.
+pub fn ms(time: f64) -> String {
+    match time {
+        time if time >= 1000.0 => format!("{:.2} s", time / 1000.0),
+        time if time >= 10.0 => format!("{time:.0} ms"),
+        time => format!("{time:.1} ms"),
+    }
+}

@@ -1,0 +1,37 @@
+//! What Flemma costs in a real editor, a screen and a local server included; the same without Flemma beside it.
+//!
+//! `make bench` runs all of it; `cargo bench --bench editor -- stream typing` runs parts.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a measurement that cannot go on says so at once")]
+
+#[path = "../../tests/support/anthropic.rs"]
+mod anthropic;
+#[path = "../support/conversation.rs"]
+mod conversation;
+#[path = "../../tests/support/http.rs"]
+mod http;
+mod lab;
+mod memory;
+#[allow(dead_code, reason = "not every binary that drives an editor needs every way to do it")]
+#[path = "../../tests/support/nvim.rs"]
+mod nvim;
+mod opening;
+mod rounds;
+mod stream;
+mod typing;
+
+fn main() {
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
+    let parts: [(&str, fn()); 5] = [
+        ("stream", stream::measure),
+        ("typing", typing::measure),
+        ("rounds", rounds::measure),
+        ("opening", opening::measure),
+        ("memory", memory::measure),
+    ];
+    for (name, measure) in parts {
+        if wanted.is_empty() || wanted.iter().any(|part| part == name) {
+            measure();
+        }
+    }
+}

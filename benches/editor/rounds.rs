@@ -1,0 +1,42 @@
+//! Tools, one round after the other, without a hand on the keys.
+
+use serde_json::json;
+
+use super::{
+    anthropic::Stream,
+    conversation::conversation,
+    http::Reply,
+    lab::{Lab, file, ms, row, title},
+};
+
+const ROUNDS: usize = 50;
+
+/// Measures rounds from one request to the next.
+pub fn measure() {
+    title(&format!("a round of {ROUNDS}, each with one `read`"), &["first five", "last five", "longest stall"]);
+    let ask = "@You:\nGo on.\n";
+    let long = file(&conversation(80_000)) + "\n" + ask;
+    for (name, text) in [("empty", ask), ("80,000 lines", &long)] {
+        let read: String = (1..200).map(|line| format!("line {line} of the file that is read\n")).collect();
+        let mut lab = Lab::start(&[("notes.chat", text), ("notes.md", &read)], true, replies());
+        let measured = lab.measure("Probe.requests()");
+        let times = measured.list("times");
+        assert_eq!(times.len(), ROUNDS + 1, "every round asks once");
+        let mean = |from: usize| (times[from + 5] - times[from]) / 5.0;
+        row(name, &[ms(mean(0)), ms(mean(ROUNDS - 5)), ms(measured.get("stall"))]);
+    }
+}
+
+fn replies() -> impl Iterator<Item = Reply> {
+    let calls = (1..=ROUNDS).map(|round| {
+        let input = json!({"label": "more", "path": "notes.md", "offset": round, "limit": 20}).to_string();
+        Stream::new()
+            .text(&["I look at the next lines."])
+            .tool_use(&format!("toolu_{round}"), "read", &[&input])
+            .end("tool_use")
+    });
+    let last = Stream::new().text(&["That was all."]).end("end_turn");
+    calls
+        .chain([last])
+        .map(|stream| stream.events().iter().fold(Reply::stream(), |reply, event| reply.chunk(event.as_str())))
+}

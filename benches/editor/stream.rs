@@ -1,0 +1,73 @@
+//! A reply as fast as it is taken.
+
+use std::iter;
+
+use serde_json::json;
+
+use super::{
+    anthropic::{Stream, text_delta},
+    conversation::conversation,
+    http::Reply,
+    lab::{Lab, Measured, file, ms, row, title},
+};
+
+const DELTAS: usize = 20_000;
+
+/// How many deltas the bare loop inserts between two screens.
+const SLICE: usize = 100;
+
+/// Four characters each; prose with a line break every fifteen deltas, and a list and code now and then.
+const PIECES: [&str; 45] = [
+    "The ", "firs", "t th", "ing ", "to l", "ook ", "at i", "s th", "e `p", "arse", "r`, ", "whic", "h re", "ads.",
+    "..\n\n", "- **", "It**", " rea", "ds e", "very", " lin", "e, a", "nd t", "hen ", "says", " wha", "t it", " is,",
+    " so.", "\n\n- ", "One ", "more", " ite", "m wi", "th *", "word", "s* o", "f it", "s ow", "n, a", "nd a", "n en",
+    "d to", " it.", " So\n",
+];
+
+/// Measures the stream, and the loop that only inserts.
+pub fn measure() {
+    title(&format!("{DELTAS} deltas of four characters"), &["wall", "CPU", "longest stall", "screens"]);
+    let ask = "@You:\nGo on.\n";
+    let long = file(&conversation(80_000)) + "\n" + ask;
+    for (name, text) in [("empty", ask), ("80,000 lines", &long)] {
+        report(&format!("{name}: a bare Lua loop"), &bare(text));
+        report(&format!("{name}: Flemma"), &flemma(text));
+    }
+}
+
+fn report(name: &str, measured: &Measured) {
+    let time = |name| ms(measured.get(name));
+    row(name, &[time("wall"), time("cpu"), time("stall"), measured.get("screens").to_string()]);
+}
+
+fn bare(text: &str) -> Measured {
+    let mut lab = Lab::start(&[("notes.txt", text)], true, []);
+    let pieces = json!(PIECES.as_slice());
+    lab.nvim.lua("Probe.pieces = ...", &[pieces]);
+    let measured = lab.measure(&format!("Probe.insert(Probe.pieces, {DELTAS}, {SLICE})"));
+    check(&mut lab);
+    measured
+}
+
+fn flemma(text: &str) -> Measured {
+    let mut lab = Lab::start(&[("notes.chat", text)], true, [reply()]);
+    let measured = lab.measure("Probe.send()");
+    check(&mut lab);
+    measured
+}
+
+/// Whether all of it has arrived.
+fn check(lab: &mut Lab) {
+    let text = "table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, true), '\\n')";
+    let lines = lab.nvim.lua(&format!("return select(2, {text}:gsub('One more item', ''))"), &[]);
+    let expected = DELTAS / PIECES.len() + usize::from(DELTAS % PIECES.len() > 32);
+    assert_eq!(lines.as_u64(), u64::try_from(expected).ok(), "the whole reply is in the buffer");
+}
+
+fn reply() -> Reply {
+    let stream = Stream::new().text(&[]).end("end_turn");
+    let [start, open, rest @ ..] = stream.events() else { panic!("a stream has a beginning") };
+    let deltas = PIECES.iter().cycle().take(DELTAS).map(|piece| text_delta(0, piece));
+    let events = iter::once(start.clone()).chain([open.clone()]).chain(deltas).chain(rest.iter().cloned());
+    events.fold(Reply::stream(), |reply, event| reply.chunk(event))
+}
