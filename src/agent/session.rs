@@ -315,9 +315,7 @@ impl Session {
                 }
             }
             Effect::Diagnose => {
-                let mut found = shell.with_document(|document, text| document.diagnostics(text));
-                found.retain(|diagnostic| diagnostic.severity == Severity::Error);
-                shell.diagnose(&found);
+                shell.diagnose(&shell.with_document(|document, text| document.diagnostics(text)));
             }
             Effect::Notify(level, message) => shell.notify(level, &message),
         }

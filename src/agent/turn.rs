@@ -383,6 +383,8 @@ impl Agent {
             After::Round => {
                 self.rest();
                 if let Some(call) = calls.into_iter().find(waits) {
+                    // It may wait only because its status is misspelt.
+                    effects.push(Effect::Diagnose);
                     effects.push(Effect::Cursor(Cursor::Pending(call.id)));
                 }
             }

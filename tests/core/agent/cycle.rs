@@ -240,6 +240,21 @@ fn alt_enter_resolves_one_call_as_its_status_says() {
 }
 
 #[test]
+fn a_misspelt_status_waits_and_shows_why() {
+    let desk = Desk::new("@You:\nFix it");
+    desk.go();
+    desk.calls([("a", "bash")]);
+    assert_eq!(desk.log(&["diagnose"]), ["diagnose "], "nothing is wrong");
+    desk.replace("status=pending", "status=aproved");
+    desk.go();
+    let fence = desk.open_calls()[0].placeholder.as_ref().unwrap().fence;
+    assert_eq!(
+        desk.log(&["run", "diagnose", "cursor"]),
+        [format!("diagnose {}", fence + 1), format!("cursor pending {fence}")]
+    );
+}
+
+#[test]
 fn the_cursor_goes_to_a_call_that_waits_and_not_to_one_that_was_answered() {
     let desk = Desk::new("@You:\nFix it");
     desk.go();

@@ -187,6 +187,12 @@ impl Desk {
         self.feed([Input::Failed { request: self.request(), error, jitter: 0.0 }]);
     }
 
+    /// Whatever timer was set last, if there is one.
+    pub fn fire(&self) {
+        let timer = self.timers.borrow_mut().pop();
+        self.feed(timer.map(|(_, input)| input));
+    }
+
     /// The pause before a retry is over.
     #[track_caller]
     pub fn wait(&self) -> Duration {
@@ -229,6 +235,12 @@ impl Desk {
 
     pub fn open_calls(&self) -> Vec<OpenCall> {
         self.with_document(|document, text| document.open_calls(text))
+    }
+
+    pub fn with_diagnostics(&self, wanted: impl Fn(&Diagnostic) -> bool) -> Vec<Diagnostic> {
+        let mut found = self.with_document(|document, text| document.diagnostics(text));
+        found.retain(wanted);
+        found
     }
 
     /// The words in the status blocks, in order: `a pending`.

@@ -8,3 +8,4 @@ mod loading;
 mod overrides;
 mod replies;
 mod stopping;
+mod storms;
