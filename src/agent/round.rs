@@ -98,9 +98,9 @@ impl Agent {
         }
         // While other tools run, a pause that the user was promised is still theirs.
         if self.is_busy() {
-            self.attend()
+            self.attend();
         } else {
-            self.arm()
+            self.arm();
         }
         effects.push(Effect::UndoStep);
         let mut placed = None;

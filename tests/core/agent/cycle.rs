@@ -410,14 +410,22 @@ fn approved_and_running_from_a_file_that_was_opened_read_as_pending() {
 
 #[test]
 fn an_id_that_comes_again_inherits_nothing() {
-    let desk = Desk::opened(
-        "@You:\nHi\n\n@Assistant:\n**Tool Use:** `bash` (`a`)\n\n```json\n{}\n```\n\n@You:\n**Tool Result:** `a`\n\n```flemma:tool status=approved\n```",
-    );
-    let old = desk.text();
-    desk.replace(&old, "@You:\nHi");
-    desk.go();
-    desk.calls([("a", "read")]);
-    assert_eq!(desk.running(), ["a"]);
+    for autopilot in [true, false] {
+        let desk = Desk::opened(
+            "@You:\nHi\n\n@Assistant:\n**Tool Use:** `bash` (`a`)\n\n```json\n{}\n```\n\n@You:\n**Tool Result:** `a`\n\n```flemma:tool status=approved\n```",
+        );
+        desk.set(|settings| settings.autopilot = autopilot);
+        let old = desk.text();
+        desk.replace(&old, "@You:\nHi");
+        desk.go();
+        desk.calls([("a", "read"), ("b", "bash")]);
+        if !autopilot {
+            desk.go();
+            assert_eq!(desk.statuses(), ["a approved", "b pending"]);
+            desk.go();
+        }
+        assert_eq!(desk.running(), ["a"]);
+    }
 }
 
 #[test]
@@ -443,6 +451,23 @@ fn a_policys_approval_holds_for_the_input_that_it_saw() {
     desk.replace("`a`\n\n```flemma:tool status=pending", "`a`\n\n```flemma:tool status=approved");
     desk.go();
     assert_eq!(desk.running(), ["a"]);
+}
+
+#[test]
+fn an_approval_is_not_held_against_a_later_call_with_the_same_id() {
+    let desk = Desk::new("@You:\nFix it").without_autopilot();
+    desk.go();
+    desk.calls([("a", "read"), ("b", "bash")]);
+    desk.go();
+    assert_eq!(desk.statuses(), ["a approved", "b pending"]);
+    let old = desk.text();
+    desk.replace(&old, "@You:\nFix that");
+    desk.go();
+    desk.calls([("a", "bash")]);
+    desk.go();
+    desk.replace("status=pending", "status=approved");
+    desk.go();
+    assert_eq!((desk.running(), desk.told()), (vec!["a".to_owned()], vec![]));
 }
 
 #[test]

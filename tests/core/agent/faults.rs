@@ -255,6 +255,15 @@ fn a_request_that_could_not_be_started_unlocks_the_buffer() {
     assert_eq!(desk.told().len(), 1);
     desk.go();
     assert_eq!(desk.requests(), 1);
+
+    // Should it be out already, it is dropped.
+    desk.says("Hi.");
+    desk.prank("send 3", Prank::Panic);
+    let text = desk.text();
+    desk.replace(&text, "@You:\nAgain");
+    shaken(|| desk.go());
+    desk.check();
+    assert_eq!(desk.log(&["send", "abort", "unlock"])[3..], ["abort 3", "unlock"]);
 }
 
 // A buffer that somebody else changes.
@@ -275,6 +284,20 @@ fn an_abandoned_session_does_nothing_more_and_begins_anew() {
     desk.replace(&text, "@You:\nAgain");
     desk.go();
     assert_ne!(desk.request(), old, "what still comes for the old request is not taken for the new one's");
+}
+
+#[test]
+fn whoever_hears_of_a_request_or_a_tool_may_still_prevent_it_by_changing_the_buffer() {
+    let desk = Desk::new("@You:\nHello");
+    desk.prank("moment: sending", Prank::Abandon);
+    desk.go();
+    assert_eq!((desk.requests(), desk.told()), (0, vec![]));
+
+    desk.go();
+    desk.prank("moment: executing a", Prank::Abandon);
+    desk.calls([("a", "read"), ("b", "read")]);
+    assert_eq!(desk.log(&["run"]), [""; 0]);
+    assert!(!desk.locked.get());
 }
 
 #[test]
