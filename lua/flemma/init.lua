@@ -24,15 +24,13 @@ function M.setup(opts)
   return false
 end
 
---- The effective options if they were read already. Loads nothing.
----@return table?
-function M.taken()
-  return effective
-end
-
 --- The effective options; the defaults where `setup` was never called.
+---@param opts? { load: boolean } `load = false`: only if they were read already
 ---@return table? options nil when the library is not there
-function M.options()
+function M.options(opts)
+  if opts and not opts.load then
+    return effective
+  end
   if not effective and require("flemma.native").load() then
     M.setup()
   end

@@ -3,6 +3,7 @@
 use std::{
     cell::{Cell, RefCell},
     collections::HashSet,
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -104,7 +105,13 @@ impl Conversation {
             } else {
                 None
             };
-            change.is_some_and(|change| document.update(change, &BufferText(self.buffer)).tools)
+            let update = |change| document.update(change, &BufferText(self.buffer)).tools;
+            catch_unwind(AssertUnwindSafe(|| change.is_some_and(update))).unwrap_or_else(|panic| {
+                // What was half updated is thrown away and parsed anew when it is next looked at.
+                *document = Document::default();
+                self.complete.set(false);
+                resume_unwind(panic)
+            })
         };
         if touched {
             editor.host.refresh(self.buffer);

@@ -3,6 +3,7 @@
 use std::{
     cell::{Cell, RefCell},
     collections::BTreeMap,
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     path::{Path, PathBuf},
     rc::Rc,
     sync::Arc,
@@ -153,11 +154,12 @@ impl Editor {
         if more {
             self.waker.wake();
         }
+        let mut failed = None;
         let mut notices = notices.into_iter().peekable();
         while let Some(Notice { conversation: id, report }) = notices.next() {
             let conversation = self.conversations.borrow().values().find(|other| other.id == id).map(Rc::clone);
             let Some(conversation) = conversation else { continue };
-            match report {
+            let fed = match report {
                 Report::Input(input) => {
                     let mut inputs = vec![input];
                     while let Some(Notice { report: Report::Input(input), .. }) =
@@ -165,10 +167,17 @@ impl Editor {
                     {
                         inputs.push(input);
                     }
-                    conversation.feed(self, inputs);
+                    catch_unwind(AssertUnwindSafe(|| conversation.feed(self, inputs)))
                 }
-                Report::Expired { call, run } => conversation.expire(self, &call, run),
-            }
+                Report::Expired { call, run } => {
+                    catch_unwind(AssertUnwindSafe(|| conversation.expire(self, &call, run)))
+                }
+            };
+            failed = failed.or(fed.err());
+        }
+        if let Some(panic) = failed {
+            // One conversation's accident is no other's: the rest of the slice was fed all the same.
+            resume_unwind(panic);
         }
     }
 
