@@ -2,7 +2,10 @@
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-use flemma::{config::Config, tools::Registry};
+use flemma::{
+    config::Config,
+    tools::{Registry, declare},
+};
 use serde_json::{Value, json};
 
 use super::{
@@ -208,9 +211,17 @@ fn every_highlight_is_documented_with_its_option_and_its_default_and_nothing_els
 fn every_function_is_documented_and_nothing_else_is() {
     let mut nvim = editor();
     let help = help();
-    for (module, prefix) in [("flemma", "flemma."), ("flemma.core", "flemma.core.")] {
-        let functions = nvim.lua("return vim.tbl_keys(require((...)))", &[module.into()]);
-        let documented: BTreeSet<String> = tags(&help, prefix)
+    for module in ["flemma", "flemma.core", "flemma.tools", "flemma.tools.truncate"] {
+        let prefix = format!("{module}.");
+        let functions = nvim.lua(
+            "local found = {}
+             for name, value in pairs(require((...))) do
+               if type(value) == 'function' then found[#found + 1] = name end
+             end
+             return found",
+            &[module.into()],
+        );
+        let documented: BTreeSet<String> = tags(&help, &prefix)
             .iter()
             .filter_map(|tag| tag.strip_suffix("()"))
             .filter(|name| !name.contains('.'))
@@ -218,6 +229,23 @@ fn every_function_is_documented_and_nothing_else_is() {
             .collect();
         assert_eq!(documented, names(&functions), "{module}");
     }
+}
+
+#[test]
+fn every_field_of_a_definition_and_of_the_context_is_documented_and_nothing_else_is() {
+    let help = help();
+    // The first words of a table's rows.
+    let rows = |section: &str| -> BTreeSet<String> {
+        let rows = section.lines().filter_map(|line| line.strip_prefix("\t`"));
+        rows.map(|row| row.split('`').next().unwrap().to_owned()).collect()
+    };
+    let definition = section(&help, "flemma-", "definition").split("*flemma-execute*").next().unwrap();
+    assert_eq!(rows(definition), declare::FIELDS.map(str::to_owned).into());
+    let source = file("lua/flemma/tools/context.lua");
+    let fields = source.lines().filter_map(|line| line.strip_prefix("---@field "));
+    let fields = fields.map(|line| format!("ctx.{}", line.split([' ', '?']).next().unwrap()));
+    let context = section(&help, "flemma-", "context").split("*flemma.tools").next().unwrap();
+    assert_eq!(rows(context), fields.collect());
 }
 
 #[test]
