@@ -59,7 +59,7 @@ function M.attach(buf)
     return
   end
   local native = require("flemma.native")
-  local options = require("flemma").options()
+  local options = require("flemma.options").get()
   require("flemma.ui").highlight(buf)
   local library, why = native.load()
   if not library or not options then
@@ -190,12 +190,14 @@ end
 ---@param line integer from 0
 ---@param reason "pending"|"result"|"prompt"
 function M.cursor(buf, line, reason)
-  local options = require("flemma").options()
+  local options = require("flemma.options").get()
   local wanted = options and options.tools.cursor_after_result
   if reason == "result" and wanted == "stay" then
     return
   end
-  line = math.min(line + 1, api.nvim_buf_line_count(buf))
+  -- "next": to where the conversation goes on, which is its end.
+  line = reason == "result" and wanted == "next" and math.huge or line + 1
+  line = math.min(line, api.nvim_buf_line_count(buf))
   for _, win in ipairs(followers(buf)) do
     move(buf, win, line, 0)
   end
@@ -204,7 +206,7 @@ end
 --- A reply begins: puts the cursor at the end where the user wants to see it come.
 ---@param buf integer
 function M.follow(buf)
-  local options = require("flemma").options()
+  local options = require("flemma.options").get()
   if options and options.tools.cursor_after_result == "stay" then
     return
   end

@@ -20,7 +20,7 @@ function M.check()
     return
   end
 
-  local options = require("flemma").options()
+  local options = require("flemma.options").get()
   if not options then
     health.error("the options were not taken; `:messages` says why")
     return
@@ -34,6 +34,8 @@ function M.check()
   local shell = options.tools.bash and options.tools.bash.shell or "bash"
   if vim.fn.executable(shell) == 1 then
     health.ok(("the tool `bash` runs %s"):format(vim.fn.exepath(shell)))
+  elseif shell == "bash" and vim.fn.executable("sh") == 1 then
+    health.warn(("there is no bash: the tool `bash` runs %s"):format(vim.fn.exepath("sh")))
   else
     health.error(("the tool `bash` finds no `%s`; set tools.bash.shell to a shell that is there"):format(shell))
   end

@@ -102,7 +102,7 @@ end
 
 ---@param buf integer
 function M.turn_over(buf)
-  local options = require("flemma").options()
+  local options = require("flemma.options").get()
   if options and options.editing.auto_write then
     require("flemma.buffer").auto_write(buf)
   end

@@ -1,40 +1,28 @@
 --- Flemma: an agent workspace in which a conversation is a plain `.chat` file.
 local M = {}
 
----@type table? the effective options, as the library reads them
-local effective
-
 --- Sets the options. Everything has a default; calling it is only needed to change one.
 ---@param opts? flemma.Options see `:help flemma-configuration`
 ---@return boolean ok false when an option is wrong: the message names it, and the options before stay
 function M.setup(opts)
-  local native = require("flemma.native")
-  local options, problems = native.call("setup", opts or vim.empty_dict(), vim.fn.stdpath("log"))
+  local notify = require("flemma.notify")
+  -- A copy of the tables: the library takes a function out of it.
+  opts = vim.deepcopy(opts or {})
+  local options, problems = require("flemma.native").call("setup", next(opts) and opts or vim.empty_dict(), vim.fn.stdpath("log"))
   if options then
-    effective = options
-    require("flemma.highlights").apply(options.highlights)
-    for _, warning in ipairs(problems) do
-      require("flemma.notify").say(vim.log.levels.WARN, warning)
-    end
-    return true
+    require("flemma.options").set(options)
+    vim.list_extend(problems, require("flemma.highlights").apply(options.highlights))
   end
   for _, problem in ipairs(problems or {}) do
-    require("flemma.notify").say(vim.log.levels.ERROR, problem)
+    notify.say(options and vim.log.levels.WARN or vim.log.levels.ERROR, problem)
   end
-  return false
+  return options ~= nil
 end
 
---- The effective options; the defaults where `setup` was never called.
----@param opts? { load: boolean } `load = false`: only if they were read already
----@return table? options nil when the library is not there
-function M.options(opts)
-  if opts and not opts.load then
-    return effective
-  end
-  if not effective and require("flemma.native").load() then
-    M.setup()
-  end
-  return effective
+--- The options in force, defaults included, as a copy.
+---@return flemma.Options? options nil when the native library is not there
+function M.options()
+  return vim.deepcopy(require("flemma.options").get())
 end
 
 return M

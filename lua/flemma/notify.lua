@@ -83,7 +83,7 @@ function M.say(level, message)
     end)
     return
   end
-  local options = require("flemma").options({ load = false })
+  local options = require("flemma.options").taken()
   if options and level < levels[options.notify.level] then
     return
   end

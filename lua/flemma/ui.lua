@@ -127,7 +127,7 @@ function M.show(buf, is_busy)
     end
     return
   end
-  local options = require("flemma").options()
+  local options = require("flemma.options").get()
   if busy[buf] or not options or not options.tools.show_spinner then
     return
   end
@@ -141,6 +141,14 @@ end
 ---@param buf integer
 function M.attach(buf)
   M.schedule_refresh(buf)
+  api.nvim_create_autocmd({ "InsertLeave", "TextChanged" }, {
+    group = api.nvim_create_augroup("flemma.ui." .. buf, { clear = true }),
+    buffer = buf,
+    desc = "Flemma: diagnostics go when their cause does",
+    callback = function()
+      native("diagnose_again", buf)
+    end,
+  })
 end
 
 api.nvim_set_decoration_provider(marks, {

@@ -50,8 +50,9 @@ pub trait Shell {
     /// Runs a tool; its answer comes back as [`Input::ToolFinished`].
     fn run(&self, call: &OpenCall);
 
-    /// Stops a tool. No answer of it is to come any more: a later call may have the same id.
-    fn kill(&self, call: &CallId);
+    /// Stops a tool, and gives the last lines that it had printed. No answer of it is to come any more: a later call
+    /// may have the same id.
+    fn kill(&self, call: &CallId) -> String;
 
     /// Moves the cursor, if the user is looking.
     fn cursor(&self, target: CursorTarget);
@@ -138,6 +139,8 @@ pub struct Session {
     writer: RefCell<Option<ReplyWriter>>,
     /// Whether a request was announced whose end was not.
     requesting: Cell<bool>,
+    /// The tool that was stopped last, and what it had printed, for its result.
+    last_words: RefCell<Option<(CallId, String)>>,
 }
 
 impl Session {
@@ -240,7 +243,7 @@ impl Session {
                 Input::Failed { request, error, jitter: 0.0 }
             }
             Some(Started::Tool(call, name)) => {
-                fall.catch(|| shell.kill(&call));
+                fall.catch(|| drop(shell.kill(&call)));
                 let message = format!("The tool `{name}` could not be started: a bug of Flemma's, not of the call.");
                 Input::ToolFinished { call, answer: Answer::error(message) }
             }
@@ -290,7 +293,11 @@ impl Session {
                     shell.announce(Moment::ToolPending(&id));
                 }
             }
-            Effect::Settle(id, Answer { output, is_error, is_json }) => {
+            Effect::Settle(id, Answer { mut output, is_error, is_json }) => {
+                if let Some((_, words)) = self.last_words.take().filter(|(killed, _)| *killed == id) {
+                    output.push_str("\n\nThe last lines that it had printed:\n");
+                    output.push_str(&words);
+                }
                 let edits =
                     shell.with_document(|document, text| chat::settle(document, text, &id, &output, is_error, is_json));
                 shell.apply(&edits);
@@ -303,7 +310,10 @@ impl Session {
                     shell.run(&call);
                 }
             }
-            Effect::Kill(id) => shell.kill(&id),
+            Effect::Kill(id) => {
+                let words = shell.kill(&id);
+                self.last_words.replace((!words.is_empty()).then_some((id, words)));
+            }
             Effect::OpenPrompt => {
                 let (edits, _) = shell.with_document(|document, text| chat::open_prompt(document, text));
                 shell.apply(&edits);

@@ -43,6 +43,10 @@ pub(super) struct Conversation {
     complete: Cell<bool>,
     /// Calls whose `approved` or `running` stood in the file when it was opened.
     inherited: RefCell<HashSet<CallId>>,
+    /// Whether the user has been told that frontmatter does nothing yet.
+    told_of_frontmatter: Cell<bool>,
+    /// Whether diagnostics are shown, which have to go when their cause does.
+    diagnosed: Cell<bool>,
     /// Whether the next edit belongs to the step of undo before it.
     joins: Cell<bool>,
     /// Whether we are writing: changes that arrive meanwhile are our own.
@@ -59,6 +63,8 @@ impl Conversation {
             document: RefCell::default(),
             complete: Cell::new(false),
             inherited: RefCell::default(),
+            told_of_frontmatter: Cell::new(false),
+            diagnosed: Cell::new(false),
             joins: Cell::new(false),
             writing: Cell::new(false),
         }
@@ -145,6 +151,15 @@ impl Conversation {
         );
     }
 
+    /// Brings the diagnostics that are shown up to date.
+    pub(super) fn diagnose_again(&self, editor: &Editor) {
+        if self.diagnosed.get() {
+            let diagnostics = self.with_document(|document, text| document.diagnostics(text));
+            self.diagnosed.set(!diagnostics.is_empty());
+            editor.host.diagnose(self.buffer, &diagnostics);
+        }
+    }
+
     /// The colours of the lines on the screen, as far as they are parsed.
     pub(super) fn decorations(&self, lines: std::ops::Range<usize>) -> Vec<Decoration> {
         self.document.borrow().decorations(lines)
@@ -163,8 +178,13 @@ impl Conversation {
     pub(super) fn expire(&self, editor: &Editor, call: &CallId, run: u64) {
         if self.tasks.is_run(call, run) {
             let seconds = self.tasks.elapsed(call).as_secs();
+            let printed = self.tasks.latest(call);
             self.stop_tool(editor, call);
-            let answer = Answer::error(format!("The tool did not answer within {seconds} s and was stopped."));
+            let mut answer = Answer::error(format!("The tool did not answer within {seconds} s and was stopped."));
+            if !printed.is_empty() {
+                answer.output.push_str("\n\nThe last lines that it had printed:\n");
+                answer.output.push_str(&printed);
+            }
             self.feed(editor, [Input::ToolFinished { call: call.clone(), answer }]);
         }
     }
@@ -191,15 +211,25 @@ impl At<'_> {
         Notice { conversation: self.conversation.id, report: Report::Input(input) }
     }
 
+    /// How long a call may take: what the user says of this tool, else what the tool says of itself, else the default.
+    fn timeout(&self, definition: &Definition) -> Duration {
+        let config = self.editor.config();
+        let own = config.tools.options_of(&definition.name).get("timeout").and_then(Value::as_f64);
+        own.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+            .or(definition.timeout)
+            .unwrap_or(config.tools.default_timeout)
+    }
+
     /// What a native tool may know and use.
-    fn context(&self, call: &OpenCall, tool_timeout: Option<Duration>) -> Context {
+    fn context(&self, call: &OpenCall, definition: &Definition) -> Context {
         let config = self.editor.config();
         let (file, cwd) = self.editor.host.place(self.buffer());
-        let mut context = Context::new(
-            PathBuf::from(cwd),
-            tool_timeout.unwrap_or(config.tools.default_timeout),
-            self.editor.outputs.clone(),
-        );
+        let own = config.tools.options_of(&call.name);
+        let cwd = PathBuf::from(cwd);
+        let mut context = Context::new(cwd.clone(), self.timeout(definition), self.editor.outputs.clone());
+        if let Some(own) = own.get("cwd").and_then(Value::as_str) {
+            context.cwd = context.resolve(own);
+        }
         context.chat_dir =
             Path::new(&file).parent().filter(|parent| !parent.as_os_str().is_empty()).map(Path::to_owned);
         context.config = config.tools.options_of(&call.name);
@@ -218,7 +248,7 @@ impl At<'_> {
         let (editor, tasks) = (self.editor, &self.conversation.tasks);
         let (run, latest) = (tasks.next_run(), Latest::default());
         let answering = Answering::new(self.conversation.id, call, editor.worker.queue());
-        let timeout = definition.timeout.unwrap_or(editor.config().tools.default_timeout);
+        let timeout = self.timeout(definition);
         let context = lua_tools::progress(&editor.lua, definition, latest.clone())
             .and_then(|progress| editor.host.context(self.buffer(), &call.name, timeout, progress));
         let context = match context {
@@ -273,7 +303,16 @@ impl Shell for At<'_> {
         let config = self.editor.config();
         let options = config.parameters_for(config.provider);
         let provider = policy::provider(&config)?;
-        self.editor.host.diagnose(self.buffer(), &[]);
+        let (diagnostics, frontmatter) = self
+            .conversation
+            .with_document(|document, text| (document.diagnostics(text), document.frontmatter().is_some()));
+        self.diagnose(&diagnostics);
+        if frontmatter && !self.conversation.told_of_frontmatter.replace(true) {
+            self.notify(
+                Level::Warn,
+                "the frontmatter of this file is not evaluated yet; it was left out of the request",
+            );
+        }
         let body = Request {
             model: options.model,
             system: conversation.system,
@@ -311,8 +350,8 @@ impl Shell for At<'_> {
         };
         match definition.as_ref().map(|definition| &definition.handler) {
             Some(Handler::Native(tool)) => {
-                let timeout = definition.as_ref().and_then(|definition| definition.timeout);
-                let context = self.context(call, timeout);
+                let Some(definition) = &definition else { return };
+                let context = self.context(call, definition);
                 let cancel = context.cancel.clone();
                 let future = Arc::clone(tool).run(input, context);
                 let queue = Arc::clone(self.editor.worker.queue());
@@ -344,8 +383,10 @@ impl Shell for At<'_> {
         }
     }
 
-    fn kill(&self, call: &CallId) {
+    fn kill(&self, call: &CallId) -> String {
+        let printed = self.conversation.tasks.latest(call);
         self.conversation.stop_tool(self.editor, call);
+        printed
     }
 
     fn cursor(&self, target: CursorTarget) {
@@ -361,6 +402,7 @@ impl Shell for At<'_> {
     }
 
     fn diagnose(&self, diagnostics: &[Diagnostic]) {
+        self.conversation.diagnosed.set(!diagnostics.is_empty());
         self.editor.host.diagnose(self.buffer(), diagnostics);
     }
 

@@ -9,7 +9,7 @@ use std::{
     rc::Rc,
 };
 
-use mlua::{FromLuaMulti, IntoLuaMulti, Lua, Table, Value};
+use mlua::{FromLuaMulti, Function, IntoLuaMulti, Lua, Table, Value};
 
 use super::{convert, editor::Editor, lua_tools, panics, policy, queries};
 use crate::{
@@ -82,6 +82,7 @@ fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
 fn fill_lifecycle(exports: &Exports<'_>) -> mlua::Result<()> {
     // setup(options) -> the effective options, warnings; or nil, problems
     exports.add("setup", |lua, editor, (options, log_dir): (Value, String)| {
+        let decides = take_policy(&options)?;
         let configured =
             convert::to_json(lua, options).map_err(|error| vec![format!("setup: {error}")]).and_then(|options| {
                 editor
@@ -89,7 +90,12 @@ fn fill_lifecycle(exports: &Exports<'_>) -> mlua::Result<()> {
                     .map_err(|error| error.problems.iter().map(ToString::to_string).collect())
             });
         match configured {
-            Ok(warnings) => Ok((convert::to_lua(lua, &*editor.config())?, warnings)),
+            Ok(warnings) => {
+                if let Some(function) = decides {
+                    policy::use_function(editor, function);
+                }
+                Ok((convert::to_lua(lua, &*editor.config())?, warnings))
+            }
             Err(problems) => Ok((Value::Nil, problems)),
         }
     })?;
@@ -122,6 +128,20 @@ fn fill_lifecycle(exports: &Exports<'_>) -> mlua::Result<()> {
         editor.shut_down();
         Ok(())
     })
+}
+
+/// `tools.auto_approve` where it is a function: that is no data, so it goes its own way.
+fn take_policy(options: &Value) -> mlua::Result<Option<Function>> {
+    let Some(Value::Table(tools)) = options.as_table().map(|table| table.get::<Value>("tools")).transpose()? else {
+        return Ok(None);
+    };
+    match tools.get::<Value>("auto_approve")? {
+        Value::Function(function) => {
+            tools.set("auto_approve", Value::Nil)?;
+            Ok(Some(function))
+        }
+        _ => Ok(None),
+    }
 }
 
 /// What the user's keys do.
@@ -186,6 +206,12 @@ fn fill_queries(exports: &Exports<'_>) -> mlua::Result<()> {
             Ok(item)
         });
         items.collect::<mlua::Result<Vec<_>>>().map(Some)
+    })?;
+    exports.add("diagnose_again", |_, editor, buffer: i32| {
+        if let Some(conversation) = editor.conversation(buffer) {
+            conversation.diagnose_again(editor);
+        }
+        Ok(())
     })?;
     exports.add("open_calls", |_, editor, buffer: i32| {
         let calls = editor

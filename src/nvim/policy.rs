@@ -2,12 +2,13 @@
 
 use std::{
     path::{Path, PathBuf},
+    rc::Rc,
     sync::Arc,
 };
 
-use serde_json::Value;
+use mlua::{Function, Value};
 
-use super::editor::Editor;
+use super::{convert, editor::Editor};
 use crate::{
     agent::Verdict,
     chat::OpenCall,
@@ -20,7 +21,7 @@ use crate::{
     },
     tools::{
         Policy, Preset, Presets, Registry,
-        approval::{self, ApprovalCall, Chain, Decision},
+        approval::{self, ApprovalCall, Chain, Decision, Resolver},
     },
 };
 
@@ -61,6 +62,35 @@ pub(super) fn chain(config: &Config, registry: &Registry) -> (Chain, Vec<String>
     (chain, warnings)
 }
 
+/// Puts a function of the user's in the place of the list `tools.auto_approve`.
+///
+/// It is given the tool's name, the input and a table with `bufnr` and `tool_id`, and returns `true` (run), `false`
+/// (ask), `"deny"`, or `nil` (no opinion). One that throws means that the user is asked.
+pub(super) fn use_function(editor: &Editor, function: Function) {
+    let lua = editor.lua.clone();
+    let resolve = move |call: &ApprovalCall<'_>| {
+        let decide = || -> mlua::Result<Value> {
+            let context = lua.create_table()?;
+            context.set("bufnr", call.buffer)?;
+            context.set("tool_id", call.id.0.as_str())?;
+            function.call((call.tool, convert::to_lua(&lua, call.input)?, context))
+        };
+        Ok(match decide() {
+            Ok(Value::Nil) => None,
+            Ok(Value::Boolean(true)) => Some(Decision::Approve),
+            Ok(Value::String(word)) if word == "deny" => Some(Decision::Deny),
+            Ok(Value::Boolean(false)) | Err(_) => Some(Decision::RequireApproval),
+            Ok(other) => return Err(format!("it returned {}", other.to_string().unwrap_or_default())),
+        })
+    };
+    editor.approvals.borrow_mut().register(Resolver {
+        name: approval::CONFIG.into(),
+        description: Some("tools.auto_approve of the configuration".into()),
+        priority: 100,
+        resolve: Rc::new(resolve),
+    });
+}
+
 /// What happens to a call: whether it can run at all, and then what the chain says.
 pub(super) fn verdict(editor: &Editor, buffer: i32, call: &OpenCall) -> Verdict {
     let definition = editor.registry.borrow().get(&call.name).filter(|tool| tool.enabled).cloned();
@@ -70,7 +100,7 @@ pub(super) fn verdict(editor: &Editor, buffer: i32, call: &OpenCall) -> Verdict 
     if let Err(problem) = definition.check_input(&call.input) {
         return Verdict::Invalid(problem);
     }
-    let none = Value::Null;
+    let none = serde_json::Value::Null;
     let input = match &call.input {
         ToolInput::Json(value) => value,
         ToolInput::Malformed(_) => &none,

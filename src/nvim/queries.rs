@@ -135,6 +135,9 @@ pub(super) fn status(editor: &Editor, conversation: &Conversation) -> Vec<String
     lines
 }
 
+/// How wide a line of the list of tools is, in cells.
+const LIST_WIDTH: usize = 76;
+
 /// The lines of `:Flemma tool:list`.
 pub(super) fn tool_list(editor: &Editor, conversation: &Conversation) -> Vec<String> {
     let mut lines = calls(conversation);
@@ -143,9 +146,8 @@ pub(super) fn tool_list(editor: &Editor, conversation: &Conversation) -> Vec<Str
     }
     lines.push(String::new());
     lines.extend(editor.registry.borrow().all().map(|tool| {
-        let first_line = tool.description.lines().next().unwrap_or_default();
         let state = if tool.enabled { "" } else { " (off)" };
-        format!("{}{state}  {first_line}", tool.name)
+        preview::line(&format!("{}{state}", tool.name), &tool.description, LIST_WIDTH)
     }));
     let loading: Vec<String> = editor.sources.borrow().loading().map(|source| format!("loading  {source}")).collect();
     lines.extend(loading);

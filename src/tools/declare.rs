@@ -93,6 +93,12 @@ pub fn declare(name: Option<&str>, fields: Vec<(String, Field)>) -> Result<Defin
         ("provider", Executor::Provider),
     ];
     definition.executor = reader.choice("executor", &executors)?.unwrap_or_default();
+    if definition.executor != Executor::Server {
+        return reader.refuse("executor", "can only be \"server\" so far: nobody else answers calls yet".to_owned());
+    }
+    if reader.take("retention").is_some() {
+        return reader.refuse("retention", "has no effect yet: leave it out".to_owned());
+    }
     let approvals = [("auto", Declared::Auto), ("requires_approval", Declared::RequiresApproval)];
     definition.approval = reader.choice("approval", &approvals)?;
     definition.check()?;

@@ -52,7 +52,7 @@ local methods = {}
 --- The user's own options for this tool, `tools.<name>`, as a copy; nil if there are none.
 ---@return table?
 function methods:get_config()
-  local options = require("flemma").options()
+  local options = require("flemma.options").get()
   local own = options and options.tools[rawget(self, "__tool")]
   return type(own) == "table" and vim.deepcopy(own) or nil
 end
@@ -75,7 +75,7 @@ local class = {
 ---@return flemma.ExecutionContext
 function M.new(buf, tool, timeout, progress)
   local file = vim.api.nvim_buf_get_name(buf)
-  local options = require("flemma").options()
+  local options = require("flemma.options").get()
   local own = options and options.tools[tool]
   local cwd = type(own) == "table" and type(own.cwd) == "string" and vim.fn.fnamemodify(own.cwd, ":p"):gsub("(.)/$", "%1")
     or vim.fn.getcwd()

@@ -82,7 +82,7 @@ local function start(label, resolve, timeout)
   end
 
   vim.schedule(function()
-    local options = require("flemma").options()
+    local options = require("flemma.options").get()
     local seconds = timeout or (options and options.tools.default_timeout) or 30
     local ok, problem = xpcall(resolve, function(problem)
       return type(problem) == "string" and problem or vim.inspect(problem)

@@ -57,6 +57,8 @@ pub struct Desk {
     /// The tools that the shell believes to run.
     pub running: RefCell<Vec<CallId>>,
     pub killed: RefCell<Vec<CallId>>,
+    /// What every tool has printed so far.
+    pub printed: RefCell<String>,
     /// Everything but edits, in order, one line each.
     log: RefCell<Vec<String>>,
     /// What happens when a line with these words comes into the log; each happens once.
@@ -79,6 +81,7 @@ impl Desk {
             timers: RefCell::default(),
             running: RefCell::default(),
             killed: RefCell::default(),
+            printed: RefCell::default(),
             log: RefCell::default(),
             pranks: RefCell::default(),
         }
@@ -371,10 +374,11 @@ impl Shell for Desk {
         self.note(format!("run {} {}", call.id, call.name));
     }
 
-    fn kill(&self, call: &CallId) {
+    fn kill(&self, call: &CallId) -> String {
         self.running.borrow_mut().retain(|running| running != call);
         self.killed.borrow_mut().push(call.clone());
         self.note(format!("kill {call}"));
+        self.printed.borrow().clone()
     }
 
     fn cursor(&self, target: CursorTarget) {
