@@ -21,5 +21,6 @@ mod tools_bash;
 mod tools_definition;
 mod tools_files;
 mod tools_preview;
+mod tools_search;
 mod tools_truncate;
 mod tools_workshop;

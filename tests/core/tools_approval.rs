@@ -5,7 +5,7 @@ use std::rc::Rc;
 use flemma::{
     provider::CallId,
     tools::{
-        Declared, Policy, Preset, Presets,
+        Declared, Policy, Preset, Presets, Registry,
         approval::{self, ApprovalCall, Chain, Decision, Failure, Resolver},
     },
 };
@@ -140,4 +140,39 @@ fn a_tools_own_declaration_is_heard_last() {
     chain.register(approval::catch_all());
     let verdict = decide(&chain, "x", Some(Declared::RequiresApproval));
     assert_eq!(verdict, (Decision::Approve, Some(approval::CATCH_ALL.into())));
+}
+
+#[test]
+fn tools_that_change_nothing_run_unless_somebody_says_otherwise() {
+    let registry = Registry::with_builtins();
+    let declared = |tool: &str| registry.get(tool).unwrap().approval;
+    let harmless = ["grep", "find", "ls"];
+    let mut chain = Chain::new();
+    chain.register(approval::declared());
+    chain.register(approval::config(policy(&["$default"])));
+    for tool in harmless {
+        let verdict = decide(&chain, tool, declared(tool));
+        assert_eq!(verdict, (Decision::Approve, Some(approval::DECLARED.into())), "{tool}");
+    }
+    assert_eq!(decide(&chain, "bash", declared("bash")), (Decision::RequireApproval, None));
+
+    // A file's policy, a resolver of the user's, and a denial are all asked first.
+    for (priority, decision) in [(90, Decision::RequireApproval), (50, Decision::Deny), (-5, Decision::RequireApproval)]
+    {
+        let mut chain = chain.clone();
+        chain.register(resolver("mine", priority, Ok(Some(decision))));
+        for tool in harmless {
+            assert_eq!(decide(&chain, tool, declared(tool)), (decision, Some("mine".into())), "{tool}");
+        }
+    }
+    let mut presets = Presets::builtin();
+    presets.define("$blind", Preset { approve: vec![], deny: harmless.map(str::to_owned).to_vec() }).unwrap();
+    let list = ["$default".to_owned(), "$blind".to_owned()];
+    let known: Vec<&str> = registry.all().map(|tool| tool.name.as_str()).collect();
+    let (denying, problems) = Policy::new(&list, &[], &presets, known.into_iter());
+    assert_eq!(problems, Vec::<String>::new());
+    chain.register(approval::config(denying));
+    for tool in harmless {
+        assert_eq!(decide(&chain, tool, declared(tool)).0, Decision::Deny, "{tool}");
+    }
 }

@@ -151,11 +151,11 @@ fn long_crlf_files_are_paged_by_whole_lines() {
 #[test]
 fn what_is_no_text_is_refused_by_name() {
     let shop = Workshop::new();
-    shop.put("logo.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR");
+    shop.put("program", b"\x7fELF\x02\x01\x01\0\0\0\0\0");
     fs::create_dir(shop.path("src")).unwrap();
     std::process::Command::new("mkfifo").arg(shop.path("pipe")).status().unwrap();
-    assert_eq!(shop.err("read", read("logo.png")), "logo.png is a binary file (16 B), not text.");
-    assert_eq!(shop.err("read", read("src")), "src is a directory. List it with bash: ls.");
+    assert_eq!(shop.err("read", read("program")), "program is a binary file (12 B), not text.");
+    assert_eq!(shop.err("read", read("src")), "src is a directory. List it with `ls`.");
     assert_eq!(shop.err("read", read("pipe")), "pipe is a named pipe, not a regular file.");
     assert_eq!(shop.err("read", read("/dev/zero")), "/dev/zero is a device, not a regular file.");
 }

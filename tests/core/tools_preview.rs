@@ -36,6 +36,17 @@ fn every_built_in_tool_has_its_own_words() {
             json!({ "path": "output.txt", "content": "x".repeat(2355), "label": "saving log" }),
             "write: output.txt  (2.3 KB)  # saving log",
         ),
+        (
+            "grep",
+            json!({ "pattern": "fn \\w+", "path": "src", "glob": "*.rs", "label": "functions" }),
+            "grep: /fn \\w+/ in src  *.rs  # functions",
+        ),
+        ("grep", json!({ "pattern": "todo", "path": null, "glob": null, "label": null }), "grep: /todo/"),
+        ("grep", json!({ "pattern": "a.b(", "path": "x.c", "fixed_strings": true }), "grep: \"a.b(\" in x.c"),
+        ("find", json!({ "pattern": "*.rs", "path": "src", "label": "sources" }), "find: *.rs in src  # sources"),
+        ("find", json!({ "pattern": "**/test_*.py", "path": null }), "find: **/test_*.py"),
+        ("ls", json!({ "path": "src/tools", "label": "layout" }), "ls: src/tools  # layout"),
+        ("ls", json!({ "path": null, "limit": 5 }), "ls: ."),
     ];
     for (name, input, expected) in table {
         assert_eq!(shown(name, input, 80), expected);

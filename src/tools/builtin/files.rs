@@ -1,13 +1,13 @@
 //! What the file tools have in common: what they refuse, and what they say about a file that is not there.
 
 use std::{
-    fs::{self, FileType, Metadata},
+    fs::{self, File, FileType, Metadata},
     io,
-    os::unix::fs::FileTypeExt,
+    os::unix::fs::{FileTypeExt, OpenOptionsExt},
     path::Path,
 };
 
-use crate::config::suggest::nearest_few;
+use crate::{config::suggest::nearest_few, tools::truncate::format_size};
 
 /// How many names of a folder are looked through for one that was meant.
 const MAX_NAMES: usize = 20_000;
@@ -23,9 +23,34 @@ pub(super) fn regular(path: &Path, name: &str) -> Result<Metadata, String> {
     let metadata = fs::metadata(path).map_err(|error| problem(path, name, &error))?;
     match kind(metadata.file_type()) {
         None => Ok(metadata),
-        Some("a directory") => Err(format!("{name} is a directory. List it with bash: ls.")),
+        Some("a directory") => Err(format!("{name} is a directory. List it with `ls`.")),
         Some(kind) => Err(format!("{name} is {kind}, not a regular file.")),
     }
+}
+
+/// Whether there is a directory at `path`; links are followed.
+///
+/// # Errors
+/// A message that names it as `name`: it is not there, it is something else, or it cannot be looked at.
+pub(super) fn directory(path: &Path, name: &str) -> Result<(), String> {
+    let metadata = fs::metadata(path).map_err(|error| problem(path, name, &error))?;
+    match kind(metadata.file_type()) {
+        Some("a directory") => Ok(()),
+        None => {
+            let size = format_size(metadata.len());
+            Err(format!("{name} is a file ({size}), not a directory. See what is in it with `read`."))
+        }
+        Some(kind) => Err(format!("{name} is {kind}, not a directory.")),
+    }
+}
+
+/// Opens a file for reading, without ever waiting for a pipe to be written to.
+///
+/// # Errors
+/// When it cannot be opened.
+pub(super) fn open(path: &Path) -> io::Result<File> {
+    let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
+    File::options().read(true).custom_flags(flags).open(path)
 }
 
 /// What a file is that is no regular file.
@@ -44,9 +69,16 @@ pub(super) fn kind(file: FileType) -> Option<&'static str> {
 pub(super) fn problem(path: &Path, name: &str, error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => not_found(path, name),
-        io::ErrorKind::PermissionDenied => format!("{name}: permission denied."),
-        io::ErrorKind::NotADirectory => format!("{name}: a part of this path is a file, not a directory."),
-        _ => format!("{name}: {error}."),
+        _ => format!("{name}: {}.", reason(error)),
+    }
+}
+
+/// An error in words, without the name of a file and without the system's number for it.
+pub(super) fn reason(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        io::ErrorKind::NotADirectory => "a part of this path is a file, not a directory".to_owned(),
+        _ => error.to_string(),
     }
 }
 

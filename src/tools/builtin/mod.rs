@@ -2,28 +2,44 @@
 //!
 //! Every tool has a strict schema: all properties are required, those that may be left out may be null, and no
 //! others are taken. Every tool takes a `label`, the model's own short word on what the call is for, which only the
-//! preview shows.
+//! preview shows. A tool that changes nothing declares that it need not be asked about.
 
 mod bash;
 mod edit;
 mod files;
+mod find;
+mod globs;
+mod grep;
+mod hits;
+mod ls;
 mod nearest;
 mod read;
 mod replace;
+mod report;
+mod walk;
+mod watch;
 mod write;
 
 use std::{sync::Arc, time::Duration};
 
 use serde_json::{Map, Value, json};
 
-use super::{Context, Definition, Handler, NativeTool, Outcome};
+use super::{Context, Declared, Definition, Handler, NativeTool, Outcome};
 
 /// How long a file tool has to end after it was cancelled.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// All built-in tools.
 pub fn all() -> Vec<Definition> {
-    vec![bash::definition(), edit::definition(), read::definition(), write::definition()]
+    vec![
+        bash::definition(),
+        edit::definition(),
+        find::definition(),
+        grep::definition(),
+        ls::definition(),
+        read::definition(),
+        write::definition(),
+    ]
 }
 
 /// A strict definition whose properties are `properties` (a JSON object of schemas) and a `label`.
@@ -48,9 +64,36 @@ fn define(name: &str, description: &str, properties: Value, tool: impl NativeToo
     definition
 }
 
+/// Declares that a tool changes nothing: it runs unless somebody says otherwise.
+fn harmless(mut definition: Definition) -> Definition {
+    definition.approval = Some(Declared::Auto);
+    definition.idempotent = true;
+    definition
+}
+
 /// A string in the input.
 fn text<'a>(input: &'a Value, name: &str) -> Result<&'a str, String> {
     input.get(name).and_then(Value::as_str).ok_or_else(|| format!("`{name}` is missing: it must be a string."))
+}
+
+/// A string in the input that may be null. Models write an empty one for what they leave out.
+fn optional_text<'a>(input: &'a Value, name: &str) -> Option<&'a str> {
+    input.get(name).and_then(Value::as_str).filter(|text| !text.is_empty())
+}
+
+/// A switch in the input that may be null, which is off.
+fn switch(input: &Value, name: &str) -> bool {
+    input.get(name).and_then(Value::as_bool).unwrap_or(false)
+}
+
+/// How many of something are wanted, from 1 to `most`; `usual` if it is left out.
+fn limit(input: &Value, usual: usize, most: usize) -> Result<usize, String> {
+    match count(input, "limit")? {
+        None => Ok(usual),
+        Some(0) => Err("`limit` must be at least 1.".into()),
+        Some(limit) if limit > most as u64 => Err(format!("`limit` must be at most {most}, not {limit}.")),
+        Some(limit) => Ok(limit as usize),
+    }
 }
 
 /// A whole number in the input that may be null; models write `5.0` for `5` now and then.
@@ -70,18 +113,32 @@ fn count(input: &Value, name: &str) -> Result<Option<u64>, String> {
 /// The work looks at `context.cancel` itself where it can stop. What does not answer (a network share that is gone)
 /// is given up after [`PATIENCE`] or the call's timeout, so that a conversation is never stuck on it.
 async fn blocking(context: Context, work: impl FnOnce(&Context) -> Result<String, String> + Send + 'static) -> Outcome {
+    let work = |context: &Context| work(context).map_or_else(Outcome::failure, Outcome::text);
+    give_up_on(context, Duration::ZERO, work).await
+}
+
+/// Like [`blocking`], for work that keeps an eye on the call's timeout itself ([`watch::Watch`]) and so has something
+/// to show when it is over: it is given up [`PATIENCE`] later.
+async fn searching(context: Context, work: impl FnOnce(&Context) -> Outcome + Send + 'static) -> Outcome {
+    give_up_on(context, PATIENCE, work).await
+}
+
+async fn give_up_on(
+    context: Context,
+    grace: Duration,
+    work: impl FnOnce(&Context) -> Outcome + Send + 'static,
+) -> Outcome {
     let (cancel, timeout) = (context.cancel.clone(), context.timeout);
     let mut task = tokio::task::spawn_blocking(move || work(&context));
     let given_up = async {
         tokio::select! {
-            () = tokio::time::sleep(timeout) => format!("within {} seconds", timeout.as_secs_f64()),
+            () = tokio::time::sleep(timeout.saturating_add(grace)) => format!("within {} seconds", timeout.as_secs_f64()),
             () = async { cancel.cancelled().await; tokio::time::sleep(PATIENCE).await } => "until it was cancelled".into(),
         }
     };
     tokio::select! {
         done = &mut task => match done {
-            Ok(Ok(text)) => Outcome::text(text),
-            Ok(Err(error)) => Outcome::failure(error),
+            Ok(outcome) => outcome,
             Err(error) => Outcome::failure(format!("The tool broke down: {error}. This is a bug in Flemma.")),
         },
         when = given_up => Outcome::failure(format!(

@@ -5,9 +5,7 @@
 //! refused with a name for what it is.
 
 use std::{
-    fs::File,
     io::{self, BufRead, BufReader},
-    os::unix::fs::OpenOptionsExt,
     sync::Arc,
 };
 
@@ -75,8 +73,7 @@ fn read(input: &Value, context: &Context) -> Result<String, String> {
     let problem = |error: io::Error| files::problem(&path, name, &error);
     // Looked at before it is opened, since opening a device may do something, and after, since it may have changed.
     files::regular(&path, name)?;
-    let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
-    let file = File::options().read(true).custom_flags(flags).open(&path).map_err(problem)?;
+    let file = files::open(&path).map_err(problem)?;
     let metadata = file.metadata().map_err(problem)?;
     if let Some(kind) = files::kind(metadata.file_type()) {
         return Err(format!("{name} is {kind}, not a regular file."));

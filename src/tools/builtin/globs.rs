@@ -1,0 +1,57 @@
+//! Globs as models write them: `*.rs`, `src/**/*.{ts,tsx}`, `Makefile`.
+//!
+//! One without a slash is about a file's name, wherever the file is; one with a slash is about its path from the
+//! searched folder on. `*` and `?` stop at a slash, `**` does not. Case counts.
+
+use std::path::Path;
+
+use globset::{GlobBuilder, GlobMatcher};
+
+/// A glob that was understood.
+pub(super) struct Glob {
+    matcher: GlobMatcher,
+    /// Whether it is about the whole path.
+    whole_path: bool,
+    /// Whether it asks for names that begin with a dot.
+    hidden: bool,
+}
+
+impl Glob {
+    /// Reads `glob`, which came in the input as `field`.
+    ///
+    /// # Errors
+    /// A message for the model when it is no glob, or one that can match nothing.
+    pub(super) fn new(glob: &str, field: &str) -> Result<Self, String> {
+        let relative = glob.strip_prefix("./").unwrap_or(glob);
+        if relative.is_empty() {
+            return Err(format!("`{field}` is empty. Give a glob like `*.rs`; `*` is every name."));
+        }
+        if relative.starts_with('/') || relative.split('/').any(|part| part == "..") {
+            return Err(format!(
+                "`{field}` is about paths below the searched folder, so `{glob}` can match nothing: name the folder in \
+                 `path` instead."
+            ));
+        }
+        let matcher = GlobBuilder::new(relative)
+            .literal_separator(true)
+            .empty_alternates(true)
+            .build()
+            .map_err(|error| format!("`{field}` is no valid glob: {} in `{glob}`.", error.kind()))?
+            .compile_matcher();
+        let hidden = relative.split(['/', '{', ',']).any(|part| part.starts_with('.'));
+        Ok(Self { matcher, whole_path: relative.contains('/'), hidden })
+    }
+
+    /// Whether it matches a path, relative to the searched folder.
+    pub(super) fn matches(&self, path: &Path) -> bool {
+        if self.whole_path {
+            return self.matcher.is_match(path);
+        }
+        path.file_name().is_some_and(|name| self.matcher.is_match(Path::new(name)))
+    }
+
+    /// Whether it spells a name that begins with a dot: then hidden files are asked for.
+    pub(super) fn asks_for_hidden(&self) -> bool {
+        self.hidden
+    }
+}

@@ -1,0 +1,289 @@
+//! `grep`: lines that match a regular expression, on ripgrep's own crates.
+//!
+//! The folder is walked by several threads and the files are sorted; then several threads search them, each taking
+//! the next file in order ([`search`]). When enough matches are found nobody takes another file. What was taken is
+//! then a beginning of the sorted list without gaps, so that the matches shown are the first in order of their paths,
+//! whichever thread was faster, and a common word in a large project costs only the files up to the limit.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+};
+
+use futures_util::future::{BoxFuture, FutureExt};
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use regex_syntax::ast::{Position, Span};
+use serde_json::{Value, json};
+
+use super::{
+    files,
+    globs::Glob,
+    hits::{self, Content, Search},
+    report::{self, Prefix, things},
+    walk::{self, Scope},
+    watch::{Stopped, Watch},
+};
+use crate::tools::{Context, Definition, NativeTool, Outcome, preview};
+
+/// How many matching lines are shown unless the call says otherwise.
+const USUAL_LIMIT: usize = 100;
+
+/// The most matching lines that a call can ask for. With the lines around them they must fit into memory.
+const MAX_LIMIT: usize = 2000;
+
+/// The most lines around a match that a call can ask for.
+const MAX_CONTEXT: u64 = 20;
+
+/// How large a compiled expression may be, in bytes: what is larger is a mistake, like `(\w{1000}){1000}`.
+const MAX_COMPILED: usize = 10 << 20;
+
+/// The most threads that search.
+const MAX_THREADS: usize = 8;
+
+struct Grep;
+
+pub(super) fn definition() -> Definition {
+    let mut definition = super::harmless(super::define(
+        "grep",
+        "Search files for lines that match a regular expression (Rust's syntax, one line at a time). Binary files are \
+         skipped, hidden files and what .gitignore names too, unless `all` is true. The result has `path:line:text`, \
+         sorted by path; lines around a match have `path-line-text`.",
+        json!({
+            "pattern": { "type": "string", "description": "The regular expression." },
+            "path": {
+                "type": ["string", "null"],
+                "description": "The file or folder to search; null for the conversation's folder.",
+            },
+            "glob": {
+                "type": ["string", "null"],
+                "description": "Only files that match: `*.rs` in any folder, `src/**/*.{ts,tsx}` from `path` on.",
+            },
+            "case": {
+                "type": ["string", "null"],
+                "enum": ["sensitive", "insensitive", "smart", null],
+                "description": "Whether case counts; smart: only if the pattern has a capital. null for sensitive.",
+            },
+            "fixed_strings": {
+                "type": ["boolean", "null"],
+                "description": "true to take the pattern as plain text.",
+            },
+            "context": { "type": ["integer", "null"], "description": "Lines to show around each match; null for 0." },
+            "limit": { "type": ["integer", "null"], "description": "How many matching lines to show; null for 100." },
+            "all": {
+                "type": ["boolean", "null"],
+                "description": "true to search hidden files and those that .gitignore names, too.",
+            },
+        }),
+        Grep,
+    ));
+    definition.is_async = true;
+    definition.read_path_param = Some("path".into());
+    definition
+}
+
+impl NativeTool for Grep {
+    fn run(self: Arc<Self>, input: Value, context: Context) -> BoxFuture<'static, Outcome> {
+        super::searching(context, move |context| grep(&input, context).unwrap_or_else(Outcome::failure)).boxed()
+    }
+
+    fn preview(&self, input: &Value, _width: usize) -> Option<String> {
+        let pattern = input.get("pattern")?.as_str()?;
+        let mut text =
+            if super::switch(input, "fixed_strings") { format!("\"{pattern}\"") } else { format!("/{pattern}/") };
+        if let Some(path) = super::optional_text(input, "path") {
+            text.push_str(&format!(" in {path}"));
+        }
+        if let Some(glob) = super::optional_text(input, "glob") {
+            text.push_str(&format!("  {glob}"));
+        }
+        Some(preview::labelled(text, input))
+    }
+}
+
+/// The files that are searched.
+struct Files {
+    /// What their paths are relative to.
+    root: PathBuf,
+    /// Sorted, relative to the root.
+    paths: Vec<PathBuf>,
+    /// How their paths are shown.
+    prefix: Prefix,
+    /// Places that could not be read on the way.
+    problems: Vec<String>,
+    /// Why some may be missing.
+    stopped: Option<Stopped>,
+}
+
+fn grep(input: &Value, context: &Context) -> Result<Outcome, String> {
+    let watch = Watch::new(context);
+    let matcher = matcher(input)?;
+    let around = super::count(input, "context")?.unwrap_or(0);
+    if around > MAX_CONTEXT {
+        return Err(format!("`context` must be at most {MAX_CONTEXT}, not {around}."));
+    }
+    let limit = super::limit(input, USUAL_LIMIT, MAX_LIMIT)?;
+    let glob = super::optional_text(input, "glob").map(|glob| Glob::new(glob, "glob")).transpose()?;
+    let scope = match super::switch(input, "all") {
+        true => Scope::All,
+        false if glob.as_ref().is_some_and(Glob::asks_for_hidden) => Scope::Hidden,
+        false => Scope::Usual,
+    };
+    let name = super::optional_text(input, "path");
+    let path = context.resolve(name.unwrap_or("."));
+    let (files, is_one_file) = if path.is_file() {
+        (one_file(&path, name.unwrap_or(".")), true)
+    } else {
+        (files_below(context, name, glob.as_ref(), scope, &watch)?, false)
+    };
+    let search = Search { matcher, around: around as usize, limit };
+    let found = search_all(&files, &search, &watch);
+
+    let stopped = files.stopped.or_else(|| watch.over());
+    let mut report = hits::Report::new(&search);
+    let mut searched = 0;
+    let mut problems = files.problems;
+    for (index, result) in found {
+        let shown = files.prefix.show(&files.paths[index]);
+        match result {
+            Ok(Content::Text(hits)) => {
+                searched += 1;
+                report.add(&shown, hits);
+            }
+            Ok(Content::Binary) if is_one_file => return Err(format!("{shown} is a binary file, not text.")),
+            Ok(Content::Binary) => report.binary += 1,
+            Err(error) if is_one_file && stopped.is_none() => return Err(files::problem(&path, &shown, &error)),
+            // A file that could not be read because the time was over is no news.
+            Err(_) if stopped.is_some() => {}
+            Err(error) => problems.push(format!("{shown} ({})", files::reason(&error))),
+        }
+    }
+    let nothing = report.is_empty() && stopped.is_none();
+    let (body, mut notes) = report.finish();
+    notes.extend(report::unreadable(problems));
+    if nothing {
+        let pattern = super::text(input, "pattern")?;
+        let place = match (&glob, is_one_file) {
+            (_, true) => name.unwrap_or_default().to_owned(),
+            (None, false) => format!("{} of {}", things(searched, "file"), files.prefix.folder()),
+            (Some(_), false) => {
+                let glob = super::optional_text(input, "glob").unwrap_or_default();
+                format!("{} of {} that match `{glob}`", things(searched, "file"), files.prefix.folder())
+            }
+        };
+        let left_out = match scope {
+            _ if is_one_file => "",
+            Scope::All => "",
+            Scope::Hidden => " What .gitignore names was left out; `all` = true searches it too.",
+            Scope::Usual => " Hidden files and what .gitignore names were left out; `all` = true searches them too.",
+        };
+        let notes = report::finish("grep", "", notes, context);
+        let notes = if notes.is_empty() { notes } else { format!("\n\n{notes}") };
+        return Ok(Outcome::text(format!("No match for `{pattern}` in {place}.{left_out}{notes}")));
+    }
+    let text = report::finish("grep", &body, notes, context);
+    Ok(match stopped {
+        None => Outcome::text(text),
+        Some(stopped) => stopped.outcome(text, "Name a smaller folder in `path`, or fewer files with `glob`."),
+    })
+}
+
+/// The compiled pattern.
+fn matcher(input: &Value) -> Result<RegexMatcher, String> {
+    let pattern = super::text(input, "pattern")?;
+    let fixed = super::switch(input, "fixed_strings");
+    if pattern.is_empty() {
+        return Err("`pattern` is empty: every line would match. To see a file use `read`.".into());
+    }
+    if pattern.contains('\n') {
+        return Err("`pattern` has a line break, but lines are searched one at a time: leave it out.".into());
+    }
+    let mut builder = RegexMatcherBuilder::new();
+    builder.crlf(true).multi_line(true).size_limit(MAX_COMPILED).fixed_strings(fixed);
+    match super::optional_text(input, "case") {
+        Some("insensitive") => builder.case_insensitive(true),
+        Some("smart") => builder.case_smart(true),
+        _ => &mut builder,
+    };
+    if !fixed && let Err(error) = regex_syntax::parse(pattern) {
+        return Err(no_expression(&error));
+    }
+    builder.build(pattern).map_err(|error| format!("`pattern` cannot be searched for: {error}."))
+}
+
+/// What is wrong with a pattern, and where.
+fn no_expression(error: &regex_syntax::Error) -> String {
+    let (problem, span) = match error {
+        regex_syntax::Error::Parse(error) => (error.kind().to_string(), error.span()),
+        regex_syntax::Error::Translate(error) => (error.kind().to_string(), error.span()),
+        other => (other.to_string(), &Span::splat(Position::new(0, 1, 1))),
+    };
+    format!(
+        "`pattern` is no regular expression: {problem} at column {}. To search for it as plain text, set \
+         `fixed_strings` to true.",
+        span.start.column
+    )
+}
+
+/// A file that the call names itself is searched whatever it is called.
+fn one_file(path: &Path, name: &str) -> Files {
+    let folder = |path: &Path| path.parent().map(Path::to_owned).unwrap_or_default();
+    Files {
+        root: folder(path),
+        paths: path.file_name().map(PathBuf::from).into_iter().collect(),
+        prefix: Prefix::new(folder(Path::new(name)).to_str()),
+        problems: Vec::new(),
+        stopped: None,
+    }
+}
+
+fn files_below(
+    context: &Context,
+    name: Option<&str>,
+    glob: Option<&Glob>,
+    scope: Scope,
+    watch: &Watch,
+) -> Result<Files, String> {
+    let prefix = Prefix::new(name);
+    let root = report::folder(context, name)?;
+    let walked = walk::walk(&root, &prefix, scope, watch, |entry, path| {
+        let wanted = entry.file_type()?.is_file() && glob.is_none_or(|glob| glob.matches(path));
+        wanted.then(|| path.to_owned())
+    })?;
+    let mut paths = walked.kept;
+    paths.sort_unstable();
+    Ok(Files { root, paths, prefix, problems: walked.problems, stopped: walked.stopped })
+}
+
+/// What the threads found, in the order of the files: only the files that were searched, without gaps.
+fn search_all(files: &Files, search: &Search, watch: &Watch) -> Vec<(usize, std::io::Result<Content>)> {
+    let (next, found) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let work = || {
+        let mut searcher = search.searcher();
+        let mut mine = Vec::new();
+        while found.load(Ordering::Relaxed) <= search.limit && watch.over().is_none() {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(path) = files.paths.get(index) else { break };
+            let result = search.file(&mut searcher, &files.root.join(path), watch);
+            if let Ok(Content::Text(hits)) = &result {
+                found.fetch_add(hits.matches, Ordering::Relaxed);
+            }
+            mine.push((index, result));
+        }
+        mine
+    };
+    let threads = thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS).min(files.paths.len());
+    let mut all: Vec<_> = thread::scope(|scope| {
+        let helpers: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+        let mut all = work();
+        for helper in helpers {
+            all.extend(helper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        }
+        all
+    });
+    all.sort_unstable_by_key(|(index, _)| *index);
+    all
+}

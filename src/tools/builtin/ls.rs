@@ -1,0 +1,111 @@
+//! `ls`: what is in one folder.
+//!
+//! Every name is shown, hidden ones too, sorted by bytes: folders with a `/`, links with where they lead, files with
+//! their size, anything else with what it is.
+
+use std::{fs, path::Path, sync::Arc};
+
+use futures_util::future::{BoxFuture, FutureExt};
+use serde_json::{Value, json};
+
+use super::{
+    files,
+    report::{self, one_line},
+    watch::Watch,
+};
+use crate::tools::{Context, Definition, NativeTool, Outcome, preview, truncate::format_size};
+
+/// How many names are shown unless the call says otherwise.
+const USUAL_LIMIT: usize = 500;
+
+/// The most names that a call can ask for.
+const MAX_LIMIT: usize = 100_000;
+
+struct Ls;
+
+pub(super) fn definition() -> Definition {
+    let mut definition = super::harmless(super::define(
+        "ls",
+        "List a folder: one name on a line, sorted, hidden ones too; folders with a / behind them, links with where \
+         they lead, files with their size.",
+        json!({
+            "path": { "type": ["string", "null"], "description": "The folder; null for the conversation's folder." },
+            "limit": { "type": ["integer", "null"], "description": "How many names to show; null for 500." },
+        }),
+        Ls,
+    ));
+    definition.read_path_param = Some("path".into());
+    definition
+}
+
+impl NativeTool for Ls {
+    fn run(self: Arc<Self>, input: Value, context: Context) -> BoxFuture<'static, Outcome> {
+        super::searching(context, move |context| ls(&input, context).unwrap_or_else(Outcome::failure)).boxed()
+    }
+
+    fn preview(&self, input: &Value, _width: usize) -> Option<String> {
+        let path = match input.get("path") {
+            None | Some(Value::Null) => ".",
+            Some(path) => path.as_str()?,
+        };
+        Some(preview::labelled(path.to_owned(), input))
+    }
+}
+
+fn ls(input: &Value, context: &Context) -> Result<Outcome, String> {
+    let watch = Watch::new(context);
+    let limit = super::limit(input, USUAL_LIMIT, MAX_LIMIT)?;
+    let name = super::optional_text(input, "path").unwrap_or(".");
+    let path = context.resolve(name);
+    files::directory(&path, name)?;
+    let problem = |error| files::problem(&path, name, &error);
+    let (mut names, mut problems) = (Vec::new(), Vec::new());
+    for entry in fs::read_dir(&path).map_err(problem)? {
+        match entry {
+            Ok(entry) => names.push(entry.file_name()),
+            Err(error) => problems.push(format!("a part of {name} ({})", files::reason(&error))),
+        }
+        if let Some(stopped) = watch.over() {
+            return Ok(stopped.outcome(String::new(), &format!("{name} has at least {} names.", names.len())));
+        }
+    }
+    names.sort_unstable();
+    let total = names.len();
+    names.truncate(limit);
+    let mut body = String::new();
+    for name in names {
+        if let Some(stopped) = watch.over() {
+            return Ok(stopped.outcome(body, "Ask for fewer names with `limit`."));
+        }
+        body.push_str(&describe(&path.join(&name), &one_line(&name.to_string_lossy())));
+        body.push('\n');
+    }
+    let mut notes = Vec::new();
+    if total > limit {
+        notes.push(format!("{limit} of {total} are shown. Raise `limit`, or look for names with `find`"));
+    }
+    notes.extend(report::unreadable(problems));
+    if total == 0 && notes.is_empty() {
+        return Ok(Outcome::text("(empty folder)"));
+    }
+    Ok(Outcome::text(report::finish("ls", &body, notes, context)))
+}
+
+/// One entry of a folder. What has gone away in the meantime is shown by its name alone.
+fn describe(path: &Path, name: &str) -> String {
+    let Ok(metadata) = fs::symlink_metadata(path) else { return name.to_owned() };
+    if metadata.is_symlink() {
+        let target = fs::read_link(path).unwrap_or_default();
+        let target = one_line(&target.to_string_lossy());
+        return match fs::metadata(path) {
+            Ok(there) if there.is_dir() => format!("{name} -> {}/", target.trim_end_matches('/')),
+            Ok(_) => format!("{name} -> {target}"),
+            Err(_) => format!("{name} -> {target}  (leads nowhere)"),
+        };
+    }
+    match files::kind(metadata.file_type()) {
+        None => format!("{name}  ({})", format_size(metadata.len())),
+        Some("a directory") => format!("{name}/"),
+        Some(kind) => format!("{name}  ({kind})"),
+    }
+}

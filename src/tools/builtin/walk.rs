@@ -1,0 +1,123 @@
+//! Walks a folder: everything below it that a search is about.
+//!
+//! Several threads walk at once, so the caller sorts what was kept. Hidden files and what the project's ignore files
+//! name (`.gitignore`, with or without a repository around it, `.ignore`, git's own excludes) are left out unless all
+//! is asked for; the insides of a `.git` always are, unless the walk begins there. Links are not followed, so there
+//! are no loops.
+
+use std::{
+    io,
+    path::Path,
+    sync::{
+        atomic::{AtomicUsize, Ordering},
+        mpsc,
+    },
+};
+
+use ignore::{DirEntry, WalkBuilder, WalkState};
+
+use super::{
+    files,
+    report::Prefix,
+    watch::{Stopped, Watch},
+};
+
+/// The most entries that are kept: more would be no help to anybody, and memory is not without end.
+const MAX_KEPT: usize = 1_000_000;
+
+/// Which entries a walk sees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scope {
+    /// What is neither hidden nor ignored.
+    Usual,
+    /// What is not ignored.
+    Hidden,
+    /// Everything.
+    All,
+}
+
+/// What a walk brought back.
+pub(super) struct Walked<T> {
+    /// What was kept, in no order.
+    pub(super) kept: Vec<T>,
+    /// Places that could not be read, each with its reason.
+    pub(super) problems: Vec<String>,
+    /// Why the walk is not complete, if it is not.
+    pub(super) stopped: Option<Stopped>,
+}
+
+/// Walks through `root`, an absolute path without links, and keeps what `keep` makes of each entry and its path
+/// relative to `root`. The root itself is no entry. Places in messages are shown with `prefix`.
+///
+/// # Errors
+/// A message when more is kept than anybody could use.
+pub(super) fn walk<T: Send>(
+    root: &Path,
+    prefix: &Prefix,
+    scope: Scope,
+    watch: &Watch,
+    keep: impl Fn(&DirEntry, &Path) -> Option<T> + Sync,
+) -> Result<Walked<T>, String> {
+    let mut builder = WalkBuilder::new(root);
+    builder
+        .standard_filters(scope != Scope::All)
+        .hidden(scope == Scope::Usual)
+        .require_git(false)
+        .filter_entry(|entry| entry.depth() == 0 || entry.file_name() != ".git");
+    let (sender, receiver) = mpsc::channel();
+    let count = AtomicUsize::new(0);
+    builder.build_parallel().run(|| {
+        let (sender, count, keep) = (sender.clone(), &count, &keep);
+        Box::new(move |entry| {
+            if watch.over().is_some() || count.load(Ordering::Relaxed) > MAX_KEPT {
+                return WalkState::Quit;
+            }
+            let found = match entry {
+                Ok(entry) if entry.depth() == 0 => return WalkState::Continue,
+                Ok(entry) => match entry.path().strip_prefix(root).ok().and_then(|path| keep(&entry, path)) {
+                    None => return WalkState::Continue,
+                    Some(kept) => Ok(kept),
+                },
+                Err(error) => match problem(&error, root, prefix) {
+                    None => return WalkState::Continue,
+                    Some(problem) => Err(problem),
+                },
+            };
+            count.fetch_add(1, Ordering::Relaxed);
+            // The receiver lives until the walk is over.
+            let _ = sender.send(found);
+            WalkState::Continue
+        })
+    });
+    drop(sender);
+    if count.into_inner() > MAX_KEPT {
+        return Err(format!("There are more than {MAX_KEPT} files to look at. Name a smaller `path`."));
+    }
+    let (mut kept, mut problems) = (Vec::new(), Vec::new());
+    for found in receiver {
+        match found {
+            Ok(entry) => kept.push(entry),
+            Err(problem) => problems.push(problem),
+        }
+    }
+    Ok(Walked { kept, problems, stopped: watch.over() })
+}
+
+/// What to say about an error; nothing about what went away while the walk was on, or about an ignore file that
+/// cannot be understood.
+fn problem(error: &ignore::Error, root: &Path, prefix: &Prefix) -> Option<String> {
+    let io = error.io_error()?;
+    if io.kind() == io::ErrorKind::NotFound {
+        return None;
+    }
+    let place = path_of(error).map_or_else(String::new, |path| prefix.show(path.strip_prefix(root).unwrap_or(path)));
+    Some(format!("{place} ({})", files::reason(io)))
+}
+
+fn path_of(error: &ignore::Error) -> Option<&Path> {
+    match error {
+        ignore::Error::WithPath { path, .. } => Some(path),
+        ignore::Error::WithDepth { err, .. } | ignore::Error::WithLineNumber { err, .. } => path_of(err),
+        _ => None,
+    }
+}
