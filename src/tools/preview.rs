@@ -76,8 +76,13 @@ pub fn generic(input: &Value, width: usize) -> String {
 pub(super) fn labelled(text: String, input: &Value) -> String {
     match input.get("label").and_then(Value::as_str).map(str::trim) {
         None | Some("") => text,
-        Some(label) => format!("{text}  # {label}"),
+        Some(label) => labelled_with(text, label),
     }
+}
+
+/// Text with a remark behind it: `text  # remark`.
+pub(super) fn labelled_with(text: String, remark: &str) -> String {
+    format!("{text}  # {remark}")
 }
 
 /// A value that is no table; of a text only as much as `width` cells can show.

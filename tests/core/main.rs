@@ -18,6 +18,7 @@ mod provider_sse;
 mod runtime_queue;
 mod tools_approval;
 mod tools_bash;
+mod tools_calculator;
 mod tools_definition;
 mod tools_files;
 mod tools_preview;

@@ -37,9 +37,19 @@ fn the_built_in_tools_are_legal() {
     assert!(registry.count() > 0);
     for tool in registry.all() {
         tool.check().unwrap();
-        assert!(tool.strict && tool.enabled, "{}", tool.name);
-        assert!(tool.input_schema["properties"].get("label").is_some(), "{}", tool.name);
+        let is_calculator = tool.name.starts_with("calculator");
+        assert!(tool.strict, "{}", tool.name);
+        assert_eq!(tool.enabled, !is_calculator, "{}", tool.name);
+        assert_eq!(tool.input_schema["properties"].get("label").is_some(), !is_calculator, "{}", tool.name);
     }
+}
+
+#[test]
+fn the_calculators_are_known_but_not_offered() {
+    let registry = Registry::with_builtins();
+    let offered: Vec<String> = registry.specs().iter().map(|spec| spec.name.clone()).collect();
+    assert_eq!(offered, ["bash", "edit", "find", "grep", "ls", "read", "write"]);
+    assert!(registry.get("calculator").is_some() && registry.get("calculator_async").is_some());
 }
 
 #[test]

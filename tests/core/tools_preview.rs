@@ -36,6 +36,9 @@ fn every_built_in_tool_has_its_own_words() {
             json!({ "path": "output.txt", "content": "x".repeat(2355), "label": "saving log" }),
             "write: output.txt  (2.3 KB)  # saving log",
         ),
+        ("calculator", json!({ "expression": "2 + 2" }), "calculator: 2 + 2"),
+        ("calculator_async", json!({ "expression": "sqrt(16)", "delay": 500 }), "calculator_async: sqrt(16)  # 500ms"),
+        ("calculator_async", json!({ "expression": "sqrt(16)", "delay": null }), "calculator_async: sqrt(16)"),
         (
             "grep",
             json!({ "pattern": "fn \\w+", "path": "src", "glob": "*.rs", "label": "functions" }),

@@ -1,10 +1,12 @@
 //! The built-in tools, one file each.
 //!
 //! Every tool has a strict schema: all properties are required, those that may be left out may be null, and no
-//! others are taken. Every tool takes a `label`, the model's own short word on what the call is for, which only the
-//! preview shows. A tool that changes nothing declares that it need not be asked about.
+//! others are taken. Every tool but the calculators takes a `label`, the model's own short word on what the call is
+//! for, which only the preview shows. A tool that changes nothing declares that it need not be asked about.
 
+mod arithmetic;
 mod bash;
+mod calculator;
 mod edit;
 mod files;
 mod find;
@@ -33,6 +35,8 @@ const PATIENCE: Duration = Duration::from_secs(1);
 pub fn all() -> Vec<Definition> {
     vec![
         bash::definition(),
+        calculator::definition(),
+        calculator::definition_async(),
         edit::definition(),
         find::definition(),
         grep::definition(),
@@ -52,11 +56,16 @@ fn define(name: &str, description: &str, properties: Value, tool: impl NativeToo
     if let Value::Object(properties) = properties {
         all.extend(properties);
     }
-    let required: Vec<&String> = all.keys().collect();
+    define_unlabelled(name, description, Value::Object(all), tool)
+}
+
+/// A strict definition whose properties are `properties` (a JSON object of schemas).
+fn define_unlabelled(name: &str, description: &str, properties: Value, tool: impl NativeTool + 'static) -> Definition {
+    let required: Vec<&String> = properties.as_object().into_iter().flat_map(Map::keys).collect();
     let schema = json!({
         "type": "object",
         "required": required,
-        "properties": all,
+        "properties": properties,
         "additionalProperties": false,
     });
     let mut definition = Definition::new(name, description, schema, Handler::Native(Arc::new(tool)));

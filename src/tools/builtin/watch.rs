@@ -36,6 +36,15 @@ impl Watch {
         Self { cancel: context.cancel.clone(), end: Instant::now().checked_add(timeout), timeout }
     }
 
+    /// The same watch, but for `most` at the longest.
+    pub(super) fn at_most(mut self, most: Duration) -> Self {
+        if most < self.timeout {
+            self.end = Instant::now().checked_add(most);
+            self.timeout = most;
+        }
+        self
+    }
+
     /// Why it has to stop now; `None` to go on.
     pub(super) fn over(&self) -> Option<Stopped> {
         if self.cancel.is_cancelled() {

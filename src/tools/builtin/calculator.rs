@@ -1,0 +1,106 @@
+//! `calculator` and `calculator_async`: work out an expression, the second after a delay.
+//!
+//! They are off by default, and there to try tools with: one that answers at once, and one that can be watched and
+//! cancelled. See [`arithmetic`] for what they understand.
+
+use std::{sync::Arc, time::Duration};
+
+use futures_util::future::{BoxFuture, FutureExt};
+use serde_json::{Value, json};
+
+use super::{
+    arithmetic::{self, Failure},
+    watch::{Stopped, Watch},
+};
+use crate::tools::{Context, Definition, NativeTool, Outcome, preview::labelled_with};
+
+/// How long one expression may take: a longer one has a power tower in it and will never end.
+const MOST: Duration = Duration::from_secs(10);
+
+/// What an expression is, for models.
+const EXPRESSION: &str = "Numbers (1e3, 0.5), + - * / ^ %, parentheses, n!, pi, e, tau, and functions of one argument: \
+    sqrt, cbrt, exp, ln, log (base 10), log2, sin, cos, tan (radians) and their inverses, abs, round, floor, ceil. \
+    % is the remainder.";
+
+/// What to do about an expression that takes too long.
+const SMALLER: &str = "The numbers are too large to work it out: ask for something smaller, or for its logarithm.";
+
+struct Calculator;
+
+struct CalculatorAsync;
+
+pub(super) fn definition() -> Definition {
+    let mut definition = super::harmless(super::define_unlabelled(
+        "calculator",
+        "Work out an arithmetic expression. Whole numbers and decimal fractions are exact; other results have 15 \
+         digits.",
+        json!({ "expression": { "type": "string", "description": EXPRESSION } }),
+        Calculator,
+    ));
+    definition.enabled = false;
+    definition
+}
+
+pub(super) fn definition_async() -> Definition {
+    let mut definition = super::harmless(super::define_unlabelled(
+        "calculator_async",
+        "Work out an arithmetic expression after a delay. Whole numbers and decimal fractions are exact; other \
+         results have 15 digits.",
+        json!({
+            "expression": { "type": "string", "description": EXPRESSION },
+            "delay": { "type": ["integer", "null"], "description": "Milliseconds to wait first; null for none." },
+        }),
+        CalculatorAsync,
+    ));
+    definition.enabled = false;
+    definition.is_async = true;
+    definition
+}
+
+impl NativeTool for Calculator {
+    fn run(self: Arc<Self>, input: Value, context: Context) -> BoxFuture<'static, Outcome> {
+        super::searching(context, move |context| calculate(&input, context).unwrap_or_else(Outcome::failure)).boxed()
+    }
+
+    fn preview(&self, input: &Value, _width: usize) -> Option<String> {
+        Some(input.get("expression")?.as_str()?.to_owned())
+    }
+}
+
+impl NativeTool for CalculatorAsync {
+    fn run(self: Arc<Self>, input: Value, context: Context) -> BoxFuture<'static, Outcome> {
+        async move {
+            let delay = match super::count(&input, "delay") {
+                Ok(delay) => Duration::from_millis(delay.unwrap_or(0)),
+                Err(error) => return Outcome::failure(error),
+            };
+            let stopped = tokio::select! {
+                biased;
+                () = context.cancel.cancelled() => Some(Stopped::Cancelled),
+                () = tokio::time::sleep(delay) => None,
+                () = tokio::time::sleep(context.timeout) => Some(Stopped::TimedOut(context.timeout)),
+            };
+            if let Some(stopped) = stopped {
+                return stopped.outcome(String::new(), "Ask for a shorter `delay`.");
+            }
+            let calculate = move |context: &Context| calculate(&input, context).unwrap_or_else(Outcome::failure);
+            super::searching(context, calculate).await
+        }
+        .boxed()
+    }
+
+    fn preview(&self, input: &Value, _width: usize) -> Option<String> {
+        let expression = input.get("expression")?.as_str()?.to_owned();
+        let delay = input.get("delay").filter(|delay| delay.is_number());
+        Some(delay.map_or(expression.clone(), |delay| labelled_with(expression, &format!("{delay}ms"))))
+    }
+}
+
+fn calculate(input: &Value, context: &Context) -> Result<Outcome, String> {
+    let watch = Watch::new(context).at_most(MOST);
+    Ok(match arithmetic::evaluate(super::text(input, "expression")?, &watch) {
+        Ok(result) => Outcome::text(result),
+        Err(Failure::Wrong(message)) => Outcome::failure(message),
+        Err(Failure::Stopped(stopped)) => stopped.outcome(String::new(), SMALLER),
+    })
+}
