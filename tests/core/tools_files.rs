@@ -161,6 +161,44 @@ fn what_is_no_text_is_refused_by_name() {
 }
 
 #[test]
+fn images_and_pdfs_are_described_with_how_to_attach_them() {
+    let shop = Workshop::new();
+    let mut png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x02\x80\0\0\x01\xe0\x08\x06\0\0\0".to_vec();
+    png.extend(vec![0; 1000]);
+    shop.put("img/logo.png", &png);
+    shop.put("dot.gif", b"GIF89a\x03\0\x02\0\x80\0\0;");
+    let webp = b"RIFF\x1a\0\0\0WEBPVP8L\x0d\0\0\0\x2f\x09\xc0\x04\0\0\0\0";
+    shop.put("a.webp", webp);
+    // A JPEG whose size stands behind more metadata than is looked at to tell what it is.
+    let mut jpeg = b"\xff\xd8".to_vec();
+    for _ in 0..8 {
+        jpeg.extend(b"\xff\xe1\xff\xff");
+        jpeg.extend(vec![b'x'; 0xfffd]);
+    }
+    jpeg.extend(b"\xff\xc0\0\x11\x08\0\x64\0\xc8\x03\x01\x22\0\x02\x11\x01\x03\x11\x01\xff\xd9");
+    shop.put("photo", &jpeg);
+    // Nothing in the first pages of a PDF need be other than text.
+    shop.put("paper.pdf", b"%PDF-1.7\n1 0 obj\n");
+    shop.put("cut.png", &png[..12]);
+    let table = [
+        ("img/logo.png", "a PNG image of 640 x 480 pixels, 1029 bytes", "@./img/logo.png"),
+        ("./dot.gif", "a GIF image of 3 x 2 pixels, 14 bytes", "@./dot.gif"),
+        ("a.webp", "a WebP image of 10 x 20 pixels, 28 bytes", "@./a.webp"),
+        ("photo", "a JPEG image of 200 x 100 pixels, 524319 bytes", "@./photo"),
+        ("paper.pdf", "a PDF document of 17 bytes", "@./paper.pdf"),
+        ("cut.png", "a PNG image of 12 bytes; how wide and high it is cannot be read from it", "@./cut.png"),
+    ];
+    for (path, what, reference) in table {
+        assert_eq!(
+            shop.ok("read", read(path)),
+            format!(
+                "{path} is {what}. Tools give back text only. The user can attach it to a message as `{reference}`."
+            )
+        );
+    }
+}
+
+#[test]
 fn bytes_that_are_no_utf8_are_shown_and_said() {
     let shop = Workshop::new();
     shop.put("latin1.txt", b"caf\xe9\n");

@@ -14,6 +14,7 @@ mod globs;
 mod grep;
 mod hits;
 mod ls;
+mod media;
 mod nearest;
 mod read;
 mod replace;

@@ -2,7 +2,8 @@
 //!
 //! The file is read once, front to back, in pieces: the lines before the page are skipped, the page is kept, and the
 //! lines behind it are only counted, so that the size of the file costs time but no memory. What is no text is
-//! refused with a name for what it is.
+//! refused with a name for what it is; images and PDFs, which a model can see when the user attaches them, are
+//! described.
 
 use std::{
     io::{self, BufRead, BufReader},
@@ -13,7 +14,7 @@ use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::{files, line_range, lines};
+use super::{files, line_range, lines, media};
 use crate::tools::{
     Context, Definition, NativeTool, Outcome, preview,
     truncate::{self, Limits, MAX_BYTES, MAX_LINES, format_size},
@@ -30,7 +31,8 @@ struct Read;
 pub(super) fn definition() -> Definition {
     let mut definition = super::define(
         "read",
-        "Read a text file. At most 2000 lines or 50 KB are returned at once; the result says how to continue.",
+        "Read a text file. At most 2000 lines or 50 KB are returned at once; the result says how to continue. Of an \
+         image or a PDF it tells the kind and the size.",
         json!({
             "path": { "type": "string", "description": "The file; relative paths start at the conversation's folder." },
             "offset": { "type": ["integer", "null"], "description": "The first line to read, from 1; null for the first." },
@@ -78,7 +80,10 @@ fn read(input: &Value, context: &Context) -> Result<String, String> {
     if let Some(kind) = files::kind(metadata.file_type()) {
         return Err(format!("{name} is {kind}, not a regular file."));
     }
-    let reader = BufReader::with_capacity(CHUNK, file);
+    let mut reader = BufReader::with_capacity(CHUNK, file);
+    if let Some(media) = media::look_at(&mut reader).map_err(problem)? {
+        return Ok(media.describe(name, metadata.len()));
+    }
     match page(reader, first, limit, &context.cancel).map_err(problem)? {
         Found::Binary => Err(format!("{name} is a binary file ({}), not text.", format_size(metadata.len()))),
         Found::Cancelled => Err("Cancelled by the user.".into()),
