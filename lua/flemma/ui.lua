@@ -25,18 +25,17 @@ local function native(...)
   return require("flemma.native").call(...)
 end
 
---- Markdown, for what is Markdown in a conversation.
+--- Markdown, for what is Markdown in a conversation. Without a parser for it there is Vim's syntax file, which
+--- knows nothing of messages.
 ---@param buf integer
 function M.highlight(buf)
   vim.bo[buf].commentstring = "<!-- %s -->"
-  local found, parser = pcall(vim.treesitter.language.add, "markdown")
-  if found and parser then
+  if require("flemma.markdown").available() then
+    -- Other plugins ask under this name.
     vim.treesitter.language.register("markdown", "chat")
-    if pcall(vim.treesitter.start, buf, "markdown") then
-      return
-    end
+  else
+    vim.bo[buf].syntax = "markdown"
   end
-  vim.bo[buf].syntax = "markdown"
 end
 
 --- The width, in cells, of the narrowest text area that shows the buffer.
@@ -151,19 +150,32 @@ function M.attach(buf)
   })
 end
 
+--- Draws the lines `first..last` of a buffer that is on the screen.
+local function draw_window(buf, first, last)
+  local markdown = require("flemma.markdown")
+  if markdown.available() then
+    local canvas = { buf = buf, namespace = marks, first = first, last = last }
+    markdown.draw(canvas, native("passages", buf, first, last) or {})
+  end
+  for _, mark in ipairs(native("decorations", buf, first, last) or {}) do
+    api.nvim_buf_set_extmark(buf, marks, mark.line, 0, {
+      ephemeral = true,
+      end_row = mark.line + 1,
+      hl_group = mark.group,
+      hl_eol = true,
+      priority = 150,
+    })
+  end
+end
+
 api.nvim_set_decoration_provider(marks, {
   on_win = function(_, _, buf, first, last)
-    if not require("flemma.buffer").is_attached(buf) then
-      return false
-    end
-    for _, mark in ipairs(native("decorations", buf, first, last + 1) or {}) do
-      api.nvim_buf_set_extmark(buf, marks, mark.line, 0, {
-        ephemeral = true,
-        end_row = mark.line + 1,
-        hl_group = mark.group,
-        hl_eol = true,
-        priority = 150,
-      })
+    if require("flemma.buffer").is_attached(buf) then
+      local drawn, problem = pcall(draw_window, buf, first, last + 1)
+      if not drawn then
+        -- Neovim would stop asking after a few errors, and show each of them.
+        require("flemma.notify").once(vim.log.levels.ERROR, "the conversation cannot be coloured: " .. tostring(problem))
+      end
     end
     return false
   end,

@@ -5,7 +5,7 @@
 //!
 //! - **Reading.** [`Document`] holds the structure, brought up to date by [`Document::update`] at
 //!   the cost of the change. From it come [`Document::diagnostics`], [`Document::open_calls`],
-//!   [`Document::decorations`] and, for a request, [`Document::conversation`].
+//!   [`Document::decorations`], [`Document::passages`] and, for a request, [`Document::conversation`].
 //! - **Writing.** [`ReplyWriter`] streams a reply to the end of the text. [`place`], [`set_status`],
 //!   [`settle`] and [`open_prompt`] plan edits of what stands there. [`render()`] writes it all.
 //! - **Keeping apart.** [`escape()`] sees to it that what a model or a tool wrote never reads as
@@ -26,6 +26,7 @@ mod edit;
 mod escape;
 mod fence;
 mod parse;
+mod passages;
 mod plan;
 mod read;
 mod render;
@@ -45,6 +46,7 @@ pub use document::{Document, Update};
 pub use edit::{Position, TextEdit};
 pub use escape::{escape, unescape};
 pub use fence::Fence;
+pub use passages::Passage;
 pub use plan::{open_prompt, place, set_status, settle};
 pub use render::render;
 pub use reply::{Ending, ReplyWriter};

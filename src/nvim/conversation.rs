@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     agent::{Activity, Answer, CursorTarget, Input, Level, Moment, RequestId, Session, Settings, Shell, Verdict},
-    chat::{self, Change, Decoration, Diagnostic, Document, OpenCall, Status, Text, TextEdit},
+    chat::{self, Change, Decoration, Diagnostic, Document, OpenCall, Passage, Status, Text, TextEdit},
     provider::{CallId, ErrorKind, ProviderError, Request, ToolInput},
     runtime::{ConversationId, Notice, Report, http::Timeouts},
     tools::{Context, Definition, Handler, Outcome},
@@ -187,6 +187,11 @@ impl Conversation {
             }
             self.feed(editor, [Input::ToolFinished { call: call.clone(), answer }]);
         }
+    }
+
+    /// What of the lines on the screen is Markdown and what is code, as far as they are parsed.
+    pub(super) fn passages(&self, lines: std::ops::Range<usize>) -> Vec<Passage> {
+        self.document.borrow().passages(lines)
     }
 
     /// Lends the document, parsed to its end.

@@ -213,6 +213,18 @@ fn fill_queries(exports: &Exports<'_>) -> mlua::Result<()> {
         }
         Ok(())
     })?;
+    // passages(buffer, first, last) -> { first, last, fence? } for what is Markdown or code on the screen
+    exports.add("passages", |lua, editor, (buffer, first, last): (i32, usize, usize)| {
+        let Some(conversation) = editor.conversation(buffer) else { return Ok(None) };
+        let items = conversation.passages(first..last).into_iter().map(|passage| {
+            let item = lua.create_table()?;
+            item.set("first", passage.lines.start)?;
+            item.set("last", passage.lines.end)?;
+            item.set("fence", passage.fence)?;
+            Ok(item)
+        });
+        items.collect::<mlua::Result<Vec<_>>>().map(Some)
+    })?;
     exports.add("open_calls", |_, editor, buffer: i32| {
         let calls = editor
             .conversation(buffer)

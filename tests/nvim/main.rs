@@ -6,6 +6,7 @@
 #[path = "../support/anthropic.rs"]
 mod anthropic;
 mod chat;
+mod colours;
 mod cursor;
 mod docs;
 mod harness;

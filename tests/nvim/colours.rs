@@ -1,0 +1,99 @@
+//! What the screen looks like: the colours of Markdown, of code and of ours.
+
+use serde_json::Value;
+
+use super::{
+    chat::{Chat, Setup},
+    support::Nvim,
+};
+
+/// The attributes of the cell that shows the first character of `text`.
+fn attributes(nvim: &mut Nvim, text: &str) -> Value {
+    nvim.wait_for_screen(text);
+    let found = nvim.screen().iter().enumerate().find_map(|(row, line)| Some((row, line.find(text)?)));
+    let Some((row, column)) = found else { nvim.fail(&format!("`{text}` went away")) };
+    nvim.lua("return vim.api.nvim__inspect_cell(1, ...)[2] or {}", &[row.into(), column.into()])
+}
+
+fn has_parsers(nvim: &mut Nvim) -> bool {
+    nvim.lua("return require('flemma.markdown').available()", &[]) == true
+}
+
+const TEXT: &str = "\
+@You:
+Some **strong** words
+
+```lua
+local answer = 42
+```
+
+**Tool Result:** `none`
+
+@Assistant:
+```lua
+-- this fence is open
+
+@You:
+More **again** and plain
+";
+
+#[test]
+fn markdown_has_its_colours() {
+    let mut chat = Chat::start(&Setup { text: Some(TEXT), ..Setup::default() }, []);
+    assert_eq!(attributes(&mut chat.nvim, "strong")["bold"], true);
+    assert_eq!(attributes(&mut chat.nvim, "words")["bold"], Value::Null);
+}
+
+#[test]
+fn code_has_the_colours_of_its_language() {
+    let mut chat = Chat::start(&Setup { text: Some(TEXT), ..Setup::default() }, []);
+    if !has_parsers(&mut chat.nvim) {
+        return;
+    }
+    let keyword = attributes(&mut chat.nvim, "local answer");
+    let name = attributes(&mut chat.nvim, "answer");
+    assert_ne!(keyword, name, "a keyword looks like a name");
+}
+
+#[test]
+fn a_fence_that_nobody_closed_colours_nothing_of_the_next_message() {
+    let mut chat = Chat::start(&Setup { text: Some(TEXT), ..Setup::default() }, []);
+    if !has_parsers(&mut chat.nvim) {
+        return;
+    }
+    assert_eq!(attributes(&mut chat.nvim, "again")["bold"], true);
+    assert_eq!(attributes(&mut chat.nvim, "plain")["bold"], Value::Null);
+}
+
+#[test]
+fn colours_follow_what_is_typed_and_what_is_scrolled_to() {
+    let lines = "Some plain words.\n\n".repeat(500);
+    let text = format!("@You:\n{lines}The **last** one\n");
+    let mut chat = Chat::start(&Setup { text: Some(&text), ..Setup::default() }, []);
+    chat.nvim.input("G");
+    assert_eq!(attributes(&mut chat.nvim, "last")["bold"], true);
+    chat.nvim.input("A and *slanted<Esc>");
+    assert_eq!(attributes(&mut chat.nvim, "slanted")["italic"], Value::Null);
+    chat.nvim.input("A*<Esc>");
+    chat.nvim.wait_for("the emphasis", |nvim| attributes(nvim, "slanted")["italic"] == true);
+}
+
+#[test]
+fn role_markers_and_headers_of_tools_keep_their_own_colours() {
+    let mut chat = Chat::start(&Setup { text: Some(TEXT), ..Setup::default() }, []);
+    let marker = attributes(&mut chat.nvim, "@You:");
+    let prose = attributes(&mut chat.nvim, "Some");
+    assert_ne!(marker, prose, "a role marker looks like prose");
+    let result = attributes(&mut chat.nvim, "**Tool Result:**");
+    assert_ne!(result, prose, "a tool's header looks like prose");
+}
+
+#[test]
+fn a_line_of_a_megabyte_is_drawn_without_colours() {
+    let text = format!("@You:\nSome **strong** words\n\n{}\n\nand **more**\n", "**x** ".repeat(200_000));
+    let mut chat = Chat::start(&Setup { text: Some(&text), ..Setup::default() }, []);
+    assert_eq!(attributes(&mut chat.nvim, "strong")["bold"], true);
+    chat.nvim.input("Gzb");
+    assert_eq!(chat.nvim.mode(), "n");
+    chat.nvim.wait_for("no complaint", |nvim| !nvim.messages().contains("coloured"));
+}
