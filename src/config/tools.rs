@@ -62,6 +62,13 @@ impl Tools {
         self.each.get(tool).cloned().unwrap_or_else(|| Value::Object(Map::new()))
     }
 
+    /// Which tools the user switches on or off: `tools.<name>.enabled`.
+    #[must_use]
+    pub fn switches(&self) -> BTreeMap<String, bool> {
+        let switch = |(tool, options): (&String, &Value)| Some((tool.clone(), options.get("enabled")?.as_bool()?));
+        self.each.iter().filter_map(switch).collect()
+    }
+
     pub(super) fn read(&mut self, table: &mut Table<'_>) {
         table.set("require_approval", &mut self.require_approval, &SWITCH);
         table.set("auto_approve", &mut self.auto_approve, &NAMES);
@@ -83,11 +90,12 @@ impl Tools {
 
     /// `tools.bash`: the built-in tool's table is checked here, and then kept like any tool's.
     fn read_bash(&mut self, table: &mut Table<'_>) {
-        let (mut shell, mut cwd, mut timeout) = (None, None, None);
+        let (mut shell, mut cwd, mut timeout, mut enabled) = (None, None, None, true);
         table.table("bash", |table| {
             table.set_some("shell", &mut shell, &TEXT);
             table.set_some("cwd", &mut cwd, &TEXT);
             table.set_some("timeout", &mut timeout, &SECONDS);
+            table.set("enabled", &mut enabled, &SWITCH);
         });
         if let Some(options) = table.raw("bash") {
             self.keep("bash", options);

@@ -178,13 +178,8 @@ impl Conversation {
     pub(super) fn expire(&self, editor: &Editor, call: &CallId, run: u64) {
         if self.tasks.is_run(call, run) {
             let seconds = self.tasks.elapsed(call).as_secs();
-            let printed = self.tasks.latest(call);
             self.stop_tool(editor, call);
-            let mut answer = Answer::error(format!("The tool did not answer within {seconds} s and was stopped."));
-            if !printed.is_empty() {
-                answer.output.push_str("\n\nThe last lines that it had printed:\n");
-                answer.output.push_str(&printed);
-            }
+            let answer = Answer::error(format!("The tool did not answer within {seconds} s and was stopped."));
             self.feed(editor, [Input::ToolFinished { call: call.clone(), answer }]);
         }
     }
@@ -389,7 +384,7 @@ impl Shell for At<'_> {
     }
 
     fn kill(&self, call: &CallId) -> String {
-        let printed = self.conversation.tasks.latest(call);
+        let printed = self.conversation.tasks.printed(call);
         self.conversation.stop_tool(self.editor, call);
         printed
     }

@@ -107,6 +107,7 @@ impl Editor {
         let config = Rc::new(Config::from_layers(std::slice::from_ref(options))?);
         let (chain, warnings) = policy::chain(&config, &self.registry.borrow());
         *self.approvals.borrow_mut() = chain;
+        self.registry.borrow_mut().switch(config.tools.switches());
         let logging = &config.logging;
         *self.log.borrow_mut() = if logging.enabled {
             let path = logging.path.as_ref().map_or_else(|| log_dir.join("flemma.log"), PathBuf::from);

@@ -18,7 +18,7 @@ use crate::{
     config::{ProviderName, suggest},
     provider::CallId,
     tools::{
-        SourceEnd, SourceId,
+        Definition, SourceEnd, SourceId,
         truncate::{self, Limits},
     },
 };
@@ -286,7 +286,8 @@ fn fill_tools(exports: &Exports<'_>) -> mlua::Result<()> {
     })?;
     exports.add("tools", |lua, editor, disabled_too: bool| {
         let definitions: Vec<_> = editor.registry.borrow().all().cloned().collect();
-        let wanted = definitions.iter().filter(|definition| definition.enabled || disabled_too);
+        let offered = |definition: &Definition| editor.registry.borrow().is_enabled(definition);
+        let wanted = definitions.iter().filter(|definition| disabled_too || offered(definition));
         wanted.map(|definition| lua_tools::describe(editor, lua, definition)).collect::<mlua::Result<Vec<_>>>()
     })?;
     exports.add("tool_count", |_, editor, ()| Ok(editor.registry.borrow().count()))?;

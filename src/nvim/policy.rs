@@ -93,7 +93,10 @@ pub(super) fn use_function(editor: &Editor, function: Function) {
 
 /// What happens to a call: whether it can run at all, and then what the chain says.
 pub(super) fn verdict(editor: &Editor, buffer: i32, call: &OpenCall) -> Verdict {
-    let definition = editor.registry.borrow().get(&call.name).filter(|tool| tool.enabled).cloned();
+    let definition = {
+        let registry = editor.registry.borrow();
+        registry.get(&call.name).filter(|tool| registry.is_enabled(tool)).cloned()
+    };
     let Some(definition) = definition else {
         return Verdict::Invalid(editor.registry.borrow().unknown(&call.name));
     };

@@ -145,8 +145,9 @@ pub(super) fn tool_list(editor: &Editor, conversation: &Conversation) -> Vec<Str
         lines.push("nothing runs or waits here".into());
     }
     lines.push(String::new());
-    lines.extend(editor.registry.borrow().all().map(|tool| {
-        let state = if tool.enabled { "" } else { " (off)" };
+    let registry = editor.registry.borrow();
+    lines.extend(registry.all().map(|tool| {
+        let state = if registry.is_enabled(tool) { "" } else { " (off)" };
         preview::line(&format!("{}{state}", tool.name), &tool.description, LIST_WIDTH)
     }));
     let loading: Vec<String> = editor.sources.borrow().loading().map(|source| format!("loading  {source}")).collect();

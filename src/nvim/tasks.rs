@@ -152,6 +152,13 @@ impl Tasks {
         self.tools.borrow().get(call).map(|tool| tool.latest.get()).unwrap_or_default()
     }
 
+    /// The last lines that a command has printed. What a tool written in Lua shows of its progress is no output.
+    pub(super) fn printed(&self, call: &CallId) -> String {
+        let tools = self.tools.borrow();
+        let native = tools.get(call).filter(|tool| matches!(tool.stop, Stop::Native(_)));
+        native.map(|tool| tool.latest.get()).unwrap_or_default()
+    }
+
     /// Stops everything.
     pub(super) fn stop_all(&self) {
         for (_, handle) in self.requests.take() {

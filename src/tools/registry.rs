@@ -15,6 +15,8 @@ use crate::provider::ToolSpec;
 #[derive(Clone, Debug, Default)]
 pub struct Registry {
     tools: BTreeMap<String, Arc<Definition>>,
+    /// What the user says about offering a tool.
+    switches: BTreeMap<String, bool>,
     specs: OnceLock<Arc<[ToolSpec]>>,
 }
 
@@ -36,7 +38,7 @@ impl Registry {
     /// A registry that knows the built-in tools.
     pub fn with_builtins() -> Self {
         let tools = super::builtin::all().into_iter().map(|tool| (tool.name.clone(), Arc::new(tool))).collect();
-        Self { tools, specs: OnceLock::new() }
+        Self { tools, ..Self::default() }
     }
 
     /// Adds a definition; one of the same name is replaced.
@@ -66,7 +68,19 @@ impl Registry {
 
     /// The enabled tools, sorted by name.
     pub fn enabled(&self) -> impl Iterator<Item = &Arc<Definition>> {
-        self.all().filter(|tool| tool.enabled)
+        self.all().filter(|tool| self.is_enabled(tool))
+    }
+
+    /// Whether a tool is offered: what the user says of it, else what it says of itself.
+    pub fn is_enabled(&self, tool: &Definition) -> bool {
+        self.switches.get(&tool.name).copied().unwrap_or(tool.enabled)
+    }
+
+    /// Takes what the user says of tools, by name, in the place of all that was said before. A tool may be registered
+    /// later than that.
+    pub fn switch(&mut self, switches: BTreeMap<String, bool>) {
+        self.switches = switches;
+        self.specs = OnceLock::new();
     }
 
     /// All tools, sorted by name, the ones that are not enabled too.
