@@ -86,13 +86,31 @@ impl Document {
     /// The calls that have no result yet, in the document's order.
     #[must_use]
     pub fn open_calls(&self, text: &dyn Text) -> Vec<OpenCall> {
-        let mut turns: Vec<Turn> = self.turns_backwards().collect();
-        turns.reverse();
-        turns
-            .iter()
-            .flat_map(|turn| self.open_in(turn))
-            .map(|(site, result)| self.describe(site, result, text))
-            .collect()
+        self.open_sites().into_iter().map(|(site, result)| self.describe(site, result, text)).collect()
+    }
+
+    /// The open calls, in order, each with its placeholder or its empty header. Turns that were seen to be
+    /// settled, and were not touched since, are not looked at again.
+    pub(super) fn open_sites(&self) -> Vec<(Site, Option<Site>)> {
+        let turns: Vec<Turn> = self.unsettled_turns_backwards().collect();
+        let mut settled = self.messages.len();
+        let mut open = Vec::new();
+        for turn in turns.iter().rev() {
+            let found = self.open_in(turn);
+            if open.is_empty() && !found.is_empty() {
+                settled = turn.replies.start;
+            }
+            open.extend(found);
+        }
+        self.settled.know(settled);
+        open
+    }
+
+    /// The turns that may have open calls, the last one first. The turn that ends where the settled messages end
+    /// is among them: what follows it may have become a part of it.
+    fn unsettled_turns_backwards(&self) -> impl Iterator<Item = Turn> {
+        let settled = self.settled.get();
+        self.turns_backwards().take_while(move |turn| turn.answers.end >= settled)
     }
 
     /// The call that a line belongs to: its use, its result or its placeholder. `None` elsewhere, and
@@ -212,7 +230,7 @@ impl Document {
 
     /// The last open call with this id, with its placeholder, and its turn.
     pub(super) fn find_open(&self, id: &CallId) -> Option<(Turn, Site, Option<Site>)> {
-        self.turns_backwards().find_map(|turn| {
+        self.unsettled_turns_backwards().find_map(|turn| {
             let (site, result) = self.open_in(&turn).into_iter().find(|(site, _)| self.id_at(*site) == Some(id))?;
             Some((turn, site, result))
         })

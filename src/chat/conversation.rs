@@ -27,12 +27,10 @@ impl Document {
     pub fn conversation(&mut self, text: &dyn Text) -> Result<Conversation, Vec<Diagnostic>> {
         let mut errors = self.diagnostics(text);
         errors.retain(|diagnostic| diagnostic.severity == Severity::Error);
-        for turn in self.turns_backwards() {
-            for (site, _) in self.open_in(&turn) {
-                let id = self.id_at(site).map(ToString::to_string).unwrap_or_default();
-                let note = format!("The call `{id}` has no result yet. Run it, reject it, or delete it.");
-                errors.push(Diagnostic::error(self.line_of(site), note));
-            }
+        for (site, _) in self.open_sites() {
+            let id = self.id_at(site).map(ToString::to_string).unwrap_or_default();
+            let note = format!("The call `{id}` has no result yet. Run it, reject it, or delete it.");
+            errors.push(Diagnostic::error(self.line_of(site), note));
         }
         let mut conversation = Conversation::default();
         for message in &mut self.messages {

@@ -5,7 +5,10 @@
 //! (the *seam*). What lies between is replaced; what follows is kept and moved. A keystroke in the
 //! middle of prose reads one line.
 
-use std::{cell::OnceCell, ops::Range};
+use std::{
+    cell::{Cell, OnceCell},
+    ops::Range,
+};
 
 use super::{
     Block, BlockKind, Change, Frontmatter, Message, Text,
@@ -24,6 +27,33 @@ pub struct Document {
     pub(super) frontmatter: Option<Frontmatter>,
     pub(super) messages: Vec<Message>,
     pub(super) lines: usize,
+    pub(super) settled: Settled,
+}
+
+/// How many messages from the start are known to hold no open call, so that who asks for open calls
+/// need not look at them again. Two documents do not differ by what is known of them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Settled(Cell<usize>);
+
+impl Settled {
+    pub fn get(&self) -> usize {
+        self.0.get()
+    }
+
+    pub fn know(&self, messages: usize) {
+        self.0.set(messages);
+    }
+
+    /// The message at this index, or a tool in it, changed.
+    fn forget_from(&self, message: usize) {
+        self.0.set(self.0.get().min(message));
+    }
+}
+
+impl PartialEq for Settled {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 /// What an update touched.
@@ -265,6 +295,9 @@ impl Document {
                 let tools = self.messages[index].splice(before..next, builder.current.blocks, delta);
                 self.lines = total;
                 self.shift(index + 1, delta);
+                if tools {
+                    self.settled.forget_from(index);
+                }
                 return tools;
             }
         }
@@ -276,6 +309,9 @@ impl Document {
     fn replace_messages(&mut self, origin: Place, mut builder: Builder, seam: Seam, total: usize) {
         let delta = total.cast_signed() - self.lines.cast_signed();
         let first = origin.message.unwrap_or(0);
+        if !matches!(seam, Seam::Head) {
+            self.settled.forget_from(first);
+        }
         let last = match seam {
             Seam::End => self.messages.len(),
             Seam::Message(message) => message,

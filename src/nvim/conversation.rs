@@ -85,10 +85,12 @@ impl Conversation {
         let known = document.line_count();
         let next = text.line_count().min(known + SLICE);
         document.update(Change { first: known, old_last: known, new_last: next }, &text);
+        // Asked after every slice, so that no slice has to look at all of the calls.
+        let open = document.open_calls(&text);
         if next < text.line_count() {
             return true;
         }
-        let inherited = document.open_calls(&text).into_iter().filter(|call| {
+        let inherited = open.into_iter().filter(|call| {
             let status = call.placeholder.as_ref().map(|placeholder| placeholder.block.status);
             matches!(status, Some(Status::Approved | Status::Running))
         });

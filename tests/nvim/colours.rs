@@ -72,9 +72,9 @@ fn colours_follow_what_is_typed_and_what_is_scrolled_to() {
     let mut chat = Chat::start(&Setup { text: Some(&text), ..Setup::default() }, []);
     chat.nvim.input("G");
     assert_eq!(attributes(&mut chat.nvim, "last")["bold"], true);
-    chat.nvim.input("A and *slanted<Esc>");
+    chat.nvim.input("A and slanted<Esc>");
     assert_eq!(attributes(&mut chat.nvim, "slanted")["italic"], Value::Null);
-    chat.nvim.input("A*<Esc>");
+    chat.nvim.input("bi*<Esc>A*<Esc>");
     chat.nvim.wait_for("the emphasis", |nvim| attributes(nvim, "slanted")["italic"] == true);
 }
 

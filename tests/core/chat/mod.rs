@@ -5,6 +5,7 @@ mod diagnostics;
 mod edits;
 mod incremental;
 pub mod notation;
+mod passages;
 mod reading;
 mod replies;
 mod roundtrip;
