@@ -33,7 +33,7 @@
 --- Any other key is the name of a tool, and its value that tool's own table.
 ---@class flemma.Tools
 ---@field require_approval? boolean whether a call that no policy decides waits for the user
----@field auto_approve? string[] tools and `$presets` that run without asking
+---@field auto_approve? string[]|fun(tool_name: string, input: table, ctx: { bufnr: integer, tool_id: string }): boolean|"deny"|nil tools and `$presets` that run without asking
 ---@field presets? table<string, flemma.Preset> the user's presets; names begin with `$`
 ---@field default_timeout? number seconds that a tool may run
 ---@field show_spinner? boolean whether a spinner shows what goes on

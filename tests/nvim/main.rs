@@ -7,6 +7,7 @@
 mod anthropic;
 mod chat;
 mod colours;
+mod contract;
 mod cursor;
 mod docs;
 mod harness;
