@@ -110,7 +110,10 @@ fn problem(error: &ignore::Error, root: &Path, prefix: &Prefix) -> Option<String
     if io.kind() == io::ErrorKind::NotFound {
         return None;
     }
-    let place = path_of(error).map_or_else(String::new, |path| prefix.show(path.strip_prefix(root).unwrap_or(path)));
+    let place = match path_of(error).map(|path| path.strip_prefix(root).unwrap_or(path)) {
+        Some(path) if !path.as_os_str().is_empty() => prefix.show(path),
+        _ => prefix.folder().to_owned(),
+    };
     Some(format!("{place} ({})", files::reason(io)))
 }
 
