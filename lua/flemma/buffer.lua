@@ -71,12 +71,19 @@ function M.attach(buf)
   require("flemma.tools").load()
   greet(buf)
   local function parse_on(more)
-    -- A long file is read in slices, between which the user can type.
-    if more and attached[buf] == state then
-      vim.schedule(function()
-        parse_on(native.call("parse_on", buf))
-      end)
+    if attached[buf] ~= state then
+      return
     end
+    if not more then
+      local ui = require("flemma.ui")
+      ui.schedule_refresh(buf)
+      ui.redraw(buf, 0, api.nvim_buf_line_count(buf))
+      return
+    end
+    -- A long file is read in slices, between which the user can type.
+    vim.schedule(function()
+      parse_on(native.call("parse_on", buf))
+    end)
   end
   parse_on(native.call("attach", buf))
   api.nvim_buf_attach(buf, false, {
@@ -84,10 +91,16 @@ function M.attach(buf)
       if attached[buf] ~= state then
         return true
       end
-      native.call("changed", buf, first, old_last, new_last)
+      local last = native.call("changed", buf, first, old_last, new_last)
+      if last then
+        require("flemma.ui").redraw(buf, first, last)
+      else
+        -- It failed, and the library begins anew.
+        parse_on(true)
+      end
     end,
     on_reload = function()
-      native.call("reloaded", buf)
+      parse_on(native.call("reloaded", buf))
     end,
     on_detach = function()
       if attached[buf] == state then

@@ -13,6 +13,9 @@ local live = api.nvim_create_namespace("flemma.live")
 M.previews, M.live = previews, live
 M.diagnostics = api.nvim_create_namespace("flemma")
 
+--- As many lines of a paragraph are drawn anew, above and below, when it changes.
+local PARAGRAPH = 40
+
 local frames = { "⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏" }
 
 ---@type table<integer, true> the buffers in which something goes on
@@ -139,7 +142,6 @@ end
 
 ---@param buf integer
 function M.attach(buf)
-  M.schedule_refresh(buf)
   api.nvim_create_autocmd({ "InsertLeave", "TextChanged" }, {
     group = api.nvim_create_augroup("flemma.ui." .. buf, { clear = true }),
     buffer = buf,
@@ -166,6 +168,17 @@ local function draw_window(buf, first, last)
       priority = 150,
     })
   end
+end
+
+--- The lines `first..last` may look different, and with them the rest of the paragraphs that they begin and end
+--- in. Neovim itself draws only the lines that changed.
+---@param buf integer
+---@param first integer
+---@param last integer
+function M.redraw(buf, first, last)
+  first = math.max(0, first - PARAGRAPH)
+  last = math.min(last + PARAGRAPH, api.nvim_buf_line_count(buf))
+  api.nvim__redraw({ buf = buf, range = { first, last }, flush = false })
 end
 
 api.nvim_set_decoration_provider(marks, {

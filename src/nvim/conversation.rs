@@ -75,6 +75,11 @@ impl Conversation {
         self.session.feed(inputs, &At { editor, conversation: self });
     }
 
+    /// Whether the whole buffer is parsed.
+    pub(super) fn is_complete(&self) -> bool {
+        self.complete.get()
+    }
+
     /// Parses the next lines of a file that was just opened; says whether there are more.
     pub(super) fn parse_on(&self) -> bool {
         if self.complete.get() {
@@ -100,9 +105,12 @@ impl Conversation {
     }
 
     /// The text changed: the lines `first..old_last` are now the lines `first..new_last`.
-    pub(super) fn changed(&self, editor: &Editor, change: Change) {
+    ///
+    /// Gives the line up to which the text may look different now: a fence that was opened makes code of what
+    /// stands below it.
+    pub(super) fn changed(&self, editor: &Editor, change: Change) -> usize {
         let foreign = !self.writing.get() && self.session.is_busy();
-        let touched = {
+        let update = {
             let mut document = self.document.borrow_mut();
             let known = document.line_count();
             // What lies behind the parsed part will be read when its turn comes.
@@ -113,31 +121,32 @@ impl Conversation {
             } else {
                 None
             };
-            let update = |change| document.update(change, &BufferText(self.buffer)).tools;
-            catch_unwind(AssertUnwindSafe(|| change.is_some_and(update))).unwrap_or_else(|panic| {
-                // What was half updated is thrown away and parsed anew when it is next looked at.
+            let update = |change| document.update(change, &BufferText(self.buffer));
+            catch_unwind(AssertUnwindSafe(|| change.map(update))).unwrap_or_else(|panic| {
+                // What was half updated is thrown away and parsed anew.
                 *document = Document::default();
                 self.complete.set(false);
                 resume_unwind(panic)
             })
         };
-        if touched {
+        if update.as_ref().is_some_and(|update| update.tools) {
             editor.host.refresh(self.buffer);
         }
         if foreign {
             self.stop_for_foreign_change(editor);
         }
+        update.map_or(change.new_last, |update| update.lines.end.max(change.new_last))
     }
 
-    /// The buffer was read anew from its file.
-    pub(super) fn reloaded(&self, editor: &Editor) {
+    /// The buffer was read anew from its file; says whether `parse_on` has more to do.
+    pub(super) fn reloaded(&self, editor: &Editor) -> bool {
         *self.document.borrow_mut() = Document::default();
         self.complete.set(false);
-        while self.parse_on() {}
-        editor.host.refresh(self.buffer);
+        let more = self.parse_on();
         if self.session.is_busy() {
             self.stop_for_foreign_change(editor);
         }
+        more
     }
 
     /// Somebody else changed a buffer that we hold locked: where we would write next is no longer certain, so we

@@ -104,17 +104,14 @@ fn fill_lifecycle(exports: &Exports<'_>) -> mlua::Result<()> {
     exports.add("parse_on", |_, editor, buffer: i32| {
         Ok(editor.conversation(buffer).is_some_and(|conversation| conversation.parse_on()))
     })?;
+    // changed(buffer, first, old_last, new_last) -> the line up to which the text may look different now
     exports.add("changed", |_, editor, (buffer, first, old_last, new_last): (i32, usize, usize, usize)| {
-        if let Some(conversation) = editor.conversation(buffer) {
-            conversation.changed(editor, Change { first, old_last, new_last });
-        }
-        Ok(())
+        let change = Change { first, old_last, new_last };
+        Ok(editor.conversation(buffer).map(|conversation| conversation.changed(editor, change)))
     })?;
+    // reloaded(buffer) -> whether `parse_on` has more to do
     exports.add("reloaded", |_, editor, buffer: i32| {
-        if let Some(conversation) = editor.conversation(buffer) {
-            conversation.reloaded(editor);
-        }
-        Ok(())
+        Ok(editor.conversation(buffer).is_some_and(|conversation| conversation.reloaded(editor)))
     })?;
     exports.add("detach", |_, editor, buffer: i32| {
         editor.detach(buffer);

@@ -11,13 +11,17 @@ use crate::{
     tools::{Definition, preview},
 };
 
-/// The previews of the status blocks that are empty and wait: `{ line, text }` each.
+/// The previews of the status blocks that are empty and wait: `{ line, text }` each. A file that is still being
+/// read has none yet: reading on here would hold up the first screen.
 pub(super) fn previews(
     lua: &Lua,
     editor: &Editor,
     conversation: &Conversation,
     width: usize,
 ) -> mlua::Result<Vec<Table>> {
+    if !conversation.is_complete() {
+        return Ok(Vec::new());
+    }
     let calls = conversation.with_document(|document, text| document.open_calls(text));
     let waiting = calls.iter().filter_map(|call| {
         let placeholder = call.placeholder.as_ref()?;

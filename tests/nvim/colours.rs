@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{
     chat::{Chat, Setup},
-    support::Nvim,
+    support::{Nvim, Options},
 };
 
 /// The attributes of the cell that shows the first character of `text`.
@@ -76,6 +76,33 @@ fn colours_follow_what_is_typed_and_what_is_scrolled_to() {
     assert_eq!(attributes(&mut chat.nvim, "slanted")["italic"], Value::Null);
     chat.nvim.input("bi*<Esc>A*<Esc>");
     chat.nvim.wait_for("the emphasis", |nvim| attributes(nvim, "slanted")["italic"] == true);
+}
+
+#[test]
+fn a_line_takes_the_colours_that_a_change_of_another_line_gives_it() {
+    let text = "@You:\nabove *begin\nend and more\n\nbelow it **bold** stands\n";
+    let mut chat = Chat::start(&Setup { text: Some(text), ..Setup::default() }, []);
+    assert_eq!(attributes(&mut chat.nvim, "bold")["bold"], true);
+    if !has_parsers(&mut chat.nvim) {
+        return;
+    }
+    assert_eq!(attributes(&mut chat.nvim, "begin")["italic"], Value::Null);
+    chat.nvim.input("3Gea*<Esc>");
+    chat.nvim.wait_for("emphasis over two lines", |nvim| attributes(nvim, "begin")["italic"] == true);
+    chat.nvim.input("o```<Esc>");
+    chat.nvim.wait_for("code below the fence", |nvim| attributes(nvim, "bold")["bold"].is_null());
+    chat.nvim.input("u");
+    chat.nvim.wait_for("prose again", |nvim| attributes(nvim, "bold")["bold"] == true);
+}
+
+#[test]
+fn a_long_file_that_is_opened_at_its_end_has_its_colours() {
+    let text = format!("{}@You:\nThe **last** one\n", "@You:\nSome words.\n\n@Assistant:\nMore.\n\n".repeat(20_000));
+    let init = "vim.api.nvim_create_autocmd('BufReadPost', { command = 'normal! G' })";
+    let mut nvim = Nvim::start(&Options { files: &[("notes.chat", &text)], init, ..Options::default() });
+    nvim.command("edit notes.chat");
+    nvim.wait_for_screen("last");
+    nvim.wait_for("the colours", |nvim| attributes(nvim, "last")["bold"] == true);
 }
 
 #[test]
