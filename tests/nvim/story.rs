@@ -201,7 +201,7 @@ fn ctrl_c_during_a_tool_kills_it_and_leaves_no_call_without_a_result() {
     );
     chat.nvim.input("<C-]>");
     // The latest output stands under the running block, on the screen and not in the text.
-    chat.nvim.wait_for_screen("started");
+    chat.nvim.wait_for("the output", |nvim| nvim.screen().iter().any(|row| row.trim() == "started"));
     assert!(chat.nvim.text().contains("```flemma:tool status=running\n```\n"));
     assert!(!chat.nvim.text().contains("\nstarted"));
     let work = chat.nvim.work();
