@@ -1,32 +1,17 @@
-//! One buffer's conversation: its document, its session, and how the session's effects reach Neovim.
+//! One buffer's conversation: its document, its session, and what the buffer's changes mean to them.
 
 use std::{
     cell::{Cell, RefCell},
     collections::HashSet,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::Duration,
 };
 
-use futures_util::FutureExt;
-use mlua::Function;
-use serde_json::Value;
-
-use super::{
-    buffer::BufferText,
-    convert,
-    editor::Editor,
-    lua_tools::{self, Answering},
-    policy,
-    tasks::{Latest, Stop, Tasks},
-};
+use super::{buffer::BufferText, convert, editor::Editor, shell::At, tasks::Tasks};
 use crate::{
-    agent::{Activity, Answer, CursorTarget, Input, Level, Moment, RequestId, Session, Settings, Shell, Verdict},
-    chat::{self, Change, Decoration, Diagnostic, Document, OpenCall, Passage, Status, Text, TextEdit},
-    provider::{CallId, ErrorKind, ProviderError, Request, ToolInput},
-    runtime::{ConversationId, Notice, Report, http::Timeouts},
-    tools::{Context, Definition, Handler, Outcome},
+    agent::{Answer, Input, Level, Session},
+    chat::{Change, Decoration, Document, Passage, Status, Text},
+    provider::CallId,
+    runtime::ConversationId,
 };
 
 /// How many lines of a file that was just opened are parsed at a time.
@@ -42,15 +27,15 @@ pub(super) struct Conversation {
     /// Whether the whole buffer is parsed.
     complete: Cell<bool>,
     /// Calls whose `approved` or `running` stood in the file when it was opened.
-    inherited: RefCell<HashSet<CallId>>,
+    pub(super) inherited: RefCell<HashSet<CallId>>,
     /// Whether the user has been told that frontmatter does nothing yet.
-    told_of_frontmatter: Cell<bool>,
+    pub(super) told_of_frontmatter: Cell<bool>,
     /// Whether diagnostics are shown, which have to go when their cause does.
-    diagnosed: Cell<bool>,
+    pub(super) diagnosed: Cell<bool>,
     /// Whether the next edit belongs to the step of undo before it.
-    joins: Cell<bool>,
+    pub(super) joins: Cell<bool>,
     /// Whether we are writing: changes that arrive meanwhile are our own.
-    writing: Cell<bool>,
+    pub(super) writing: Cell<bool>,
 }
 
 impl Conversation {
@@ -177,7 +162,7 @@ impl Conversation {
     }
 
     /// Stops a running tool.
-    fn stop_tool(&self, editor: &Editor, call: &CallId) {
+    pub(super) fn stop_tool(&self, editor: &Editor, call: &CallId) {
         if let Some(error) = self.tasks.stop_tool(call) {
             let words = format!("the tool of {call} threw when it was stopped: {}", convert::words(&error));
             editor.log(Level::Error, &words);
@@ -204,266 +189,5 @@ impl Conversation {
     pub(super) fn with_document<R>(&self, look: impl FnOnce(&mut Document, &dyn Text) -> R) -> R {
         while self.parse_on() {}
         look(&mut self.document.borrow_mut(), &BufferText(self.buffer))
-    }
-}
-
-/// A conversation where it stands: in the editor.
-struct At<'a> {
-    editor: &'a Editor,
-    conversation: &'a Conversation,
-}
-
-impl At<'_> {
-    fn buffer(&self) -> i32 {
-        self.conversation.buffer
-    }
-
-    fn notice(&self, input: Input) -> Notice {
-        Notice { conversation: self.conversation.id, report: Report::Input(input) }
-    }
-
-    /// How long a call may take: what the user says of this tool, else what the tool says of itself, else the default.
-    fn timeout(&self, definition: &Definition) -> Duration {
-        let config = self.editor.config();
-        let own = config.tools.options_of(&definition.name).get("timeout").and_then(Value::as_f64);
-        own.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
-            .or(definition.timeout)
-            .unwrap_or(config.tools.default_timeout)
-    }
-
-    /// What a native tool may know and use.
-    fn context(&self, call: &OpenCall, definition: &Definition) -> Context {
-        let config = self.editor.config();
-        let (file, cwd) = self.editor.host.place(self.buffer());
-        let own = config.tools.options_of(&call.name);
-        let cwd = PathBuf::from(cwd);
-        let mut context = Context::new(cwd.clone(), self.timeout(definition), self.editor.outputs.clone());
-        if let Some(own) = own.get("cwd").and_then(Value::as_str) {
-            context.cwd = context.resolve(own);
-        }
-        context.chat_dir =
-            Path::new(&file).parent().filter(|parent| !parent.as_os_str().is_empty()).map(Path::to_owned);
-        context.config = config.tools.options_of(&call.name);
-        let open: Vec<PathBuf> = self.editor.host.open_chats().into_iter().map(PathBuf::from).collect();
-        context.protected = Arc::new(move |path| policy::protected(path, &open));
-        let latest = Latest::default();
-        let progress = latest.clone();
-        context.progress = Arc::new(move |text| progress.put(&text));
-        let tasks = &self.conversation.tasks;
-        tasks.add_tool(&call.id, tasks.next_run(), latest, Stop::Native(context.cancel.clone()));
-        context
-    }
-
-    /// Runs a tool written in Lua: here and now, on the main thread.
-    fn run_lua(&self, call: &OpenCall, definition: &Definition, execute: &Function, input: &Value) {
-        let (editor, tasks) = (self.editor, &self.conversation.tasks);
-        let (run, latest) = (tasks.next_run(), Latest::default());
-        let answering = Answering::new(self.conversation.id, call, editor.worker.queue());
-        let timeout = self.timeout(definition);
-        let context = lua_tools::progress(&editor.lua, definition, latest.clone())
-            .and_then(|progress| editor.host.context(self.buffer(), &call.name, timeout, progress));
-        let context = match context {
-            Ok(context) => context,
-            Err(error) => {
-                let answer =
-                    Answer::error(format!("The tool `{}` could not start: {}", call.name, convert::words(&error)));
-                editor.worker.queue().push(self.notice(Input::ToolFinished { call: call.id.clone(), answer }));
-                return;
-            }
-        };
-        let function = lua_tools::run(editor, definition, execute, input, context, &answering);
-        let notice =
-            Notice { conversation: self.conversation.id, report: Report::Expired { call: call.id.clone(), run } };
-        let queue = Arc::clone(editor.worker.queue());
-        let timer = editor.worker.spawn(async move {
-            tokio::time::sleep(timeout).await;
-            queue.push(notice);
-        });
-        tasks.add_tool(&call.id, run, latest, Stop::Lua { answering, function, timer });
-    }
-}
-
-impl Shell for At<'_> {
-    fn with_document<R>(&self, look: impl FnOnce(&mut Document, &dyn Text) -> R) -> R {
-        self.conversation.with_document(look)
-    }
-
-    fn apply(&self, edits: &[TextEdit]) {
-        self.conversation.writing.set(true);
-        for edit in edits {
-            let join = self.conversation.joins.replace(true);
-            if let Err(error) = self.editor.host.write(self.buffer(), edit, join) {
-                self.notify(Level::Error, &format!("writing to the buffer failed: {}", convert::words(&error)));
-            }
-        }
-        self.conversation.writing.set(false);
-    }
-
-    fn undo_step(&self) {
-        self.conversation.joins.set(false);
-    }
-
-    fn lock(&self, locked: bool) {
-        self.editor.host.lock(self.buffer(), locked);
-        if !locked {
-            self.editor.host.turn_over(self.buffer());
-        }
-    }
-
-    fn send(&self, request: RequestId, conversation: chat::Conversation) -> Result<(), ProviderError> {
-        let config = self.editor.config();
-        let options = config.parameters_for(config.provider);
-        let provider = policy::provider(&config)?;
-        let (diagnostics, frontmatter) = self
-            .conversation
-            .with_document(|document, text| (document.diagnostics(text), document.frontmatter().is_some()));
-        self.diagnose(&diagnostics);
-        if frontmatter && !self.conversation.told_of_frontmatter.replace(true) {
-            self.notify(
-                Level::Warn,
-                "the frontmatter of this file is not evaluated yet; it was left out of the request",
-            );
-        }
-        let body = Request {
-            model: options.model,
-            system: conversation.system,
-            messages: conversation.messages,
-            tools: self.editor.registry.borrow().specs(),
-            parameters: options.parameters,
-        };
-        let timeouts =
-            Timeouts { connect: options.connect_timeout, first_byte: options.timeout, idle: options.timeout };
-        let handle = self
-            .editor
-            .worker
-            .send(self.conversation.id, request, provider, body, timeouts)
-            .ok_or_else(|| ProviderError::new(ErrorKind::Connection, "Neovim is leaving; nothing was sent."))?;
-        self.conversation.tasks.add_request(request, handle);
-        Ok(())
-    }
-
-    fn abort(&self, request: RequestId) {
-        self.conversation.tasks.abort_request(request);
-    }
-
-    fn later(&self, pause: Duration, input: Input) {
-        let _ = self.editor.worker.later(self.conversation.id, pause, input);
-    }
-
-    fn run(&self, call: &OpenCall) {
-        let definition = self.editor.registry.borrow().get(&call.name).cloned();
-        let refuse = |error: String| {
-            let answer = Answer::error(error);
-            self.editor.worker.queue().push(self.notice(Input::ToolFinished { call: call.id.clone(), answer }));
-        };
-        let ToolInput::Json(input) = call.input.clone() else {
-            return refuse(format!("The input of `{}` is no JSON.", call.name));
-        };
-        match definition.as_ref().map(|definition| &definition.handler) {
-            Some(Handler::Native(tool)) => {
-                let Some(definition) = &definition else { return };
-                let context = self.context(call, definition);
-                let cancel = context.cancel.clone();
-                let future = Arc::clone(tool).run(input, context);
-                let queue = Arc::clone(self.editor.worker.queue());
-                let (conversation, id, name) = (self.conversation.id, call.id.clone(), call.name.clone());
-                let _ = self.editor.worker.spawn(async move {
-                    let outcome = std::panic::AssertUnwindSafe(future).catch_unwind().await;
-                    let outcome = outcome.unwrap_or_else(|_| {
-                        Outcome::failure(format!(
-                            "The tool `{name}` failed inside: a bug of Flemma's, not of the call."
-                        ))
-                    });
-                    if cancel.is_cancelled() {
-                        // It has its result; what still came could meet a later call with the same id.
-                        return;
-                    }
-                    let rendered = outcome.render();
-                    let answer =
-                        Answer { output: rendered.text, is_error: rendered.is_error, is_json: rendered.is_json };
-                    let input = Input::ToolFinished { call: id, answer };
-                    queue.push(Notice { conversation, report: Report::Input(input) });
-                });
-            }
-            Some(Handler::Lua(function)) => {
-                if let (Some(definition), Some(execute)) = (&definition, self.editor.functions.get(*function)) {
-                    self.run_lua(call, definition, &execute, &input);
-                }
-            }
-            _ => refuse(format!("The tool `{}` has nothing that runs it here.", call.name)),
-        }
-    }
-
-    fn kill(&self, call: &CallId) -> String {
-        let printed = self.conversation.tasks.printed(call);
-        self.conversation.stop_tool(self.editor, call);
-        printed
-    }
-
-    fn cursor(&self, target: CursorTarget) {
-        self.editor.host.cursor(self.buffer(), target);
-    }
-
-    fn follow(&self) {
-        self.editor.host.follow(self.buffer());
-    }
-
-    fn notify(&self, level: Level, message: &str) {
-        self.editor.host.notify(level, message);
-    }
-
-    fn diagnose(&self, diagnostics: &[Diagnostic]) {
-        self.conversation.diagnosed.set(!diagnostics.is_empty());
-        self.editor.host.diagnose(self.buffer(), diagnostics);
-    }
-
-    fn show(&self, activity: &Activity) {
-        self.editor.host.show(self.buffer(), *activity != Activity::Idle);
-    }
-
-    fn announce(&self, moment: Moment<'_>) {
-        let host = &self.editor.host;
-        match moment {
-            Moment::RequestSending => host.announce("FlemmaRequestSending", self.buffer(), &[]),
-            Moment::RequestFinished { complete } => {
-                host.announce("FlemmaRequestFinished", self.buffer(), &[("complete", mlua::Value::Boolean(complete))]);
-            }
-            Moment::ToolExecuting(call) => host.announce(
-                "FlemmaToolExecuting",
-                self.buffer(),
-                &[("tool", host.string(&call.name)), ("id", host.string(&call.id.0))],
-            ),
-            Moment::ToolFinished(id) => {
-                self.conversation.tasks.remove_tool(id);
-                host.announce("FlemmaToolFinished", self.buffer(), &[("id", host.string(&id.0))]);
-                host.checktime();
-            }
-            Moment::ToolPending(id) => host.announce("FlemmaToolPending", self.buffer(), &[("id", host.string(&id.0))]),
-        }
-    }
-
-    fn verdict(&self, call: &OpenCall) -> Verdict {
-        policy::verdict(self.editor, self.buffer(), call)
-    }
-
-    fn is_inherited(&self, call: &OpenCall) -> bool {
-        self.conversation.inherited.borrow().contains(&call.id)
-    }
-
-    fn tools_ready(&self) -> bool {
-        self.editor.sources.borrow().is_ready()
-    }
-
-    fn settings(&self) -> Settings {
-        let tools = &self.editor.config().tools;
-        Settings {
-            autopilot: tools.autopilot.enabled,
-            max_turns: tools.autopilot.max_turns,
-            max_concurrent: tools.max_concurrent as usize,
-        }
-    }
-
-    fn disinherit(&self, call: &CallId) {
-        self.conversation.inherited.borrow_mut().remove(call);
     }
 }

@@ -20,6 +20,7 @@ mod lua_tools;
 mod panics;
 mod policy;
 mod queries;
+mod shell;
 mod tasks;
 mod waker;
 
