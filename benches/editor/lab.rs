@@ -46,8 +46,12 @@ impl Lab {
     /// lets it come to rest.
     pub fn start(files: &[(&str, &str)], open: bool, replies: impl IntoIterator<Item = Reply>) -> Self {
         let server = Server::start(replies);
+        // A Neovim that came without the parser for Markdown opens such a file with an error.
         let init = format!(
-            "local before = vim.uv.hrtime()
+            "if not vim.treesitter.language.add('markdown') then
+               vim.treesitter.start = function() vim.bo.syntax = 'markdown' end
+             end
+             local before = vim.uv.hrtime()
              require('flemma').setup({{ provider = 'anthropic', model = 'claude-test', \
              parameters = {{ anthropic = {{ base_url = '{}' }} }}, tools = {{ autopilot = {{ max_turns = 1000 }} }} }})
              vim.g.setup_took = (vim.uv.hrtime() - before) / 1e6",

@@ -9,7 +9,7 @@ const RUNS: usize = 3;
 
 /// Measures each in an editor that has opened nothing yet; the best of a few.
 pub fn measure() {
-    title("opening a file, best of 3", &["first screen", "all read", "CPU", "longest stall"]);
+    title("opening a file, best of 3", &["first screen", "all read", "CPU", "stall"]);
     let setup = (0..RUNS).map(|_| setup()).fold(f64::INFINITY, f64::min);
     row("setup(), the library loaded", &[ms(setup)]);
     for (size, lines) in [("30 lines", 36), ("80,000 lines", 80_000), ("400,000 lines", 400_000)] {

@@ -13,7 +13,7 @@ const ROUNDS: usize = 50;
 
 /// Measures rounds from one request to the next.
 pub fn measure() {
-    title(&format!("a round of {ROUNDS}, each with one `read`"), &["first five", "last five", "longest stall"]);
+    title(&format!("a round of {ROUNDS}, each with one `read`"), &["first five", "last five", "stall"]);
     let ask = "@You:\nGo on.\n";
     let long = file(&conversation(80_000)) + "\n" + ask;
     for (name, text) in [("empty", ask), ("80,000 lines", &long)] {

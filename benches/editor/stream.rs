@@ -26,7 +26,7 @@ const PIECES: [&str; 45] = [
 
 /// Measures the stream, and the loop that only inserts.
 pub fn measure() {
-    title(&format!("{DELTAS} deltas of four characters"), &["wall", "CPU", "longest stall", "screens"]);
+    title(&format!("{DELTAS} deltas of four characters"), &["wall", "CPU", "stall", "screens"]);
     let ask = "@You:\nGo on.\n";
     let long = file(&conversation(80_000)) + "\n" + ask;
     for (name, text) in [("empty", ask), ("80,000 lines", &long)] {
