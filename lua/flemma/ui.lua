@@ -176,8 +176,10 @@ end
 ---@param first integer
 ---@param last integer
 function M.redraw(buf, first, last)
-  first = math.max(0, first - PARAGRAPH)
-  last = math.min(last + PARAGRAPH, api.nvim_buf_line_count(buf))
+  -- Vim's syntax files look after their own lines.
+  local margin = require("flemma.markdown").available() and PARAGRAPH or 0
+  first = math.max(0, first - margin)
+  last = math.min(last + margin, api.nvim_buf_line_count(buf))
   api.nvim__redraw({ buf = buf, range = { first, last }, flush = false })
 end
 
