@@ -6,6 +6,7 @@ vim.opt.runtimepath:prepend(root)
 -- At its natural pace the tour is there to be watched; with nobody watching it need not be waited for.
 local watched = not vim.list_contains(vim.v.argv, "--headless")
 vim.o.showmode = watched
+vim.o.linebreak = true
 require("flemma").setup({
   provider = "rehearsal",
   model = "tour",

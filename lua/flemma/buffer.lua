@@ -8,8 +8,8 @@ local api = vim.api
 
 ---@class flemma.Attached
 ---@field unlocked_modifiable? boolean what 'modifiable' was before the lock; nil while unlocked
----@field watcher? { win: integer, cursor: integer[] } the window whose key set the conversation going, and where its
----cursor was when it, or we, last moved it
+---@field watcher? { win: integer, line: integer } the window whose key set the conversation going, and the line its
+---cursor was on when it, or we, last moved it
 ---@type table<integer, flemma.Attached>
 local attached = {}
 
@@ -106,11 +106,54 @@ function M.attach(buf)
       if attached[buf] == state then
         attached[buf] = nil
         native.call("detach", buf)
+        if state.unlocked_modifiable ~= nil then
+          -- `:edit!` and `:bunload` end up here: the lock goes with what it was for.
+          pcall(api.nvim_set_option_value, "modifiable", state.unlocked_modifiable, { buf = buf })
+          require("flemma.notify").say(
+            vim.log.levels.WARN,
+            "the buffer was read anew or unloaded while a reply or a tool was at work; both were stopped"
+          )
+        end
       end
     end,
   })
   require("flemma.keymaps").apply(buf, options.keymaps)
+  vim.bo[buf].commentstring = "<!-- %s -->"
+  vim.b[buf].undo_ftplugin = ("lua require('flemma.buffer').release(%d)"):format(buf)
   require("flemma.ui").attach(buf)
+end
+
+--- Lets go of a buffer that is no conversation any more: its filetype is another now.
+---@param buf integer
+function M.release(buf)
+  local state = attached[buf]
+  if not state then
+    return
+  end
+  attached[buf] = nil
+  require("flemma.native").call("detach", buf)
+  if state.unlocked_modifiable ~= nil then
+    vim.bo[buf].modifiable = state.unlocked_modifiable
+  end
+  vim.bo[buf].commentstring = ""
+  require("flemma.keymaps").remove(buf)
+  require("flemma.ui").release(buf)
+end
+
+--- Neovim is about to leave: what runs ends now. A conversation that was saved with half a reply is saved once more,
+--- so that the file says that the reply was cut off.
+function M.leave()
+  for buf, state in pairs(attached) do
+    if state.unlocked_modifiable ~= nil then
+      local was_saved = not vim.bo[buf].modified and api.nvim_buf_get_name(buf) ~= ""
+      require("flemma.native").call("cancel", buf)
+      if was_saved and vim.bo[buf].modified then
+        api.nvim_buf_call(buf, function()
+          pcall(vim.cmd, "silent noautocmd write")
+        end)
+      end
+    end
+  end
 end
 
 --- The user set the conversation going in the current window: it is the one that wants to see what comes.
@@ -118,7 +161,7 @@ end
 function M.watch(buf)
   local win = api.nvim_get_current_win()
   if attached[buf] and api.nvim_win_get_buf(win) == buf then
-    attached[buf].watcher = { win = win, cursor = api.nvim_win_get_cursor(win) }
+    attached[buf].watcher = { win = win, line = api.nvim_win_get_cursor(win)[1] }
   end
 end
 
@@ -127,8 +170,14 @@ local function move(buf, win, line, column)
   api.nvim_win_set_cursor(win, { line, column })
   local watcher = attached[buf] and attached[buf].watcher
   if watcher and watcher.win == win then
-    watcher.cursor = api.nvim_win_get_cursor(win)
+    watcher.line = api.nvim_win_get_cursor(win)[1]
   end
+end
+
+--- Whether the user is about to do something with the text up to the cursor: a selection, or an operator that waits.
+local function is_selecting(win)
+  return win == api.nvim_get_current_win() and api.nvim_get_mode().mode:find("^[vV\22sS\19]") ~= nil
+    or api.nvim_get_mode().mode:find("^no") ~= nil
 end
 
 --- The windows that want to see what comes: those whose cursor is on the last line, and the one that watches. A
@@ -140,7 +189,8 @@ local function followers(buf)
   local last = api.nvim_buf_line_count(buf)
   return vim.tbl_filter(function(win)
     local cursor = api.nvim_win_get_cursor(win)
-    return cursor[1] == last or (watcher ~= nil and watcher.win == win and vim.deep_equal(watcher.cursor, cursor))
+    local follows = cursor[1] == last or (watcher ~= nil and watcher.win == win and watcher.line == cursor[1])
+    return follows and not is_selecting(win)
   end, vim.fn.win_findbuf(buf))
 end
 
@@ -159,14 +209,17 @@ function M.write(buf, first, first_col, last, last_col, lines, join)
   bo.modifiable = true
   local count = api.nvim_buf_line_count(buf)
   local at_end = vim.tbl_filter(function(win)
-    return api.nvim_win_get_cursor(win)[1] == count
+    return api.nvim_win_get_cursor(win)[1] == count and not is_selecting(win)
   end, vim.fn.win_findbuf(buf))
-  if join then
-    -- Fails right after an undo: then the edit is a step of its own.
-    api.nvim_buf_call(buf, function()
+  api.nvim_buf_call(buf, function()
+    if join then
+      -- Fails right after an undo: then the edit is a step of its own.
       pcall(vim.cmd.undojoin)
-    end)
-  end
+    else
+      -- Setting it ends the step before, which Neovim otherwise does only when it waits for a key.
+      bo.undolevels = bo.undolevels
+    end
+  end)
   local ok, problem = pcall(api.nvim_buf_set_text, buf, first, first_col, last, last_col, lines)
   bo.modifiable = modifiable
   if not ok then

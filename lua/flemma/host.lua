@@ -81,6 +81,17 @@ function M.announce(event, data)
   api.nvim_exec_autocmds("User", { pattern = event, data = data, modeline = false })
 end
 
+--- Calls a tool's function. What it throws comes back as text, whatever it is.
+---@param execute function
+---@return boolean ok
+---@return any value
+---@return any problem
+function M.execute(execute, ...)
+  return xpcall(execute, function(thrown)
+    return type(thrown) == "string" and thrown or vim.inspect(thrown)
+  end, ...)
+end
+
 --- A tool may have changed files that are open here.
 function M.checktime()
   vim.schedule(function()

@@ -9,6 +9,18 @@ local actions = {
   prev_message = { "prev_message", "previous message" },
 }
 
+---@type table<integer, { [1]: string, [2]: string }[]> what was mapped in a buffer
+local set = {}
+
+--- Takes the keys away again.
+---@param buf integer
+function M.remove(buf)
+  for _, map in ipairs(set[buf] or {}) do
+    pcall(vim.keymap.del, map[1], map[2], { buffer = buf })
+  end
+  set[buf] = nil
+end
+
 ---@param buf integer
 ---@param options table `keymaps` of the options
 function M.apply(buf, options)
@@ -22,6 +34,8 @@ function M.apply(buf, options)
         vim.keymap.set(mode, key, function()
           require("flemma.core")[action[1]]()
         end, { buffer = buf, desc = "Flemma: " .. action[2] })
+        set[buf] = set[buf] or {}
+        table.insert(set[buf], { mode, key })
       end
     end
   end

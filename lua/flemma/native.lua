@@ -53,8 +53,16 @@ local function open()
       )
   end
   opened.init(require("flemma.host"), vim.fs.joinpath(vim.fn.stdpath("state"), "flemma"))
+  local group = vim.api.nvim_create_augroup("flemma.native", { clear = true })
+  vim.api.nvim_create_autocmd("ExitPre", {
+    group = group,
+    desc = "Flemma: end replies before their files are written",
+    callback = function()
+      require("flemma.buffer").leave()
+    end,
+  })
   vim.api.nvim_create_autocmd("VimLeavePre", {
-    group = vim.api.nvim_create_augroup("flemma.native", { clear = true }),
+    group = group,
     desc = "Flemma: stop what runs",
     callback = function()
       M.call("shut_down")

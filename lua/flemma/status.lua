@@ -48,6 +48,7 @@ function M.show(lines)
     border = "rounded",
     title = " Flemma ",
   })
+  vim.wo[win].wrap = false
   for _, key in ipairs({ "q", "<Esc>", "<CR>" }) do
     vim.keymap.set("n", key, function()
       pcall(vim.api.nvim_win_close, win, true)

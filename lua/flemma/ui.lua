@@ -140,6 +140,17 @@ function M.show(buf, is_busy)
   end
 end
 
+--- Takes everything that is drawn away.
+---@param buf integer
+function M.release(buf)
+  busy[buf] = nil
+  for _, namespace in ipairs({ previews, live, M.diagnostics }) do
+    api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
+  end
+  vim.diagnostic.reset(M.diagnostics, buf)
+  pcall(api.nvim_del_augroup_by_name, "flemma.ui." .. buf)
+end
+
 ---@param buf integer
 function M.attach(buf)
   api.nvim_create_autocmd({ "InsertLeave", "TextChanged" }, {

@@ -15,6 +15,8 @@ pub enum Input {
     Execute(CallId),
     /// The user wants everything to stop.
     Cancel,
+    /// The user wants every tool to stop; what has not started yet waits for them again.
+    CancelTools,
     /// Every source of tools has loaded.
     ToolsReady,
     /// The user wants this one running tool to stop.

@@ -151,10 +151,14 @@ impl Agent {
             Status::Approved if placed.is_some() || !view.is_inherited(&call) => self.run_approved(call, view, effects),
             // Nothing of ours runs it, or this user never approved it.
             Status::Approved | Status::Running => {
-                let warning = format!(
-                    "{}: `status={status}` was not set by you in this session, so the call waits for you again.",
-                    call.name
-                );
+                let warning = if status == Status::Running {
+                    format!("{}: nothing runs for this call any more, so it waits for you again.", call.name)
+                } else {
+                    format!(
+                        "{}: `status=approved` was not set by you in this session, so the call waits for you.",
+                        call.name
+                    )
+                };
                 self.ask_again(&call, effects);
                 effects.push(Effect::Notify(Level::Warn, warning));
             }
@@ -239,6 +243,21 @@ impl Agent {
         } else {
             effects.push(Effect::Notify(Level::Info, format!("The call {id} is not running.")));
         }
+    }
+
+    /// Stops all tools, and not the conversation: the model hears of it. What was still queued waits for the user.
+    pub(super) fn cancel_tools(&mut self, view: &dyn View, effects: &mut Vec<Effect>) {
+        if self.running.is_empty() && self.queue.is_empty() {
+            effects.push(Effect::Notify(Level::Info, "No tool is running here.".into()));
+            return;
+        }
+        self.stop_tools(effects);
+        self.start_queued(view.settings(), effects);
+    }
+
+    /// Whether a call's tool runs, or is about to.
+    pub(super) fn is_working_on(&self, id: &CallId) -> bool {
+        self.running.contains_key(id) || self.queue.iter().any(|call| call.id == *id)
     }
 
     /// Stops the round: what runs gets an error result now, what was still queued waits for the user again.

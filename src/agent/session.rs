@@ -205,6 +205,11 @@ impl Session {
         self.agent.try_borrow().map_or_else(|_| Vec::new(), |agent| agent.running().cloned().collect())
     }
 
+    /// Whether the tool of this call runs, or is about to when another has finished.
+    pub fn is_working_on(&self, call: &CallId) -> bool {
+        self.agent.try_borrow().is_ok_and(|agent| agent.is_working_on(call))
+    }
+
     /// Forgets everything at once, without another word to the document: it is no longer what we took it for.
     pub fn abandon(&self) {
         match self.agent.try_borrow_mut() {

@@ -129,6 +129,7 @@ impl Agent {
             Input::ToolsReady => self.tools_ready(view, &mut effects),
             Input::Cancel => self.cancel(&mut effects),
             Input::CancelTool(call) => self.cancel_tool(&call, view, &mut effects),
+            Input::CancelTools => self.cancel_tools(view, &mut effects),
             Input::Event { request, event } => self.event(request, event, &mut effects),
             Input::Failed { request, error, jitter } => self.failed(request, &error, jitter, &mut effects),
             Input::BackoffOver { request } => self.backoff_over(request, &mut effects),

@@ -1,18 +1,115 @@
 //! Conversions between Lua and Rust, in one place.
+//!
+//! Lua has one kind of table, and nil is what is not there; JSON has lists, objects and null. A table with the keys
+//! 1 to n is a list, any other an object; `vim.NIL` is null, and so is, in a list, what would else leave a hole.
 
-use mlua::{
-    Lua, LuaSerdeExt,
-    serde::{DeserializeOptions, SerializeOptions},
-};
+use mlua::{Lua, LuaSerdeExt, Table, Value as Lual, serde::SerializeOptions};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Number, Value};
 
-/// A Lua value as JSON.
+/// Tables within tables, at most. A table that contains itself has more.
+const DEEPEST: usize = 100;
+
+/// A Lua value as JSON. An empty table is an object.
 ///
 /// # Errors
-/// When it holds something that JSON has no word for: a function, a userdata, a table that contains itself.
-pub(super) fn to_json(lua: &Lua, value: mlua::Value) -> mlua::Result<Value> {
-    lua.from_value_with(value, DeserializeOptions::new().deny_recursive_tables(true))
+/// When it holds something that JSON has no word for; the message says what, and where in the value.
+pub(super) fn to_json(lua: &Lua, value: Lual) -> mlua::Result<Value> {
+    let null = nil(lua)?;
+    let mut path = Vec::new();
+    read(value, &null, &mut path).map_err(|what| {
+        let place = if path.is_empty() { String::new() } else { format!(" at `{}`", path.join(".")) };
+        mlua::Error::runtime(format!("it holds {what}{place}"))
+    })
+}
+
+/// `vim.NIL`.
+fn nil(lua: &Lua) -> mlua::Result<Lual> {
+    lua.globals().get::<Table>("vim")?.get("NIL")
+}
+
+/// On an error `path` is left where it happened.
+fn read(value: Lual, null: &Lual, path: &mut Vec<String>) -> Result<Value, String> {
+    if value == *null || value.is_null() {
+        return Ok(Value::Null);
+    }
+    Ok(match value {
+        Lual::Nil => Value::Null,
+        Lual::Boolean(switch) => switch.into(),
+        Lual::Integer(number) => number.into(),
+        Lual::Number(number) => {
+            Number::from_f64(number).map(Value::Number).ok_or("a number that is infinite or none at all")?
+        }
+        Lual::String(text) => text.to_str().map_err(|_| "text that is no UTF-8")?.to_owned().into(),
+        Lual::Table(table) => read_table(&table, null, path)?,
+        other => return Err(format!("a {}", other.type_name())),
+    })
+}
+
+fn read_table(table: &Table, null: &Lual, path: &mut Vec<String>) -> Result<Value, String> {
+    if path.len() >= DEEPEST {
+        path.truncate(3);
+        return Err(format!("a table that contains itself, or tables {DEEPEST} deep"));
+    }
+    let mut entries = Map::new();
+    let mut list = Vec::new();
+    for pair in table.pairs::<Lual, Lual>() {
+        let (key, value) = pair.map_err(|error| words(&error))?;
+        let at = list.len() + 1;
+        let name = match &key {
+            Lual::Integer(number) => number.to_string(),
+            Lual::Number(number) => number.to_string(),
+            Lual::String(name) => name.to_str().map_err(|_| "a key that is no UTF-8")?.to_owned(),
+            other => return Err(format!("a {} for a key", other.type_name())),
+        };
+        path.push(name);
+        let value = read(value, null, path)?;
+        let name = path.pop().unwrap_or_default();
+        // Lua gives the list part of a table first and in its order.
+        if entries.is_empty() && key == Lual::Integer(i64::try_from(at).unwrap_or(i64::MAX)) {
+            list.push(value);
+            continue;
+        }
+        entries
+            .extend(std::mem::take(&mut list).into_iter().enumerate().map(|(n, value)| ((n + 1).to_string(), value)));
+        entries.insert(name, value);
+    }
+    Ok(if list.is_empty() { Value::Object(entries) } else { Value::Array(list) })
+}
+
+/// JSON as a Lua value. What is null in an object is absent; in a list it is `vim.NIL`, so that the rest keeps its place.
+///
+/// # Errors
+/// When Lua is out of memory.
+pub(super) fn from_json(lua: &Lua, value: &Value) -> mlua::Result<Lual> {
+    Ok(match value {
+        Value::Array(list) => {
+            let table = lua.create_table_with_capacity(list.len(), 0)?;
+            for item in list {
+                table.push(if item.is_null() { nil(lua)? } else { from_json(lua, item)? })?;
+            }
+            Lual::Table(table)
+        }
+        Value::Object(entries) => {
+            let table = lua.create_table_with_capacity(0, entries.len())?;
+            for (key, value) in entries {
+                table.set(key.as_str(), from_json(lua, value)?)?;
+            }
+            Lual::Table(table)
+        }
+        plain => to_lua(lua, plain)?,
+    })
+}
+
+/// Anything serialisable as a Lua value; what is absent becomes `nil`.
+///
+/// # Errors
+/// When Lua is out of memory.
+pub(super) fn to_lua<T: Serialize>(lua: &Lua, value: &T) -> mlua::Result<Lual> {
+    lua.to_value_with(
+        value,
+        SerializeOptions::new().serialize_none_to_null(false).serialize_unit_to_null(false).set_array_metatable(false),
+    )
 }
 
 /// What an error says, in one line and without a traceback.
@@ -23,12 +120,4 @@ pub(super) fn words(error: &mlua::Error) -> String {
         other => other.to_string(),
     };
     text.lines().next().unwrap_or_default().to_owned()
-}
-
-/// Anything serialisable as a Lua value; what is absent becomes `nil`.
-pub(super) fn to_lua<T: Serialize>(lua: &Lua, value: &T) -> mlua::Result<mlua::Value> {
-    lua.to_value_with(
-        value,
-        SerializeOptions::new().serialize_none_to_null(false).serialize_unit_to_null(false).set_array_metatable(false),
-    )
 }

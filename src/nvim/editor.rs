@@ -23,7 +23,7 @@ use crate::{
 /// The one state of the plugin, on the main thread.
 pub(super) struct Editor {
     pub(super) lua: Lua,
-    pub(super) host: Host,
+    pub(super) host: Rc<Host>,
     pub(super) functions: Functions,
     log: RefCell<Log>,
     pub(super) sources: RefCell<Sources>,
@@ -36,6 +36,8 @@ pub(super) struct Editor {
     config: RefCell<Rc<Config>>,
     conversations: RefCell<BTreeMap<i32, Rc<Conversation>>>,
     last_id: Cell<u64>,
+    /// Whether the options name tools that nobody has looked for yet: they may be registered after `setup`.
+    unchecked: Cell<bool>,
     /// Only ever set by the export `fault`, which only the tests have.
     fault: Cell<bool>,
 }
@@ -64,10 +66,10 @@ impl Editor {
         });
         let config = Rc::new(Config::default());
         let registry = Registry::with_builtins();
-        let approvals = policy::chain(&config, &registry).0;
+        let approvals = policy::chain(&config, None).0;
         Ok(Self {
             lua: lua.clone(),
-            host,
+            host: Rc::new(host),
             functions: Functions::default(),
             log: RefCell::default(),
             sources: RefCell::default(),
@@ -79,6 +81,7 @@ impl Editor {
             config: RefCell::new(config),
             conversations: RefCell::default(),
             last_id: Cell::new(0),
+            unchecked: Cell::new(false),
             fault: Cell::new(false),
         })
     }
@@ -105,7 +108,7 @@ impl Editor {
     /// Every option that is wrong; then the options before stay.
     pub(super) fn configure(&self, options: &serde_json::Value, log_dir: &Path) -> Result<Vec<String>, ConfigError> {
         let config = Rc::new(Config::from_layers(std::slice::from_ref(options))?);
-        let (chain, warnings) = policy::chain(&config, &self.registry.borrow());
+        let (chain, warnings) = policy::chain(&config, None);
         *self.approvals.borrow_mut() = chain;
         self.registry.borrow_mut().switch(config.tools.switches());
         let logging = &config.logging;
@@ -115,6 +118,7 @@ impl Editor {
         } else {
             Log::default()
         };
+        self.unchecked.set(true);
         *self.config.borrow_mut() = config;
         Ok(warnings)
     }
@@ -194,6 +198,19 @@ impl Editor {
             for conversation in waiting {
                 conversation.feed(self, [Input::ToolsReady]);
             }
+        }
+    }
+
+    /// Tells the user, once, of tools in `auto_approve` and in presets that there are not. All sources have loaded.
+    pub(super) fn check_names(&self) {
+        if !self.unchecked.replace(false) {
+            return;
+        }
+        let registry = self.registry.borrow();
+        let known: Vec<&str> = registry.all().map(|tool| tool.name.as_str()).collect();
+        let (_, problems) = policy::chain(&self.config(), Some(&known));
+        for problem in problems.iter().filter(|problem| problem.starts_with("unknown tool")) {
+            self.host.notify(Level::Warn, &format!("tools.auto_approve: {problem}"));
         }
     }
 

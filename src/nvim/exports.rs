@@ -9,7 +9,7 @@ use std::{
     rc::Rc,
 };
 
-use mlua::{FromLuaMulti, Function, IntoLuaMulti, Lua, Table, Value};
+use mlua::{FromLuaMulti, Function, IntoLuaMulti, Lua, LuaString, Table, Value};
 
 use super::{convert, editor::Editor, lua_tools, panics, policy, queries};
 use crate::{
@@ -166,7 +166,7 @@ fn fill_keys(exports: &Exports<'_>) -> mlua::Result<()> {
     exports.add("cancel_tool", |_, editor, (buffer, line): (i32, usize)| {
         let Some(conversation) = editor.conversation(buffer) else { return Ok(()) };
         let running = conversation.session.running();
-        let at_cursor = call_at(editor, buffer, line).filter(|id| running.iter().any(|call| call.id == *id));
+        let at_cursor = call_at(editor, buffer, line).filter(|id| conversation.session.is_working_on(id));
         let only = || (running.len() == 1).then(|| running[0].id.clone());
         match at_cursor.or_else(only) {
             Some(call) => editor.feed(buffer, Input::CancelTool(call)),
@@ -289,11 +289,13 @@ fn fill_tools(exports: &Exports<'_>) -> mlua::Result<()> {
     })?;
     exports.add("tool_count", |_, editor, ()| Ok(editor.registry.borrow().count()))?;
     exports.add("tools_ready", |_, editor, ()| Ok(editor.sources.borrow().is_ready()))?;
-    exports.add("begin_source", |_, editor, label: String| Ok(editor.sources.borrow_mut().begin(label).0))?;
+    exports.add("begin_source", |_, editor, label: LuaString| {
+        Ok(editor.sources.borrow_mut().begin(label.to_string_lossy()).0)
+    })?;
     // end_source(id, why or nil, seconds or nil): complete, failed, or out of time
-    exports.add("end_source", |_, editor, (id, why, seconds): (u64, Option<String>, Option<f64>)| {
+    exports.add("end_source", |_, editor, (id, why, seconds): (u64, Option<LuaString>, Option<f64>)| {
         let how = match (why, seconds) {
-            (Some(why), _) => SourceEnd::Failed(why),
+            (Some(why), _) => SourceEnd::Failed(why.to_string_lossy()),
             (None, Some(seconds)) => SourceEnd::TimedOut(seconds),
             (None, None) => SourceEnd::Complete,
         };
@@ -301,10 +303,7 @@ fn fill_tools(exports: &Exports<'_>) -> mlua::Result<()> {
         Ok(())
     })?;
     exports.add("cancel_all_tools", |_, editor, buffer: i32| {
-        let running = editor.conversation(buffer).map(|conversation| conversation.session.running());
-        for call in running.unwrap_or_default() {
-            editor.feed(buffer, Input::CancelTool(call.id));
-        }
+        editor.feed(buffer, Input::CancelTools);
         Ok(())
     })?;
     exports.add("tool_list", |_, editor, buffer: i32| {
@@ -316,7 +315,7 @@ fn fill_tools(exports: &Exports<'_>) -> mlua::Result<()> {
     })?;
     exports.add("format_size", |_, _, bytes: f64| Ok(truncate::format_size(bytes.max(0.0) as u64)))?;
     // truncate("head" or "tail", text, lines or nil, bytes or nil) -> a table as in `flemma.Truncation`
-    exports.add("truncate", |lua, _, args: (String, mlua::LuaString, Option<usize>, Option<usize>)| {
+    exports.add("truncate", |lua, _, args: (String, LuaString, Option<usize>, Option<usize>)| {
         let (end, text, lines, bytes) = args;
         let default = Limits::default();
         let limits = Limits { lines: lines.unwrap_or(default.lines), bytes: bytes.unwrap_or(default.bytes) };

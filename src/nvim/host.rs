@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mlua::{Function, IntoLuaMulti, Lua, Table};
+use mlua::{Function, IntoLuaMulti, Lua, Table, Value};
 
 use super::convert;
 use crate::{
@@ -17,12 +17,13 @@ pub(super) struct Host {
 }
 
 /// The names that `host.lua` has to define.
-pub(super) const NAMES: [&str; 15] = [
+pub(super) const NAMES: [&str; 16] = [
     "announce",
     "checktime",
     "context",
     "cursor",
     "diagnose",
+    "execute",
     "follow",
     "lock",
     "notify",
@@ -125,6 +126,20 @@ impl Host {
         progress: Option<Function>,
     ) -> mlua::Result<Table> {
         self.table.get::<Function>("context")?.call((buffer, tool, timeout.as_secs(), progress))
+    }
+
+    /// Calls a tool's function: whether it returned, and its first two values or what it threw, as text.
+    ///
+    /// # Errors
+    /// What the shim threw.
+    pub(super) fn execute(
+        &self,
+        function: &Function,
+        input: Value,
+        context: Table,
+        callback: Function,
+    ) -> mlua::Result<(bool, Value, Value)> {
+        self.table.get::<Function>("execute")?.call((function, input, context, callback))
     }
 
     /// The conversations that are open.

@@ -56,9 +56,10 @@ pub(super) fn register(
             }
             value @ (Value::Boolean(_) | Value::Integer(_) | Value::Number(_) | Value::String(_) | Value::Table(_)) => {
                 let kind = value.type_name();
-                convert::to_json(lua, value).map_or(Field::Other(kind), Field::Value)
+                convert::to_json(lua, value)
+                    .map_or_else(|error| Field::Other(format!("a {kind}: {}", convert::words(&error))), Field::Value)
             }
-            value => Field::Other(value.type_name()),
+            value => Field::Other(format!("a {}", value.type_name())),
         };
         fields.push((key.to_string_lossy(), field));
     }
@@ -90,7 +91,7 @@ pub(super) fn register(
 /// # Errors
 /// When Lua is out of memory.
 pub(super) fn describe(editor: &Editor, lua: &Lua, definition: &Definition) -> mlua::Result<Value> {
-    let described = convert::to_lua(lua, &declare::describe(definition))?;
+    let described = convert::from_json(lua, &declare::describe(definition))?;
     if let Value::Table(table) = &described {
         if let Handler::Lua(function) = definition.handler {
             table.set("execute", editor.functions.get(function))?;
@@ -178,24 +179,29 @@ pub(super) fn run(
     };
     let callback = {
         let (finish, tool) = (finish.clone(), answering.tool.clone());
-        editor.lua.create_function(move |lua, value: Value| {
-            finish(outcome(lua, &tool, value));
+        editor.lua.create_function(move |lua, (value, problem): (Value, Value)| {
+            finish(outcome(lua, &tool, value, problem));
             Ok(())
         })
     };
     let returned = callback.and_then(|callback| {
-        let input = convert::to_lua(&editor.lua, input)?;
-        execute.call::<Value>((input, context, callback))
+        let input = convert::from_json(&editor.lua, input)?;
+        editor.host.execute(execute, input, context, callback)
     });
     match returned {
         Err(error) => {
             finish(Outcome::failure(format!("The tool `{}` failed: {}", answering.tool, convert::words(&error))));
             None
         }
-        Ok(Value::Function(stop)) => Some(stop),
-        Ok(Value::Nil) if definition.is_async => None,
-        Ok(value) => {
-            finish(outcome(&editor.lua, &answering.tool, value));
+        Ok((false, thrown, _)) => {
+            let thrown = thrown.to_string().unwrap_or_default();
+            finish(Outcome::failure(format!("The tool `{}` failed: {thrown}", answering.tool)));
+            None
+        }
+        Ok((true, Value::Function(stop), _)) if definition.is_async => Some(stop),
+        Ok((true, Value::Nil, Value::Nil)) if definition.is_async => None,
+        Ok((true, value, problem)) => {
+            finish(outcome(&editor.lua, &answering.tool, value, problem));
             None
         }
     }
@@ -213,9 +219,10 @@ pub(super) fn progress(lua: &Lua, definition: &Definition, latest: Latest) -> ml
     definition.streaming.then(|| lua.create_function(put)).transpose()
 }
 
-/// What a tool's value means.
-fn outcome(lua: &Lua, tool: &str, value: Value) -> Outcome {
+/// What a tool's value means. `problem` is what came behind it: Lua's own functions return `nil` and a reason.
+fn outcome(lua: &Lua, tool: &str, value: Value, problem: Value) -> Outcome {
     match value {
+        Value::Nil if matches!(problem, Value::String(_)) => Outcome::failure(problem.to_string().unwrap_or_default()),
         Value::String(text) => Outcome::text(text.to_string_lossy()),
         value @ (Value::Integer(_) | Value::Number(_) | Value::Boolean(_)) => {
             Outcome::text(value.to_string().unwrap_or_default())
@@ -226,7 +233,8 @@ fn outcome(lua: &Lua, tool: &str, value: Value) -> Outcome {
              sets `async = true` and calls its callback.)"
         )),
         other => Outcome::failure(format!(
-            "The tool `{tool}` returned a {}. (For its author: return a string or a table.)",
+            "The tool `{tool}` returned a {}. (For its author: return a string or a table. A tool that answers later \
+             sets `async = true`; only then may it return a function, which stops it.)",
             other.type_name()
         )),
     }
@@ -238,7 +246,7 @@ fn table_outcome(lua: &Lua, tool: &str, table: &Table) -> Outcome {
     let json = |value: Value| {
         convert::to_json(lua, value).map_err(|error| {
             Outcome::failure(format!(
-                "The tool `{tool}` returned a table that cannot be written as JSON: {}",
+                "The tool `{tool}` returned a table that cannot be written as JSON: {}.",
                 convert::words(&error)
             ))
         })

@@ -1,7 +1,8 @@
 //! What the options say about providers, tools and files.
 
 use std::{
-    path::{Path, PathBuf},
+    cell::Cell,
+    path::{Component, Path, PathBuf},
     rc::Rc,
     sync::Arc,
 };
@@ -10,7 +11,7 @@ use mlua::{Function, Value};
 
 use super::{convert, editor::Editor};
 use crate::{
-    agent::Verdict,
+    agent::{Level, Verdict},
     chat::OpenCall,
     config::{Config, ProviderName},
     provider::{
@@ -20,7 +21,7 @@ use crate::{
         rehearsal::Rehearsal,
     },
     tools::{
-        Policy, Preset, Presets, Registry,
+        Policy, Preset, Presets,
         approval::{self, ApprovalCall, Chain, Decision, Resolver},
     },
 };
@@ -40,8 +41,9 @@ pub(super) fn provider(config: &Config) -> Result<Arc<dyn Provider>, ProviderErr
     })
 }
 
-/// The built-in resolvers, as the options want them, and what is odd about those options.
-pub(super) fn chain(config: &Config, registry: &Registry) -> (Chain, Vec<String>) {
+/// The built-in resolvers, as the options want them, and what is odd about those options. `known` are the tools, where
+/// all of them are known already.
+pub(super) fn chain(config: &Config, known: Option<&[&str]>) -> (Chain, Vec<String>) {
     let mut warnings = Vec::new();
     let mut presets = Presets::builtin();
     for (name, preset) in &config.tools.presets {
@@ -50,8 +52,7 @@ pub(super) fn chain(config: &Config, registry: &Registry) -> (Chain, Vec<String>
             warnings.push(problem);
         }
     }
-    let known: Vec<&str> = registry.all().map(|tool| tool.name.as_str()).collect();
-    let (policy, problems) = Policy::new(&config.tools.auto_approve, &[], &presets, known.iter().copied());
+    let (policy, problems) = Policy::new(&config.tools.auto_approve, &[], &presets, known);
     warnings.extend(problems);
     let mut chain = Chain::new();
     chain.register(approval::config(policy));
@@ -65,23 +66,35 @@ pub(super) fn chain(config: &Config, registry: &Registry) -> (Chain, Vec<String>
 /// Puts a function of the user's in the place of the list `tools.auto_approve`.
 ///
 /// It is given the tool's name, the input and a table with `bufnr` and `tool_id`, and returns `true` (run), `false`
-/// (ask), `"deny"`, or `nil` (no opinion). One that throws means that the user is asked.
+/// (ask), `"deny"`, or `nil` (no opinion). One that throws, or returns anything else, means that the user is asked.
 pub(super) fn use_function(editor: &Editor, function: Function) {
-    let lua = editor.lua.clone();
+    let (lua, host, told) = (editor.lua.clone(), Rc::clone(&editor.host), Cell::new(false));
     let resolve = move |call: &ApprovalCall<'_>| {
         let decide = || -> mlua::Result<Value> {
             let context = lua.create_table()?;
             context.set("bufnr", call.buffer)?;
             context.set("tool_id", call.id.0.as_str())?;
-            function.call((call.tool, convert::to_lua(&lua, call.input)?, context))
+            function.call((call.tool, convert::from_json(&lua, call.input)?, context))
         };
-        Ok(match decide() {
-            Ok(Value::Nil) => None,
-            Ok(Value::Boolean(true)) => Some(Decision::Approve),
-            Ok(Value::String(word)) if word == "deny" => Some(Decision::Deny),
-            Ok(Value::Boolean(false)) | Err(_) => Some(Decision::RequireApproval),
-            Ok(other) => return Err(format!("it returned {}", other.to_string().unwrap_or_default())),
-        })
+        let word = |value: &Value, word: &str| matches!(value, Value::String(text) if text == word);
+        let odd = match decide() {
+            Ok(Value::Nil) => return Ok(None),
+            Ok(Value::Boolean(true)) => return Ok(Some(Decision::Approve)),
+            Ok(Value::Boolean(false)) => return Ok(Some(Decision::RequireApproval)),
+            Ok(value) if word(&value, "approve") => return Ok(Some(Decision::Approve)),
+            Ok(value) if word(&value, "require_approval") => return Ok(Some(Decision::RequireApproval)),
+            Ok(value) if word(&value, "deny") => return Ok(Some(Decision::Deny)),
+            Ok(value) => format!("returned {}", value.to_string().unwrap_or_else(|_| value.type_name().to_owned())),
+            Err(error) => format!("threw: {}", convert::words(&error)),
+        };
+        // Nobody knows what it meant, so the user decides. They hear of it once.
+        if !told.replace(true) {
+            host.notify(
+                Level::Warn,
+                &format!("the function tools.auto_approve {odd}. It may return true, false, \"deny\" or nil; now you are asked"),
+            );
+        }
+        Ok(Some(Decision::RequireApproval))
     };
     editor.approvals.borrow_mut().register(Resolver {
         name: approval::CONFIG.into(),
@@ -126,9 +139,28 @@ pub(super) fn verdict(editor: &Editor, buffer: i32, call: &OpenCall) -> Verdict 
 
 /// Why no tool writes to a file, if so: it is a conversation that is open here.
 pub(super) fn protected(path: &Path, open: &[PathBuf]) -> Option<String> {
-    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let path = real(path);
     open.iter()
         .any(|chat| real(chat) == path)
         .then(|| format!("{} is a conversation that is open in the editor; tools do not write to it", path.display()))
+}
+
+/// The path that a file would have: links are followed as far as there is something, the rest is taken by its words.
+fn real(path: &Path) -> PathBuf {
+    let mut real = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::ParentDir => {
+                real.pop();
+            }
+            Component::CurDir => {}
+            component => {
+                real.push(component);
+                if let Ok(found) = real.canonicalize() {
+                    real = found;
+                }
+            }
+        }
+    }
+    real
 }

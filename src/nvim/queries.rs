@@ -46,7 +46,7 @@ pub(super) fn previews(
 fn own_preview(lua: &Lua, editor: &Editor, definition: &Definition, input: &ToolInput, width: usize) -> Option<String> {
     let format = editor.functions.get(definition.format_preview?)?;
     let ToolInput::Json(input) = input else { return None };
-    let input = convert::to_lua(lua, input).ok()?;
+    let input = convert::from_json(lua, input).ok()?;
     match format.call::<mlua::Value>((input, preview::room(&definition.name, width))) {
         Ok(mlua::Value::String(body)) => Some(preview::line(&definition.name, &body.to_string_lossy(), width)),
         Ok(_) => None,

@@ -131,6 +131,7 @@ impl Shell for At<'_> {
     }
 
     fn send(&self, request: RequestId, conversation: chat::Conversation) -> Result<(), ProviderError> {
+        self.editor.check_names();
         let config = self.editor.config();
         let options = config.parameters_for(config.provider);
         let provider = policy::provider(&config)?;

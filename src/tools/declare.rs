@@ -37,8 +37,8 @@ pub enum Field {
     Value(Value),
     /// A function, by its number.
     Function(LuaRef),
-    /// Something else, by the name of its type.
-    Other(&'static str),
+    /// Something else, and what that is.
+    Other(String),
 }
 
 /// Reads a definition.
@@ -140,7 +140,7 @@ impl Reader {
                 if text.chars().count() > 60 { "a table".to_owned() } else { text }
             }
             Field::Function(_) => "a function".to_owned(),
-            Field::Other(kind) => format!("a {kind}"),
+            Field::Other(what) => what.clone(),
         };
         self.refuse(name, format!("must be {expected}, not {found}"))
     }

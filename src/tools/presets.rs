@@ -66,15 +66,10 @@ impl Policy {
     /// Puts a list together.
     ///
     /// `list` holds tool names and `$presets`; `removed` holds names that were taken out of the list and that no
-    /// preset in it shall approve; `known` are the tools that exist. The second value says what in the list names
-    /// nothing, one message each. An unknown tool stays in the policy, since it may be registered later; it is worth a
-    /// message only if it looks like one that is known.
-    pub fn new<'a>(
-        list: &[String],
-        removed: &[String],
-        presets: &Presets,
-        known: impl Iterator<Item = &'a str> + Clone,
-    ) -> (Self, Vec<String>) {
+    /// preset in it shall approve; `known` are the tools that exist, or `None` where they are not all known yet. The second
+    /// value says what in the list names nothing, one message each. An unknown tool stays in the policy, since it may
+    /// be registered later.
+    pub fn new(list: &[String], removed: &[String], presets: &Presets, known: Option<&[&str]>) -> (Self, Vec<String>) {
         let mut policy = Self::default();
         let mut problems = Vec::new();
         let mut named = BTreeSet::new();
@@ -89,11 +84,10 @@ impl Policy {
             }
         }
         policy.approve.extend(named);
-        for tool in policy.approve.union(&policy.deny).filter(|&tool| known.clone().all(|name| name != tool)) {
-            // A name that is like no other may be that of a tool that is registered later.
-            if let Some(near) = nearest(tool, known.clone()) {
-                problems.push(format!("unknown tool `{tool}`; did you mean `{near}`?"));
-            }
+        let known = known.unwrap_or_default();
+        let unknown = |tool: &&String| !known.is_empty() && !known.contains(&tool.as_str());
+        for tool in policy.approve.union(&policy.deny).filter(unknown) {
+            problems.push(format!("unknown tool `{tool}`{}", did_you_mean(tool, known.iter().copied())));
         }
         (policy, problems)
     }

@@ -27,7 +27,7 @@ fn policy(list: &[&str]) -> Policy {
     let mut presets = Presets::builtin();
     presets.define("$no-bash", Preset { approve: vec![], deny: vec!["bash".into()] }).unwrap();
     presets.define("$yolo", Preset { approve: TOOLS.map(str::to_owned).to_vec(), deny: vec![] }).unwrap();
-    let (policy, problems) = Policy::new(&list, &[], &presets, TOOLS.into_iter());
+    let (policy, problems) = Policy::new(&list, &[], &presets, Some(&TOOLS));
     assert_eq!(problems, Vec::<String>::new());
     policy
 }
@@ -70,7 +70,7 @@ fn removing_a_tool_excludes_it_from_presets_and_lifts_no_denial() {
     presets.define("$no-bash", Preset { approve: vec![], deny: vec!["bash".into()] }).unwrap();
     let list = ["$default".to_owned(), "$no-bash".to_owned()];
     let removed = ["write".to_owned(), "bash".to_owned()];
-    let (policy, _) = Policy::new(&list, &removed, &presets, TOOLS.into_iter());
+    let (policy, _) = Policy::new(&list, &removed, &presets, Some(&TOOLS));
     assert_eq!(policy.decide("write"), None);
     assert_eq!(policy.decide("edit"), Some(Decision::Approve));
     assert_eq!(policy.decide("bash"), Some(Decision::Deny));
@@ -80,7 +80,7 @@ fn removing_a_tool_excludes_it_from_presets_and_lifts_no_denial() {
 fn a_users_preset_takes_the_place_of_a_built_in_one() {
     let mut presets = Presets::builtin();
     presets.define("$default", Preset { approve: vec!["bash".into()], deny: vec![] }).unwrap();
-    let (policy, _) = Policy::new(&["$default".to_owned()], &[], &presets, TOOLS.into_iter());
+    let (policy, _) = Policy::new(&["$default".to_owned()], &[], &presets, Some(&TOOLS));
     assert_eq!(policy.decide("bash"), Some(Decision::Approve));
     assert_eq!(policy.decide("read"), None);
 }
@@ -88,7 +88,7 @@ fn a_users_preset_takes_the_place_of_a_built_in_one() {
 #[test]
 fn what_a_list_misspells_is_reported_with_what_was_meant() {
     let list = ["$defualt".to_owned(), "raed".to_owned()];
-    let (_, problems) = Policy::new(&list, &[], &Presets::builtin(), TOOLS.into_iter());
+    let (_, problems) = Policy::new(&list, &[], &Presets::builtin(), Some(&TOOLS));
     assert_eq!(
         problems,
         ["unknown preset `$defualt`; did you mean `$default`?", "unknown tool `raed`; did you mean `read`?"]
@@ -169,7 +169,7 @@ fn tools_that_change_nothing_run_unless_somebody_says_otherwise() {
     presets.define("$blind", Preset { approve: vec![], deny: harmless.map(str::to_owned).to_vec() }).unwrap();
     let list = ["$default".to_owned(), "$blind".to_owned()];
     let known: Vec<&str> = registry.all().map(|tool| tool.name.as_str()).collect();
-    let (denying, problems) = Policy::new(&list, &[], &presets, known.into_iter());
+    let (denying, problems) = Policy::new(&list, &[], &presets, Some(&known));
     assert_eq!(problems, Vec::<String>::new());
     chain.register(approval::config(denying));
     for tool in harmless {

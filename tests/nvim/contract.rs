@@ -117,6 +117,7 @@ fn auto_approve_may_be_a_function() {
         if tool_name == "calculator" then return true end
         if tool_name == "bash" and input.command:match("rm %-rf") then return "deny" end
         if tool_name == "read" then error("on purpose") end
+        if tool_name == "ls" then return "denied" end
         return false -- require approval
       end"#;
     let bash = |command: &str| ("bash", json!({"label": null, "command": command, "timeout": null}));
@@ -125,9 +126,11 @@ fn auto_approve_may_be_a_function() {
         (bash("rm -rf /"), "(error)\n\n```\nA policy of the user's denies this call"),
         (bash("ls"), "```flemma:tool status=pending"),
         (("read", json!({"label": null, "path": "x", "offset": null, "limit": null})), "```flemma:tool status=pending"),
+        // A word that means nothing never lets anything run.
+        (("ls", json!({"label": null, "path": null, "limit": null})), "```flemma:tool status=pending"),
     ];
     for ((tool, input), expected) in table {
-        let options = format!("tools = {{ calculator = {{ enabled = true }}, {options} }}");
+        let options = format!("tools = {{ require_approval = false, calculator = {{ enabled = true }}, {options} }}");
         let setup = Setup { options: &options, ..Setup::default() };
         let mut chat = Chat::start(&setup, [call("toolu_1", tool, &input), prose(&["fine"])]);
         chat.nvim.input("<C-]>");

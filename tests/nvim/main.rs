@@ -13,6 +13,7 @@ mod docs;
 mod harness;
 #[path = "../support/http.rs"]
 mod http;
+mod lock;
 mod registration;
 mod story;
 #[allow(dead_code, reason = "not every binary that drives an editor needs every way to do it")]

@@ -167,7 +167,7 @@ fn a_source_that_fails_or_never_ends_costs_a_warning_and_no_request() {
     let lua = r#"
         local tools = require("flemma.tools")
         tools.register(function() error("no network") end)
-        tools.register(function(_, done) done("no server") end)
+        tools.register(function(_, done) done("no server \255") end)
         tools.register({ timeout = 0.05, resolve = function() end })
         tools.register("no.such.module")
         "#;
@@ -215,7 +215,7 @@ fn a_definition_that_is_wrong_is_refused_with_the_field_and_the_mend() {
         ),
         (
             "{ name = 'a', description = 'x', input_schema = { type = 'object', default = print } }",
-            "`input_schema` must be a table",
+            "it holds a function at `default`",
         ),
     ];
     let mut nvim = Nvim::start(&Options { screen: None, ..Options::default() });
@@ -239,6 +239,20 @@ fn a_definition_that_is_wrong_is_refused_with_the_field_and_the_mend() {
             nvim.lua(&format!("heard = {{}}; return {{ require('flemma.tools').register({what}), #heard }}"), &[]);
         assert_eq!(answer, json!([false, 1]), "{what}");
     }
+}
+
+#[test]
+fn a_nullable_enum_can_be_written() {
+    let mut nvim = Nvim::start(&Options { init: "require('flemma').setup({})", screen: None, ..Options::default() });
+    let schema = nvim.lua(
+        "local tools = require('flemma.tools')
+         assert(tools.register('mine', { description = 'x', execute = print, input_schema = {
+           type = 'object', properties = { a = { type = { 'string', 'null' }, enum = { 'x', vim.NIL } } },
+         } }))
+         return tools.get('mine').input_schema.properties.a.enum",
+        &[],
+    );
+    assert_eq!(schema, json!(["x", null]));
 }
 
 #[test]

@@ -50,10 +50,17 @@ fn every_kind_of_answer_has_a_defined_outcome() {
         ("execute = function() return { ok = false, error = 'x' } end", "\"ok\":false", true),
         ("execute = function() return { 1, 2 } end", "[1,2]", false),
         ("execute = function() return 42 end", "42", false),
+        ("execute = function() return { 1, a = 2 } end", "{\"1\":1,\"a\":2}", false),
+        ("execute = function() return { a = vim.NIL, b = { vim.NIL, 1 } } end", "\"b\":[null,1]", false),
+        ("execute = function() local t = {}; t.t = t; return t end", "contains itself", true),
+        ("execute = function() return nil, 'could not open' end", "could not open", true),
+        ("execute = function() return print end", "returned a function", true),
+        ("execute = function() error('two\\nlines') end", "two\nlines", true),
+        ("execute = function() error({ code = 'E7' }) end", "code = \"E7\"", true),
+        ("async = true, execute = function(_, _, callback) callback(nil, 'refused') end", "refused", true),
         ("execute = function() end", "returned nothing", true),
         ("execute = function() return coroutine.create(print) end", "returned a thread", true),
         ("execute = function() error('on purpose') end", "failed: ", true),
-        ("execute = function() error({ code = 1 }) end", "failed: ", true),
         ("execute = function() return 'a\\255b' end", "a\u{fffd}b", false),
         ("execute = function() return { success = true, output = { print } } end", "cannot be written as JSON", true),
         ("enabled = true", "has nothing that runs it", true),
@@ -157,10 +164,30 @@ fn an_input_that_breaks_the_schema_never_reaches_the_tool() {
 }
 
 #[test]
-fn null_is_absent_in_lua() {
-    let fields = "execute = function(input) return vim.inspect(input.limit) .. ' ' .. input.query end";
-    let mut chat = with_tool(fields, &json!({"limit": null, "query": "q"}), "");
-    assert_eq!(answer(&mut chat), ("nil q".to_owned(), false));
+fn null_is_absent_in_lua_and_keeps_its_place_in_a_list() {
+    let fields = "execute = function(input)
+        return vim.inspect(input.limit) .. ' ' .. input.query .. ' ' .. #input.list
+      end";
+    let mut chat = with_tool(fields, &json!({"limit": null, "query": "q", "list": [1, null, 3]}), "");
+    assert_eq!(answer(&mut chat), ("nil q 3".to_owned(), false));
+}
+
+#[test]
+fn cancelling_all_tools_starts_no_other() {
+    let lua = "_G.started = 0\n".to_owned()
+        + &register("mine", "async = true, execute = function() started = started + 1 end");
+    let stream = (1..=5).fold(Stream::new(), |stream, n| stream.tool_use(&format!("toolu_{n}"), "mine", &["{}"]));
+    let options = "tools = { auto_approve = { 'mine' }, max_concurrent = 2 }";
+    let setup = Setup { lua: &lua, options, ..Setup::default() };
+    let mut chat = Chat::start(&setup, [reply(&stream.end("tool_use"))]);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("two to run", |nvim| nvim.lua("return started", &[]) == 2);
+    chat.nvim.command("Flemma tool:cancel-all");
+    chat.wait_until_idle();
+    assert_eq!(chat.nvim.lua("return started", &[]), 2);
+    let text = chat.nvim.text();
+    assert_eq!(text.matches("status=pending").count(), 3, "{text}");
+    assert_eq!(text.matches("(error)").count(), 2, "{text}");
 }
 
 #[test]

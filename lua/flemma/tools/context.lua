@@ -9,11 +9,17 @@ local function path(context)
     ---@param name string
     ---@return string
     resolve = function(name)
-      name = name == "~" and vim.uv.os_homedir() or name:gsub("^~/", vim.uv.os_homedir() .. "/")
+      if type(name) ~= "string" then
+        error(("ctx.path.resolve: the path must be a string, not a %s"):format(type(name)), 2)
+      end
+      if name == "~" or vim.startswith(name, "~/") then
+        name = vim.uv.os_homedir() .. name:sub(2)
+      end
       if vim.startswith(name, "/") then
         return name
       end
-      return vim.fs.normalize(vim.fs.joinpath(context.__dirname or context.cwd, name))
+      -- A dollar in a name is a dollar: many frameworks have such files.
+      return vim.fs.normalize(vim.fs.joinpath(context.__dirname or context.cwd, name), { expand_env = false })
     end,
   }
 end
@@ -87,7 +93,16 @@ function M.new(buf, tool, timeout, progress)
     __dirname = file ~= "" and vim.fs.dirname(file) or nil,
     __tool = tool,
     -- A tool that is not `streaming` may call it, too: nothing is shown then.
-    progress = progress or function() end,
+    progress = function(...)
+      -- With a colon or with a dot: the text is the last argument.
+      local text = select(select("#", ...), ...)
+      if type(text) ~= "string" then
+        error(("ctx.progress: the text must be a string, not a %s"):format(type(text)), 2)
+      end
+      if progress then
+        progress(text)
+      end
+    end,
   }, class)
 end
 

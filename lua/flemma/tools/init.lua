@@ -24,7 +24,12 @@ end
 ---@param definition table
 ---@return boolean ok
 local function add(name, definition)
-  if type(definition) ~= "table" then
+  if type(name) == "table" and definition == nil then
+    name, definition = nil, name
+  end
+  if name ~= nil and type(name) ~= "string" then
+    return refuse(("register: the name must be a string, not a %s"):format(type(name)))
+  elseif type(definition) ~= "table" then
     return refuse(("tool `%s`: the definition must be a table, not a %s"):format(name or "?", type(definition)))
   end
   local ok, message = native("register_tool", name, definition)
@@ -71,7 +76,7 @@ local function start(label, resolve, timeout)
       timer:stop()
       timer:close()
     end
-    local why = err ~= nil and tostring(err) or nil
+    local why = err and (type(err) == "string" and err or vim.inspect(err)) or nil
     if vim.in_fast_event() then
       vim.schedule(function()
         native("end_source", id, why)
@@ -137,7 +142,7 @@ local function load_module(name)
   start(label, function(_, done)
     local ok, found = pcall(require, name)
     if not ok then
-      done((tostring(found):match("[^\n]*")))
+      done((tostring(found):match("[^\n]*"):gsub(":$", "")))
       return
     end
     take(label, found, add_all)
@@ -198,6 +203,9 @@ end
 ---@param name string
 ---@return boolean found
 function M.unregister(name)
+  if type(name) ~= "string" then
+    return refuse(("unregister: the name must be a string, not a %s"):format(type(name)))
+  end
   return native("unregister_tool", name) or false
 end
 
@@ -205,6 +213,10 @@ end
 ---@param name string
 ---@return table? definition nil if there is none of this name
 function M.get(name)
+  if type(name) ~= "string" then
+    refuse(("get: the name must be a string, not a %s"):format(type(name)))
+    return nil
+  end
   M.load()
   return native("tool", name)
 end
@@ -214,7 +226,7 @@ end
 ---@return table[]
 function M.get_all(opts)
   M.load()
-  return native("tools", opts ~= nil and opts.include_disabled == true) or {}
+  return native("tools", type(opts) == "table" and opts.include_disabled == true) or {}
 end
 
 --- How many tools there are, the ones that are not enabled too.

@@ -21,9 +21,18 @@ local function cut(name, text, limits)
   if type(text) ~= "string" then
     error(("truncate_%s: the text must be a string, not a %s"):format(name, type(text)), 3)
   end
+  if limits ~= nil and type(limits) ~= "table" then
+    error(("truncate_%s: the limits must be a table, not a %s"):format(name, type(limits)), 3)
+  end
   limits = limits or {}
-  local result, problem = require("flemma.native").call("truncate", name, text, limits.max_lines, limits.max_bytes)
-  return result or error(problem or "the native library is not there", 3)
+  for _, key in ipairs({ "max_lines", "max_bytes" }) do
+    local limit = limits[key]
+    if limit ~= nil and (type(limit) ~= "number" or limit < 0 or limit ~= math.floor(limit) or limit > 2 ^ 53) then
+      error(("truncate_%s: `%s` must be a whole number from 0, not %s"):format(name, key, vim.inspect(limit)), 3)
+    end
+  end
+  local result = require("flemma.native").call("truncate", name, text, limits.max_lines, limits.max_bytes)
+  return result or error(("truncate_%s failed; `:messages` says why"):format(name), 3)
 end
 
 --- Keeps the beginning: whole lines.
@@ -46,6 +55,9 @@ end
 ---@param bytes integer
 ---@return string
 function M.format_size(bytes)
+  if type(bytes) ~= "number" then
+    error(("format_size: the size must be a number, not a %s"):format(type(bytes)), 2)
+  end
   return require("flemma.native").call("format_size", bytes)
 end
 

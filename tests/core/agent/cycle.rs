@@ -383,7 +383,11 @@ fn ctrl_bracket_while_something_is_at_work_says_so_and_does_nothing() {
 
 #[test]
 fn approved_and_running_from_a_file_that_was_opened_read_as_pending() {
-    for status in ["approved", "running"] {
+    let table = [
+        ("approved", "`status=approved` was not set by you in this session, so the call waits for you."),
+        ("running", "nothing runs for this call any more, so it waits for you again."),
+    ];
+    for (status, why) in table {
         let desk = Desk::opened(&format!(
             "@You:\nHi\n\n@Assistant:\n**Tool Use:** `bash` (`a`)\n\n```json\n{{}}\n```\n\n@You:\n**Tool Result:** `a`\n\n```flemma:tool status={status} kind=\"x y\"\n```"
         ));
@@ -391,16 +395,7 @@ fn approved_and_running_from_a_file_that_was_opened_read_as_pending() {
         assert_eq!(desk.statuses(), ["a pending"]);
         assert!(desk.text().contains("```flemma:tool status=pending kind=\"x y\"\n"), "only the word changes");
         let told = desk.log(&["warn", "run", "moment", "cursor"]);
-        assert_eq!(
-            told,
-            [
-                "moment: pending a",
-                &*format!(
-                    "warn: bash: `status={status}` was not set by you in this session, so the call waits for you again."
-                ),
-                "cursor pending 13",
-            ]
-        );
+        assert_eq!(told, ["moment: pending a", &*format!("warn: bash: {why}"), "cursor pending 13",]);
         // From here on it is this user's.
         desk.replace("status=pending", "status=approved");
         desk.go();
