@@ -43,12 +43,12 @@ pub(super) struct Editor {
 }
 
 impl Editor {
-    /// Starts the runtime and wires the queue to Neovim's loop.
+    /// Wires the queue to Neovim's loop.
     ///
     /// `state_dir` is the folder for what we keep between sessions.
     ///
     /// # Errors
-    /// When the shim is not of this version, or the system gives no threads.
+    /// When the shim is not of this version, or Neovim's loop takes no handle.
     pub(super) fn new(lua: &Lua, host: Table, state_dir: PathBuf) -> mlua::Result<Self> {
         let host = Host::new(lua, host)?;
         let waker = Waker::new(host.waker()?).map_err(mlua::Error::external)?;
@@ -56,14 +56,6 @@ impl Editor {
             let waker = waker.clone();
             Arc::new(Queue::new(move || waker.wake()))
         };
-        let worker = Worker::start(queue)?;
-        let outputs = state_dir.join("outputs");
-        let cleaning = outputs.clone();
-        let _ = worker.spawn(async move {
-            // What cannot be cleaned today is cleaned another day.
-            let _ = tokio::task::spawn_blocking(move || overflow::clean(&cleaning, overflow::KEEP, SystemTime::now()))
-                .await;
-        });
         let config = Rc::new(Config::default());
         let registry = Registry::with_builtins();
         let approvals = policy::chain(&config, None).0;
@@ -73,11 +65,11 @@ impl Editor {
             functions: Functions::default(),
             log: RefCell::default(),
             sources: RefCell::default(),
-            worker,
+            worker: Worker::new(queue),
             waker,
             registry: RefCell::new(registry),
             approvals: RefCell::new(approvals),
-            outputs,
+            outputs: state_dir.join("outputs"),
             config: RefCell::new(config),
             conversations: RefCell::default(),
             last_id: Cell::new(0),
@@ -131,10 +123,21 @@ impl Editor {
     /// Takes a buffer in hand.
     pub(super) fn attach(&self, buffer: i32) -> Rc<Conversation> {
         self.detach(buffer);
+        if self.last_id.get() == 0 {
+            self.clean_outputs();
+        }
         self.last_id.set(self.last_id.get() + 1);
         let conversation = Rc::new(Conversation::new(ConversationId(self.last_id.get()), buffer));
         self.conversations.borrow_mut().insert(buffer, Rc::clone(&conversation));
         conversation
+    }
+
+    /// Deletes old outputs, away from the main thread. What cannot be deleted today is deleted another day.
+    fn clean_outputs(&self) {
+        let outputs = self.outputs.clone();
+        if let Ok(threads) = self.worker.handle() {
+            threads.spawn_blocking(move || overflow::clean(&outputs, overflow::KEEP, SystemTime::now()));
+        }
     }
 
     /// Lets go of a buffer that is gone: what ran for it is stopped, and nothing is written any more.

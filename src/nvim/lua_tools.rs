@@ -4,13 +4,16 @@
 //! may come from anywhere, libuv's callbacks included: an answer only goes into the queue. The first answer counts;
 //! one that comes twice, after a cancel or after the time is up is dropped.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use mlua::{Function, Lua, Table, Value};
-use tokio::runtime;
+use tokio::runtime::Handle;
 
 use super::{convert, editor::Editor, tasks::Latest};
 use crate::{
@@ -19,7 +22,7 @@ use crate::{
     provider::CallId,
     runtime::{ConversationId, Notice, Queue, Report},
     tools::{
-        Definition, Handler, Outcome, Output, Registered,
+        Definition, Handler, Outcome, Output, Registered, Rendered,
         declare::{self, Field},
         overflow,
         truncate::{self, Limit, Limits, MAX_BYTES, MAX_LINES, Truncation},
@@ -170,10 +173,10 @@ pub(super) fn run(
 ) -> Option<Function> {
     let outputs = editor.outputs.clone();
     let finish = {
-        let (answering, worker) = (answering.clone(), editor.worker.handle());
+        let (answering, threads) = (answering.clone(), editor.worker.handle().ok());
         move |outcome: Outcome| {
             if answering.claim() {
-                answer_in_size(&worker, &outputs, answering.clone(), outcome);
+                answer_in_size(threads.as_ref(), &outputs, answering.clone(), outcome);
             }
         }
     };
@@ -276,14 +279,14 @@ fn table_outcome(lua: &Lua, tool: &str, table: &Table) -> Outcome {
 }
 
 /// Hands an answer on; one that is too long is cut and its whole saved, off the main thread.
-fn answer_in_size(worker: &runtime::Handle, outputs: &std::path::Path, answering: Answering, outcome: Outcome) {
-    let text = outcome.render().text;
+fn answer_in_size(threads: Option<&Handle>, outputs: &Path, answering: Answering, outcome: Outcome) {
+    let Rendered { text, is_error, .. } = outcome.render();
     if text.len() <= MAX_BYTES && truncate::count_lines(text.as_bytes()) <= MAX_LINES {
         answering.push(&outcome);
         return;
     }
-    let (outputs, is_error) = (outputs.to_owned(), outcome.render().is_error);
-    worker.spawn_blocking(move || {
+    let outputs = outputs.to_owned();
+    let cut = move || {
         let cut = truncate::truncate_head(&text, Limits::default());
         let shown = if cut.first_line_exceeds_limit { truncate::prefix(&text, MAX_BYTES) } else { cut.content };
         let range = if cut.first_line_exceeds_limit {
@@ -298,5 +301,9 @@ fn answer_in_size(worker: &runtime::Handle, outputs: &std::path::Path, answering
         };
         let text = format!("{shown}\n\n[Showing {range} of {}. {place}]", cut.total_lines);
         answering.push(&if is_error { Outcome::failure(text) } else { Outcome::text(text) });
-    });
+    };
+    match threads {
+        Some(threads) => drop(threads.spawn_blocking(cut)),
+        None => cut(),
+    }
 }

@@ -95,10 +95,11 @@ impl At<'_> {
         let notice =
             Notice { conversation: self.conversation.id, report: Report::Expired { call: call.id.clone(), run } };
         let queue = Arc::clone(editor.worker.queue());
-        let timer = editor.worker.spawn(async move {
+        let watch = async move {
             tokio::time::sleep(timeout).await;
             queue.push(notice);
-        });
+        };
+        let timer = editor.worker.spawn(watch).ok();
         tasks.add_tool(&call.id, run, latest, Stop::Lua { answering, function, timer });
     }
 }
@@ -158,7 +159,7 @@ impl Shell for At<'_> {
             .editor
             .worker
             .send(self.conversation.id, request, provider, body, timeouts)
-            .ok_or_else(|| ProviderError::new(ErrorKind::Connection, "Neovim is leaving; nothing was sent."))?;
+            .map_err(|error| ProviderError::new(ErrorKind::InvalidRequest, format!("no thread for it: {error}")))?;
         self.conversation.tasks.add_request(request, handle);
         Ok(())
     }
@@ -168,7 +169,10 @@ impl Shell for At<'_> {
     }
 
     fn later(&self, pause: Duration, input: Input) {
-        let _ = self.editor.worker.later(self.conversation.id, pause, input);
+        if self.editor.worker.later(self.conversation.id, pause, input.clone()).is_err() {
+            // Without a thread that could wait, it is now.
+            self.editor.worker.queue().push(self.notice(input));
+        }
     }
 
     fn run(&self, call: &OpenCall) {
@@ -188,7 +192,7 @@ impl Shell for At<'_> {
                 let future = Arc::clone(tool).run(input, context);
                 let queue = Arc::clone(self.editor.worker.queue());
                 let (conversation, id, name) = (self.conversation.id, call.id.clone(), call.name.clone());
-                let _ = self.editor.worker.spawn(async move {
+                let started = self.editor.worker.spawn(async move {
                     let outcome = AssertUnwindSafe(future).catch_unwind().await;
                     let outcome = outcome.unwrap_or_else(|_| {
                         Outcome::failure(format!(
@@ -205,6 +209,9 @@ impl Shell for At<'_> {
                     let input = Input::ToolFinished { call: id, answer };
                     queue.push(Notice { conversation, report: Report::Input(input) });
                 });
+                if let Err(error) = started {
+                    refuse(format!("The tool `{}` could not start: {error}.", call.name));
+                }
             }
             Some(Handler::Lua(function)) => {
                 if let (Some(definition), Some(execute)) = (&definition, self.editor.functions.get(*function)) {

@@ -2,6 +2,7 @@
 
 use std::{future::Future, io, sync::Arc, time::Duration};
 
+use once_cell::sync::OnceCell;
 use tokio::{runtime, task::AbortHandle, time};
 
 use super::{
@@ -13,30 +14,31 @@ use crate::{
     provider::{Event, Exchange, Provider, ProviderError, Request},
 };
 
-/// Owns the threads. Dropping it stops every task without waiting for one.
+/// Owns the threads, which start with the first task: an editor in which no conversation does anything has none.
+/// Dropping it stops every task without waiting for one.
 #[derive(Debug)]
 pub struct Worker {
-    runtime: Option<runtime::Runtime>,
-    handle: runtime::Handle,
+    runtime: OnceCell<runtime::Runtime>,
     queue: Arc<Queue>,
     http: Arc<Http>,
 }
 
 impl Worker {
-    /// Starts the threads: two, whatever the machine, for this is waiting and not computing.
-    ///
-    /// # Errors
-    /// When the system gives no threads.
-    pub fn start(queue: Arc<Queue>) -> io::Result<Self> {
-        let runtime =
-            runtime::Builder::new_multi_thread().worker_threads(2).thread_name("flemma").enable_all().build()?;
-        Ok(Self { handle: runtime.handle().clone(), runtime: Some(runtime), queue, http: Arc::default() })
+    /// A worker whose tasks leave their notices in `queue`.
+    #[must_use]
+    pub fn new(queue: Arc<Queue>) -> Self {
+        Self { runtime: OnceCell::new(), queue, http: Arc::default() }
     }
 
     /// The runtime, for whoever starts tasks without holding on to the worker.
-    #[must_use]
-    pub fn handle(&self) -> runtime::Handle {
-        self.handle.clone()
+    ///
+    /// # Errors
+    /// When the system gives no threads.
+    pub fn handle(&self) -> io::Result<runtime::Handle> {
+        // Two threads, whatever the machine, for this is waiting and not computing.
+        let start =
+            || runtime::Builder::new_multi_thread().worker_threads(2).thread_name("flemma").enable_all().build();
+        Ok(self.runtime.get_or_try_init(start)?.handle().clone())
     }
 
     /// The queue to the main thread.
@@ -53,7 +55,7 @@ impl Worker {
         provider: Arc<dyn Provider>,
         request: Request,
         timeouts: Timeouts,
-    ) -> Option<AbortHandle> {
+    ) -> io::Result<AbortHandle> {
         let (queue, http) = (Arc::clone(&self.queue), Arc::clone(&self.http));
         self.spawn(async move {
             let sink = |event: Event| {
@@ -66,7 +68,7 @@ impl Worker {
     }
 
     /// Brings an input back after a pause.
-    pub fn later(&self, conversation: ConversationId, pause: Duration, what: Input) -> Option<AbortHandle> {
+    pub fn later(&self, conversation: ConversationId, pause: Duration, what: Input) -> io::Result<AbortHandle> {
         let queue = Arc::clone(&self.queue);
         self.spawn(async move {
             time::sleep(pause).await;
@@ -74,9 +76,12 @@ impl Worker {
         })
     }
 
-    /// Starts any other task. `None` only after the worker was dropped.
-    pub fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) -> Option<AbortHandle> {
-        self.runtime.as_ref().map(|runtime| runtime.spawn(task).abort_handle())
+    /// Starts any other task.
+    ///
+    /// # Errors
+    /// When the system gives no threads.
+    pub fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) -> io::Result<AbortHandle> {
+        Ok(self.handle()?.spawn(task).abort_handle())
     }
 }
 
