@@ -106,6 +106,7 @@ function M.attach(buf)
       if attached[buf] == state then
         attached[buf] = nil
         native.call("detach", buf)
+        require("flemma.ui").show(buf, false)
         if state.unlocked_modifiable ~= nil then
           -- `:edit!` and `:bunload` end up here: the lock goes with what it was for.
           pcall(api.nvim_set_option_value, "modifiable", state.unlocked_modifiable, { buf = buf })
@@ -118,7 +119,6 @@ function M.attach(buf)
     end,
   })
   require("flemma.keymaps").apply(buf, options.keymaps)
-  vim.bo[buf].commentstring = "<!-- %s -->"
   vim.b[buf].undo_ftplugin = ("lua require('flemma.buffer').release(%d)"):format(buf)
   require("flemma.ui").attach(buf)
 end
@@ -176,8 +176,8 @@ end
 
 --- Whether the user is about to do something with the text up to the cursor: a selection, or an operator that waits.
 local function is_selecting(win)
-  return win == api.nvim_get_current_win() and api.nvim_get_mode().mode:find("^[vV\22sS\19]") ~= nil
-    or api.nvim_get_mode().mode:find("^no") ~= nil
+  local mode = api.nvim_get_mode().mode
+  return win == api.nvim_get_current_win() and (mode:find("^[vV\22sS\19]") or mode:find("^no")) ~= nil
 end
 
 --- The windows that want to see what comes: those whose cursor is on the last line, and the one that watches. A

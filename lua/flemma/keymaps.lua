@@ -24,6 +24,7 @@ end
 ---@param buf integer
 ---@param options table `keymaps` of the options
 function M.apply(buf, options)
+  set[buf] = {}
   if not options.enabled then
     return
   end
@@ -34,7 +35,6 @@ function M.apply(buf, options)
         vim.keymap.set(mode, key, function()
           require("flemma.core")[action[1]]()
         end, { buffer = buf, desc = "Flemma: " .. action[2] })
-        set[buf] = set[buf] or {}
         table.insert(set[buf], { mode, key })
       end
     end

@@ -87,7 +87,9 @@ local function draw(buf)
     return
   end
   if now.text then
-    api.nvim_buf_set_extmark(buf, live, api.nvim_buf_line_count(buf) - 1, 0, {
+    -- At the very end, so that text which arrives before the next tick pushes it along.
+    local last = api.nvim_buf_line_count(buf) - 1
+    api.nvim_buf_set_extmark(buf, live, last, #api.nvim_buf_get_lines(buf, last, last + 1, false)[1], {
       virt_lines = { { { spinner .. " " .. now.text, "FlemmaSpinner" } } },
     })
   end
@@ -125,7 +127,9 @@ function M.show(buf, is_busy)
   if not is_busy then
     if busy[buf] then
       busy[buf] = nil
-      api.nvim_buf_clear_namespace(buf, live, 0, -1)
+      if api.nvim_buf_is_loaded(buf) then
+        api.nvim_buf_clear_namespace(buf, live, 0, -1)
+      end
     end
     return
   end

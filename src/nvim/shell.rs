@@ -56,14 +56,13 @@ impl At<'_> {
         let config = self.editor.config();
         let (file, cwd) = self.editor.host.place(self.buffer());
         let own = config.tools.options_of(&call.name);
-        let cwd = PathBuf::from(cwd);
-        let mut context = Context::new(cwd.clone(), self.timeout(definition), self.editor.outputs.clone());
+        let mut context = Context::new(PathBuf::from(cwd), self.timeout(definition), self.editor.outputs.clone());
         if let Some(own) = own.get("cwd").and_then(Value::as_str) {
             context.cwd = context.resolve(own);
         }
         context.chat_dir =
             Path::new(&file).parent().filter(|parent| !parent.as_os_str().is_empty()).map(Path::to_owned);
-        context.config = config.tools.options_of(&call.name);
+        context.config = own;
         let open: Vec<PathBuf> = self.editor.host.open_chats().into_iter().map(PathBuf::from).collect();
         context.protected = Arc::new(move |path| policy::protected(path, &open));
         let latest = Latest::default();

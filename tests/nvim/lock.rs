@@ -6,7 +6,21 @@ use super::{
     anthropic::Stream,
     chat::{Chat, Setup, call, prose, said},
     http::{Gate, Reply},
+    support::Nvim,
 };
+
+/// How many timers turn spinners.
+fn spinners(nvim: &mut Nvim) -> u64 {
+    let count = nvim.lua(
+        "local count = 0
+         vim.uv.walk(function(handle)
+           if handle:get_type() == 'timer' and handle:is_active() and handle:get_repeat() == 100 then count = count + 1 end
+         end)
+         return count",
+        &[],
+    );
+    count.as_u64().unwrap_or(0)
+}
 
 /// A reply that stops after its first words.
 fn held(gate: &Gate) -> Reply {
@@ -25,8 +39,10 @@ fn start(options: &str) -> (Chat, Gate) {
 #[test]
 fn reading_the_file_anew_stops_the_reply_and_gives_the_buffer_back() {
     let (mut chat, _gate) = start("");
+    assert_eq!(spinners(&mut chat.nvim), 1);
     chat.nvim.command("edit!");
     chat.nvim.wait_for("the warning", |nvim| said(nvim).contains("both were stopped"));
+    chat.nvim.wait_for("the spinner's timer to rest", |nvim| spinners(nvim) == 0);
     chat.nvim.input("Gotyped<Esc>");
     chat.wait_for_text("@You:\nHello\ntyped\n");
     // And the conversation goes on from there, and ends unlocked.
