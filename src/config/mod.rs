@@ -19,13 +19,13 @@ mod tools;
 use std::{collections::BTreeMap, time::Duration};
 
 pub use editor::{Editing, Highlight, InsertKeys, Keymaps, Keys, Level, Logging, NormalKeys, Notify};
-pub use parameters::{Anthropic, Parameters, ProviderName, Rehearsal, Thinking, ThinkingLevel};
+pub use parameters::{Anthropic, Parameters, ProviderName, Rehearsal};
 pub use problem::{ConfigError, Problem};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 pub use tools::{Autopilot, CursorAfterResult, Preset, Tools};
 
-use crate::provider;
+use crate::provider::{self, Thinking};
 
 /// All options.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -124,7 +124,8 @@ impl Config {
             parameters: provider::Parameters {
                 max_tokens: Some(general.max_tokens),
                 temperature: general.temperature,
-                thinking_budget: general.thinking.budget(),
+                thinking: general.thinking,
+                cache_retention: general.cache_retention,
             },
             timeout: general.timeout,
             connect_timeout: general.connect_timeout,
@@ -138,10 +139,10 @@ impl Config {
                 let to = &mut options.parameters;
                 to.max_tokens = own.max_tokens.or(to.max_tokens);
                 to.temperature = own.temperature.or(to.temperature);
-                to.thinking_budget = match own.thinking_budget {
-                    Some(0) => None,
-                    Some(tokens) => Some(tokens),
-                    None => to.thinking_budget,
+                to.thinking = match own.thinking_budget {
+                    Some(0) => Thinking::Off,
+                    Some(tokens) => Thinking::Budget(tokens),
+                    None => to.thinking,
                 };
                 options.base_url.clone_from(&own.base_url);
             }

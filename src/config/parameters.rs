@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use serde_json::Value;
 
 use super::{
@@ -13,6 +13,7 @@ use super::{
     reader::{Kind, Table},
     seconds,
 };
+use crate::provider::{CacheRetention, Thinking, ThinkingLevel};
 
 /// The fewest tokens that Anthropic takes as a thinking budget
 /// (<https://docs.anthropic.com/en/docs/build-with-claude/extended-thinking>).
@@ -52,94 +53,23 @@ impl ProviderName {
     }
 }
 
-/// How much a model may think before it answers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Thinking {
-    /// Not at all: `false` or `0`.
-    #[default]
-    Off,
-    /// Up to so many tokens.
-    Budget(u32),
-    /// A level, which each provider takes in its own way.
-    Level(ThinkingLevel),
-}
-
-/// Levels of thinking, by the names that the configuration gives them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ThinkingLevel {
-    /// 1,024 tokens.
-    Minimal,
-    /// 2,048 tokens.
-    Low,
-    /// 8,192 tokens.
-    Medium,
-    /// 16,384 tokens.
-    High,
-    /// 32,768 tokens.
-    Max,
-}
-
-impl ThinkingLevel {
-    const WORDS: [(&'static str, Self); 5] = [
-        ("minimal", Self::Minimal),
-        ("low", Self::Low),
-        ("medium", Self::Medium),
-        ("high", Self::High),
-        ("max", Self::Max),
-    ];
-
-    /// The level as tokens, for a provider that counts its thinking in tokens.
-    #[must_use]
-    pub fn budget(self) -> u32 {
-        match self {
-            Self::Minimal => 1_024,
-            Self::Low => 2_048,
-            Self::Medium => 8_192,
-            Self::High => 16_384,
-            Self::Max => 32_768,
+const THINKING: Kind<Thinking> = Kind {
+    expected: r#"false, a number of tokens, or one of "minimal", "low", "medium", "high" and "max""#,
+    read: |value| match value {
+        Value::Bool(false) => Some(Thinking::Off),
+        Value::Number(number) => {
+            whole(number).map(|tokens| if tokens == 0 { Thinking::Off } else { Thinking::Budget(tokens) })
         }
-    }
-
-    fn word(self) -> &'static str {
-        Self::WORDS.iter().find(|(_, level)| *level == self).map_or("", |(word, _)| word)
-    }
-}
-
-impl Thinking {
-    const KIND: Kind<Self> = Kind {
-        expected: r#"false, a number of tokens, or one of "minimal", "low", "medium", "high" and "max""#,
-        read: |value| match value {
-            Value::Bool(false) => Some(Self::Off),
-            Value::Number(number) => {
-                whole(number).map(|tokens| if tokens == 0 { Self::Off } else { Self::Budget(tokens) })
-            }
-            Value::String(word) => {
-                ThinkingLevel::WORDS.iter().find(|(known, _)| known == word).map(|(_, level)| Self::Level(*level))
-            }
-            _ => None,
-        },
-    };
-
-    /// Tokens to think with; `None` for no thinking.
-    #[must_use]
-    pub fn budget(self) -> Option<u32> {
-        match self {
-            Self::Off => None,
-            Self::Budget(tokens) => Some(tokens),
-            Self::Level(level) => Some(level.budget()),
+        Value::String(word) => {
+            ThinkingLevel::WORDS.iter().find(|(known, _)| known == word).map(|(_, level)| Thinking::Level(*level))
         }
-    }
-}
+        _ => None,
+    },
+};
 
-impl Serialize for Thinking {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Off => to.serialize_bool(false),
-            Self::Budget(tokens) => to.serialize_u32(*tokens),
-            Self::Level(level) => to.serialize_str(level.word()),
-        }
-    }
-}
+/// The names of [`CacheRetention`].
+const RETENTIONS: [(&str, CacheRetention); 3] =
+    [("none", CacheRetention::None), ("short", CacheRetention::Short), ("long", CacheRetention::Long)];
 
 /// `parameters`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -156,6 +86,8 @@ pub struct Parameters {
     pub connect_timeout: Duration,
     /// How much the model may think.
     pub thinking: Thinking,
+    /// For how long a provider keeps what it has read.
+    pub cache_retention: CacheRetention,
     /// What holds for Anthropic alone.
     pub anthropic: Anthropic,
     /// What holds for the embedded script alone.
@@ -170,6 +102,7 @@ impl Default for Parameters {
             timeout: Duration::from_secs(120),
             connect_timeout: Duration::from_secs(10),
             thinking: Thinking::Off,
+            cache_retention: CacheRetention::Short,
             anthropic: Anthropic::default(),
             rehearsal: Rehearsal::default(),
         }
@@ -182,7 +115,8 @@ impl Parameters {
         table.set_some("temperature", &mut self.temperature, &TEMPERATURE);
         table.set("timeout", &mut self.timeout, &SECONDS);
         table.set("connect_timeout", &mut self.connect_timeout, &SECONDS);
-        table.set("thinking", &mut self.thinking, &Thinking::KIND);
+        table.set("thinking", &mut self.thinking, &THINKING);
+        table.choose("cache_retention", &mut self.cache_retention, &RETENTIONS);
         table.table("anthropic", |table| self.anthropic.read(table));
         table.table("rehearsal", |table| self.rehearsal.read(table));
     }

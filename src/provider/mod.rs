@@ -21,11 +21,13 @@ pub mod rehearsal;
 mod request;
 pub mod retry;
 pub mod sse;
+mod thinking;
 
 pub use error::{ErrorKind, ProviderError};
 pub use event::{Event, StopReason, ToolInput, Usage};
 pub(crate) use one_line::one_line;
-pub use request::{CallId, Message, Parameters, Part, Request, Role, Signature, ToolSpec};
+pub use request::{CacheRetention, CallId, Message, Parameters, Part, Request, Role, Signature, ToolSpec};
+pub use thinking::{Thinking, ThinkingLevel};
 
 /// One vendor's protocol.
 pub trait Provider: Send + Sync + std::fmt::Debug {

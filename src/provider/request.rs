@@ -2,7 +2,10 @@
 
 use std::{fmt, sync::Arc};
 
+use serde::Serialize;
 use serde_json::Value;
+
+use super::Thinking;
 
 /// One request, in no vendor's words.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -133,6 +136,21 @@ pub struct Parameters {
     pub max_tokens: Option<u32>,
     /// The sampling temperature.
     pub temperature: Option<f64>,
-    /// Tokens for thinking; `None` for none.
-    pub thinking_budget: Option<u32>,
+    /// How much the model may think.
+    pub thinking: Thinking,
+    /// For how long the provider is asked to keep what it has read.
+    pub cache_retention: CacheRetention,
+}
+
+/// For how long a provider is asked to keep what it has read of a conversation, so that the next turn costs less.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CacheRetention {
+    /// Not at all, where that is the caller's choice.
+    #[default]
+    None,
+    /// For the vendor's usual minutes.
+    Short,
+    /// For as long as the vendor offers.
+    Long,
 }

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use flemma::config::{Config, CursorAfterResult, Highlight, Keys, ProviderName, Thinking, ThinkingLevel};
+use flemma::{
+    config::{Config, CursorAfterResult, Highlight, Keys, ProviderName},
+    provider::{CacheRetention, Thinking, ThinkingLevel},
+};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -55,13 +58,13 @@ fn a_providers_own_parameters_beat_the_general_ones() {
     let anthropic = config.parameters_for(ProviderName::Anthropic);
     assert_eq!(anthropic.parameters.max_tokens, Some(2000));
     assert_eq!(anthropic.parameters.temperature, Some(0.5));
-    assert_eq!(anthropic.parameters.thinking_budget, Some(20000));
+    assert_eq!(anthropic.parameters.thinking, Thinking::Budget(20000));
     assert_eq!(anthropic.timeout, Duration::from_millis(7500));
     assert_eq!(anthropic.base_url.as_deref(), Some("http://localhost:8080/"));
 
     let rehearsal = config.parameters_for(ProviderName::Rehearsal);
     assert_eq!(rehearsal.parameters.max_tokens, Some(1000));
-    assert_eq!(rehearsal.parameters.thinking_budget, Some(2048));
+    assert_eq!(rehearsal.parameters.thinking.budget(), Some(2048));
     assert_eq!(rehearsal.base_url, None);
 }
 
@@ -79,10 +82,33 @@ fn thinking_is_a_switch_a_number_or_a_level() {
 }
 
 #[test]
+fn cache_retention_is_one_of_three_words_and_short_unless_said_otherwise() {
+    let retention =
+        |value: Value| read(json!({ "parameters": { "cache_retention": value } })).parameters.cache_retention;
+    assert_eq!(retention(Value::Null), CacheRetention::Short);
+    assert_eq!(retention(json!("none")), CacheRetention::None);
+    assert_eq!(retention(json!("long")), CacheRetention::Long);
+    assert_eq!(
+        complaint(json!({ "parameters": { "cache_retention": "forever" } })),
+        r#"`parameters.cache_retention` must be "none", "short" or "long", not "forever""#
+    );
+}
+
+#[test]
+fn a_level_is_what_a_number_of_tokens_covers() {
+    let level = |tokens| Thinking::Budget(tokens).level();
+    assert_eq!(level(0), None);
+    assert_eq!(level(1), Some(ThinkingLevel::Minimal));
+    assert_eq!(level(8_191), Some(ThinkingLevel::Low));
+    assert_eq!(level(8_192), Some(ThinkingLevel::Medium));
+    assert_eq!(level(100_000), Some(ThinkingLevel::Max));
+}
+
+#[test]
 fn a_budget_of_zero_turns_thinking_off_for_that_provider() {
     let config = read(json!({ "parameters": { "thinking": "high", "anthropic": { "thinking_budget": 0 } } }));
-    assert_eq!(config.parameters_for(ProviderName::Anthropic).parameters.thinking_budget, None);
-    assert_eq!(config.parameters_for(ProviderName::Rehearsal).parameters.thinking_budget, Some(16_384));
+    assert_eq!(config.parameters_for(ProviderName::Anthropic).parameters.thinking, Thinking::Off);
+    assert_eq!(config.parameters_for(ProviderName::Rehearsal).parameters.thinking.budget(), Some(16_384));
     assert_eq!(
         complaint(json!({ "parameters": { "anthropic": { "thinking_budget": 500 } } })),
         "`parameters.anthropic.thinking_budget` must be 0 (no thinking) or a whole number of tokens from 1024 up, not 500"

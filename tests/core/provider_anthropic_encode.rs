@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use flemma::provider::{
-    ErrorKind, Exchange, Message, Parameters, Part, Provider, ProviderError, Request, Role, Signature, ToolSpec,
-    anthropic::Anthropic, auth::Environment,
+    CacheRetention, ErrorKind, Exchange, Message, Parameters, Part, Provider, ProviderError, Request, Role, Signature,
+    Thinking, ToolSpec, anthropic::Anthropic, auth::Environment,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -63,7 +63,7 @@ use Role::{Assistant, User};
 fn a_plain_question_is_exactly_this() {
     let mut request = conversation(vec![(User, vec![text("Hi")])]);
     request.system = Some("Be brief.".to_owned());
-    request.parameters = Parameters { max_tokens: Some(100), temperature: Some(0.5), thinking_budget: None };
+    request.parameters = Parameters { max_tokens: Some(100), temperature: Some(0.5), ..Parameters::default() };
     request.tools = Arc::new([ToolSpec {
         name: "read".to_owned(),
         description: "Reads a file.".to_owned(),
@@ -242,8 +242,9 @@ fn a_conversation_with_nothing_to_send_says_what_to_do() {
 
 #[test]
 fn thinking_always_leaves_room_for_the_reply() {
-    let ask = |max_tokens, thinking_budget| {
-        let body = asking(Parameters { max_tokens, thinking_budget, temperature: Some(0.3) });
+    let ask = |max_tokens, thinking_budget: Option<u32>| {
+        let thinking = thinking_budget.map_or(Thinking::Off, Thinking::Budget);
+        let body = asking(Parameters { max_tokens, thinking, temperature: Some(0.3), ..Parameters::default() });
         (
             body["max_tokens"].as_u64().unwrap(),
             body["thinking"]["budget_tokens"].as_u64(),
@@ -260,8 +261,41 @@ fn thinking_always_leaves_room_for_the_reply() {
         let (max_tokens, thinking, _) = ask(Some(u32::MAX), Some(budget));
         assert!(max_tokens > thinking.unwrap());
     }
-    let thinking = asking(Parameters { thinking_budget: Some(2_000), ..Parameters::default() });
+    let thinking = asking(Parameters { thinking: Thinking::Budget(2_000), ..Parameters::default() });
     assert_eq!(thinking["thinking"], json!({"type": "enabled", "budget_tokens": 2_000}));
+}
+
+#[test]
+fn the_vendor_is_asked_to_keep_the_tools_the_system_prompt_and_all_that_was_said() {
+    let ask = |cache_retention| {
+        let turns =
+            vec![(User, vec![text("one")]), (Assistant, vec![text("two")]), (User, vec![text("three"), text("four")])];
+        let tool = |name: &str| ToolSpec {
+            name: name.to_owned(),
+            description: String::new(),
+            input_schema: Arc::new(json!({"type": "object"})),
+            strict: false,
+        };
+        body(&Request {
+            system: Some("Be brief.".to_owned()),
+            tools: Arc::new([tool("bash"), tool("read")]),
+            parameters: Parameters { cache_retention, ..Parameters::default() },
+            ..conversation(turns)
+        })
+    };
+    for (retention, mark) in [
+        (CacheRetention::Short, json!({"type": "ephemeral"})),
+        (CacheRetention::Long, json!({"type": "ephemeral", "ttl": "1h"})),
+    ] {
+        let body = ask(retention);
+        assert_eq!(body["tools"][1]["cache_control"], mark);
+        assert_eq!(body["system"], json!([{"type": "text", "text": "Be brief.", "cache_control": mark}]));
+        assert_eq!(body["messages"][2]["content"][1], json!({"type": "text", "text": "four", "cache_control": mark}));
+        assert_eq!(body.to_string().matches("cache_control").count(), 3);
+    }
+    let plain = ask(CacheRetention::None);
+    assert_eq!(plain["system"], "Be brief.");
+    assert!(!plain.to_string().contains("cache_control"));
 }
 
 #[test]

@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use super::NAME;
 use crate::provider::{
-    CallId, ErrorKind, Message, Parameters, Part, ProviderError, Request, Role, Signature, ToolSpec,
+    CacheRetention, CallId, ErrorKind, Message, Parameters, Part, ProviderError, Request, Role, Signature, ToolSpec,
 };
 
 /// The reply's limit when the configuration has none: the API wants one, and every model allows this.
@@ -26,6 +26,9 @@ const MIN_THINKING_BUDGET: u32 = 1024;
 
 /// What is sent for a tool that failed without a word: the API takes no empty error.
 const SILENT_ERROR: &str = "The tool failed and said nothing.";
+
+/// The user, as the API calls them.
+const USER: &str = "user";
 
 #[derive(Serialize)]
 struct Body<'a> {
@@ -39,7 +42,7 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Tool<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    system: Option<&'a str>,
+    system: Option<System<'a>>,
     messages: Vec<Turn<'a>>,
 }
 
@@ -49,17 +52,64 @@ enum Thinking {
     Enabled { budget_tokens: u32 },
 }
 
+/// Marks the end of what the vendor is to keep. Everything before the mark is kept with it
+/// (<https://docs.claude.com/en/docs/build-with-claude/prompt-caching>).
+#[derive(Clone, Copy, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum CacheControl {
+    Ephemeral {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        ttl: Option<&'static str>,
+    },
+}
+
+impl CacheControl {
+    fn of(retention: CacheRetention) -> Option<Self> {
+        match retention {
+            CacheRetention::None => None,
+            CacheRetention::Short => Some(Self::Ephemeral { ttl: None }),
+            CacheRetention::Long => Some(Self::Ephemeral { ttl: Some("1h") }),
+        }
+    }
+}
+
+/// The system prompt: a plain string, or a block where it carries a mark.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum System<'a> {
+    Plain(&'a str),
+    Marked([SystemBlock<'a>; 1]),
+}
+
+#[derive(Serialize)]
+struct SystemBlock<'a> {
+    r#type: &'static str,
+    text: &'a str,
+    cache_control: CacheControl,
+}
+
+/// A block, and the mark behind it.
+#[derive(Serialize)]
+struct Content<'a> {
+    #[serde(flatten)]
+    block: Block<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache_control: Option<CacheControl>,
+}
+
 #[derive(Serialize)]
 struct Tool<'a> {
     name: &'a str,
     description: &'a str,
     input_schema: &'a Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache_control: Option<CacheControl>,
 }
 
 #[derive(Serialize)]
 struct Turn<'a> {
     role: &'static str,
-    content: Vec<Block<'a>>,
+    content: Vec<Content<'a>>,
 }
 
 #[derive(Serialize)]
@@ -101,12 +151,22 @@ enum Block<'a> {
 /// # Errors
 /// When the conversation has nothing to send.
 pub(super) fn body(request: &Request) -> Result<Vec<u8>, ProviderError> {
-    let messages = turns(&request.messages);
+    let mark = CacheControl::of(request.parameters.cache_retention);
+    let mut messages = turns(&request.messages);
     if messages.is_empty() {
         let message = "there is nothing to send: write a message under @You: first";
         return Err(ProviderError::new(ErrorKind::InvalidRequest, message));
     }
     let (max_tokens, thinking) = limits(&request.parameters);
+    // The marks: behind the tools, behind the system prompt, and behind what the user said last.
+    let last = messages.iter_mut().rfind(|turn| turn.role == USER).and_then(|turn| turn.content.last_mut());
+    if let Some(last) = last {
+        last.cache_control = mark;
+    }
+    let mut tools: Vec<_> = request.tools.iter().map(tool).collect();
+    if let Some(last) = tools.last_mut() {
+        last.cache_control = mark;
+    }
     let body = Body {
         model: &request.model,
         max_tokens,
@@ -114,8 +174,11 @@ pub(super) fn body(request: &Request) -> Result<Vec<u8>, ProviderError> {
         // The API takes no temperature while the model thinks.
         temperature: request.parameters.temperature.filter(|value| value.is_finite() && thinking.is_none()),
         thinking,
-        tools: request.tools.iter().map(tool).collect(),
-        system: request.system.as_deref().filter(|text| is_visible(text)),
+        tools,
+        system: request.system.as_deref().filter(|text| is_visible(text)).map(|text| match mark {
+            Some(cache_control) => System::Marked([SystemBlock { r#type: "text", text, cache_control }]),
+            None => System::Plain(text),
+        }),
         messages,
     };
     serde_json::to_vec(&body).map_err(|error| {
@@ -128,7 +191,7 @@ pub(super) fn body(request: &Request) -> Result<Vec<u8>, ProviderError> {
 /// wants room for more than that: a limit that leaves none is taken as meant for the visible part.
 fn limits(parameters: &Parameters) -> (u32, Option<Thinking>) {
     let max_tokens = parameters.max_tokens.unwrap_or(DEFAULT_MAX_TOKENS).max(1);
-    match parameters.thinking_budget.filter(|&budget| budget > 0) {
+    match parameters.thinking.budget() {
         None => (max_tokens, None),
         Some(budget) => {
             // At least one token of visible reply, even for a budget at the end of the range.
@@ -141,7 +204,7 @@ fn limits(parameters: &Parameters) -> (u32, Option<Thinking>) {
 }
 
 fn tool(spec: &ToolSpec) -> Tool<'_> {
-    Tool { name: &spec.name, description: &spec.description, input_schema: &spec.input_schema }
+    Tool { name: &spec.name, description: &spec.description, input_schema: &spec.input_schema, cache_control: None }
 }
 
 /// The messages as turns: neighbours of the same role joined, those with nothing to send left out.
@@ -173,10 +236,10 @@ fn turns<M: AsRef<Message>>(messages: &[M]) -> Vec<Turn<'_>> {
         .into_iter()
         .map(|(role, content)| Turn {
             role: match role {
-                Role::User => "user",
+                Role::User => USER,
                 Role::Assistant => "assistant",
             },
-            content,
+            content: content.into_iter().map(|block| Content { block, cache_control: None }).collect(),
         })
         .collect()
 }

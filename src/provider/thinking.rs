@@ -1,0 +1,95 @@
+//! How much a model may think: one value for every vendor, which each takes in its own way.
+
+use serde::{Serialize, Serializer};
+
+/// How much a model may think before it answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Thinking {
+    /// Not at all: `false` or `0`.
+    #[default]
+    Off,
+    /// Up to so many tokens.
+    Budget(u32),
+    /// A level, which each provider takes in its own way.
+    Level(ThinkingLevel),
+}
+
+/// Levels of thinking, by the names that the configuration gives them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ThinkingLevel {
+    /// 1,024 tokens.
+    Minimal,
+    /// 2,048 tokens.
+    Low,
+    /// 8,192 tokens.
+    Medium,
+    /// 16,384 tokens.
+    High,
+    /// 32,768 tokens.
+    Max,
+}
+
+impl ThinkingLevel {
+    /// Every level with its name, the least first.
+    pub const WORDS: [(&'static str, Self); 5] = [
+        ("minimal", Self::Minimal),
+        ("low", Self::Low),
+        ("medium", Self::Medium),
+        ("high", Self::High),
+        ("max", Self::Max),
+    ];
+
+    /// The level as tokens, for a provider that counts its thinking in tokens.
+    #[must_use]
+    pub fn budget(self) -> u32 {
+        match self {
+            Self::Minimal => 1_024,
+            Self::Low => 2_048,
+            Self::Medium => 8_192,
+            Self::High => 16_384,
+            Self::Max => 32_768,
+        }
+    }
+
+    /// The name in the configuration.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        Self::WORDS.iter().find(|(_, level)| *level == self).map_or("", |(word, _)| word)
+    }
+}
+
+impl Thinking {
+    /// Tokens to think with; `None` for no thinking.
+    #[must_use]
+    pub fn budget(self) -> Option<u32> {
+        match self {
+            Self::Off | Self::Budget(0) => None,
+            Self::Budget(tokens) => Some(tokens),
+            Self::Level(level) => Some(level.budget()),
+        }
+    }
+
+    /// The level, for a provider that knows nothing but levels: of a number of tokens, the highest whose own budget it
+    /// covers. `None` for no thinking.
+    #[must_use]
+    pub fn level(self) -> Option<ThinkingLevel> {
+        match self {
+            Self::Off | Self::Budget(0) => None,
+            Self::Level(level) => Some(level),
+            Self::Budget(tokens) => {
+                let covered = ThinkingLevel::WORDS.iter().rev().find(|(_, level)| level.budget() <= tokens);
+                Some(covered.map_or(ThinkingLevel::Minimal, |(_, level)| *level))
+            }
+        }
+    }
+}
+
+impl Serialize for Thinking {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Off => to.serialize_bool(false),
+            Self::Budget(tokens) => to.serialize_u32(*tokens),
+            Self::Level(level) => to.serialize_str(level.word()),
+        }
+    }
+}
