@@ -7,9 +7,11 @@
 //! error, not a promise. A [`Config`] serialises to the same shape that it is read from, with every
 //! default filled in; that is what the Lua side sees.
 
+pub mod buffer;
 mod editor;
 mod kinds;
 mod layers;
+mod list;
 mod parameters;
 mod problem;
 mod reader;
@@ -18,7 +20,9 @@ mod tools;
 
 use std::{collections::BTreeMap, time::Duration};
 
+pub use buffer::{FileOptions, Node};
 pub use editor::{Editing, Highlight, InsertKeys, Keymaps, Keys, Level, Logging, NormalKeys, Notify};
+pub use list::ListOption;
 pub use parameters::{Anthropic, Parameters, ProviderName, Rehearsal};
 pub use problem::{ConfigError, Problem};
 use serde::{Serialize, Serializer};

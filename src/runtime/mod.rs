@@ -8,6 +8,7 @@ pub mod http;
 mod log;
 pub mod process;
 mod queue;
+pub mod trust;
 mod worker;
 
 pub use log::Log;

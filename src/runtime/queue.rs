@@ -5,6 +5,7 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
+use super::trust::Trusted;
 use crate::{
     agent::{Input, RequestId},
     provider::{CallId, Event},
@@ -35,6 +36,8 @@ pub enum Report {
         /// Which run of it.
         run: u64,
     },
+    /// What the user has trusted was read, or could not be: then it is nothing.
+    Trust(Trusted),
 }
 
 /// The most text, in bytes, and the most notices that one drain takes: the main thread is never held for long.

@@ -2,10 +2,10 @@
 //!
 //! A [`Chain`] asks its resolvers one after the other, the highest priority first and by name among equals. The first
 //! that decides wins; one that fails is passed over and reported; if none decides, the user does
-//! ([`Decision::RequireApproval`]). The built-in resolvers are made here ([`config`], [`declared`], [`catch_all`]);
+//! ([`Decision::RequireApproval`]). The built-in resolvers are made here ([`config`], [`frontmatter`], [`declared`], [`catch_all`]);
 //! others come from Lua. Resolvers run on the main thread, as the Lua functions among them must.
 
-use std::rc::Rc;
+use std::{fmt, rc::Rc};
 
 use serde_json::Value;
 
@@ -20,6 +20,9 @@ pub const FRONTMATTER: &str = "urn:flemma:approval:frontmatter";
 pub const CATCH_ALL: &str = "urn:flemma:approval:catch-all";
 /// The resolver that hears what the tool itself declares.
 pub const DECLARED: &str = "urn:flemma:approval:declared";
+
+/// The priority of the user's own `tools.auto_approve`.
+pub const CONFIG_PRIORITY: i64 = 100;
 
 /// The priority of a resolver that names none.
 pub const DEFAULT_PRIORITY: i64 = 50;
@@ -48,6 +51,42 @@ pub struct ApprovalCall<'a> {
     pub buffer: i64,
     /// What the tool's definition declares.
     pub declared: Option<Declared>,
+    /// What the conversation's own file says, if it says anything.
+    pub frontmatter: Option<&'a BufferPolicy>,
+}
+
+impl<'a> ApprovalCall<'a> {
+    /// A call of which nothing more is known: its tool declares nothing, and no file says anything about it.
+    pub fn new(tool: &'a str, input: &'a Value, id: &'a CallId, buffer: i64) -> Self {
+        Self { tool, input, id, buffer, declared: None, frontmatter: None }
+    }
+}
+
+/// What a file says in `flemma.opt.tools.auto_approve`.
+#[derive(Clone)]
+pub enum BufferPolicy {
+    /// A list.
+    List(Policy),
+    /// A function.
+    Function(Resolve),
+}
+
+impl BufferPolicy {
+    fn decide(&self, call: &ApprovalCall<'_>) -> Result<Option<Decision>, String> {
+        match self {
+            Self::List(policy) => Ok(policy.decide(call)),
+            Self::Function(decide) => decide(call),
+        }
+    }
+}
+
+impl fmt::Debug for BufferPolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::List(policy) => policy.fmt(f),
+            Self::Function(_) => f.write_str("Function"),
+        }
+    }
 }
 
 /// How a resolver decides: a decision, `None` to pass, or why it failed.
@@ -145,13 +184,32 @@ impl Chain {
     }
 }
 
-/// The resolver (priority 100) for the list form of the user's `tools.auto_approve`.
+/// The resolver (priority 100) for the list in the user's `tools.auto_approve`.
 pub fn config(policy: Policy) -> Resolver {
     Resolver {
         name: CONFIG.into(),
         description: Some("tools.auto_approve of the configuration".into()),
-        priority: 100,
-        resolve: Rc::new(move |call| Ok(policy.decide(call.tool))),
+        priority: CONFIG_PRIORITY,
+        resolve: overridable(Rc::new(move |call| Ok(policy.decide(call)))),
+    }
+}
+
+/// A way to decide that is the user's for all conversations. Where a conversation's own file says what is approved,
+/// only its denials are left: the file takes the place of the rest, and lifts no denial.
+pub fn overridable(decide: Resolve) -> Resolve {
+    Rc::new(move |call| {
+        let decision = decide(call)?;
+        Ok(decision.filter(|decision| call.frontmatter.is_none() || *decision == Decision::Deny))
+    })
+}
+
+/// The resolver (priority 90) that hears what the conversation's own file says.
+pub fn frontmatter() -> Resolver {
+    Resolver {
+        name: FRONTMATTER.into(),
+        description: Some("flemma.opt.tools.auto_approve of the buffer's frontmatter".into()),
+        priority: 90,
+        resolve: Rc::new(|call| call.frontmatter.map_or(Ok(None), |policy| policy.decide(call))),
     }
 }
 

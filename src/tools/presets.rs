@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::approval::Decision;
+use super::approval::{ApprovalCall, Decision};
 use crate::config::suggest::nearest;
 
 /// A named set of approvals.
@@ -92,15 +92,12 @@ impl Policy {
         (policy, problems)
     }
 
-    /// What the list says about a tool; `None` if it does not name it.
-    pub fn decide(&self, tool: &str) -> Option<Decision> {
-        self.denial(tool).or_else(|| self.approve.contains(tool).then_some(Decision::Approve))
-    }
-
-    /// The list's denial of a tool, if it denies it. This is all that a global list says where a buffer has a list of
-    /// its own.
-    pub fn denial(&self, tool: &str) -> Option<Decision> {
-        self.deny.contains(tool).then_some(Decision::Deny)
+    /// What the list says about a call; `None` if it does not name its tool.
+    pub fn decide(&self, call: &ApprovalCall<'_>) -> Option<Decision> {
+        if self.deny.contains(call.tool) {
+            return Some(Decision::Deny);
+        }
+        self.approve.contains(call.tool).then_some(Decision::Approve)
     }
 }
 

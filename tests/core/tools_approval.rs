@@ -14,8 +14,14 @@ use serde_json::{Value, json};
 const TOOLS: [&str; 5] = ["bash", "calculator", "edit", "read", "write"];
 
 fn decide(chain: &Chain, tool: &str, declared: Option<Declared>) -> (Decision, Option<String>) {
-    let verdict = chain.decide(&ApprovalCall { tool, input: &json!({}), id: &CallId::from("a"), buffer: 1, declared });
+    let (input, id) = (json!({}), CallId::from("a"));
+    let verdict = chain.decide(&ApprovalCall { declared, ..ApprovalCall::new(tool, &input, &id, 1) });
     (verdict.decision, verdict.resolver)
+}
+
+/// What a list says about a tool.
+fn says(policy: &Policy, tool: &str) -> Option<Decision> {
+    policy.decide(&ApprovalCall::new(tool, &json!({}), &CallId::from("a"), 1))
 }
 
 fn resolver(name: &str, priority: i64, answer: Result<Option<Decision>, String>) -> Resolver {
@@ -50,18 +56,18 @@ fn the_default_preset_lets_files_be_read_and_written_and_asks_for_bash() {
 #[test]
 fn readonly_lets_nothing_be_written() {
     let readonly = policy(&["$readonly", "calculator"]);
-    assert_eq!(readonly.decide("read"), Some(Decision::Approve));
-    assert_eq!(readonly.decide("calculator"), Some(Decision::Approve));
-    assert_eq!(readonly.decide("write"), None);
+    assert_eq!(says(&readonly, "read"), Some(Decision::Approve));
+    assert_eq!(says(&readonly, "calculator"), Some(Decision::Approve));
+    assert_eq!(says(&readonly, "write"), None);
 }
 
 #[test]
 fn a_denial_in_any_preset_wins_whatever_the_order() {
     for list in [["$yolo", "$no-bash"], ["$no-bash", "$yolo"]] {
-        assert_eq!(policy(&list).decide("bash"), Some(Decision::Deny));
-        assert_eq!(policy(&list).decide("read"), Some(Decision::Approve));
+        assert_eq!(says(&policy(&list), "bash"), Some(Decision::Deny));
+        assert_eq!(says(&policy(&list), "read"), Some(Decision::Approve));
     }
-    assert_eq!(policy(&["$no-bash", "bash"]).decide("bash"), Some(Decision::Deny));
+    assert_eq!(says(&policy(&["$no-bash", "bash"]), "bash"), Some(Decision::Deny));
 }
 
 #[test]
@@ -71,9 +77,9 @@ fn removing_a_tool_excludes_it_from_presets_and_lifts_no_denial() {
     let list = ["$default".to_owned(), "$no-bash".to_owned()];
     let removed = ["write".to_owned(), "bash".to_owned()];
     let (policy, _) = Policy::new(&list, &removed, &presets, Some(&TOOLS));
-    assert_eq!(policy.decide("write"), None);
-    assert_eq!(policy.decide("edit"), Some(Decision::Approve));
-    assert_eq!(policy.decide("bash"), Some(Decision::Deny));
+    assert_eq!(says(&policy, "write"), None);
+    assert_eq!(says(&policy, "edit"), Some(Decision::Approve));
+    assert_eq!(says(&policy, "bash"), Some(Decision::Deny));
 }
 
 #[test]
@@ -81,8 +87,8 @@ fn a_users_preset_takes_the_place_of_a_built_in_one() {
     let mut presets = Presets::builtin();
     presets.define("$default", Preset { approve: vec!["bash".into()], deny: vec![] }).unwrap();
     let (policy, _) = Policy::new(&["$default".to_owned()], &[], &presets, Some(&TOOLS));
-    assert_eq!(policy.decide("bash"), Some(Decision::Approve));
-    assert_eq!(policy.decide("read"), None);
+    assert_eq!(says(&policy, "bash"), Some(Decision::Approve));
+    assert_eq!(says(&policy, "read"), None);
 }
 
 #[test]
@@ -114,7 +120,7 @@ fn a_resolver_that_fails_is_passed_over_and_reported() {
     chain.register(resolver("broken", 100, Err("attempt to index nil".into())));
     chain.register(resolver("strict", 50, Ok(Some(Decision::Deny))));
     let (input, id) = (Value::Null, CallId::from("a"));
-    let verdict = chain.decide(&ApprovalCall { tool: "bash", input: &input, id: &id, buffer: 1, declared: None });
+    let verdict = chain.decide(&ApprovalCall::new("bash", &input, &id, 1));
     assert_eq!(verdict.decision, Decision::Deny);
     assert_eq!(verdict.failures, [Failure { resolver: "broken".into(), message: "attempt to index nil".into() }]);
 }

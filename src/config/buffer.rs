@@ -1,0 +1,298 @@
+//! What a file says about its own conversation: `flemma.opt`, in whatever language the frontmatter is written.
+//!
+//! An evaluation starts from the defaults and sets options by their paths, which are those of `setup` without
+//! `parameters.`: `thinking`, `anthropic.thinking_budget`, `tools.autopilot.enabled`. Two are lists, `tools` and
+//! `tools.auto_approve`. Every value is read by the same reader as `setup`'s at once, so that a mistake is named where it
+//! stands. What comes out is one more layer for [`Config::from_layers`], and the lists.
+
+use std::rc::Rc;
+
+use serde_json::{Map, Value, json};
+
+use super::{Config, ListOption, Problem, suggest::nearest};
+
+/// The list of the tools on offer.
+pub const TOOLS: &str = "tools";
+/// The list of what runs without asking.
+pub const AUTO_APPROVE: &str = "tools.auto_approve";
+/// Whether the conversation goes on by itself.
+const AUTOPILOT: &str = "tools.autopilot";
+
+/// Options that say where a key goes or how it is found: a file has no say in them.
+const SETUP_ONLY: [&str; 3] = ["base_url", "headers", "api_key_command"];
+
+/// Operations on lists, by the names that JSON gives them, in the order in which they are done.
+const OPERATIONS: [&str; 4] = ["set", "append", "prepend", "remove"];
+
+/// What an evaluation starts from.
+#[derive(Clone, Debug, Default)]
+pub struct Defaults {
+    /// The options in force without the file, as a [`Config`] serialises.
+    pub config: Value,
+    /// The tools on offer.
+    pub tools: Vec<String>,
+    /// What runs without asking; `None` where a function decides that.
+    pub auto_approve: Option<Vec<String>>,
+}
+
+/// Says what is wrong with a name in one of the lists, [`TOOLS`] or [`AUTO_APPROVE`].
+pub type Check = Rc<dyn Fn(&str, &str) -> Result<(), String>>;
+
+/// What stands at a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Node {
+    /// A plain value.
+    Value,
+    /// A table of options.
+    Table,
+    /// A list.
+    List,
+}
+
+/// The options of one file, while they are evaluated.
+pub struct BufferOptions {
+    defaults: Defaults,
+    check: Check,
+    /// What stands in front of a path in messages: `flemma.opt.` in Lua, nothing in JSON.
+    prefix: &'static str,
+    known: Vec<(String, Node)>,
+    layer: Value,
+    tools: Option<ListOption>,
+    auto_approve: Option<ListOption>,
+}
+
+/// What a file says.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FileOptions {
+    /// A layer for [`Config::from_layers`].
+    pub layer: Value,
+    /// The tools on offer, if the file says.
+    pub tools: Option<ListOption>,
+    /// What runs without asking, if the file says.
+    pub auto_approve: Option<ListOption>,
+}
+
+impl BufferOptions {
+    /// Starts from `defaults`. `prefix` stands in front of paths in messages.
+    pub fn new(defaults: Defaults, prefix: &'static str, check: Check) -> Self {
+        Self { defaults, check, prefix, known: known(), layer: json!({}), tools: None, auto_approve: None }
+    }
+
+    /// What the evaluation comes to.
+    #[must_use]
+    pub fn finish(self) -> FileOptions {
+        FileOptions { layer: self.layer, tools: self.tools, auto_approve: self.auto_approve }
+    }
+
+    /// What stands at a path.
+    ///
+    /// # Errors
+    /// When nothing does, or a file has no say in it.
+    pub fn node(&self, path: &str) -> Result<Node, String> {
+        let (parent, key) = path.rsplit_once('.').unwrap_or(("", path));
+        if let Some((_, node)) = self.known.iter().find(|(known, _)| known == path) {
+            return Ok(*node);
+        }
+        let shown = self.shown(path);
+        if SETUP_ONLY.contains(&key) {
+            return Err(format!("{shown}: a file has no say in where a key goes; set it in `setup`"));
+        }
+        if path == "sandbox" {
+            return Err(format!("{shown}: this version has no sandbox that could keep the promise; take the line out"));
+        }
+        let siblings = self.known.iter().map(|(known, _)| known.as_str()).filter(|known| {
+            let (above, _) = known.rsplit_once('.').unwrap_or(("", known));
+            above == parent
+        });
+        let names = siblings.map(|known| known.rsplit_once('.').map_or(known, |(_, name)| name));
+        let operations = if matches!(parent, TOOLS | AUTO_APPROVE) { &OPERATIONS[..] } else { &[] };
+        let names = names.chain(operations.iter().copied());
+        let meant = nearest(key, names).map(|near| {
+            let path = if parent.is_empty() { near.to_owned() } else { format!("{parent}.{near}") };
+            format!("; did you mean {}?", self.shown(&path))
+        });
+        Err(format!("unknown option {shown}{}", meant.unwrap_or_default()))
+    }
+
+    /// The value at a path: what the file has set, else the default. Null for nothing.
+    #[must_use]
+    pub fn get(&self, path: &str) -> Value {
+        let pointer = format!("/{}", config_path(path).replace('.', "/"));
+        let set = self.layer.pointer(&pointer).or_else(|| self.defaults.config.pointer(&pointer));
+        set.cloned().unwrap_or_default()
+    }
+
+    /// Sets the value at a path. Null takes back what the file has set. A table sets every option in it.
+    ///
+    /// # Errors
+    /// When the path is unknown, or does not take the value.
+    pub fn set(&mut self, path: &str, value: &Value) -> Result<(), String> {
+        match self.node(path)? {
+            Node::List => self.set_list_from(path, value),
+            Node::Table if path == AUTOPILOT && value.is_boolean() => self.set("tools.autopilot.enabled", value),
+            Node::Table => match value {
+                Value::Object(entries) => {
+                    entries.iter().try_for_each(|(key, value)| self.set(&format!("{path}.{key}"), value))
+                }
+                Value::Array(list) if list.is_empty() => Ok(()),
+                other => Err(Problem::wrong(path, "a table", other)).map_err(|problem| self.complaint(&problem, path)),
+            },
+            Node::Value => {
+                let at = config_path(path);
+                let alone = nested(&at, value.clone());
+                if let Err(error) = Config::from_layers(&[alone]) {
+                    let problem = error.problems.first().map(|problem| self.complaint(problem, path));
+                    return Err(problem.unwrap_or_default());
+                }
+                put(&mut self.layer, &at, value.clone());
+                Ok(())
+            }
+        }
+    }
+
+    /// The list at a path: what the file has made of it so far, else the default.
+    ///
+    /// # Errors
+    /// When the default is no list, because a function decides what is approved.
+    pub fn list(&self, path: &str) -> Result<ListOption, String> {
+        if path == TOOLS {
+            return Ok(self.tools.clone().unwrap_or_else(|| ListOption::new(self.defaults.tools.clone())));
+        }
+        match (&self.auto_approve, &self.defaults.auto_approve) {
+            (Some(list), _) => Ok(list.clone()),
+            (None, Some(items)) => Ok(ListOption::new(items.clone())),
+            (None, None) => Err(format!(
+                "{}: the configuration decides with a function, so there is no list to change; assign one first",
+                self.shown(path)
+            )),
+        }
+    }
+
+    /// Puts a list at a path.
+    ///
+    /// # Errors
+    /// When a name in it, or one that was removed from it, means nothing.
+    pub fn set_list(&mut self, path: &str, list: ListOption) -> Result<(), String> {
+        for name in list.items().iter().chain(list.removed()) {
+            (self.check)(path, name).map_err(|problem| format!("{}: {problem}", self.shown(path)))?;
+        }
+        let slot = if path == TOOLS { &mut self.tools } else { &mut self.auto_approve };
+        *slot = Some(list);
+        Ok(())
+    }
+
+    /// Forgets a list: the default holds again.
+    pub fn unset_list(&mut self, path: &str) {
+        let slot = if path == TOOLS { &mut self.tools } else { &mut self.auto_approve };
+        *slot = None;
+    }
+
+    /// A list of names, or a table of operations: `{ "append": ["bash"], "remove": ["write"] }`. In the table for
+    /// `tools` its own options may stand too.
+    fn set_list_from(&mut self, path: &str, value: &Value) -> Result<(), String> {
+        if value.is_null() {
+            self.unset_list(path);
+            return Ok(());
+        }
+        let Value::Object(entries) = value else {
+            let names = self.names(path, value)?;
+            return self.set_list(path, ListOption::new(names));
+        };
+        // Whatever order the keys stand in, the result is one.
+        for operation in OPERATIONS {
+            let Some(names) = entries.get(operation) else { continue };
+            let names = self.names(&format!("{path}.{operation}"), names)?;
+            let mut list = if operation == "set" { ListOption::default() } else { self.list(path)? };
+            match operation {
+                "append" | "set" => list.append(names),
+                "prepend" => list.prepend(names),
+                _ => list.remove(names),
+            }
+            self.set_list(path, list)?;
+        }
+        let others = entries.iter().filter(|(key, _)| !OPERATIONS.contains(&key.as_str()));
+        others.into_iter().try_for_each(|(key, value)| self.set(&format!("{path}.{key}"), value))
+    }
+
+    /// Reads a list of names; a lone name is a list of one.
+    fn names(&self, path: &str, value: &Value) -> Result<Vec<String>, String> {
+        let wrong = || {
+            let problem = Problem::wrong(path, "a list of names", value);
+            self.complaint(&problem, path)
+        };
+        match value {
+            Value::String(name) => Ok(vec![name.clone()]),
+            Value::Array(list) => {
+                list.iter().map(|name| name.as_str().map(str::to_owned)).collect::<Option<_>>().ok_or_else(wrong)
+            }
+            _ => Err(wrong()),
+        }
+    }
+
+    fn shown(&self, path: &str) -> String {
+        format!("`{}{path}`", self.prefix)
+    }
+
+    /// A problem in the words of the file: with its paths.
+    fn complaint(&self, problem: &Problem, path: &str) -> String {
+        match problem {
+            Problem::Wrong { expected, found, .. } => {
+                format!("{} must be {expected}, not {found}", self.shown(path))
+            }
+            Problem::Unknown { .. } => problem.to_string(),
+        }
+    }
+}
+
+/// Every path that a file may set.
+fn known() -> Vec<(String, Node)> {
+    let paths = Config::paths();
+    let is_table = |path: &String| {
+        let inside = format!("{path}.");
+        paths.iter().any(|other| other.starts_with(&inside))
+    };
+    let own = paths.iter().filter_map(|path| {
+        let short = match path.strip_prefix("parameters.") {
+            Some(short) => short,
+            None if path == "provider" || path == "model" || path.starts_with(AUTOPILOT) => path,
+            None => return None,
+        };
+        let key = short.rsplit_once('.').map_or(short, |(_, key)| key);
+        let node = if is_table(path) { Node::Table } else { Node::Value };
+        (!SETUP_ONLY.contains(&key)).then(|| (short.to_owned(), node))
+    });
+    own.chain([(TOOLS.to_owned(), Node::List), (AUTO_APPROVE.to_owned(), Node::List)]).collect()
+}
+
+/// Where the option stands in the configuration.
+#[must_use]
+pub fn config_path(path: &str) -> String {
+    let first = path.split('.').next().unwrap_or_default();
+    if matches!(first, "provider" | "model" | "tools") { path.to_owned() } else { format!("parameters.{path}") }
+}
+
+/// Tables within tables, with the value innermost.
+fn nested(path: &str, value: Value) -> Value {
+    path.rsplit('.').fold(value, |inner, key| json!({ key: inner }))
+}
+
+/// Puts a value at a path; null takes away what is there.
+fn put(table: &mut Value, path: &str, value: Value) {
+    let mut at = table;
+    let mut keys = path.split('.').peekable();
+    while let Some(key) = keys.next() {
+        if !at.is_object() {
+            *at = Value::Object(Map::new());
+        }
+        let Value::Object(entries) = at else { return };
+        if keys.peek().is_none() {
+            if value.is_null() {
+                entries.shift_remove(key);
+            } else {
+                entries.insert(key.to_owned(), value);
+            }
+            return;
+        }
+        at = entries.entry(key).or_insert_with(|| Value::Object(Map::new()));
+    }
+}

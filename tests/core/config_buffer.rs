@@ -1,0 +1,158 @@
+//! What a file says about its own conversation.
+
+use std::rc::Rc;
+
+use flemma::config::{
+    Config, FileOptions, Node,
+    buffer::{AUTO_APPROVE, BufferOptions, Defaults, TOOLS},
+};
+use serde_json::{Value, json};
+
+fn defaults() -> Defaults {
+    let config = Config::from_layers(&[json!({ "model": "m", "parameters": { "thinking": "low" } })]).unwrap();
+    Defaults {
+        config: serde_json::to_value(&config).unwrap(),
+        tools: ["bash", "edit", "read", "write"].map(str::to_owned).to_vec(),
+        auto_approve: Some(vec!["$default".to_owned()]),
+    }
+}
+
+fn check(path: &str, name: &str) -> Result<(), String> {
+    let known: &[&str] = if path == TOOLS {
+        &["bash", "calculator", "edit", "read", "write"]
+    } else {
+        &["$default", "$readonly", "bash", "calculator", "read", "write"]
+    };
+    if known.contains(&name) { Ok(()) } else { Err(format!("unknown name `{name}`")) }
+}
+
+fn options() -> BufferOptions {
+    BufferOptions::new(defaults(), "flemma.opt.", Rc::new(check))
+}
+
+/// What JSON frontmatter comes to.
+fn file(json: &Value) -> Result<FileOptions, String> {
+    let mut options = BufferOptions::new(defaults(), "", Rc::new(check));
+    for (key, value) in json.as_object().unwrap() {
+        options.set(key, value)?;
+    }
+    Ok(options.finish())
+}
+
+#[test]
+fn parameters_are_set_without_their_table_and_become_a_layer() {
+    let mut options = options();
+    assert_eq!(options.get("thinking"), "low", "the default is there before anything is set");
+    options.set("thinking", &json!("medium")).unwrap();
+    options.set("anthropic.thinking_budget", &json!(20000)).unwrap();
+    options.set("tools.autopilot", &json!(false)).unwrap();
+    options.set("model", &json!("other")).unwrap();
+    assert_eq!(options.get("thinking"), "medium");
+    assert_eq!(
+        options.finish().layer,
+        json!({
+            "parameters": { "thinking": "medium", "anthropic": { "thinking_budget": 20000 } },
+            "tools": { "autopilot": { "enabled": false } },
+            "model": "other",
+        })
+    );
+}
+
+#[test]
+fn nil_takes_back_what_was_set() {
+    let mut options = options();
+    options.set("thinking", &json!("medium")).unwrap();
+    options.set("thinking", &Value::Null).unwrap();
+    assert_eq!(options.get("thinking"), "low");
+    options.set("tools", &json!(["bash"])).unwrap();
+    options.set("tools", &Value::Null).unwrap();
+    assert_eq!(options.list(TOOLS).unwrap().items(), ["bash", "edit", "read", "write"]);
+}
+
+#[test]
+fn every_mistake_is_named_with_its_path_and_the_mend() {
+    for (path, value, message) in [
+        ("thinkng", json!("low"), "unknown option `flemma.opt.thinkng`; did you mean `flemma.opt.thinking`?"),
+        ("antropic", json!({}), "unknown option `flemma.opt.antropic`; did you mean `flemma.opt.anthropic`?"),
+        (
+            "anthropic.thinking_bugdet",
+            json!(1),
+            "unknown option `flemma.opt.anthropic.thinking_bugdet`; did you mean `flemma.opt.anthropic.thinking_budget`?",
+        ),
+        ("zzz", json!(1), "unknown option `flemma.opt.zzz`"),
+        (
+            "thinking",
+            json!("lots"),
+            r#"`flemma.opt.thinking` must be false, a number of tokens, or one of "minimal", "low", "medium", "high" and "max", not "lots""#,
+        ),
+        ("max_tokens", json!(0), "`flemma.opt.max_tokens` must be a whole number from 1 up, not 0"),
+        ("provider", json!("openia"), "`flemma.opt.provider` must be"),
+        ("tools", json!(3), "`flemma.opt.tools` must be a list of names, not 3"),
+        ("tools", json!(["bash", 3]), r#"`flemma.opt.tools` must be a list of names, not ["bash",3]"#),
+        ("tools", json!(["nothing"]), "`flemma.opt.tools`: unknown name `nothing`"),
+        ("tools.auto_approve", json!(["$defualt"]), "`flemma.opt.tools.auto_approve`: unknown name `$defualt`"),
+        ("tools.autopilot", json!(3), "`flemma.opt.tools.autopilot` must be a table, not 3"),
+        ("tools.autopilot.max_turns", json!("x"), "`flemma.opt.tools.autopilot.max_turns` must be a whole number"),
+        ("anthropic.base_url", json!("https://evil.example"), "a file has no say in where a key goes"),
+        ("sandbox", json!(true), "this version has no sandbox"),
+        ("keymaps", json!({}), "unknown option `flemma.opt.keymaps`"),
+    ] {
+        let problem = options().set(path, &value).unwrap_err();
+        assert!(problem.contains(message), "{path} = {value}: {problem}");
+    }
+}
+
+#[test]
+fn json_takes_lists_and_operations_on_them() {
+    let done = file(&json!({ "tools": { "remove": ["write"], "append": ["calculator"] } })).unwrap();
+    let tools = done.tools.unwrap();
+    assert_eq!(
+        (tools.items().join(" "), tools.removed()),
+        ("bash edit read calculator".into(), &["write".to_owned()][..])
+    );
+    let done = file(&json!({
+        "thinking": "high",
+        "tools": { "set": ["read"], "auto_approve": { "append": "bash", "remove": "write" }, "autopilot": { "max_turns": 3 } },
+    }))
+    .unwrap();
+    assert_eq!(done.tools.unwrap().items(), ["read"]);
+    let approve = done.auto_approve.unwrap();
+    assert_eq!((approve.items().join(" "), approve.removed()), ("$default bash".into(), &["write".to_owned()][..]));
+    assert_eq!(done.layer["tools"]["autopilot"]["max_turns"], 3);
+
+    assert_eq!(
+        file(&json!({ "tools": { "apend": ["bash"] } })).unwrap_err(),
+        "unknown option `tools.apend`; did you mean `tools.append`?"
+    );
+    assert_eq!(
+        file(&json!({ "tools": { "auto_aprove": ["bash"] } })).unwrap_err(),
+        "unknown option `tools.auto_aprove`; did you mean `tools.auto_approve`?"
+    );
+    assert!(file(&json!({ "tools": { "auto_approve": { "remove": ["wirte"] } } })).unwrap_err().contains("wirte"));
+}
+
+#[test]
+fn there_is_no_list_to_change_where_a_function_decides() {
+    let defaults = Defaults { auto_approve: None, ..defaults() };
+    let mut options = BufferOptions::new(defaults, "flemma.opt.", Rc::new(check));
+    assert!(options.list(AUTO_APPROVE).unwrap_err().contains("decides with a function"));
+    options.set(AUTO_APPROVE, &json!(["read"])).unwrap();
+    assert_eq!(options.list(AUTO_APPROVE).unwrap().items(), ["read"]);
+}
+
+#[test]
+fn what_stands_at_a_path_is_a_value_a_table_or_a_list() {
+    let options = options();
+    for (path, node) in [
+        ("thinking", Node::Value),
+        ("anthropic", Node::Table),
+        ("anthropic.thinking_budget", Node::Value),
+        ("tools", Node::List),
+        ("tools.auto_approve", Node::List),
+        ("tools.autopilot", Node::Table),
+        ("tools.autopilot.enabled", Node::Value),
+        ("provider", Node::Value),
+    ] {
+        assert_eq!(options.node(path), Ok(node), "{path}");
+    }
+}
