@@ -20,6 +20,7 @@ vim.api.nvim_create_user_command("Flemma", function(args)
 end, {
   desc = "Flemma: send, cancel, run tools, show what goes on",
   nargs = "*",
+  range = true,
   complete = function(lead, line)
     return require("flemma.commands").complete(lead, line)
   end,

@@ -118,6 +118,16 @@ function M.attach(buf)
       end
     end,
   })
+  api.nvim_create_autocmd("BufWritePost", {
+    group = api.nvim_create_augroup("flemma.buffer." .. buf, { clear = true }),
+    buffer = buf,
+    desc = "Flemma: what is trusted in a file stays so",
+    callback = function(args)
+      if attached[buf] == state then
+        native.call("saved", buf, vim.fn.fnamemodify(args.match, ":p"))
+      end
+    end,
+  })
   require("flemma.keymaps").apply(buf, options.keymaps)
   vim.b[buf].undo_ftplugin = ("lua require('flemma.buffer').release(%d)"):format(buf)
   require("flemma.ui").attach(buf)
@@ -136,6 +146,7 @@ function M.release(buf)
     vim.bo[buf].modifiable = state.unlocked_modifiable
   end
   vim.bo[buf].commentstring = ""
+  pcall(api.nvim_del_augroup_by_name, "flemma.buffer." .. buf)
   require("flemma.keymaps").remove(buf)
   require("flemma.ui").release(buf)
 end
@@ -220,8 +231,18 @@ function M.write(buf, first, first_col, last, last_col, lines, join)
       bo.undolevels = bo.undolevels
     end
   end)
+  local watcher = attached[buf] and attached[buf].watcher
+  local function line_of_watcher()
+    local shows = watcher and api.nvim_win_is_valid(watcher.win) and api.nvim_win_get_buf(watcher.win) == buf
+    return shows and api.nvim_win_get_cursor(watcher.win)[1] or nil
+  end
+  local watches = watcher and line_of_watcher() == watcher.line
   local ok, problem = pcall(api.nvim_buf_set_text, buf, first, first_col, last, last_col, lines)
   bo.modifiable = modifiable
+  if watcher and watches then
+    -- Text that came or went above the cursor has moved it, and not the user.
+    watcher.line = line_of_watcher() or watcher.line
+  end
   if not ok then
     error(problem, 0)
   end

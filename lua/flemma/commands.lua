@@ -1,28 +1,80 @@
 --- `:Flemma`.
 local M = {}
 
+local function core(name, ...)
+  return require("flemma.core")[name](...)
+end
+
+--- The lines that a command means: a selection, or the cursor's.
+---@return integer first from 0
+---@return integer last
+local function lines(args)
+  if args.range > 0 then
+    return args.line1 - 1, args.line2 - 1
+  end
+  local line = vim.api.nvim_win_get_cursor(0)[1] - 1
+  return line, line
+end
+
+---@class flemma.Command
+---@field run fun(args: table, rest: string) what `nvim_create_user_command` passes, and what follows the name
+---@field takes? "words" any words may follow
+---@field words? string[] only these may follow
+---@field range? boolean whether a range may stand in front
+
+---@type table<string, flemma.Command>
 local commands = {
-  send = function()
-    require("flemma.core").send_or_execute()
-  end,
-  cancel = function()
-    require("flemma.core").cancel()
-  end,
-  status = function()
-    require("flemma.status").open()
-  end,
-  ["tool:execute"] = function()
-    require("flemma.core").execute_at_cursor()
-  end,
-  ["tool:cancel"] = function()
-    require("flemma.core").cancel_tool()
-  end,
-  ["tool:cancel-all"] = function()
-    require("flemma.core").cancel_all_tools()
-  end,
-  ["tool:list"] = function()
-    require("flemma.status").open_tools()
-  end,
+  send = {
+    run = function()
+      core("send_or_execute")
+    end,
+  },
+  cancel = {
+    run = function()
+      core("cancel")
+    end,
+  },
+  status = {
+    run = function()
+      require("flemma.status").open()
+    end,
+  },
+  ["tool:execute"] = {
+    run = function()
+      core("execute_at_cursor")
+    end,
+  },
+  ["tool:approve"] = {
+    words = { "always" },
+    range = true,
+    run = function(args, rest)
+      local first, last = lines(args)
+      core("approve", first, last, rest == "always")
+    end,
+  },
+  ["tool:reject"] = {
+    takes = "words",
+    range = true,
+    run = function(args, rest)
+      local first, last = lines(args)
+      core("reject", first, last, rest ~= "" and rest or nil)
+    end,
+  },
+  ["tool:cancel"] = {
+    run = function()
+      core("cancel_tool")
+    end,
+  },
+  ["tool:cancel-all"] = {
+    run = function()
+      core("cancel_all_tools")
+    end,
+  },
+  ["tool:list"] = {
+    run = function()
+      require("flemma.status").open_tools()
+    end,
+  },
 }
 
 local function names()
@@ -31,22 +83,29 @@ local function names()
   return list
 end
 
+---@param problem string
+local function refuse(problem)
+  require("flemma.notify").say(vim.log.levels.ERROR, problem)
+end
+
 ---@param args table what `nvim_create_user_command` passes
 function M.run(args)
   local name = args.fargs[1] or "status"
+  local rest = vim.trim(args.args:sub(#name + 1))
   local command = commands[name]
   if not command then
     local near = require("flemma.native").call("nearest", name, names())
     local hint = near and ("; did you mean `%s`?"):format(near)
       or (". There are: %s."):format(table.concat(names(), ", "))
-    require("flemma.notify").say(vim.log.levels.ERROR, ("there is no `:Flemma %s`%s"):format(name, hint))
-  elseif args.fargs[2] then
-    require("flemma.notify").say(
-      vim.log.levels.ERROR,
-      ("`:Flemma %s` takes no argument, but was given `%s`"):format(name, args.fargs[2])
-    )
+    refuse(("there is no `:Flemma %s`%s"):format(name, hint))
+  elseif args.range > 0 and not command.range then
+    refuse(("`:Flemma %s` takes no range"):format(name))
+  elseif rest ~= "" and command.words and not vim.list_contains(command.words, rest) then
+    refuse(("`:Flemma %s` takes %s, but was given `%s`"):format(name, table.concat(command.words, " or "), rest))
+  elseif rest ~= "" and not command.words and not command.takes then
+    refuse(("`:Flemma %s` takes no argument, but was given `%s`"):format(name, rest))
   else
-    command()
+    command.run(args, rest)
   end
 end
 
@@ -54,12 +113,11 @@ end
 ---@param line string
 ---@return string[]
 function M.complete(lead, line)
-  if line:match("^%S+%s+%S+%s") then
-    return {}
-  end
-  return vim.tbl_filter(function(name)
-    return vim.startswith(name, lead)
-  end, names())
+  local name = line:match("Flemma!?%s+(%S+)%s")
+  local words = name and ((commands[name] or {}).words or {}) or names()
+  return vim.tbl_filter(function(word)
+    return vim.startswith(word, lead)
+  end, words)
 end
 
 return M

@@ -52,6 +52,37 @@ function M.execute_at_cursor(buf)
   end
 end
 
+---@param first? integer line, from 0; the cursor's if not said
+---@param last? integer
+---@param approve boolean
+---@param message? string
+---@param always boolean
+local function decide(first, last, approve, message, always)
+  local buf = resolve()
+  if buf then
+    require("flemma.buffer").watch(buf)
+    first = first or cursor_line()
+    native("decide", buf, first, last or first, approve, message, always)
+  end
+end
+
+--- Approves the tool calls whose blocks the lines of the current buffer touch. When none is left that waits, the
+--- conversation goes on.
+---@param first? integer line, from 0; the cursor's if not said
+---@param last? integer
+---@param always? boolean also writes into the frontmatter that calls like these run without asking
+function M.approve(first, last, always)
+  decide(first, last, true, nil, always == true)
+end
+
+--- Rejects the tool calls whose blocks the lines of the current buffer touch.
+---@param first? integer line, from 0; the cursor's if not said
+---@param last? integer
+---@param message? string what the model is told
+function M.reject(first, last, message)
+  decide(first, last, false, message, false)
+end
+
 --- Stops the reply and every tool that runs. What has arrived stays.
 ---@param buf? integer
 function M.cancel(buf)

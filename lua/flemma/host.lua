@@ -66,6 +66,28 @@ function M.refresh(buf)
   require("flemma.ui").schedule_refresh(buf)
 end
 
+M.run_frontmatter = function(...)
+  return require("flemma.frontmatter").run(...)
+end
+
+M.guard = function(...)
+  return require("flemma.frontmatter").guard(...)
+end
+
+M.parse = function(...)
+  return require("flemma.codeblock.parsers").parse(...)
+end
+
+M.languages = function()
+  return require("flemma.codeblock.parsers").languages()
+end
+
+M.ask_trust = function(...)
+  return require("flemma.trust").ask(...)
+end
+
+M.current_buffer = api.nvim_get_current_buf
+
 ---@param buf integer
 ---@param tool string
 ---@param timeout integer seconds

@@ -13,6 +13,8 @@ pub enum Input {
     Advance,
     /// The user wants this one call to run, or to be resolved as its status says.
     Execute(CallId),
+    /// The user decides about calls that wait for them.
+    Decide(Vec<CallId>, Choice),
     /// The user wants everything to stop.
     Cancel,
     /// The user wants every tool to stop; what has not started yet waits for them again.
@@ -52,6 +54,15 @@ pub enum Input {
         /// What it said.
         answer: Answer,
     },
+}
+
+/// What the user decides about a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// It may run.
+    Approve,
+    /// It may not. The text, if there is one, tells the model why.
+    Reject(Option<String>),
 }
 
 /// What stands in a tool's result block, whoever wrote it: the tool, the user, or a policy.

@@ -8,6 +8,7 @@
 //! A [`Session`] is the loop around it: it feeds inputs one at a time and performs the effects on a
 //! [`Shell`], which is Neovim in the editor and a list of lines in the tests.
 
+mod decide;
 mod effect;
 mod guard;
 mod input;
@@ -16,6 +17,6 @@ mod session;
 mod turn;
 
 pub use effect::{Activity, Ask, Cursor, Effect, Level};
-pub use input::{Answer, Input, RequestId};
+pub use input::{Answer, Choice, Input, RequestId};
 pub use session::{CursorReason, CursorTarget, Moment, Session, Shell};
 pub use turn::{Agent, Settings, Verdict, View};

@@ -19,7 +19,7 @@ use crate::{
 };
 
 const DENIED: &str = "A policy of the user's denies this call; it did not run.";
-const REJECTED: &str = "The user rejected this call; it did not run.";
+pub(super) const REJECTED: &str = "The user rejected this call; it did not run.";
 const ABORTED: &str = "The reply was aborted before this call could run.";
 const CANCELLED: &str = "The user cancelled this call while it ran.";
 const CANCELLED_BEFORE: &str = "The user cancelled this call before it ran.";
@@ -179,7 +179,7 @@ impl Agent {
     }
 
     /// Queues a call that the user or a policy approved, unless it cannot run or a policy forbids it.
-    fn run_if_possible(&mut self, call: OpenCall, view: &dyn View, effects: &mut Vec<Effect>) {
+    pub(super) fn run_if_possible(&mut self, call: OpenCall, view: &dyn View, effects: &mut Vec<Effect>) {
         match view.verdict(&call) {
             Verdict::Run | Verdict::Ask => self.queue.push_back(call),
             Verdict::Deny => self.settle(&call, Answer::error(DENIED), effects),
@@ -188,7 +188,7 @@ impl Agent {
     }
 
     /// Starts what the limit allows. With nothing left to wait for, the round is over.
-    fn start_queued(&mut self, settings: Settings, effects: &mut Vec<Effect>) {
+    pub(super) fn start_queued(&mut self, settings: Settings, effects: &mut Vec<Effect>) {
         while self.running.len() < settings.max_concurrent.max(1)
             && let Some(call) = self.queue.pop_front()
         {
@@ -209,7 +209,7 @@ impl Agent {
         effects.push(Effect::SetStatus(call.id.clone(), Status::Pending));
     }
 
-    fn settle(&mut self, call: &OpenCall, answer: Answer, effects: &mut Vec<Effect>) {
+    pub(super) fn settle(&mut self, call: &OpenCall, answer: Answer, effects: &mut Vec<Effect>) {
         self.approvals.remove(&call.id);
         self.guard.record(call, &answer);
         effects.push(Effect::Settle(call.id.clone(), answer));
@@ -274,7 +274,7 @@ impl Agent {
 }
 
 /// Tells the user what is wrong with the document, if something is.
-fn is_at_fault(view: &dyn View, effects: &mut Vec<Effect>) -> bool {
+pub(super) fn is_at_fault(view: &dyn View, effects: &mut Vec<Effect>) -> bool {
     let Some(fault) = view.fault() else { return false };
     effects.push(Effect::Diagnose);
     effects.push(Effect::Notify(Level::Error, format!("No tool was run: {fault}")));
@@ -282,7 +282,7 @@ fn is_at_fault(view: &dyn View, effects: &mut Vec<Effect>) -> bool {
 }
 
 /// The open calls that an id finds. Vendors use ids again; of two open calls with one id, edits go to the last.
-fn addressable(view: &dyn View) -> Vec<OpenCall> {
+pub(super) fn addressable(view: &dyn View) -> Vec<OpenCall> {
     let calls = view.open_calls();
     let last: HashMap<_, _> = calls.iter().enumerate().map(|(index, call)| (call.id.clone(), index)).collect();
     let mut index = 0..;
@@ -291,6 +291,6 @@ fn addressable(view: &dyn View) -> Vec<OpenCall> {
 
 /// What the user typed into a block, as it is, or else `otherwise`. A result loses one line break at its end, which
 /// closes its last line; a last line that the user left empty is to stay.
-fn own_words(content: &str, otherwise: &str) -> String {
+pub(super) fn own_words(content: &str, otherwise: &str) -> String {
     if content.is_empty() { otherwise.to_owned() } else { format!("{content}\n") }
 }

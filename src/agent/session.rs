@@ -63,6 +63,10 @@ pub trait Shell {
     /// Tells the user something.
     fn notify(&self, level: Level, message: &str);
 
+    /// What is wrong with the document and with what it says of itself, by line. An error keeps it from being sent, and its
+    /// tools from running.
+    fn diagnostics(&self) -> Vec<Diagnostic>;
+
     /// Shows what is wrong with the document.
     fn diagnose(&self, diagnostics: &[Diagnostic]);
 
@@ -187,6 +191,13 @@ impl Session {
         }
         self.working.set(false);
         fall.resume();
+    }
+
+    /// The user has edited the document: see [`Agent::notice`].
+    pub fn notice<S: Shell>(&self, shell: &S) {
+        if let Ok(mut agent) = self.agent.try_borrow_mut() {
+            agent.notice(&Eyes(shell));
+        }
     }
 
     /// Whether the buffer is ours.
@@ -329,20 +340,23 @@ impl Session {
                     shell.cursor(target);
                 }
             }
-            Effect::Diagnose => {
-                shell.diagnose(&shell.with_document(|document, text| document.diagnostics(text)));
-            }
+            Effect::Diagnose => shell.diagnose(&shell.diagnostics()),
             Effect::Notify(level, message) => shell.notify(level, &message),
         }
     }
 
     fn send<S: Shell>(&self, request: RequestId, ask: Ask, shell: &S) {
-        let sent = shell.with_document(|document, text| document.conversation(text)).map_err(|diagnostics| {
-            shell.diagnose(&diagnostics);
-            first_error(&diagnostics)
-                .map_or_else(|| "The conversation cannot be sent.".to_owned(), |fault| format!("Not sent: {fault}"))
-        });
-        let sent = sent
+        let diagnostics = shell.diagnostics();
+        shell.diagnose(&diagnostics);
+        let refused = |diagnostics: &[Diagnostic]| {
+            let fault = first_error(diagnostics).unwrap_or_else(|| "the conversation cannot be read".to_owned());
+            format!("Not sent: {fault}")
+        };
+        let readable = if first_error(&diagnostics).is_some() { Err(refused(&diagnostics)) } else { Ok(()) };
+        let sent = readable
+            .and_then(|()| {
+                shell.with_document(|document, text| document.conversation(text)).map_err(|found| refused(&found))
+            })
             .and_then(|conversation| match (conversation.messages.last().map(|message| message.role), ask) {
                 (Some(provider::Role::User), _) | (Some(provider::Role::Assistant), Ask::Rest) => Ok(conversation),
                 _ => Err("Nothing to send: type your message under `@You:` first.".to_owned()),
@@ -419,7 +433,7 @@ impl<S: Shell> View for Eyes<'_, S> {
     }
 
     fn fault(&self) -> Option<String> {
-        first_error(&self.0.with_document(|document, text| document.diagnostics(text)))
+        first_error(&self.0.diagnostics())
     }
 
     fn settings(&self) -> Settings {

@@ -99,6 +99,8 @@ pub(super) enum After {
     AbortedReply,
     /// A round of tools.
     Round,
+    /// The user's word about the last call that waited.
+    Decision,
 }
 
 /// The state of one conversation that is not in its document.
@@ -107,7 +109,7 @@ pub struct Agent {
     phase: Phase,
     pub(super) running: BTreeMap<CallId, OpenCall>,
     pub(super) queue: VecDeque<OpenCall>,
-    /// What a policy approved: a call runs only while its name and input are still these.
+    /// What a policy or the user approved: a call runs only while its name and input are still these.
     pub(super) approvals: BTreeMap<CallId, (String, ToolInput)>,
     /// Whether autopilot may go on by itself. A user's key arms it, a stop disarms it.
     pub(super) armed: bool,
@@ -126,6 +128,7 @@ impl Agent {
             Input::Advance => self.advance(view, &mut effects),
             Input::Execute(call) if !view.tools_ready() && !self.is_busy() => self.load(Wanted::Execute(call)),
             Input::Execute(call) => self.execute_one(&call, view, &mut effects),
+            Input::Decide(calls, choice) => self.decide(&calls, &choice, view, &mut effects),
             Input::ToolsReady => self.tools_ready(view, &mut effects),
             Input::Cancel => self.cancel(&mut effects),
             Input::CancelTool(call) => self.cancel_tool(&call, view, &mut effects),
@@ -378,10 +381,12 @@ impl Agent {
             }
             After::PartOfReply => self.send_on_autopilot(Ask::Rest, view, effects),
             After::Reply => self.end_turn(effects),
-            After::Round if calls.is_empty() && settings.autopilot && self.armed => {
+            After::Decision if !view.tools_ready() => self.load(Wanted::Advance),
+            After::Decision if !calls.is_empty() => self.begin_round(view, effects),
+            After::Round | After::Decision if calls.is_empty() && settings.autopilot && self.armed => {
                 self.send_on_autopilot(Ask::Answer, view, effects);
             }
-            After::Round => {
+            After::Round | After::Decision => {
                 self.rest();
                 if let Some(call) = calls.into_iter().find(waits) {
                     // It may wait only because its status is misspelt.

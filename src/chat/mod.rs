@@ -13,6 +13,7 @@
 //!
 //! Nothing here knows an editor, a clock or a socket.
 
+mod amend;
 mod attributes;
 mod block;
 mod blocks;
@@ -35,6 +36,7 @@ mod status;
 mod syntax;
 mod text;
 
+pub use amend::{approve_always, restore_frontmatter};
 pub use block::{
     Block, BlockKind, CodeFence, Frontmatter, Message, ResultBody, Role, Stray, ToolFence, ToolResult, ToolUse,
 };

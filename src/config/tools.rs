@@ -6,9 +6,18 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::{
-    kinds::{COUNT, NAMES, SECONDS, SWITCH, TEXT},
-    reader::Table,
+    kinds::{COUNT, NAMES, SECONDS, SWITCH, TEXT, text},
+    reader::{Kind, Table},
     seconds,
+};
+
+/// A list of strings; a lone one, which is then a module's name, is a list of one.
+const POLICY: Kind<Vec<String>> = Kind {
+    expected: "a list of strings, a function, or the name of a module with a dot in it",
+    read: |value| match text(value) {
+        Some(name) => name.contains('.').then(|| vec![name.to_owned()]),
+        None => (NAMES.read)(value),
+    },
 };
 
 /// Options of `tools` that are tables. A key that is almost one of these is a typing error, not a tool.
@@ -19,7 +28,7 @@ const TABLES: [&str; 3] = ["presets", "autopilot", "auto_approve"];
 pub struct Tools {
     /// Whether calls that no policy decides wait for the user.
     pub require_approval: bool,
-    /// Tools and `$presets` that run without asking.
+    /// Tools, `$presets` and rules that run without asking, and modules that decide.
     pub auto_approve: Vec<String>,
     /// The user's presets, by name with its `$`.
     pub presets: BTreeMap<String, Preset>,
@@ -71,7 +80,7 @@ impl Tools {
 
     pub(super) fn read(&mut self, table: &mut Table<'_>) {
         table.set("require_approval", &mut self.require_approval, &SWITCH);
-        table.set("auto_approve", &mut self.auto_approve, &NAMES);
+        table.set("auto_approve", &mut self.auto_approve, &POLICY);
         table.entries("presets", |presets, name| {
             let mut preset = Preset::default();
             presets.table(name, |table| preset.read(table));

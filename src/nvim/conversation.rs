@@ -4,12 +4,21 @@ use std::{
     cell::{Cell, RefCell},
     collections::HashSet,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    rc::Rc,
 };
 
-use super::{buffer::BufferText, convert, editor::Editor, shell::At, tasks::Tasks};
+use super::{
+    buffer::BufferText,
+    convert,
+    editor::Editor,
+    frontmatter::{self, Basis, Effective, Source},
+    shell::At,
+    tasks::Tasks,
+};
 use crate::{
     agent::{Answer, Input, Level, Session},
     chat::{Change, Decoration, Document, Passage, Status, Text},
+    config::Config,
     provider::CallId,
     runtime::ConversationId,
 };
@@ -28,8 +37,12 @@ pub(super) struct Conversation {
     complete: Cell<bool>,
     /// Calls whose `approved` or `running` stood in the file when it was opened.
     pub(super) inherited: RefCell<HashSet<CallId>>,
-    /// Whether the user has been told that frontmatter does nothing yet.
-    pub(super) told_of_frontmatter: Cell<bool>,
+    /// The frontmatter that stood in the file when it was opened or read anew, until the user trusts it.
+    pub(super) found: RefCell<Option<Source>>,
+    /// What the user wants once they have said whether they trust it.
+    pub(super) wanted: RefCell<Option<Input>>,
+    /// What the frontmatter came to, and from what.
+    pub(super) effective: RefCell<Option<(Basis, Rc<Effective>)>>,
     /// Whether diagnostics are shown, which have to go when their cause does.
     pub(super) diagnosed: Cell<bool>,
     /// Whether the next edit belongs to the step of undo before it.
@@ -48,7 +61,9 @@ impl Conversation {
             document: RefCell::default(),
             complete: Cell::new(false),
             inherited: RefCell::default(),
-            told_of_frontmatter: Cell::new(false),
+            found: RefCell::default(),
+            wanted: RefCell::default(),
+            effective: RefCell::default(),
             diagnosed: Cell::new(false),
             joins: Cell::new(false),
             writing: Cell::new(false),
@@ -58,6 +73,11 @@ impl Conversation {
     /// Feeds inputs to the session.
     pub(super) fn feed(&self, editor: &Editor, inputs: impl IntoIterator<Item = Input>) {
         self.session.feed(inputs, &At { editor, conversation: self });
+    }
+
+    /// The options as they were when they were last needed.
+    pub(super) fn config(&self, editor: &Editor) -> Rc<Config> {
+        self.effective.borrow().as_ref().map_or_else(|| editor.config(), |(_, file)| Rc::clone(&file.config))
     }
 
     /// Whether the whole buffer is parsed.
@@ -85,6 +105,7 @@ impl Conversation {
             matches!(status, Some(Status::Approved | Status::Running))
         });
         *self.inherited.borrow_mut() = inherited.map(|call| call.id).collect();
+        *self.found.borrow_mut() = frontmatter::source_in(&document, &text);
         self.complete.set(true);
         false
     }
@@ -116,6 +137,9 @@ impl Conversation {
         };
         if update.as_ref().is_some_and(|update| update.tools) {
             editor.host.refresh(self.buffer);
+            if !self.writing.get() && self.complete.get() && !self.session.is_busy() {
+                self.session.notice(&At { editor, conversation: self });
+            }
         }
         if foreign {
             self.stop_for_foreign_change(editor);
@@ -159,6 +183,20 @@ impl Conversation {
     /// The colours of the lines on the screen, as far as they are parsed.
     pub(super) fn decorations(&self, lines: std::ops::Range<usize>) -> Vec<Decoration> {
         self.document.borrow().decorations(lines)
+    }
+
+    /// The open calls whose blocks these lines touch, in their order.
+    pub(super) fn calls_in(&self, lines: std::ops::Range<usize>) -> Vec<CallId> {
+        self.with_document(|document, text| {
+            let mut touched: Vec<CallId> = Vec::new();
+            for line in lines.start..lines.end.min(text.line_count()) {
+                if let Some(call) = document.call_at(line).filter(|call| !touched.contains(&call.id)) {
+                    touched.push(call.id);
+                }
+            }
+            let open = document.open_calls(text);
+            open.into_iter().map(|call| call.id).filter(|id| touched.contains(id)).collect()
+        })
     }
 
     /// Stops a running tool.

@@ -2,7 +2,7 @@
 
 use std::{
     cell::{Cell, RefCell},
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     path::{Path, PathBuf},
     rc::Rc,
@@ -10,14 +10,18 @@ use std::{
     time::SystemTime,
 };
 
-use mlua::{Lua, Table};
+use mlua::{Function, Lua, Table};
 
-use super::{conversation::Conversation, functions::Functions, host::Host, policy, waker::Waker};
+use super::{approvals, conversation::Conversation, functions::Functions, host::Host, waker::Waker};
 use crate::{
     agent::{Input, Level},
     config::{Config, ConfigError},
-    runtime::{ConversationId, Log, Notice, Queue, Report, Worker},
-    tools::{Registry, SourceEnd, SourceId, Sources, approval::Chain, overflow},
+    runtime::{ConversationId, Log, Notice, Queue, Report, Worker, trust::Trusted},
+    tools::{
+        Registry, SourceEnd, SourceId, Sources,
+        approval::{Chain, Verdict},
+        overflow, presets,
+    },
 };
 
 /// The one state of the plugin, on the main thread.
@@ -31,9 +35,22 @@ pub(super) struct Editor {
     pub(super) waker: Waker,
     pub(super) registry: RefCell<Registry>,
     pub(super) approvals: RefCell<Chain>,
+    /// The resolvers that are modules of the user's `tools.auto_approve`.
+    pub(super) modules: RefCell<Vec<String>>,
+    /// Whether `tools.auto_approve` is a function.
+    pub(super) decides: Cell<bool>,
+    /// What the user has trusted; `None` until it was read.
+    pub(super) trusted: RefCell<Option<Trusted>>,
+    pub(super) reading_trusted: Cell<bool>,
+    /// Where that is kept.
+    pub(super) trust_store: PathBuf,
     /// Where the whole of a truncated output is kept for a few days.
     pub(super) outputs: PathBuf,
     config: RefCell<Rc<Config>>,
+    /// What `setup` was given.
+    setup: RefCell<serde_json::Value>,
+    /// Counts what frontmatter depends on beside its own text: options and tools.
+    generation: Cell<u64>,
     conversations: RefCell<BTreeMap<i32, Rc<Conversation>>>,
     last_id: Cell<u64>,
     /// Whether the options name tools that nobody has looked for yet: they may be registered after `setup`.
@@ -58,8 +75,7 @@ impl Editor {
         };
         let config = Rc::new(Config::default());
         let registry = Registry::with_builtins();
-        let approvals = policy::chain(&config, None).0;
-        Ok(Self {
+        let editor = Self {
             lua: lua.clone(),
             host: Rc::new(host),
             functions: Functions::default(),
@@ -68,14 +84,23 @@ impl Editor {
             worker: Worker::new(queue),
             waker,
             registry: RefCell::new(registry),
-            approvals: RefCell::new(approvals),
+            approvals: RefCell::default(),
+            modules: RefCell::default(),
+            decides: Cell::new(false),
+            trusted: RefCell::default(),
+            reading_trusted: Cell::new(false),
+            trust_store: state_dir.join("trust.jsonl"),
             outputs: state_dir.join("outputs"),
-            config: RefCell::new(config),
+            config: RefCell::new(Rc::clone(&config)),
+            setup: RefCell::default(),
+            generation: Cell::new(0),
             conversations: RefCell::default(),
             last_id: Cell::new(0),
             unchecked: Cell::new(false),
             fault: Cell::new(false),
-        })
+        };
+        approvals::install(&editor, &config, None);
+        Ok(editor)
     }
 
     /// Writes to the log, where there is one.
@@ -93,15 +118,57 @@ impl Editor {
         Rc::clone(&self.config.borrow())
     }
 
+    /// The log, for whoever writes to it from another thread.
+    pub(super) fn log_handle(&self) -> Log {
+        self.log.borrow().clone()
+    }
+
+    /// Logs the resolvers that failed.
+    pub(super) fn log_failures(&self, verdict: &Verdict) {
+        for failure in &verdict.failures {
+            let line = format!("the approval resolver `{}` was passed over: {}", failure.resolver, failure.message);
+            self.log(Level::Warn, &line);
+        }
+    }
+
+    /// A number that changes whenever the options or the tools do.
+    pub(super) fn generation(&self) -> u64 {
+        self.generation.get()
+    }
+
+    /// The options or the tools have changed: what frontmatter says may mean something else now.
+    pub(super) fn touch(&self) {
+        self.generation.set(self.generation.get() + 1);
+    }
+
+    /// The options with those of a file over them.
+    ///
+    /// # Errors
+    /// When they do not go together; in words for the user.
+    pub(super) fn config_with(&self, file: &serde_json::Value) -> Result<Config, String> {
+        Config::from_layers(&[self.setup.borrow().clone(), file.clone()]).map_err(|error| error.to_string())
+    }
+
+    /// What `setup` was given, without what is no data.
+    pub(super) fn setup_layer(&self) -> serde_json::Value {
+        self.setup.borrow().clone()
+    }
+
     /// Takes new options. What runs goes on with those that it began with. `log_dir` is where the log lies
-    /// unless the options say otherwise. Gives what is odd about the options without being wrong.
+    /// unless the options say otherwise; `decides` is `tools.auto_approve` where that is a function. Gives what is odd
+    /// about the options without being wrong.
     ///
     /// # Errors
     /// Every option that is wrong; then the options before stay.
-    pub(super) fn configure(&self, options: &serde_json::Value, log_dir: &Path) -> Result<Vec<String>, ConfigError> {
+    pub(super) fn configure(
+        &self,
+        options: &serde_json::Value,
+        decides: Option<Function>,
+        log_dir: &Path,
+    ) -> Result<Vec<String>, ConfigError> {
         let config = Rc::new(Config::from_layers(std::slice::from_ref(options))?);
-        let (chain, warnings) = policy::chain(&config, None);
-        *self.approvals.borrow_mut() = chain;
+        self.decides.set(decides.is_some());
+        let warnings = approvals::install(self, &config, decides);
         self.registry.borrow_mut().switch(config.tools.switches());
         let logging = &config.logging;
         *self.log.borrow_mut() = if logging.enabled {
@@ -112,12 +179,19 @@ impl Editor {
         };
         self.unchecked.set(true);
         *self.config.borrow_mut() = config;
+        *self.setup.borrow_mut() = options.clone();
+        self.touch();
         Ok(warnings)
     }
 
     /// The conversation of a buffer.
     pub(super) fn conversation(&self, buffer: i32) -> Option<Rc<Conversation>> {
         self.conversations.borrow().get(&buffer).map(Rc::clone)
+    }
+
+    /// All conversations.
+    pub(super) fn all_conversations(&self) -> Vec<Rc<Conversation>> {
+        self.conversations.borrow().values().map(Rc::clone).collect()
     }
 
     /// Takes a buffer in hand.
@@ -165,6 +239,10 @@ impl Editor {
         let mut failed = None;
         let mut notices = notices.into_iter().peekable();
         while let Some(Notice { conversation: id, report }) = notices.next() {
+            if let Report::Trust(trusted) = report {
+                self.trust_was_read(trusted);
+                continue;
+            }
             let conversation = self.conversations.borrow().values().find(|other| other.id == id).map(Rc::clone);
             let Some(conversation) = conversation else { continue };
             let fed = match report {
@@ -180,6 +258,7 @@ impl Editor {
                 Report::Expired { call, run } => {
                     catch_unwind(AssertUnwindSafe(|| conversation.expire(self, &call, run)))
                 }
+                Report::Trust(_) => continue,
             };
             failed = failed.or(fed.err());
         }
@@ -192,13 +271,13 @@ impl Editor {
     /// A source of tools ends. When it was the last one, the conversations that wait go on.
     pub(super) fn end_source(&self, id: SourceId, how: &SourceEnd) {
         let warning = self.sources.borrow_mut().end(id, how);
+        self.touch();
         if let Some(warning) = warning {
             self.log(Level::Warn, &warning);
             self.host.notify(Level::Warn, &warning);
         }
         if self.sources.borrow().is_ready() {
-            let waiting: Vec<_> = self.conversations.borrow().values().map(Rc::clone).collect();
-            for conversation in waiting {
+            for conversation in self.all_conversations() {
                 conversation.feed(self, [Input::ToolsReady]);
             }
         }
@@ -211,8 +290,13 @@ impl Editor {
         }
         let registry = self.registry.borrow();
         let known: Vec<&str> = registry.all().map(|tool| tool.name.as_str()).collect();
-        let (_, problems) = policy::chain(&self.config(), Some(&known));
-        for problem in problems.iter().filter(|problem| problem.starts_with("unknown tool")) {
+        let config = self.config();
+        let (presets, _) = approvals::presets(&config);
+        let listed = config.tools.auto_approve.iter().filter(|entry| !presets::is_module(entry));
+        let in_presets = config.tools.presets.values().flat_map(|preset| preset.approve.iter().chain(&preset.deny));
+        // Unknown presets were reported by `setup`.
+        let tools: BTreeSet<&String> = listed.chain(in_presets).filter(|entry| !entry.starts_with('$')).collect();
+        for problem in tools.into_iter().filter_map(|entry| presets::check(entry, &presets, Some(&known)).err()) {
             self.host.notify(Level::Warn, &format!("tools.auto_approve: {problem}"));
         }
     }
@@ -221,6 +305,13 @@ impl Editor {
     pub(super) fn panic_in_next_drain(&self) {
         self.fault.set(true);
         self.waker.wake();
+    }
+
+    /// The user wants something of a buffer's conversation.
+    pub(super) fn want(&self, buffer: i32, input: Input) {
+        if let Some(conversation) = self.conversation(buffer) {
+            conversation.want(self, input);
+        }
     }
 
     /// Feeds one input to a buffer's conversation.

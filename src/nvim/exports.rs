@@ -11,9 +11,9 @@ use std::{
 
 use mlua::{FromLuaMulti, Function, IntoLuaMulti, Lua, LuaString, Table, Value};
 
-use super::{convert, editor::Editor, lua_tools, panics, policy, queries};
+use super::{approvals, convert, editor::Editor, lua_tools, panics, policy, queries, standing, status, trust::Answer};
 use crate::{
-    agent::Input,
+    agent::{Choice, Input, Level},
     chat::{Change, LineKind, Role},
     config::{ProviderName, suggest},
     provider::CallId,
@@ -74,6 +74,7 @@ fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     fill_keys(exports)?;
     fill_queries(exports)?;
     fill_tools(exports)?;
+    fill_approval(exports)?;
     fill_health(exports)?;
     if std::env::var_os(FAULTS).is_some() { fill_faults(exports) } else { Ok(()) }
 }
@@ -86,16 +87,11 @@ fn fill_lifecycle(exports: &Exports<'_>) -> mlua::Result<()> {
         let configured =
             convert::to_json(lua, options).map_err(|error| vec![format!("setup: {error}")]).and_then(|options| {
                 editor
-                    .configure(&options, Path::new(&log_dir))
+                    .configure(&options, decides, Path::new(&log_dir))
                     .map_err(|error| error.problems.iter().map(ToString::to_string).collect())
             });
         match configured {
-            Ok(warnings) => {
-                if let Some(function) = decides {
-                    policy::use_function(editor, function);
-                }
-                Ok((convert::to_lua(lua, &*editor.config())?, warnings))
-            }
+            Ok(warnings) => Ok((convert::to_lua(lua, &*editor.config())?, warnings)),
             Err(problems) => Ok((Value::Nil, problems)),
         }
     })?;
@@ -112,6 +108,17 @@ fn fill_lifecycle(exports: &Exports<'_>) -> mlua::Result<()> {
     // reloaded(buffer) -> whether `parse_on` has more to do
     exports.add("reloaded", |_, editor, buffer: i32| {
         Ok(editor.conversation(buffer).is_some_and(|conversation| conversation.reloaded(editor)))
+    })?;
+    // saved(buffer, path): what is trusted in it stays so
+    exports.add("saved", |_, editor, (buffer, path): (i32, String)| {
+        if let Some(conversation) = editor.conversation(buffer) {
+            conversation.keep_trust(editor, path);
+        }
+        Ok(())
+    })?;
+    exports.add("forget_frontmatter", |_, editor, ()| {
+        editor.touch();
+        Ok(())
     })?;
     exports.add("detach", |_, editor, buffer: i32| {
         editor.detach(buffer);
@@ -144,7 +151,37 @@ fn take_policy(options: &Value) -> mlua::Result<Option<Function>> {
 /// What the user's keys do.
 fn fill_keys(exports: &Exports<'_>) -> mlua::Result<()> {
     exports.add("advance", |_, editor, buffer: i32| {
-        editor.feed(buffer, Input::Advance);
+        editor.want(buffer, Input::Advance);
+        Ok(())
+    })?;
+    // trust(buffer, whether): the answer to `ask_trust`
+    exports.add("trust", |_, editor, (buffer, trusted): (i32, bool)| {
+        if let Some(conversation) = editor.conversation(buffer) {
+            conversation.answer_trust(editor, if trusted { Answer::Trust } else { Answer::Later });
+        }
+        Ok(())
+    })?;
+    // decide(buffer, first, last, approve, message or nil, always): about the calls whose blocks these lines touch
+    exports.add("decide", |_, editor, args: (i32, usize, usize, bool, Option<LuaString>, bool)| {
+        let (buffer, first, last, approve, message, always) = args;
+        let Some(conversation) = editor.conversation(buffer) else { return Ok(()) };
+        let calls = conversation.calls_in(first..last + 1);
+        if calls.is_empty() {
+            editor.host.notify(
+                Level::Info,
+                "there is no tool call that waits here; put the cursor on its block, or select several",
+            );
+            return Ok(());
+        }
+        let choice = match approve {
+            true => Choice::Approve,
+            false => Choice::Reject(message.map(|message| message.to_string_lossy())),
+        };
+        if always {
+            standing::approve(editor, &conversation, calls);
+        } else {
+            conversation.want(editor, Input::Decide(calls, choice));
+        }
         Ok(())
     })?;
     exports.add("cancel", |_, editor, buffer: i32| {
@@ -154,9 +191,9 @@ fn fill_keys(exports: &Exports<'_>) -> mlua::Result<()> {
     // execute(buffer, line): the call whose use or result the line belongs to
     exports.add("execute", |_, editor, (buffer, line): (i32, usize)| {
         match call_at(editor, buffer, line) {
-            Some(call) => editor.feed(buffer, Input::Execute(call)),
+            Some(call) => editor.want(buffer, Input::Execute(call)),
             None => editor.host.notify(
-                crate::agent::Level::Info,
+                Level::Info,
                 "there is no tool call under the cursor; put it on a `**Tool Use:**` or `**Tool Result:**` block",
             ),
         }
@@ -170,9 +207,9 @@ fn fill_keys(exports: &Exports<'_>) -> mlua::Result<()> {
         let only = || (running.len() == 1).then(|| running[0].id.clone());
         match at_cursor.or_else(only) {
             Some(call) => editor.feed(buffer, Input::CancelTool(call)),
-            None if running.is_empty() => editor.host.notify(crate::agent::Level::Info, "no tool is running here"),
+            None if running.is_empty() => editor.host.notify(Level::Info, "no tool is running here"),
             None => editor.host.notify(
-                crate::agent::Level::Info,
+                Level::Info,
                 &format!("{} tools are running; put the cursor on the one to stop", running.len()),
             ),
         }
@@ -229,7 +266,7 @@ fn fill_queries(exports: &Exports<'_>) -> mlua::Result<()> {
         Ok(calls.unwrap_or_default().into_iter().map(|call| call.id.0).collect::<Vec<_>>())
     })?;
     exports.add("status", |_, editor, buffer: i32| {
-        Ok(editor.conversation(buffer).map(|conversation| queries::status(editor, &conversation)))
+        Ok(editor.conversation(buffer).map(|conversation| status::lines(editor, &conversation)))
     })?;
     // message_from(buffer, line, forward) -> the line of the next or previous message's marker
     exports.add("message_from", |_, editor, (buffer, line, forward): (i32, usize, bool)| {
@@ -273,6 +310,7 @@ fn fill_tools(exports: &Exports<'_>) -> mlua::Result<()> {
     exports.add("unregister_tool", |_, editor, name: String| {
         let removed = editor.registry.borrow_mut().unregister(&name);
         if let Some(definition) = &removed {
+            editor.touch();
             editor.functions.release_all(definition);
         }
         Ok(removed.is_some())
@@ -311,7 +349,7 @@ fn fill_tools(exports: &Exports<'_>) -> mlua::Result<()> {
     })?;
     exports.add("is_writable", |_, editor, path: String| {
         let open: Vec<PathBuf> = editor.host.open_chats().into_iter().map(PathBuf::from).collect();
-        Ok(policy::protected(Path::new(&path), &open).is_none())
+        Ok(policy::protected(Path::new(&path), &open, &editor.trust_store).is_none())
     })?;
     exports.add("format_size", |_, _, bytes: f64| Ok(truncate::format_size(bytes.max(0.0) as u64)))?;
     // truncate("head" or "tail", text, lines or nil, bytes or nil) -> a table as in `flemma.Truncation`
@@ -325,6 +363,31 @@ fn fill_tools(exports: &Exports<'_>) -> mlua::Result<()> {
         lua_tools::truncation(lua, &cut)
     })
 }
+
+/// The approval chain.
+fn fill_approval(exports: &Exports<'_>) -> mlua::Result<()> {
+    // approval_register(name, resolve, priority, description or nil)
+    exports.add("approval_register", |_, editor, (name, resolve, priority, description): Registering| {
+        approvals::register(editor, name, resolve, priority, description);
+        Ok(())
+    })?;
+    exports.add("approval_unregister", |_, editor, name: String| {
+        Ok(editor.approvals.borrow_mut().unregister(&name).is_some())
+    })?;
+    // approval_all() -> { name, priority, description? }, in the order in which they are asked
+    exports.add("approval_all", |lua, editor, ()| {
+        let chain = editor.approvals.borrow().clone();
+        chain.all().map(|resolver| approvals::describe(lua, resolver)).collect::<mlua::Result<Vec<_>>>()
+    })?;
+    // approval_resolve(name or nil, tool, input, context) -> decision or nil, the resolver that made it
+    exports.add("approval_resolve", |_, editor, args: (Option<String>, String, Value, Option<Table>)| {
+        let (only, tool, input, context) = args;
+        approvals::resolve(editor, only.as_deref(), (tool, input, context))
+    })
+}
+
+/// What `approval_register` takes.
+type Registering = (String, Function, i64, Option<String>);
 
 /// What `:checkhealth` wants to know of the library.
 fn fill_health(exports: &Exports<'_>) -> mlua::Result<()> {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mlua::{Function, IntoLuaMulti, Lua, Table, Value};
+use mlua::{Function, IntoLuaMulti, Lua, LuaString, Table, Value};
 
 use super::convert;
 use crate::{
@@ -17,19 +17,25 @@ pub(super) struct Host {
 }
 
 /// The names that `host.lua` has to define.
-pub(super) const NAMES: [&str; 16] = [
+pub(super) const NAMES: [&str; 22] = [
     "announce",
+    "ask_trust",
     "checktime",
     "context",
+    "current_buffer",
     "cursor",
     "diagnose",
     "execute",
     "follow",
+    "guard",
+    "languages",
     "lock",
     "notify",
     "open_chats",
+    "parse",
     "place",
     "refresh",
+    "run_frontmatter",
     "show",
     "turn_over",
     "wake",
@@ -145,6 +151,60 @@ impl Host {
     /// The conversations that are open.
     pub(super) fn open_chats(&self) -> Vec<String> {
         self.table.get::<Function>("open_chats").and_then(|paths| paths.call(())).unwrap_or_default()
+    }
+
+    /// The buffer that the user is in.
+    pub(super) fn current_buffer(&self) -> i32 {
+        self.table.get::<Function>("current_buffer").and_then(|buffer| buffer.call(())).unwrap_or_default()
+    }
+
+    /// Asks the user whether they trust a file's frontmatter. The answer comes as a call of `trust`.
+    pub(super) fn ask_trust(&self, buffer: i32, language: &str) {
+        self.tell("ask_trust", (buffer, language));
+    }
+
+    /// Runs the Lua of a file's frontmatter: whether it ran to its end, else what is wrong and in which line (from 1).
+    ///
+    /// # Errors
+    /// What the shim threw.
+    pub(super) fn run_frontmatter(
+        &self,
+        code: &str,
+        session: Table,
+    ) -> mlua::Result<(bool, Option<String>, Option<usize>)> {
+        let (ok, problem, line): (bool, Option<LuaString>, Option<usize>) =
+            self.table.get::<Function>("run_frontmatter")?.call((code, session))?;
+        Ok((ok, problem.map(|problem| problem.to_string_lossy()), line))
+    }
+
+    /// Calls a function that came from a file, within the limits of such code.
+    ///
+    /// # Errors
+    /// What it threw, or that it took too long.
+    pub(super) fn guard(&self, function: &Function, arguments: impl IntoLuaMulti) -> mlua::Result<Value> {
+        let mut arguments = arguments.into_lua_multi(&self.lua)?;
+        arguments.push_front(Value::Function(function.clone()));
+        let (ok, value): (bool, Value) = self.table.get::<Function>("guard")?.call(arguments)?;
+        if ok { Ok(value) } else { Err(mlua::Error::runtime(value.to_string().unwrap_or_default())) }
+    }
+
+    /// What a parser that was registered for this language reads; `None` where there is none.
+    pub(super) fn parse(&self, buffer: i32, language: &str, code: &str) -> Option<mlua::Result<Value>> {
+        let parsed = self
+            .table
+            .get::<Function>("parse")
+            .and_then(|parse| parse.call::<(Option<bool>, Value)>((buffer, language, code)));
+        match parsed {
+            Ok((None, _)) => None,
+            Ok((Some(true), value)) => Some(Ok(value)),
+            Ok((Some(false), thrown)) => Some(Err(mlua::Error::runtime(thrown.to_string().unwrap_or_default()))),
+            Err(error) => Some(Err(error)),
+        }
+    }
+
+    /// The languages that parsers were registered for.
+    pub(super) fn languages(&self) -> Vec<String> {
+        self.table.get::<Function>("languages").and_then(|languages| languages.call(())).unwrap_or_default()
     }
 
     /// Shows diagnostics in place of those before.

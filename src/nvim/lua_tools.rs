@@ -74,6 +74,7 @@ pub(super) fn register(
     });
     match registered {
         Ok((tool, incomplete, registered)) => {
+            editor.touch();
             if let Registered::Replaced(old) = registered {
                 editor.functions.release_all(&old);
                 editor.log(Level::Info, &format!("tool `{tool}`: registered again, in place of the one before"));

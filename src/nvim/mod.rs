@@ -9,19 +9,25 @@
 //! State lives in one [`editor::Editor`] on the main thread, behind `RefCell`s that are borrowed for one
 //! statement at a time: Lua that we call may call us back.
 
+mod approvals;
 mod buffer;
 mod conversation;
 mod convert;
 mod editor;
 mod exports;
+mod frontmatter;
 mod functions;
 mod host;
 mod lua_tools;
+mod opt;
 mod panics;
 mod policy;
 mod queries;
 mod shell;
+mod standing;
+mod status;
 mod tasks;
+mod trust;
 mod waker;
 
 use mlua::Lua;

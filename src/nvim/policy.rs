@@ -1,17 +1,13 @@
 //! What the options say about providers, tools and files.
 
 use std::{
-    cell::Cell,
     path::{Component, Path, PathBuf},
-    rc::Rc,
     sync::Arc,
 };
 
-use mlua::{Function, Value};
-
-use super::{convert, editor::Editor};
+use super::{conversation::Conversation, editor::Editor, frontmatter};
 use crate::{
-    agent::{Level, Verdict},
+    agent::Verdict,
     chat::OpenCall,
     config::{Config, ProviderName},
     provider::{
@@ -20,10 +16,7 @@ use crate::{
         auth::Environment,
         rehearsal::Rehearsal,
     },
-    tools::{
-        Policy, Preset, Presets,
-        approval::{self, ApprovalCall, Chain, Decision, Resolver},
-    },
+    tools::approval::{ApprovalCall, Decision},
 };
 
 /// The provider that the options name.
@@ -41,77 +34,12 @@ pub(super) fn provider(config: &Config) -> Result<Arc<dyn Provider>, ProviderErr
     })
 }
 
-/// The built-in resolvers, as the options want them, and what is odd about those options. `known` are the tools, where
-/// all of them are known already.
-pub(super) fn chain(config: &Config, known: Option<&[&str]>) -> (Chain, Vec<String>) {
-    let mut warnings = Vec::new();
-    let mut presets = Presets::builtin();
-    for (name, preset) in &config.tools.presets {
-        let preset = Preset { approve: preset.approve.clone(), deny: preset.deny.clone() };
-        if let Err(problem) = presets.define(name, preset) {
-            warnings.push(problem);
-        }
-    }
-    let (policy, problems) = Policy::new(&config.tools.auto_approve, &[], &presets, known);
-    warnings.extend(problems);
-    let mut chain = Chain::new();
-    chain.register(approval::config(policy));
-    chain.register(approval::declared());
-    if !config.tools.require_approval {
-        chain.register(approval::catch_all());
-    }
-    (chain, warnings)
-}
-
-/// Puts a function of the user's in the place of the list `tools.auto_approve`.
-///
-/// It is given the tool's name, the input and a table with `bufnr` and `tool_id`, and returns `true` (run), `false`
-/// (ask), `"deny"`, or `nil` (no opinion). One that throws, or returns anything else, means that the user is asked.
-pub(super) fn use_function(editor: &Editor, function: Function) {
-    let (lua, host, told) = (editor.lua.clone(), Rc::clone(&editor.host), Cell::new(false));
-    let resolve = move |call: &ApprovalCall<'_>| {
-        let decide = || -> mlua::Result<Value> {
-            let context = lua.create_table()?;
-            context.set("bufnr", call.buffer)?;
-            context.set("tool_id", call.id.0.as_str())?;
-            function.call((call.tool, convert::from_json(&lua, call.input)?, context))
-        };
-        let word = |value: &Value, word: &str| matches!(value, Value::String(text) if text == word);
-        let odd = match decide() {
-            Ok(Value::Nil) => return Ok(None),
-            Ok(Value::Boolean(true)) => return Ok(Some(Decision::Approve)),
-            Ok(Value::Boolean(false)) => return Ok(Some(Decision::RequireApproval)),
-            Ok(value) if word(&value, "approve") => return Ok(Some(Decision::Approve)),
-            Ok(value) if word(&value, "require_approval") => return Ok(Some(Decision::RequireApproval)),
-            Ok(value) if word(&value, "deny") => return Ok(Some(Decision::Deny)),
-            Ok(value) => format!("returned {}", value.to_string().unwrap_or_else(|_| value.type_name().to_owned())),
-            Err(error) => format!("threw: {}", convert::words(&error)),
-        };
-        // Nobody knows what it meant, so the user decides. They hear of it once.
-        if !told.replace(true) {
-            host.notify(
-                Level::Warn,
-                &format!("the function tools.auto_approve {odd}. It may return true, false, \"deny\" or nil; now you are asked"),
-            );
-        }
-        Ok(Some(Decision::RequireApproval))
-    };
-    editor.approvals.borrow_mut().register(Resolver {
-        name: approval::CONFIG.into(),
-        description: Some("tools.auto_approve of the configuration".into()),
-        priority: 100,
-        resolve: Rc::new(resolve),
-    });
-}
-
 /// What happens to a call: whether it can run at all, and then what the chain says.
-pub(super) fn verdict(editor: &Editor, buffer: i32, call: &OpenCall) -> Verdict {
-    let definition = {
-        let registry = editor.registry.borrow();
-        registry.get(&call.name).filter(|tool| registry.is_enabled(tool)).cloned()
-    };
+pub(super) fn verdict(editor: &Editor, conversation: &Conversation, call: &OpenCall) -> Verdict {
+    let file = frontmatter::effective(editor, conversation);
+    let definition = editor.registry.borrow().offered(&call.name, file.tools.as_ref()).cloned();
     let Some(definition) = definition else {
-        return Verdict::Invalid(editor.registry.borrow().unknown(&call.name));
+        return Verdict::Invalid(editor.registry.borrow().unknown(&call.name, file.tools.as_ref()));
     };
     if let Err(problem) = definition.check_input(&call.input) {
         return Verdict::Invalid(problem);
@@ -124,22 +52,40 @@ pub(super) fn verdict(editor: &Editor, buffer: i32, call: &OpenCall) -> Verdict 
     // A clone: a resolver may change the chain while it decides.
     let chain = editor.approvals.borrow().clone();
     let call = ApprovalCall {
-        tool: &call.name,
-        input,
-        id: &call.id,
-        buffer: i64::from(buffer),
         declared: definition.approval,
+        frontmatter: file.policy.as_ref(),
+        ..ApprovalCall::new(&call.name, input, &call.id, i64::from(conversation.buffer))
     };
-    match chain.decide(&call).decision {
+    let verdict = chain.decide(&call);
+    editor.log_failures(&verdict);
+    match verdict.decision {
         Decision::Approve => Verdict::Run,
         Decision::RequireApproval => Verdict::Ask,
         Decision::Deny => Verdict::Deny,
     }
 }
 
-/// Why no tool writes to a file, if so: it is a conversation that is open here.
-pub(super) fn protected(path: &Path, open: &[PathBuf]) -> Option<String> {
+/// The entries of `auto_approve` that would let this call, and those like it, run without asking.
+///
+/// # Errors
+/// When no entry can, or its tool is not there; for the user.
+pub(super) fn standing_entries(
+    editor: &Editor,
+    _conversation: &Conversation,
+    call: &OpenCall,
+) -> Result<Vec<String>, String> {
+    match editor.registry.borrow().get(&call.name) {
+        Some(_) => Ok(vec![call.name.clone()]),
+        None => Err(format!("there is no tool `{}`", call.name)),
+    }
+}
+
+/// Why no tool writes to a file, if so: it is a conversation that is open here, or says what the user trusts.
+pub(super) fn protected(path: &Path, open: &[PathBuf], trust_store: &Path) -> Option<String> {
     let path = real(path);
+    if path == real(trust_store) {
+        return Some(format!("{} says what the user trusts; tools do not write to it", path.display()));
+    }
     open.iter()
         .any(|chat| real(chat) == path)
         .then(|| format!("{} is a conversation that is open in the editor; tools do not write to it", path.display()))

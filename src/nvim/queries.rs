@@ -63,7 +63,8 @@ fn own_preview(lua: &Lua, editor: &Editor, definition: &Definition, input: &Tool
 /// What goes on right now: `text` for the end of the buffer, and the tools that run.
 pub(super) fn live(lua: &Lua, editor: &Editor, conversation: &Conversation) -> mlua::Result<Table> {
     let live = lua.create_table()?;
-    let config = editor.config();
+    // As it was when it was last needed: nothing is evaluated in order to draw.
+    let config = conversation.config(editor);
     live.set("text", activity_text(&conversation.session.activity(), config.provider, config.model()))?;
     let running = conversation.session.running();
     let places: Vec<(CallId, usize)> = conversation.with_document(|document, _| {
@@ -92,7 +93,7 @@ pub(super) fn live(lua: &Lua, editor: &Editor, conversation: &Conversation) -> m
     Ok(live)
 }
 
-fn activity_text(activity: &Activity, provider: ProviderName, model: &str) -> Option<String> {
+pub(super) fn activity_text(activity: &Activity, provider: ProviderName, model: &str) -> Option<String> {
     match activity {
         Activity::Idle | Activity::Executing { .. } => None,
         Activity::Loading => Some("Waiting for tool definitions to load…".into()),
@@ -105,38 +106,6 @@ fn activity_text(activity: &Activity, provider: ProviderName, model: &str) -> Op
             Some(format!("writing the input of {tool} ({size})"))
         }
     }
-}
-
-/// The lines of `:Flemma status`.
-pub(super) fn status(editor: &Editor, conversation: &Conversation) -> Vec<String> {
-    let config = editor.config();
-    let options = config.parameters_for(config.provider);
-    let mut lines = vec![format!("provider   {}", config.provider.name()), format!("model      {}", options.model)];
-    if let Some(tokens) = options.parameters.max_tokens {
-        lines.push(format!("max_tokens {tokens}"));
-    }
-    lines.push(format!(
-        "autopilot  {}",
-        if config.tools.autopilot.enabled {
-            format!("on, up to {} requests", config.tools.autopilot.max_turns)
-        } else {
-            "off".into()
-        }
-    ));
-    lines.push(format!("approved   {}", config.tools.auto_approve.join(", ")));
-    let tools: Vec<String> = editor.registry.borrow().enabled().map(|tool| tool.name.clone()).collect();
-    lines.push(format!("tools      {}", tools.join(", ")));
-    let activity = conversation.session.activity();
-    lines.push(format!(
-        "now        {}",
-        match &activity {
-            Activity::Idle => "nothing; the buffer is yours".to_owned(),
-            Activity::Executing { running } => format!("{running} tool(s) running"),
-            other => activity_text(other, config.provider, &options.model).unwrap_or_default(),
-        }
-    ));
-    lines.extend(calls(conversation));
-    lines
 }
 
 /// How wide a line of the list of tools is, in cells.
@@ -160,7 +129,7 @@ pub(super) fn tool_list(editor: &Editor, conversation: &Conversation) -> Vec<Str
 }
 
 /// The calls that run, with their time, and those that wait, with their line.
-fn calls(conversation: &Conversation) -> Vec<String> {
+pub(super) fn calls(conversation: &Conversation) -> Vec<String> {
     let mut lines = Vec::new();
     for call in conversation.session.running() {
         let seconds = conversation.tasks.elapsed(&call.id).as_secs();

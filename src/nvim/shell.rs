@@ -15,6 +15,7 @@ use super::{
     conversation::Conversation,
     convert,
     editor::Editor,
+    frontmatter,
     lua_tools::{self, Answering},
     policy,
     tasks::{Latest, Stop},
@@ -64,7 +65,8 @@ impl At<'_> {
             Path::new(&file).parent().filter(|parent| !parent.as_os_str().is_empty()).map(Path::to_owned);
         context.config = own;
         let open: Vec<PathBuf> = self.editor.host.open_chats().into_iter().map(PathBuf::from).collect();
-        context.protected = Arc::new(move |path| policy::protected(path, &open));
+        let store = self.editor.trust_store.clone();
+        context.protected = Arc::new(move |path| policy::protected(path, &open, &store));
         let latest = Latest::default();
         let progress = latest.clone();
         context.progress = Arc::new(move |text| progress.put(&text));
@@ -132,24 +134,19 @@ impl Shell for At<'_> {
 
     fn send(&self, request: RequestId, conversation: chat::Conversation) -> Result<(), ProviderError> {
         self.editor.check_names();
-        let config = self.editor.config();
+        let file = frontmatter::effective(self.editor, self.conversation);
+        let config = &file.config;
         let options = config.parameters_for(config.provider);
-        let provider = policy::provider(&config)?;
-        let (diagnostics, frontmatter) = self
-            .conversation
-            .with_document(|document, text| (document.diagnostics(text), document.frontmatter().is_some()));
-        self.diagnose(&diagnostics);
-        if frontmatter && !self.conversation.told_of_frontmatter.replace(true) {
-            self.notify(
-                Level::Warn,
-                "the frontmatter of this file is not evaluated yet; it was left out of the request",
-            );
-        }
+        let provider = policy::provider(config)?;
+        let tools = {
+            let registry = self.editor.registry.borrow();
+            file.tools.as_ref().map_or_else(|| registry.specs(), |chosen| registry.specs_of(chosen))
+        };
         let body = Request {
             model: options.model,
             system: conversation.system,
             messages: conversation.messages,
-            tools: self.editor.registry.borrow().specs(),
+            tools,
             parameters: options.parameters,
         };
         let timeouts =
@@ -239,6 +236,15 @@ impl Shell for At<'_> {
         self.editor.host.notify(level, message);
     }
 
+    fn diagnostics(&self) -> Vec<Diagnostic> {
+        let mut found = self.conversation.with_document(|document, text| document.diagnostics(text));
+        let file = frontmatter::effective(self.editor, self.conversation);
+        if let Some(fault) = &file.fault {
+            found.insert(0, fault.diagnostic());
+        }
+        found
+    }
+
     fn diagnose(&self, diagnostics: &[Diagnostic]) {
         self.conversation.diagnosed.set(!diagnostics.is_empty());
         self.editor.host.diagnose(self.buffer(), diagnostics);
@@ -270,7 +276,7 @@ impl Shell for At<'_> {
     }
 
     fn verdict(&self, call: &OpenCall) -> Verdict {
-        policy::verdict(self.editor, self.buffer(), call)
+        policy::verdict(self.editor, self.conversation, call)
     }
 
     fn is_inherited(&self, call: &OpenCall) -> bool {
@@ -282,7 +288,8 @@ impl Shell for At<'_> {
     }
 
     fn settings(&self) -> Settings {
-        let tools = &self.editor.config().tools;
+        let file = frontmatter::effective(self.editor, self.conversation);
+        let tools = &file.config.tools;
         Settings {
             autopilot: tools.autopilot.enabled,
             max_turns: tools.autopilot.max_turns,

@@ -15,7 +15,7 @@ use std::{
 use crate::config::Level;
 
 /// A log, or nothing where logging is off.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Log {
     sender: Option<Sender<String>>,
     level: Level,

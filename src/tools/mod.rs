@@ -14,7 +14,7 @@ pub mod declare;
 mod definition;
 mod native;
 pub mod overflow;
-mod presets;
+pub mod presets;
 pub mod preview;
 mod registry;
 mod schema;

@@ -66,12 +66,10 @@ impl Policy {
     /// Puts a list together.
     ///
     /// `list` holds tool names and `$presets`; `removed` holds names that were taken out of the list and that no
-    /// preset in it shall approve; `known` are the tools that exist, or `None` where they are not all known yet. The second
-    /// value says what in the list names nothing, one message each. An unknown tool stays in the policy, since it may
-    /// be registered later.
-    pub fn new(list: &[String], removed: &[String], presets: &Presets, known: Option<&[&str]>) -> (Self, Vec<String>) {
+    /// preset in it shall approve. A name that means nothing approves nothing (see [`check`]); an unknown tool stays
+    /// in the policy, since it may be registered later.
+    pub fn new(list: &[String], removed: &[String], presets: &Presets) -> Self {
         let mut policy = Self::default();
-        let mut problems = Vec::new();
         let mut named = BTreeSet::new();
         for entry in list {
             if !entry.starts_with('$') {
@@ -79,17 +77,10 @@ impl Policy {
             } else if let Some(preset) = presets.get(entry) {
                 policy.approve.extend(preset.approve.iter().filter(|tool| !removed.contains(tool)).cloned());
                 policy.deny.extend(preset.deny.iter().cloned());
-            } else {
-                problems.push(format!("unknown preset `{entry}`{}", did_you_mean(entry, presets.names())));
             }
         }
         policy.approve.extend(named);
-        let known = known.unwrap_or_default();
-        let unknown = |tool: &&String| !known.is_empty() && !known.contains(&tool.as_str());
-        for tool in policy.approve.union(&policy.deny).filter(unknown) {
-            problems.push(format!("unknown tool `{tool}`{}", did_you_mean(tool, known.iter().copied())));
-        }
-        (policy, problems)
+        policy
     }
 
     /// What the list says about a call; `None` if it does not name its tool.
@@ -98,6 +89,33 @@ impl Policy {
             return Some(Decision::Deny);
         }
         self.approve.contains(call.tool).then_some(Decision::Approve)
+    }
+}
+
+/// Whether an entry of the user's list is the name of a Lua module that decides: `my_plugin.policy`. No tool has a dot in
+/// its name.
+#[must_use]
+pub fn is_module(entry: &str) -> bool {
+    entry.contains('.') && entry.chars().all(|char| char.is_ascii_alphanumeric() || "._-".contains(char))
+}
+
+/// Says what is wrong with an entry of a list, if it names nothing. `tools` are those that exist, or `None` where they
+/// are not all known yet.
+///
+/// # Errors
+/// For an unknown preset or tool: what it is, and what was probably meant.
+pub fn check(entry: &str, presets: &Presets, tools: Option<&[&str]>) -> Result<(), String> {
+    if entry.starts_with('$') {
+        return match presets.get(entry) {
+            Some(_) => Ok(()),
+            None => Err(format!("unknown preset `{entry}`{}", did_you_mean(entry, presets.names()))),
+        };
+    }
+    match tools {
+        Some(tools) if !tools.contains(&entry) => {
+            Err(format!("unknown tool `{entry}`{}", did_you_mean(entry, tools.iter().copied())))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -4,7 +4,7 @@
 //! turn to turn, so that the provider's prompt cache hits.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{Arc, OnceLock},
 };
 
@@ -98,9 +98,24 @@ impl Registry {
         Arc::clone(self.specs.get_or_init(|| self.enabled().map(|tool| tool.to_spec()).collect()))
     }
 
-    /// What to tell a model that called a tool nobody offers.
-    pub fn unknown(&self, name: &str) -> String {
-        let names: Vec<&str> = self.enabled().map(|tool| tool.name.as_str()).collect();
+    /// The tool of this name, if a conversation offers it: `chosen` are those that its file has chosen, which may be
+    /// tools that are off elsewhere; without such a choice it is the enabled tools.
+    pub fn offered(&self, name: &str, chosen: Option<&BTreeSet<String>>) -> Option<&Arc<Definition>> {
+        self.get(name).filter(|tool| match chosen {
+            Some(chosen) => chosen.contains(name),
+            None => self.is_enabled(tool),
+        })
+    }
+
+    /// The tools that a file has chosen, as a provider sends them, sorted by name. A name without a tool is left out.
+    pub fn specs_of(&self, chosen: &BTreeSet<String>) -> Arc<[ToolSpec]> {
+        chosen.iter().filter_map(|name| self.get(name)).map(|tool| tool.to_spec()).collect()
+    }
+
+    /// What to tell a model that called a tool nobody offers. `chosen` as for [`Registry::offered`].
+    pub fn unknown(&self, name: &str, chosen: Option<&BTreeSet<String>>) -> String {
+        let names = self.all().map(|tool| tool.name.as_str());
+        let names: Vec<&str> = names.filter(|name| self.offered(name, chosen).is_some()).collect();
         let meant = crate::config::suggest::nearest(name, names.iter().copied())
             .map(|near| format!(" Did you mean `{near}`?"))
             .unwrap_or_default();

@@ -167,7 +167,7 @@ fn a_value_of_the_wrong_kind_is_named_with_what_is_expected() {
         ),
         (
             json!({ "tools": { "auto_approve": "$default" } }),
-            r#"`tools.auto_approve` must be a list of strings, not "$default""#,
+            r#"`tools.auto_approve` must be a list of strings, a function, or the name of a module with a dot in it, not "$default""#,
         ),
         (
             json!({ "tools": { "presets": { "$no-bash": { "deny": "bash" } } } }),

@@ -7,6 +7,7 @@ use flemma::{
     tools::{
         Declared, Policy, Preset, Presets, Registry,
         approval::{self, ApprovalCall, Chain, Decision, Failure, Resolver},
+        presets,
     },
 };
 use serde_json::{Value, json};
@@ -33,9 +34,10 @@ fn policy(list: &[&str]) -> Policy {
     let mut presets = Presets::builtin();
     presets.define("$no-bash", Preset { approve: vec![], deny: vec!["bash".into()] }).unwrap();
     presets.define("$yolo", Preset { approve: TOOLS.map(str::to_owned).to_vec(), deny: vec![] }).unwrap();
-    let (policy, problems) = Policy::new(&list, &[], &presets, Some(&TOOLS));
-    assert_eq!(problems, Vec::<String>::new());
-    policy
+    for entry in &list {
+        presets::check(entry, &presets, Some(&TOOLS)).unwrap();
+    }
+    Policy::new(&list, &[], &presets)
 }
 
 #[test]
@@ -76,7 +78,7 @@ fn removing_a_tool_excludes_it_from_presets_and_lifts_no_denial() {
     presets.define("$no-bash", Preset { approve: vec![], deny: vec!["bash".into()] }).unwrap();
     let list = ["$default".to_owned(), "$no-bash".to_owned()];
     let removed = ["write".to_owned(), "bash".to_owned()];
-    let (policy, _) = Policy::new(&list, &removed, &presets, Some(&TOOLS));
+    let policy = Policy::new(&list, &removed, &presets);
     assert_eq!(says(&policy, "write"), None);
     assert_eq!(says(&policy, "edit"), Some(Decision::Approve));
     assert_eq!(says(&policy, "bash"), Some(Decision::Deny));
@@ -86,19 +88,17 @@ fn removing_a_tool_excludes_it_from_presets_and_lifts_no_denial() {
 fn a_users_preset_takes_the_place_of_a_built_in_one() {
     let mut presets = Presets::builtin();
     presets.define("$default", Preset { approve: vec!["bash".into()], deny: vec![] }).unwrap();
-    let (policy, _) = Policy::new(&["$default".to_owned()], &[], &presets, Some(&TOOLS));
+    let policy = Policy::new(&["$default".to_owned()], &[], &presets);
     assert_eq!(says(&policy, "bash"), Some(Decision::Approve));
     assert_eq!(says(&policy, "read"), None);
 }
 
 #[test]
 fn what_a_list_misspells_is_reported_with_what_was_meant() {
-    let list = ["$defualt".to_owned(), "raed".to_owned()];
-    let (_, problems) = Policy::new(&list, &[], &Presets::builtin(), Some(&TOOLS));
-    assert_eq!(
-        problems,
-        ["unknown preset `$defualt`; did you mean `$default`?", "unknown tool `raed`; did you mean `read`?"]
-    );
+    let check = |entry| presets::check(entry, &Presets::builtin(), Some(&TOOLS));
+    assert_eq!(check("$defualt").unwrap_err(), "unknown preset `$defualt`; did you mean `$default`?");
+    assert_eq!(check("raed").unwrap_err(), "unknown tool `raed`; did you mean `read`?");
+    assert_eq!(presets::check("raed", &Presets::builtin(), None), Ok(()), "it may be registered later");
     let nameless = Presets::builtin().define("mine", Preset::default()).unwrap_err();
     assert_eq!(nameless, "tools.presets: the name of a preset begins with `$`: write `$name`, not `mine`");
 }
@@ -175,9 +175,10 @@ fn tools_that_change_nothing_run_unless_somebody_says_otherwise() {
     presets.define("$blind", Preset { approve: vec![], deny: harmless.map(str::to_owned).to_vec() }).unwrap();
     let list = ["$default".to_owned(), "$blind".to_owned()];
     let known: Vec<&str> = registry.all().map(|tool| tool.name.as_str()).collect();
-    let (denying, problems) = Policy::new(&list, &[], &presets, Some(&known));
-    assert_eq!(problems, Vec::<String>::new());
-    chain.register(approval::config(denying));
+    for entry in &list {
+        presets::check(entry, &presets, Some(&known)).unwrap();
+    }
+    chain.register(approval::config(Policy::new(&list, &[], &presets)));
     for tool in harmless {
         assert_eq!(decide(&chain, tool, declared(tool)).0, Decision::Deny, "{tool}");
     }

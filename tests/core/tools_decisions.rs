@@ -13,6 +13,7 @@ use flemma::{
             self, ApprovalCall, BufferPolicy, CATCH_ALL, CONFIG, CONFIG_PRIORITY, Chain, DECLARED, Decision,
             FRONTMATTER, Resolve, Resolver,
         },
+        presets,
     },
 };
 use serde_json::json;
@@ -47,9 +48,10 @@ fn policy(list: &str) -> Policy {
     let (removed, list): (Vec<&str>, Vec<&str>) = list.split_whitespace().partition(|entry| entry.starts_with('-'));
     let list: Vec<String> = list.into_iter().map(str::to_owned).collect();
     let removed: Vec<String> = removed.into_iter().map(|entry| entry[1..].to_owned()).collect();
-    let (policy, problems) = Policy::new(&list, &removed, &presets(), Some(&TOOLS));
-    assert_eq!(problems, Vec::<String>::new());
-    policy
+    for entry in list.iter().chain(&removed) {
+        presets::check(entry, &presets(), Some(&TOOLS)).unwrap();
+    }
+    Policy::new(&list, &removed, &presets())
 }
 
 fn always(answer: Option<Decision>) -> Resolve {

@@ -83,8 +83,8 @@ fn registering_a_name_again_replaces_it_and_keeps_the_old_one_for_calls_in_fligh
 fn a_call_of_an_unknown_tool_learns_which_there_are() {
     let mut registry = Registry::new();
     registry.register(tool("read", schema())).unwrap();
-    assert_eq!(registry.unknown("raed"), "There is no tool `raed`. Did you mean `read`? The tools are: read.");
-    assert_eq!(Registry::new().unknown("x"), "There is no tool `x`. There are no tools in this conversation.");
+    assert_eq!(registry.unknown("raed", None), "There is no tool `raed`. Did you mean `read`? The tools are: read.");
+    assert_eq!(Registry::new().unknown("x", None), "There is no tool `x`. There are no tools in this conversation.");
 }
 
 #[test]

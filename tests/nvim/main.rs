@@ -5,11 +5,13 @@
 
 #[path = "../support/anthropic.rs"]
 mod anthropic;
+mod approval;
 mod chat;
 mod colours;
 mod contract;
 mod cursor;
 mod docs;
+mod frontmatter;
 mod harness;
 #[path = "../support/http.rs"]
 mod http;

@@ -244,7 +244,7 @@ fn a_misspelt_status_waits_and_shows_why() {
     let desk = Desk::new("@You:\nFix it");
     desk.go();
     desk.calls([("a", "bash")]);
-    assert_eq!(desk.log(&["diagnose"]), ["diagnose "], "nothing is wrong");
+    assert_eq!(desk.log(&["diagnose"]), ["diagnose ", "diagnose "], "nothing is wrong");
     desk.replace("status=pending", "status=aproved");
     desk.go();
     let fence = desk.open_calls()[0].placeholder.as_ref().unwrap().fence;

@@ -403,6 +403,10 @@ impl Shell for Desk {
         self.note(format!("{level}: {message}"));
     }
 
+    fn diagnostics(&self) -> Vec<Diagnostic> {
+        self.with_diagnostics(|_| true)
+    }
+
     fn diagnose(&self, diagnostics: &[Diagnostic]) {
         let lines: Vec<String> = diagnostics.iter().map(|found| (found.line + 1).to_string()).collect();
         self.note(format!("diagnose {}", lines.join(" ")));

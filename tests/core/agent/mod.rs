@@ -1,6 +1,7 @@
 //! The turn, by what a user sees of it and a provider hears of it.
 
 mod cycle;
+mod decisions;
 mod desk;
 mod faults;
 mod limits;

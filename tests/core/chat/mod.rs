@@ -1,5 +1,6 @@
 //! The document, by its public surface.
 
+mod amend;
 mod calls;
 mod diagnostics;
 mod edits;

@@ -1,0 +1,107 @@
+--- Who decides whether a tool call runs: the chain of resolvers.
+local M = {}
+
+local notify = require("flemma.notify")
+
+local DEFAULT_PRIORITY = 50
+
+local function native(...)
+  return require("flemma.native").call(...)
+end
+
+---@alias flemma.Decision "approve"|"require_approval"|"deny"
+
+---@class flemma.ApprovalContext
+---@field bufnr integer the conversation's buffer
+---@field tool_id string the call's id
+
+---@class flemma.Resolver
+---@field resolve fun(tool_name: string, input: table, context: flemma.ApprovalContext): flemma.Decision?
+---@field priority? integer higher is asked earlier; 50 if not said
+---@field description? string
+---@field name? string only in what `get` and `get_all` give
+
+---@param problem string
+---@return false
+local function refuse(problem)
+  notify.say(vim.log.levels.ERROR, "approval.register: " .. problem)
+  return false
+end
+
+local fields = { resolve = true, priority = true, description = true, name = true }
+
+--- Adds a resolver to the chain; one of the same name is replaced.
+---@param name string
+---@param resolver flemma.Resolver
+---@return boolean ok
+function M.register(name, resolver)
+  if type(name) ~= "string" or name == "" then
+    return refuse(("the name must be a string that is not empty, not %s"):format(vim.inspect(name)))
+  elseif type(resolver) ~= "table" then
+    return refuse(("`%s` must be a table with `resolve`, not a %s"):format(name, type(resolver)))
+  elseif type(resolver.resolve) ~= "function" then
+    return refuse(("`%s`: `resolve` must be a function, not a %s"):format(name, type(resolver.resolve)))
+  end
+  local priority = resolver.priority == nil and DEFAULT_PRIORITY or resolver.priority
+  if type(priority) ~= "number" or priority ~= math.floor(priority) or math.abs(priority) > 2 ^ 31 then
+    return refuse(("`%s`: `priority` must be a whole number, not %s"):format(name, vim.inspect(priority)))
+  elseif resolver.description ~= nil and type(resolver.description) ~= "string" then
+    return refuse(("`%s`: `description` must be a string, not a %s"):format(name, type(resolver.description)))
+  end
+  for field in pairs(resolver) do
+    if not fields[field] then
+      local near = native("nearest", tostring(field), vim.tbl_keys(fields))
+      return refuse(("`%s`: there is no field `%s`%s"):format(name, tostring(field), near and ("; did you mean `%s`?"):format(near) or ""))
+    end
+  end
+  native("approval_register", name, resolver.resolve, priority, resolver.description)
+  return true
+end
+
+--- Takes a resolver out of the chain.
+---@param name string
+---@return boolean found
+function M.unregister(name)
+  return native("approval_unregister", tostring(name)) or false
+end
+
+--- All resolvers, in the order in which they are asked, as copies. Each one's `resolve` asks it alone.
+---@return flemma.Resolver[]
+function M.get_all()
+  local entries = native("approval_all") or {}
+  for _, entry in ipairs(entries) do
+    entry.resolve = function(tool_name, input, context)
+      return (native("approval_resolve", entry.name, tool_name, input, context))
+    end
+  end
+  return entries
+end
+
+--- The resolver of this name, as a copy.
+---@param name string
+---@return flemma.Resolver?
+function M.get(name)
+  for _, entry in ipairs(M.get_all()) do
+    if entry.name == name then
+      return entry
+    end
+  end
+end
+
+--- How many resolvers there are.
+---@return integer
+function M.count()
+  return #(native("approval_all") or {})
+end
+
+--- What would happen to a call, and who decides that. Nothing runs.
+---@param tool_name string
+---@param input? table
+---@param context? flemma.ApprovalContext `bufnr` is the current buffer if not said
+---@return flemma.Decision decision
+---@return string? resolver nil where nobody has an opinion and the user is therefore asked
+function M.resolve(tool_name, input, context)
+  return native("approval_resolve", nil, tool_name, input, context)
+end
+
+return M

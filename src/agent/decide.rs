@@ -1,0 +1,96 @@
+//! What the user decides about calls that wait for them.
+//!
+//! A decision is written where the call stands, and the cursor goes on to the next call that waits. When none is left,
+//! autopilot goes on by itself: what was approved runs, and the results are sent.
+
+use super::{
+    Agent, Answer, Choice, Cursor, Effect, Level,
+    round::{REJECTED, addressable, is_at_fault, own_words},
+    turn::{After, View},
+};
+use crate::{
+    chat::{OpenCall, Status},
+    provider::CallId,
+};
+
+impl Agent {
+    /// Approves or rejects calls.
+    pub(super) fn decide(&mut self, ids: &[CallId], choice: &Choice, view: &dyn View, effects: &mut Vec<Effect>) {
+        if self.has_request() {
+            effects.push(Effect::Notify(Level::Info, "A reply is still arriving; Ctrl-C stops it.".into()));
+            return;
+        }
+        if is_at_fault(view, effects) {
+            return;
+        }
+        let calls = addressable(view);
+        let waits = |call: &&OpenCall| ids.contains(&call.id) && !call.aborted && !self.is_working_on(&call.id);
+        let chosen: Vec<OpenCall> = calls.iter().filter(waits).cloned().collect();
+        if chosen.is_empty() {
+            effects.push(Effect::Notify(Level::Info, "No call that waits was chosen.".into()));
+            return;
+        }
+        self.attend();
+        effects.push(Effect::UndoStep);
+        for call in &chosen {
+            match choice {
+                Choice::Approve => self.approve(call, view, effects),
+                Choice::Reject(words) => {
+                    let content = call.placeholder.as_ref().map_or("", |placeholder| &placeholder.content);
+                    let words = words.clone().unwrap_or_else(|| own_words(content, REJECTED));
+                    self.settle(call, Answer::error(words), effects);
+                }
+            }
+        }
+        if self.is_busy() {
+            // Other tools run: what was approved joins them.
+            self.start_queued(view.settings(), effects);
+        } else if let Some(next) = next_to_decide(&calls, &chosen) {
+            effects.push(Effect::Cursor(Cursor::Pending(next)));
+        } else if view.settings().autopilot {
+            self.arm();
+            self.look_back(After::Decision, effects);
+        }
+    }
+
+    /// Binds the user's approval to what the call is now.
+    fn approve(&mut self, call: &OpenCall, view: &dyn View, effects: &mut Vec<Effect>) {
+        if call.placeholder.is_none() {
+            effects.push(Effect::Place(vec![(call.id.clone(), Status::Approved)]));
+        } else {
+            effects.push(Effect::SetStatus(call.id.clone(), Status::Approved));
+        }
+        self.bind(call);
+        let overridden = call.placeholder.as_ref().is_some_and(|placeholder| !placeholder.content.is_empty());
+        if self.is_busy() && !overridden {
+            self.run_if_possible(call.clone(), view, effects);
+        }
+    }
+
+    /// The user has edited the document: what they approve by hand is bound to what it is at that moment.
+    pub fn notice(&mut self, view: &dyn View) {
+        for call in view.open_calls() {
+            let status = call.placeholder.as_ref().map(|placeholder| placeholder.block.status);
+            if status != Some(Status::Approved) {
+                self.approvals.remove(&call.id);
+            } else if !self.approvals.contains_key(&call.id) && !view.is_inherited(&call) {
+                self.bind(&call);
+            }
+        }
+    }
+
+    fn bind(&mut self, call: &OpenCall) {
+        self.approvals.insert(call.id.clone(), (call.name.clone(), call.input.clone()));
+    }
+}
+
+/// The next call that waits behind those that were decided about, else the first.
+fn next_to_decide(calls: &[OpenCall], decided: &[OpenCall]) -> Option<CallId> {
+    let is_decided = |call: &OpenCall| decided.iter().any(|other| other.id == call.id);
+    let waits = |call: &&OpenCall| {
+        let pending = call.placeholder.as_ref().is_none_or(|placeholder| placeholder.block.status == Status::Pending);
+        pending && !call.aborted && !is_decided(call)
+    };
+    let last = calls.iter().rposition(is_decided)?;
+    calls[last..].iter().find(waits).or_else(|| calls.iter().find(waits)).map(|call| call.id.clone())
+}

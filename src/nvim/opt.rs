@@ -1,0 +1,145 @@
+//! `flemma.opt`, from Lua: the functions behind the tables that a file's code sees.
+//!
+//! The tables themselves are made in `lua/flemma/opt.lua`, which can say in which line of the file a mistake stands.
+//! What they mean is in [`crate::config::buffer`].
+
+use std::{cell::RefCell, rc::Rc};
+
+use mlua::{Function, Lua, Table, UserData, UserDataMethods, Value};
+
+use serde_json::Map;
+
+use super::convert;
+use crate::config::{
+    ListOption, Node,
+    buffer::{AUTO_APPROVE, BufferOptions},
+};
+
+/// What is said to code that touches `flemma.opt` after the evaluation.
+const OVER: &str = "`flemma.opt` can only be used while the file is read, not in a function that is called later";
+
+/// The options of one file, while its code runs.
+#[derive(Clone)]
+pub(super) struct Session {
+    options: Rc<RefCell<Option<BufferOptions>>>,
+    function: Rc<RefCell<Option<Function>>>,
+}
+
+/// A list that the code has in its hands.
+struct List(ListOption);
+
+impl UserData for List {
+    fn add_methods<M: UserDataMethods<Self>>(methods: &mut M) {
+        // items() -> a Lua list
+        methods.add_method("items", |_, list, ()| Ok(list.0.items().to_vec()));
+        // changed(operation, names) -> another list
+        methods.add_method("changed", |_, list, (operation, names): (String, Vec<String>)| {
+            let mut list = list.0.clone();
+            match operation.as_str() {
+                "append" => list.append(names),
+                "prepend" => list.prepend(names),
+                "remove" => list.remove(names),
+                _ => list.set(names),
+            }
+            Ok(List(list))
+        });
+    }
+}
+
+impl Session {
+    pub(super) fn new(options: BufferOptions) -> Self {
+        Self { options: Rc::new(RefCell::new(Some(options))), function: Rc::default() }
+    }
+
+    /// Ends it: the options, and `tools.auto_approve` where that is a function.
+    pub(super) fn finish(&self) -> (Option<BufferOptions>, Option<Function>) {
+        (self.options.take(), self.function.take())
+    }
+
+    /// The functions that `opt.lua` calls. Each gives `nil` and what is wrong, or what it says.
+    ///
+    /// # Errors
+    /// When Lua is out of memory.
+    pub(super) fn table(&self, lua: &Lua) -> mlua::Result<Table> {
+        let table = lua.create_table()?;
+        // node(path) -> "value", the value; or "table"; or "list", the list
+        let session = self.clone();
+        let node = move |lua: &Lua, path: String| {
+            let found = session.with(|options| {
+                Ok(match options.node(&path)? {
+                    Node::Value => ("value", Some(options.get(&path)), None),
+                    Node::Table => ("table", None, None),
+                    // A function is no list: the code may assign one, and only that.
+                    Node::List => ("list", None, options.list(&path).ok()),
+                })
+            });
+            match found {
+                Err(problem) => Ok((Value::Nil, lua.create_string(problem).map(Value::String)?)),
+                Ok((kind, value, list)) => {
+                    let value = match (value, list) {
+                        (Some(value), _) => convert::from_json(lua, &value)?,
+                        (None, Some(list)) => Value::UserData(lua.create_userdata(List(list))?),
+                        (None, None) => Value::Nil,
+                    };
+                    Ok((lua.create_string(kind).map(Value::String)?, value))
+                }
+            }
+        };
+        table.set("node", lua.create_function(node)?)?;
+        // set(path, value) -> nil, or a problem
+        let session = self.clone();
+        let set = move |lua: &Lua, (path, value): (String, Value)| Ok(session.set(lua, &path, value).err());
+        table.set("set", lua.create_function(set)?)?;
+        // change(path, operation, names) -> nil, or a problem: changes the list where it is
+        let session = self.clone();
+        let change = move |_: &Lua, (path, operation, names): (String, String, Vec<String>)| {
+            let changed = session.with(|options| {
+                let mut list = if operation == "set" { ListOption::default() } else { options.list(&path)? };
+                match operation.as_str() {
+                    "prepend" => list.prepend(names),
+                    "remove" => list.remove(names),
+                    _ => list.append(names),
+                }
+                options.set_list(&path, list)
+            });
+            Ok(changed.err())
+        };
+        table.set("change", lua.create_function(change)?)?;
+        Ok(table)
+    }
+
+    fn with<R>(&self, work: impl FnOnce(&mut BufferOptions) -> Result<R, String>) -> Result<R, String> {
+        self.options.borrow_mut().as_mut().map_or_else(|| Err(OVER.to_owned()), work)
+    }
+
+    fn set(&self, lua: &Lua, path: &str, value: Value) -> Result<(), String> {
+        if let Value::UserData(list) = &value {
+            let list = list.borrow::<List>().map_err(|error| convert::words(&error))?;
+            self.forget_function(path);
+            return self.with(|options| options.set_list(path, list.0.clone()));
+        }
+        if let (Value::Function(function), AUTO_APPROVE) = (&value, path) {
+            self.with(|options| {
+                options.unset_list(path);
+                Ok(())
+            })?;
+            *self.function.borrow_mut() = Some(function.clone());
+            return Ok(());
+        }
+        let value = convert::to_json(lua, value)
+            .map_err(|error| format!("`flemma.opt.{path}` does not take this: {}", convert::words(&error)))?;
+        self.forget_function(path);
+        let no_names = serde_json::Value::Array(Vec::new());
+        self.with(|options| {
+            // Lua writes an empty list and an empty table alike.
+            let empty = options.node(path)? == Node::List && value.as_object().is_some_and(Map::is_empty);
+            options.set(path, if empty { &no_names } else { &value })
+        })
+    }
+
+    fn forget_function(&self, path: &str) {
+        if path == AUTO_APPROVE {
+            *self.function.borrow_mut() = None;
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! `:Flemma status`: what holds for this conversation, and who said so.
+
+use serde_json::Value;
+
+use super::{
+    conversation::Conversation,
+    editor::Editor,
+    frontmatter::{self, Effective},
+    queries::{activity_text, calls},
+};
+use crate::{agent::Activity, config::ListOption};
+
+/// The tables of options that are about conversations; the others are about the editor.
+const SHOWN: [&str; 4] = ["provider", "model", "parameters", "tools"];
+
+/// Who said something.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Layer {
+    Default,
+    Setup,
+    File,
+}
+
+impl Layer {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Default => "default",
+            Self::Setup => "setup",
+            Self::File => "frontmatter",
+        }
+    }
+}
+
+/// One line: an option, its value, who said it.
+struct Row {
+    name: String,
+    value: String,
+    layer: Layer,
+}
+
+/// The lines of `:Flemma status`.
+pub(super) fn lines(editor: &Editor, conversation: &Conversation) -> Vec<String> {
+    let file = frontmatter::effective(editor, conversation);
+    let mut lines = Vec::new();
+    if let Some(fault) = &file.fault {
+        let diagnostic = fault.diagnostic();
+        lines.push(format!("the frontmatter does not count: line {}: {}", diagnostic.line + 1, diagnostic.message));
+        lines.push(String::new());
+    }
+    let rows = rows(editor, &file);
+    let width = |pick: fn(&Row) -> &str| rows.iter().map(|row| pick(row).chars().count()).max().unwrap_or_default();
+    let (names, values) = (width(|row| &row.name), width(|row| &row.value).min(VALUE));
+    for Row { name, value, layer } in &rows {
+        lines.push(format!("{name:names$}  {value:values$}  {}", layer.name()));
+    }
+    lines.push(String::new());
+    let activity = conversation.session.activity();
+    lines.push(match &activity {
+        Activity::Idle => "nothing goes on; the buffer is yours".to_owned(),
+        Activity::Executing { running } => format!("{running} tool(s) running"),
+        other => activity_text(other, file.config.provider, file.config.model()).unwrap_or_default(),
+    });
+    lines.extend(calls(conversation));
+    lines
+}
+
+/// How many characters of values stand in one column; a longer value pushes its layer along.
+const VALUE: usize = 40;
+
+fn rows(editor: &Editor, file: &Effective) -> Vec<Row> {
+    let config = serde_json::to_value(&*file.config).unwrap_or_default();
+    let setup = editor.setup_layer();
+    let layer = |pointer: &str| match (file.file.layer.pointer(pointer), setup.pointer(pointer)) {
+        (Some(_), _) => Layer::File,
+        (None, Some(value)) if !value.is_null() => Layer::Setup,
+        _ => Layer::Default,
+    };
+    let mut rows = Vec::new();
+    for table in SHOWN {
+        let pointer = format!("/{table}");
+        if let Some(value) = config.pointer(&pointer) {
+            leaves(value, &pointer, &mut |pointer, value| {
+                let layer = layer(pointer);
+                let name = pointer.trim_start_matches('/').replace('/', ".");
+                let name = name.strip_prefix("parameters.").unwrap_or(&name).to_owned();
+                // What nobody has set, and what is shown below in other words.
+                let unset = value.is_null()
+                    || (layer == Layer::Default && name.split('.').count() > 1 && table == "parameters");
+                if name == "model" {
+                    rows.push(Row { name, value: file.config.model().to_owned(), layer });
+                } else if !unset && name != "tools.auto_approve" {
+                    rows.push(Row { name, value: plain(value), layer });
+                }
+            });
+        }
+    }
+    rows.extend(lists(editor, file, &setup));
+    rows
+}
+
+/// What is on offer, and what runs without asking.
+fn lists(editor: &Editor, file: &Effective, setup: &Value) -> [Row; 2] {
+    let registry = editor.registry.borrow();
+    let (offered, offered_by) = match &file.tools {
+        Some(chosen) => (chosen.iter().filter(|name| registry.get(name).is_some()).cloned().collect(), Layer::File),
+        None => (registry.enabled().map(|tool| tool.name.clone()).collect::<Vec<_>>(), Layer::Default),
+    };
+    let own = setup.pointer("/tools/auto_approve").is_some() || editor.decides.get();
+    let (approve, approve_by) = match &file.file.auto_approve {
+        _ if file.decides => ("a function".to_owned(), Layer::File),
+        Some(list) => (with_removals(list), Layer::File),
+        None if editor.decides.get() => ("a function".to_owned(), Layer::Setup),
+        None => (file.config.tools.auto_approve.join(", "), if own { Layer::Setup } else { Layer::Default }),
+    };
+    [
+        Row { name: "tools.auto_approve".into(), value: approve, layer: approve_by },
+        Row { name: "tools".into(), value: offered.join(", "), layer: offered_by },
+    ]
+}
+
+fn with_removals(list: &ListOption) -> String {
+    let removed = list.removed().iter().map(|name| format!("without {name}"));
+    list.items().iter().cloned().chain(removed).collect::<Vec<_>>().join(", ")
+}
+
+/// Calls `each` with every value that is no table, and its place.
+fn leaves(value: &Value, pointer: &str, each: &mut dyn FnMut(&str, &Value)) {
+    match value {
+        Value::Object(entries) => {
+            for (key, value) in entries {
+                leaves(value, &format!("{pointer}/{key}"), each);
+            }
+        }
+        value => each(pointer, value),
+    }
+}
+
+/// A value as the user would write it.
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Number(number) => number.as_f64().filter(|float| float.fract() == 0.0).map_or_else(
+            || number.to_string(),
+            // Seconds are kept as fractions.
+            |float| format!("{float:.0}"),
+        ),
+        other => other.to_string(),
+    }
+}

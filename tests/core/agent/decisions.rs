@@ -1,0 +1,134 @@
+//! What the user decides about calls that wait, and what a decision is bound to.
+
+use flemma::agent::{Choice, Input};
+
+use super::desk::Desk;
+
+fn waiting(calls: &[(&str, &str)]) -> Desk {
+    let desk = Desk::new("@You:\nFix it");
+    desk.go();
+    desk.calls(calls.iter().copied());
+    desk.log(&[]);
+    desk
+}
+
+impl Desk {
+    #[track_caller]
+    fn approve(&self, calls: &[&str]) {
+        self.feed([Input::Decide(calls.iter().map(|&call| call.into()).collect(), Choice::Approve)]);
+    }
+
+    #[track_caller]
+    fn reject(&self, calls: &[&str], words: Option<&str>) {
+        let choice = Choice::Reject(words.map(str::to_owned));
+        self.feed([Input::Decide(calls.iter().map(|&call| call.into()).collect(), choice)]);
+    }
+}
+
+#[test]
+fn approving_the_last_call_that_waits_runs_what_was_approved() {
+    let desk = waiting(&[("a", "bash"), ("b", "bash"), ("c", "bash")]);
+    desk.approve(&["a"]);
+    assert_eq!(desk.statuses(), ["a approved", "b pending", "c pending"]);
+    assert!(desk.running().is_empty(), "the user is not done yet");
+    let fence = desk.open_calls()[1].placeholder.as_ref().unwrap().fence;
+    assert_eq!(desk.log(&["cursor"]), [format!("cursor pending {fence}")], "on to the next");
+    desk.reject(&["b"], Some("not this one"));
+    assert!(desk.text().contains("**Tool Result:** `b` (error)\n\n```\nnot this one\n```"));
+    desk.approve(&["c"]);
+    assert_eq!(desk.running(), ["a", "c"]);
+    desk.tool("a", "1");
+    desk.tool("c", "3");
+    assert_eq!(desk.sent_results(), ["a: 1", "b!: not this one", "c: 3"]);
+}
+
+#[test]
+fn the_cursor_comes_back_to_what_was_left_out() {
+    let desk = waiting(&[("a", "bash"), ("b", "bash")]);
+    desk.approve(&["b"]);
+    let fence = desk.open_calls()[0].placeholder.as_ref().unwrap().fence;
+    assert_eq!(desk.log(&["cursor"]), [format!("cursor pending {fence}")]);
+}
+
+#[test]
+fn rejecting_everything_tells_the_model_at_once() {
+    let desk = waiting(&[("a", "bash"), ("b", "bash")]);
+    desk.reject(&["a", "b"], None);
+    assert_eq!(desk.requests(), 2);
+    let rejected = "The user rejected this call; it did not run.";
+    assert_eq!(desk.sent_results(), [format!("a!: {rejected}"), format!("b!: {rejected}")]);
+}
+
+#[test]
+fn a_rejection_without_a_message_takes_the_text_in_the_block() {
+    let desk = waiting(&[("a", "bash")]);
+    desk.replace("status=pending\n", "status=pending\nNot on a Friday.\n");
+    desk.reject(&["a"], None);
+    assert!(desk.sent_results()[0].starts_with("a!: Not on a Friday."), "{:?}", desk.sent_results());
+}
+
+#[test]
+fn without_autopilot_a_decision_is_only_written_down() {
+    let desk = waiting(&[("a", "bash")]).without_autopilot();
+    desk.feed([]);
+    if desk.statuses() == ["a open"] {
+        desk.go();
+    }
+    desk.approve(&["a"]);
+    assert_eq!(desk.statuses(), ["a approved"]);
+    assert!(desk.running().is_empty() && !desk.session.is_busy());
+    desk.go();
+    assert_eq!(desk.running(), ["a"]);
+}
+
+#[test]
+fn what_joins_while_other_tools_run_runs_with_them() {
+    let desk = waiting(&[("a", "read"), ("b", "bash")]);
+    assert_eq!(desk.running(), ["a"]);
+    desk.approve(&["b"]);
+    assert_eq!(desk.running(), ["a", "b"]);
+    desk.approve(&["a"]);
+    assert!(desk.log(&["info"]).last().unwrap().contains("No call that waits"));
+}
+
+#[test]
+fn an_approval_is_bound_to_what_was_approved() {
+    let desk = waiting(&[("a", "bash"), ("b", "bash")]);
+    desk.approve(&["a"]);
+    // The input of the call that was approved is changed before it runs.
+    desk.replace(
+        "**Tool Use:** `bash` (`a`)\n\n```json\n{}",
+        "**Tool Use:** `bash` (`a`)\n\n```json\n{\"command\":\"rm\"}",
+    );
+    desk.approve(&["b"]);
+    assert_eq!(desk.running(), ["b"]);
+    assert_eq!(desk.statuses(), ["a pending", "b running"]);
+    assert_eq!(desk.log(&["warn"]), ["warn: bash: its input was changed after it was approved, so it waits for you."]);
+}
+
+#[test]
+fn so_is_an_approval_by_hand_from_the_moment_it_is_typed() {
+    let desk = waiting(&[("a", "bash")]);
+    desk.replace("status=pending", "status=approved");
+    desk.session.notice(&desk);
+    desk.replace("```json\n{}", "```json\n{\"command\":\"rm\"}");
+    desk.session.notice(&desk);
+    desk.go();
+    assert!(desk.running().is_empty());
+    assert_eq!(desk.statuses(), ["a pending"]);
+    // The other way round is what a user does who corrects a call and then lets it run.
+    desk.replace("\"rm\"", "\"ls\"");
+    desk.session.notice(&desk);
+    desk.replace("status=pending", "status=approved");
+    desk.session.notice(&desk);
+    desk.go();
+    assert_eq!(desk.running(), ["a"]);
+}
+
+#[test]
+fn a_decision_about_a_call_that_has_its_result_says_so() {
+    let desk = waiting(&[("a", "bash")]);
+    desk.approve(&["nothing"]);
+    assert_eq!(desk.log(&["info"]), ["info: No call that waits was chosen."]);
+    assert_eq!(desk.statuses(), ["a pending"]);
+}

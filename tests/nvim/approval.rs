@@ -1,0 +1,312 @@
+//! Who decides about a call, and how the user decides themselves.
+
+use serde_json::{Value, json};
+
+use super::{
+    anthropic::Stream,
+    chat::{Chat, Setup, call, prose, reply, said},
+};
+
+/// `flemma.tools.approval`.resolve for a call of `bash`.
+fn resolve(chat: &mut Chat, command: &str) -> Value {
+    let code = "return { require('flemma.tools.approval').resolve('bash', { command = ... }) }";
+    chat.nvim.lua(code, &[json!(command)])
+}
+
+fn bash(command: &str) -> Value {
+    json!({ "command": command, "timeout": null, "label": null })
+}
+
+/// A reply that calls `bash` once for each command.
+fn commands(commands: &[&str]) -> super::http::Reply {
+    let mut stream = Stream::new();
+    for (index, command) in commands.iter().enumerate() {
+        stream = stream.tool_use(&format!("toolu_{index}"), "bash", &[&bash(command).to_string()]);
+    }
+    reply(&stream.end("tool_use"))
+}
+
+/// A conversation that waits for a decision about these commands.
+fn waiting(which: &[&str], setup: &Setup<'_>) -> Chat {
+    let mut chat = Chat::start(setup, [commands(which), prose(&["fine"])]);
+    chat.nvim.input("<C-]>");
+    let count = which.len();
+    chat.nvim.wait_for("the status blocks", |nvim| nvim.text().matches("status=pending").count() == count);
+    chat.wait_until_idle();
+    chat
+}
+
+/// What the provider is told of each call.
+fn results(chat: &mut Chat) -> Vec<String> {
+    chat.nvim.wait_for("the end", |nvim| nvim.text().contains("@Assistant:\nfine"));
+    let results = chat.messages(1)[2]["content"].as_array().unwrap().clone();
+    results.iter().map(|result| result["content"].as_str().unwrap_or_default().trim_end().to_owned()).collect()
+}
+
+#[test]
+fn the_chain_is_the_documents_and_can_be_looked_at() {
+    let setup = Setup { options: "tools = { require_approval = false }", ..Setup::default() };
+    let mut chat = Chat::start(&setup, []);
+    let entries = chat.nvim.lua(
+        "return vim.tbl_map(function(entry) return { entry.name, entry.priority } end, require('flemma.tools.approval').get_all())",
+        &[],
+    );
+    assert_eq!(
+        entries,
+        json!([
+            ["urn:flemma:approval:config", 100],
+            ["urn:flemma:approval:frontmatter", 90],
+            ["urn:flemma:approval:catch-all", 0],
+            ["urn:flemma:approval:declared", -10],
+        ])
+    );
+    let looks = chat.nvim.lua(
+        r#"
+        local approval = require("flemma.tools.approval")
+        local before = approval.count()
+        approval.register("my_plugin:security_policy", {
+          description = "Block dangerous bash commands",
+          resolve = function(tool_name, input, context)
+            if tool_name == "bash" and input.command:match("rm %-rf") then
+              return "deny"
+            end
+            return nil  -- pass to next resolver
+          end,
+        })
+        local mine = approval.get("my_plugin:security_policy")
+        mine.priority = 1000
+        local again = approval.get("my_plugin:security_policy")
+        local alone = { mine.resolve("bash", { command = "rm -rf /" }), mine.resolve("bash", { command = "ls" }) or "nothing" }
+        local found = approval.unregister("my_plugin:security_policy")
+        return {
+          before, approval.count(), mine.description, again.priority, alone,
+          found, approval.unregister("my_plugin:security_policy"), approval.get("my_plugin:security_policy") == nil,
+          approval.get("urn:flemma:approval:config").resolve("read", {}),
+        }
+        "#,
+        &[],
+    );
+    assert_eq!(
+        looks,
+        json!([4, 4, "Block dangerous bash commands", 50, ["deny", "nothing"], true, false, true, "approve"])
+    );
+}
+
+#[test]
+fn a_plugins_resolver_decides_survives_setup_and_is_passed_over_when_it_fails() {
+    let mut chat = Chat::start(&Setup::default(), []);
+    assert_eq!(resolve(&mut chat, "ls"), json!(["require_approval"]));
+    let register = |chat: &mut Chat, name: &str, fields: &str| {
+        chat.nvim.lua(&format!("require('flemma.tools.approval').register('{name}', {{ {fields} }})"), &[]);
+    };
+    register(
+        &mut chat,
+        "strict",
+        "resolve = function(_, input) if input.command:match('rm') then return 'deny' end end, priority = 200",
+    );
+    register(&mut chat, "lenient", "resolve = function() return 'approve' end");
+    assert_eq!(resolve(&mut chat, "rm x"), json!(["deny", "strict"]));
+    assert_eq!(resolve(&mut chat, "ls"), json!(["approve", "lenient"]));
+    chat.nvim.lua("require('flemma').setup({ logging = { enabled = true, path = 'flemma.log' } })", &[]);
+    assert_eq!(resolve(&mut chat, "ls"), json!(["approve", "lenient"]));
+    // Replaced by its name; nonsense and errors are no decision.
+    for (fields, words) in [
+        ("resolve = function() return true end", "returned true, a boolean"),
+        ("resolve = function() return 'yes' end", "returned \\\"yes\\\""),
+        ("resolve = function() error('broken') end", "broken"),
+    ] {
+        register(&mut chat, "lenient", fields);
+        assert_eq!(resolve(&mut chat, "ls"), json!(["require_approval"]), "{fields}");
+        let words = words.replace('\\', "");
+        chat.nvim.wait_for("the log", |nvim| {
+            let log = std::fs::read_to_string(nvim.work().join("flemma.log")).unwrap_or_default();
+            log.contains("the approval resolver `lenient` was passed over") && log.contains(&words)
+        });
+    }
+    // A resolver may change the chain while it decides.
+    register(
+        &mut chat,
+        "lenient",
+        "resolve = function() require('flemma.tools.approval').unregister('lenient') return 'approve' end",
+    );
+    assert_eq!(resolve(&mut chat, "ls"), json!(["approve", "lenient"]));
+    assert_eq!(resolve(&mut chat, "ls"), json!(["require_approval"]));
+}
+
+#[test]
+fn a_resolver_that_is_wrong_is_refused_with_the_mend() {
+    let mut chat = Chat::start(&Setup::default(), []);
+    for (code, message) in [
+        ("register('', { resolve = print })", "the name must be a string that is not empty"),
+        ("register('x', print)", "`x` must be a table with `resolve`, not a function"),
+        ("register('x', {})", "`x`: `resolve` must be a function, not a nil"),
+        (
+            "register('x', { resolve = print, priority = 'high' })",
+            "`x`: `priority` must be a whole number, not \"high\"",
+        ),
+        (
+            "register('x', { resolve = print, priorty = 3 })",
+            "`x`: there is no field `priorty`; did you mean `priority`?",
+        ),
+        ("register('x', { resolve = print, description = 3 })", "`x`: `description` must be a string, not a number"),
+    ] {
+        let done = chat.nvim.lua(&format!("return require('flemma.tools.approval').{code}"), &[]);
+        assert_eq!(done, false, "{code}");
+        let message = format!("approval.register: {message}");
+        chat.nvim.wait_for(&message, |nvim| said(nvim).contains(&message));
+    }
+}
+
+#[test]
+fn a_module_of_the_users_decides_and_is_its_own_entry() {
+    let module = "return { resolve = function(tool, input, ctx)
+        vim.g.tool_id = ctx.tool_id
+        if tool == 'bash' then return input.command == 'ls' end
+        if tool == 'edit' then return 'deny' end
+      end }";
+    let setup = Setup {
+        files: &[("my_policy.lua", module), ("broken_policy.lua", "error('no such thing')")],
+        options: "tools = { auto_approve = { 'mine.policy', '$readonly' } }",
+        lua: "package.preload['mine.policy'] = function() return dofile('my_policy.lua') end
+              package.preload['broken.policy'] = function() return dofile('broken_policy.lua') end",
+        ..Setup::default()
+    };
+    let mut chat = Chat::start(&setup, []);
+    let entry = chat
+        .nvim
+        .lua("local e = require('flemma.tools.approval').get('mine.policy') return { e.priority, e.description }", &[]);
+    assert_eq!(entry, json!([100, "a module of tools.auto_approve"]));
+    assert_eq!(resolve(&mut chat, "ls"), json!(["approve", "mine.policy"]));
+    assert_eq!(resolve(&mut chat, "rm"), json!(["require_approval", "mine.policy"]));
+    let others = chat.nvim.lua(
+        "local approval = require('flemma.tools.approval')
+         return { approval.resolve('edit', {}), approval.resolve('read', {}), approval.resolve('write', {}) }",
+        &[],
+    );
+    assert_eq!(
+        others,
+        json!(["deny", "approve", "require_approval", "urn:flemma:approval:config"].iter().take(3).collect::<Vec<_>>())
+    );
+
+    // The only form that is one word; and one that does not load asks, and says so once.
+    chat.nvim.lua("require('flemma').setup({ tools = { auto_approve = 'broken.policy' } })", &[]);
+    assert_eq!(resolve(&mut chat, "ls"), json!(["require_approval", "broken.policy"]));
+    assert_eq!(resolve(&mut chat, "ls"), json!(["require_approval", "broken.policy"]));
+    assert_eq!(chat.nvim.lua("return require('flemma.tools.approval').get('mine.policy') == nil", &[]), true);
+    let messages = said(&mut chat.nvim);
+    assert_eq!(messages.matches("the module `broken.policy` in tools.auto_approve failed").count(), 1, "{messages}");
+}
+
+#[test]
+fn approve_and_reject_walk_from_call_to_call_and_then_the_conversation_goes_on() {
+    let mut chat = waiting(&["echo one", "echo two", "echo three"], &Setup::default());
+    assert!(chat.nvim.lines(0)[chat.nvim.cursor().0 as usize - 1].contains("status=pending"), "on the first");
+    chat.nvim.command("Flemma tool:approve");
+    chat.nvim.wait_for("the next", |nvim| nvim.text().contains("status=approved"));
+    chat.nvim.command("Flemma tool:reject not this one | please");
+    chat.nvim.wait_for("the rejection", |nvim| nvim.text().contains("not this one | please"));
+    assert_eq!(chat.server.requests().len(), 1, "one still waits");
+    chat.nvim.command("Flemma tool:approve");
+    assert_eq!(results(&mut chat), ["one", "not this one | please", "three"]);
+}
+
+#[test]
+fn a_selection_is_decided_at_once() {
+    let mut chat = waiting(&["echo one", "echo two", "echo three"], &Setup::default());
+    chat.go_to("**Tool Result:** `toolu_0`");
+    chat.nvim.input("V");
+    chat.go_to("**Tool Result:** `toolu_1`");
+    chat.nvim.input(":Flemma tool:approve<CR>");
+    chat.nvim.wait_for("two approvals", |nvim| nvim.text().matches("status=approved").count() == 2);
+    assert!(chat.nvim.text().contains("status=pending"));
+    chat.go_to("**Tool Result:** `toolu_2`");
+    chat.nvim.command("Flemma tool:reject");
+    assert_eq!(results(&mut chat), ["one", "two", "The user rejected this call; it did not run."]);
+}
+
+#[test]
+fn commands_that_make_no_sense_here_say_so() {
+    let mut chat = waiting(&["echo one"], &Setup::default());
+    chat.nvim.command("1");
+    for (command, message) in [
+        ("Flemma tool:approve", "there is no tool call that waits here"),
+        ("Flemma tool:approve forever", "`:Flemma tool:approve` takes always, but was given `forever`"),
+        ("1,2Flemma send", "`:Flemma send` takes no range"),
+        ("Flemma status now", "`:Flemma status` takes no argument, but was given `now`"),
+    ] {
+        chat.nvim.command(command);
+        chat.nvim.wait_for(message, |nvim| said(nvim).contains(message));
+    }
+    let complete = chat.nvim.lua("return vim.fn.getcompletion('Flemma tool:approve ', 'cmdline')", &[]);
+    assert_eq!(complete, json!(["always"]));
+    assert!(chat.nvim.text().contains("status=pending"));
+}
+
+#[test]
+fn always_stands_in_the_file_and_can_be_taken_back() {
+    let lua = "require('flemma.tools').register('mine', { description = 'x', input_schema = { type = 'object' }, execute = function() return 'done' end })";
+    let replies = [call("toolu_1", "mine", &json!({})), call("toolu_2", "mine", &json!({})), prose(&["fine"])];
+    let mut chat = Chat::start(&Setup { lua, ..Setup::default() }, replies);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the status block", |nvim| nvim.text().contains("status=pending"));
+    chat.wait_until_idle();
+    let before = chat.nvim.text();
+    chat.nvim.command("Flemma tool:approve always");
+    chat.nvim.wait_for("the end", |nvim| nvim.text().contains("@Assistant:\nfine"));
+    chat.wait_until_idle();
+    assert!(
+        chat.nvim.text().starts_with("```lua\nflemma.opt.tools.auto_approve:append(\"mine\")\n```\n\n@You:\nHello\n"),
+        "{}",
+        chat.nvim.text()
+    );
+    let by = chat.nvim.lua("return { require('flemma.tools.approval').resolve('mine', {}) }", &[]);
+    assert_eq!(by, json!(["approve", "urn:flemma:approval:frontmatter"]));
+    chat.nvim.command("1,4delete");
+    let by = chat.nvim.lua("return { require('flemma.tools.approval').resolve('mine', {}) }", &[]);
+    assert_eq!(by, json!(["require_approval"]));
+    assert!(before.starts_with("@You:\nHello"));
+}
+
+#[test]
+fn always_writes_nothing_where_it_would_do_nothing() {
+    let setup = Setup { options: "tools = { auto_approve = function() return false end }", ..Setup::default() };
+    let mut chat = waiting(&["echo one"], &setup);
+    let before = chat.nvim.text();
+    chat.nvim.command("Flemma tool:approve always");
+    chat.nvim.wait_for("why", |nvim| {
+        said(nvim).contains(
+            "not approved for good: `flemma.opt.tools.auto_approve`: the configuration decides with a function",
+        )
+    });
+    assert_eq!(chat.nvim.text(), before);
+}
+
+#[test]
+fn statuses_that_are_edited_by_hand_do_what_they_say() {
+    let mut chat = waiting(&["echo one", "echo two", "echo three"], &Setup::default());
+    for (call, word) in [("toolu_0", "approved"), ("toolu_1", "rejected")] {
+        chat.go_to(&format!("**Tool Result:** `{call}`"));
+        chat.nvim.command(&format!(".,.+3substitute/pending/{word}/"));
+    }
+    chat.go_to("status=rejected");
+    chat.nvim.input("oI don't want that.<Esc>");
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("two results", |nvim| nvim.text().contains("(error)") && nvim.text().contains("one\n```"));
+    chat.wait_until_idle();
+    let line = chat.nvim.cursor().0 as usize;
+    assert!(chat.nvim.lines(0)[line - 1].contains("status=pending"), "the cursor is on what still waits");
+    assert_eq!(chat.server.requests().len(), 1);
+    chat.nvim.input("<M-CR>");
+    assert_eq!(results(&mut chat), ["one", "I don't want that.", "three"]);
+}
+
+#[test]
+fn what_runs_is_what_was_approved() {
+    let mut chat = waiting(&["echo one"], &Setup::default());
+    chat.nvim.command("%substitute/status=pending/status=approved/");
+    chat.nvim.command("%substitute/echo one/touch ran/");
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the warning", |nvim| said(nvim).contains("bash: its input was changed after it was approved"));
+    assert!(chat.nvim.text().contains("status=pending"));
+    assert!(!chat.nvim.work().join("ran").exists());
+}

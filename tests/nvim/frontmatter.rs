@@ -1,0 +1,468 @@
+//! What a file says about its own conversation, and whom it is believed.
+
+use serde_json::{Value, json};
+
+use super::chat::{Chat, Setup, call, prose, said};
+
+/// A conversation with frontmatter that the user has typed.
+fn typed(block: &str, setup: &Setup<'_>, replies: impl IntoIterator<Item = super::http::Reply>) -> Chat {
+    let mut chat = Chat::start(setup, replies);
+    type_block(&mut chat, block);
+    chat
+}
+
+fn type_block(chat: &mut Chat, block: &str) {
+    let lines: Vec<&str> = block.lines().collect();
+    chat.nvim.request("nvim_buf_set_lines", &[json!(0), json!(0), json!(0), json!(false), json!(lines)]);
+}
+
+fn lua(code: &str) -> String {
+    format!("```lua\n{code}\n```\n")
+}
+
+/// The request that a block leads to.
+fn body(block: &str) -> Value {
+    let mut chat = typed(block, &Setup::default(), [prose(&["ok"])]);
+    chat.nvim.input("<C-]>");
+    chat.server.wait_for_requests(1)[0].json()
+}
+
+fn offered(body: &Value) -> Vec<String> {
+    let tools = body["tools"].as_array().cloned().unwrap_or_default();
+    tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
+}
+
+/// What is said when a block keeps the conversation from being sent.
+fn refusal(block: &str) -> String {
+    let mut chat = typed(block, &Setup::default(), []);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("a refusal", |nvim| said(nvim).contains("Not sent"));
+    assert!(chat.server.requests().is_empty());
+    let messages = said(&mut chat.nvim);
+    assert!(!messages.contains("stack traceback"), "{messages}");
+    messages
+}
+
+/// Who decides about a call, and how: `flemma.tools.approval`.resolve.
+fn resolve(chat: &mut Chat, tool: &str, input: &Value) -> (String, Value) {
+    let found = chat.nvim.lua(
+        "local decision, by = require('flemma.tools.approval').resolve(...) return { decision, by or vim.NIL }",
+        &[json!(tool), input.clone()],
+    );
+    (found[0].as_str().unwrap_or_default().to_owned(), found[1].clone())
+}
+
+const FILE: &str = "urn:flemma:approval:frontmatter";
+
+#[test]
+fn the_tools_of_a_conversation_are_chosen_in_every_way_of_the_documents() {
+    let default = ["bash", "edit", "find", "grep", "ls", "read", "write"];
+    for (code, tools) in [
+        (r#"flemma.opt.tools = {"bash", "read"}"#, &["bash", "read"][..]),
+        (r#"flemma.opt.tools:remove("calculator")"#, &default),
+        (
+            r#"flemma.opt.tools:append("calculator_async")"#,
+            &["bash", "calculator_async", "edit", "find", "grep", "ls", "read", "write"],
+        ),
+        (r#"flemma.opt.tools = flemma.opt.tools + "read""#, &default),
+        (r#"flemma.opt.tools = flemma.opt.tools - {"grep", "find", "ls"} - "edit""#, &["bash", "read", "write"]),
+        (r#"flemma.opt.tools:set({}):prepend("bash")"#, &["bash"]),
+        (
+            r#"flemma.opt.tools = (flemma.opt.tools - "bash") ^ "calculator""#,
+            &["calculator", "edit", "find", "grep", "ls", "read", "write"],
+        ),
+        (
+            r#"for _, name in ipairs(flemma.opt.tools:get()) do if name ~= "ls" then flemma.opt.tools:remove(name) end end"#,
+            &["ls"],
+        ),
+        ("flemma.opt.tools = {}", &[]),
+    ] {
+        assert_eq!(offered(&body(&lua(code))), tools, "{code}");
+    }
+}
+
+#[test]
+fn parameters_of_a_file_reach_the_request_and_the_providers_own_beat_the_general_ones() {
+    let sent = body(&lua(
+        "flemma.opt.thinking = \"low\"\nflemma.opt.anthropic.thinking_budget = 20000\nflemma.opt.max_tokens = 30000\n\
+         flemma.opt.cache_retention = \"long\"\nflemma.opt.model = \"claude-other\"",
+    ));
+    assert_eq!(sent["thinking"], json!({ "type": "enabled", "budget_tokens": 20000 }));
+    assert_eq!((&sent["max_tokens"], &sent["model"]), (&json!(30000), &json!("claude-other")));
+    assert_eq!(sent["tools"][6]["cache_control"]["ttl"], "1h");
+    let sent = body(&lua("flemma.opt.thinking = \"medium\"\nflemma.opt.thinking = nil\nflemma.opt.temperature = 0.3"));
+    assert_eq!((sent.get("thinking"), &sent["temperature"]), (None, &json!(0.3)));
+}
+
+#[test]
+fn json_reaches_the_same_options() {
+    let sent = body(
+        "```json\n{ \"max_tokens\": 77, \"tools\": { \"remove\": [\"bash\"], \"append\": [\"calculator\"] } }\n```\n",
+    );
+    assert_eq!(sent["max_tokens"], 77);
+    assert_eq!(offered(&sent), ["calculator", "edit", "find", "grep", "ls", "read", "write"]);
+}
+
+#[test]
+fn a_language_that_was_registered_is_read_by_its_parser() {
+    let setup = Setup {
+        lua: "require('flemma.codeblock.parsers').register('ini', function(code, ctx)
+            assert(ctx.bufnr > 0 and ctx.filename:match('notes.chat$'))
+            local options = {}
+            for key, value in code:gmatch('(%w+)=(%w+)') do options[key] = tonumber(value) or value end
+            if options.fail then error('no such key: fail', 0) end
+            return options
+          end)",
+        ..Setup::default()
+    };
+    let mut chat = typed("```ini\nmodel=fromini\n```\n", &setup, [prose(&["ok"])]);
+    chat.nvim.input("<C-]>");
+    assert_eq!(chat.server.wait_for_requests(1)[0].json()["model"], "fromini");
+    let mut chat = typed("```ini\nfail=1\n```\n", &setup, []);
+    chat.nvim.input("<C-]>");
+    chat.nvim
+        .wait_for("a refusal", |nvim| said(nvim).contains("Not sent: line 1: the ini frontmatter: no such key: fail"));
+    assert!(refusal("```yaml\na: 1\n```\n").contains("there is no parser for frontmatter in `yaml`"));
+    assert!(refusal("```jsno\n{}\n```\n").contains("did you mean `json`?"));
+}
+
+#[test]
+fn mistakes_name_their_line_and_the_mend_and_nothing_is_sent() {
+    for (block, message) in [
+        (
+            lua("\nflemma.opt.tools = {\"bahs\"}"),
+            "line 3: `flemma.opt.tools`: unknown tool `bahs`; did you mean `bash`?",
+        ),
+        (
+            lua("flemma.opt.tools:append(\"calculatr\")"),
+            "line 2: `flemma.opt.tools`: unknown tool `calculatr`; did you mean `calculator`?",
+        ),
+        (
+            lua("local x = 1\nflemma.opt.thinkin = 1"),
+            "line 3: unknown option `flemma.opt.thinkin`; did you mean `flemma.opt.thinking`?",
+        ),
+        (
+            lua("local x = flemma.opt.modle"),
+            "line 2: unknown option `flemma.opt.modle`; did you mean `flemma.opt.model`?",
+        ),
+        (lua("flemma.opt.anthropic.thinking_bugdet = 1"), "did you mean `flemma.opt.anthropic.thinking_budget`?"),
+        (
+            lua("flemma.opt.max_tokens = \"many\""),
+            "line 2: `flemma.opt.max_tokens` must be a whole number from 1 up, not \"many\"",
+        ),
+        (lua("flemma.opt.tools.auto_approve = {\"$defualt\"}"), "unknown preset `$defualt`; did you mean `$default`?"),
+        (lua("flemma.opt.tools:append(3)"), "line 2: give a name, or a list of names, not a number"),
+        (lua("flemma.opt.anthropic.base_url = \"https://evil.example\""), "a file has no say in where a key goes"),
+        (lua("if then"), "line 2: unexpected symbol near 'then'"),
+        (lua("\n\nerror(\"stop here\")"), "line 4: stop here"),
+        (lua("error({ code = 7 })"), "code = 7"),
+        (lua("local a = nil\nreturn a.b"), "line 3: attempt to index local 'a' (a nil value)"),
+        ("```json\n{\n  \"model\": \n}\n```\n".into(), "line 4: the JSON frontmatter: expected value"),
+        ("```json\n{ \"modle\": 1 }\n```\n".into(), "the frontmatter: unknown option `modle`; did you mean `model`?"),
+        ("```json\n[1]\n```\n".into(), "the frontmatter must be a table of options, not [1]"),
+    ] {
+        let messages = refusal(&block);
+        let message = message.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(messages.contains(&message), "{block}\n{messages}");
+    }
+}
+
+#[test]
+fn the_code_of_a_file_reaches_nothing_but_its_options() {
+    for code in [
+        "os.execute(\"touch escaped\")",
+        "io.popen(\"touch escaped\")",
+        "require(\"flemma.core\").cancel()",
+        "vim.cmd(\"call writefile([], 'escaped')\")",
+        "vim.fn.writefile({}, \"escaped\")",
+        "vim.api.nvim_command(\"quit\")",
+        "loadstring(\"return 1\")()",
+        "load(function() return nil end)",
+        "dofile(\"x.lua\")",
+        "getmetatable(\"\").__index.format = print",
+        "setmetatable(_G, {})",
+        "debug.sethook()",
+        "getfenv(0)",
+        "package.loadlib(\"x\", \"y\")",
+        "jit.on()",
+        "coroutine.create(print)",
+        "string.dump(print)",
+        "rawset(flemma.opt, \"x\", 1)",
+    ] {
+        let messages = refusal(&lua(code));
+        assert!(messages.contains("line 2: attempt to"), "{code}: {messages}");
+    }
+    // What is there is a copy: what one file does to it, another does not see.
+    let sent = body(&lua("string.format = nil\nmath.huge = 1\nvim.tbl_keys = nil\nflemma.opt.max_tokens = 5"));
+    assert_eq!(sent["max_tokens"], 5);
+}
+
+#[test]
+fn a_runaway_loop_is_stopped_and_the_editor_lives() {
+    for code in [
+        "while true do end",
+        "while true do pcall(function() while true do end end) end",
+        "repeat pcall(error) until false",
+        "local function f() return f() end f()",
+    ] {
+        let messages = refusal(&lua(code));
+        assert!(
+            messages.contains("it ran for a quarter of a second without an end and was stopped"),
+            "{code}: {messages}"
+        );
+    }
+}
+
+#[test]
+fn the_examples_of_the_documents_run_as_they_stand() {
+    let examples = [
+        "flemma.opt.tools.auto_approve = { \"$readonly\" }",
+        "flemma.opt.tools.auto_approve = { \"calculator\", \"read\" }",
+        "flemma.opt.tools.auto_approve = { \"$default\", \"bash\" }",
+        "flemma.opt.tools.auto_approve = function(tool_name, input, ctx)\n  if tool_name == \"calculator\" then return true end\n  return nil  -- pass to next resolver\nend",
+        "flemma.opt.tools.auto_approve = { \"$default\" }\nflemma.opt.tools.auto_approve:remove(\"write\")",
+        "flemma.opt.tools.auto_approve = { \"$default\" }\nflemma.opt.tools.auto_approve:append(\"bash\")",
+        "flemma.opt.tools.auto_approve = flemma.opt.tools.auto_approve + \"bash\" - \"write\"",
+    ];
+    // (read, write, bash, calculator)
+    let decisions = [
+        ["approve", "require_approval", "require_approval", "approve"],
+        ["approve", "require_approval", "require_approval", "approve"],
+        ["approve", "approve", "approve", "approve"],
+        ["require_approval", "require_approval", "require_approval", "approve"],
+        ["approve", "require_approval", "require_approval", "approve"],
+        ["approve", "approve", "approve", "approve"],
+        ["approve", "require_approval", "approve", "approve"],
+    ];
+    let mut chat = Chat::start(&Setup::default(), []);
+    for (code, expected) in examples.iter().zip(decisions) {
+        let before = chat.nvim.lines(0).len();
+        type_block(&mut chat, &lua(code));
+        let typed = chat.nvim.lines(0).len() - before;
+        for (tool, expected) in ["read", "write", "bash", "calculator"].iter().zip(expected) {
+            let (decision, by) = resolve(&mut chat, tool, &json!({ "command": "ls" }));
+            assert_eq!(decision, expected, "{code}: {tool} by {by}");
+        }
+        chat.nvim.request("nvim_buf_set_lines", &[json!(0), json!(0), json!(typed), json!(false), json!([])]);
+    }
+}
+
+#[test]
+fn a_function_of_a_file_decides_fails_closed_and_is_stopped_when_it_runs_away() {
+    let mut chat = Chat::start(&Setup::default(), []);
+    type_block(
+        &mut chat,
+        &lua("flemma.opt.tools.auto_approve = function(tool, input, ctx)
+               if tool == \"bash\" and input.command:match(\"rm %-rf\") then return \"deny\" end
+               if tool == \"read\" then while true do end end
+               if tool == \"write\" then error(\"oops\") end
+               if tool == \"edit\" then return \"perhaps\" end
+               return ctx.bufnr > 0 and tool == \"bash\" or false
+             end"),
+    );
+    let asked = ("require_approval".to_owned(), json!(FILE));
+    assert_eq!(resolve(&mut chat, "bash", &json!({ "command": "rm -rf /" })), ("deny".to_owned(), json!(FILE)));
+    assert_eq!(resolve(&mut chat, "bash", &json!({ "command": "ls" })), ("approve".to_owned(), json!(FILE)));
+    for tool in ["read", "write", "edit", "grep"] {
+        assert_eq!(resolve(&mut chat, tool, &json!({})), asked, "{tool}");
+    }
+    let messages = said(&mut chat.nvim);
+    assert_eq!(messages.matches("the function flemma.opt.tools.auto_approve").count(), 1, "once: {messages}");
+}
+
+#[test]
+fn a_tool_that_the_file_does_not_offer_does_not_run() {
+    let replies = [call("toolu_1", "bash", &json!({ "command": "touch ran" })), prose(&["fine"])];
+    let setup = Setup { options: "tools = { require_approval = false }", ..Setup::default() };
+    let mut chat = typed(&lua("flemma.opt.tools = { \"read\", \"calculator\" }"), &setup, replies);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the end", |nvim| nvim.text().contains("@Assistant:\nfine"));
+    let result = chat.messages(1)[2]["content"][0].clone();
+    assert_eq!(result["is_error"], true);
+    assert_eq!(result["content"], "There is no tool `bash`. The tools are: calculator, read.");
+    assert!(!chat.nvim.work().join("ran").exists());
+}
+
+#[test]
+fn autopilot_is_a_files_to_switch_off() {
+    let replies = [call("toolu_1", "read", &json!({ "path": "x", "offset": null, "limit": null, "label": null }))];
+    let mut chat = typed(&lua("flemma.opt.tools.autopilot = false"), &Setup::default(), replies);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the call", |nvim| nvim.text().contains("**Tool Use:** `read`"));
+    chat.wait_until_idle();
+    assert!(!chat.nvim.text().contains("**Tool Result:**"), "nothing goes on by itself");
+}
+
+const FOUND: &str = "```lua\nflemma.opt.model = \"from-the-file\"\n```\n\n@You:\nHello\n";
+
+/// What the user is asked, and the answers they can give.
+fn ask(chat: &mut Chat) {
+    chat.nvim.lua(
+        "vim.g.asked = 0
+         vim.ui.select = function(items, opts, choose)
+           vim.g.asked = vim.g.asked + 1
+           vim.g.prompt = opts.prompt
+           vim.g.items = vim.tbl_map(opts.format_item, items)
+           _G.choose = function(n) choose(items[n], n) end
+         end",
+        &[],
+    );
+}
+
+fn asked(chat: &mut Chat) -> u64 {
+    chat.nvim.lua("return vim.g.asked", &[]).as_u64().unwrap()
+}
+
+#[test]
+fn code_that_came_with_a_file_is_asked_about_before_it_runs() {
+    let mut chat = Chat::start(&Setup { text: Some(FOUND), ..Setup::default() }, [prose(&["ok"]), prose(&["again"])]);
+    ask(&mut chat);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the question", |nvim| nvim.lua("return vim.g.asked", &[]) == 1);
+    assert_eq!(chat.nvim.lua("return vim.g.prompt", &[]), "notes.chat begins with Lua code that was not written here:");
+    assert_eq!(
+        chat.nvim.lua("return vim.g.items", &[]),
+        json!(["Show it, and run nothing", "Trust this block in this file", "Not now"])
+    );
+    // Not now, and showing it, run nothing and send nothing.
+    chat.nvim.lua("choose(3)", &[]);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the question", |nvim| nvim.lua("return vim.g.asked", &[]) == 2);
+    chat.nvim.lua("choose(1)", &[]);
+    assert_eq!(chat.nvim.cursor(), (1, 0));
+    assert!(chat.server.requests().is_empty());
+
+    // Trusting it goes on with the key that was pressed.
+    chat.nvim.input("G<C-]>");
+    chat.nvim.wait_for("the question", |nvim| nvim.lua("return vim.g.asked", &[]) == 3);
+    chat.nvim.lua("choose(2)", &[]);
+    assert_eq!(chat.server.wait_for_requests(1)[0].json()["model"], "from-the-file");
+    chat.nvim.wait_for("the answer", |nvim| nvim.text().contains("@Assistant:\nok"));
+    chat.wait_until_idle();
+
+    // It is kept: the file is opened anew, and nobody asks.
+    chat.nvim.command("silent write");
+    chat.nvim.wait_for("the store", |nvim| nvim.folder("state").join("nvim/flemma/trust.jsonl").exists());
+    chat.nvim.command("edit!");
+    chat.nvim.input("Gothanks<Esc><C-]>");
+    assert_eq!(chat.server.wait_for_requests(2)[1].json()["model"], "from-the-file");
+    assert_eq!(asked(&mut chat), 3);
+}
+
+#[test]
+fn a_letter_changed_in_a_strangers_code_makes_it_nobodys() {
+    let mut chat = Chat::start(
+        &Setup { text: Some(&FOUND.replace("```\n\n@You", "local x = 1\n```\n\n@You")), ..Setup::default() },
+        [],
+    );
+    ask(&mut chat);
+    chat.nvim.command("2substitute/from-the-file/mine/");
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the question", |nvim| nvim.lua("return vim.g.asked", &[]) == 1);
+    chat.nvim.lua("choose(3)", &[]);
+    // Deleted and brought back by undo, it is still the stranger's.
+    chat.nvim.command("1,4delete");
+    chat.nvim.command("undo");
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the question", |nvim| nvim.lua("return vim.g.asked", &[]) == 2);
+    assert!(chat.server.requests().is_empty());
+}
+
+#[test]
+fn what_the_user_typed_is_theirs_and_saving_keeps_it_so() {
+    let mut chat = Chat::start(&Setup::default(), [prose(&["ok"]), prose(&["again"])]);
+    ask(&mut chat);
+    type_block(&mut chat, &lua("flemma.opt.model = \"mine\""));
+    chat.nvim.command("silent write");
+    chat.nvim.command("edit!");
+    chat.nvim.input("<C-]>");
+    assert_eq!(chat.server.wait_for_requests(1)[0].json()["model"], "mine");
+    chat.nvim.wait_for("the answer", |nvim| nvim.text().contains("@Assistant:\nok"));
+    chat.wait_until_idle();
+    assert_eq!(asked(&mut chat), 0);
+    // And what they change in it later.
+    chat.nvim.command("2substitute/mine/other/");
+    chat.nvim.input("Gomore<Esc><C-]>");
+    assert_eq!(chat.server.wait_for_requests(2)[1].json()["model"], "other");
+    assert_eq!(asked(&mut chat), 0);
+}
+
+#[test]
+fn a_policy_in_json_is_asked_about_and_plain_parameters_are_not() {
+    let policy = "```json\n{ \"tools\": { \"auto_approve\": [\"bash\"] } }\n```\n\n@You:\nHello\n";
+    let mut chat = Chat::start(&Setup { text: Some(policy), ..Setup::default() }, [prose(&["ok"])]);
+    ask(&mut chat);
+    assert_eq!(resolve(&mut chat, "bash", &json!({})).0, "require_approval");
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the question", |nvim| nvim.lua("return vim.g.asked", &[]) == 1);
+    assert!(chat.nvim.lua("return vim.g.prompt", &[]).as_str().unwrap().contains("a policy for tools"));
+    chat.nvim.lua("choose(2)", &[]);
+    chat.server.wait_for_requests(1);
+    assert_eq!(resolve(&mut chat, "bash", &json!({})), ("approve".to_owned(), json!(FILE)));
+
+    let plain = "```json\n{ \"max_tokens\": 5 }\n```\n\n@You:\nHello\n";
+    let mut chat = Chat::start(&Setup { text: Some(plain), ..Setup::default() }, [prose(&["ok"])]);
+    ask(&mut chat);
+    chat.nvim.input("<C-]>");
+    assert_eq!(chat.server.wait_for_requests(1)[0].json()["max_tokens"], 5);
+    assert_eq!(asked(&mut chat), 0);
+}
+
+#[test]
+fn no_tool_writes_to_what_is_trusted() {
+    let input = json!({ "path": "../state/nvim/flemma/trust.jsonl", "content": "{}", "label": null });
+    let mut chat = Chat::start(&Setup::default(), [call("toolu_1", "write", &input), prose(&["fine"])]);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the end", |nvim| nvim.text().contains("@Assistant:\nfine"));
+    let result = chat.messages(1)[2]["content"][0].clone();
+    assert_eq!(result["is_error"], true);
+    assert!(result["content"].as_str().unwrap().contains("says what the user trusts"), "{result}");
+    assert!(!chat.nvim.folder("state").join("nvim/flemma/trust.jsonl").exists());
+}
+
+#[test]
+fn status_shows_every_value_and_who_said_so() {
+    let mut chat = Chat::start(
+        &Setup { options: "tools = { auto_approve = { '$readonly' }, max_concurrent = 2 }", ..Setup::default() },
+        [],
+    );
+    let status = |chat: &mut Chat| {
+        let lines = chat.nvim.lua("return require('flemma.status').lines(vim.api.nvim_get_current_buf())", &[]);
+        let lines = lines.as_array().unwrap().iter().map(|line| line.as_str().unwrap().to_owned());
+        lines.map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect::<Vec<_>>()
+    };
+    let has =
+        |lines: &[String], line: &str| assert!(lines.iter().any(|other| other == line), "{line}\n{}", lines.join("\n"));
+    let lines = status(&mut chat);
+    for line in [
+        "provider anthropic setup",
+        "model claude-test setup",
+        "max_tokens 8192 default",
+        "thinking false default",
+        "cache_retention short default",
+        "tools.max_concurrent 2 setup",
+        "tools.autopilot.enabled true default",
+        "tools.auto_approve $readonly setup",
+        "tools bash, edit, find, grep, ls, read, write default",
+    ] {
+        has(&lines, line);
+    }
+    type_block(
+        &mut chat,
+        &lua(
+            "flemma.opt.thinking = \"high\"\nflemma.opt.tools:remove(\"bash\")\nflemma.opt.tools.auto_approve = { \"$default\" }\nflemma.opt.tools.auto_approve:remove(\"write\")\nflemma.opt.anthropic.max_tokens = 9000",
+        ),
+    );
+    let lines = status(&mut chat);
+    for line in [
+        "thinking high frontmatter",
+        "anthropic.max_tokens 9000 frontmatter",
+        "tools.auto_approve $default, without write frontmatter",
+        "tools edit, find, grep, ls, read, write frontmatter",
+    ] {
+        has(&lines, line);
+    }
+    chat.nvim.command("2substitute/high/higher/");
+    let lines = status(&mut chat);
+    assert!(lines[0].starts_with("the frontmatter does not count: line 2: `flemma.opt.thinking` must be"), "{lines:?}");
+}
