@@ -18,6 +18,7 @@
 ---@field timeout? number seconds that a provider may be silent
 ---@field connect_timeout? number seconds that a connection may take
 ---@field thinking? false|integer|"minimal"|"low"|"medium"|"high"|"max" how much the model may think
+---@field cache_retention? "none"|"short"|"long" for how long the provider keeps what it has read
 ---@field anthropic? flemma.Anthropic what holds for Anthropic alone
 ---@field rehearsal? flemma.Rehearsal what holds for the embedded script alone
 
@@ -33,7 +34,7 @@
 --- Any other key is the name of a tool, and its value that tool's own table.
 ---@class flemma.Tools
 ---@field require_approval? boolean whether a call that no policy decides waits for the user
----@field auto_approve? string[]|fun(tool_name: string, input: table, ctx: { bufnr: integer, tool_id: string }): boolean|"deny"|nil tools and `$presets` that run without asking
+---@field auto_approve? string[]|string|fun(tool_name: string, input: table, ctx: { bufnr: integer, tool_id: string }): boolean|"deny"|nil tools and `$presets` that run without asking, modules that decide, or a function that does
 ---@field presets? table<string, flemma.Preset> the user's presets; names begin with `$`
 ---@field default_timeout? number seconds that a tool may run
 ---@field show_spinner? boolean whether a spinner shows what goes on

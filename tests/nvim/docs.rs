@@ -211,7 +211,14 @@ fn every_highlight_is_documented_with_its_option_and_its_default_and_nothing_els
 fn every_function_is_documented_and_nothing_else_is() {
     let mut nvim = editor();
     let help = help();
-    for module in ["flemma", "flemma.core", "flemma.tools", "flemma.tools.truncate"] {
+    for module in [
+        "flemma",
+        "flemma.core",
+        "flemma.tools",
+        "flemma.tools.truncate",
+        "flemma.tools.approval",
+        "flemma.codeblock.parsers",
+    ] {
         let prefix = format!("{module}.");
         let functions = nvim.lua(
             "local found = {}
