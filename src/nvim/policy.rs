@@ -1,7 +1,7 @@
 //! What the options say about providers, tools and files.
 
 use std::{
-    path::{Component, Path, PathBuf},
+    path::{Path, PathBuf},
     sync::Arc,
 };
 
@@ -16,7 +16,10 @@ use crate::{
         auth::Environment,
         rehearsal::Rehearsal,
     },
-    tools::approval::{ApprovalCall, Decision},
+    tools::{
+        approval::{ApprovalCall, Decision},
+        paths::real,
+    },
 };
 
 /// The provider that the options name.
@@ -89,24 +92,4 @@ pub(super) fn protected(path: &Path, open: &[PathBuf], trust_store: &Path) -> Op
     open.iter()
         .any(|chat| real(chat) == path)
         .then(|| format!("{} is a conversation that is open in the editor; tools do not write to it", path.display()))
-}
-
-/// The path that a file would have: links are followed as far as there is something, the rest is taken by its words.
-fn real(path: &Path) -> PathBuf {
-    let mut real = PathBuf::new();
-    for component in path.components() {
-        match component {
-            Component::ParentDir => {
-                real.pop();
-            }
-            Component::CurDir => {}
-            component => {
-                real.push(component);
-                if let Ok(found) = real.canonicalize() {
-                    real = found;
-                }
-            }
-        }
-    }
-    real
 }

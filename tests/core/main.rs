@@ -17,6 +17,7 @@ mod provider_rehearsal;
 mod provider_retry;
 mod provider_scripts;
 mod provider_sse;
+mod rules;
 mod runtime_queue;
 mod runtime_trust;
 mod tools_approval;

@@ -1,0 +1,172 @@
+//! What rules say of a command line.
+//!
+//! To approve, every simple command must be matched by a rule, word by word; a wrapper must be, and what it runs as
+//! well. To deny, it is enough that one command anywhere is meant, and there everything is looked into that might run
+//! something: wrappers, `find -exec`, the text that a shell is given. What stays dark is a question for the user.
+
+use super::{
+    Pattern,
+    never::{self, Code},
+    options,
+    pattern::{CommandPattern, Likeness},
+    script::{self, Run, Script},
+    word::Word,
+    wrappers::{self, Inner},
+};
+
+/// How deep commands in commands are looked into.
+const MAX_DEPTH: usize = 8;
+
+/// How many commands in commands are looked at before the user is asked.
+const MAX_LOOKS: usize = 2000;
+
+/// Checks what a pattern by itself cannot know.
+///
+/// # Errors
+/// When the pattern can never do what it is written for: what is wrong and what would be right.
+pub(super) fn check(pattern: CommandPattern, denies: bool) -> Result<CommandPattern, String> {
+    if denies {
+        return Ok(pattern);
+    }
+    for assignment in &pattern.assignments {
+        let name = assignment.split('=').next().unwrap_or_default();
+        if never::is_powerful(name) {
+            return Err(format!(
+                "it sets {name}, which changes what is run, and is never approved by a rule. Leave {name} out"
+            ));
+        }
+    }
+    let Some(program) = pattern.program() else {
+        return Err("its first word, which is the program, has a wildcard or is missing. Write the program out".into());
+    };
+    let program = never::program(program);
+    if never::is_never_approved(&program) || wrappers::is_never_approved(&program) {
+        return Err(format!(
+            "`{program}` runs what no rule can see, and is never approved by one. Approve such a call by hand"
+        ));
+    }
+    Ok(pattern)
+}
+
+/// Whether rules deny a command line, and whether they approve it.
+pub(super) fn judge(denying: &[Pattern], approving: &[Pattern], command: &str) -> (Likeness, bool) {
+    let script = script::read(command);
+    let denied = if denying.is_empty() {
+        Likeness::No
+    } else {
+        let mut search = Search { denying, left: MAX_LOOKS };
+        search.script(&script, 0)
+    };
+    (denied, approves(approving, &script))
+}
+
+/// Whether rules approve every command of a script.
+fn approves(approving: &[Pattern], script: &Script) -> bool {
+    let moves = |run: &Run| {
+        let program = run.words.first().and_then(Word::known);
+        program.is_some_and(|program| matches!(program, "cd" | "pushd" | "popd"))
+    };
+    // After a change of folder a relative path is another program than the rule's.
+    let relative = |run: &Run| {
+        run.words.first().and_then(Word::known).is_some_and(|word| word.contains('/') && !word.starts_with('/'))
+    };
+    script.approvable
+        && !script.hides
+        && !script.runs.is_empty()
+        && !(script.runs.iter().any(moves) && script.runs.iter().any(relative))
+        && script.runs.iter().all(|run| approves_run(approving, run, 0))
+}
+
+fn approves_run(approving: &[Pattern], run: &Run, depth: usize) -> bool {
+    let Some(program) = run.words.first().and_then(Word::known).map(never::program) else { return false };
+    if never::is_never_approved(&program) || wrappers::is_never_approved(&program) || depth == MAX_DEPTH {
+        return false;
+    }
+    if let Some(Code::Given { .. }) = never::code(&run.words) {
+        return false;
+    }
+    let matched = approving.iter().filter_map(|pattern| pattern.command.as_ref()).any(|pattern| {
+        sets_the_same(pattern, run)
+            && pattern.matches(&run.words).is_some_and(|found| options::allows(&run.words, &found))
+    });
+    if !matched || run.keyword {
+        return matched;
+    }
+    match wrappers::unwrap(run) {
+        None | Some(Inner::Nothing) => true,
+        Some(Inner::Run(inner)) => approves_run(approving, &inner, depth + 1),
+        Some(Inner::Unclear) => false,
+    }
+}
+
+/// Whether a command sets exactly the variables that a pattern spells out, none of which changes what is run.
+fn sets_the_same(pattern: &CommandPattern, run: &Run) -> bool {
+    let harmless = |assignment: &Word| {
+        assignment.known().and_then(|text| text.split_once('=')).is_some_and(|(name, _)| !never::is_powerful(name))
+    };
+    run.assignments.len() == pattern.assignments.len()
+        && run.assignments.iter().all(harmless)
+        && run.assignments.iter().zip(&pattern.assignments).all(|(set, wanted)| set.known() == Some(wanted))
+}
+
+/// Looks for a command that is denied.
+struct Search<'a> {
+    denying: &'a [Pattern],
+    left: usize,
+}
+
+impl Search<'_> {
+    fn script(&mut self, script: &Script, depth: usize) -> Likeness {
+        let hidden = if script.hides { Likeness::Maybe } else { Likeness::No };
+        script.runs.iter().map(|run| self.run(run, depth)).fold(hidden, Likeness::max)
+    }
+
+    fn run(&mut self, run: &Run, depth: usize) -> Likeness {
+        if depth == MAX_DEPTH || self.left == 0 {
+            return Likeness::Maybe;
+        }
+        self.left -= 1;
+        let patterns = self.denying.iter().filter_map(|pattern| pattern.command.as_ref());
+        let mut denied = patterns.map(|pattern| is_like(pattern, run)).max().unwrap_or(Likeness::Maybe);
+        if denied == Likeness::Yes {
+            return denied;
+        }
+        denied = denied.max(self.text(run, depth));
+        for inner in wrappers::inside(run) {
+            denied = denied.max(self.run(&inner, depth + 1));
+        }
+        denied
+    }
+
+    /// What a command that runs text runs by it.
+    fn text(&mut self, run: &Run, depth: usize) -> Likeness {
+        let Some(program) = run.words.first().map(|word| word.known().map(never::program)) else { return Likeness::No };
+        // A program that is not known may be any.
+        let Some(program) = program else { return Likeness::Maybe };
+        let joined =
+            |words: &[Word]| words.iter().map(Word::known).collect::<Option<Vec<_>>>().map(|words| words.join(" "));
+        let text = match (program.as_str(), never::code(&run.words)) {
+            ("eval", _) => joined(&run.words[1..]),
+            ("trap", _) => run.words.get(1).and_then(Word::known).map(str::to_owned),
+            ("source" | "." | "alias" | "enable" | "fc" | "hash" | "xargs" | "parallel" | "at" | "batch", _) => None,
+            (_, Some(Code::Given { shell: true, text: Some(text) })) => text.known().map(str::to_owned),
+            (_, Some(Code::Given { shell: true, text: None })) => {
+                run.input.as_ref().and_then(Word::known).map(str::to_owned)
+            }
+            (_, Some(Code::Given { shell: false, .. })) => None,
+            _ => return Likeness::No,
+        };
+        match text {
+            Some(text) => self.script(&script::read(&text), depth + 1),
+            None => Likeness::Maybe,
+        }
+    }
+}
+
+/// Whether a command is one that a rule denies. The rule's variables, if it has any, must be set; others do not count.
+fn is_like(pattern: &CommandPattern, run: &Run) -> Likeness {
+    if pattern.assignments.iter().any(|wanted| !run.assignments.iter().any(|set| set.known() == Some(wanted))) {
+        return Likeness::No;
+    }
+    pattern.is_like(&run.words)
+}

@@ -1,0 +1,128 @@
+//! File rules: `read(src/**)`.
+//!
+//! The leading part of a pattern that has no wildcard is a folder, or the file itself. It is resolved as the call's
+//! path is, so that what is compared is where both really are; only the rest is a glob.
+
+use std::path::{Component, Path, PathBuf};
+
+use globset::{GlobBuilder, GlobMatcher};
+
+use super::{Ground, pattern::Likeness};
+use crate::tools::paths::{plain, real};
+
+/// A pattern for paths.
+#[derive(Clone, Debug)]
+pub(super) struct PathPattern {
+    /// The part without wildcards.
+    base: PathBuf,
+    /// What may come below it; `None` where the pattern is a path.
+    below: Option<Below>,
+}
+
+#[derive(Clone, Debug)]
+struct Below {
+    /// How many parts it has; `None` with `**`, which is any number.
+    parts: Option<usize>,
+    /// Whether the folder itself is meant too.
+    with_base: bool,
+    approving: GlobMatcher,
+    denying: GlobMatcher,
+}
+
+impl PathPattern {
+    /// Reads a pattern.
+    ///
+    /// # Errors
+    /// What is wrong with it and what would be right, to stand after the rule's entry.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        if text.is_empty() {
+            return Err("it names no path. Write one, like `src/**`".into());
+        }
+        let parts: Vec<&str> = text.split('/').collect();
+        let is_wild = |part: &&str| part.contains(['*', '?', '[', '{', '\\']);
+        let literal = parts.iter().position(is_wild).unwrap_or(parts.len());
+        let base = match parts[..literal].join("/") {
+            base if base.is_empty() && literal > 0 => "/".into(),
+            base => base,
+        };
+        let rest = &parts[literal..];
+        if rest.contains(&"..") {
+            return Err("it has `..` after a wildcard. Name the folder that is meant".into());
+        }
+        let below = if rest.is_empty() { None } else { Some(Below::new(rest)?) };
+        Ok(Self { base: base.into(), below })
+    }
+
+    /// Whether a rule that approves means this path.
+    pub(super) fn matches(&self, path: &Path, ground: &Ground) -> bool {
+        let Some(base) = ground.resolve(&self.base) else { return false };
+        real(path).strip_prefix(real(&base)).is_ok_and(|rest| match &self.below {
+            None => rest.as_os_str().is_empty(),
+            Some(below) if rest.as_os_str().is_empty() => below.with_base,
+            Some(below) => below.approving.is_match(rest),
+        })
+    }
+
+    /// Whether a rule that denies means this path, or something below it that a tool might come to.
+    ///
+    /// The path is compared both as it is written and as it is in truth: either is enough.
+    pub(super) fn is_like(&self, path: &Path, ground: &Ground) -> Likeness {
+        let Some(base) = ground.resolve(&self.base) else { return Likeness::Maybe };
+        let pairs = [
+            (plain(path), plain(&base)),
+            (real(path), real(&base)),
+            (plain(path), real(&base)),
+            (real(path), plain(&base)),
+        ];
+        pairs.iter().map(|(path, base)| self.compare(path, base)).max().unwrap_or(Likeness::Maybe)
+    }
+
+    fn compare(&self, path: &Path, base: &Path) -> Likeness {
+        let Ok(rest) = path.strip_prefix(base) else {
+            // A tool that is given a folder may go down to where the rule is.
+            return if base.starts_with(path) { Likeness::Maybe } else { Likeness::No };
+        };
+        let depth = rest.components().count();
+        match &self.below {
+            None if depth == 0 => Likeness::Yes,
+            None => Likeness::No,
+            Some(below) if depth == 0 && below.with_base => Likeness::Yes,
+            Some(below) if depth > 0 && below.denying.is_match(rest) => Likeness::Yes,
+            Some(below) if below.parts.is_none_or(|parts| parts > depth) && path.is_dir() => Likeness::Maybe,
+            Some(_) => Likeness::No,
+        }
+    }
+}
+
+impl Below {
+    fn new(rest: &[&str]) -> Result<Self, String> {
+        let glob = |any_case: bool| {
+            GlobBuilder::new(&rest.join("/"))
+                .literal_separator(true)
+                .backslash_escape(true)
+                .case_insensitive(any_case)
+                .build()
+                .map(|glob| glob.compile_matcher())
+                .map_err(|error| format!("`{}` is no glob: {}", rest.join("/"), error.kind()))
+        };
+        Ok(Self {
+            // An alternative may hold a slash.
+            parts: (!rest.iter().any(|part| part.contains("**") || part.contains('{'))).then_some(rest.len()),
+            with_base: rest == ["**"],
+            approving: glob(false)?,
+            // Where case makes no difference a denial must not depend on it.
+            denying: glob(cfg!(any(windows, target_os = "macos")))?,
+        })
+    }
+}
+
+impl Ground {
+    /// The path that a rule names, which may stand on the home folder; `None` where that is not known.
+    fn resolve(&self, path: &Path) -> Option<PathBuf> {
+        let mut parts = path.components();
+        match parts.next() {
+            Some(Component::Normal(first)) if first == "~" => Some(self.home.as_ref()?.join(parts.as_path())),
+            _ => Some(self.base.join(path)),
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! What no rule approves: built-in commands that change what later words mean, variables that change what programs
+//! run, and interpreters that are given their program as text.
+
+use super::word::Word;
+
+/// Built-in commands of the shell that run text, or change what commands and files mean from then on. Several of
+/// them evaluate a subscript in a name that they are given, and so run what stands in it.
+const COMMANDS: [&str; 31] = [
+    ".",
+    "alias",
+    "bind",
+    "compgen",
+    "complete",
+    "compopt",
+    "declare",
+    "enable",
+    "eval",
+    "exec",
+    "export",
+    "fc",
+    "getopts",
+    "hash",
+    "history",
+    "let",
+    "local",
+    "mapfile",
+    "read",
+    "readarray",
+    "readonly",
+    "set",
+    "shopt",
+    "source",
+    "trap",
+    "typeset",
+    "ulimit",
+    "umask",
+    "unalias",
+    "unset",
+    "wait",
+];
+
+/// Variables that programs and the shell run something by, or find it by.
+const VARIABLES: [&str; 44] = [
+    "AWKPATH",
+    "BASHOPTS",
+    "BASH_ENV",
+    "BASH_XTRACEFD",
+    "BROWSER",
+    "CC",
+    "CDPATH",
+    "CFLAGS",
+    "CLASSPATH",
+    "CXX",
+    "EDITOR",
+    "ENV",
+    "FCEDIT",
+    "FPATH",
+    "GCONV_PATH",
+    "GLOBIGNORE",
+    "HISTFILE",
+    "HOME",
+    "HOSTALIASES",
+    "IFS",
+    "LD",
+    "LDFLAGS",
+    "LESSCLOSE",
+    "LESSOPEN",
+    "LOCPATH",
+    "LUA_INIT",
+    "MAKEFLAGS",
+    "MAKEFILES",
+    "MANPAGER",
+    "NLSPATH",
+    "PAGER",
+    "PATH",
+    "PROMPT_COMMAND",
+    "PS0",
+    "PS1",
+    "PS2",
+    "PS4",
+    "RUSTFLAGS",
+    "SHELL",
+    "SHELLOPTS",
+    "TERMINFO",
+    "VISUAL",
+    "XDG_CONFIG_HOME",
+    "ZDOTDIR",
+];
+
+/// The same, by how their names begin.
+const VARIABLE_PREFIXES: [&str; 37] = [
+    "ANSIBLE_",
+    "BASH_FUNC_",
+    "BUN_",
+    "CARGO_",
+    "CMAKE_",
+    "COMPOSER_",
+    "DENO_",
+    "DOCKER_",
+    "DYLD_",
+    "ERL_",
+    "GCC_",
+    "GEM_",
+    "GIO_",
+    "GIT_",
+    "GLIBC_",
+    "GO",
+    "GRADLE_",
+    "GTK_",
+    "JAVA_",
+    "JDK_",
+    "LD_",
+    "LESS",
+    "LUA_",
+    "MALLOC_",
+    "MAVEN_",
+    "MYSQL_",
+    "NODE_",
+    "NPM_CONFIG_",
+    "OPENSSL_",
+    "PERL",
+    "PIP_",
+    "PYTEST_",
+    "PYTHON",
+    "RUBY",
+    "RUSTC",
+    "SSH_",
+    "npm_config_",
+];
+
+/// And by how they end.
+const VARIABLE_SUFFIXES: [&str; 9] =
+    ["_COMMAND", "_EDITOR", "_PAGER", "_PRELOAD", "_SHELL", "_OPTS", "_OPTIONS", "_WRAPPER", "_ASKPASS"];
+
+/// The name of the program behind a command's first word: the last part of its path, in lower case, since some file
+/// systems make no difference.
+pub(super) fn program(word: &str) -> String {
+    word.rsplit('/').next().unwrap_or(word).to_ascii_lowercase()
+}
+
+/// Whether a command is one that no rule approves.
+pub(super) fn is_never_approved(program: &str) -> bool {
+    COMMANDS.contains(&program)
+}
+
+/// Whether a variable of this name changes what is run.
+pub(super) fn is_powerful(name: &str) -> bool {
+    VARIABLES.contains(&name)
+        || VARIABLE_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+        || VARIABLE_SUFFIXES.iter().any(|suffix| name.ends_with(suffix))
+        || name.eq_ignore_ascii_case("path")
+}
+
+/// How an interpreter takes its program.
+struct Interpreter {
+    /// The beginning of its name; digits, dots and dashes may follow, as in `python3.12`.
+    name: &'static str,
+    /// Letters of the options that hold a program, or make it read one from its input.
+    code: &'static str,
+    /// The same, as long options.
+    long: &'static [&'static str],
+    /// The same, as commands: `deno eval`.
+    commands: &'static [&'static str],
+    /// Letters of options that take the next word, where none follows in the same.
+    values: &'static str,
+    /// Whether it is a shell.
+    shell: bool,
+}
+
+const fn shell(name: &'static str) -> Interpreter {
+    Interpreter { name, code: "cs", long: &["command", "init-command"], commands: &[], values: "oO", shell: true }
+}
+
+const fn interpreter(
+    name: &'static str,
+    code: &'static str,
+    long: &'static [&'static str],
+    values: &'static str,
+) -> Interpreter {
+    Interpreter { name, code, long, commands: &["eval", "repl"], values, shell: false }
+}
+
+const INTERPRETERS: [Interpreter; 30] = [
+    shell("sh"),
+    shell("bash"),
+    shell("rbash"),
+    shell("dash"),
+    shell("ash"),
+    shell("ksh"),
+    shell("mksh"),
+    shell("zsh"),
+    shell("fish"),
+    shell("csh"),
+    shell("tcsh"),
+    shell("yash"),
+    shell("elvish"),
+    shell("xonsh"),
+    shell("nu"),
+    shell("pwsh"),
+    interpreter("python", "c", &[], "WXm"),
+    interpreter("pypy", "c", &[], "WXm"),
+    interpreter("perl", "eE", &[], "IMmx"),
+    interpreter("ruby", "e", &[], "rICEFKTxW"),
+    interpreter("node", "ep", &["eval", "print"], "rC"),
+    interpreter("nodejs", "ep", &["eval", "print"], "rC"),
+    interpreter("bun", "ep", &["eval", "print"], "r"),
+    interpreter("deno", "ep", &["eval", "print"], "r"),
+    interpreter("php", "rBRE", &["run", "process-begin", "process-code", "process-end"], "dcz"),
+    interpreter("lua", "e", &[], "l"),
+    interpreter("luajit", "e", &[], "lj"),
+    interpreter("tclsh", "", &[], ""),
+    interpreter("osascript", "e", &[], "l"),
+    interpreter("rscript", "e", &[], ""),
+];
+
+fn interpreter_of(program: &str) -> Option<&'static Interpreter> {
+    INTERPRETERS.iter().find(|interpreter| {
+        program
+            .strip_prefix(interpreter.name)
+            .is_some_and(|rest| rest.chars().all(|character| character.is_ascii_digit() || ".-".contains(character)))
+    })
+}
+
+/// Where an interpreter gets its program from.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Code<'a> {
+    /// It is in a file that is named, or it runs none.
+    Elsewhere,
+    /// It is in the command line, or in the input, or nobody knows.
+    Given {
+        /// Whether it is a shell's.
+        shell: bool,
+        /// The program, where it is one of the words.
+        text: Option<&'a Word>,
+    },
+}
+
+/// Where a command gets its program from, if it is an interpreter's; `None` for every other command.
+pub(super) fn code(words: &[Word]) -> Option<Code<'_>> {
+    let program = program(words.first()?.known()?);
+    let interpreter = interpreter_of(&program)?;
+    let given = |text| Some(Code::Given { shell: interpreter.shell, text });
+    let mut rest = words.iter().skip(1);
+    while let Some(word) = rest.next() {
+        let Some(text) = word.known() else { return given(None) };
+        if matches!(text, "--version" | "--help" | "-V" | "-h") && words.len() == 2 {
+            return Some(Code::Elsewhere);
+        }
+        if let Some(long) = text.strip_prefix("--") {
+            let name = long.split('=').next().unwrap_or(long);
+            if name.is_empty() || interpreter.long.iter().any(|code| code.starts_with(name)) {
+                return given(rest.next());
+            }
+        } else if let Some(letters) = text.strip_prefix(['-', '+']) {
+            if letters.is_empty() || letters.contains(|letter| interpreter.code.contains(letter)) {
+                return given(rest.find(|word| !word.known().is_some_and(|text| text.starts_with('-'))));
+            }
+            if letters.ends_with(|letter| interpreter.values.contains(letter)) {
+                let value = rest.next();
+                // A module of Python's is a program that has a name.
+                if letters.ends_with('m') && value.is_some_and(|module| module.known().is_some()) {
+                    return Some(Code::Elsewhere);
+                }
+            }
+        } else if interpreter.commands.contains(&text) {
+            return given(rest.next());
+        } else if text.contains("/dev/") || text.contains("/proc/") {
+            return given(None);
+        } else {
+            return Some(Code::Elsewhere);
+        }
+    }
+    given(None)
+}

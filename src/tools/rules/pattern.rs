@@ -1,0 +1,210 @@
+//! The words of a command rule: `git commit -m *`.
+//!
+//! A pattern is split as a shell splits words: blanks part them, quotes and backslashes keep characters as they are.
+//! An unquoted `*` stands for any text within its word; alone it is one word, and as the last word any number of
+//! them.
+
+use super::{plain, word::Word};
+
+/// A pattern for one simple command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct CommandPattern {
+    /// `NAME=value` before the command, literally.
+    pub(super) assignments: Vec<String>,
+    /// Its words; never empty.
+    words: Vec<Glob>,
+    /// Whether any words may follow.
+    open: bool,
+}
+
+/// How a pattern matched.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Match {
+    /// For each word of the command that a wildcard had a part in: its place, and the literal text the word of the
+    /// rule begins with.
+    pub(super) wild: Vec<(usize, String)>,
+}
+
+/// Whether a command of which not every word is known is one that a pattern means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Likeness {
+    /// It is not.
+    No,
+    /// It may turn out to be.
+    Maybe,
+    /// It is.
+    Yes,
+}
+
+/// A word of a pattern: pieces of text, and between each two of them any text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Glob(Vec<String>);
+
+impl Glob {
+    fn literal(&self) -> Option<&str> {
+        match self.0.as_slice() {
+            [text] => Some(text),
+            _ => None,
+        }
+    }
+
+    fn is_anything(&self) -> bool {
+        self.0.len() == 2 && self.0.iter().all(String::is_empty)
+    }
+
+    fn matches(&self, text: &str) -> bool {
+        let (Some(first), Some(last)) = (self.0.first(), self.0.last()) else { return false };
+        if self.0.len() == 1 {
+            return text == first;
+        }
+        let Some(mut rest) = text.strip_prefix(first.as_str()).and_then(|rest| rest.strip_suffix(last.as_str())) else {
+            return false;
+        };
+        for piece in &self.0[1..self.0.len() - 1] {
+            let Some(place) = rest.find(piece.as_str()) else { return false };
+            rest = &rest[place + piece.len()..];
+        }
+        true
+    }
+}
+
+impl CommandPattern {
+    /// Reads a pattern.
+    ///
+    /// # Errors
+    /// What is wrong with it and what would be right, to stand after the rule's entry.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        let mut words = split(text)?;
+        let is_assignment = |word: &Glob| word.0[0].split_once('=').is_some_and(|(name, _)| plain::is_name(name));
+        let command = words.iter().position(|word| !is_assignment(word)).unwrap_or(words.len());
+        let mut assignments = Vec::new();
+        for word in words.drain(..command) {
+            match word.literal() {
+                Some(assignment) => assignments.push(assignment.to_owned()),
+                None => return Err("a variable is set in it with a wildcard. Write its value out".into()),
+            }
+        }
+        let open = words.last().is_some_and(Glob::is_anything);
+        if open && words.len() > 1 {
+            words.pop();
+            return Ok(Self { assignments, words, open });
+        }
+        if words.is_empty() {
+            return Err("it names no command. Write one, like `git status`".into());
+        }
+        Ok(Self { assignments, words, open })
+    }
+
+    /// The program, where it is written out.
+    pub(super) fn program(&self) -> Option<&str> {
+        self.words.first().and_then(Glob::literal)
+    }
+
+    /// Whether this matches a command, of which only the parts that are known count; and how.
+    pub(super) fn matches(&self, words: &[Word]) -> Option<Match> {
+        if words.len() < self.words.len() || (words.len() > self.words.len() && !self.open) {
+            return None;
+        }
+        let mut wild = Vec::new();
+        for (place, word) in words.iter().enumerate() {
+            let glob = self.words.get(place);
+            let matches = match (glob, word) {
+                (_, Word::Unknown) => false,
+                (None, _) => true,
+                (Some(glob), Word::Known(text)) => glob.matches(text),
+                (Some(glob), Word::Filled(_)) => place > 0 && glob.is_anything(),
+            };
+            if !matches {
+                return None;
+            }
+            match glob {
+                Some(glob) if glob.literal().is_some() => {}
+                glob => wild.push((place, glob.map(|glob| glob.0[0].clone()).unwrap_or_default())),
+            }
+        }
+        Some(Match { wild })
+    }
+
+    /// Whether this means a command, of which not every word need be known. The program is compared by the last part
+    /// of its path, and case does not count in it.
+    pub(super) fn is_like(&self, words: &[Word]) -> Likeness {
+        let mut likeness = Likeness::Yes;
+        for (place, glob) in self.words.iter().enumerate() {
+            match words.get(place) {
+                // It may come to be any number of words.
+                Some(Word::Unknown) => return Likeness::Maybe,
+                Some(Word::Filled(_)) if glob.is_anything() => {}
+                Some(Word::Filled(_)) => likeness = Likeness::Maybe,
+                Some(Word::Known(text)) => {
+                    let program = super::never::program(text);
+                    let lower = Glob(glob.0.iter().map(|piece| piece.to_ascii_lowercase()).collect());
+                    if !(glob.matches(text) || (place == 0 && lower.matches(&program))) {
+                        return Likeness::No;
+                    }
+                }
+                None => return Likeness::No,
+            }
+        }
+        match &words[self.words.len()..] {
+            _ if self.open => likeness,
+            [] => likeness,
+            rest if rest.iter().all(|word| *word == Word::Unknown) => Likeness::Maybe,
+            _ => Likeness::No,
+        }
+    }
+}
+
+/// Splits a pattern into words.
+fn split(text: &str) -> Result<Vec<Glob>, String> {
+    let mut words = Vec::new();
+    let mut word: Option<Vec<String>> = None;
+    let mut rest = text.chars();
+    let unclosed = |quote: char| format!("a quote `{quote}` in it is not closed");
+    while let Some(character) = rest.next() {
+        if matches!(character, ' ' | '\t' | '\n') {
+            words.extend(word.take().map(Glob));
+            continue;
+        }
+        if character == '#' && word.is_none() {
+            return Err("`#` begins a comment in a shell. Put it in quotes if it is meant".into());
+        }
+        let pieces = word.get_or_insert_with(|| vec![String::new()]);
+        let mut push = |character: char| {
+            if let Some(last) = pieces.last_mut() {
+                last.push(character);
+            }
+        };
+        match character {
+            '*' => pieces.push(String::new()),
+            '\\' => push(rest.next().ok_or("it ends in a backslash. Take it away, or write two")?),
+            '\'' => loop {
+                match rest.next().ok_or_else(|| unclosed('\''))? {
+                    '\'' => break,
+                    character => push(character),
+                }
+            },
+            '"' => loop {
+                match rest.next().ok_or_else(|| unclosed('"'))? {
+                    '"' => break,
+                    '\\' => match rest.next().ok_or_else(|| unclosed('"'))? {
+                        character @ ('"' | '\\' | '$' | '`') => push(character),
+                        character => {
+                            push('\\');
+                            push(character);
+                        }
+                    },
+                    character => push(character),
+                }
+            },
+            '|' | '&' | ';' | '<' | '>' | '(' | ')' | '$' | '`' => {
+                return Err(format!(
+                    "it has an unquoted `{character}`. A rule is about one command and its words: write one rule for \
+                     each command, and quote the character if it is part of a word"
+                ));
+            }
+            character => push(character),
+        }
+    }
+    words.extend(word.take().map(Glob));
+    Ok(words)
+}

@@ -1,0 +1,390 @@
+//! What a command line runs: every simple command in it, wherever it stands.
+//!
+//! [`read`] walks the grammar's tree through lists, pipes, groups, conditions, loops, functions and substitutions and
+//! collects one [`Run`] for each simple command. Two things are noted besides: whether something in it must never run
+//! unasked, whatever the rules say of the commands (it writes to a file, it changes what names mean), and whether
+//! there may be commands in it that were not found. The match over the tree is exhaustive on purpose: what a newer
+//! grammar brings does not compile until somebody has decided on it.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use brush_parser::{
+    ParserOptions, Token as Found,
+    ast::{
+        AndOr, AndOrList, Assignment, AssignmentName, AssignmentValue, BinaryPredicate, Command,
+        CommandPrefixOrSuffixItem, CompoundCommand, CompoundList, ExtendedTestExpr, IoFileRedirectKind,
+        IoFileRedirectTarget, IoRedirect, Pipeline, ProcessSubstitutionKind, Program, RedirectList, SimpleCommand,
+        SubshellCommand, UnaryPredicate, Word as Raw,
+    },
+};
+
+use super::{
+    plain::{self, Token},
+    word::{self, Word},
+};
+
+/// How deep code may stand in code: substitutions, and what shells are given as text.
+pub(super) const MAX_DEPTH: usize = 12;
+
+/// A simple command.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Run {
+    /// What is set in its environment, as `NAME=value`.
+    pub(super) assignments: Vec<Word>,
+    /// Its name and arguments.
+    pub(super) words: Vec<Word>,
+    /// The text that it is given to read, if the command line has it.
+    pub(super) input: Option<Word>,
+    /// Whether it stands for the word `time`, whose command is a run of its own.
+    pub(super) keyword: bool,
+}
+
+/// What a command line runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Script {
+    /// Its simple commands, in their order.
+    pub(super) runs: Vec<Run>,
+    /// Whether it does nothing that must be asked about whatever it runs.
+    pub(super) approvable: bool,
+    /// Whether it may run something that is not among `runs`.
+    pub(super) hides: bool,
+}
+
+/// Reads a command line.
+pub(super) fn read(source: &str) -> Script {
+    let mut reader = Reader { script: Script { runs: Vec::new(), approvable: true, hides: false }, depth: 0 };
+    reader.source(source);
+    reader.script
+}
+
+/// The tree of a command line on which both readings agree.
+fn parse(source: &str) -> Option<Program> {
+    let expected = plain::tokens(source)?;
+    let options = ParserOptions::default();
+    // The crate unwraps here and there. It is never handed text that is known to break it, but it is not ours.
+    catch_unwind(AssertUnwindSafe(|| {
+        let found = brush_parser::uncached_tokenize_str(source, &options.tokenizer_options()).ok()?;
+        let same = |(found, expected): (&Found, &Token)| match (found, expected) {
+            (Found::Word(found, _), Token::Word(expected)) => found == expected,
+            (Found::Operator(found, _), Token::Operator(expected)) => found == expected,
+            _ => false,
+        };
+        let agree = found.len() == expected.len() && found.iter().zip(&expected).all(same);
+        if agree { brush_parser::parse_tokens(&found, &options).ok() } else { None }
+    }))
+    .ok()
+    .flatten()
+}
+
+struct Reader {
+    script: Script,
+    depth: usize,
+}
+
+impl Reader {
+    fn source(&mut self, source: &str) {
+        if self.depth == MAX_DEPTH {
+            return self.unreadable();
+        }
+        self.depth += 1;
+        match parse(source) {
+            Some(program) => program.complete_commands.iter().for_each(|list| self.list(list)),
+            None => self.unreadable(),
+        }
+        self.depth -= 1;
+    }
+
+    fn unreadable(&mut self) {
+        self.script.hides = true;
+        self.script.approvable = false;
+    }
+
+    fn never(&mut self) {
+        self.script.approvable = false;
+    }
+
+    fn list(&mut self, list: &CompoundList) {
+        for item in &list.0 {
+            let AndOrList { first, additional } = &item.0;
+            self.pipeline(first);
+            for AndOr::And(pipeline) | AndOr::Or(pipeline) in additional {
+                self.pipeline(pipeline);
+            }
+        }
+    }
+
+    fn pipeline(&mut self, pipeline: &Pipeline) {
+        let first = self.script.runs.len();
+        for command in &pipeline.seq {
+            self.command(command);
+        }
+        if pipeline.timed.is_some() {
+            let mut words = vec![Word::Known("time".into())];
+            if let ([Command::Simple(_)], Some(run)) = (pipeline.seq.as_slice(), self.script.runs.get(first)) {
+                words.extend(run.words.iter().cloned());
+            }
+            self.script.runs.push(Run { words, keyword: true, ..Run::default() });
+        }
+    }
+
+    fn command(&mut self, command: &Command) {
+        match command {
+            Command::Simple(command) => self.simple(command),
+            Command::Compound(command, redirects) => {
+                self.compound(command);
+                self.redirects(redirects.as_ref());
+            }
+            Command::Function(function) => {
+                // From here on the name runs something else than the rules mean by it.
+                self.never();
+                self.compound(&function.body.0);
+                self.redirects(function.body.1.as_ref());
+            }
+            Command::ExtendedTest(test, redirects) => {
+                // No rule speaks of it.
+                self.never();
+                self.test(&test.expr);
+                self.redirects(redirects.as_ref());
+            }
+        }
+    }
+
+    fn compound(&mut self, command: &CompoundCommand) {
+        match command {
+            CompoundCommand::Arithmetic(_) | CompoundCommand::ArithmeticForClause(_) => self.unreadable(),
+            CompoundCommand::BraceGroup(group) => self.list(&group.list),
+            CompoundCommand::Subshell(subshell) => self.list(&subshell.list),
+            CompoundCommand::ForClause(clause) => {
+                self.variable(&clause.variable_name);
+                for value in clause.values.iter().flatten() {
+                    self.settled(value);
+                }
+                self.list(&clause.body.list);
+            }
+            CompoundCommand::CaseClause(clause) => {
+                self.settled(&clause.value);
+                for case in &clause.cases {
+                    case.patterns.iter().for_each(|pattern| {
+                        // Its globs are compared with the value and match no file.
+                        self.word(pattern);
+                    });
+                    case.cmd.iter().for_each(|list| self.list(list));
+                }
+            }
+            CompoundCommand::IfClause(clause) => {
+                self.list(&clause.condition);
+                self.list(&clause.then);
+                for other in clause.elses.iter().flatten() {
+                    other.condition.iter().for_each(|list| self.list(list));
+                    self.list(&other.body);
+                }
+            }
+            CompoundCommand::WhileClause(clause) | CompoundCommand::UntilClause(clause) => {
+                self.list(&clause.0);
+                self.list(&clause.1.list);
+            }
+            CompoundCommand::Coprocess(coprocess) => {
+                self.never();
+                self.command(&coprocess.body);
+            }
+        }
+    }
+
+    fn test(&mut self, test: &ExtendedTestExpr) {
+        match test {
+            ExtendedTestExpr::And(left, right) | ExtendedTestExpr::Or(left, right) => {
+                self.test(left);
+                self.test(right);
+            }
+            ExtendedTestExpr::Not(inner) | ExtendedTestExpr::Parenthesized(inner) => self.test(inner),
+            ExtendedTestExpr::UnaryTest(predicate, word) => {
+                let word = self.word(word);
+                if matches!(predicate, UnaryPredicate::ShellVariableIsSetAndAssigned) {
+                    self.arithmetic(&word);
+                }
+            }
+            ExtendedTestExpr::BinaryTest(predicate, left, right) => {
+                let operands = [self.word(left), self.word(right)];
+                if matches!(
+                    predicate,
+                    BinaryPredicate::ArithmeticEqualTo
+                        | BinaryPredicate::ArithmeticNotEqualTo
+                        | BinaryPredicate::ArithmeticLessThan
+                        | BinaryPredicate::ArithmeticLessThanOrEqualTo
+                        | BinaryPredicate::ArithmeticGreaterThan
+                        | BinaryPredicate::ArithmeticGreaterThanOrEqualTo
+                ) {
+                    operands.iter().for_each(|word| self.arithmetic(word));
+                }
+            }
+        }
+    }
+
+    /// A word that is evaluated as arithmetic, which runs what stands in a subscript.
+    fn arithmetic(&mut self, word: &Word) {
+        if !word.known().is_some_and(|text| text.bytes().all(|byte| byte.is_ascii_digit())) {
+            self.unreadable();
+        }
+    }
+
+    fn simple(&mut self, command: &SimpleCommand) {
+        let mut run = Run::default();
+        for item in command.prefix.iter().flat_map(|prefix| &prefix.0) {
+            match item {
+                CommandPrefixOrSuffixItem::AssignmentWord(assignment, raw) => {
+                    let word = self.assignment(assignment, raw);
+                    run.assignments.push(word);
+                }
+                CommandPrefixOrSuffixItem::ProcessSubstitution(_, subshell) => {
+                    // A file that another command writes would be the command.
+                    self.list(&subshell.list);
+                    self.unreadable();
+                }
+                item => self.item(item, &mut run),
+            }
+        }
+        if let Some(name) = &command.word_or_name {
+            let name = self.word(name);
+            run.words.insert(0, name);
+        }
+        for item in command.suffix.iter().flat_map(|suffix| &suffix.0) {
+            self.item(item, &mut run);
+        }
+        // A redirection alone makes or empties a file, or does nothing; assignments alone stay for what comes next.
+        if run.words.is_empty() {
+            self.never();
+        }
+        self.script.runs.push(run);
+    }
+
+    fn item(&mut self, item: &CommandPrefixOrSuffixItem, run: &mut Run) {
+        match item {
+            CommandPrefixOrSuffixItem::IoRedirect(redirect) => {
+                if let Some(input) = self.redirect(redirect) {
+                    run.input = Some(input);
+                }
+            }
+            CommandPrefixOrSuffixItem::Word(raw) | CommandPrefixOrSuffixItem::AssignmentWord(_, raw) => {
+                let word = self.word(raw);
+                run.words.push(word);
+            }
+            CommandPrefixOrSuffixItem::ProcessSubstitution(_, subshell) => {
+                self.list(&subshell.list);
+                run.words.push(Word::Filled("/dev/fd/".into()));
+            }
+        }
+    }
+
+    fn assignment(&mut self, assignment: &Assignment, raw: &Raw) -> Word {
+        let word = self.word(raw);
+        let simple = matches!(assignment.name, AssignmentName::VariableName(_))
+            && matches!(assignment.value, AssignmentValue::Scalar(_))
+            && !assignment.append;
+        if simple {
+            return word;
+        }
+        // A subscript is arithmetic, in which names and commands are expanded.
+        self.unreadable();
+        Word::Unknown
+    }
+
+    fn redirects(&mut self, redirects: Option<&RedirectList>) {
+        for redirect in redirects.iter().flat_map(|list| &list.0) {
+            self.redirect(redirect);
+        }
+    }
+
+    /// Judges a redirection. The value is the text that it feeds to the command, where it does.
+    fn redirect(&mut self, redirect: &IoRedirect) -> Option<Word> {
+        match redirect {
+            IoRedirect::File(_, kind, target) => {
+                self.file(kind, target);
+                None
+            }
+            IoRedirect::OutputAndError(target, _) => {
+                self.output(target);
+                None
+            }
+            IoRedirect::HereString(_, raw) => Some(self.settled(raw)),
+            IoRedirect::HereDocument(_, document) if document.requires_expansion => {
+                let Some(decoded) = word::decode_document(&document.doc.value) else {
+                    self.unreadable();
+                    return Some(Word::Unknown);
+                };
+                decoded.code.iter().for_each(|code| self.source(code));
+                if decoded.word == Word::Unknown {
+                    self.never();
+                }
+                Some(decoded.word)
+            }
+            IoRedirect::HereDocument(_, document) => Some(Word::Known(document.doc.value.clone())),
+        }
+    }
+
+    fn file(&mut self, kind: &IoFileRedirectKind, target: &IoFileRedirectTarget) {
+        match (kind, target) {
+            (_, IoFileRedirectTarget::ProcessSubstitution(direction, SubshellCommand { list, .. })) => {
+                self.list(list);
+                if matches!(direction, ProcessSubstitutionKind::Write) {
+                    self.never();
+                }
+            }
+            (_, IoFileRedirectTarget::Fd(_)) => {}
+            (
+                IoFileRedirectKind::DuplicateInput | IoFileRedirectKind::DuplicateOutput,
+                IoFileRedirectTarget::Duplicate(raw) | IoFileRedirectTarget::Filename(raw),
+            ) => {
+                let number = raw.value.strip_suffix('-').unwrap_or(&raw.value);
+                if !number.bytes().all(|byte| byte.is_ascii_digit()) {
+                    self.output(raw);
+                }
+            }
+            (IoFileRedirectKind::Read, IoFileRedirectTarget::Filename(raw) | IoFileRedirectTarget::Duplicate(raw)) => {
+                let source = self.settled(raw);
+                // Bash opens a connection for these, whether or not there is such a file.
+                if source.known().is_none_or(|path| path.contains("/dev/tcp") || path.contains("/dev/udp")) {
+                    self.never();
+                }
+            }
+            (
+                IoFileRedirectKind::Write
+                | IoFileRedirectKind::Append
+                | IoFileRedirectKind::ReadAndWrite
+                | IoFileRedirectKind::Clobber,
+                IoFileRedirectTarget::Filename(raw) | IoFileRedirectTarget::Duplicate(raw),
+            ) => self.output(raw),
+        }
+    }
+
+    fn output(&mut self, target: &Raw) {
+        if self.word(target).known() != Some("/dev/null") {
+            self.never();
+        }
+    }
+
+    /// A variable that the command line sets.
+    fn variable(&mut self, name: &str) {
+        if super::never::is_powerful(name) {
+            self.never();
+        }
+    }
+
+    /// A word that no rule is asked about: it must be one that runs nothing by itself.
+    fn settled(&mut self, raw: &Raw) -> Word {
+        let word = self.word(raw);
+        if word == Word::Unknown {
+            self.never();
+        }
+        word
+    }
+
+    /// The value of a word; what it runs is read too.
+    fn word(&mut self, raw: &Raw) -> Word {
+        let Some(decoded) = word::decode(&raw.value) else {
+            self.unreadable();
+            return Word::Unknown;
+        };
+        decoded.code.iter().for_each(|code| self.source(code));
+        decoded.word
+    }
+}

@@ -1,0 +1,75 @@
+//! Rules for the call at hand, to be added where the user says "always".
+
+use std::path::Path;
+
+use super::{Ground, Rule, Subject, decide, options::is_ascii_text, script, word::Word, wrappers};
+use crate::tools::{approval::Decision, paths::real};
+
+/// The exact rules that would approve this very call the next time, without a wildcard in them; `None` if no rule
+/// can. Together they are known to approve it, unless other rules deny it.
+///
+/// A command has one rule for each simple command in it. For [`Subject::Other`] there is none: the tool's plain name
+/// is what approves it.
+pub fn suggest(tool: &str, subject: &Subject<'_>, ground: &Ground) -> Option<Vec<String>> {
+    let entries = match subject {
+        Subject::Command(command) => commands(tool, command)?,
+        Subject::Path(path) => vec![format!("{tool}({})", pattern(path, ground)?)],
+        Subject::Other => return None,
+    };
+    let rules = entries.iter().map(|entry| Rule::parse(entry)).collect::<Result<Vec<_>, _>>().ok()?;
+    (decide(&rules, tool, subject, ground) == Some(Decision::Approve)).then_some(entries)
+}
+
+fn commands(tool: &str, command: &str) -> Option<Vec<String>> {
+    let mut entries = Vec::new();
+    for run in script::read(command).runs {
+        let mut run = Some(run);
+        while let Some(outer) = run {
+            let words: Option<Vec<String>> = outer.assignments.iter().chain(&outer.words).map(quoted).collect();
+            let entry = format!("{tool}({})", words?.join(" "));
+            if !entries.contains(&entry) {
+                entries.push(entry);
+            }
+            run = match wrappers::unwrap(&outer) {
+                Some(wrappers::Inner::Run(inner)) if !outer.keyword => Some(inner),
+                _ => None,
+            };
+        }
+    }
+    Some(entries)
+}
+
+/// A word as a rule writes it, or `None` where nobody could read it there.
+fn quoted(word: &Word) -> Option<String> {
+    let text = word.known().filter(|text| is_ascii_text(text) && !text.contains(['\n', '\t']))?;
+    let plain = |character: char| character.is_ascii_alphanumeric() || "_-./,:=+@%^".contains(character);
+    if !text.is_empty() && text.chars().all(plain) {
+        return Some(text.to_owned());
+    }
+    Some(format!("'{}'", text.replace('\'', r"'\''")))
+}
+
+/// A path as a rule writes it: from the ground on where it is there.
+fn pattern(path: &Path, ground: &Ground) -> Option<String> {
+    let path = real(path);
+    let base = real(&ground.base);
+    let path = match path.strip_prefix(&base) {
+        Ok(rest) if rest.as_os_str().is_empty() => Path::new("."),
+        Ok(rest) => rest,
+        Err(_) => &path,
+    };
+    let text = path.to_str().filter(|text| !text.contains(char::is_control))?;
+    let escaped: String = text.chars().map(escaped).collect();
+    // `~` would be the home folder, and a blank no part of the pattern.
+    let here = if escaped.starts_with(['~', ' ']) { "./" } else { "" };
+    Some(format!("{here}{escaped}"))
+}
+
+/// A character of a path as a glob means it literally.
+fn escaped(character: char) -> String {
+    match character {
+        '\\' => r"\\".to_owned(),
+        '*' | '?' | '[' | ']' | '{' | '}' => format!("[{character}]"),
+        character => character.to_string(),
+    }
+}

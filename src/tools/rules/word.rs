@@ -1,0 +1,171 @@
+//! The value of a word of a command line, as far as it is known before the command runs.
+
+use brush_parser::{
+    ParserOptions,
+    word::{self, WordPiece, WordPieceWithSource},
+};
+
+use super::plain;
+
+/// What a word will be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Word {
+    /// Exactly this, and one word.
+    Known(String),
+    /// One word that begins so; a command's output comes after.
+    Filled(String),
+    /// Anything, and any number of words.
+    Unknown,
+}
+
+impl Word {
+    /// The value, if it is known.
+    pub(super) fn known(&self) -> Option<&str> {
+        match self {
+            Word::Known(text) => Some(text),
+            Word::Filled(_) | Word::Unknown => None,
+        }
+    }
+}
+
+/// A word and what it runs.
+#[derive(Debug)]
+pub(super) struct Decoded {
+    /// Its value.
+    pub(super) word: Word,
+    /// The commands that are substituted in it, in their order.
+    pub(super) code: Vec<String>,
+}
+
+/// Reads a word as it is written; `None` where it cannot be read.
+pub(super) fn decode(raw: &str) -> Option<Decoded> {
+    let pieces = word::parse(raw, &ParserOptions::default()).ok()?;
+    let mut decoder = Decoder::default();
+    decoder.pieces(&pieces, false);
+    // Braces are expanded only around a comma or a range.
+    let braces = decoder.brace && decoder.list;
+    let word = match decoder.filled {
+        _ if decoder.unknown || braces => Word::Unknown,
+        Some(start) => Word::Filled(start),
+        None => Word::Known(decoder.text),
+    };
+    agreed(word, decoder.code, plain::code_in_word(raw)?)
+}
+
+/// Reads the text of a here-document in which the shell expands; `None` where it cannot be read.
+pub(super) fn decode_document(raw: &str) -> Option<Decoded> {
+    let pieces = word::parse_heredoc(raw, &ParserOptions::default()).ok()?;
+    let mut decoder = Decoder::default();
+    decoder.pieces(&pieces, true);
+    let word = match decoder.filled {
+        _ if decoder.unknown => Word::Unknown,
+        Some(start) => Word::Filled(start),
+        None => Word::Known(decoder.text),
+    };
+    agreed(word, decoder.code, plain::code_in_document(raw)?)
+}
+
+/// A reading, if both find the same commands in it.
+fn agreed(word: Word, found: Vec<String>, expected: Vec<String>) -> Option<Decoded> {
+    (found == expected).then_some(Decoded { word, code: found })
+}
+
+#[derive(Default)]
+struct Decoder {
+    text: String,
+    /// What came before the first substitution.
+    filled: Option<String>,
+    unknown: bool,
+    brace: bool,
+    list: bool,
+    code: Vec<String>,
+}
+
+impl Decoder {
+    fn pieces(&mut self, pieces: &[WordPieceWithSource], quoted: bool) {
+        for piece in pieces {
+            self.piece(&piece.piece, quoted);
+        }
+    }
+
+    fn piece(&mut self, piece: &WordPiece, quoted: bool) {
+        match piece {
+            WordPiece::Text(text) if quoted => self.text.push_str(text),
+            WordPiece::Text(text) => self.bare(text),
+            WordPiece::SingleQuotedText(text) => self.text.push_str(text),
+            WordPiece::AnsiCQuotedText(text) => match ansi_c(text) {
+                Some(text) => self.text.push_str(&text),
+                None => self.unknown = true,
+            },
+            WordPiece::DoubleQuotedSequence(pieces) => self.pieces(pieces, true),
+            WordPiece::EscapeSequence(escape) => self.text.push_str(escape.strip_prefix('\\').unwrap_or(escape)),
+            WordPiece::CommandSubstitution(code) | WordPiece::BackquotedCommandSubstitution(code) => {
+                self.code.push(code.clone());
+                if quoted && self.filled.is_none() {
+                    self.filled = Some(self.text.clone());
+                }
+                self.unknown |= !quoted;
+            }
+            WordPiece::GettextDoubleQuotedSequence(_)
+            | WordPiece::TildeExpansion(_)
+            | WordPiece::ParameterExpansion(_)
+            | WordPiece::ArithmeticExpression(_) => self.unknown = true,
+        }
+    }
+
+    /// Text outside quotes, in which the shell looks for globs, braces and tildes.
+    fn bare(&mut self, text: &str) {
+        for character in text.chars() {
+            match character {
+                '*' | '?' | '[' => self.unknown |= character != '[' || text != "[",
+                '{' => self.brace = true,
+                ',' => self.list = true,
+                '.' => self.list |= self.text.ends_with('.'),
+                '~' => self.unknown |= self.text.is_empty() || self.text.ends_with(['=', ':']),
+                _ => {}
+            }
+            self.text.push(character);
+        }
+    }
+}
+
+/// What stands in `$'…'`, by "ANSI-C Quoting" in bash's manual; `None` for what is rare or no text.
+fn ansi_c(raw: &str) -> Option<String> {
+    let mut text = String::new();
+    let mut rest = raw.chars().peekable();
+    while let Some(character) = rest.next() {
+        if character != '\\' {
+            text.push(character);
+            continue;
+        }
+        let code = match rest.next()? {
+            'n' => '\n',
+            't' => '\t',
+            quote @ ('\\' | '\'' | '"' | '?') => quote,
+            'x' => {
+                let mut code = rest.next()?.to_digit(16)?;
+                if let Some(digit) = rest.peek().and_then(|digit| digit.to_digit(16)) {
+                    code = code * 16 + digit;
+                    rest.next();
+                }
+                printable(code)?
+            }
+            digit => {
+                let mut code = digit.to_digit(8)?;
+                for _ in 0..2 {
+                    if let Some(digit) = rest.peek().and_then(|digit| digit.to_digit(8)) {
+                        code = code * 8 + digit;
+                        rest.next();
+                    }
+                }
+                printable(code)?
+            }
+        };
+        text.push(code);
+    }
+    Some(text)
+}
+
+fn printable(code: u32) -> Option<char> {
+    char::from_u32(code).filter(|character| matches!(character, ' '..='~' | '\n' | '\t'))
+}

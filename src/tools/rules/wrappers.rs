@@ -1,0 +1,226 @@
+//! Programs that run the command in their arguments: `env`, `timeout`, `sudo`, `xargs`, `find -exec`.
+//!
+//! To approve, a wrapper is taken apart only where every one of its options is known ([`unwrap`]). To deny, what
+//! might be a command in there is looked at as one ([`inside`]).
+
+use super::{never, plain, script::Run, word::Word};
+
+/// How a wrapper's own arguments end and the command begins.
+struct Wrapper {
+    name: &'static str,
+    /// Options without a value.
+    flags: &'static [&'static str],
+    /// Options whose value is the next word.
+    values: &'static [&'static str],
+    /// Beginnings of options that hold their value.
+    attached: &'static [&'static str],
+    /// How many arguments of its own come after the options.
+    operands: usize,
+    /// Whether `NAME=value` may come before the command.
+    assigns: bool,
+}
+
+const PLAIN: Wrapper = Wrapper { name: "", flags: &[], values: &[], attached: &[], operands: 0, assigns: false };
+
+const WRAPPERS: [Wrapper; 13] = [
+    Wrapper {
+        name: "env",
+        flags: &["-i", "-", "--ignore-environment"],
+        values: &["-u"],
+        attached: &["--unset="],
+        assigns: true,
+        ..PLAIN
+    },
+    Wrapper {
+        name: "timeout",
+        flags: &["--preserve-status", "--foreground", "-v", "--verbose", "-f", "-p"],
+        values: &["-k", "-s"],
+        attached: &["--kill-after=", "--signal=", "-k", "-s"],
+        operands: 1,
+        ..PLAIN
+    },
+    Wrapper { name: "nice", values: &["-n"], attached: &["-n", "--adjustment="], ..PLAIN },
+    Wrapper { name: "ionice", flags: &["-t"], values: &["-c", "-n"], attached: &["-c", "-n"], ..PLAIN },
+    Wrapper { name: "nohup", ..PLAIN },
+    Wrapper { name: "time", flags: &["-p", "-v", "--verbose", "--portability"], ..PLAIN },
+    Wrapper { name: "command", ..PLAIN },
+    Wrapper { name: "builtin", ..PLAIN },
+    Wrapper {
+        name: "stdbuf",
+        values: &["-i", "-o", "-e"],
+        attached: &["-i", "-o", "-e", "--input=", "--output=", "--error="],
+        ..PLAIN
+    },
+    Wrapper { name: "setsid", flags: &["-w", "-f", "--wait", "--fork"], ..PLAIN },
+    Wrapper { name: "sudo", flags: &["-n", "--non-interactive"], assigns: true, ..PLAIN },
+    Wrapper { name: "doas", flags: &["-n"], ..PLAIN },
+    Wrapper { name: "caffeinate", flags: &["-i", "-s", "-d"], ..PLAIN },
+];
+
+/// Programs that take words from elsewhere for the command, run it again and again, or keep it for later.
+const NEVER: [&str; 8] = ["xargs", "parallel", "watch", "entr", "watchexec", "at", "batch", "crontab"];
+
+/// Programs whose arguments are, or hold, commands that nothing here can take apart. A rule approves one only word
+/// by word.
+const RUNNERS: [&str; 62] = [
+    "arch",
+    "bash-static",
+    "busybox",
+    "bwrap",
+    "chroot",
+    "chrt",
+    "choom",
+    "cpulimit",
+    "dbus-run-session",
+    "direnv",
+    "ed",
+    "emacs",
+    "ex",
+    "expect",
+    "fakeroot",
+    "firejail",
+    "flock",
+    "gdb",
+    "gosu",
+    "hyperfine",
+    "lldb",
+    "ltrace",
+    "mariadb",
+    "mysql",
+    "nix-shell",
+    "npx",
+    "nsenter",
+    "numactl",
+    "nvim",
+    "perf",
+    "pkexec",
+    "prlimit",
+    "proot",
+    "psql",
+    "rlwrap",
+    "rr",
+    "run-parts",
+    "runuser",
+    "screen",
+    "script",
+    "scriptreplay",
+    "setarch",
+    "setpriv",
+    "socat",
+    "sqlite3",
+    "ssh-agent",
+    "start-stop-daemon",
+    "strace",
+    "su",
+    "systemd-run",
+    "taskset",
+    "tmux",
+    "toybox",
+    "tsp",
+    "unbuffer",
+    "unshare",
+    "uvx",
+    "valgrind",
+    "vi",
+    "view",
+    "vim",
+    "xvfb-run",
+];
+
+/// Options of `find`, `fd` and the like after which a command stands.
+const EXEC: [&str; 8] = ["-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"];
+
+/// What a wrapper runs.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Inner {
+    /// This.
+    Run(Run),
+    /// Nothing: it only looks something up.
+    Nothing,
+    /// Nobody knows exactly.
+    Unclear,
+}
+
+/// Whether a program never runs unasked, since its command is not all in its arguments.
+pub(super) fn is_never_approved(program: &str) -> bool {
+    NEVER.contains(&program)
+}
+
+/// Whether a wildcard never matches an argument of this program.
+pub(super) fn is_runner(program: &str) -> bool {
+    RUNNERS.contains(&program)
+}
+
+/// What the command runs, if it is a wrapper; `None` for every other command.
+pub(super) fn unwrap(run: &Run) -> Option<Inner> {
+    let program = never::program(run.words.first()?.known()?);
+    let wrapper = WRAPPERS.iter().find(|wrapper| wrapper.name == program)?;
+    Some(take_apart(wrapper, run).unwrap_or(Inner::Unclear))
+}
+
+fn take_apart(wrapper: &Wrapper, run: &Run) -> Option<Inner> {
+    let mut rest = &run.words[1..];
+    if wrapper.name == "command"
+        && let Some("-v" | "-V") = rest.first().and_then(Word::known)
+    {
+        return Some(Inner::Nothing);
+    }
+    while let Some(option) = rest.first().and_then(Word::known).filter(|text| text.starts_with('-')) {
+        let used = if wrapper.flags.contains(&option) {
+            1
+        } else if wrapper.values.contains(&option) {
+            2
+        } else if wrapper.attached.iter().any(|prefix| option.len() > prefix.len() && option.starts_with(prefix)) {
+            1
+        } else {
+            return None;
+        };
+        rest = rest.get(used..)?;
+    }
+    rest = rest.get(wrapper.operands..)?;
+    let mut inner = Run { input: run.input.clone(), ..Run::default() };
+    while let Some(word) = rest.first().filter(|word| wrapper.assigns && is_assignment(word)) {
+        inner.assignments.push(word.clone());
+        rest = &rest[1..];
+    }
+    if rest.is_empty() {
+        return (wrapper.name == "env" && inner.assignments.is_empty()).then_some(Inner::Nothing);
+    }
+    inner.words = rest.to_vec();
+    Some(Inner::Run(inner))
+}
+
+fn is_assignment(word: &Word) -> bool {
+    word.known().and_then(|text| text.split_once('=')).is_some_and(|(name, _)| plain::is_name(name))
+}
+
+/// Every command that may be run by another one's arguments, to be held against the rules that deny.
+pub(super) fn inside(run: &Run) -> Vec<Run> {
+    let Some(program) = run.words.first().and_then(Word::known).map(never::program) else { return Vec::new() };
+    let part = |start: usize| Run { words: run.words[start..].to_vec(), input: run.input.clone(), ..Run::default() };
+    let after_exec =
+        run.words.iter().enumerate().filter(|(_, word)| word.known().is_some_and(|word| EXEC.contains(&word)));
+    let mut found: Vec<Run> = match program.as_str() {
+        "find" | "fd" | "fdfind" | "bfs" => after_exec.map(|(place, _)| part(place + 1)).collect(),
+        _ => match unwrap(run) {
+            Some(Inner::Run(inner)) => vec![inner],
+            Some(Inner::Nothing) => Vec::new(),
+            Some(Inner::Unclear) => (1..run.words.len()).map(part).collect(),
+            None if is_runner(&program) || is_never_approved(&program) || program == "exec" => {
+                (1..run.words.len()).map(part).collect()
+            }
+            None => Vec::new(),
+        },
+    };
+    if program == "git" {
+        // `git -C elsewhere push` is a `git push` as well.
+        let subcommand = super::options::subcommand(&run.words);
+        if let Some(place) = subcommand.filter(|place| *place > 1) {
+            let mut words = vec![run.words[0].clone()];
+            words.extend_from_slice(&run.words[place..]);
+            found.push(Run { words, ..Run::default() });
+        }
+    }
+    found.retain(|run| !run.words.is_empty());
+    found
+}

@@ -1,0 +1,180 @@
+//! Commands that a rule denies, however they are dressed, and those that may be and are asked about.
+
+use super::{command, rules};
+use flemma::tools::approval::Decision;
+
+#[test]
+fn what_is_denied_is_denied_wherever_it_stands() {
+    let rules = rules(&["bash(*)", "!bash(rm *)"]);
+    let denied = [
+        "rm x",
+        "rm",
+        "/bin/rm x",
+        "../rm x",
+        "\\rm x",
+        "'rm' x",
+        "r\"m\" x",
+        "r\\m x",
+        "RM x",
+        "$'rm' x",
+        "$'\\x72m' x",
+        "$'\\162m' x",
+        "ls; rm x",
+        "ls && rm x",
+        "ls | rm x",
+        "ls & rm x",
+        "(rm x)",
+        "{ rm x; }",
+        "! rm x",
+        "if rm x; then ls; fi",
+        "for a in b; do rm $a; done",
+        "while ls; do rm x; done",
+        "case a in a) rm x;; esac",
+        "ls $(rm x)",
+        "ls \"$(rm x)\"",
+        "ls `rm x`",
+        "ls <(rm x)",
+        "cat <<E\n$(rm x)\nE",
+        "X=$(rm x) ls",
+        "f() { rm x; }; f",
+        "coproc rm x",
+        "env rm x",
+        "env -i A=b rm x",
+        "env -S rm x",
+        "sudo rm x",
+        "sudo -u a rm x",
+        "timeout 5 rm x",
+        "timeout --odd 5 rm x",
+        "nice -n 5 rm x",
+        "nohup rm x",
+        "time rm x",
+        "command rm x",
+        "exec rm x",
+        "stdbuf -o0 rm x",
+        "ls | xargs rm",
+        "ls | xargs -n1 rm -f",
+        "ls | xargs -I{} sh -c 'rm {}'",
+        "parallel rm ::: a",
+        "watch rm x",
+        "busybox rm x",
+        "strace -f rm x",
+        "find . -exec rm {} +",
+        "find . -execdir /bin/rm {} \\;",
+        "find . -type f -ok rm {} \\;",
+        "fd a -x rm",
+        "bash -c 'rm x'",
+        "sh -c \"ls; rm x\"",
+        "bash -lc 'rm x'",
+        "bash -o pipefail -c 'rm x'",
+        "bash <<< 'rm x'",
+        "bash <<'E'\nrm x\nE",
+        "eval rm x",
+        "eval 'rm x'",
+        "eval \"rm\" x",
+        "trap 'rm x' EXIT",
+        "sudo bash -c 'env rm x'",
+        "rm $x",
+        "rm *",
+        "rm -rf /",
+        "rm > f",
+        "A=b rm x",
+        "PATH=. rm x",
+        "eval eval rm x",
+        "timeout 5 bash -c 'xargs rm'",
+        "\"rm\" x",
+        "rm\\\n x",
+        "chroot / rm x",
+        "su -c ls rm x",
+    ];
+    let missed: Vec<&&str> = denied.iter().filter(|text| command(&rules, text) != Some(Decision::Deny)).collect();
+    assert_eq!(missed, Vec::<&&str>::new());
+}
+
+#[test]
+fn what_may_be_denied_is_asked_about() {
+    let rules = rules(&["bash(*)", "!bash(rm *)", "!bash(git push *)"]);
+    let dark = [
+        "$x y",
+        "\"$x\" y",
+        "`ls` y",
+        "$(echo rm) x",
+        "r? x",
+        "{rm,x}",
+        "eval $x",
+        "eval \"$x\"",
+        "bash -c \"$x\"",
+        "bash -c $x",
+        "cat f | sh",
+        "bash",
+        "source f",
+        ". f",
+        "python3 -c 'import os; os.system(\"rm x\")'",
+        "perl -e 'unlink'",
+        "git $x",
+        "git \"$(ls)\"",
+        "ls '",
+        "ls $((1+1))",
+        "alias ls=rm; ls",
+        "(( a[$(rm x)] ))",
+        "xargs -a f",
+        "ls \u{0}",
+        "cat <<E$[",
+        "[[ -v 'a[$(rm x)]' ]]",
+    ];
+    let decided: Vec<_> = dark.iter().filter(|text| command(&rules, text) != Some(Decision::RequireApproval)).collect();
+    assert_eq!(decided, Vec::<&&str>::new());
+}
+
+#[test]
+fn what_a_denial_does_not_mean_is_left_alone() {
+    let rules = rules(&["bash(*)", "!bash(rm *)", "!bash(git push *)"]);
+    for text in [
+        "ls",
+        "echo rm x",
+        "ls rm",
+        "grep rm x",
+        "git pull",
+        "echo 'rm x'",
+        "cat rm",
+        "git log push",
+        "ls # rm x",
+        "cat <<'E'\nrm x\nE",
+    ] {
+        assert_eq!(command(&rules, text), Some(Decision::Approve), "{text}");
+    }
+}
+
+#[test]
+fn options_of_git_do_not_hide_a_subcommand() {
+    let rules = rules(&["bash(git *)", "!bash(git push *)"]);
+    for text in [
+        "git push",
+        "git -C elsewhere push",
+        "git -c a=b push --force",
+        "git --no-pager push",
+        "/usr/bin/git push",
+        "git --git-dir=x push",
+    ] {
+        assert_eq!(command(&rules, text), Some(Decision::Deny), "{text}");
+    }
+}
+
+#[test]
+fn a_denial_may_have_wildcards_in_the_program_and_exact_words() {
+    let wild = rules(&["bash(*)", "!bash(rm*)", "!bash(git push --force)", "!bash(* --no-verify)"]);
+    for text in ["rmdir x", "rm", "git push --force", "git --no-verify"] {
+        let expected = if text == "rmdir x" { Decision::Approve } else { Decision::Deny };
+        assert_eq!(command(&wild, text), Some(expected), "{text}");
+    }
+    let any = rules(&["bash(*)", "!bash(rm* *)"]);
+    assert_eq!(command(&any, "rmdir x"), Some(Decision::Deny));
+}
+
+#[test]
+fn a_denial_wins_over_every_approval() {
+    assert_eq!(command(&rules(&["bash(rm x)", "!bash(rm *)"]), "rm x"), Some(Decision::Deny));
+    assert_eq!(command(&rules(&["!bash(rm *)", "bash(rm x)"]), "rm x"), Some(Decision::Deny));
+    assert_eq!(command(&rules(&["bash(ls)", "!bash"]), "ls"), Some(Decision::Deny));
+    assert_eq!(command(&rules(&["bash(ls)", "!bash(*)"]), "ls"), Some(Decision::Deny));
+    assert_eq!(command(&rules(&["!bash(rm *)"]), "ls"), None);
+}

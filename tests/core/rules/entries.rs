@@ -1,0 +1,96 @@
+//! Entries of a list: what is a rule, and what is said of one that is wrong.
+
+use flemma::tools::{
+    approval::Decision,
+    rules::{Rule, Subject, decide},
+};
+
+use super::{ground, rules};
+
+#[test]
+fn a_rule_is_told_from_a_tool_and_a_preset() {
+    for entry in ["bash(ls)", "!bash", "!bash(rm *)", "read(src/**)", " bash(ls) ", "!"] {
+        assert!(Rule::is_rule(entry), "{entry}");
+    }
+    for entry in ["bash", "$default", "my_plugin.search", "$odd(name)", ""] {
+        assert!(!Rule::is_rule(entry), "{entry}");
+    }
+}
+
+#[test]
+fn a_rule_says_what_it_is_about_and_gives_its_entry_back() {
+    let rule = Rule::parse("!bash(rm *)").unwrap();
+    assert_eq!((rule.tool(), rule.denies(), rule.is_whole()), ("bash", true, false));
+    assert_eq!(rule.to_string(), "!bash(rm *)");
+    let rule = Rule::parse("read(**)").unwrap();
+    assert_eq!((rule.tool(), rule.denies(), rule.is_whole()), ("read", false, true));
+    assert_eq!(Rule::parse("a(b)").unwrap(), Rule::parse("a(b)").unwrap());
+    assert_ne!(Rule::parse("a(b)").unwrap(), Rule::parse("!a(b)").unwrap());
+}
+
+#[test]
+fn an_entry_that_is_wrong_is_named_with_what_is_right() {
+    let rows = [
+        ("bash(ls", "the rule `bash(ls`: it does not end in `)`. Write `tool(pattern)`"),
+        ("bash(ls) x", "the rule `bash(ls) x`: it does not end in `)`. Write `tool(pattern)`"),
+        ("bash()", "the rule `bash()`: there is nothing between the parentheses. `bash(*)` is every call"),
+        ("!", "the rule `!`: it does not begin with the name of a tool. Write `tool(pattern)` or `!tool(pattern)`"),
+        (
+            "(ls)",
+            "the rule `(ls)`: it does not begin with the name of a tool. Write `tool(pattern)` or `!tool(pattern)`",
+        ),
+        (
+            "!$default",
+            "the rule `!$default`: a preset has no patterns and is not denied. Name a tool, or take the preset out",
+        ),
+        ("bash('ls)", "the rule `bash('ls)`: a quote `'` in it is not closed"),
+        (
+            "bash(ls | wc)",
+            "the rule `bash(ls | wc)`: it has an unquoted `|`. A rule is about one command and its words: write one rule \
+             for each command, and quote the character if it is part of a word",
+        ),
+        (
+            "bash(* --help)",
+            "the rule `bash(* --help)`: its first word, which is the program, has a wildcard or is missing. Write the \
+             program out",
+        ),
+        (
+            "bash(PATH=. ls)",
+            "the rule `bash(PATH=. ls)`: it sets PATH, which changes what is run, and is never approved by a rule. Leave \
+             PATH out",
+        ),
+        ("bash(A=* ls)", "the rule `bash(A=* ls)`: a variable is set in it with a wildcard. Write its value out"),
+        (
+            "bash(eval *)",
+            "the rule `bash(eval *)`: `eval` runs what no rule can see, and is never approved by one. Approve such a call \
+             by hand",
+        ),
+        (
+            "read(src/*/../x)",
+            "the rule `read(src/*/../x)`: it has `..` after a wildcard. Name the folder that is meant",
+        ),
+        ("bash(A=b)", "the rule `bash(A=b)`: it names no command. Write one, like `git status`"),
+    ];
+    for (entry, message) in rows {
+        assert_eq!(Rule::parse(entry).unwrap_err(), message);
+    }
+    assert!(Rule::parse("read(src/[)").unwrap_err().starts_with("the rule `read(src/[)`: `[` is no glob: "));
+}
+
+#[test]
+fn a_denial_may_name_what_no_rule_approves() {
+    for entry in ["!bash(eval *)", "!bash(* --force)", "!bash(PATH=. *)", "!bash(xargs *)"] {
+        Rule::parse(entry).unwrap();
+    }
+}
+
+#[test]
+fn a_call_without_a_command_or_a_path_is_only_known_by_its_tool() {
+    let other = |entries: &[&str]| decide(&rules(entries), "calculator", &Subject::Other, &ground());
+    assert_eq!(other(&["calculator(*)"]), Some(Decision::Approve));
+    assert_eq!(other(&["!calculator"]), Some(Decision::Deny));
+    assert_eq!(other(&["!calculator(**)", "calculator"]), Some(Decision::Deny));
+    assert_eq!(other(&["calculator(1)"]), None);
+    // Somebody meant some calls of it to be denied, and nobody can tell which.
+    assert_eq!(other(&["calculator", "!calculator(1)"]), Some(Decision::RequireApproval));
+}
