@@ -18,7 +18,7 @@ use super::{
 const MAX_DEPTH: usize = 8;
 
 /// How many commands in commands are looked at before the user is asked.
-const MAX_LOOKS: usize = 2000;
+const MAX_LOOKS: usize = 500;
 
 /// Checks what a pattern by itself cannot know.
 ///
@@ -62,19 +62,33 @@ pub(super) fn judge(denying: &[Pattern], approving: &[Pattern], command: &str) -
 
 /// Whether rules approve every command of a script.
 fn approves(approving: &[Pattern], script: &Script) -> bool {
-    let moves = |run: &Run| {
-        let program = run.words.first().and_then(Word::known);
-        program.is_some_and(|program| matches!(program, "cd" | "pushd" | "popd"))
-    };
     // After a change of folder a relative path is another program than the rule's.
-    let relative = |run: &Run| {
-        run.words.first().and_then(Word::known).is_some_and(|word| word.contains('/') && !word.starts_with('/'))
-    };
+    let strays = script.runs.iter().any(changes_folder) && script.runs.iter().any(runs_a_file);
     script.approvable
         && !script.hides
+        && !strays
         && !script.runs.is_empty()
-        && !(script.runs.iter().any(moves) && script.runs.iter().any(relative))
         && script.runs.iter().all(|run| approves_run(approving, run, 0))
+}
+
+/// Whether a command changes the working directory.
+fn changes_folder(run: &Run) -> bool {
+    match wrappers::unwrap(run) {
+        Some(Inner::Run(inner)) => changes_folder(&inner),
+        _ => matches!(run.words.first().and_then(Word::known), Some("cd" | "pushd" | "popd")),
+    }
+}
+
+/// Whether what a command runs is a file that it names from the working directory.
+fn runs_a_file(run: &Run) -> bool {
+    match wrappers::unwrap(run) {
+        Some(Inner::Run(inner)) => runs_a_file(&inner),
+        _ => {
+            let program = run.words.first().and_then(Word::known);
+            program.is_some_and(|word| word.contains('/') && !word.starts_with('/'))
+                || never::code(&run.words).is_some()
+        }
+    }
 }
 
 fn approves_run(approving: &[Pattern], run: &Run, depth: usize) -> bool {
@@ -126,16 +140,20 @@ impl Search<'_> {
             return Likeness::Maybe;
         }
         self.left -= 1;
-        let patterns = self.denying.iter().filter_map(|pattern| pattern.command.as_ref());
-        let mut denied = patterns.map(|pattern| is_like(pattern, run)).max().unwrap_or(Likeness::Maybe);
+        let means = |pattern: &Pattern| match &pattern.command {
+            Some(pattern) => is_like(pattern, run),
+            // It cannot be about a command, so nobody knows what it is for.
+            None => Likeness::Maybe,
+        };
+        let mut denied = self.denying.iter().map(means).max().unwrap_or(Likeness::No);
         if denied == Likeness::Yes {
             return denied;
         }
         denied = denied.max(self.text(run, depth));
-        for inner in wrappers::inside(run) {
-            denied = denied.max(self.run(&inner, depth + 1));
+        match wrappers::inside(run) {
+            Some(inside) => inside.iter().map(|inner| self.run(inner, depth + 1)).fold(denied, Likeness::max),
+            None => denied.max(Likeness::Maybe),
         }
-        denied
     }
 
     /// What a command that runs text runs by it.

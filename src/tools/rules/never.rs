@@ -180,7 +180,7 @@ const fn interpreter(
     Interpreter { name, code, long, commands: &["eval", "repl"], values, shell: false }
 }
 
-const INTERPRETERS: [Interpreter; 30] = [
+const INTERPRETERS: [Interpreter; 38] = [
     shell("sh"),
     shell("bash"),
     shell("rbash"),
@@ -210,7 +210,15 @@ const INTERPRETERS: [Interpreter; 30] = [
     interpreter("luajit", "e", &[], "lj"),
     interpreter("tclsh", "", &[], ""),
     interpreter("osascript", "e", &[], "l"),
+    interpreter("r", "e", &[], ""),
     interpreter("rscript", "e", &[], ""),
+    interpreter("julia", "eE", &["eval", "print"], "L"),
+    interpreter("elixir", "e", &["eval", "rpc-eval"], "r"),
+    interpreter("guile", "c", &[], "l"),
+    interpreter("racket", "e", &["eval"], "lt"),
+    interpreter("octave", "", &["eval"], ""),
+    interpreter("groovy", "e", &[], ""),
+    interpreter("scala", "e", &[], ""),
 ];
 
 fn interpreter_of(program: &str) -> Option<&'static Interpreter> {

@@ -4,7 +4,12 @@
 //! Written out in a rule, such an option is the user's own will and matches. Short options are found inside clusters
 //! (`-uo`), long ones by any beginning (`--outp=x`), as `getopt_long` takes them.
 
-use super::{never, pattern::Match, word::Word, wrappers};
+use super::{
+    never,
+    pattern::Match,
+    word::{DESCRIPTOR, Word},
+    wrappers,
+};
 
 /// What is dangerous in the arguments of a program.
 struct Guard {
@@ -27,7 +32,7 @@ struct Guard {
 const NONE: Guard =
     Guard { programs: &[], subcommand: "", short: "", long: &[], dashed: &[], words: &[], prefixes: &[] };
 
-const GUARDS: [Guard; 61] = [
+const GUARDS: [Guard; 63] = [
     Guard {
         programs: &["git"],
         long: &[
@@ -61,7 +66,6 @@ const GUARDS: [Guard; 61] = [
     Guard { programs: &["git"], subcommand: "bisect", words: &["run"], ..NONE },
     Guard { programs: &["git"], subcommand: "submodule", words: &["foreach", "add", "update"], ..NONE },
     Guard { programs: &["git"], subcommand: "remote", words: &["add", "set-url"], ..NONE },
-    Guard { programs: &["git"], subcommand: "stash", words: &[], ..NONE },
     Guard {
         programs: &["find", "bfs"],
         dashed: &["delete", "exec", "execdir", "files0-from", "fls", "fprint", "fprint0", "fprintf", "ok", "okdir"],
@@ -250,6 +254,24 @@ const GUARDS: [Guard; 61] = [
     Guard { programs: &["test", "["], words: &["-v", "-R"], ..NONE },
     Guard { programs: &["jobs"], short: "x", ..NONE },
     Guard { programs: &["date"], short: "s", long: &["set"], ..NONE },
+    Guard {
+        programs: &["nc", "ncat", "netcat"],
+        short: "ec",
+        long: &["exec", "sh-exec", "lua-exec", "output"],
+        ..NONE
+    },
+    Guard {
+        programs: &["gradle", "gradlew"],
+        short: "Ibpg",
+        long: &["init-script", "build-file", "project-dir", "gradle-user-home", "include-build"],
+        ..NONE
+    },
+    Guard {
+        programs: &["mvn", "mvnw"],
+        short: "fsgt",
+        long: &["file", "settings", "global-settings", "toolchains"],
+        ..NONE
+    },
     Guard { programs: &["dd"], prefixes: &["of="], ..NONE },
     Guard {
         programs: &["nix"],
@@ -363,10 +385,11 @@ pub(super) fn allows(words: &[Word], found: &Match) -> bool {
     found.wild.iter().all(|(place, literal)| {
         let text = match &words[*place] {
             Word::Known(text) => text,
+            // Its end may make it anything: a subcommand, `NAME=value`, an option. Only a descriptor's path is itself.
             Word::Filled(start) => {
-                let settled = !start.is_empty() && !start.starts_with('-');
                 let guarded = !guards.is_empty() || is_special(&program);
-                return !runner && (!guarded || (settled && !is_special(&program)) || is_message(words, *place));
+                return !runner
+                    && (!guarded || is_message(words, *place) || (start == DESCRIPTOR && !is_special(&program)));
             }
             Word::Unknown => return false,
         };
@@ -441,7 +464,7 @@ impl Guard {
         match text.strip_prefix('-').or(bundled.then_some(text)) {
             Some(letters) => {
                 let written = |letter: char| literal.len() > 1 && literal.contains(letter);
-                letters.chars().find(|letter| self.short.contains(*letter)).is_some_and(|letter| !written(letter))
+                letters.chars().any(|letter| self.short.contains(letter) && !written(letter))
             }
             None => false,
         }

@@ -20,7 +20,7 @@ use brush_parser::{
 
 use super::{
     plain::{self, Token},
-    word::{self, Word},
+    word::{self, DESCRIPTOR, Word},
 };
 
 /// How deep code may stand in code: substitutions, and what shells are given as text.
@@ -270,7 +270,7 @@ impl Reader {
             }
             CommandPrefixOrSuffixItem::ProcessSubstitution(_, subshell) => {
                 self.list(&subshell.list);
-                run.words.push(Word::Filled("/dev/fd/".into()));
+                run.words.push(Word::Filled(DESCRIPTOR.into()));
             }
         }
     }

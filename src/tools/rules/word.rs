@@ -7,6 +7,9 @@ use brush_parser::{
 
 use super::plain;
 
+/// How the path begins by which a process substitution is named.
+pub(super) const DESCRIPTOR: &str = "/dev/fd/";
+
 /// What a word will be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Word {

@@ -23,14 +23,7 @@ struct Wrapper {
 const PLAIN: Wrapper = Wrapper { name: "", flags: &[], values: &[], attached: &[], operands: 0, assigns: false };
 
 const WRAPPERS: [Wrapper; 13] = [
-    Wrapper {
-        name: "env",
-        flags: &["-i", "-", "--ignore-environment"],
-        values: &["-u"],
-        attached: &["--unset="],
-        assigns: true,
-        ..PLAIN
-    },
+    Wrapper { name: "env", assigns: true, ..PLAIN },
     Wrapper {
         name: "timeout",
         flags: &["--preserve-status", "--foreground", "-v", "--verbose", "-f", "-p"],
@@ -62,7 +55,7 @@ const NEVER: [&str; 8] = ["xargs", "parallel", "watch", "entr", "watchexec", "at
 
 /// Programs whose arguments are, or hold, commands that nothing here can take apart. A rule approves one only word
 /// by word.
-const RUNNERS: [&str; 62] = [
+const RUNNERS: [&str; 65] = [
     "arch",
     "bash-static",
     "busybox",
@@ -72,6 +65,7 @@ const RUNNERS: [&str; 62] = [
     "choom",
     "cpulimit",
     "dbus-run-session",
+    "dc",
     "direnv",
     "ed",
     "emacs",
@@ -81,10 +75,12 @@ const RUNNERS: [&str; 62] = [
     "firejail",
     "flock",
     "gdb",
+    "gnuplot",
     "gosu",
     "hyperfine",
     "lldb",
     "ltrace",
+    "m4",
     "mariadb",
     "mysql",
     "nix-shell",
@@ -129,6 +125,9 @@ const RUNNERS: [&str; 62] = [
 
 /// Options of `find`, `fd` and the like after which a command stands.
 const EXEC: [&str; 8] = ["-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"];
+
+/// The most words of a command in which others are looked for.
+const MAX_WORDS: usize = 64;
 
 /// What a wrapper runs.
 #[derive(Debug, PartialEq, Eq)]
@@ -194,33 +193,35 @@ fn is_assignment(word: &Word) -> bool {
     word.known().and_then(|text| text.split_once('=')).is_some_and(|(name, _)| plain::is_name(name))
 }
 
-/// Every command that may be run by another one's arguments, to be held against the rules that deny.
-pub(super) fn inside(run: &Run) -> Vec<Run> {
-    let Some(program) = run.words.first().and_then(Word::known).map(never::program) else { return Vec::new() };
-    let part = |start: usize| Run { words: run.words[start..].to_vec(), input: run.input.clone(), ..Run::default() };
-    let after_exec =
-        run.words.iter().enumerate().filter(|(_, word)| word.known().is_some_and(|word| EXEC.contains(&word)));
-    let mut found: Vec<Run> = match program.as_str() {
-        "find" | "fd" | "fdfind" | "bfs" => after_exec.map(|(place, _)| part(place + 1)).collect(),
-        _ => match unwrap(run) {
-            Some(Inner::Run(inner)) => vec![inner],
-            Some(Inner::Nothing) => Vec::new(),
-            Some(Inner::Unclear) => (1..run.words.len()).map(part).collect(),
-            None if is_runner(&program) || is_never_approved(&program) || program == "exec" => {
-                (1..run.words.len()).map(part).collect()
-            }
-            None => Vec::new(),
-        },
-    };
-    if program == "git" {
-        // `git -C elsewhere push` is a `git push` as well.
-        let subcommand = super::options::subcommand(&run.words);
-        if let Some(place) = subcommand.filter(|place| *place > 1) {
-            let mut words = vec![run.words[0].clone()];
-            words.extend_from_slice(&run.words[place..]);
-            found.push(Run { words, ..Run::default() });
+/// The commands that may be run by another one's arguments, to be held against the rules that deny; `None` where
+/// there are too many to look at.
+pub(super) fn inside(run: &Run) -> Option<Vec<Run>> {
+    let Some(program) = run.words.first().and_then(Word::known).map(never::program) else { return Some(Vec::new()) };
+    let from = |start: usize| Run { words: run.words[start..].to_vec(), input: run.input.clone(), ..Run::default() };
+    let few = run.words.len() <= MAX_WORDS;
+    let any = || few.then(|| (1..run.words.len()).map(from).collect());
+    match program.as_str() {
+        "find" | "fd" | "fdfind" | "bfs" => {
+            let execs = |word: &Word| word.known().is_some_and(|word| EXEC.contains(&word));
+            let places = (1..run.words.len()).filter(|place| execs(&run.words[place - 1]));
+            few.then(|| places.map(from).collect())
         }
+        // `git -C elsewhere push` is a `git push` as well.
+        "git" => {
+            let place = super::options::subcommand(&run.words).filter(|place| *place > 1);
+            let plain = place.map(|place| {
+                let mut inner = from(place);
+                inner.words.insert(0, run.words[0].clone());
+                inner
+            });
+            Some(plain.into_iter().collect())
+        }
+        _ => match unwrap(run) {
+            Some(Inner::Run(inner)) => Some(vec![inner]),
+            Some(Inner::Nothing) => Some(Vec::new()),
+            Some(Inner::Unclear) => any(),
+            None if is_runner(&program) || is_never_approved(&program) || program == "exec" => any(),
+            None => Some(Vec::new()),
+        },
     }
-    found.retain(|run| !run.words.is_empty());
-    found
 }

@@ -23,12 +23,13 @@ use proptest::{
 use super::{GENEROUS, approvals::APPROVED, attacks::ATTACKS, command, rules};
 
 /// The programs that are there. None of them does anything.
+#[rustfmt::skip]
 const PROGRAMS: &[&str] = &[
-    "git", "cargo", "ls", "cat", "rg", "grep", "find", "fd", "sort", "sed", "awk", "gawk", "tar", "make", "npm", "env",
-    "timeout", "nice", "nohup", "stdbuf", "setsid", "sudo", "python3", "bash", "sh", "zsh", "node", "perl", "ruby",
-    "php", "deno", "head", "wc", "diff", "rsync", "ssh", "less", "man", "vim", "pytest", "go", "curl", "strace",
-    "uniq", "docker", "gcc", "busybox", "date", "split", "zip", "cmake", "uv", "tree", "rm", "x", "cp", "a", "b",
-    "EOF", "status", "xargs", "tee", "f", "A", "B",
+    "git", "cargo", "ls", "cat", "rg", "grep", "find", "fd", "sort", "sed", "awk", "gawk", "tar", "make", "npm",
+    "env", "timeout", "nice", "nohup", "stdbuf", "setsid", "sudo", "python3", "bash", "sh", "zsh", "node", "perl",
+    "ruby", "php", "deno", "head", "wc", "diff", "rsync", "ssh", "less", "man", "vim", "pytest", "go", "curl",
+    "strace", "uniq", "docker", "gcc", "busybox", "date", "split", "zip", "cmake", "uv", "tree", "rm", "x", "cp", "a",
+    "b", "EOF", "status", "xargs", "tee", "f", "A", "B",
 ];
 
 struct Stage {
@@ -132,64 +133,12 @@ fn bash_runs_of_the_tables_only_what_is_approved() {
 fn bash_runs_of_random_commands_only_what_is_approved() {
     let Some(stage) = Stage::new() else { return };
     let rules = rules(GENEROUS);
+    #[rustfmt::skip]
     let token = prop::sample::select(vec![
-        "ls",
-        "git status",
-        "cat",
-        "echo",
-        "rm x",
-        "wc",
-        "x",
-        "\\",
-        "'",
-        "\"",
-        "#",
-        "\n",
-        ";",
-        "&",
-        "|",
-        "&&",
-        "||",
-        " ",
-        " ",
-        "  ",
-        "(",
-        ")",
-        "{ ",
-        "; }",
-        "$(",
-        "\"$(",
-        ")\"",
-        "`",
-        "<(",
-        "<<'EOF'",
-        "<<EOF",
-        "\nEOF\n",
-        "<<<",
-        "2>&1",
-        ">/dev/null",
-        "</dev/null",
-        "!",
-        "$'",
-        "a",
-        "=",
-        "if ",
-        "; then ",
-        "; fi",
-        "for f in a",
-        "; do ",
-        "; done",
-        "case a in ",
-        "a) ",
-        ";; esac",
-        "\\\n",
-        "\t",
-        "env ",
-        "timeout 5 ",
-        "{",
-        "}",
-        "-n",
-        "time ",
+        "ls", "git status", "cat", "echo", "rm x", "wc", "x", "\\", "'", "\"", "#", "\n", ";", "&", "|", "&&", "||",
+        " ", " ", "  ", "(", ")", "{ ", "; }", "$(", "\"$(", ")\"", "`", "<(", "<<'EOF'", "<<EOF", "\nEOF\n", "<<<",
+        "2>&1", ">/dev/null", "</dev/null", "!", "$'", "a", "=", "if ", "; then ", "; fi", "for f in a", "; do ",
+        "; done", "case a in ", "a) ", ";; esac", "\\\n", "\t", "env ", "timeout 5 ", "{", "}", "-n", "time ",
     ]);
     let commands = prop::collection::vec(token, 1..12).prop_map(|tokens| tokens.concat());
     let mut runner = TestRunner::new_with_rng(Config::default(), TestRng::deterministic_rng(RngAlgorithm::ChaCha));
