@@ -12,7 +12,7 @@ use std::{
 
 use mlua::{Function, Lua, Table, Value};
 
-use super::{convert, editor::Editor, frontmatter, host::Host};
+use super::{convert, editor::Editor, frontmatter, host::Host, policy};
 use crate::{
     agent::Level,
     config::Config,
@@ -21,6 +21,7 @@ use crate::{
         Policy, Preset, Presets,
         approval::{self, ApprovalCall, CONFIG_PRIORITY, Decision, Resolve, Resolver},
         presets,
+        rules::Rule,
     },
 };
 
@@ -32,6 +33,18 @@ pub(super) fn presets(config: &Config) -> (Presets, Vec<String>) {
     });
     let problems = problems.collect();
     (presets, problems)
+}
+
+/// The rules in the configuration that cannot be read, one message each.
+pub(super) fn broken_rules(config: &Config) -> Vec<String> {
+    let tools = &config.tools;
+    let listed = tools.auto_approve.iter().map(|entry| ("tools.auto_approve".to_owned(), entry));
+    let in_presets = tools.presets.iter().flat_map(|(name, preset)| {
+        let entries = preset.approve.iter().chain(&preset.deny);
+        entries.map(move |entry| (format!("tools.presets.{name}"), entry))
+    });
+    let rules = listed.chain(in_presets).filter(|(_, entry)| Rule::is_rule(entry));
+    rules.filter_map(|(place, entry)| Some(format!("{place}: {}", Rule::parse(entry).err()?))).collect()
 }
 
 /// Puts the built-in resolvers into the chain, in the place of those before; what others have registered stays.
@@ -53,7 +66,7 @@ pub(super) fn install(editor: &Editor, config: &Config, function: Option<Functio
         None => approval::config(Policy::new(&list, &[], &presets)),
         Some(function) => {
             let label = "the function tools.auto_approve".to_owned();
-            let decide = policy(&editor.lua, &editor.host, label, Asking::Plain, move |_| Ok(function.clone()));
+            let decide = own_word(&editor.lua, &editor.host, label, Asking::Plain, move |_| Ok(function.clone()));
             Resolver { resolve: approval::overridable(decide), ..approval::config(Policy::default()) }
         }
     });
@@ -87,7 +100,7 @@ fn from_module(editor: &Editor, module: &str) -> Resolver {
         };
         loaded.get_or_init(load).clone().map_err(mlua::Error::runtime)
     };
-    let decide = policy(&editor.lua, &editor.host, label, Asking::Plain, find);
+    let decide = own_word(&editor.lua, &editor.host, label, Asking::Plain, find);
     Resolver {
         name: module.to_owned(),
         description: Some("a module of tools.auto_approve".into()),
@@ -108,7 +121,7 @@ pub(super) enum Asking {
 /// A way to decide that asks a function of the user's: the tool's name, the input, and a table with `bufnr` and
 /// `tool_id`. One that throws, or returns anything else than a policy may, means that the user is asked; they hear of
 /// that once. `label` names the function; `find` finds it.
-pub(super) fn policy(
+pub(super) fn own_word(
     lua: &Lua,
     host: &Rc<Host>,
     label: String,
@@ -203,9 +216,14 @@ pub(super) fn resolve(
         .ok()
         .and_then(|buffer| editor.conversation(buffer))
         .map(|conversation| frontmatter::effective(editor, &conversation));
-    let declared = editor.registry.borrow().get(&tool).and_then(|tool| tool.approval);
+    let definition = editor.registry.borrow().get(&tool).cloned();
+    let ground = policy::ground(editor, i32::try_from(buffer).unwrap_or_default());
+    let target =
+        definition.as_ref().map(|definition| policy::target(editor, definition, &input, &ground)).unwrap_or_default();
     let call = ApprovalCall {
-        declared,
+        declared: definition.as_ref().and_then(|definition| definition.approval),
+        subject: target.subject(),
+        ground: &ground,
         frontmatter: file.as_ref().and_then(|file| file.policy.as_ref()),
         ..ApprovalCall::new(&tool, &input, &id, buffer)
     };

@@ -15,7 +15,7 @@ use mlua::{Function, Lua, Table};
 use super::{approvals, conversation::Conversation, functions::Functions, host::Host, waker::Waker};
 use crate::{
     agent::{Input, Level},
-    config::{Config, ConfigError},
+    config::Config,
     runtime::{ConversationId, Log, Notice, Queue, Report, Worker, trust::Trusted},
     tools::{
         Registry, SourceEnd, SourceId, Sources,
@@ -159,14 +159,21 @@ impl Editor {
     /// about the options without being wrong.
     ///
     /// # Errors
-    /// Every option that is wrong; then the options before stay.
+    /// Every option that is wrong, in words for the user; then the options before stay.
     pub(super) fn configure(
         &self,
         options: &serde_json::Value,
         decides: Option<Function>,
         log_dir: &Path,
-    ) -> Result<Vec<String>, ConfigError> {
-        let config = Rc::new(Config::from_layers(std::slice::from_ref(options))?);
+    ) -> Result<Vec<String>, Vec<String>> {
+        let config = Config::from_layers(std::slice::from_ref(options))
+            .map_err(|error| error.problems.iter().map(ToString::to_string).collect::<Vec<_>>())?;
+        let config = Rc::new(config);
+        // A rule that does not count would leave undenied what it was to deny.
+        let broken = approvals::broken_rules(&config);
+        if !broken.is_empty() {
+            return Err(broken);
+        }
         self.decides.set(decides.is_some());
         let warnings = approvals::install(self, &config, decides);
         self.registry.borrow_mut().switch(config.tools.switches());
@@ -289,14 +296,13 @@ impl Editor {
             return;
         }
         let registry = self.registry.borrow();
-        let known: Vec<&str> = registry.all().map(|tool| tool.name.as_str()).collect();
         let config = self.config();
         let (presets, _) = approvals::presets(&config);
         let listed = config.tools.auto_approve.iter().filter(|entry| !presets::is_module(entry));
         let in_presets = config.tools.presets.values().flat_map(|preset| preset.approve.iter().chain(&preset.deny));
         // Unknown presets were reported by `setup`.
         let tools: BTreeSet<&String> = listed.chain(in_presets).filter(|entry| !entry.starts_with('$')).collect();
-        for problem in tools.into_iter().filter_map(|entry| presets::check(entry, &presets, Some(&known)).err()) {
+        for problem in tools.into_iter().filter_map(|entry| presets::check(entry, &presets, Some(&*registry)).err()) {
             self.host.notify(Level::Warn, &format!("tools.auto_approve: {problem}"));
         }
     }

@@ -84,12 +84,9 @@ fn fill_lifecycle(exports: &Exports<'_>) -> mlua::Result<()> {
     // setup(options) -> the effective options, warnings; or nil, problems
     exports.add("setup", |lua, editor, (options, log_dir): (Value, String)| {
         let decides = take_policy(&options)?;
-        let configured =
-            convert::to_json(lua, options).map_err(|error| vec![format!("setup: {error}")]).and_then(|options| {
-                editor
-                    .configure(&options, decides, Path::new(&log_dir))
-                    .map_err(|error| error.problems.iter().map(ToString::to_string).collect())
-            });
+        let configured = convert::to_json(lua, options)
+            .map_err(|error| vec![format!("setup: {error}")])
+            .and_then(|options| editor.configure(&options, decides, Path::new(&log_dir)));
         match configured {
             Ok(warnings) => Ok((convert::to_lua(lua, &*editor.config())?, warnings)),
             Err(problems) => Ok((Value::Nil, problems)),

@@ -28,6 +28,7 @@ use crate::{
         Policy,
         approval::{BufferPolicy, Decision},
         presets,
+        rules::Rule,
     },
 };
 
@@ -137,7 +138,7 @@ fn evaluate(editor: &Editor, conversation: &Conversation, source: Option<&Source
                     (Some(function), _) => {
                         let label = "the function flemma.opt.tools.auto_approve".to_owned();
                         let find = move |_: &mlua::Lua| Ok(function.clone());
-                        let decide = approvals::policy(&editor.lua, &editor.host, label, Asking::Guarded, find);
+                        let decide = approvals::own_word(&editor.lua, &editor.host, label, Asking::Guarded, find);
                         Some(BufferPolicy::Function(decide))
                     }
                     (None, Some(list)) => {
@@ -232,19 +233,14 @@ fn defaults(editor: &Editor) -> Defaults {
 /// Whether the names in lists mean something. Tools that are still loading get the benefit of the doubt.
 fn check(editor: &Editor) -> Check {
     let (presets, _) = approvals::presets(&editor.config());
-    let tools: Option<Vec<String>> = editor
-        .sources
-        .borrow()
-        .is_ready()
-        .then(|| editor.registry.borrow().all().map(|tool| tool.name.clone()).collect());
+    let tools = editor.sources.borrow().is_ready().then(|| editor.registry.borrow().clone());
     Rc::new(move |path, name| {
-        let tools: Option<Vec<&str>> = tools.as_ref().map(|tools| tools.iter().map(String::as_str).collect());
         if path == AUTO_APPROVE && presets::is_module(name) {
             return Err(format!("`{name}`: a module belongs into the configuration, not into a file"));
         }
-        if path == TOOLS && name.starts_with('$') {
-            return Err(format!("`{name}` is a preset of approvals; here stand the names of tools"));
+        if path == TOOLS && (name.starts_with('$') || Rule::is_rule(name)) {
+            return Err(format!("`{name}` is about approval; here stand the names of tools"));
         }
-        presets::check(name, &presets, tools.as_deref())
+        presets::check(name, &presets, tools.as_ref())
     })
 }

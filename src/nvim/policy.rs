@@ -17,8 +17,10 @@ use crate::{
         rehearsal::Rehearsal,
     },
     tools::{
+        Definition,
         approval::{ApprovalCall, Decision},
         paths::real,
+        rules::{self, Ground, Target},
     },
 };
 
@@ -54,8 +56,12 @@ pub(super) fn verdict(editor: &Editor, conversation: &Conversation, call: &OpenC
     };
     // A clone: a resolver may change the chain while it decides.
     let chain = editor.approvals.borrow().clone();
+    let ground = ground(editor, conversation.buffer);
+    let target = target(editor, &definition, input, &ground);
     let call = ApprovalCall {
         declared: definition.approval,
+        subject: target.subject(),
+        ground: &ground,
         frontmatter: file.policy.as_ref(),
         ..ApprovalCall::new(&call.name, input, &call.id, i64::from(conversation.buffer))
     };
@@ -68,19 +74,35 @@ pub(super) fn verdict(editor: &Editor, conversation: &Conversation, call: &OpenC
     }
 }
 
+/// What paths in rules stand on, in a buffer: where the tools' own paths start.
+pub(super) fn ground(editor: &Editor, buffer: i32) -> Ground {
+    let (file, cwd) = editor.host.place(buffer);
+    let folder = Path::new(&file).parent().filter(|folder| !folder.as_os_str().is_empty());
+    Ground { base: folder.unwrap_or(Path::new(&cwd)).to_owned(), home: std::env::home_dir() }
+}
+
+/// What a call is about.
+pub(super) fn target(editor: &Editor, definition: &Definition, input: &serde_json::Value, ground: &Ground) -> Target {
+    let options = editor.config().tools.options_of(&definition.name);
+    Target::of(definition, input, ground, options.get("shell").and_then(serde_json::Value::as_str))
+}
+
 /// The entries of `auto_approve` that would let this call, and those like it, run without asking.
 ///
 /// # Errors
 /// When no entry can, or its tool is not there; for the user.
-pub(super) fn standing_entries(
-    editor: &Editor,
-    _conversation: &Conversation,
-    call: &OpenCall,
-) -> Result<Vec<String>, String> {
-    match editor.registry.borrow().get(&call.name) {
-        Some(_) => Ok(vec![call.name.clone()]),
-        None => Err(format!("there is no tool `{}`", call.name)),
+pub(super) fn standing_entries(editor: &Editor, buffer: i32, call: &OpenCall) -> Result<Vec<String>, String> {
+    let Some(definition) = editor.registry.borrow().get(&call.name).cloned() else {
+        return Err(format!("there is no tool `{}`", call.name));
+    };
+    let ToolInput::Json(input) = &call.input else { return Err("the call's input is no JSON".to_owned()) };
+    let ground = ground(editor, buffer);
+    let target = target(editor, &definition, input, &ground);
+    if !Target::exists_for(&definition) {
+        return Ok(vec![call.name.clone()]);
     }
+    rules::suggest(&call.name, &target.subject(), &ground)
+        .ok_or_else(|| format!("no rule can stand for this call of `{}`; it can only be approved by hand", call.name))
 }
 
 /// Why no tool writes to a file, if so: it is a conversation that is open here, or says what the user trusts.

@@ -35,7 +35,7 @@ fn write(editor: &Editor, conversation: &Conversation, calls: &[CallId]) -> Resu
     chosen.retain(|call| calls.contains(&call.id) && policy::verdict(editor, conversation, call) == Verdict::Ask);
     let mut entries: Vec<String> = Vec::new();
     for call in &chosen {
-        let missing = policy::standing_entries(editor, conversation, call)?;
+        let missing = policy::standing_entries(editor, conversation.buffer, call)?;
         entries.extend(missing.into_iter().filter(|entry| !entries.contains(entry)).collect::<Vec<_>>());
     }
     if entries.is_empty() {

@@ -5,11 +5,14 @@
 //! ([`Decision::RequireApproval`]). The built-in resolvers are made here ([`config`], [`frontmatter`], [`declared`], [`catch_all`]);
 //! others come from Lua. Resolvers run on the main thread, as the Lua functions among them must.
 
-use std::{fmt, rc::Rc};
+use std::{fmt, path::PathBuf, rc::Rc};
 
 use serde_json::Value;
 
-use super::{Declared, Policy};
+use super::{
+    Declared, Policy,
+    rules::{Ground, Subject},
+};
 use crate::provider::CallId;
 
 /// The resolver for the user's `tools.auto_approve`.
@@ -51,14 +54,20 @@ pub struct ApprovalCall<'a> {
     pub buffer: i64,
     /// What the tool's definition declares.
     pub declared: Option<Declared>,
+    /// What the call is about, for rules.
+    pub subject: Subject<'a>,
+    /// What paths in rules stand on.
+    pub ground: &'a Ground,
     /// What the conversation's own file says, if it says anything.
     pub frontmatter: Option<&'a BufferPolicy>,
 }
 
 impl<'a> ApprovalCall<'a> {
-    /// A call of which nothing more is known: its tool declares nothing, and no file says anything about it.
+    /// A call of which nothing more is known: its tool declares nothing, only rules about the whole tool speak, and no
+    /// file says anything about it.
     pub fn new(tool: &'a str, input: &'a Value, id: &'a CallId, buffer: i64) -> Self {
-        Self { tool, input, id, buffer, declared: None, frontmatter: None }
+        static NOWHERE: Ground = Ground { base: PathBuf::new(), home: None };
+        Self { tool, input, id, buffer, declared: None, subject: Subject::Other, ground: &NOWHERE, frontmatter: None }
     }
 }
 

@@ -15,6 +15,8 @@ use futures_util::future::BoxFuture;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use super::paths;
+
 /// JSON up to this many characters stays on one line in a result.
 const COMPACT_JSON: usize = 80;
 
@@ -77,13 +79,7 @@ impl Context {
     /// The absolute path of what a model calls `path`: relative paths start at the conversation's folder, or at the
     /// working directory if it has none; `~` and `~/…` are the user's home; absolute paths stay.
     pub fn resolve(&self, path: &str) -> PathBuf {
-        let expanded = match (path.strip_prefix('~'), std::env::home_dir()) {
-            (Some(""), Some(home)) => home,
-            (Some(rest), Some(home)) if rest.starts_with('/') => home.join(rest.trim_start_matches('/')),
-            _ => PathBuf::from(path),
-        };
-        // An absolute path replaces the base.
-        self.chat_dir.as_ref().unwrap_or(&self.cwd).join(expanded)
+        paths::resolve(self.chat_dir.as_ref().unwrap_or(&self.cwd), path)
     }
 }
 

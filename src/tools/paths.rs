@@ -5,6 +5,18 @@ use std::path::{Component, Path, PathBuf};
 /// How many links to nothing are followed, one to the next: as many as Linux follows.
 const MAX_LINKS: usize = 40;
 
+/// The absolute path of what a model or a rule calls `path`: relative paths start at `base`; `~` and `~/…` are the user's
+/// home; absolute paths stay.
+pub fn resolve(base: &Path, path: &str) -> PathBuf {
+    let expanded = match (path.strip_prefix('~'), std::env::home_dir()) {
+        (Some(""), Some(home)) => home,
+        (Some(rest), Some(home)) if rest.starts_with('/') => home.join(rest.trim_start_matches('/')),
+        _ => PathBuf::from(path),
+    };
+    // An absolute path replaces the base.
+    base.join(expanded)
+}
+
 /// The path that a file would have: links are followed as far as there is something, the rest is taken by its words.
 ///
 /// `path` is absolute. Nothing need exist, and two paths that lead to one file give the same. A link to what does not

@@ -1,19 +1,23 @@
-//! Lists of approvals: tool names and `$presets`, put together into one [`Policy`].
+//! Lists of approvals: tool names, rules and `$presets`, put together into one [`Policy`].
 //!
 //! The sets of all presets and names in a list are united; a tool that is both approved and denied is denied. A name
 //! that was removed from the list is taken out of what presets approve, never out of what they deny.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use super::approval::{ApprovalCall, Decision};
+use super::{
+    Registry,
+    approval::{ApprovalCall, Decision},
+    rules::{self, Rule, Target},
+};
 use crate::config::suggest::nearest;
 
 /// A named set of approvals.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Preset {
-    /// Names of tools that run without asking.
+    /// Tools that run without asking, and rules.
     pub approve: Vec<String>,
-    /// Names of tools that never run.
+    /// Tools that never run, and rules about calls that never do.
     pub deny: Vec<String>,
 }
 
@@ -58,38 +62,39 @@ impl Presets {
 /// What a list of approvals comes to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Policy {
-    approve: BTreeSet<String>,
-    deny: BTreeSet<String>,
+    rules: Vec<Rule>,
 }
 
 impl Policy {
     /// Puts a list together.
     ///
-    /// `list` holds tool names and `$presets`; `removed` holds names that were taken out of the list and that no
-    /// preset in it shall approve. A name that means nothing approves nothing (see [`check`]); an unknown tool stays
+    /// `list` holds tool names, rules and `$presets`; `removed` holds entries that were taken out of the list and that no
+    /// preset in it shall approve. An entry that means nothing approves nothing (see [`check`]); an unknown tool stays
     /// in the policy, since it may be registered later.
     pub fn new(list: &[String], removed: &[String], presets: &Presets) -> Self {
-        let mut policy = Self::default();
-        let mut named = BTreeSet::new();
+        let mut rules = Vec::new();
         for entry in list {
             if !entry.starts_with('$') {
-                named.insert(entry.clone());
+                rules.extend(rule(entry));
             } else if let Some(preset) = presets.get(entry) {
-                policy.approve.extend(preset.approve.iter().filter(|tool| !removed.contains(tool)).cloned());
-                policy.deny.extend(preset.deny.iter().cloned());
+                rules.extend(
+                    preset.approve.iter().filter(|entry| !removed.contains(entry)).filter_map(|entry| rule(entry)),
+                );
+                rules.extend(preset.deny.iter().filter_map(|entry| rule(entry)).map(Rule::denying));
             }
         }
-        policy.approve.extend(named);
-        policy
+        Self { rules }
     }
 
-    /// What the list says about a call; `None` if it does not name its tool.
+    /// What the list says about a call; `None` if it does not speak of it.
     pub fn decide(&self, call: &ApprovalCall<'_>) -> Option<Decision> {
-        if self.deny.contains(call.tool) {
-            return Some(Decision::Deny);
-        }
-        self.approve.contains(call.tool).then_some(Decision::Approve)
+        rules::decide(&self.rules, call.tool, &call.subject, call.ground)
     }
+}
+
+/// An entry that names a tool or is a rule.
+fn rule(entry: &str) -> Option<Rule> {
+    if Rule::is_rule(entry) { Rule::parse(entry).ok() } else { Some(Rule::approving(entry)) }
 }
 
 /// Whether an entry of the user's list is the name of a Lua module that decides: `my_plugin.policy`. No tool has a dot in
@@ -99,22 +104,29 @@ pub fn is_module(entry: &str) -> bool {
     entry.contains('.') && entry.chars().all(|char| char.is_ascii_alphanumeric() || "._-".contains(char))
 }
 
-/// Says what is wrong with an entry of a list, if it names nothing. `tools` are those that exist, or `None` where they
+/// Says what is wrong with an entry of a list, if it means nothing. `tools` are those that exist, or `None` where they
 /// are not all known yet.
 ///
 /// # Errors
-/// For an unknown preset or tool: what it is, and what was probably meant.
-pub fn check(entry: &str, presets: &Presets, tools: Option<&[&str]>) -> Result<(), String> {
+/// For an unknown preset or tool: what it is, and what was probably meant. For a rule: what is wrong with it.
+pub fn check(entry: &str, presets: &Presets, tools: Option<&Registry>) -> Result<(), String> {
     if entry.starts_with('$') {
         return match presets.get(entry) {
             Some(_) => Ok(()),
             None => Err(format!("unknown preset `{entry}`{}", did_you_mean(entry, presets.names()))),
         };
     }
-    match tools {
-        Some(tools) if !tools.contains(&entry) => {
-            Err(format!("unknown tool `{entry}`{}", did_you_mean(entry, tools.iter().copied())))
+    let rule = if Rule::is_rule(entry) { Some(Rule::parse(entry)?) } else { None };
+    let tool = rule.as_ref().map_or(entry, Rule::tool);
+    let Some(tools) = tools else { return Ok(()) };
+    match (tools.get(tool), &rule) {
+        (None, _) => {
+            let meant = did_you_mean(tool, tools.all().map(|tool| tool.name.as_str()));
+            Err(format!("unknown tool `{tool}`{meant}"))
         }
+        (Some(definition), Some(rule)) if !rule.is_whole() && !Target::exists_for(definition) => Err(format!(
+            "the rule `{entry}`: nothing in a call of `{tool}` is a command or a path; write `{tool}` for every call"
+        )),
         _ => Ok(()),
     }
 }

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use flemma::{
     provider::CallId,
     tools::{
-        Declared, Policy, Preset, Presets,
+        Declared, Definition, Handler, Policy, Preset, Presets, Registry,
         approval::{
             self, ApprovalCall, BufferPolicy, CATCH_ALL, CONFIG, CONFIG_PRIORITY, Chain, DECLARED, Decision,
             FRONTMATTER, Resolve, Resolver,
@@ -18,7 +18,12 @@ use flemma::{
 };
 use serde_json::json;
 
-const TOOLS: [&str; 6] = ["bash", "calculator", "edit", "mine", "read", "write"];
+fn registry() -> Registry {
+    let mut registry = Registry::with_builtins();
+    let schema = json!({ "type": "object" });
+    registry.register(Definition::new("mine", "x", schema, Handler::Elsewhere)).unwrap();
+    registry
+}
 
 /// What a policy may be: a list (`-name` was removed from it), or a function that always answers the same.
 #[derive(Clone, Copy)]
@@ -49,7 +54,7 @@ fn policy(list: &str) -> Policy {
     let list: Vec<String> = list.into_iter().map(str::to_owned).collect();
     let removed: Vec<String> = removed.into_iter().map(|entry| entry[1..].to_owned()).collect();
     for entry in list.iter().chain(&removed) {
-        presets::check(entry, &presets(), Some(&TOOLS)).unwrap();
+        presets::check(entry, &presets(), Some(&registry())).unwrap();
     }
     Policy::new(&list, &removed, &presets())
 }
@@ -224,6 +229,15 @@ fn every_row_of_the_decision_table_holds() {
         row(List(""), List("bash"), "bash", Approve, file).with("a 89 deny"),
         row(List(""), List("bash"), "bash", Deny, Some("a")).with("a 91 deny"),
         row(List("$no-bash"), List("bash"), "bash", Approve, Some("a")).with("a 101 approve"),
+        // Rules are entries like any other.
+        row(List("bash(ls)"), Nothing, "bash", Ask, None),
+        row(List("!bash"), Nothing, "bash", Deny, config),
+        row(List("!bash bash"), Nothing, "bash", Deny, config),
+        row(List("bash !bash(rm)"), Nothing, "bash", Ask, config),
+        row(List("bash !read"), Nothing, "bash", Approve, config),
+        row(List("!bash"), List("bash"), "bash", Deny, config),
+        row(List("$yolo"), List("!bash"), "bash", Deny, file),
+        row(List("bash(*)"), Nothing, "bash", Approve, config),
         // What a tool declares counts when nobody else spoke.
         row(List(""), Nothing, "mine", Approve, declared).auto(),
         row(List(""), Nothing, "mine", Ask, declared).gated(),

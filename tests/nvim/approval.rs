@@ -268,6 +268,93 @@ fn always_stands_in_the_file_and_can_be_taken_back() {
 }
 
 #[test]
+fn always_for_a_command_is_a_rule_about_its_words() {
+    let replies = [
+        commands(&["echo 'one two' && true"]),
+        commands(&["echo 'one two'"]),
+        commands(&["echo three"]),
+        prose(&["fine"]),
+    ];
+    let mut chat = Chat::start(&Setup::default(), replies);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the status block", |nvim| nvim.text().contains("status=pending"));
+    chat.wait_until_idle();
+    chat.nvim.command("Flemma tool:approve always");
+    chat.nvim.wait_for("another command to wait", |nvim| {
+        nvim.text().contains("echo three") && nvim.text().contains("status=pending")
+    });
+    let top = chat.nvim.lines(0)[..4].join("\n");
+    assert_eq!(
+        top,
+        "```lua\nflemma.opt.tools.auto_approve:append(\"bash(echo 'one two')\")\n\
+         flemma.opt.tools.auto_approve:append(\"bash(true)\")\n```"
+    );
+}
+
+#[test]
+fn always_is_refused_for_a_command_that_no_rule_can_stand_for() {
+    let mut chat = waiting(&["bash -c 'echo one'"], &Setup::default());
+    let before = chat.nvim.text();
+    chat.nvim.command("Flemma tool:approve always");
+    chat.nvim.wait_for("why", |nvim| {
+        said(nvim).contains("not approved for good: no rule can stand for this call of `bash`")
+    });
+    assert_eq!(chat.nvim.text(), before);
+}
+
+#[test]
+fn rules_speak_of_a_commands_words_and_of_a_files_place() {
+    let setup = Setup {
+        files: &[("src/a.rs", "x")],
+        options: "tools = { auto_approve = { 'bash(git status)', 'bash(cargo test *)', 'read(src/**)', '!bash(rm *)' } }",
+        lua: "vim.uv.fs_symlink('/etc', 'src/link')",
+        ..Setup::default()
+    };
+    let mut chat = Chat::start(&setup, []);
+    for (command, decision) in [
+        ("git status", "approve"),
+        ("cargo test --lib | cargo test", "approve"),
+        ("git status && cargo test x; git status", "approve"),
+        ("git push", "require_approval"),
+        ("git status > out", "require_approval"),
+        ("git status; $(git status)", "require_approval"),
+        ("git status && rm -rf .", "deny"),
+        ("env rm x", "deny"),
+        ("echo `rm x`", "deny"),
+    ] {
+        assert_eq!(resolve(&mut chat, command)[0], decision, "{command}");
+    }
+    for (path, decision) in [
+        ("src/a.rs", "approve"),
+        ("./src/../src/a.rs", "approve"),
+        ("src/../notes.chat", "require_approval"),
+        ("src/link/passwd", "require_approval"),
+        ("/etc/passwd", "require_approval"),
+    ] {
+        let found =
+            chat.nvim.lua("return require('flemma.tools.approval').resolve('read', { path = ... })", &[json!(path)]);
+        assert_eq!(found, decision, "{path}");
+    }
+}
+
+#[test]
+fn a_rule_that_cannot_be_read_is_an_error_and_the_options_before_stay() {
+    let mut chat = Chat::start(&Setup::default(), []);
+    for (list, message) in [
+        ("auto_approve = { '!bash(rm' }", "tools.auto_approve: the rule `!bash(rm`: it does not end in `)`"),
+        (
+            "presets = { ['$x'] = { deny = { 'bash()' } } }",
+            "tools.presets.$x: the rule `bash()`: there is nothing between",
+        ),
+    ] {
+        let ok = chat.nvim.lua(&format!("return require('flemma').setup({{ tools = {{ {list} }} }})"), &[]);
+        assert_eq!(ok, false, "{list}");
+        chat.nvim.wait_for(message, |nvim| said(nvim).contains(message));
+    }
+    assert_eq!(chat.nvim.lua("return require('flemma').options().model", &[]), "claude-test");
+}
+
+#[test]
 fn always_writes_nothing_where_it_would_do_nothing() {
     let setup = Setup { options: "tools = { auto_approve = function() return false end }", ..Setup::default() };
     let mut chat = waiting(&["echo one"], &setup);

@@ -22,6 +22,7 @@
 //! | `never`    | what no rule approves                                                |
 //! | `files`    | path rules                                                           |
 //! | `suggest`  | rules for the call at hand                                           |
+//! | `target`   | what a call is about                                                 |
 
 mod commands;
 mod files;
@@ -31,6 +32,7 @@ mod pattern;
 mod plain;
 mod script;
 mod suggest;
+mod target;
 mod word;
 mod wrappers;
 
@@ -43,6 +45,7 @@ use self::{files::PathPattern, pattern::CommandPattern, pattern::Likeness};
 use super::approval::Decision;
 
 pub use suggest::suggest;
+pub use target::Target;
 
 /// The tool whose rules are about commands and never about paths.
 const SHELL_TOOL: &str = "bash";
@@ -76,7 +79,7 @@ pub enum Subject<'a> {
 }
 
 /// What the paths in rules stand on.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ground {
     /// The folder that relative paths start from; absolute.
     pub base: PathBuf,
@@ -125,6 +128,18 @@ impl Rule {
             Some(text) => Some(Pattern::parse(tool, text, denies).map_err(|problem| wrong(&problem))?),
         };
         Ok(Self { entry: entry.to_owned(), tool: tool.to_owned(), denies, pattern })
+    }
+
+    /// The rule that approves every call of a tool.
+    pub fn approving(tool: &str) -> Self {
+        Self { entry: tool.to_owned(), tool: tool.to_owned(), denies: false, pattern: None }
+    }
+
+    /// The same rule, denying what it means.
+    #[must_use]
+    pub fn denying(self) -> Self {
+        let entry = if self.denies { self.entry } else { format!("!{}", self.entry) };
+        Self { entry, denies: true, ..self }
     }
 
     /// The tool that the rule is about.

@@ -1,0 +1,61 @@
+//! What a call is about, as rules see it.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::{Ground, SHELL_TOOL, Subject};
+use crate::tools::{Definition, paths};
+
+/// Shells whose grammar rules are read by. In another one the same words may mean something else.
+const SHELLS: [&str; 3] = ["bash", "sh", "dash"];
+
+/// An owned [`Subject`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Target {
+    /// See [`Subject::Command`].
+    Command(String),
+    /// See [`Subject::Path`].
+    Path(PathBuf),
+    /// See [`Subject::Other`].
+    #[default]
+    Other,
+}
+
+impl Target {
+    /// What a call of this tool with this input is about.
+    ///
+    /// A tool's path is the parameter that it declares (`write_path_param`, else `read_path_param`), from the ground
+    /// on; where the input names none it is the ground itself. `shell` is the program that runs commands, where the user
+    /// has chosen one.
+    pub fn of(definition: &Definition, input: &Value, ground: &Ground, shell: Option<&str>) -> Self {
+        if definition.name == SHELL_TOOL {
+            let shell = shell.and_then(|shell| Path::new(shell).file_name()).and_then(|name| name.to_str());
+            let known = shell.is_none_or(|shell| SHELLS.contains(&shell));
+            let command = input.get("command").and_then(Value::as_str).filter(|_| known);
+            return command.map_or(Self::Other, |command| Self::Command(command.to_owned()));
+        }
+        let Some(parameter) = definition.write_path_param.as_ref().or(definition.read_path_param.as_ref()) else {
+            return Self::Other;
+        };
+        match input.get(parameter) {
+            Some(Value::String(path)) => Self::Path(paths::resolve(&ground.base, path)),
+            None | Some(Value::Null) => Self::Path(ground.base.clone()),
+            Some(_) => Self::Other,
+        }
+    }
+
+    /// The same, lent.
+    pub fn subject(&self) -> Subject<'_> {
+        match self {
+            Self::Command(command) => Subject::Command(command),
+            Self::Path(path) => Subject::Path(path),
+            Self::Other => Subject::Other,
+        }
+    }
+
+    /// Whether a rule with a pattern can be about calls of this tool.
+    pub fn exists_for(definition: &Definition) -> bool {
+        definition.name == SHELL_TOOL || definition.write_path_param.is_some() || definition.read_path_param.is_some()
+    }
+}
