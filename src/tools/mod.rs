@@ -2,11 +2,12 @@
 //!
 //! A call passes through here in this order. The [`Registry`] knows the [`Definition`] behind the name; the
 //! definition's schema checks the input ([`Definition::check_input`]); the [`approval::Chain`] decides whether the
-//! call runs, waits for the user or is denied, and [`preview`] says in one line what it would do. An approved call of
+//! call runs, waits for the user or is denied, by [`rules`] among others, and [`preview`] says in one line what it would do. An approved call of
 //! a built-in tool is handed to its [`NativeTool`] off the editor's main thread; its [`Outcome`], cut to size by
 //! [`truncate`] with the whole saved by [`overflow`], becomes the text of the result.
 //!
-//! Everything but [`builtin`] and [`overflow`] is plain values and functions.
+//! Everything but [`builtin`] and [`overflow`] is plain values and functions; [`paths`] and [`rules`] look at where
+//! links lead.
 
 pub mod approval;
 pub mod builtin;

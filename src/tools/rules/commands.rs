@@ -15,7 +15,7 @@ use super::{
 };
 
 /// How deep commands in commands are looked into.
-const MAX_DEPTH: usize = 8;
+pub(super) const MAX_DEPTH: usize = 8;
 
 /// How many commands in commands are looked at before the user is asked.
 const MAX_LOOKS: usize = 500;
@@ -73,22 +73,26 @@ fn approves(approving: &[Pattern], script: &Script) -> bool {
 
 /// Whether a command changes the working directory.
 fn changes_folder(run: &Run) -> bool {
-    match wrappers::unwrap(run) {
-        Some(Inner::Run(inner)) => changes_folder(&inner),
-        _ => matches!(run.words.first().and_then(Word::known), Some("cd" | "pushd" | "popd")),
-    }
+    matches!(innermost(run).words.first().and_then(Word::known), Some("cd" | "pushd" | "popd"))
 }
 
 /// Whether what a command runs is a file that it names from the working directory.
 fn runs_a_file(run: &Run) -> bool {
-    match wrappers::unwrap(run) {
-        Some(Inner::Run(inner)) => runs_a_file(&inner),
-        _ => {
-            let program = run.words.first().and_then(Word::known);
-            program.is_some_and(|word| word.contains('/') && !word.starts_with('/'))
-                || never::code(&run.words).is_some()
+    let run = innermost(run);
+    let program = run.words.first().and_then(Word::known);
+    program.is_some_and(|word| word.contains('/') && !word.starts_with('/')) || never::code(&run.words).is_some()
+}
+
+/// What a command runs in the end, if it is a wrapper; as far down as anything is approved.
+fn innermost(run: &Run) -> Run {
+    let mut run = run.clone();
+    for _ in 0..MAX_DEPTH {
+        match wrappers::unwrap(&run) {
+            Some(Inner::Run(inner)) => run = inner,
+            _ => break,
         }
     }
+    run
 }
 
 fn approves_run(approving: &[Pattern], run: &Run, depth: usize) -> bool {

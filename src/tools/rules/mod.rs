@@ -19,6 +19,8 @@
 //! | `commands` | what rules say of a script                                           |
 //! | `wrappers` | programs that run the command in their arguments                     |
 //! | `options`  | what a wildcard never matches                                        |
+//! | `guards`   | the options that it never matches, program by program                |
+//! | `filters`  | the scripts of `sed` and `awk` that it does match                    |
 //! | `never`    | what no rule approves                                                |
 //! | `files`    | path rules                                                           |
 //! | `suggest`  | rules for the call at hand                                           |
@@ -26,6 +28,8 @@
 
 mod commands;
 mod files;
+mod filters;
+mod guards;
 mod never;
 mod options;
 mod pattern;

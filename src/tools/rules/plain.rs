@@ -150,7 +150,8 @@ impl<'a> Scanner<'a> {
                         }
                         ")" => {
                             // One too many closes a pattern of `case`; the grammar knows whether there is one.
-                            if open.pop() == Some(true) && !self.at_the_end_of_a_word() {
+                            let substitutes = open.pop() == Some(true);
+                            if substitutes && !self.at_the_end_of_a_word() {
                                 return None;
                             }
                         }
@@ -218,6 +219,11 @@ impl<'a> Scanner<'a> {
             let line = if document.strips_tabs { line.trim_start_matches('\t') } else { line };
             if line.strip_suffix('\n').unwrap_or(line) == document.tag {
                 break;
+            }
+            // Within a substitution bash ends the document at the tag alone, whatever comes after it; and where it
+            // expands, it first joins lines, which may make a tag or a dollar sign of what was none.
+            if line.starts_with(&document.tag) || (document.expands && line.ends_with("\\\n")) {
+                return None;
             }
             text.push_str(line);
         }
@@ -326,6 +332,8 @@ impl<'a> Scanner<'a> {
                 }
                 self.at += end + 1;
             }
+            // Bash joins the lines before it looks what the dollar sign is for.
+            Some('\\') if self.rest().starts_with("\\\n") => return None,
             Some('[') => return None,
             Some('"') if !in_quotes => return None,
             Some('\'') if !in_quotes => {

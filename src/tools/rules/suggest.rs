@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Ground, Rule, Subject, decide, options::is_ascii_text, script, word::Word, wrappers};
+use super::{Ground, Rule, Subject, commands, decide, options::is_ascii_text, script, word::Word, wrappers};
 use crate::tools::{approval::Decision, paths::real};
 
 /// The exact rules that would approve this very call the next time, without a wildcard in them; `None` if no rule
@@ -12,28 +12,28 @@ use crate::tools::{approval::Decision, paths::real};
 /// is what approves it.
 pub fn suggest(tool: &str, subject: &Subject<'_>, ground: &Ground) -> Option<Vec<String>> {
     let entries = match subject {
-        Subject::Command(command) => commands(tool, command)?,
-        Subject::Path(path) => vec![format!("{tool}({})", pattern(path, ground)?)],
+        Subject::Command(command) => for_command(tool, command)?,
+        Subject::Path(path) => vec![format!("{tool}({})", for_path(path, ground)?)],
         Subject::Other => return None,
     };
     let rules = entries.iter().map(|entry| Rule::parse(entry)).collect::<Result<Vec<_>, _>>().ok()?;
     (decide(&rules, tool, subject, ground) == Some(Decision::Approve)).then_some(entries)
 }
 
-fn commands(tool: &str, command: &str) -> Option<Vec<String>> {
+fn for_command(tool: &str, command: &str) -> Option<Vec<String>> {
     let mut entries = Vec::new();
     for run in script::read(command).runs {
-        let mut run = Some(run);
-        while let Some(outer) = run {
-            let words: Option<Vec<String>> = outer.assignments.iter().chain(&outer.words).map(quoted).collect();
+        let mut run = run;
+        for _ in 0..commands::MAX_DEPTH {
+            let words: Option<Vec<String>> = run.assignments.iter().chain(&run.words).map(quoted).collect();
             let entry = format!("{tool}({})", words?.join(" "));
             if !entries.contains(&entry) {
                 entries.push(entry);
             }
-            run = match wrappers::unwrap(&outer) {
-                Some(wrappers::Inner::Run(inner)) if !outer.keyword => Some(inner),
-                _ => None,
-            };
+            match wrappers::unwrap(&run) {
+                Some(wrappers::Inner::Run(inner)) if !run.keyword => run = inner,
+                _ => break,
+            }
         }
     }
     Some(entries)
@@ -50,7 +50,7 @@ fn quoted(word: &Word) -> Option<String> {
 }
 
 /// A path as a rule writes it: from the ground on where it is there.
-fn pattern(path: &Path, ground: &Ground) -> Option<String> {
+fn for_path(path: &Path, ground: &Ground) -> Option<String> {
     let path = real(path);
     let base = real(&ground.base);
     let path = match path.strip_prefix(&base) {

@@ -42,6 +42,10 @@ pub(super) struct Decoded {
 
 /// Reads a word as it is written; `None` where it cannot be read.
 pub(super) fn decode(raw: &str) -> Option<Decoded> {
+    if raw == "[" {
+        // The command of this name; in any longer word it may begin a glob.
+        return Some(Decoded { word: Word::Known(raw.to_owned()), code: Vec::new() });
+    }
     let pieces = word::parse(raw, &ParserOptions::default()).ok()?;
     let mut decoder = Decoder::default();
     decoder.pieces(&pieces, false);
@@ -120,7 +124,7 @@ impl Decoder {
     fn bare(&mut self, text: &str) {
         for character in text.chars() {
             match character {
-                '*' | '?' | '[' => self.unknown |= character != '[' || text != "[",
+                '*' | '?' | '[' => self.unknown = true,
                 '{' => self.brace = true,
                 ',' => self.list = true,
                 '.' => self.list |= self.text.ends_with('.'),

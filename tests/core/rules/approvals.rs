@@ -51,6 +51,7 @@ pub(super) const APPROVED: &[(&[&str], &[&str])] = &[
     (&["bash(git log --output=*)"], &["git log --output=anything"]),
     (&["bash(find . -name * -exec grep -l TODO {} +)"], &["find . -name a -exec grep -l TODO {} +"]),
     (&["bash(sed -i s/a/b/ *)"], &["sed -i s/a/b/ file"]),
+    (&["bash(echo '\\a')"], &["echo \"\\a\"", "echo '\\a'", "echo \\\\a", "echo $'\\\\a'"]),
     (&["bash(echo '*')"], &["echo '*'", "echo \\*", "echo \"*\""]),
     (&["bash(echo gr\u{fc}n)"], &["echo gr\u{fc}n", "echo 'gr\u{fc}n'"]),
     (&["bash(cp *.txt backup/ *)"], &["cp a.txt backup/", "cp a.txt backup/ b"]),

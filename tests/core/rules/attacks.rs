@@ -67,14 +67,17 @@ pub(super) const ATTACKS: &[(&str, &[&str], &[&str])] = &[
             "cat <<'A'\nb\nA\nrm x", "cat <<A\nb\n A\nA\nrm x", "cat <<\\A\n$(ls)\nA\nrm x",
             "cat <<'A' <<'B'\nA\nB\nrm x", "cat <<''\nls\n\nrm x", "cat <<A; rm x\nb\nA", "cat <<A | sh\nrm x\nA",
             "cat <<'A B'\nx\nA B\nrm x", "cat <<A\nx\nA ; rm x\nA\nrm x", "cat <<E$[\t\t", "cat <<A$(rm x)\nA$(rm x)",
-            "cat <<A\nb",
+            "cat <<A\nb", "cat <<A\n$\\\n(rm x)\nA", "cat <<EOF\nE\\\nOF\nrm x\nEOF",
+            "echo \"$(cat <<A\nA; rm x)z\nA\n)\"", "echo \"$(cat <<'A'\nAx; rm x)z\nA\n)\"",
+            "ls $\\\n'a\\' b '; rm x #'", "ls $\\\n(rm x)", "ls \"$\\\n(rm x)\"", "ls <\\\n(rm x)",
+            "cat <\\\n<A\n$(rm x)\nA", "ls &\\\n& rm x", "ls `\\\nrm x`",
         ],
     ),
     (
         "words that are not known",
         GENEROUS,
         &[
-            "ls $x", "ls \"$x\"", "ls ${x}", "$x status", "git $x", "ls *", "ls a?c", "ls [ab]", "ls {a,b}",
+            "ls $x", "ls \"$x\"", "ls ${x}", "$x status", "git $x", "ls *", "ls a?c", "ls [ab]", "ls 'a'['b']", "ls \"[\"[a]", "ls {a,b}",
             "ls {1..3}", "ls ~", "ls ~root", "ls a=~", "l? x", "{ls,x}", "git {-c,core.pager=x,log}", "ls $@",
             "ls $*", "ls $1", "ls $$", "ls $'\\u0041'", "ls $\"a\"", "l$'s' $x", "ls $(echo a)", "ls @(a|b)",
             "ls !(a)", "git log $(echo --output=f)", "git log \"$(echo --output=f)\"", "git \"$(echo push)\"",
@@ -261,4 +264,14 @@ fn no_depth_of_nesting_and_no_length_is_too_much() {
     }
     assert_ne!(command(&rules, &"ls;".repeat(100_000)), Some(Decision::Approve));
     assert_ne!(command(&rules, &format!("ls {}", "{a,b}".repeat(1000))), Some(Decision::Approve));
+}
+
+#[test]
+fn a_long_command_gets_its_answer_without_a_search_that_grows_with_it() {
+    let (generous, denying) = (rules(GENEROUS), rules(&["bash", "!bash(rm *)"]));
+    for part in ["env ", "sudo -x ", "eval ", "xargs ", "find -exec ", "time "] {
+        let text = part.repeat(30_000 / part.len());
+        assert_ne!(command(&generous, &text), Some(Decision::Approve), "{part}");
+        assert_eq!(command(&denying, &text), Some(Decision::RequireApproval), "{part}");
+    }
 }

@@ -13,14 +13,17 @@ use std::{
     time::{Duration, Instant},
 };
 
-use flemma::tools::{approval::Decision, rules::Rule};
+use flemma::tools::{
+    approval::Decision,
+    rules::{Rule, Subject, suggest},
+};
 use proptest::{
     prelude::*,
     strategy::ValueTree,
     test_runner::{Config, RngAlgorithm, TestRng, TestRunner},
 };
 
-use super::{GENEROUS, approvals::APPROVED, attacks::ATTACKS, command, rules};
+use super::{GENEROUS, approvals::APPROVED, attacks::ATTACKS, command, ground, rules};
 
 /// The programs that are there. None of them does anything.
 #[rustfmt::skip]
@@ -100,13 +103,19 @@ impl Stage {
         if !harmless || command(rules, text) != Some(Decision::Approve) {
             return false;
         }
+        // What is suggested has no wildcard, so that what ran must be what was read, to the letter.
+        let exact = suggest("bash", &Subject::Command(text), &ground()).map(|entries| {
+            let entries: Vec<&str> = entries.iter().map(String::as_str).collect();
+            super::rules(&entries)
+        });
         for options in [&[][..], &["--norc", "--noprofile"]] {
             for call in self.run(text, options) {
-                // The rule about a variable is about the call that it is set for.
-                let approved = [call.clone(), format!("RUST_LOG=debug {call}")]
-                    .iter()
-                    .any(|call| command(rules, call) == Some(Decision::Approve));
-                assert!(approved, "{text:?} ran {call:?}");
+                // A rule about a variable is about the call that it is set for.
+                let calls = [call.clone(), format!("RUST_LOG=debug {call}")];
+                for rules in std::iter::once(rules).chain(exact.as_deref()) {
+                    let approved = calls.iter().any(|call| command(rules, call) == Some(Decision::Approve));
+                    assert!(approved, "{text:?} ran {call:?}, which {rules:?} do not approve");
+                }
             }
         }
         true
@@ -138,7 +147,8 @@ fn bash_runs_of_random_commands_only_what_is_approved() {
         "ls", "git status", "cat", "echo", "rm x", "wc", "x", "\\", "'", "\"", "#", "\n", ";", "&", "|", "&&", "||",
         " ", " ", "  ", "(", ")", "{ ", "; }", "$(", "\"$(", ")\"", "`", "<(", "<<'EOF'", "<<EOF", "\nEOF\n", "<<<",
         "2>&1", ">/dev/null", "</dev/null", "!", "$'", "a", "=", "if ", "; then ", "; fi", "for f in a", "; do ",
-        "; done", "case a in ", "a) ", ";; esac", "\\\n", "\t", "env ", "timeout 5 ", "{", "}", "-n", "time ",
+        "; done", "case a in ", "a) ", ";; esac", "\\\n", "\t", "env ", "timeout 5 ", "{", "}", "-n", "time ", "\\$", "\"\\a\"", "$'\\x41\\''", "a=b", "$",
+        "EOF", "$\\\n(",
     ]);
     let commands = prop::collection::vec(token, 1..12).prop_map(|tokens| tokens.concat());
     let mut runner = TestRunner::new_with_rng(Config::default(), TestRng::deterministic_rng(RngAlgorithm::ChaCha));
