@@ -6,7 +6,7 @@
 
 use std::{
     collections::BTreeSet,
-    fs,
+    fs, io,
     os::unix::fs::{PermissionsExt, symlink},
     path::{Path, PathBuf},
     process::{Command, Stdio},
@@ -67,7 +67,8 @@ impl Stage {
 
     /// The calls that a command makes, each as a command line.
     fn run(&self, text: &str, options: &[&str]) -> Vec<String> {
-        let (work, record) = (self.dir.path().join("work"), self.dir.path().join("record"));
+        let own = tempfile::tempdir_in(self.dir.path()).unwrap();
+        let (work, record) = (own.path().join("work"), own.path().join("record"));
         fs::create_dir(&work).unwrap();
         fs::write(&record, "").unwrap();
         let mut child = Command::new(&self.bash)
@@ -79,10 +80,13 @@ impl Stage {
             .env("PATH", self.dir.path().join("bin"))
             .env("RECORD", &record)
             .stdin(Stdio::null())
-            .stdout(Stdio::null())
+            .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
+        // What runs in the background has the pipe too: it has ended when nobody can write to it any more.
+        let mut output = child.stdout.take().unwrap();
+        let reader = std::thread::spawn(move || io::copy(&mut output, &mut io::sink()));
         let end = Instant::now() + Duration::from_secs(30);
         while child.try_wait().unwrap().is_none() {
             if Instant::now() > end {
@@ -91,9 +95,9 @@ impl Stage {
             }
             std::thread::sleep(Duration::from_millis(1));
         }
+        reader.join().unwrap().unwrap();
         let written: Vec<_> = fs::read_dir(&work).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert!(written.is_empty(), "{text:?} made {written:?}");
-        fs::remove_dir_all(&work).unwrap();
         fs::read_to_string(&record).unwrap().lines().map(str::to_owned).collect()
     }
 
