@@ -96,11 +96,7 @@ fn innermost(run: &Run) -> Run {
 }
 
 fn approves_run(approving: &[Pattern], run: &Run, depth: usize) -> bool {
-    let Some(program) = run.words.first().and_then(Word::known).map(never::program) else { return false };
-    if never::is_never_approved(&program) || wrappers::is_never_approved(&program) || depth == MAX_DEPTH {
-        return false;
-    }
-    if let Some(Code::Given { .. }) = never::code(&run.words) {
+    if depth == MAX_DEPTH || is_beyond_rules(run) {
         return false;
     }
     let matched = approving.iter().filter_map(|pattern| pattern.command.as_ref()).any(|pattern| {
@@ -111,10 +107,20 @@ fn approves_run(approving: &[Pattern], run: &Run, depth: usize) -> bool {
         return matched;
     }
     match wrappers::unwrap(run) {
-        None | Some(Inner::Nothing) => true,
+        // Even word by word, `find -exec` and the like are not a way to what is beyond rules.
+        None => wrappers::inside(run).is_some_and(|inside| !inside.iter().any(is_beyond_rules)),
+        Some(Inner::Nothing) => true,
         Some(Inner::Run(inner)) => approves_run(approving, &inner, depth + 1),
         Some(Inner::Unclear) => false,
     }
+}
+
+/// Whether a command is one that no rule approves, however it is written.
+fn is_beyond_rules(run: &Run) -> bool {
+    let Some(program) = run.words.first().and_then(Word::known).map(never::program) else { return true };
+    never::is_never_approved(&program)
+        || wrappers::is_never_approved(&program)
+        || matches!(never::code(&run.words), Some(Code::Given { .. }))
 }
 
 /// Whether a command sets exactly the variables that a pattern spells out, none of which changes what is run.

@@ -77,14 +77,15 @@ pub(super) const ATTACKS: &[(&str, &[&str], &[&str])] = &[
         "words that are not known",
         GENEROUS,
         &[
-            "ls $x", "ls \"$x\"", "ls ${x}", "$x status", "git $x", "ls *", "ls a?c", "ls [ab]", "ls 'a'['b']", "ls \"[\"[a]", "ls {a,b}",
-            "ls {1..3}", "ls ~", "ls ~root", "ls a=~", "l? x", "{ls,x}", "git {-c,core.pager=x,log}", "ls $@",
-            "ls $*", "ls $1", "ls $$", "ls $'\\u0041'", "ls $\"a\"", "l$'s' $x", "ls $(echo a)", "ls @(a|b)",
-            "ls !(a)", "git log $(echo --output=f)", "git log \"$(echo --output=f)\"", "git \"$(echo push)\"",
-            "sed \"$(echo w f)\" a", "sort \"$(echo -of)\"", "git commit \"$(echo --template=f)\"",
-            "python3 \"$(echo -c)\" x", "git \"subm$(echo odule)\" foreach x", "git fetch \"e$(echo xt::rm)\"",
-            "make \"C$(echo C=x)\"", "npm \"e$(echo xec)\" x", "cargo \"inst$(echo all)\" x",
-            "git commit -F -m \"$(echo -x)\"", "git log -m \"$(echo --output=f)\"", "awk <(echo x)",
+            "ls $x", "ls \"$x\"", "ls ${x}", "$x status", "git $x", "ls *", "ls a?c", "ls [ab]", "ls 'a'['b']",
+            "ls \"[\"[a]", "ls {a,b}", "ls {1..3}", "ls ~", "ls ~root", "ls a=~", "l? x", "{ls,x}",
+            "git {-c,core.pager=x,log}", "ls $@", "ls $*", "ls $1", "ls $$", "ls $'\\u0041'", "ls $\"a\"", "l$'s' $x",
+            "ls $(echo a)", "ls @(a|b)", "ls !(a)", "git log $(echo --output=f)", "git log \"$(echo --output=f)\"",
+            "git \"$(echo push)\"", "sed \"$(echo w f)\" a", "sort \"$(echo -of)\"",
+            "git commit \"$(echo --template=f)\"", "python3 \"$(echo -c)\" x", "git \"subm$(echo odule)\" foreach x",
+            "git fetch \"e$(echo xt::rm)\"", "make \"C$(echo C=x)\"", "npm \"e$(echo xec)\" x",
+            "cargo \"inst$(echo all)\" x", "git commit -F -m \"$(echo -x)\"", "git log -m \"$(echo --output=f)\"",
+            "awk <(echo x)",
         ],
     ),
     (
@@ -193,6 +194,19 @@ pub(super) const ATTACKS: &[(&str, &[&str], &[&str])] = &[
             "gcc -wrapper x a.c", "gcc -fplugin=x a.c", "gcc @f", "ssh -o ProxyCommand=x a", "ssh -oProxyCommand=x a",
             "uniq a b", "date -s x", "split --filter=x a", "zip -TT x a b", "cmake -P f", "uv run x", "tree -o f",
             "tar -cf a -F x b", "cargo install x",
+        ],
+    ),
+    (
+        "what no rule approves, though it is written out",
+        &[
+            "bash(bash -c ls)", "bash(sh)", "bash(python3 -c x)", "bash(find . -exec sh -c ls {} +)",
+            "bash(busybox sh -c ls)", "bash(strace bash -c ls)", "bash(env ls)", "bash(env -i ls)", "bash(ls)",
+            "bash(timeout 5 ls)", "bash(time)", "bash(cat a)", "bash(flock f eval x)", "bash(command eval x)",
+        ],
+        &[
+            "bash -c ls", "sh", "python3 -c x", "find . -exec sh -c ls {} +", "busybox sh -c ls", "strace bash -c ls",
+            "env -i ls", "time ls", "ls > f", "A=b ls", "ls a", "cat a > b", "timeout 5 cat a b", "nice ls",
+            "flock f eval x", "command eval x",
         ],
     ),
     (
