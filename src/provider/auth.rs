@@ -26,6 +26,13 @@ impl Key {
     }
 }
 
+impl From<&str> for Key {
+    /// Takes a secret that came from elsewhere than the environment.
+    fn from(secret: &str) -> Self {
+        Self(secret.to_owned())
+    }
+}
+
 impl fmt::Debug for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("…")
@@ -48,6 +55,12 @@ impl Environment {
     #[must_use]
     pub fn of_process() -> Self {
         Self::new(|name| std::env::var(name).ok())
+    }
+
+    /// Whether `variable` is set and not empty.
+    #[must_use]
+    pub fn has(&self, variable: &str) -> bool {
+        (self.0)(variable).is_some_and(|value| !value.trim().is_empty())
     }
 
     /// Reads the key of `vendor` from `variable`. White space around it is dropped: keys are often

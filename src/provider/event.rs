@@ -74,8 +74,10 @@ pub enum StopReason {
 pub struct Usage {
     /// Tokens read, without those of the cache.
     pub input: u64,
-    /// Tokens written.
+    /// Tokens written, those of thinking included.
     pub output: u64,
+    /// Tokens among `output` that were thinking, where the provider tells them apart.
+    pub reasoning: u64,
     /// Tokens read from the cache.
     pub cache_read: u64,
     /// Tokens written to the cache.

@@ -12,19 +12,28 @@
 //! | [`auth`]      | keys, read from the environment and kept out of sight         |
 //! | [`retry`]     | when a failed request is sent again                           |
 
+mod access;
 pub mod anthropic;
 pub mod auth;
 mod error;
 mod event;
+mod excess;
+mod headers;
 mod one_line;
+mod refuse;
 pub mod rehearsal;
+mod reply;
 mod request;
 pub mod retry;
 pub mod sse;
 mod thinking;
+mod wire;
+
+use std::borrow::Cow;
 
 pub use error::{ErrorKind, ProviderError};
 pub use event::{Event, StopReason, ToolInput, Usage};
+pub use headers::Headers;
 pub(crate) use one_line::one_line;
 pub use request::{CacheRetention, CallId, Message, Parameters, Part, Request, Role, Signature, ToolSpec};
 pub use thinking::{Thinking, ThinkingLevel};
@@ -59,8 +68,8 @@ pub enum Exchange {
 pub struct HttpRequest {
     /// The absolute URL.
     pub url: String,
-    /// Header names and values.
-    pub headers: Vec<(&'static str, String)>,
+    /// Header names, in lower case, and values.
+    pub headers: Vec<(Cow<'static, str>, String)>,
     /// The body, sent with `POST`.
     pub body: Vec<u8>,
 }

@@ -181,7 +181,7 @@ fn usage_is_known_at_the_start_and_complete_at_the_end() {
     let (found, _) = play(&Stream::new().text(&["x"]).end("end_turn"));
     let usage: Vec<_> =
         found.iter().filter_map(|event| if let Event::Usage(usage) = event { Some(*usage) } else { None }).collect();
-    let start = Usage { input: 12, output: 1, cache_read: 4, cache_write: 3 };
+    let start = Usage { input: 12, output: 1, reasoning: 0, cache_read: 4, cache_write: 3 };
     assert_eq!(usage, [start, Usage { output: 34, ..start }]);
 }
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use flemma::provider::{
-    CacheRetention, ErrorKind, Exchange, Message, Parameters, Part, Provider, ProviderError, Request, Role, Signature,
-    Thinking, ToolSpec, anthropic::Anthropic, auth::Environment,
+    CacheRetention, ErrorKind, Exchange, Headers, Message, Parameters, Part, Provider, ProviderError, Request, Role,
+    Signature, Thinking, ToolSpec, anthropic::Anthropic, auth::Environment,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -332,9 +332,38 @@ fn an_address_that_cannot_be_one_is_named_with_the_option() {
 }
 
 #[test]
+fn headers_of_the_users_go_along_and_may_bring_the_key() {
+    let asked = |headers: &[(&str, &str)], key: Option<&str>| {
+        let mut further = Headers::default();
+        for (name, value) in headers {
+            further.insert(name, value).unwrap();
+        }
+        let key = key.map(str::to_owned);
+        let provider = Anthropic::new("https://gateway.example", Environment::new(move |_| key.clone()));
+        match provider.with_headers(further).prepare(&conversation(vec![(User, vec![text("Hi")])])) {
+            Ok(Exchange::Http { request, .. }) => Ok(request.headers),
+            Ok(Exchange::Script(_)) => panic!("Anthropic is no script"),
+            Err(error) => Err(error),
+        }
+    };
+    let of = |headers: &[(std::borrow::Cow<'static, str>, String)], name: &str| -> Vec<String> {
+        headers.iter().filter(|(known, _)| known == name).map(|(_, value)| value.clone()).collect()
+    };
+    let headers = asked(&[("X-Team", "core"), ("User-Agent", "mine")], Some("sk-secret")).unwrap();
+    assert_eq!(of(&headers, "x-team"), ["core"]);
+    assert_eq!(of(&headers, "user-agent"), ["mine"], "one of ours is replaced, not doubled");
+    assert_eq!(of(&headers, "x-api-key"), ["sk-secret"]);
+    let headers = asked(&[("X-Api-Key", "of the gateway")], None).unwrap();
+    assert_eq!(of(&headers, "x-api-key"), ["of the gateway"]);
+    assert_eq!(asked(&[("x-team", "core")], None).unwrap_err().kind, ErrorKind::Authentication);
+}
+
+#[test]
 fn nothing_that_can_be_printed_shows_the_key() {
-    let provider = anthropic("https://api.anthropic.com");
-    assert!(!format!("{provider:?}").contains("sk-secret"));
+    let mut headers = Headers::default();
+    headers.insert("x-token", "sk-other").unwrap();
+    let shown = format!("{:?}", anthropic("https://api.anthropic.com").with_headers(headers));
+    assert!(shown.contains("x-token") && !shown.contains("sk-"), "{shown}");
 }
 
 fn part() -> impl Strategy<Value = Part> {

@@ -19,13 +19,17 @@ fn vendor(status: u16, kind: &str, message: &str) -> ProviderError {
 }
 
 #[test]
-fn a_full_context_is_passed_on_in_the_vendors_words() {
+fn a_full_context_says_by_how_much_and_keeps_the_vendors_words() {
     let error = vendor(400, "invalid_request_error", "prompt is too long: 213462 tokens > 200000 maximum");
     assert_eq!(error.kind, ErrorKind::InvalidRequest);
     assert_eq!(
         error.message,
-        "api.anthropic.com refused the request (400): prompt is too long: 213462 tokens > 200000 maximum [request req_1]"
+        "the conversation is 13462 tokens too long for the model (api.anthropic.com: 400); shorten it: \
+         prompt is too long: 213462 tokens > 200000 maximum [request req_1]"
     );
+    let words = "input length and `max_tokens` exceed context limit: 189136 + 20000 > 204648, decrease input length";
+    let error = vendor(400, "invalid_request_error", words);
+    assert!(error.message.starts_with("the conversation is 4488 tokens too long for the model"), "{error}");
 }
 
 #[test]
@@ -106,6 +110,13 @@ fn any_body_becomes_readable_words() {
     assert_eq!(refuse(500, "").message, "api.anthropic.com failed (500)");
     let long = refuse(500, "word ".repeat(10_000));
     assert!(long.message.len() < 600 && long.message.ends_with('…'), "{long}");
+}
+
+#[test]
+fn an_account_without_credit_is_not_asked_again() {
+    let error = vendor(400, "billing_error", "Your credit balance is too low");
+    assert_eq!(error.kind, ErrorKind::InvalidRequest);
+    assert!(error.message.contains("want of credit (400)") && error.message.contains("too low"), "{error}");
 }
 
 #[test]

@@ -29,12 +29,15 @@
 
 use std::borrow::Cow;
 
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::Deserialize;
 use serde_json::Value;
 
-use super::{NAME, refuse::Peer};
+use super::NAME;
 use crate::provider::{
-    CallId, Decoder, ErrorKind, ErrorResponse, Event, ProviderError, Signature, StopReason, ToolInput, Usage, sse::Sse,
+    CallId, Decoder, ErrorResponse, Event, ProviderError, Signature, StopReason, Usage,
+    refuse::Peer,
+    reply::{Progress, parse, push_text, push_thinking, text_of, tool_input},
+    sse::Sse,
 };
 
 /// Reads one response of the Messages API.
@@ -51,15 +54,6 @@ struct Reply {
     open: Option<Open>,
     usage: Usage,
     stop: Option<StopReason>,
-}
-
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum Progress {
-    /// No event came yet.
-    #[default]
-    Waiting,
-    Arriving,
-    Complete,
 }
 
 /// The block that is being read.
@@ -164,12 +158,7 @@ impl Decoder for Reader {
     }
 
     fn finish(&mut self, _events: &mut Vec<Event>) -> Result<(), ProviderError> {
-        let what = match self.reply.progress {
-            Progress::Complete => return Ok(()),
-            Progress::Waiting => "the connection closed before the reply began",
-            Progress::Arriving => "the connection closed in the middle of the reply",
-        };
-        Err(ProviderError::new(ErrorKind::Interrupted, format!("{}: {what}", self.peer.host)))
+        self.reply.progress.finish(&self.peer)
     }
 
     fn refuse(&self, response: &ErrorResponse) -> ProviderError {
@@ -187,11 +176,11 @@ impl Reply {
         let refuse = |what: &str| peer.malformed(what, data);
         match parse::<Kind<'_>>(data, peer)?.kind.as_ref() {
             "message_start" => {
-                let start: MessageStart = parse_owned(data, peer)?;
+                let start: MessageStart = parse(data, peer)?;
                 self.count(start.message.usage, events);
             }
             "content_block_start" => {
-                let start: BlockStart = parse_owned(data, peer)?;
+                let start: BlockStart = parse(data, peer)?;
                 if self.open.is_some() {
                     return Err(refuse("a block begins inside another"));
                 }
@@ -199,21 +188,21 @@ impl Reply {
                 self.open = Some(Open { index: start.index, block });
             }
             "content_block_delta" => {
-                let BlockDelta { index, delta } = parse_owned(data, peer)?;
+                let BlockDelta { index, delta } = parse(data, peer)?;
                 match &mut self.open {
                     Some(open) if open.index == index => open.block.extend(delta, events).map_err(refuse)?,
                     _ => return Err(refuse("a delta for a block that is not open")),
                 }
             }
             "content_block_stop" => {
-                let stop: BlockStop = parse_owned(data, peer)?;
+                let stop: BlockStop = parse(data, peer)?;
                 match self.open.take() {
                     Some(open) if open.index == stop.index => open.block.end(events),
                     _ => return Err(refuse("the end of a block that is not open")),
                 }
             }
             "message_delta" => {
-                let delta: MessageDelta = parse_owned(data, peer)?;
+                let delta: MessageDelta = parse(data, peer)?;
                 if let Some(reason) = delta.delta.stop_reason {
                     self.stop = Some(stop_reason(reason));
                 }
@@ -228,7 +217,7 @@ impl Reply {
                 events.push(Event::Finished(stop));
             }
             "error" => {
-                return Err(peer.interrupt(&parse_owned(data, peer)?));
+                return Err(peer.interrupt(&parse(data, peer)?));
             }
             _ => {}
         }
@@ -309,18 +298,6 @@ impl Block {
     }
 }
 
-/// The input: the deltas joined, or what the block began with when there were none. A tool without
-/// arguments gets no delta at all, or empty ones.
-fn tool_input(json: String, given: Value) -> ToolInput {
-    if json.trim().is_empty() {
-        return ToolInput::Json(if given.is_null() { Value::Object(serde_json::Map::new()) } else { given });
-    }
-    match serde_json::from_str(&json) {
-        Ok(value) => ToolInput::Json(value),
-        Err(_) => ToolInput::Malformed(json),
-    }
-}
-
 fn stop_reason(reason: String) -> StopReason {
     match reason.as_str() {
         // We send no stop sequences: should a gateway have its own, the model was done for it.
@@ -332,32 +309,4 @@ fn stop_reason(reason: String) -> StopReason {
         // Among them `model_context_window_exceeded`: raising `max_tokens` would not help there.
         _ => StopReason::Other(reason),
     }
-}
-
-fn push_text(text: String, events: &mut Vec<Event>) {
-    if !text.is_empty() {
-        events.push(Event::Text(text));
-    }
-}
-
-fn push_thinking(text: String, events: &mut Vec<Event>) {
-    if !text.is_empty() {
-        events.push(Event::Thinking(text));
-    }
-}
-
-/// Takes a string out of an object.
-fn text_of(object: &mut Value, field: &str) -> Option<String> {
-    match object.get_mut(field).map(Value::take) {
-        Some(Value::String(text)) => Some(text),
-        _ => None,
-    }
-}
-
-fn parse<'a, T: Deserialize<'a>>(data: &'a str, peer: &Peer) -> Result<T, ProviderError> {
-    serde_json::from_str(data).map_err(|error| peer.malformed(&error.to_string(), data))
-}
-
-fn parse_owned<T: DeserializeOwned>(data: &str, peer: &Peer) -> Result<T, ProviderError> {
-    parse(data, peer)
 }

@@ -15,7 +15,8 @@ use serde_json::Value;
 
 use super::NAME;
 use crate::provider::{
-    CacheRetention, CallId, ErrorKind, Message, Parameters, Part, ProviderError, Request, Role, Signature, ToolSpec,
+    CacheRetention, Message, Parameters, Part, ProviderError, Request, Role, Signature, ToolSpec,
+    wire::{self, SILENT_ERROR, is_visible, object},
 };
 
 /// The reply's limit when the configuration has none: the API wants one, and every model allows this.
@@ -23,9 +24,6 @@ const DEFAULT_MAX_TOKENS: u32 = 8192;
 
 /// The smallest budget for thinking that the API takes.
 const MIN_THINKING_BUDGET: u32 = 1024;
-
-/// What is sent for a tool that failed without a word: the API takes no empty error.
-const SILENT_ERROR: &str = "The tool failed and said nothing.";
 
 /// The user, as the API calls them.
 const USER: &str = "user";
@@ -154,8 +152,7 @@ pub(super) fn body(request: &Request) -> Result<Vec<u8>, ProviderError> {
     let mark = CacheControl::of(request.parameters.cache_retention);
     let mut messages = turns(&request.messages);
     if messages.is_empty() {
-        let message = "there is nothing to send: write a message under @You: first";
-        return Err(ProviderError::new(ErrorKind::InvalidRequest, message));
+        return Err(wire::nothing_to_send());
     }
     let (max_tokens, thinking) = limits(&request.parameters);
     // The marks: behind the tools, behind the system prompt, and behind what the user said last.
@@ -181,14 +178,11 @@ pub(super) fn body(request: &Request) -> Result<Vec<u8>, ProviderError> {
         }),
         messages,
     };
-    serde_json::to_vec(&body).map_err(|error| {
-        let message = format!("the request cannot be written as JSON ({error}); this is a bug in Flemma");
-        ProviderError::new(ErrorKind::InvalidRequest, message)
-    })
+    wire::to_json(&body)
 }
 
 /// `max_tokens` and the thinking that fits into it. The API counts thinking as a part of the reply and
-/// wants room for more than that: a limit that leaves none is taken as meant for the visible part.
+/// wants room for more than that.
 fn limits(parameters: &Parameters) -> (u32, Option<Thinking>) {
     let max_tokens = parameters.max_tokens.unwrap_or(DEFAULT_MAX_TOKENS).max(1);
     match parameters.thinking.budget() {
@@ -196,9 +190,7 @@ fn limits(parameters: &Parameters) -> (u32, Option<Thinking>) {
         Some(budget) => {
             // At least one token of visible reply, even for a budget at the end of the range.
             let budget_tokens = budget.clamp(MIN_THINKING_BUDGET, u32::MAX - 1);
-            let max_tokens =
-                if max_tokens > budget_tokens { max_tokens } else { budget_tokens.saturating_add(max_tokens) };
-            (max_tokens, Some(Thinking::Enabled { budget_tokens }))
+            (wire::with_room(max_tokens, budget_tokens), Some(Thinking::Enabled { budget_tokens }))
         }
     }
 }
@@ -207,25 +199,9 @@ fn tool(spec: &ToolSpec) -> Tool<'_> {
     Tool { name: &spec.name, description: &spec.description, input_schema: &spec.input_schema, cache_control: None }
 }
 
-/// The messages as turns: neighbours of the same role joined, those with nothing to send left out.
+/// The messages as turns, which alternate.
 fn turns<M: AsRef<Message>>(messages: &[M]) -> Vec<Turn<'_>> {
-    let mut turns: Vec<(Role, Vec<Block<'_>>)> = Vec::new();
-    for message in messages.iter().map(AsRef::as_ref) {
-        let blocks: Vec<_> = message.parts.iter().filter_map(block).collect();
-        if blocks.is_empty() {
-            continue;
-        }
-        match turns.last_mut() {
-            Some((role, joined)) if *role == message.role => joined.extend(blocks),
-            _ => turns.push((message.role, blocks)),
-        }
-    }
-    for (role, blocks) in &mut turns {
-        if *role == Role::User {
-            // The API wants the results right behind the calls; the sort keeps the order otherwise.
-            blocks.sort_by_key(|block| !matches!(block, Block::ToolResult { .. }));
-        }
-    }
+    let mut turns = wire::turns(messages, block, |block| matches!(block, Block::ToolResult { .. }));
     // A reply that is to be continued must not end in white space.
     if let Some((Role::Assistant, blocks)) = turns.last_mut()
         && let Some(Block::Text { text }) = blocks.last_mut()
@@ -250,9 +226,11 @@ fn block(part: &Part) -> Option<Block<'_>> {
         Part::Text(text) => Block::Text { text: Some(text).filter(|text| is_visible(text))? },
         Part::Thinking { text, signature } => Block::Thinking { thinking: text, signature: ours(signature.as_ref()?)? },
         Part::RedactedThinking(signature) => Block::RedactedThinking { data: ours(signature)? },
-        Part::ToolUse { id, name, input } => Block::ToolUse { id: wire_id(id), name, input: object(input) },
+        Part::ToolUse { id, name, input } => {
+            Block::ToolUse { id: wire::call_id(id, usize::MAX), name, input: object(input) }
+        }
         Part::ToolResult { id, output, is_error } => Block::ToolResult {
-            tool_use_id: wire_id(id),
+            tool_use_id: wire::call_id(id, usize::MAX),
             content: if *is_error && !is_visible(output) { SILENT_ERROR } else { output },
             is_error: *is_error,
         },
@@ -261,33 +239,7 @@ fn block(part: &Part) -> Option<Block<'_>> {
     })
 }
 
-fn is_visible(text: &str) -> bool {
-    !text.trim().is_empty()
-}
-
 /// The signature's value, if this vendor signed.
 fn ours(signature: &Signature) -> Option<&str> {
-    (signature.provider == NAME).then_some(signature.value.as_str())
-}
-
-/// The id as the API takes it. Another vendor's conversation may have ids with other characters: each
-/// of their bytes becomes `_` and two hex digits, the same in the call and in its result.
-fn wire_id(id: &CallId) -> Cow<'_, str> {
-    let is_legal = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
-    if !id.0.is_empty() && id.0.bytes().all(is_legal) {
-        return Cow::Borrowed(&id.0);
-    }
-    let escaped: String =
-        id.0.bytes()
-            .map(|byte| if is_legal(byte) { char::from(byte).to_string() } else { format!("_{byte:02x}") })
-            .collect();
-    Cow::Owned(if escaped.is_empty() { "_".to_owned() } else { escaped })
-}
-
-/// The input as an object, which is all that the API takes: anything else goes along as its text.
-fn object(input: &Value) -> Cow<'_, Value> {
-    if input.is_object() {
-        return Cow::Borrowed(input);
-    }
-    Cow::Owned(serde_json::json!({ "malformed_json": input.to_string() }))
+    wire::signed_by(NAME, signature)
 }

@@ -171,7 +171,8 @@ fn build(request: HttpRequest) -> Result<(Peer, reqwest::Request), ProviderError
         let mut value = HeaderValue::try_from(value).map_err(|_| bug(&format!("the header `{name}`")))?;
         // Only the provider knows which of them is a secret: none of them is ever printed.
         value.set_sensitive(true);
-        headers.insert(HeaderName::from_static(name), value);
+        let name = HeaderName::try_from(&*name).map_err(|_| bug("the name of a header"))?;
+        headers.insert(name, value);
     }
     let mut built = reqwest::Request::new(Method::POST, url);
     *built.headers_mut() = headers;

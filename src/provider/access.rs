@@ -1,0 +1,111 @@
+//! How a vendor is reached: the address, the key, and the headers that the user adds.
+//!
+//! Every HTTP provider holds one [`Access`]. It turns `base_url` and a path into the address of an endpoint,
+//! finds the key, and makes the [`Peer`] that words what the other side refuses.
+
+use std::borrow::Cow;
+
+use url::Url;
+
+use super::{
+    ErrorKind, ProviderError,
+    auth::{Environment, Key},
+    headers::Headers,
+    refuse::{Peer, Vendor},
+};
+
+/// How one vendor is reached.
+#[derive(Clone, Debug)]
+pub(super) struct Access {
+    vendor: &'static Vendor,
+    base_url: String,
+    environment: Environment,
+    headers: Headers,
+}
+
+/// The address of an endpoint.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Endpoint {
+    /// The absolute URL.
+    pub url: String,
+    /// The host, with its port if it is not the usual one, for messages.
+    pub host: String,
+}
+
+impl Access {
+    pub fn new(vendor: &'static Vendor, base_url: &str, environment: Environment) -> Self {
+        Self {
+            vendor,
+            base_url: base_url.trim().trim_end_matches('/').to_owned(),
+            environment,
+            headers: Headers::default(),
+        }
+    }
+
+    pub fn with_headers(mut self, headers: Headers) -> Self {
+        self.headers = headers;
+        self
+    }
+
+    /// The address of `path`, which begins with a slash.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidRequest`] when `base_url` is no address of a host. The message names the option.
+    pub fn endpoint(&self, path: &str) -> Result<Endpoint, ProviderError> {
+        let base = &self.base_url;
+        let refuse = |why: &str| {
+            // An address may carry a password: then it is not shown.
+            let shown = if base.contains('@') { "…" } else { base };
+            let Vendor { name, base_url, .. } = self.vendor;
+            let message = format!("`parameters.{name}.base_url` is \"{shown}\": {why}, as in {base_url}");
+            ProviderError::new(ErrorKind::InvalidRequest, message)
+        };
+        let url = Url::parse(base).map_err(|_| refuse("that is no address; write scheme and host"))?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(refuse("write http:// or https:// and the host"));
+        }
+        if url.query().is_some() || url.fragment().is_some() {
+            return Err(refuse("leave out everything from the ? or # on"));
+        }
+        let host = url.host_str().ok_or_else(|| refuse("the host is missing"))?;
+        let host = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+        Ok(Endpoint { url: format!("{base}{path}"), host })
+    }
+
+    /// The key, unless the user's headers bring `header`, in which it would be sent.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Authentication`] when there is none, or none that can be one.
+    pub fn key(&self, header: &str) -> Result<Option<Key>, ProviderError> {
+        if self.headers.has(header) {
+            return Ok(None);
+        }
+        self.environment.key(self.vendor.title, self.vendor.key_variable).map(Some)
+    }
+
+    /// The same for a vendor that may want none: no key is no error then.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Authentication`] when what is set cannot be a key.
+    pub fn optional_key(&self, header: &str) -> Result<Option<Key>, ProviderError> {
+        if self.headers.has(header) || !self.environment.has(self.vendor.key_variable) {
+            return Ok(None);
+        }
+        self.environment.key(self.vendor.title, self.vendor.key_variable).map(Some)
+    }
+
+    /// The headers of a request: `own`, those that every streamed request has, and the user's over them.
+    pub fn headers(&self, mut own: Vec<(&'static str, String)>) -> Vec<(Cow<'static, str>, String)> {
+        own.extend([
+            ("content-type", "application/json".to_owned()),
+            ("accept", "text/event-stream".to_owned()),
+            ("user-agent", format!("flemma/{}", crate::VERSION)),
+        ]);
+        self.headers.lay_over(own)
+    }
+
+    /// The other side of a request that is sent to `host` with `key`.
+    pub fn peer(&self, host: String, key: Option<Key>) -> Peer {
+        Peer::new(self.vendor, host, key, &self.headers)
+    }
+}

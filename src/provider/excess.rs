@@ -1,0 +1,58 @@
+//! By how much a conversation is too long, out of what a server says about it.
+//!
+//! There is no field for it but llama.cpp's; everybody else writes a sentence with two numbers in it, the larger
+//! one the conversation's and the smaller one the model's:
+//!
+//! * "prompt is too long: 213462 tokens > 200000 maximum"
+//! * "This model's maximum context length is 8192 tokens. However, you requested 9000 tokens (8000 in the …"
+//! * "request (1407 tokens) exceeds the available context size (256 tokens)"
+//! * "The input token count (1048577) exceeds the maximum number of tokens allowed (1048576)."
+//! * "input length and `max_tokens` exceed context limit: 189136 + 20000 > 204648"
+
+/// What the sentences have in common; one of them is in each.
+const SIGNS: [&str; 9] = [
+    "prompt is too long",
+    "maximum context length",
+    "context window",
+    "context size",
+    "context limit",
+    "context length",
+    "context the overflows",
+    "input token count",
+    "maximum prompt length",
+];
+
+/// Whether `words` say that a conversation is too long, and by how many tokens if they say that, too. `tokens` are
+/// the tokens of the request and those that the model reads, where the server has fields for them.
+pub(super) fn excess(words: &str, tokens: Option<(u64, u64)>) -> Option<Option<u64>> {
+    if let Some((has, fits)) = tokens {
+        return Some(has.checked_sub(fits).filter(|over| *over > 0));
+    }
+    let words = words.to_ascii_lowercase();
+    if !SIGNS.iter().any(|sign| words.contains(sign)) {
+        return None;
+    }
+    // A limit for the reply that is too high is another matter, with other numbers.
+    if words.contains("is too large") {
+        return Some(None);
+    }
+    let numbers: Vec<u64> = words
+        .split(|c: char| !(c.is_ascii_alphanumeric() || c == ',' || c == '.' || c == '-' || c == '_'))
+        .filter_map(number)
+        .collect();
+    let over = match numbers[..] {
+        [input, reply, fits, ..] if words.contains(&format!("{input} + {reply} > {fits}")) => {
+            input.saturating_add(reply).saturating_sub(fits)
+        }
+        [one, other, ..] => one.abs_diff(other),
+        _ => 0,
+    };
+    Some(Some(over).filter(|over| *over > 0))
+}
+
+/// A number that stands for itself, perhaps with thousands set apart and with the end of a sentence behind it; not
+/// the digits of a model's name.
+fn number(word: &str) -> Option<u64> {
+    let digits = word.trim_end_matches(['.', ',']).replace(',', "");
+    digits.parse().ok().filter(|number| *number > 99)
+}

@@ -1,0 +1,62 @@
+//! Headers that the user adds to a provider's requests (`parameters.<provider>.headers`).
+//!
+//! Gateways want them: an organisation, a team, a token of their own. One that has the name of a header of
+//! ours takes its place. Their values may be secrets, so nothing here prints them.
+
+use std::{borrow::Cow, collections::BTreeMap, fmt};
+
+use serde::Serialize;
+
+/// Headers that say where the body ends or what becomes of the connection: they are not the user's to set.
+const RESERVED: [&str; 5] = ["connection", "content-length", "te", "transfer-encoding", "upgrade"];
+
+/// Header names, in lower case, and their values.
+#[derive(Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Headers(BTreeMap<String, String>);
+
+impl Headers {
+    /// Adds a header; a later one of the same name, in whatever case, replaces an earlier one.
+    ///
+    /// # Errors
+    /// The end of the sentence "must be ..." when `name` is no header name (RFC 9110, 5.1) or one that only we can
+    /// set, or when `value` has a line break or another control character in it.
+    pub fn insert(&mut self, name: &str, value: &str) -> Result<(), &'static str> {
+        let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+        let name = name.to_ascii_lowercase();
+        if name.is_empty() || !name.bytes().all(is_token) {
+            return Err("under a header's name, which has letters, digits and hyphens only");
+        }
+        if RESERVED.contains(&name.as_str()) {
+            return Err("left out: this header is set by the connection itself");
+        }
+        if !value.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
+            return Err("printable ASCII characters on one line");
+        }
+        self.0.insert(name, value.trim().to_owned());
+        Ok(())
+    }
+
+    /// Whether there is a header of this name, written in lower case.
+    #[must_use]
+    pub fn has(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+
+    /// The values, to keep them out of messages.
+    pub(super) fn values(&self) -> impl Iterator<Item = &str> {
+        self.0.values().map(String::as_str)
+    }
+
+    /// Lays these over `own`.
+    pub(super) fn lay_over(&self, mut own: Vec<(&'static str, String)>) -> Vec<(Cow<'static, str>, String)> {
+        own.retain(|(name, _)| !self.has(name));
+        let own = own.into_iter().map(|(name, value)| (Cow::Borrowed(name), value));
+        own.chain(self.0.iter().map(|(name, value)| (Cow::Owned(name.clone()), value.clone()))).collect()
+    }
+}
+
+impl fmt::Debug for Headers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.0.keys().map(|name| (name, "…"))).finish()
+    }
+}

@@ -1,0 +1,278 @@
+//! Every way in which a vendor says no, as one line for the user.
+//!
+//! An error comes as a response with its own status, whose body is the vendor's JSON, a gateway's web
+//! page, plain text or nothing; or as an event in the middle of a stream. Where the vendor names a kind of
+//! error that its [`Vendor`] knows, that decides; otherwise the status does. What the vendor wrote is passed
+//! on, because it knows best, with every secret taken out should it be quoted.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use super::{ErrorKind, ErrorResponse, ProviderError, auth::Key, excess::excess, headers::Headers, one_line};
+
+/// The most characters of the vendor's own words in a message.
+const MAX_WORDS: usize = 400;
+
+/// The shortest value of a header that is taken for a secret: shorter ones are words like `true`.
+const MIN_SECRET: usize = 8;
+
+/// What messages say about a vendor, and what its errors mean.
+#[derive(Debug)]
+pub(super) struct Vendor {
+    /// The name in the configuration.
+    pub name: &'static str,
+    /// The name for people.
+    pub title: &'static str,
+    /// The variable that holds the key.
+    pub key_variable: &'static str,
+    /// A `base_url` as it should be.
+    pub base_url: &'static str,
+    /// What the vendor's name for an error means; `None` for a name that says nothing.
+    pub trouble: fn(&str) -> Option<Trouble>,
+}
+
+/// What is wrong, as far as it changes what the user is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Trouble {
+    /// No key, or a wrong one.
+    Key,
+    /// The key may not do this.
+    Forbidden,
+    /// The account has no credit left: waiting does not help.
+    Credit,
+    /// Too many requests.
+    RateLimit,
+    Overloaded,
+    Server,
+    Timeout,
+    /// The conversation has more tokens than the model reads.
+    Overflow,
+    /// The body has too many bytes.
+    TooLarge,
+    /// No such model, or no such address.
+    NotFound,
+    Redirect,
+    /// Anything else that is wrong with the request.
+    Refused,
+}
+
+impl Trouble {
+    fn kind(self) -> ErrorKind {
+        match self {
+            Self::Key | Self::Forbidden => ErrorKind::Authentication,
+            Self::RateLimit => ErrorKind::RateLimited,
+            Self::Overloaded => ErrorKind::Overloaded,
+            Self::Server => ErrorKind::Server,
+            Self::Timeout => ErrorKind::Timeout,
+            Self::Credit | Self::Overflow | Self::TooLarge | Self::NotFound | Self::Redirect | Self::Refused => {
+                ErrorKind::InvalidRequest
+            }
+        }
+    }
+
+    fn of_status(status: Option<u16>) -> Self {
+        match status {
+            Some(401) => Self::Key,
+            Some(402) => Self::Credit,
+            Some(403) => Self::Forbidden,
+            Some(404) => Self::NotFound,
+            Some(408) => Self::Timeout,
+            Some(413) => Self::TooLarge,
+            Some(429) => Self::RateLimit,
+            Some(503 | 529) => Self::Overloaded,
+            Some(300..=399) => Self::Redirect,
+            Some(400..=499) => Self::Refused,
+            _ => Self::Server,
+        }
+    }
+}
+
+/// The other side of one request.
+pub(super) struct Peer {
+    vendor: &'static Vendor,
+    /// The host, for messages.
+    host: String,
+    key: Option<Key>,
+    /// Values of the user's headers.
+    secrets: Vec<Key>,
+}
+
+/// What an error's body or event says.
+#[derive(Default)]
+struct Said {
+    /// The vendor's names for the error, the most precise one first; empty if it is not the vendor's JSON.
+    names: Vec<String>,
+    /// The words.
+    message: String,
+    request_id: Option<String>,
+    /// Tokens of the request and tokens that the model reads, where the body has fields for them.
+    tokens: Option<(u64, u64)>,
+}
+
+impl Peer {
+    pub fn new(vendor: &'static Vendor, host: String, key: Option<Key>, headers: &Headers) -> Self {
+        let secrets = headers.values().filter(|value| value.len() >= MIN_SECRET).map(Key::from).collect();
+        Self { vendor, host, key, secrets }
+    }
+
+    /// The host, with its port if it is not the usual one.
+    pub fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// The error for a response whose status is no success.
+    pub fn refuse(&self, response: &ErrorResponse) -> ProviderError {
+        let mut said = read_body(&response.body);
+        said.request_id = response.request_id.clone().or(said.request_id);
+        self.explain(Some(response.status), response.retry_after, &said)
+    }
+
+    /// The error for an event that says so in the middle of a stream.
+    pub fn interrupt(&self, event: &Value) -> ProviderError {
+        self.explain(None, None, &read_json(event))
+    }
+
+    /// The error for a connection that closed too early; `when` ends the sentence.
+    pub fn closed(&self, when: &str) -> ProviderError {
+        ProviderError::new(ErrorKind::Interrupted, format!("{}: the connection closed {when}", self.host))
+    }
+
+    /// A malformed event: says what is wrong with it and shows its beginning.
+    pub fn malformed(&self, what: &str, data: &str) -> ProviderError {
+        let excerpt = self.quote(data, 80);
+        let message = format!("{} sent something that is not its protocol: {what} in `{excerpt}`", self.host);
+        ProviderError::new(ErrorKind::Malformed, message)
+    }
+
+    /// The first `limit` characters of foreign text on one line, without secrets.
+    fn quote(&self, text: &str, limit: usize) -> String {
+        let secrets = self.key.iter().chain(&self.secrets);
+        one_line(&secrets.fold(text.to_owned(), |text, secret| secret.redact(&text)), limit)
+    }
+
+    fn explain(&self, status: Option<u16>, retry_after: Option<f64>, said: &Said) -> ProviderError {
+        let over = excess(&said.message, said.tokens);
+        let mut trouble = self.trouble(status, said);
+        if over.is_some() && trouble.kind() == ErrorKind::InvalidRequest {
+            trouble = Trouble::Overflow;
+        }
+        let mut message = self.headline(trouble, status, said, over.flatten());
+        if let Some(seconds) = retry_after.filter(|_| matches!(trouble, Trouble::RateLimit | Trouble::Overloaded)) {
+            let _ = write!(message, "; it asks to wait {seconds} s");
+        }
+        let words = self.quote(&said.message, MAX_WORDS);
+        if !words.is_empty() {
+            let _ = write!(message, ": {words}");
+        }
+        if let Some(id) = &said.request_id {
+            let _ = write!(message, " [request {}]", self.quote(id, 80));
+        }
+        ProviderError { kind: trouble.kind(), message, retry_after }
+    }
+
+    fn trouble(&self, status: Option<u16>, said: &Said) -> Trouble {
+        let of_status = Trouble::of_status(status);
+        match said.names.iter().find_map(|name| (self.vendor.trouble)(name)) {
+            // The status says more than "invalid request".
+            Some(Trouble::Refused) if of_status.kind() == ErrorKind::InvalidRequest => of_status,
+            Some(named) => named,
+            None => of_status,
+        }
+    }
+
+    /// What happened and, where there is one, the mend. `over` are the tokens that are too many.
+    fn headline(&self, trouble: Trouble, status: Option<u16>, said: &Said, over: Option<u64>) -> String {
+        let (host, Vendor { name, key_variable, .. }) = (&self.host, self.vendor);
+        let code = match (status, said.names.first()) {
+            (Some(status), _) => status.to_string(),
+            (None, Some(name)) => self.quote(name, 40),
+            (None, None) => "error event".to_owned(),
+        };
+        let key = match self.key {
+            Some(_) => format!("the key in {key_variable}"),
+            None => format!("the headers in `parameters.{name}.headers`"),
+        };
+        match (trouble, over) {
+            (Trouble::Key, _) if self.key.is_none() && self.secrets.is_empty() => {
+                format!("{host} wants a key ({code}); set {key_variable}")
+            }
+            (Trouble::Key, _) => format!("{host} does not accept {key} ({code})"),
+            (Trouble::Forbidden, _) => format!("{host} does not allow this with {key} ({code})"),
+            (Trouble::Credit, _) => {
+                format!("{host} refused for want of credit ({code}); look at the account's balance and limits")
+            }
+            (Trouble::RateLimit, _) => format!("{host} has had too many requests ({code})"),
+            (Trouble::Overloaded, _) => format!("{host} is overloaded ({code})"),
+            (Trouble::Server, _) => format!("{host} failed ({code})"),
+            (Trouble::Timeout, _) => format!("{host} gave up on the request ({code})"),
+            (Trouble::Redirect, _) => format!(
+                "{host} answered with a redirect ({code}), which is not followed because it would carry the key \
+                 elsewhere; set `parameters.{name}.base_url` to the final address"
+            ),
+            (Trouble::NotFound, _) => format!(
+                "{host} knows no such model or address ({code}); check `model` and `parameters.{name}.base_url`"
+            ),
+            (Trouble::TooLarge, _) => format!("the conversation is too large for {host} ({code}); shorten it"),
+            (Trouble::Overflow, Some(over)) => {
+                format!("the conversation is {over} tokens too long for the model ({host}: {code}); shorten it")
+            }
+            (Trouble::Overflow, None) => {
+                format!("the conversation is too long for the model ({host}: {code}); shorten it")
+            }
+            (Trouble::Refused, _) => format!("{host} refused the request ({code})"),
+        }
+    }
+}
+
+/// What a body says, whoever wrote it.
+fn read_body(body: &[u8]) -> Said {
+    if let Ok(json) = serde_json::from_slice::<Value>(body) {
+        return read_json(&json);
+    }
+    let text = String::from_utf8_lossy(body);
+    let text = text.trim();
+    let message = if text.starts_with('<') {
+        match title(text) {
+            Some(title) => format!("a web page, \"{title}\""),
+            None => "a web page".to_owned(),
+        }
+    } else {
+        text.to_owned()
+    };
+    Said { message, ..Said::default() }
+}
+
+/// The vendors' `{"error": {"type", "code", "message"}, "request_id"}`, the same without the `error` around it, or
+/// what gateways write in its place.
+fn read_json(json: &Value) -> Said {
+    let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
+    let error = json.get("error").filter(|error| !error.is_null());
+    let inner = error.unwrap_or(json);
+    let message = text(inner.get("message"))
+        .or_else(|| text(error))
+        .or_else(|| text(json.get("message")))
+        .or_else(|| text(json.get("detail")))
+        .or_else(|| text(Some(json)))
+        .unwrap_or_else(|| json.to_string());
+    // OpenRouter passes the words of whoever runs the model on in here.
+    let raw = text(inner.pointer("/metadata/raw")).filter(|raw| !message.contains(raw.as_str()));
+    let number = |field| inner.get(field).and_then(Value::as_u64);
+    Said {
+        names: ["code", "type"].into_iter().filter_map(|field| text(inner.get(field))).collect(),
+        message: raw.map_or(message.clone(), |raw| format!("{message} ({raw})")),
+        request_id: text(json.get("request_id")),
+        // As llama.cpp's server has it (https://github.com/ggml-org/llama.cpp/pull/15780).
+        tokens: number("n_prompt_tokens").zip(number("n_ctx")),
+    }
+}
+
+/// The title of a web page.
+fn title(html: &str) -> Option<&str> {
+    // Lower-casing ASCII moves no byte: places found in one are places in the other.
+    let lower = html.to_ascii_lowercase();
+    let open = lower.find("<title")?;
+    let start = open + lower[open..].find('>')? + 1;
+    let end = start + lower[start..].find("</title")?;
+    Some(html[start..end].trim()).filter(|title| !title.is_empty())
+}

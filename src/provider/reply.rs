@@ -1,0 +1,69 @@
+//! What the decoders of several vendors need alike.
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::{Event, ProviderError, ToolInput, refuse::Peer};
+
+/// How far a reply is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Progress {
+    /// No event came yet.
+    #[default]
+    Waiting,
+    Arriving,
+    Complete,
+}
+
+impl Progress {
+    /// What the end of the stream means.
+    ///
+    /// # Errors
+    /// When it comes before the reply is complete.
+    pub fn finish(self, peer: &Peer) -> Result<(), ProviderError> {
+        match self {
+            Self::Complete => Ok(()),
+            Self::Waiting => Err(peer.closed("before the reply began")),
+            Self::Arriving => Err(peer.closed("in the middle of the reply")),
+        }
+    }
+}
+
+/// The input of a call: its JSON, or `given` where that has nothing in it. A tool without arguments often gets no
+/// text at all.
+pub(super) fn tool_input(json: String, given: Value) -> ToolInput {
+    if json.trim().is_empty() {
+        return ToolInput::Json(if given.is_null() { Value::Object(Map::new()) } else { given });
+    }
+    match serde_json::from_str(&json) {
+        Ok(value) => ToolInput::Json(value),
+        Err(_) => ToolInput::Malformed(json),
+    }
+}
+
+/// More prose, if there is any.
+pub(super) fn push_text(text: String, events: &mut Vec<Event>) {
+    if !text.is_empty() {
+        events.push(Event::Text(text));
+    }
+}
+
+/// More thinking, if there is any.
+pub(super) fn push_thinking(text: String, events: &mut Vec<Event>) {
+    if !text.is_empty() {
+        events.push(Event::Thinking(text));
+    }
+}
+
+/// Takes a string out of an object.
+pub(super) fn text_of(object: &mut Value, field: &str) -> Option<String> {
+    match object.get_mut(field).map(Value::take) {
+        Some(Value::String(text)) => Some(text),
+        _ => None,
+    }
+}
+
+/// Reads one event.
+pub(super) fn parse<'a, T: Deserialize<'a>>(data: &'a str, peer: &Peer) -> Result<T, ProviderError> {
+    serde_json::from_str(data).map_err(|error| peer.malformed(&error.to_string(), data))
+}

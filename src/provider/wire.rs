@@ -1,0 +1,125 @@
+//! What the encoders of several vendors need alike.
+
+use std::{borrow::Cow, fmt::Write as _};
+
+use serde::Serialize;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use super::{CallId, ErrorKind, Message, Part, ProviderError, Role, Signature};
+
+/// What is sent for a tool that failed without a word.
+pub(super) const SILENT_ERROR: &str = "The tool failed and said nothing.";
+
+/// Hex digits that stand for the rest of an id that is too long.
+const HASH_DIGITS: usize = 16;
+
+/// Whether there is more in it than white space.
+pub(super) fn is_visible(text: &str) -> bool {
+    !text.trim().is_empty()
+}
+
+/// The messages as turns: each part as `encode` has it, neighbours of the same role joined, those with nothing to
+/// send left out. In what the user says the results stand first, right behind the calls that they answer, and
+/// everything keeps its order otherwise.
+pub(super) fn turns<'a, M: AsRef<Message>, T>(
+    messages: &'a [M],
+    encode: impl Fn(&'a Part) -> Option<T>,
+    is_result: impl Fn(&T) -> bool,
+) -> Vec<(Role, Vec<T>)> {
+    let mut turns: Vec<(Role, Vec<T>)> = Vec::new();
+    for message in messages.iter().map(AsRef::as_ref) {
+        let parts: Vec<_> = message.parts.iter().filter_map(&encode).collect();
+        if parts.is_empty() {
+            continue;
+        }
+        match turns.last_mut() {
+            Some((role, joined)) if *role == message.role => joined.extend(parts),
+            _ => turns.push((message.role, parts)),
+        }
+    }
+    for (_, parts) in turns.iter_mut().filter(|(role, _)| *role == Role::User) {
+        parts.sort_by_key(|part| !is_result(part));
+    }
+    turns
+}
+
+/// The value of a signature that `provider` made.
+pub(super) fn signed_by<'a>(provider: &str, signature: &'a Signature) -> Option<&'a str> {
+    (signature.provider == provider).then_some(signature.value.as_str())
+}
+
+/// The id in letters that every API takes: ASCII letters, digits, `_` and `-`. Another vendor's conversation may have
+/// ids with other characters: each of their bytes becomes `_` and two hex digits. One of more than `limit` letters
+/// is cut and ends in a hash of all of it. Equal ids stay equal, so that a call and its result still match.
+pub(super) fn call_id(id: &CallId, limit: usize) -> Cow<'_, str> {
+    let is_legal = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+    let mut plain = if id.0.is_empty() {
+        Cow::Borrowed("_")
+    } else if id.0.bytes().all(is_legal) {
+        Cow::Borrowed(id.0.as_str())
+    } else {
+        let escape = |byte| if is_legal(byte) { char::from(byte).to_string() } else { format!("_{byte:02x}") };
+        Cow::Owned(id.0.bytes().map(escape).collect())
+    };
+    if plain.len() > limit {
+        let hash = hex(&[id.0.as_bytes()]);
+        let kept = limit.saturating_sub(HASH_DIGITS + 1);
+        plain = Cow::Owned(format!("{}_{}", &plain[..kept], &hash[..HASH_DIGITS]));
+    }
+    plain
+}
+
+/// SHA-256 over `pieces`, each with its length, in hex digits.
+pub(super) fn hex(pieces: &[&[u8]]) -> String {
+    let mut hash = Sha256::new();
+    for piece in pieces {
+        hash.update((piece.len() as u64).to_le_bytes());
+        hash.update(piece);
+    }
+    hash.finalize().iter().fold(String::new(), |mut digits, byte| {
+        let _ = write!(digits, "{byte:02x}");
+        digits
+    })
+}
+
+/// The input as an object, which is all that the APIs take: anything else goes along as its text.
+pub(super) fn object(input: &Value) -> Cow<'_, Value> {
+    if input.is_object() {
+        return Cow::Borrowed(input);
+    }
+    Cow::Owned(serde_json::json!({ "malformed_json": input.to_string() }))
+}
+
+/// What a tool said, for an API that has no mark for failures: the words have to say it.
+pub(super) fn marked(output: &str, is_error: bool) -> Cow<'_, str> {
+    let says_so = || output.trim_start().get(..5).is_some_and(|start| start.eq_ignore_ascii_case("error"));
+    if !is_error {
+        Cow::Borrowed(output)
+    } else if !is_visible(output) {
+        Cow::Borrowed(SILENT_ERROR)
+    } else if says_so() {
+        Cow::Borrowed(output)
+    } else {
+        Cow::Owned(format!("Error: {output}"))
+    }
+}
+
+/// The reply's limit when `thinking` tokens of thinking count as a part of it: a limit that leaves no room for more
+/// than the thinking is taken as meant for the visible part.
+pub(super) fn with_room(max_tokens: u32, thinking: u32) -> u32 {
+    if max_tokens > thinking { max_tokens } else { thinking.saturating_add(max_tokens) }
+}
+
+/// The body of a request.
+pub(super) fn to_json(body: &impl Serialize) -> Result<Vec<u8>, ProviderError> {
+    serde_json::to_vec(body).map_err(|error| {
+        let message = format!("the request cannot be written as JSON ({error}); this is a bug in Flemma");
+        ProviderError::new(ErrorKind::InvalidRequest, message)
+    })
+}
+
+/// The error for a conversation in which nobody has said anything.
+pub(super) fn nothing_to_send() -> ProviderError {
+    ProviderError::new(ErrorKind::InvalidRequest, "there is nothing to send: write a message under @You: first")
+}
