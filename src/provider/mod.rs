@@ -7,6 +7,7 @@
 //! | module        | what lives there                                              |
 //! |---------------|---------------------------------------------------------------|
 //! | [`anthropic`] | Anthropic's Messages API                                      |
+//! | [`openai`]    | OpenAI's Responses API                                        |
 //! | [`rehearsal`] | the embedded default: a script in the place of a model        |
 //! | [`sse`]       | server-sent events, which most vendors stream                 |
 //! | [`auth`]      | keys, read from the environment and kept out of sight         |
@@ -20,6 +21,7 @@ mod event;
 mod excess;
 mod headers;
 mod one_line;
+pub mod openai;
 mod refuse;
 pub mod rehearsal;
 mod reply;

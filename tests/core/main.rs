@@ -7,16 +7,23 @@ mod agent;
 mod anthropic;
 mod chat;
 mod config;
+#[path = "../support/conversation.rs"]
 mod config_buffer;
 mod config_list;
+mod conversation;
 mod provider_anthropic_decode;
 mod provider_anthropic_encode;
 mod provider_anthropic_refuse;
 mod provider_auth;
+mod provider_openai_decode;
+mod provider_openai_encode;
+mod provider_openai_refuse;
 mod provider_rehearsal;
 mod provider_retry;
 mod provider_scripts;
 mod provider_sse;
+#[path = "../support/responses.rs"]
+mod responses;
 mod rules;
 mod runtime_queue;
 mod runtime_trust;

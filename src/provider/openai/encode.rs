@@ -1,0 +1,262 @@
+//! The body of a request.
+//!
+//! The same conversation always gives the same bytes, and a longer one the same bytes up to where it grew: the
+//! vendor's prompt cache compares prefixes. So the keys have one order, what changes least stands first, and
+//! `input` is last.
+//!
+//! The conversation is a list of items: what the user says, what the model says, calls and their outputs, and the
+//! model's reasoning, which only this vendor can read. What the API refuses is not sent: text without a visible
+//! character, reasoning that somebody else signed or that nothing follows, an option that the model does not take.
+//! The fields are those of `ResponseCreateParams` in the vendor's SDK.
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{
+    Effort,
+    effort::{self, Family, Keep},
+    reasoning::{Reasoning, ReasoningItem},
+};
+use crate::provider::{
+    CacheRetention, Part, ProviderError, Request, Role, ToolSpec,
+    wire::{self, is_visible},
+};
+
+/// The fewest tokens that the API takes as the reply's limit.
+const MIN_OUTPUT_TOKENS: u32 = 16;
+
+/// The most letters of a call's id.
+const MAX_CALL_ID: usize = 64;
+
+/// Letters of the cache key: enough that two conversations never meet.
+const CACHE_KEY_LETTERS: usize = 32;
+
+#[derive(Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    stream: bool,
+    store: bool,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    include: &'static [&'static str],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning: Option<ReasoningOptions>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_output_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt_cache_key: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt_cache_retention: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt_cache_options: Option<CacheOptions>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parallel_tool_calls: Option<bool>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Tool<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    instructions: Option<&'a str>,
+    input: Vec<Item<'a>>,
+}
+
+#[derive(Serialize)]
+struct ReasoningOptions {
+    effort: Effort,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    summary: Option<&'static str>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "snake_case")]
+enum CacheOptions {
+    Mode(&'static str),
+    Ttl(&'static str),
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename = "function")]
+struct Tool<'a> {
+    name: &'a str,
+    description: &'a str,
+    parameters: Cow<'a, Value>,
+    /// Never left out: the API makes a schema strict on its own where nothing is said.
+    strict: bool,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Item<'a> {
+    Message {
+        role: &'static str,
+        content: Content<'a>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        phase: Option<&'static str>,
+    },
+    FunctionCall {
+        call_id: Cow<'a, str>,
+        name: &'a str,
+        arguments: String,
+    },
+    FunctionCallOutput {
+        call_id: Cow<'a, str>,
+        output: Cow<'a, str>,
+    },
+    #[serde(untagged)]
+    Reasoning(ReasoningItem),
+}
+
+/// What a message says: the model's words are a plain string, the user's may have parts of several kinds.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Content<'a> {
+    Plain(&'a str),
+    Parts(Vec<InputPart<'a>>),
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum InputPart<'a> {
+    InputText { text: &'a str },
+}
+
+/// A part of a message, before the user's are gathered.
+enum Piece<'a> {
+    Text(&'a str),
+    Item(Item<'a>),
+}
+
+/// The body of a streamed request. `effort` beats what the request says about thinking.
+///
+/// # Errors
+/// When the conversation has nothing to send.
+pub(super) fn body(request: &Request, effort: Option<Effort>) -> Result<Vec<u8>, ProviderError> {
+    let Request { parameters, .. } = request;
+    let family = Family::of(&request.model);
+    let input = input(request, family.as_ref());
+    if input.is_empty() {
+        return Err(wire::nothing_to_send());
+    }
+    let wants_thinking = effort.map_or(parameters.thinking.level().is_some(), |effort| effort != Effort::None);
+    let effort = effort.or_else(|| effort::effort(family.as_ref(), parameters.thinking));
+    let reasons = family.map_or(effort.is_some(), |family| family.reasons());
+    let room = effort.filter(|_| wants_thinking).map_or(0, Effort::room);
+    let tools: Vec<_> = request.tools.iter().map(tool).collect();
+    let instructions = request.system.as_deref().filter(|text| is_visible(text));
+    let keep = family.map_or(Keep::Usual, |family| family.keep(parameters.cache_retention));
+    let caches = parameters.cache_retention != CacheRetention::None;
+    let body = Body {
+        model: &request.model,
+        stream: true,
+        store: false,
+        include: if reasons { &["reasoning.encrypted_content"] } else { &[] },
+        reasoning: effort.map(|effort| ReasoningOptions { effort, summary: wants_thinking.then_some("auto") }),
+        // The API takes no temperature for a model that reasons.
+        temperature: parameters.temperature.filter(|value| value.is_finite() && !reasons),
+        max_output_tokens: parameters.max_tokens.map(|tokens| wire::with_room(tokens, room).max(MIN_OUTPUT_TOKENS)),
+        prompt_cache_key: if caches { Some(cache_key(instructions, &tools, &input)?) } else { None },
+        prompt_cache_retention: (keep == Keep::ADay).then_some("24h"),
+        prompt_cache_options: match keep {
+            Keep::HalfADay => Some(CacheOptions::Ttl("12h")),
+            Keep::Nothing => Some(CacheOptions::Mode("explicit")),
+            Keep::Usual | Keep::ADay => None,
+        },
+        parallel_tool_calls: (!tools.is_empty()).then_some(true),
+        tools,
+        instructions,
+        input,
+    };
+    wire::to_json(&body)
+}
+
+/// A key under which the vendor finds what it has read of this conversation: a hash of what its requests have in
+/// common, so that nothing of the user's stands in it.
+fn cache_key(instructions: Option<&str>, tools: &[Tool<'_>], input: &[Item<'_>]) -> Result<String, ProviderError> {
+    let first = wire::to_json(&input.first())?;
+    let mut key = wire::hex(&[instructions.unwrap_or_default().as_bytes(), &wire::to_json(&tools)?, &first]);
+    key.truncate(CACHE_KEY_LETTERS);
+    Ok(key)
+}
+
+fn tool(spec: &ToolSpec) -> Tool<'_> {
+    let mut parameters = Cow::Borrowed(&*spec.input_schema);
+    // The API wants them named even where there are none.
+    let is_object = parameters.get("type").is_some_and(|kind| kind == "object");
+    if is_object && parameters.get("properties").is_none() {
+        parameters.to_mut()["properties"] = Value::Object(serde_json::Map::new());
+    }
+    Tool { name: &spec.name, description: &spec.description, parameters, strict: spec.strict }
+}
+
+/// The conversation as items.
+fn input<'a>(request: &'a Request, family: Option<&Family>) -> Vec<Item<'a>> {
+    let takes_reasoning = family.is_none_or(Family::reasons);
+    let turns = wire::turns(
+        &request.messages,
+        |part| piece(part, takes_reasoning),
+        |piece| matches!(piece, Piece::Item(Item::FunctionCallOutput { .. })),
+    );
+    let mut items = Vec::new();
+    for (role, pieces) in turns {
+        match role {
+            Role::User => said_by_user(pieces, &mut items),
+            Role::Assistant => said_by_model(pieces, family.is_some_and(|family| family.phases), &mut items),
+        }
+    }
+    items
+}
+
+/// The part as the API has it; `None` for what it does not take.
+fn piece(part: &Part, takes_reasoning: bool) -> Option<Piece<'_>> {
+    let item = match part {
+        Part::Text(text) => return Some(Piece::Text(text)).filter(|_| is_visible(text)),
+        Part::Thinking { signature: Some(signature), .. } | Part::RedactedThinking(signature) => {
+            Item::Reasoning(Some(Reasoning::item(signature)?).filter(|_| takes_reasoning)?)
+        }
+        Part::ToolUse { id, name, input } => Item::FunctionCall {
+            call_id: wire::call_id(id, MAX_CALL_ID),
+            name,
+            arguments: wire::object(input).to_string(),
+        },
+        Part::ToolResult { id, output, is_error } => Item::FunctionCallOutput {
+            call_id: wire::call_id(id, MAX_CALL_ID),
+            output: wire::marked(output, *is_error),
+        },
+        // No tool of this vendor's own is offered, and what another vendor ran means nothing here.
+        Part::Thinking { signature: None, .. } | Part::HostedUse { .. } | Part::HostedResult { .. } => return None,
+    };
+    Some(Piece::Item(item))
+}
+
+/// The outputs, then one message with everything else.
+fn said_by_user<'a>(pieces: Vec<Piece<'a>>, items: &mut Vec<Item<'a>>) {
+    let mut parts = Vec::new();
+    for piece in pieces {
+        match piece {
+            Piece::Text(text) => parts.push(InputPart::InputText { text }),
+            Piece::Item(item) => items.push(item),
+        }
+    }
+    if !parts.is_empty() {
+        items.push(Item::Message { role: "user", content: Content::Parts(parts), phase: None });
+    }
+}
+
+/// What the model said, item by item. Prose before a call is commentary, prose behind the last one the answer: newer
+/// models mark theirs so and do worse when the mark is missing.
+fn said_by_model<'a>(mut pieces: Vec<Piece<'a>>, phases: bool, items: &mut Vec<Item<'a>>) {
+    // Reasoning that nothing follows is refused: an interrupted reply may end in it.
+    let followed = pieces.iter().rposition(|piece| !matches!(piece, Piece::Item(Item::Reasoning(_))));
+    pieces.truncate(followed.map_or(0, |last| last + 1));
+    let last_call = pieces.iter().rposition(|piece| matches!(piece, Piece::Item(_)));
+    for (nth, piece) in pieces.into_iter().enumerate() {
+        items.push(match piece {
+            Piece::Item(item) => item,
+            Piece::Text(text) => {
+                let phase = if last_call.is_some_and(|call| nth < call) { "commentary" } else { "final_answer" };
+                Item::Message { role: "assistant", content: Content::Plain(text), phase: phases.then_some(phase) }
+            }
+        });
+    }
+}

@@ -1,0 +1,84 @@
+//! OpenAI's Responses API, streamed and stateless.
+//!
+//! `encode` turns a request into the body of `POST /v1/responses`, `decode` turns the event stream into
+//! [`Event`](super::Event)s, `refuse` says what the vendor's errors mean. Nothing is stored at the vendor's: each
+//! request carries the whole conversation, and `reasoning` keeps the model's encrypted thoughts in the document
+//! between two of them. What a model takes differs from family to family; `effort` knows.
+//!
+//! The format is the one of <https://developers.openai.com/api/reference/resources/responses/methods/create> and of
+//! the types in the vendor's Python SDK (`openai.types.responses`, 3.54).
+
+mod decode;
+mod effort;
+mod encode;
+mod reasoning;
+pub(super) mod refuse;
+
+use self::decode::Reader;
+pub use self::effort::Effort;
+use super::{
+    Exchange, Headers, HttpRequest, Provider, ProviderError, Request,
+    access::{Access, Endpoint},
+    auth::Environment,
+};
+
+/// The name in the configuration, and the owner of the signatures that this protocol brings.
+pub const NAME: &str = "openai";
+
+/// Where requests go when the configuration names no other address.
+pub const DEFAULT_BASE_URL: &str = "https://api.openai.com/v1";
+
+/// The variable that holds the key.
+pub const KEY_VARIABLE: &str = "OPENAI_API_KEY";
+
+/// The header that carries the key.
+const KEY_HEADER: &str = "authorization";
+
+/// The Responses API at one address.
+#[derive(Debug)]
+pub struct OpenAi {
+    access: Access,
+    effort: Option<Effort>,
+}
+
+impl OpenAi {
+    /// The API at `base_url`, which ends in the version (`/v1`) as in the vendor's own SDK.
+    /// The key is looked up in `environment` for each request.
+    #[must_use]
+    pub fn new(base_url: &str, environment: Environment) -> Self {
+        Self { access: Access::new(&refuse::VENDOR, base_url, environment), effort: None }
+    }
+
+    /// The same with further headers. One that is named like the key's takes its place, and no key is looked up.
+    #[must_use]
+    pub fn with_headers(self, headers: Headers) -> Self {
+        Self { access: self.access.with_headers(headers), ..self }
+    }
+
+    /// The same with an effort of the user's own, which is sent as it is, whatever a request says about thinking and
+    /// whatever the model takes.
+    #[must_use]
+    pub fn with_effort(self, effort: Option<Effort>) -> Self {
+        Self { effort, ..self }
+    }
+}
+
+impl Provider for OpenAi {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn prepare(&self, request: &Request) -> Result<Exchange, ProviderError> {
+        let Endpoint { url, host } = self.access.endpoint("/responses")?;
+        let key = self.access.key(KEY_HEADER)?;
+        let bearer = key.iter().map(|key| (KEY_HEADER, format!("Bearer {}", key.expose()))).collect();
+        Ok(Exchange::Http {
+            request: HttpRequest {
+                url,
+                headers: self.access.headers(bearer),
+                body: encode::body(request, self.effort)?,
+            },
+            decoder: Box::new(Reader::new(self.access.peer(host, key))),
+        })
+    }
+}

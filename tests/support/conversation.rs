@@ -1,0 +1,138 @@
+//! Conversations and their parts, in few words.
+//!
+//! Include it with `#[path = "../support/conversation.rs"] mod conversation;`.
+
+// Each test binary uses its own part of this, and a test that cannot go on panics.
+#![allow(dead_code, clippy::unwrap_used, clippy::expect_used)]
+
+use std::{borrow::Cow, sync::Arc};
+
+use flemma::provider::{
+    Decoder, Event, Exchange, HttpRequest, Message, Part, Provider, ProviderError, Request, Role, Signature, ToolSpec,
+};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use Role::{Assistant, User};
+
+/// A conversation of these turns.
+pub fn conversation(turns: Vec<(Role, Vec<Part>)>) -> Request {
+    let messages = turns.into_iter().map(|(role, parts)| Arc::new(Message { role, parts })).collect();
+    Request { model: "test-model".to_owned(), messages, ..Request::default() }
+}
+
+/// A conversation in which the user says hello.
+pub fn hello() -> Request {
+    conversation(vec![(User, vec![text("Hi")])])
+}
+
+pub fn text(text: &str) -> Part {
+    Part::Text(text.to_owned())
+}
+
+pub fn call(id: &str, input: Value) -> Part {
+    Part::ToolUse { id: id.into(), name: "bash".to_owned(), input }
+}
+
+pub fn result(id: &str, output: &str, is_error: bool) -> Part {
+    Part::ToolResult { id: id.into(), output: output.to_owned(), is_error }
+}
+
+pub fn thinking(text: &str, provider: &str, value: &str) -> Part {
+    let signature = Signature { provider: provider.to_owned(), value: value.to_owned() };
+    Part::Thinking { text: text.to_owned(), signature: Some(signature) }
+}
+
+pub fn tool(name: &str, strict: bool) -> ToolSpec {
+    let schema = json!({"type": "object", "properties": {"path": {"type": "string"}}});
+    ToolSpec { name: name.to_owned(), description: "Reads a file.".to_owned(), input_schema: Arc::new(schema), strict }
+}
+
+/// What is sent, and what reads the reply.
+pub fn exchange(provider: &dyn Provider, request: &Request) -> Result<(HttpRequest, Box<dyn Decoder>), ProviderError> {
+    match provider.prepare(request)? {
+        Exchange::Http { request, decoder } => Ok((request, decoder)),
+        Exchange::Script(_) => panic!("this provider is no script"),
+    }
+}
+
+pub fn header<'a>(request: &'a HttpRequest, name: &str) -> Option<&'a str> {
+    let of = |(known, _): &&(Cow<'static, str>, String)| known == name;
+    request.headers.iter().find(of).map(|(_, value)| value.as_str())
+}
+
+/// What the chunks bring, and how they end.
+pub fn decode<'a>(
+    mut decoder: Box<dyn Decoder>,
+    chunks: impl IntoIterator<Item = &'a [u8]>,
+) -> (Vec<Event>, Result<(), ProviderError>) {
+    let mut events = Vec::new();
+    for chunk in chunks {
+        if let Err(error) = decoder.feed(chunk, &mut events) {
+            return (events, Err(error));
+        }
+    }
+    let result = decoder.finish(&mut events);
+    (events, result)
+}
+
+/// `bytes` in pieces, cut at `cuts`.
+pub fn pieces(bytes: &[u8], cuts: Vec<usize>) -> Vec<&[u8]> {
+    let mut cuts: Vec<_> = cuts.into_iter().map(|cut| cut.min(bytes.len())).collect();
+    cuts.extend([0, bytes.len()]);
+    cuts.sort_unstable();
+    cuts.windows(2).map(|pair| &bytes[pair[0]..pair[1]]).collect()
+}
+
+/// Any part of what `role` says; `signed` is thinking that the provider under test has signed.
+fn any_part(role: Role, signed: Part) -> BoxedStrategy<Part> {
+    let prose = "[ a-z\\n\"]{0,12}".prop_map(Part::Text);
+    let id = "[a-z|]{0,4}";
+    match role {
+        User => {
+            let output = (id, any::<bool>(), "[a-z ]{0,5}");
+            prop_oneof![prose, output.prop_map(|(id, is_error, output)| result(&id, &output, is_error))].boxed()
+        }
+        Assistant => prop_oneof![
+            prose,
+            id.prop_map(|id| call(&id, json!({"command": "ls"}))),
+            Just(thinking("foreign", "somebody", "x")),
+            Just(signed),
+        ]
+        .boxed(),
+    }
+}
+
+/// A turn with visible text at both ends: it stands for itself, as one of a real conversation does.
+pub fn any_turn(role: Role, signed: Part) -> impl Strategy<Value = (Role, Vec<Part>)> {
+    prop::collection::vec(any_part(role, signed), 0..4).prop_map(move |mut parts| {
+        parts.insert(0, text("from"));
+        parts.push(text("to"));
+        (role, parts)
+    })
+}
+
+/// Turns that alternate; the last is the user's.
+pub fn any_turns(signed: &Part) -> impl Strategy<Value = Vec<(Role, Vec<Part>)>> {
+    let rounds = prop::collection::vec((any_turn(User, signed.clone()), any_turn(Assistant, signed.clone())), 1..5);
+    (rounds, any_turn(User, signed.clone())).prop_map(|(rounds, last)| {
+        let turns = rounds.into_iter().flat_map(|(user, assistant)| [user, assistant]);
+        turns.chain([last]).collect()
+    })
+}
+
+/// Asserts that each request of the conversation begins with the bytes of the one before, but for what closes it.
+pub fn assert_prefixes(turns: &[(Role, Vec<Part>)], bytes: impl Fn(&Request) -> Vec<u8>) -> Result<(), TestCaseError> {
+    for end in (1..turns.len()).step_by(2) {
+        let shorter = bytes(&conversation(turns[..end].to_vec()));
+        let longer = bytes(&conversation(turns[..end + 2].to_vec()));
+        let prefix = shorter.strip_suffix(b"]}").unwrap();
+        prop_assert!(
+            longer.starts_with(prefix),
+            "{}\n{}",
+            String::from_utf8_lossy(&shorter),
+            String::from_utf8_lossy(&longer)
+        );
+    }
+    Ok(())
+}
