@@ -60,6 +60,12 @@ impl Access {
             let message = format!("`parameters.{name}.base_url` is \"{shown}\": {why}, as in {base_url}");
             ProviderError::new(ErrorKind::InvalidRequest, message)
         };
+        if base.is_empty() {
+            let Vendor { name, base_url, .. } = self.vendor;
+            let message =
+                format!("`parameters.{name}.base_url` is not set; write the server's address, as in {base_url}");
+            return Err(ProviderError::new(ErrorKind::InvalidRequest, message));
+        }
         let url = Url::parse(base).map_err(|_| refuse("that is no address; write scheme and host"))?;
         if !matches!(url.scheme(), "http" | "https") {
             return Err(refuse("write http:// or https:// and the host"));
@@ -94,13 +100,21 @@ impl Access {
         self.environment.key(self.vendor.title, self.vendor.key_variable).map(Some)
     }
 
-    /// The headers of a request: `own`, those that every streamed request has, and the user's over them.
-    pub fn headers(&self, mut own: Vec<(&'static str, String)>) -> Vec<(Cow<'static, str>, String)> {
-        own.extend([
-            ("content-type", "application/json".to_owned()),
-            ("accept", "text/event-stream".to_owned()),
-            ("user-agent", format!("flemma/{}", crate::VERSION)),
-        ]);
+    /// The headers of a request whose reply is streamed: `own` and those that all have, the user's laid over them.
+    pub fn post_headers(&self, mut own: Vec<(&'static str, String)>) -> Vec<(Cow<'static, str>, String)> {
+        own.push(("content-type", "application/json".to_owned()));
+        own.push(("accept", "text/event-stream".to_owned()));
+        self.with_own(own)
+    }
+
+    /// The same for a request that has no body, and whose reply is one piece of JSON.
+    pub fn get_headers(&self, mut own: Vec<(&'static str, String)>) -> Vec<(Cow<'static, str>, String)> {
+        own.push(("accept", "application/json".to_owned()));
+        self.with_own(own)
+    }
+
+    fn with_own(&self, mut own: Vec<(&'static str, String)>) -> Vec<(Cow<'static, str>, String)> {
+        own.push(("user-agent", format!("flemma/{}", crate::VERSION)));
         self.headers.lay_over(own)
     }
 

@@ -29,12 +29,9 @@ pub(super) fn excess(words: &str, tokens: Option<(u64, u64)>) -> Option<Option<u
         return Some(has.checked_sub(fits).filter(|over| *over > 0));
     }
     let words = words.to_ascii_lowercase();
-    if !SIGNS.iter().any(|sign| words.contains(sign)) {
+    // "`max_tokens` is too large" is another matter: the limit of the reply, not the conversation.
+    if words.contains("is too large") || !SIGNS.iter().any(|sign| words.contains(sign)) {
         return None;
-    }
-    // A limit for the reply that is too high is another matter, with other numbers.
-    if words.contains("is too large") {
-        return Some(None);
     }
     let numbers: Vec<u64> = words
         .split(|c: char| !(c.is_ascii_alphanumeric() || c == ',' || c == '.' || c == '-' || c == '_'))

@@ -4,18 +4,20 @@
 //! (the bytes to send, and the [`Decoder`] for what comes back); `runtime` performs the exchange.
 //! Nothing here opens a socket, so that every provider is tested with plain bytes.
 //!
-//! | module        | what lives there                                              |
-//! |---------------|---------------------------------------------------------------|
-//! | [`anthropic`] | Anthropic's Messages API                                      |
-//! | [`openai`]    | OpenAI's Responses API                                        |
-//! | [`rehearsal`] | the embedded default: a script in the place of a model        |
-//! | [`sse`]       | server-sent events, which most vendors stream                 |
-//! | [`auth`]      | keys, read from the environment and kept out of sight         |
-//! | [`retry`]     | when a failed request is sent again                           |
+//! | module         | what lives there                                              |
+//! |----------------|---------------------------------------------------------------|
+//! | [`anthropic`]  | Anthropic's Messages API                                      |
+//! | [`openai`]     | OpenAI's Responses API                                        |
+//! | [`compatible`] | Chat Completions, as many servers speak it                    |
+//! | [`rehearsal`]  | the embedded default: a script in the place of a model        |
+//! | [`sse`]        | server-sent events, which most vendors stream                 |
+//! | [`auth`]       | keys, read from the environment and kept out of sight         |
+//! | [`retry`]      | when a failed request is sent again                           |
 
 mod access;
 pub mod anthropic;
 pub mod auth;
+pub mod compatible;
 mod error;
 mod event;
 mod excess;

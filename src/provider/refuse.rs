@@ -106,6 +106,8 @@ struct Said {
     /// The words.
     message: String,
     request_id: Option<String>,
+    /// A status that stands in the body: gateways pass another server's on so.
+    status: Option<u16>,
     /// Tokens of the request and tokens that the model reads, where the body has fields for them.
     tokens: Option<(u64, u64)>,
 }
@@ -152,6 +154,7 @@ impl Peer {
     }
 
     fn explain(&self, status: Option<u16>, retry_after: Option<f64>, said: &Said) -> ProviderError {
+        let status = status.or(said.status);
         let over = excess(&said.message, said.tokens);
         let mut trouble = self.trouble(status, said);
         if over.is_some() && trouble.kind() == ErrorKind::InvalidRequest {
@@ -262,6 +265,7 @@ fn read_json(json: &Value) -> Said {
         names: ["code", "type"].into_iter().filter_map(|field| text(inner.get(field))).collect(),
         message: raw.map_or(message.clone(), |raw| format!("{message} ({raw})")),
         request_id: text(json.get("request_id")),
+        status: number("code").and_then(|code| u16::try_from(code).ok()).filter(|code| (400..600).contains(code)),
         // As llama.cpp's server has it (https://github.com/ggml-org/llama.cpp/pull/15780).
         tokens: number("n_prompt_tokens").zip(number("n_ctx")),
     }

@@ -91,6 +91,16 @@ pub(super) fn object(input: &Value) -> Cow<'_, Value> {
     Cow::Owned(serde_json::json!({ "malformed_json": input.to_string() }))
 }
 
+/// The schema with its properties named even where there are none: OpenAI and those who follow it want that.
+pub(super) fn with_properties(schema: &Value) -> Cow<'_, Value> {
+    let mut schema = Cow::Borrowed(schema);
+    let is_object = schema.get("type").is_some_and(|kind| kind == "object");
+    if is_object && schema.get("properties").is_none() {
+        schema.to_mut()["properties"] = Value::Object(serde_json::Map::new());
+    }
+    schema
+}
+
 /// What a tool said, for an API that has no mark for failures: the words have to say it.
 pub(super) fn marked(output: &str, is_error: bool) -> Cow<'_, str> {
     let says_so = || output.trim_start().get(..5).is_some_and(|start| start.eq_ignore_ascii_case("error"));

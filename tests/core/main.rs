@@ -6,6 +6,8 @@ mod agent;
 #[path = "../support/anthropic.rs"]
 mod anthropic;
 mod chat;
+#[path = "../support/completions.rs"]
+mod completions;
 mod config;
 #[path = "../support/conversation.rs"]
 mod config_buffer;
@@ -15,6 +17,9 @@ mod provider_anthropic_decode;
 mod provider_anthropic_encode;
 mod provider_anthropic_refuse;
 mod provider_auth;
+mod provider_compatible_decode;
+mod provider_compatible_encode;
+mod provider_compatible_refuse;
 mod provider_openai_decode;
 mod provider_openai_encode;
 mod provider_openai_refuse;

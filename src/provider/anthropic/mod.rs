@@ -61,7 +61,7 @@ impl Provider for Anthropic {
         let mut headers = vec![("anthropic-version", API_VERSION.to_owned())];
         headers.extend(key.iter().map(|key| (KEY_HEADER, key.expose().to_owned())));
         Ok(Exchange::Http {
-            request: HttpRequest { url, headers: self.0.headers(headers), body: encode::body(request)? },
+            request: HttpRequest { url, headers: self.0.post_headers(headers), body: encode::body(request)? },
             decoder: Box::new(Reader::new(self.0.peer(host, key))),
         })
     }

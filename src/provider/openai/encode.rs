@@ -180,12 +180,7 @@ fn cache_key(instructions: Option<&str>, tools: &[Tool<'_>], input: &[Item<'_>])
 }
 
 fn tool(spec: &ToolSpec) -> Tool<'_> {
-    let mut parameters = Cow::Borrowed(&*spec.input_schema);
-    // The API wants them named even where there are none.
-    let is_object = parameters.get("type").is_some_and(|kind| kind == "object");
-    if is_object && parameters.get("properties").is_none() {
-        parameters.to_mut()["properties"] = Value::Object(serde_json::Map::new());
-    }
+    let parameters = wire::with_properties(&spec.input_schema);
     Tool { name: &spec.name, description: &spec.description, parameters, strict: spec.strict }
 }
 

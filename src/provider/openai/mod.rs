@@ -75,7 +75,7 @@ impl Provider for OpenAi {
         Ok(Exchange::Http {
             request: HttpRequest {
                 url,
-                headers: self.access.headers(bearer),
+                headers: self.access.post_headers(bearer),
                 body: encode::body(request, self.effort)?,
             },
             decoder: Box::new(Reader::new(self.access.peer(host, key))),
