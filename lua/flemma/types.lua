@@ -2,7 +2,7 @@
 
 --- What `require("flemma").setup()` takes. Everything may be left out. See `:help flemma-configuration`.
 ---@class flemma.Options
----@field provider? "rehearsal"|"anthropic" whom conversations talk to
+---@field provider? "rehearsal"|"anthropic"|"openai"|"openai_compatible" whom conversations talk to
 ---@field model? string the model, by the provider's own name; the provider's default when it is not set
 ---@field parameters? flemma.Parameters how models are asked
 ---@field tools? flemma.Tools tools and their approval
@@ -20,6 +20,8 @@
 ---@field thinking? false|integer|"minimal"|"low"|"medium"|"high"|"max" how much the model may think
 ---@field cache_retention? "none"|"short"|"long" for how long the provider keeps what it has read
 ---@field anthropic? flemma.Anthropic what holds for Anthropic alone
+---@field openai? flemma.OpenAi what holds for OpenAI alone
+---@field openai_compatible? flemma.OpenAiCompatible what holds for other servers of OpenAI's Chat Completions
 ---@field rehearsal? flemma.Rehearsal what holds for the embedded script alone
 
 ---@class flemma.Anthropic
@@ -27,6 +29,20 @@
 ---@field thinking_budget? integer tokens from 1024 up, or 0 for no thinking
 ---@field max_tokens? integer beats `parameters.max_tokens`
 ---@field temperature? number beats `parameters.temperature`
+---@field headers? table<string, string> headers that are added to every request
+
+---@class flemma.OpenAi
+---@field base_url? string the address in place of the vendor's, `/v1` at its end; `/responses` is added to it
+---@field reasoning? "none"|"minimal"|"low"|"medium"|"high"|"xhigh"|"max" how hard the model thinks; beats `parameters.thinking`
+---@field max_tokens? integer beats `parameters.max_tokens`
+---@field temperature? number beats `parameters.temperature`
+---@field headers? table<string, string> headers that are added to every request
+
+---@class flemma.OpenAiCompatible
+---@field base_url? string the server's address, `/v1` at its end; `/chat/completions` is added to it
+---@field max_tokens? integer beats `parameters.max_tokens`
+---@field temperature? number beats `parameters.temperature`
+---@field headers? table<string, string> headers that are added to every request
 
 ---@class flemma.Rehearsal
 ---@field pace? number from 0 to 100: what the script's pauses are multiplied by

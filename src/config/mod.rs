@@ -23,13 +23,13 @@ use std::{collections::BTreeMap, time::Duration};
 pub use buffer::{FileOptions, Node};
 pub use editor::{Editing, Highlight, InsertKeys, Keymaps, Keys, Level, Logging, NormalKeys, Notify};
 pub use list::ListOption;
-pub use parameters::{Anthropic, Parameters, ProviderName, Rehearsal};
+pub use parameters::{Anthropic, OpenAi, OpenAiCompatible, Parameters, ProviderName, Rehearsal};
 pub use problem::{ConfigError, Problem};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 pub use tools::{Autopilot, CursorAfterResult, Preset, Tools};
 
-use crate::provider::{self, Thinking};
+use crate::provider::{self, Headers, Thinking, openai::Effort};
 
 /// All options.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -65,8 +65,12 @@ pub struct ProviderOptions {
     pub timeout: Duration,
     /// How long the connection may take.
     pub connect_timeout: Duration,
-    /// The host to ask in place of the vendor's.
+    /// The host or address to ask in place of the vendor's.
     pub base_url: Option<String>,
+    /// Headers that are added to every request.
+    pub headers: Headers,
+    /// How hard a model of OpenAI's is asked to think, where the user has said that in its own words.
+    pub effort: Option<Effort>,
     /// What the script's pauses are multiplied by; 1 for a real provider.
     pub pace: f64,
 }
@@ -134,6 +138,8 @@ impl Config {
             timeout: general.timeout,
             connect_timeout: general.connect_timeout,
             base_url: None,
+            headers: Headers::default(),
+            effort: None,
             pace: 1.0,
         };
         match provider {
@@ -149,6 +155,24 @@ impl Config {
                     None => to.thinking,
                 };
                 options.base_url.clone_from(&own.base_url);
+                options.headers.clone_from(&own.headers);
+            }
+            ProviderName::OpenAi => {
+                let own = &general.openai;
+                let to = &mut options.parameters;
+                to.max_tokens = own.max_tokens.or(to.max_tokens);
+                to.temperature = own.temperature.or(to.temperature);
+                options.effort = own.reasoning;
+                options.base_url.clone_from(&own.base_url);
+                options.headers.clone_from(&own.headers);
+            }
+            ProviderName::OpenAiCompatible => {
+                let own = &general.openai_compatible;
+                let to = &mut options.parameters;
+                to.max_tokens = own.max_tokens.or(to.max_tokens);
+                to.temperature = own.temperature.or(to.temperature);
+                options.base_url.clone_from(&own.base_url);
+                options.headers.clone_from(&own.headers);
             }
         }
         options

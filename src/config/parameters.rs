@@ -13,7 +13,7 @@ use super::{
     reader::{Kind, Table},
     seconds,
 };
-use crate::provider::{CacheRetention, Thinking, ThinkingLevel};
+use crate::provider::{CacheRetention, HeaderProblem, Headers, Thinking, ThinkingLevel, openai::Effort};
 
 /// The fewest tokens that Anthropic takes as a thinking budget
 /// (<https://docs.anthropic.com/en/docs/build-with-claude/extended-thinking>).
@@ -28,11 +28,16 @@ pub enum ProviderName {
     Rehearsal,
     /// Anthropic's Messages API.
     Anthropic,
+    /// OpenAI's Responses API.
+    OpenAi,
+    /// Any server that speaks OpenAI's Chat Completions.
+    #[serde(rename = "openai_compatible")]
+    OpenAiCompatible,
 }
 
 impl ProviderName {
     /// Every provider.
-    pub const ALL: [Self; 2] = [Self::Rehearsal, Self::Anthropic];
+    pub const ALL: [Self; 4] = [Self::Rehearsal, Self::Anthropic, Self::OpenAi, Self::OpenAiCompatible];
 
     /// The name in the configuration.
     #[must_use]
@@ -40,15 +45,19 @@ impl ProviderName {
         match self {
             Self::Rehearsal => "rehearsal",
             Self::Anthropic => "anthropic",
+            Self::OpenAi => "openai",
+            Self::OpenAiCompatible => "openai_compatible",
         }
     }
 
-    /// The model that is asked when `model` is not set.
+    /// The model that is asked when `model` is not set; empty where every server has its own.
     #[must_use]
     pub fn default_model(self) -> &'static str {
         match self {
             Self::Rehearsal => "welcome",
             Self::Anthropic => "claude-sonnet-4-5",
+            Self::OpenAi => "gpt-5.6-terra",
+            Self::OpenAiCompatible => "",
         }
     }
 }
@@ -90,6 +99,10 @@ pub struct Parameters {
     pub cache_retention: CacheRetention,
     /// What holds for Anthropic alone.
     pub anthropic: Anthropic,
+    /// What holds for OpenAI alone.
+    pub openai: OpenAi,
+    /// What holds for other servers of OpenAI's Chat Completions.
+    pub openai_compatible: OpenAiCompatible,
     /// What holds for the embedded script alone.
     pub rehearsal: Rehearsal,
 }
@@ -104,6 +117,8 @@ impl Default for Parameters {
             thinking: Thinking::Off,
             cache_retention: CacheRetention::Short,
             anthropic: Anthropic::default(),
+            openai: OpenAi::default(),
+            openai_compatible: OpenAiCompatible::default(),
             rehearsal: Rehearsal::default(),
         }
     }
@@ -118,6 +133,8 @@ impl Parameters {
         table.set("thinking", &mut self.thinking, &THINKING);
         table.choose("cache_retention", &mut self.cache_retention, &RETENTIONS);
         table.table("anthropic", |table| self.anthropic.read(table));
+        table.table("openai", |table| self.openai.read(table));
+        table.table("openai_compatible", |table| self.openai_compatible.read(table));
         table.table("rehearsal", |table| self.rehearsal.read(table));
     }
 }
@@ -136,6 +153,8 @@ pub struct Anthropic {
     pub max_tokens: Option<u32>,
     /// Beats `parameters.temperature`.
     pub temperature: Option<f64>,
+    /// Headers that are added to every request.
+    pub headers: Headers,
 }
 
 impl Anthropic {
@@ -144,6 +163,82 @@ impl Anthropic {
         table.set_some("thinking_budget", &mut self.thinking_budget, &ANTHROPIC_BUDGET);
         table.set_some("max_tokens", &mut self.max_tokens, &COUNT);
         table.set_some("temperature", &mut self.temperature, &TEMPERATURE);
+        read_headers(&mut self.headers, table);
+    }
+}
+
+/// `parameters.openai`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct OpenAi {
+    /// The address to ask in place of the vendor's, as `https://gateway.example/v1`; `/responses` is added to it.
+    pub base_url: Option<String>,
+    /// How hard the model is asked to think. Beats `parameters.thinking`, and is sent as it is.
+    pub reasoning: Option<Effort>,
+    /// Beats `parameters.max_tokens`.
+    pub max_tokens: Option<u32>,
+    /// Beats `parameters.temperature`.
+    pub temperature: Option<f64>,
+    /// Headers that are added to every request.
+    pub headers: Headers,
+}
+
+impl OpenAi {
+    fn read(&mut self, table: &mut Table<'_>) {
+        table.set_some("base_url", &mut self.base_url, &VERSIONED_URL);
+        let mut effort = None;
+        table.choose("reasoning", &mut effort, &Effort::WORDS.map(|(word, effort)| (word, Some(effort))));
+        self.reasoning = effort.or(self.reasoning);
+        table.set_some("max_tokens", &mut self.max_tokens, &COUNT);
+        table.set_some("temperature", &mut self.temperature, &TEMPERATURE);
+        read_headers(&mut self.headers, table);
+    }
+}
+
+/// `parameters.openai_compatible`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct OpenAiCompatible {
+    /// The server's address, as `http://localhost:11434/v1`; `/chat/completions` is added to it. There is no server
+    /// to ask without it.
+    pub base_url: Option<String>,
+    /// Beats `parameters.max_tokens`.
+    pub max_tokens: Option<u32>,
+    /// Beats `parameters.temperature`.
+    pub temperature: Option<f64>,
+    /// Headers that are added to every request.
+    pub headers: Headers,
+}
+
+impl OpenAiCompatible {
+    fn read(&mut self, table: &mut Table<'_>) {
+        table.set_some("base_url", &mut self.base_url, &VERSIONED_URL);
+        table.set_some("max_tokens", &mut self.max_tokens, &COUNT);
+        table.set_some("temperature", &mut self.temperature, &TEMPERATURE);
+        read_headers(&mut self.headers, table);
+    }
+}
+
+/// `headers` of a provider: names and values. A message never shows a value, which may be a secret.
+fn read_headers(headers: &mut Headers, table: &mut Table<'_>) {
+    let mut bad = Vec::new();
+    table.entries("headers", |table, name| {
+        let Some(value) = table.raw(name) else { return };
+        let problem = match value.as_str() {
+            Some(text) => headers.insert(name, text).err(),
+            None => Some(HeaderProblem::Value),
+        };
+        match problem {
+            None => {}
+            Some(HeaderProblem::Value) => {
+                table.wrong(name, "a string of printable ASCII characters on one line", &Value::from("…"));
+            }
+            Some(HeaderProblem::Name) => bad.push((name.to_owned(), "a table of header names and their values")),
+            Some(HeaderProblem::Reserved) => {
+                bad.push((name.to_owned(), "a table without headers that the connection itself sets"));
+            }
+        }
+    });
+    for (name, expected) in bad {
+        table.wrong("headers", expected, &Value::from(name));
     }
 }
 
@@ -153,13 +248,31 @@ const BASE_URL: Kind<String> = Kind {
     expected: r#"a URL such as "https://api.anthropic.com", without /v1/messages, which is added to it"#,
     read: |value| {
         let url = text(value)?;
-        let host = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"))?;
-        let bare = host.trim_end_matches('/');
+        let bare = without_scheme(url)?;
         let carries_path = bare.ends_with("/v1") || bare.ends_with("/v1/messages");
-        let clean = !bare.is_empty() && !bare.contains(|c: char| c.is_whitespace() || c == '?' || c == '#');
-        (clean && !carries_path).then(|| url.to_owned())
+        (!carries_path).then(|| url.to_owned())
     },
 };
+
+/// An address with the version of the protocol at its end, as OpenAI's own SDK has it. A few servers have another path
+/// there; none has no path at all, and what comes behind it is ours to add.
+const VERSIONED_URL: Kind<String> = Kind {
+    expected: r#"a URL that ends in the API's version, such as "http://localhost:11434/v1""#,
+    read: |value| {
+        let url = text(value)?;
+        let (_, path) = without_scheme(url)?.split_once('/')?;
+        let is_endpoint = ["responses", "completions", "models"].iter().any(|end| path.ends_with(end));
+        (!is_endpoint).then(|| url.to_owned())
+    },
+};
+
+/// Host and path of a URL that can be an address to add a path to.
+fn without_scheme(url: &str) -> Option<&str> {
+    let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"))?;
+    let bare = rest.trim_end_matches('/');
+    let clean = !bare.is_empty() && !bare.contains(|c: char| c.is_whitespace() || c == '?' || c == '#');
+    clean.then_some(bare)
+}
 
 const ANTHROPIC_BUDGET: Kind<u32> = Kind {
     expected: "0 (no thinking) or a whole number of tokens from 1024 up",

@@ -15,8 +15,13 @@ use super::{approvals, convert, editor::Editor, lua_tools, panics, policy, queri
 use crate::{
     agent::{Choice, Input, Level},
     chat::{Change, LineKind, Role},
-    config::{ProviderName, suggest},
-    provider::CallId,
+    config::{Config, ProviderName, suggest},
+    provider::{
+        CallId, anthropic,
+        auth::Environment,
+        compatible::{self, OpenAiCompatible},
+        openai,
+    },
     tools::{
         Definition, SourceEnd, SourceId,
         truncate::{self, Limits},
@@ -395,10 +400,14 @@ fn fill_health(exports: &Exports<'_>) -> mlua::Result<()> {
                 "info",
                 "provider `rehearsal`: a script, no model. Set `provider = \"anthropic\"` to talk to one.".to_owned(),
             ),
-            ProviderName::Anthropic => {
-                let variable = crate::provider::anthropic::KEY_VARIABLE;
-                match crate::provider::auth::Environment::of_process().key("Anthropic", variable) {
-                    Ok(_) => ("ok", format!("provider `anthropic`, model {}: {variable} is set", config.model())),
+            ProviderName::Anthropic => key_check(&config, "Anthropic", anthropic::KEY_VARIABLE),
+            ProviderName::OpenAi => key_check(&config, "OpenAI", openai::KEY_VARIABLE),
+            ProviderName::OpenAiCompatible => {
+                let base_url = config.parameters_for(config.provider).base_url.unwrap_or_default();
+                let (name, model) = (compatible::NAME, config.model());
+                match OpenAiCompatible::new(&base_url, Environment::of_process()).models() {
+                    Ok(_) if model.is_empty() => ("error", format!("provider `{name}`: `model` is not set")),
+                    Ok(_) => ("ok", format!("provider `{name}`, model {model}")),
                     Err(error) => ("error", error.message),
                 }
             }
@@ -408,6 +417,17 @@ fn fill_health(exports: &Exports<'_>) -> mlua::Result<()> {
         item.set("message", message)?;
         Ok(vec![item])
     })
+}
+
+/// Whether the key of a vendor is there.
+fn key_check(config: &Config, vendor: &str, variable: &str) -> (&'static str, String) {
+    match Environment::of_process().key(vendor, variable) {
+        Ok(_) => {
+            let provider = config.provider.name();
+            ("ok", format!("provider `{provider}`, model {}: {variable} is set", config.model()))
+        }
+        Err(error) => ("error", error.message),
+    }
 }
 
 /// For the test that shows that a panic stays inside.

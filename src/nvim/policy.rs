@@ -14,6 +14,8 @@ use crate::{
         Provider, ProviderError, ToolInput,
         anthropic::{self, Anthropic},
         auth::Environment,
+        compatible::OpenAiCompatible,
+        openai::{self, OpenAi},
         rehearsal::Rehearsal,
     },
     tools::{
@@ -34,7 +36,16 @@ pub(super) fn provider(config: &Config) -> Result<Arc<dyn Provider>, ProviderErr
         ProviderName::Rehearsal => Arc::new(Rehearsal::embedded(options.pace)?),
         ProviderName::Anthropic => {
             let base_url = options.base_url.as_deref().unwrap_or(anthropic::DEFAULT_BASE_URL);
-            Arc::new(Anthropic::new(base_url, Environment::of_process()))
+            Arc::new(Anthropic::new(base_url, Environment::of_process()).with_headers(options.headers))
+        }
+        ProviderName::OpenAi => {
+            let base_url = options.base_url.as_deref().unwrap_or(openai::DEFAULT_BASE_URL);
+            let provider = OpenAi::new(base_url, Environment::of_process());
+            Arc::new(provider.with_headers(options.headers).with_effort(options.effort))
+        }
+        ProviderName::OpenAiCompatible => {
+            let base_url = options.base_url.as_deref().unwrap_or_default();
+            Arc::new(OpenAiCompatible::new(base_url, Environment::of_process()).with_headers(options.headers))
         }
     })
 }

@@ -14,25 +14,37 @@ const RESERVED: [&str; 5] = ["connection", "content-length", "te", "transfer-enc
 #[derive(Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Headers(BTreeMap<String, String>);
 
+/// Why a header cannot be added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HeaderProblem {
+    /// The name is no header name (RFC 9110, 5.1).
+    Name,
+    /// The name is one that only the connection sets.
+    Reserved,
+    /// The value has a line break, a control character or a character outside ASCII in it.
+    Value,
+}
+
 impl Headers {
-    /// Adds a header; a later one of the same name, in whatever case, replaces an earlier one.
+    /// Adds a header; a later one of the same name, in whatever case, replaces an earlier one. White space around the
+    /// value is dropped.
     ///
     /// # Errors
-    /// The end of the sentence "must be ..." when `name` is no header name (RFC 9110, 5.1) or one that only we can
-    /// set, or when `value` has a line break or another control character in it.
-    pub fn insert(&mut self, name: &str, value: &str) -> Result<(), &'static str> {
+    /// What is wrong with it; nothing is added then.
+    pub fn insert(&mut self, name: &str, value: &str) -> Result<(), HeaderProblem> {
         let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
         let name = name.to_ascii_lowercase();
         if name.is_empty() || !name.bytes().all(is_token) {
-            return Err("under a header's name, which has letters, digits and hyphens only");
+            return Err(HeaderProblem::Name);
         }
         if RESERVED.contains(&name.as_str()) {
-            return Err("left out: this header is set by the connection itself");
+            return Err(HeaderProblem::Reserved);
         }
+        let value = value.trim();
         if !value.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
-            return Err("printable ASCII characters on one line");
+            return Err(HeaderProblem::Value);
         }
-        self.0.insert(name, value.trim().to_owned());
+        self.0.insert(name, value.to_owned());
         Ok(())
     }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use flemma::{
     config::{Config, CursorAfterResult, Highlight, Keys, ProviderName},
-    provider::{CacheRetention, Thinking, ThinkingLevel},
+    provider::{CacheRetention, Thinking, ThinkingLevel, openai::Effort},
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -45,6 +45,9 @@ fn each_provider_has_its_own_default_model() {
     // A model belongs to its provider: another one is never asked for it.
     assert_eq!(chosen.parameters_for(ProviderName::Anthropic).model, "claude-opus-4-1");
     assert_eq!(chosen.parameters_for(ProviderName::Rehearsal).model, "welcome");
+    assert_eq!(read(json!({ "provider": "openai" })).model(), "gpt-5.6-terra");
+    // Every server has its own.
+    assert_eq!(read(json!({ "provider": "openai_compatible" })).model(), "");
 }
 
 #[test]
@@ -61,6 +64,27 @@ fn a_providers_own_parameters_beat_the_general_ones() {
     assert_eq!(anthropic.parameters.thinking, Thinking::Budget(20000));
     assert_eq!(anthropic.timeout, Duration::from_millis(7500));
     assert_eq!(anthropic.base_url.as_deref(), Some("http://localhost:8080/"));
+
+    let config = read(json!({
+        "parameters": {
+            "max_tokens": 1000, "temperature": 0.5, "thinking": "low",
+            "openai": {
+                "max_tokens": 2000, "temperature": 1, "reasoning": "xhigh", "base_url": "https://gateway.example/v1",
+                "headers": { "OpenAI-Project": "proj_1" },
+            },
+            "openai_compatible": { "max_tokens": 3000, "temperature": 0, "base_url": "http://localhost:1234/v1" },
+        },
+    }));
+    let openai = config.parameters_for(ProviderName::OpenAi);
+    assert_eq!((openai.parameters.max_tokens, openai.parameters.temperature), (Some(2000), Some(1.0)));
+    assert_eq!(openai.effort, Some(Effort::Xhigh));
+    assert_eq!(openai.base_url.as_deref(), Some("https://gateway.example/v1"));
+    assert!(openai.headers.has("openai-project"));
+    let compatible = config.parameters_for(ProviderName::OpenAiCompatible);
+    assert_eq!((compatible.parameters.max_tokens, compatible.parameters.temperature), (Some(3000), Some(0.0)));
+    assert_eq!(compatible.parameters.thinking, Thinking::Level(ThinkingLevel::Low));
+    assert_eq!(compatible.base_url.as_deref(), Some("http://localhost:1234/v1"));
+    assert!(compatible.effort.is_none() && !compatible.headers.has("openai-project"));
 
     let rehearsal = config.parameters_for(ProviderName::Rehearsal);
     assert_eq!(rehearsal.parameters.max_tokens, Some(1000));
@@ -147,7 +171,14 @@ fn a_key_in_the_wrong_table_is_told_where_it_belongs() {
 #[test]
 fn a_value_of_the_wrong_kind_is_named_with_what_is_expected() {
     for (options, expected) in [
-        (json!({ "provider": "antropic" }), r#"`provider` must be "rehearsal" or "anthropic", not "antropic""#),
+        (
+            json!({ "provider": "antropic" }),
+            r#"`provider` must be "rehearsal", "anthropic", "openai" or "openai_compatible", not "antropic""#,
+        ),
+        (
+            json!({ "parameters": { "openai": { "reasoning": "hard" } } }),
+            r#"`parameters.openai.reasoning` must be "none", "minimal", "low", "medium", "high", "xhigh" or "max", not "hard""#,
+        ),
         (
             json!({ "tools": { "max_concurrent": "four" } }),
             r#"`tools.max_concurrent` must be a whole number from 1 up, not "four""#,
@@ -201,6 +232,60 @@ fn a_base_url_is_a_host_and_never_the_whole_address() {
     }
     for url in ["https://api.anthropic.com", "http://127.0.0.1:8080/", "https://gateway.example/anthropic"] {
         read(json!({ "parameters": { "anthropic": { "base_url": url } } }));
+    }
+}
+
+#[test]
+fn an_address_of_openais_kind_ends_in_the_version() {
+    for provider in ["openai", "openai_compatible"] {
+        let option = |url: &str| json!({ "parameters": { provider: { "base_url": url } } });
+        for url in [
+            "api.openai.com/v1",
+            "https://",
+            "http://localhost:11434",
+            "http://localhost:11434/",
+            "https://h/v1?x",
+            "https://h/v1/chat/completions",
+            "https://h/v1/responses/",
+        ] {
+            let said = complaint(option(url));
+            assert_eq!(
+                said,
+                format!(
+                    "`parameters.{provider}.base_url` must be a URL that ends in the API's version, such as \
+                     \"http://localhost:11434/v1\", not \"{url}\""
+                )
+            );
+        }
+        for url in ["http://localhost:11434/v1", "https://openrouter.ai/api/v1/", "https://h/v1beta/openai"] {
+            read(option(url));
+        }
+    }
+}
+
+#[test]
+fn headers_are_a_table_of_strings_and_no_message_shows_their_values() {
+    let option = |headers: Value| json!({ "parameters": { "anthropic": { "headers": headers } } });
+    let config = read(option(json!({ "X-Team": " core ", "x-token": "sk-secret" })));
+    let headers = &config.parameters.anthropic.headers;
+    assert!(headers.has("x-team") && headers.has("x-token"));
+    assert_eq!(serde_json::to_value(headers).unwrap(), json!({ "x-team": "core", "x-token": "sk-secret" }));
+    assert!(!format!("{config:?}").contains("sk-secret"));
+    let option_is = |path: &str, rest: &str| format!("`parameters.anthropic.headers{path}` must be {rest}");
+    for (headers, expected) in [
+        (json!("x"), option_is("", "a table, not \"x\"")),
+        (json!({ "x y": "1" }), option_is("", "a table of header names and their values, not \"x y\"")),
+        (
+            json!({ "Content-Length": "1" }),
+            option_is("", "a table without headers that the connection itself sets, not \"Content-Length\""),
+        ),
+        (
+            json!({ "x-token": "sk-secret\nx: y" }),
+            option_is(".x-token", "a string of printable ASCII characters on one line, not \"…\""),
+        ),
+        (json!({ "x": 1 }), option_is(".x", "a string of printable ASCII characters on one line, not \"…\"")),
+    ] {
+        assert_eq!(complaint(option(headers)), expected);
     }
 }
 
@@ -316,7 +401,11 @@ fn keys_can_be_changed_and_left_unmapped() {
 fn what_the_editor_is_given_reads_back_as_the_same_options() {
     let config = read(json!({
         "provider": "anthropic",
-        "parameters": { "thinking": "medium", "timeout": 2.5, "anthropic": { "base_url": "http://localhost:1" } },
+        "parameters": {
+            "thinking": "medium", "timeout": 2.5,
+            "anthropic": { "base_url": "http://localhost:1", "headers": { "X-A": "b" } },
+            "openai": { "reasoning": "xhigh" },
+        },
         "tools": {
             "cursor_after_result": "next", "presets": { "$mine": { "deny": ["bash"] } }, "export": { "max_size": 5 },
         },
@@ -339,6 +428,9 @@ fn options() -> impl Strategy<Value = Value> {
         "provider",
         "parameters",
         "anthropic",
+        "openai",
+        "reasoning",
+        "headers",
         "base_url",
         "tools",
         "presets",
