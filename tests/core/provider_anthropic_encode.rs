@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use flemma::provider::{
     CacheRetention, ErrorKind, Exchange, Headers, Message, Parameters, Part, Provider, ProviderError, Request, Role,
-    Signature, Thinking, ToolSpec, anthropic::Anthropic, auth::Environment,
+    Signature, Thinking, ThinkingLevel, ToolSpec, anthropic::Anthropic, auth::Environment,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -263,6 +263,47 @@ fn thinking_always_leaves_room_for_the_reply() {
     }
     let thinking = asking(Parameters { thinking: Thinking::Budget(2_000), ..Parameters::default() });
     assert_eq!(thinking["thinking"], json!({"type": "enabled", "budget_tokens": 2_000}));
+}
+
+#[test]
+fn newer_models_are_told_an_effort_and_no_temperature() {
+    let ask = |model: &str, thinking: Thinking| {
+        let parameters =
+            Parameters { max_tokens: Some(1_000), thinking, temperature: Some(0.3), ..Parameters::default() };
+        let body =
+            body(&Request { model: model.to_owned(), parameters, ..conversation(vec![(User, vec![text("Hi")])]) });
+        let field = |name: &str| body.get(name).cloned().unwrap_or_default();
+        (field("thinking"), field("output_config"), field("temperature"), body["max_tokens"].as_u64().unwrap())
+    };
+    let high = Thinking::Level(ThinkingLevel::High);
+    let adaptive = json!({"type": "adaptive", "display": "summarized"});
+    let (low, disabled, between) =
+        (json!({"effort": "low"}), json!({"type": "disabled"}), json!({"type": "between_tools"}));
+    for (model, off, least) in [
+        ("claude-opus-4-7", Value::Null, Value::Null),
+        ("anthropic/claude-opus-4.8", Value::Null, Value::Null),
+        ("claude-opus-5", disabled.clone(), Value::Null),
+        ("claude-opus-5-5", Value::Null, low.clone()),
+        ("claude-sonnet-5", disabled.clone(), Value::Null),
+        ("claude-sonnet-5-5-20261001", between, Value::Null),
+        ("claude-haiku-5-5", disabled, Value::Null),
+        ("claude-fable-5-1", Value::Null, low.clone()),
+        ("claude-mythos-preview", Value::Null, low),
+        ("claude-saga-7", Value::Null, Value::Null),
+    ] {
+        assert_eq!(ask(model, Thinking::Off), (off, least, Value::Null, 1_000), "{model}");
+        let thinks = (adaptive.clone(), json!({"effort": "high"}), Value::Null, 17_384);
+        assert_eq!(ask(model, high), thinks, "{model}");
+    }
+    for model in ["claude-opus-4-6", "claude-sonnet-4-20250514", "claude-haiku-4-5", "claude-3-7-sonnet-latest", "mine"]
+    {
+        assert_eq!(ask(model, Thinking::Off), (Value::Null, Value::Null, json!(0.3), 1_000), "{model}");
+        let thinks = (json!({"type": "enabled", "budget_tokens": 16_384}), Value::Null, Value::Null, 17_384);
+        assert_eq!(ask(model, high), thinks, "{model}");
+    }
+    let efforts =
+        ThinkingLevel::WORDS.map(|(_, level)| ask("claude-opus-5", Thinking::Level(level)).1["effort"].clone());
+    assert_eq!(efforts, ["low", "low", "medium", "high", "max"]);
 }
 
 #[test]

@@ -13,17 +13,14 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::NAME;
+use super::{
+    NAME,
+    family::{self, Asked, Thinking},
+};
 use crate::provider::{
-    CacheRetention, Message, Parameters, Part, ProviderError, Request, Role, Signature, ToolSpec,
+    CacheRetention, Message, Part, ProviderError, Request, Role, Signature, ToolSpec,
     wire::{self, SILENT_ERROR, is_visible, object},
 };
-
-/// The reply's limit when the configuration has none: the API wants one, and every model allows this.
-const DEFAULT_MAX_TOKENS: u32 = 8192;
-
-/// The smallest budget for thinking that the API takes.
-const MIN_THINKING_BUDGET: u32 = 1024;
 
 /// The user, as the API calls them.
 const USER: &str = "user";
@@ -36,6 +33,8 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     thinking: Option<Thinking>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    output_config: Option<OutputConfig>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Tool<'a>>,
@@ -45,9 +44,8 @@ struct Body<'a> {
 }
 
 #[derive(Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum Thinking {
-    Enabled { budget_tokens: u32 },
+struct OutputConfig {
+    effort: &'static str,
 }
 
 /// Marks the end of what the vendor is to keep. Everything before the mark is kept with it
@@ -154,7 +152,7 @@ pub(super) fn body(request: &Request) -> Result<Vec<u8>, ProviderError> {
     if messages.is_empty() {
         return Err(wire::nothing_to_send());
     }
-    let (max_tokens, thinking) = limits(&request.parameters);
+    let Asked { max_tokens, thinking, effort, temperature } = family::ask(&request.model, &request.parameters);
     // The marks: behind the tools, behind the system prompt, and behind what the user said last.
     let last = messages.iter_mut().rfind(|turn| turn.role == USER).and_then(|turn| turn.content.last_mut());
     if let Some(last) = last {
@@ -168,9 +166,9 @@ pub(super) fn body(request: &Request) -> Result<Vec<u8>, ProviderError> {
         model: &request.model,
         max_tokens,
         stream: true,
-        // The API takes no temperature while the model thinks.
-        temperature: request.parameters.temperature.filter(|value| value.is_finite() && thinking.is_none()),
         thinking,
+        output_config: effort.map(|effort| OutputConfig { effort }),
+        temperature,
         tools,
         system: request.system.as_deref().filter(|text| is_visible(text)).map(|text| match mark {
             Some(cache_control) => System::Marked([SystemBlock { r#type: "text", text, cache_control }]),
@@ -179,20 +177,6 @@ pub(super) fn body(request: &Request) -> Result<Vec<u8>, ProviderError> {
         messages,
     };
     wire::to_json(&body)
-}
-
-/// `max_tokens` and the thinking that fits into it. The API counts thinking as a part of the reply and
-/// wants room for more than that.
-fn limits(parameters: &Parameters) -> (u32, Option<Thinking>) {
-    let max_tokens = parameters.max_tokens.unwrap_or(DEFAULT_MAX_TOKENS).max(1);
-    match parameters.thinking.budget() {
-        None => (max_tokens, None),
-        Some(budget) => {
-            // At least one token of visible reply, even for a budget at the end of the range.
-            let budget_tokens = budget.clamp(MIN_THINKING_BUDGET, u32::MAX - 1);
-            (wire::with_room(max_tokens, budget_tokens), Some(Thinking::Enabled { budget_tokens }))
-        }
-    }
 }
 
 fn tool(spec: &ToolSpec) -> Tool<'_> {

@@ -1,0 +1,115 @@
+//! What each family of models takes of thinking and sampling.
+//!
+//! Models up to 4.6 are given a budget of thinking, and a temperature where they do not think. Later ones decide
+//! themselves how much to think, are told an effort, and refuse both a budget and a temperature with the whole
+//! request; the vendor's SDK has no temperature any more. Whether their thinking can be turned off, and how, differs
+//! (<https://platform.claude.com/docs/en/build-with-claude/thinking>, `…/about-claude/models/migration-guide`).
+
+use serde::Serialize;
+
+use crate::provider::{Parameters, ThinkingLevel, wire};
+
+/// The reply's limit when the configuration has none: the API wants one, and every model allows this.
+const DEFAULT_MAX_TOKENS: u32 = 8192;
+
+/// The smallest budget for thinking that the API takes.
+const MIN_THINKING_BUDGET: u32 = 1024;
+
+/// How a family thinks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Family {
+    /// With a budget, where it is given one.
+    Budget,
+    /// As it decides, where it is asked to.
+    OnDemand,
+    /// As it decides, unless it is told not to.
+    Unless(Thinking),
+    /// As it decides, always.
+    Always,
+}
+
+/// `thinking`, as the API has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(super) enum Thinking {
+    /// Up to so many tokens.
+    Enabled { budget_tokens: u32 },
+    /// As much as the model finds right, and shown: newer models keep it to themselves otherwise.
+    Adaptive { display: &'static str },
+    /// Not at all.
+    Disabled,
+    /// Only between calls: the least for models that cannot go without.
+    BetweenTools,
+}
+
+/// What a model is asked.
+#[derive(Debug, PartialEq)]
+pub(super) struct Asked {
+    pub max_tokens: u32,
+    pub thinking: Option<Thinking>,
+    pub effort: Option<&'static str>,
+    pub temperature: Option<f64>,
+}
+
+/// What to ask of a model, so that it does what the parameters say as far as it can. The API counts thinking as a
+/// part of the reply and wants room for more than that.
+pub(super) fn ask(model: &str, parameters: &Parameters) -> Asked {
+    let family = Family::of(model);
+    let max_tokens = parameters.max_tokens.unwrap_or(DEFAULT_MAX_TOKENS).max(1);
+    let temperature = parameters.temperature.filter(|value| value.is_finite() && family == Family::Budget);
+    match (parameters.thinking.budget(), family) {
+        (Some(budget), Family::Budget) => {
+            // At least one token of visible reply, even for a budget at the end of the range.
+            let budget_tokens = budget.clamp(MIN_THINKING_BUDGET, u32::MAX - 1);
+            let thinking = Some(Thinking::Enabled { budget_tokens });
+            // The API takes no temperature while the model thinks.
+            let max_tokens = wire::with_room(max_tokens, budget_tokens);
+            Asked { max_tokens, thinking, effort: None, temperature: None }
+        }
+        (Some(budget), _) => Asked {
+            max_tokens: wire::with_room(max_tokens, budget),
+            thinking: Some(Thinking::Adaptive { display: "summarized" }),
+            effort: parameters.thinking.level().map(effort),
+            temperature,
+        },
+        (None, Family::Budget | Family::OnDemand) => Asked { max_tokens, thinking: None, effort: None, temperature },
+        (None, Family::Unless(off)) => Asked { max_tokens, thinking: Some(off), effort: None, temperature },
+        (None, Family::Always) => Asked { max_tokens, thinking: None, effort: Some("low"), temperature },
+    }
+}
+
+fn effort(level: ThinkingLevel) -> &'static str {
+    match level {
+        ThinkingLevel::Minimal | ThinkingLevel::Low => "low",
+        ThinkingLevel::Medium => "medium",
+        ThinkingLevel::High => "high",
+        ThinkingLevel::Max => "max",
+    }
+}
+
+impl Family {
+    /// The family of a model, by its name: `claude-opus-4-7`, `anthropic/claude-sonnet-5`. What is no Claude, and a
+    /// name without a version where newer ones have it (`claude-3-5-sonnet-…`), is taken for an older model.
+    fn of(model: &str) -> Self {
+        let name = model.to_ascii_lowercase().replace('.', "-");
+        let Some((_, rest)) = name.split_once("claude-") else { return Self::Budget };
+        let mut words = rest.split('-');
+        let line = words.next().unwrap_or_default();
+        // A date is no version.
+        let mut number = || words.next().filter(|word| word.len() <= 2).and_then(|word| word.parse::<u32>().ok());
+        let major = number();
+        let version = major.map(|major| (major, number().unwrap_or(0)));
+        match (line, version) {
+            ("fable" | "mythos", _) => Self::Always,
+            ("opus" | "sonnet" | "haiku", None | Some((..=3, _) | (4, ..=6))) => Self::Budget,
+            ("opus", Some((4, _))) => Self::OnDemand,
+            ("opus", Some((5, ..=4))) => Self::Unless(Thinking::Disabled),
+            ("opus", Some(_)) => Self::Always,
+            ("sonnet", Some((5, 5..) | (6.., _))) => Self::Unless(Thinking::BetweenTools),
+            ("sonnet" | "haiku", Some(_)) => Self::Unless(Thinking::Disabled),
+            // A line that is not known yet is a newer one. An older name has its number first.
+            (line, Some(_)) if line.starts_with(|c: char| c.is_ascii_alphabetic()) => Self::OnDemand,
+            _ => Self::Budget,
+        }
+    }
+}
