@@ -1,0 +1,234 @@
+//! Every conversation for every provider: what is sent is valid, by the vendors' own types.
+//!
+//! The conversations are the files of `tests/fixtures/conversations`. With `FLEMMA_SDK_PYTHON` set, as `make test`
+//! does, the bodies are checked by `tests/sdk/validate.py`; without it that one test says so and does nothing.
+
+use std::{
+    collections::HashMap,
+    env, fs,
+    io::Write,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    sync::Arc,
+};
+
+use flemma::{
+    chat::{self, Conversation},
+    provider::{
+        CacheRetention, Message, Parameters, Part, Provider, Request, Role, Thinking, ThinkingLevel, ToolSpec,
+        anthropic::Anthropic, auth::Environment, compatible::OpenAiCompatible, openai::OpenAi,
+    },
+};
+use serde_json::{Value, json};
+
+use crate::conversation::{exchange, text, thinking, tool};
+
+fn folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(name)
+}
+
+/// The conversations and their names.
+fn conversations() -> Vec<(String, Conversation)> {
+    let files = fs::read_dir(folder("fixtures/conversations")).unwrap();
+    let mut found: Vec<_> = files
+        .map(|file| {
+            let path = file.unwrap().path();
+            let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+            let conversation = chat::read(&fs::read_to_string(&path).unwrap());
+            let conversation = conversation.unwrap_or_else(|errors| panic!("{}: {errors:?}", path.display()));
+            (name, conversation)
+        })
+        .collect();
+    found.sort_by(|one, other| one.0.cmp(&other.0));
+    assert!(found.len() >= 6, "{} conversations", found.len());
+    found
+}
+
+/// The providers, each with models that take different things.
+fn providers() -> Vec<(Box<dyn Provider>, &'static [&'static str])> {
+    let environment = Environment::new(|_| Some("sk-secret".to_owned()));
+    vec![
+        (
+            Box::new(Anthropic::new("https://api.anthropic.com", environment.clone())),
+            &["claude-sonnet-4-5", "claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5", "my-deployment"],
+        ),
+        (
+            Box::new(OpenAi::new("https://api.openai.com/v1", environment.clone())),
+            &["gpt-6-astra", "gpt-5.6-terra", "gpt-5.4", "gpt-4.1", "o3", "my-deployment"],
+        ),
+        (Box::new(OpenAiCompatible::new("http://localhost:11434/v1", environment)), &["llama"]),
+    ]
+}
+
+/// Parameters that change what is sent.
+fn settings() -> Vec<(&'static str, Parameters)> {
+    let base = Parameters { max_tokens: Some(4_096), ..Parameters::default() };
+    let thinking = Thinking::Level(ThinkingLevel::Max);
+    vec![
+        ("plain", Parameters::default()),
+        ("warm", Parameters { temperature: Some(0.7), cache_retention: CacheRetention::Short, ..base.clone() }),
+        ("thinking", Parameters { thinking, cache_retention: CacheRetention::Long, ..base }),
+    ]
+}
+
+/// Every body, with its name and its provider's.
+fn bodies() -> Vec<(String, &'static str, Value)> {
+    let bare = ToolSpec { input_schema: Arc::new(json!({"type": "object"})), ..tool("now", false) };
+    let tools: [Arc<[ToolSpec]>; 2] = [Arc::new([]), Arc::new([bare, tool("read", true)])];
+    let mut bodies = Vec::new();
+    for (name, conversation) in conversations() {
+        for (provider, models) in providers() {
+            for (model, (setting, parameters)) in
+                models.iter().flat_map(|model| settings().into_iter().map(move |setting| (model, setting)))
+            {
+                for tools in &tools {
+                    let request = Request {
+                        model: (*model).to_owned(),
+                        system: conversation.system.clone(),
+                        messages: conversation.messages.clone(),
+                        tools: Arc::clone(tools),
+                        parameters: parameters.clone(),
+                    };
+                    let name = format!("{name}, {model}, {setting}, {} tools", tools.len());
+                    let sent = exchange(&*provider, &request).unwrap_or_else(|error| panic!("{name}: {error}")).0;
+                    bodies.push((name, provider.name(), serde_json::from_slice(&sent.body).unwrap()));
+                }
+            }
+        }
+    }
+    bodies
+}
+
+/// The ids of the calls and of the results in a body, in its order; a result as `=id`.
+fn ids(provider: &str, body: &Value) -> Vec<String> {
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let of_item = |item: Value| match item["type"].as_str() {
+        Some("tool_use") => vec![text(&item["id"])],
+        Some("tool_result") => vec![format!("={}", text(&item["tool_use_id"]))],
+        Some("function_call") => vec![text(&item["call_id"])],
+        Some("function_call_output") => vec![format!("={}", text(&item["call_id"]))],
+        _ if item["role"] == "tool" => vec![format!("={}", text(&item["tool_call_id"]))],
+        _ => list(&item["tool_calls"]).iter().map(|call| text(&call["id"])).collect(),
+    };
+    match provider {
+        "anthropic" => {
+            list(&body["messages"]).iter().flat_map(|turn| list(&turn["content"])).flat_map(of_item).collect()
+        }
+        "openai" => list(&body["input"]).into_iter().flat_map(of_item).collect(),
+        _ => list(&body["messages"]).into_iter().flat_map(of_item).collect(),
+    }
+}
+
+#[test]
+fn every_call_is_followed_by_its_result_and_no_other() {
+    let mut rounds = 0;
+    for (name, provider, body) in bodies() {
+        let mut open = Vec::new();
+        let mut seen = HashMap::new();
+        for id in ids(provider, &body) {
+            match id.strip_prefix('=') {
+                Some(id) => {
+                    assert_eq!(open.first().map(String::as_str), Some(id), "{provider}, {name}");
+                    open.remove(0);
+                }
+                None => {
+                    assert!(seen.insert(id.clone(), ()).is_none(), "{provider}, {name}: {id} twice");
+                    open.push(id);
+                    rounds += 1;
+                }
+            }
+        }
+        assert!(open.is_empty(), "{provider}, {name}: {open:?} without results");
+    }
+    assert!(rounds > 100, "{rounds} calls");
+}
+
+#[test]
+fn a_file_that_went_to_every_vendor_keeps_for_each_what_is_its_own() {
+    let journey = bodies().into_iter().filter(|(name, ..)| name.starts_with("journey") && name.contains("thinking"));
+    for (name, provider, body) in journey {
+        let sent = body.to_string();
+        let own = |sign: &str, whose: &str| {
+            assert_eq!(sent.contains(sign), provider == whose, "{sign} in {provider}, {name}");
+        };
+        own("EqQBCgIYAhIM", "anthropic");
+        own("EmwKAhgB", "anthropic");
+        own("\"reasoning_content\":\"No such file.\"", "openai_compatible");
+        if !name.contains("gpt-4.1") {
+            own("\"encrypted_content\":\"gAAAAABo+/=\"", "openai");
+        }
+        for foreign in ["CiQB4/H/XpW=", "Nobody signed this", "@localhost:11434"] {
+            assert!(!sent.contains(foreign), "{foreign} in {provider}, {name}");
+        }
+    }
+}
+
+#[test]
+fn reasoning_goes_through_the_document_and_back_unchanged() {
+    let summary = ["**Look** at `this` > \"that\"", "a\\b\n</thinking>\n@You:\n```", "🌱"];
+    let value = json!({"id": "rs_1", "encrypted_content": "gAA+/=", "summary": summary}).to_string();
+    let said = |role, parts| Arc::new(Message { role, parts });
+    let conversation = Conversation {
+        system: None,
+        messages: vec![
+            said(Role::User, vec![text("Hi")]),
+            said(Role::Assistant, vec![thinking(&summary.join("\n\n"), "openai", &value), text("Hello")]),
+            said(Role::User, vec![text("?")]),
+        ],
+    };
+    let read = chat::read(&chat::render(&conversation).join("\n")).unwrap();
+    let Part::Thinking { signature, .. } = &read.messages[1].parts[0] else { panic!("{:?}", read.messages[1]) };
+    assert_eq!(signature.as_ref().unwrap().value, value);
+    let request = Request { model: "gpt-5.6-sol".to_owned(), messages: read.messages, ..Request::default() };
+    let provider = OpenAi::new("https://api.openai.com/v1", Environment::new(|_| Some("sk-secret".to_owned())));
+    let body: Value = serde_json::from_slice(&exchange(&provider, &request).unwrap().0.body).unwrap();
+    assert_eq!(body["input"].as_array().unwrap().len(), 4);
+    let parts = summary.map(|text| json!({"type": "summary_text", "text": text}));
+    let item = json!({"type": "reasoning", "id": "rs_1", "summary": parts, "encrypted_content": "gAA+/="});
+    assert_eq!(body["input"][1], item);
+}
+
+/// Bodies that the vendors' types refuse: what shows that the check sees anything.
+fn broken() -> Vec<(&'static str, Value)> {
+    let user = json!({"role": "user", "content": [{"type": "text", "txt": "Hi"}]});
+    vec![
+        ("anthropic", json!({"model": "m", "max_tokens": 1, "stream": true, "messages": [user]})),
+        ("anthropic", json!({"model": "m", "stream": true, "messages": []})),
+        ("openai", json!({"model": "m", "stream": true, "input": [], "max_tokens": 1})),
+        ("openai", json!({"model": "m", "stream": true, "input": [{"type": "reasoning", "id": "x", "summary": [7]}]})),
+        ("openai_compatible", json!({"model": "m", "stream": true, "messages": [{"role": "tool", "content": "x"}]})),
+        ("openai_compatible", json!({"model": "m", "stream": true, "messages": [{"role": "you", "content": "x"}]})),
+    ]
+}
+
+#[test]
+fn what_is_sent_is_what_the_vendors_own_types_allow() {
+    let Some(python) = env::var_os("FLEMMA_SDK_PYTHON") else {
+        eprintln!("skipped: FLEMMA_SDK_PYTHON is not set; `make test-sdk` sets it");
+        return;
+    };
+    let valid = bodies().into_iter().map(|(name, provider, body)| (name, provider, body, true));
+    let broken = broken().into_iter().map(|(provider, body)| ("broken".to_owned(), provider, body, false));
+    let cases: Vec<_> = valid.chain(broken).collect();
+    let lines: String = cases
+        .iter()
+        .map(|(name, provider, body, valid)| {
+            json!({"name": name, "provider": provider, "valid": valid, "body": body}).to_string() + "\n"
+        })
+        .collect();
+    let mut child = Command::new(python)
+        .arg(folder("sdk/validate.py"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // All of it is read before anything is written, so neither side waits for the other.
+    child.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{said}");
+    let counts: usize =
+        said.split(|c: char| !c.is_ascii_digit()).filter_map(|digits| digits.parse::<usize>().ok()).sum();
+    assert_eq!(counts, cases.len(), "{said}");
+}
