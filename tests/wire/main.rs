@@ -4,7 +4,12 @@
 
 #[path = "../support/anthropic.rs"]
 mod anthropic;
+#[path = "../support/completions.rs"]
+mod completions;
 #[path = "../support/http.rs"]
 mod http;
+#[path = "../support/responses.rs"]
+mod responses;
 
 mod anthropic_http;
+mod openai_http;

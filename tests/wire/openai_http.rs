@@ -1,0 +1,107 @@
+//! The Responses API and Chat Completions over HTTP: what is sent, and that the reply ends with what completes it.
+
+use std::sync::Arc;
+
+use flemma::{
+    provider::{
+        ErrorKind, Event, Exchange, Headers, Message, Part, Provider, ProviderError, Request, Role, StopReason,
+        auth::Environment, compatible::OpenAiCompatible, openai::OpenAi,
+    },
+    runtime::http::{Http, Timeouts},
+};
+use serde_json::json;
+
+use crate::{
+    completions,
+    http::{Reply, Server},
+    responses,
+};
+
+const KEY: &str = "sk-very-secret";
+
+fn headers() -> Headers {
+    let mut headers = Headers::default();
+    headers.insert("X-Team", "core").unwrap();
+    headers
+}
+
+fn openai(server: &Server) -> OpenAi {
+    let environment = Environment::new(|name| (name == "OPENAI_API_KEY").then(|| KEY.to_owned()));
+    OpenAi::new(&format!("{}/v1", server.base_url()), environment).with_headers(headers())
+}
+
+fn compatible(server: &Server) -> OpenAiCompatible {
+    // OpenAI's own key is there, and is nobody else's.
+    let environment = Environment::new(|name| (name == "OPENAI_API_KEY").then(|| KEY.to_owned()));
+    OpenAiCompatible::new(&format!("{}/v1/", server.base_url()), environment).with_headers(headers())
+}
+
+async fn play(provider: &dyn Provider) -> (Vec<Event>, Result<(), ProviderError>) {
+    let message = Message { role: Role::User, parts: vec![Part::Text("Hello".to_owned())] };
+    let request = Request { model: "m".to_owned(), messages: vec![Arc::new(message)], ..Request::default() };
+    let mut events = Vec::new();
+    let result = match provider.prepare(&request).unwrap() {
+        Exchange::Http { request, decoder } => {
+            Http::default().perform(request, decoder, Timeouts::default(), |event| events.push(event)).await
+        }
+        Exchange::Script(_) => panic!("no script is asked"),
+    };
+    (events, result)
+}
+
+fn ended(events: &[Event]) -> bool {
+    events.contains(&Event::Text("Hello".to_owned())) && events.last() == Some(&Event::Finished(StopReason::EndTurn))
+}
+
+#[tokio::test]
+async fn responses_are_asked_for_with_the_key_and_the_users_headers() {
+    // The connection stays open: the reply says itself where it ends.
+    let stream = responses::Stream::new().text(&["Hello"]).end().bytes();
+    let server = Server::start([Reply::stream().byte_by_byte(stream).hang()]);
+    let (events, result) = play(&openai(&server)).await;
+    assert!(result.is_ok() && ended(&events), "{result:?} {events:?}");
+    let request = &server.wait_for_requests(1)[0];
+    assert_eq!((request.method.as_str(), request.path.as_str()), ("POST", "/v1/responses"));
+    for (name, value) in [
+        ("authorization", "Bearer sk-very-secret"),
+        ("content-type", "application/json"),
+        ("accept", "text/event-stream"),
+        ("x-team", "core"),
+    ] {
+        assert_eq!(request.header(name), Some(value), "{name}");
+    }
+    assert_eq!(request.json()["store"], json!(false));
+}
+
+#[tokio::test]
+async fn a_server_without_a_key_gets_none_and_may_end_as_it_likes() {
+    let whole = || completions::Stream::new().text(&["Hello"]);
+    let server = Server::start([
+        Reply::stream().chunk(whole().end("stop").bytes()).hang(),
+        Reply::stream().chunk(whole().stop("stop").usage().bytes()).hang(),
+        Reply::stream().byte_by_byte(whole().stop("stop").bytes()),
+    ]);
+    for _ in 0..3 {
+        let (events, result) = play(&compatible(&server)).await;
+        assert!(result.is_ok() && ended(&events), "{result:?} {events:?}");
+    }
+    for request in server.wait_for_requests(3) {
+        assert_eq!(request.path, "/v1/chat/completions");
+        assert_eq!(request.header("authorization"), None);
+        assert_eq!(request.header("x-team"), Some("core"));
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_names_the_request_and_hides_the_key() {
+    let body = json!({"error": {"message": format!("bad key {KEY}"), "type": "invalid_request_error",
+                                "code": "invalid_api_key"}});
+    let server = Server::start([Reply::json(401, &body).header("x-request-id", "req_7")]);
+    let (events, result) = play(&openai(&server)).await;
+    assert_eq!(events, []);
+    let error = result.unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Authentication);
+    for words in ["OPENAI_API_KEY", "bad key …", "[request req_7]"] {
+        assert!(error.message.contains(words), "{words:?} is not in {error}");
+    }
+}
