@@ -9,9 +9,9 @@ mod chat;
 #[path = "../support/completions.rs"]
 mod completions;
 mod config;
-#[path = "../support/conversation.rs"]
 mod config_buffer;
 mod config_list;
+#[path = "../support/conversation.rs"]
 mod conversation;
 mod provider_anthropic_decode;
 mod provider_anthropic_encode;
