@@ -11,6 +11,7 @@ local groups = {
   tool_result = { "FlemmaToolResult", "Statement" },
   tool_error = { "FlemmaToolError", "DiagnosticError" },
   tool_status = { "FlemmaToolStatus", "DiagnosticWarn" },
+  attachment = { "FlemmaAttachment", "Underlined" },
   tool_preview = { "FlemmaToolPreview", "Comment" },
   tool_progress = { "FlemmaToolProgress", "Comment" },
   frontmatter = { "FlemmaFrontmatter", "PreProc" },

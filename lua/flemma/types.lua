@@ -97,6 +97,7 @@
 ---| "tool_result"
 ---| "tool_error"
 ---| "tool_status"
+---| "attachment"
 ---| "tool_preview"
 ---| "tool_progress"
 ---| "frontmatter"

@@ -1,6 +1,9 @@
 //! What can happen to a conversation.
 
-use crate::provider::{CallId, Event, ProviderError};
+use crate::{
+    provider::{Attachment, CallId, Event, ProviderError},
+    tools::Rendered,
+};
 
 /// Names one request of one conversation; an answer to an older one is dropped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -74,16 +77,25 @@ pub struct Answer {
     pub is_error: bool,
     /// Whether the text is JSON and its fence says so.
     pub is_json: bool,
+    /// The files that the model is shown with it. Only tools of Flemma's own have some.
+    pub attachments: Vec<Attachment>,
 }
 
 impl Answer {
     /// An error result.
     pub fn error(message: impl Into<String>) -> Self {
-        Self { output: message.into(), is_error: true, is_json: false }
+        Self { is_error: true, ..Self::text(message) }
     }
 
     /// A plain text.
     pub fn text(output: impl Into<String>) -> Self {
-        Self { output: output.into(), is_error: false, is_json: false }
+        Self { output: output.into(), is_error: false, is_json: false, attachments: Vec::new() }
+    }
+}
+
+impl From<Rendered> for Answer {
+    fn from(rendered: Rendered) -> Self {
+        let Rendered { text, is_error, is_json, attachments } = rendered;
+        Self { output: text, is_error, is_json, attachments }
     }
 }

@@ -309,13 +309,18 @@ impl Session {
                     shell.announce(Moment::ToolPending(&id));
                 }
             }
-            Effect::Settle(id, Answer { mut output, is_error, is_json }) => {
+            Effect::Settle(id, Answer { mut output, is_error, is_json, attachments }) => {
                 if let Some((_, words)) = self.last_words.take().filter(|(killed, _)| *killed == id) {
                     output.push_str("\n\nThe last lines that it had printed:\n");
                     output.push_str(&words);
                 }
-                let edits =
-                    shell.with_document(|document, text| chat::settle(document, text, &id, &output, is_error, is_json));
+                let edits = shell.with_document(|document, text| {
+                    if attachments.is_empty() {
+                        chat::settle(document, text, &id, &output, is_error, is_json)
+                    } else {
+                        chat::settle_with(document, text, &id, &output, is_error, &attachments)
+                    }
+                });
                 shell.apply(&edits);
                 shell.announce(Moment::ToolFinished(&id));
             }

@@ -8,7 +8,7 @@
 use std::{cell::OnceCell, fmt, ops::Range, sync::Arc};
 
 use super::{Fence, StatusBlock};
-use crate::provider::{self, CallId};
+use crate::provider::{self, Attachment, CallId};
 
 /// Who speaks in a message of the document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -207,6 +207,8 @@ pub struct ToolResult {
 pub enum ResultBody {
     /// The tool's output.
     Output(ToolFence),
+    /// The tool's output, and the files that it shows; none if the info string names none that can be read.
+    Attached(ToolFence, Vec<Attachment>),
     /// A status block.
     Placeholder(ToolFence, StatusBlock),
     /// No fence.
@@ -301,8 +303,14 @@ impl ResultBody {
     #[must_use]
     pub const fn fence(&self) -> Option<ToolFence> {
         match self {
-            Self::Output(fence) | Self::Placeholder(fence, _) => Some(*fence),
+            Self::Output(fence) | Self::Attached(fence, _) | Self::Placeholder(fence, _) => Some(*fence),
             Self::Missing => None,
         }
+    }
+
+    /// Whether the call has its answer.
+    #[must_use]
+    pub const fn is_answer(&self) -> bool {
+        matches!(self, Self::Output(_) | Self::Attached(..))
     }
 }

@@ -5,11 +5,11 @@
 use serde_json::Value;
 
 use super::{
-    Fence, StatusBlock,
+    Fence, StatusBlock, attachment,
     fence::columns,
     syntax::{result_header, use_header},
 };
-use crate::provider::{CallId, ToolInput};
+use crate::provider::{Attachment, CallId, ToolInput};
 
 /// The widest input that is written on one line, in columns.
 const COMPACT: usize = 80;
@@ -31,6 +31,13 @@ pub(super) fn tool_result(id: &CallId, output: &str, is_error: bool, json: bool)
     lines
 }
 
+/// A tool result that shows files.
+pub(super) fn attached_result(id: &CallId, output: &str, is_error: bool, attachments: &[Attachment]) -> Vec<String> {
+    let mut lines = vec![result_header(id, is_error, false), String::new()];
+    lines.extend(attached_fence(output, attachments));
+    lines
+}
+
 /// The result of a call that the provider ran.
 pub(super) fn hosted_result(id: &CallId, raw: &Value) -> Vec<String> {
     let mut lines = vec![result_header(id, false, true), String::new()];
@@ -48,6 +55,11 @@ pub(super) fn placeholder(id: &CallId, block: &StatusBlock) -> Vec<String> {
 /// The fence with a tool's output.
 pub(super) fn output_fence(output: &str, json: bool) -> Vec<String> {
     fenced(if json { "json" } else { "" }, &normalise(output))
+}
+
+/// The fence with a tool's output, and the files that it shows.
+pub(super) fn attached_fence(output: &str, attachments: &[Attachment]) -> Vec<String> {
+    fenced(&attachment::info(attachments), &normalise(output))
 }
 
 /// A fence around `content`. No content makes no line between the fences.

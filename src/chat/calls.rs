@@ -214,8 +214,7 @@ impl Document {
     pub(super) fn open_in(&self, turn: &Turn) -> Vec<(Site, Option<Site>)> {
         let mut results: HashMap<&CallId, (Site, bool)> = HashMap::new();
         for (site, result) in self.results_in(turn) {
-            let answered = matches!(result.body, ResultBody::Output(_));
-            results.entry(&result.id).or_insert((site, false)).1 |= answered;
+            results.entry(&result.id).or_insert((site, false)).1 |= result.body.is_answer();
         }
         let mut open = Vec::new();
         for (site, tool) in self.uses_in(turn) {

@@ -26,6 +26,8 @@ pub enum LineKind {
     ThinkingClose,
     /// The opening fence of a status block.
     Status(Status),
+    /// The opening fence of a result that shows files.
+    Attachment,
     /// The abort marker.
     Aborted,
     /// A tool header that cannot be one.
@@ -84,8 +86,14 @@ impl Message {
                 BlockKind::ToolUse(_) => push(lines.start, LineKind::ToolUse),
                 BlockKind::ToolResult(tool) => {
                     push(lines.start, LineKind::ToolResult { is_error: tool.is_error });
-                    if let ResultBody::Placeholder(fence, status) = &tool.body {
-                        push(lines.start + fence.line as usize, LineKind::Status(status.status));
+                    match &tool.body {
+                        ResultBody::Placeholder(fence, status) => {
+                            push(lines.start + fence.line as usize, LineKind::Status(status.status));
+                        }
+                        ResultBody::Attached(fence, _) => {
+                            push(lines.start + fence.line as usize, LineKind::Attachment);
+                        }
+                        ResultBody::Output(_) | ResultBody::Missing => {}
                     }
                 }
                 BlockKind::Thinking => {

@@ -7,7 +7,8 @@
 use std::collections::HashSet;
 
 use super::{
-    BlockKind, Document, Message, ResultBody, Status, Stray, Text, attributes, calls::Turn, fence::Fence, status,
+    BlockKind, Document, Message, ResultBody, Status, Stray, Text, attachment, attributes, calls::Turn, fence::Fence,
+    status,
 };
 
 /// How bad it is.
@@ -36,7 +37,7 @@ impl Diagnostic {
         Self { line, severity: Severity::Error, message: message.into() }
     }
 
-    fn warning(line: usize, message: impl Into<String>) -> Self {
+    pub(super) fn warning(line: usize, message: impl Into<String>) -> Self {
         Self { line, severity: Severity::Warning, message: message.into() }
     }
 }
@@ -130,7 +131,7 @@ fn check_blocks(message: &Message, text: &dyn Text, found: &mut Vec<Diagnostic>)
             BlockKind::Text | BlockKind::Aborted => {}
             BlockKind::CodeFence(code) => {
                 if code.reserved {
-                    let note = "A status block without its `**Tool Result:**` header. Put the header back above it, or delete the block.";
+                    let note = "This fence is one of Flemma's own (its info string begins with `flemma:`) and has no `**Tool Result:**` header above it. Put the header back, or delete the block.";
                     found.push(Diagnostic::error(line, note));
                 }
                 if !block.closed {
@@ -171,8 +172,15 @@ fn check_blocks(message: &Message, text: &dyn Text, found: &mut Vec<Diagnostic>)
                     }
                     Some(_) => {}
                 }
-                if let ResultBody::Placeholder(fence, _) = &tool.body {
-                    check_status(line + fence.line as usize, text, found);
+                match &tool.body {
+                    ResultBody::Placeholder(fence, _) => check_status(line + fence.line as usize, text, found),
+                    ResultBody::Attached(fence, _) => {
+                        let line = line + fence.line as usize;
+                        if let Some((_, info)) = Fence::open(&text.line(line)) {
+                            attachment::check(line, info, found);
+                        }
+                    }
+                    ResultBody::Output(_) | ResultBody::Missing => {}
                 }
             }
             BlockKind::Stray(stray) => found.push(Diagnostic::error(line, describe(*stray))),

@@ -7,13 +7,14 @@
 //!   the cost of the change. From it come [`Document::diagnostics`], [`Document::open_calls`],
 //!   [`Document::decorations`], [`Document::passages`] and, for a request, [`Document::conversation`].
 //! - **Writing.** [`ReplyWriter`] streams a reply to the end of the text. [`place`], [`set_status`],
-//!   [`settle`] and [`open_prompt`] plan edits of what stands there. [`render()`] writes it all.
+//!   [`settle`], [`settle_with`] and [`open_prompt`] plan edits of what stands there. [`render()`] writes it all.
 //! - **Keeping apart.** [`escape()`] sees to it that what a model or a tool wrote never reads as
 //!   structure.
 //!
 //! Nothing here knows an editor, a clock or a socket.
 
 mod amend;
+mod attachment;
 mod attributes;
 mod block;
 mod blocks;
@@ -49,7 +50,7 @@ pub use edit::{Position, TextEdit};
 pub use escape::{escape, unescape};
 pub use fence::Fence;
 pub use passages::Passage;
-pub use plan::{open_prompt, place, set_status, settle};
+pub use plan::{open_prompt, place, set_status, settle, settle_with};
 pub use render::render;
 pub use reply::{Ending, ReplyWriter};
 pub use status::{Status, StatusBlock};

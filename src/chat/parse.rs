@@ -14,7 +14,7 @@
 
 use super::{
     Block, BlockKind, CodeFence, Fence, Frontmatter, ResultBody, Role, StatusBlock, Stray, ToolFence, ToolResult,
-    ToolUse,
+    ToolUse, attachment,
     status::RESERVED,
     syntax::{self, Header},
 };
@@ -197,9 +197,10 @@ impl Builder {
         match &mut block.kind {
             BlockKind::ToolUse(tool) => tool.input = Some(fence),
             BlockKind::ToolResult(tool) => {
-                tool.body = match StatusBlock::parse(info) {
-                    Some(status) => ResultBody::Placeholder(fence, status),
-                    None => ResultBody::Output(fence),
+                tool.body = match (attachment::parse(info), StatusBlock::parse(info)) {
+                    (Some(attachments), _) => ResultBody::Attached(fence, attachments),
+                    (None, Some(status)) => ResultBody::Placeholder(fence, status),
+                    (None, None) => ResultBody::Output(fence),
                 };
             }
             _ => {}

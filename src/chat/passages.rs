@@ -18,7 +18,7 @@ pub struct Passage {
 
 impl Document {
     /// The passages that touch the lines in `range`, in order, each in its whole length. What has a
-    /// look of its own is left out: frontmatter, thinking, status blocks, the headers of tools.
+    /// look of its own is left out: frontmatter, thinking, status blocks, attachments, the headers of tools.
     #[must_use]
     pub fn passages(&self, range: Range<usize>) -> Vec<Passage> {
         let mut found = Vec::new();
@@ -46,7 +46,7 @@ impl Message {
             BlockKind::ToolUse(tool) => lines.start + tool.input?.line as usize,
             BlockKind::ToolResult(tool) => match tool.body {
                 ResultBody::Output(fence) => lines.start + fence.line as usize,
-                ResultBody::Placeholder(..) | ResultBody::Missing => return None,
+                ResultBody::Attached(..) | ResultBody::Placeholder(..) | ResultBody::Missing => return None,
             },
             BlockKind::Thinking | BlockKind::Aborted | BlockKind::Stray(_) => return None,
         };

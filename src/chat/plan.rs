@@ -16,7 +16,7 @@ use super::{
     calls::{Site, Turn},
     syntax,
 };
-use crate::provider::CallId;
+use crate::provider::{Attachment, CallId};
 
 /// Puts a placeholder in its place for every call in `calls` that has no result and no placeholder.
 ///
@@ -78,14 +78,43 @@ pub fn settle(
     is_error: bool,
     json: bool,
 ) -> Vec<TextEdit> {
-    let Some((turn, site, result)) = document.find_open(id) else { return Vec::new() };
     let output = output.strip_suffix('\n').unwrap_or(output);
+    let block = blocks::tool_result(id, output, is_error, json);
+    answer(document, text, id, is_error, block, blocks::output_fence(output, json))
+}
+
+/// Like [`settle`], for a result that shows files. Only a tool of Flemma's own may: the files are named by a fence
+/// that no output can write.
+#[must_use]
+pub fn settle_with(
+    document: &Document,
+    text: &dyn Text,
+    id: &CallId,
+    output: &str,
+    is_error: bool,
+    attachments: &[Attachment],
+) -> Vec<TextEdit> {
+    let output = output.strip_suffix('\n').unwrap_or(output);
+    let block = blocks::attached_result(id, output, is_error, attachments);
+    answer(document, text, id, is_error, block, blocks::attached_fence(output, attachments))
+}
+
+/// Puts `block` where the result of an open call goes, or `fence` where it has a header already.
+fn answer(
+    document: &Document,
+    text: &dyn Text,
+    id: &CallId,
+    is_error: bool,
+    block: Vec<String>,
+    fence: Vec<String>,
+) -> Vec<TextEdit> {
+    let Some((turn, site, result)) = document.find_open(id) else { return Vec::new() };
     let mut plan = Plan::new(document, text);
     let Some(site) = result else {
-        plan.insert(&turn, site, blocks::tool_result(id, output, is_error, json));
+        plan.insert(&turn, site, block);
         return plan.edits();
     };
-    plan.replace_placeholder(site, blocks::output_fence(output, json));
+    plan.replace_placeholder(site, fence);
     let mut edits = plan.edits();
     edits.extend(mark_error(document, text, site, is_error));
     edits

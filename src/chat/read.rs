@@ -12,7 +12,7 @@ use super::{
     escape::unescape,
     syntax::{self, ThinkingTag},
 };
-use crate::provider::{self, CallId, Part, ToolInput};
+use crate::provider::{self, Part, ToolInput};
 
 /// Some lines, in one buffer.
 pub(super) struct Lines {
@@ -129,10 +129,13 @@ pub(super) fn build(message: &Message, text: &dyn Text) -> Result<Arc<provider::
                 parts.push(Part::HostedResult { id: tool.id.clone(), raw: vendor_json()? });
             }
             BlockKind::ToolResult(tool) => {
-                if let ResultBody::Output(_) = tool.body {
-                    let output = lines.fenced(block, at);
-                    parts.push(Part::ToolResult { id: CallId::clone(&tool.id), output, is_error: tool.is_error });
-                }
+                let attachments = match &tool.body {
+                    ResultBody::Output(_) => Vec::new(),
+                    ResultBody::Attached(_, attachments) => attachments.clone(),
+                    ResultBody::Placeholder(..) | ResultBody::Missing => continue,
+                };
+                let output = lines.fenced(block, at);
+                parts.push(Part::ToolResult { id: tool.id.clone(), output, is_error: tool.is_error, attachments });
             }
         }
     }

@@ -30,6 +30,11 @@ pub fn render(conversation: &Conversation) -> Vec<String> {
     messages.join("\n\n").split('\n').map(str::to_owned).collect()
 }
 
+/// How a user names a file of theirs.
+fn reference(path: &str) -> String {
+    if path.starts_with(['/', '~', '.']) { format!("@{path}") } else { format!("@./{path}") }
+}
+
 fn message(role: Role, parts: &[Part]) -> String {
     let mut composer = Composer::after(role.to_string());
     for part in parts {
@@ -56,8 +61,15 @@ fn message(role: Role, parts: &[Part]) -> String {
             Part::HostedUse { id, name, input } => {
                 composer.block(&blocks::tool_use(name, id, &ToolInput::Json(input.clone()), true));
             }
-            Part::ToolResult { id, output, is_error } => {
+            Part::ToolResult { id, output, is_error, attachments } if attachments.is_empty() => {
                 composer.block(&blocks::tool_result(id, output, *is_error, false));
+            }
+            Part::ToolResult { id, output, is_error, attachments } => {
+                composer.block(&blocks::attached_result(id, output, *is_error, attachments));
+            }
+            Part::Attachment(attachment) => {
+                composer.text(&reference(&attachment.path.to_string_lossy()));
+                composer.end();
             }
             Part::HostedResult { id, raw } => composer.block(&blocks::hosted_result(id, raw)),
         }

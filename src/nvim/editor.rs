@@ -262,6 +262,10 @@ impl Editor {
                     }
                     catch_unwind(AssertUnwindSafe(|| conversation.feed(self, inputs)))
                 }
+                Report::Warning(words) => {
+                    self.log(Level::Warn, &words);
+                    catch_unwind(AssertUnwindSafe(|| self.host.notify(Level::Warn, &words)))
+                }
                 Report::Expired { call, run } => {
                     catch_unwind(AssertUnwindSafe(|| conversation.expire(self, &call, run)))
                 }

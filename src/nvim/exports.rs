@@ -295,6 +295,7 @@ fn group(kind: LineKind) -> &'static str {
         LineKind::ToolResult { is_error: false } => "FlemmaToolResult",
         LineKind::ToolResult { is_error: true } => "FlemmaToolError",
         LineKind::Status(_) => "FlemmaToolStatus",
+        LineKind::Attachment => "FlemmaAttachment",
         LineKind::Aborted => "FlemmaAborted",
         LineKind::Stray => "FlemmaStray",
     }

@@ -17,7 +17,7 @@ use tokio::runtime::Handle;
 
 use super::{convert, editor::Editor, tasks::Latest};
 use crate::{
-    agent::{Answer, Input, Level},
+    agent::{Input, Level},
     chat::OpenCall,
     provider::CallId,
     runtime::{ConversationId, Notice, Queue, Report},
@@ -156,9 +156,7 @@ impl Answering {
     }
 
     fn push(&self, outcome: &Outcome) {
-        let rendered = outcome.render();
-        let answer = Answer { output: rendered.text, is_error: rendered.is_error, is_json: rendered.is_json };
-        let input = Input::ToolFinished { call: self.call.clone(), answer };
+        let input = Input::ToolFinished { call: self.call.clone(), answer: outcome.render().into() };
         self.queue.push(Notice { conversation: self.conversation, report: Report::Input(input) });
     }
 }

@@ -43,6 +43,12 @@ impl At<'_> {
         Notice { conversation: self.conversation.id, report: Report::Input(input) }
     }
 
+    /// Where relative paths of the conversation start.
+    fn folder(&self) -> PathBuf {
+        let (file, cwd) = self.editor.host.place(self.buffer());
+        folder_of(&file).unwrap_or_else(|| PathBuf::from(cwd))
+    }
+
     /// How long a call may take: what the user says of this tool, else what the tool says of itself, else the default.
     fn timeout(&self, definition: &Definition) -> Duration {
         let config = self.editor.config();
@@ -61,8 +67,7 @@ impl At<'_> {
         if let Some(own) = own.get("cwd").and_then(Value::as_str) {
             context.cwd = context.resolve(own);
         }
-        context.chat_dir =
-            Path::new(&file).parent().filter(|parent| !parent.as_os_str().is_empty()).map(Path::to_owned);
+        context.chat_dir = folder_of(&file);
         context.config = own;
         let open: Vec<PathBuf> = self.editor.host.open_chats().into_iter().map(PathBuf::from).collect();
         let store = self.editor.trust_store.clone();
@@ -154,7 +159,7 @@ impl Shell for At<'_> {
         let handle = self
             .editor
             .worker
-            .send(self.conversation.id, request, provider, body, timeouts)
+            .send(self.conversation.id, request, provider, body, self.folder(), timeouts)
             .map_err(|error| ProviderError::new(ErrorKind::InvalidRequest, format!("no thread for it: {error}")))?;
         self.conversation.tasks.add_request(request, handle);
         Ok(())
@@ -199,10 +204,7 @@ impl Shell for At<'_> {
                         // It has its result; what still came could meet a later call with the same id.
                         return;
                     }
-                    let rendered = outcome.render();
-                    let answer =
-                        Answer { output: rendered.text, is_error: rendered.is_error, is_json: rendered.is_json };
-                    let input = Input::ToolFinished { call: id, answer };
+                    let input = Input::ToolFinished { call: id, answer: outcome.render().into() };
                     queue.push(Notice { conversation, report: Report::Input(input) });
                 });
                 if let Err(error) = started {
@@ -300,4 +302,9 @@ impl Shell for At<'_> {
     fn disinherit(&self, call: &CallId) {
         self.conversation.inherited.borrow_mut().remove(call);
     }
+}
+
+/// The folder of a `.chat` file; `None` while the conversation has no file.
+fn folder_of(file: &str) -> Option<PathBuf> {
+    Path::new(file).parent().filter(|parent| !parent.as_os_str().is_empty()).map(Path::to_owned)
 }

@@ -9,6 +9,7 @@
 //! | [`anthropic`]  | Anthropic's Messages API                                      |
 //! | [`openai`]     | OpenAI's Responses API                                        |
 //! | [`compatible`] | Chat Completions, as many servers speak it                    |
+//! | [`attachment`] | images and PDFs, and which of them fit into a request         |
 //! | [`rehearsal`]  | the embedded default: a script in the place of a model        |
 //! | [`sse`]        | server-sent events, which most vendors stream                 |
 //! | [`auth`]       | keys, read from the environment and kept out of sight         |
@@ -16,6 +17,7 @@
 
 mod access;
 pub mod anthropic;
+pub mod attachment;
 pub mod auth;
 pub mod compatible;
 mod error;
@@ -35,6 +37,7 @@ mod wire;
 
 use std::borrow::Cow;
 
+pub use attachment::{Attachment, Content};
 pub use error::{ErrorKind, ProviderError};
 pub use event::{Event, StopReason, ToolInput, Usage};
 pub use headers::{HeaderProblem, Headers};
@@ -46,6 +49,11 @@ pub use thinking::{Thinking, ThinkingLevel};
 pub trait Provider: Send + Sync + std::fmt::Debug {
     /// The name in the configuration (`provider = "anthropic"`).
     fn name(&self) -> &'static str;
+
+    /// What images and PDFs it takes; `None` if it takes none, and then nobody reads them.
+    fn attachment_limits(&self) -> Option<attachment::Limits> {
+        None
+    }
 
     /// Turns a request into an exchange.
     ///

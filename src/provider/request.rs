@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::Thinking;
+use super::{Attachment, Thinking};
 
 /// One request, in no vendor's words.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -46,6 +46,8 @@ pub struct Message {
 pub enum Part {
     /// Prose. Never empty.
     Text(String),
+    /// A file that the user shows.
+    Attachment(Attachment),
     /// The model's thinking. Only the provider that signed it gets it back.
     Thinking {
         /// The visible text; may be empty.
@@ -72,6 +74,8 @@ pub enum Part {
         output: String,
         /// Whether the tool failed, or was denied, rejected or cancelled.
         is_error: bool,
+        /// The files that it shows.
+        attachments: Vec<Attachment>,
     },
     /// A call that the provider runs itself.
     HostedUse {
@@ -89,6 +93,44 @@ pub enum Part {
         /// The vendor's own block, sent back as it came.
         raw: Value,
     },
+}
+
+impl Request {
+    /// Whether there is any attachment.
+    #[must_use]
+    pub fn has_attachments(&self) -> bool {
+        self.messages.iter().any(|message| message.parts.iter().any(Part::has_attachments))
+    }
+
+    /// All attachments, in the order in which the model meets them. Only messages that have some are copied.
+    pub fn attachments_mut(&mut self) -> impl Iterator<Item = &mut Attachment> {
+        let with = self.messages.iter_mut().filter(|message| message.parts.iter().any(Part::has_attachments));
+        with.flat_map(|message| Arc::make_mut(message).parts.iter_mut().flat_map(Part::attachments_mut))
+    }
+}
+
+impl Part {
+    /// The files that go with it.
+    #[must_use]
+    pub fn attachments(&self) -> &[Attachment] {
+        match self {
+            Self::Attachment(attachment) => std::slice::from_ref(attachment),
+            Self::ToolResult { attachments, .. } => attachments,
+            _ => &[],
+        }
+    }
+
+    fn attachments_mut(&mut self) -> &mut [Attachment] {
+        match self {
+            Self::Attachment(attachment) => std::slice::from_mut(attachment),
+            Self::ToolResult { attachments, .. } => attachments,
+            _ => &mut [],
+        }
+    }
+
+    fn has_attachments(&self) -> bool {
+        !self.attachments().is_empty()
+    }
 }
 
 /// The id of one tool call. Vendors choose it; it is unique within one message.

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::{CallId, ErrorKind, Message, Part, ProviderError, Role, Signature};
+use super::{Attachment, CallId, ErrorKind, Message, Part, ProviderError, Role, Signature};
 
 /// What is sent for a tool that failed without a word.
 pub(super) const SILENT_ERROR: &str = "The tool failed and said nothing.";
@@ -113,6 +113,14 @@ pub(super) fn marked(output: &str, is_error: bool) -> Cow<'_, str> {
     } else {
         Cow::Owned(format!("Error: {output}"))
     }
+}
+
+/// What a tool said, and a note in the place of each file that goes with it: for an API that takes none there.
+pub(super) fn with_notes<'a>(output: Cow<'a, str>, attachments: &[Attachment]) -> Cow<'a, str> {
+    attachments.iter().filter_map(Attachment::note).fold(output, |output, note| {
+        let gap = if is_visible(&output) { "\n\n" } else { "" };
+        Cow::Owned(format!("{output}{gap}{note}"))
+    })
 }
 
 /// The reply's limit when `thinking` tokens of thinking count as a part of it: a limit that leaves no room for more

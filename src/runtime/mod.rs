@@ -4,6 +4,7 @@
 //! [`Queue`], whose waker brings Neovim's main thread to [`Queue::drain`]. Wake-ups coalesce, so a
 //! drain takes what is there, up to a bound, and says whether more is left.
 
+mod attachments;
 pub mod http;
 mod log;
 pub mod process;
@@ -11,6 +12,7 @@ mod queue;
 pub mod trust;
 mod worker;
 
+pub use attachments::Attachments;
 pub use log::Log;
 pub use queue::{ConversationId, Notice, Queue, Report};
 pub use worker::Worker;

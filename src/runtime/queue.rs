@@ -29,6 +29,8 @@ pub struct Notice {
 pub enum Report {
     /// An input for the state machine.
     Input(Input),
+    /// Something that the user should know.
+    Warning(String),
     /// The time of a running tool is up.
     Expired {
         /// The call.

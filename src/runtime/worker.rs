@@ -1,17 +1,21 @@
 //! The tokio runtime, and the tasks that conversations ask for.
 
-use std::{future::Future, io, sync::Arc, time::Duration};
+use std::{future::Future, io, path::PathBuf, sync::Arc, time::Duration};
 
 use once_cell::sync::OnceCell;
-use tokio::{runtime, task::AbortHandle, time};
+use tokio::{
+    runtime,
+    task::{self, AbortHandle},
+    time,
+};
 
 use super::{
-    ConversationId, Notice, Queue, Report,
+    Attachments, ConversationId, Notice, Queue, Report,
     http::{Http, Timeouts},
 };
 use crate::{
     agent::{Input, RequestId},
-    provider::{Event, Exchange, Provider, ProviderError, Request},
+    provider::{ErrorKind, Event, Exchange, Provider, ProviderError, Request},
 };
 
 /// Owns the threads, which start with the first task: an editor in which no conversation does anything has none.
@@ -21,13 +25,14 @@ pub struct Worker {
     runtime: OnceCell<runtime::Runtime>,
     queue: Arc<Queue>,
     http: Arc<Http>,
+    attachments: Arc<Attachments>,
 }
 
 impl Worker {
     /// A worker whose tasks leave their notices in `queue`.
     #[must_use]
     pub fn new(queue: Arc<Queue>) -> Self {
-        Self { runtime: OnceCell::new(), queue, http: Arc::default() }
+        Self { runtime: OnceCell::new(), queue, http: Arc::default(), attachments: Arc::default() }
     }
 
     /// The runtime, for whoever starts tasks without holding on to the worker.
@@ -47,17 +52,37 @@ impl Worker {
         &self.queue
     }
 
-    /// Sends a request. Its events and its end arrive in the queue; aborting the handle ends it without a word.
+    /// Sends a request. The files that it shows are read first; relative paths start at `folder`. Its events and its end arrive in the queue; aborting the handle ends it without a word.
     pub fn send(
         &self,
         conversation: ConversationId,
         id: RequestId,
         provider: Arc<dyn Provider>,
-        request: Request,
+        mut request: Request,
+        folder: PathBuf,
         timeouts: Timeouts,
     ) -> io::Result<AbortHandle> {
         let (queue, http) = (Arc::clone(&self.queue), Arc::clone(&self.http));
+        let attachments = Arc::clone(&self.attachments);
         self.spawn(async move {
+            if let Some(limits) = provider.attachment_limits()
+                && request.has_attachments()
+            {
+                let read = task::spawn_blocking(move || {
+                    let problems = attachments.read(conversation, &mut request, &folder, &limits);
+                    (request, problems)
+                });
+                let Ok((complete, problems)) = read.await else {
+                    let message = "the files that the conversation shows could not be read; this is a bug in Flemma";
+                    let error = ProviderError::new(ErrorKind::InvalidRequest, message);
+                    queue.push(input(conversation, Input::Failed { request: id, error, jitter: 0.0 }));
+                    return;
+                };
+                request = complete;
+                for problem in problems {
+                    queue.push(Notice { conversation, report: Report::Warning(problem) });
+                }
+            }
             let sink = |event: Event| {
                 queue.push(input(conversation, Input::Event { request: id, event }));
             };

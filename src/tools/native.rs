@@ -16,6 +16,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::paths;
+use crate::provider::Attachment;
 
 /// JSON up to this many characters stays on one line in a result.
 const COMPACT_JSON: usize = 80;
@@ -79,7 +80,7 @@ impl Context {
     /// The absolute path of what a model calls `path`: relative paths start at the conversation's folder, or at the
     /// working directory if it has none; `~` and `~/…` are the user's home; absolute paths stay.
     pub fn resolve(&self, path: &str) -> PathBuf {
-        paths::resolve(self.chat_dir.as_ref().unwrap_or(&self.cwd), path)
+        paths::resolve(self.chat_dir.as_ref().unwrap_or(&self.cwd), Path::new(path))
     }
 }
 
@@ -117,6 +118,8 @@ pub enum Output {
     Text(String),
     /// A table.
     Json(Value),
+    /// A file for the model to look at, and what to say about it.
+    Attached(String, Attachment),
 }
 
 /// An outcome as it stands in the document.
@@ -128,6 +131,8 @@ pub struct Rendered {
     pub is_error: bool,
     /// Whether the fence is a `json` fence.
     pub is_json: bool,
+    /// The files that the model is shown with it.
+    pub attachments: Vec<Attachment>,
 }
 
 impl Outcome {
@@ -144,13 +149,17 @@ impl Outcome {
     /// The text for the document. A failure that has output too keeps both: the error, a blank line, the output.
     pub fn render(&self) -> Rendered {
         let (text, is_error, is_json) = match self {
-            Self::Success(Output::Text(text)) => (text.clone(), false, false),
+            Self::Success(Output::Text(text) | Output::Attached(text, _)) => (text.clone(), false, false),
             Self::Success(Output::Json(value)) => (json_text(value), false, true),
             Self::Structured { ok, value } => (json_text(value), !ok, true),
             Self::Failure { error, output: None } => (error.clone(), true, false),
             Self::Failure { error, output: Some(output) } => (format!("{error}\n\n{output}"), true, false),
         };
-        Rendered { text, is_error, is_json }
+        let attachments = match self {
+            Self::Success(Output::Attached(_, attachment)) => vec![attachment.clone()],
+            _ => Vec::new(),
+        };
+        Rendered { text, is_error, is_json, attachments }
     }
 }
 

@@ -7,14 +7,13 @@ const MAX_LINKS: usize = 40;
 
 /// The absolute path of what a model or a rule calls `path`: relative paths start at `base`; `~` and `~/…` are the user's
 /// home; absolute paths stay.
-pub fn resolve(base: &Path, path: &str) -> PathBuf {
-    let expanded = match (path.strip_prefix('~'), std::env::home_dir()) {
-        (Some(""), Some(home)) => home,
-        (Some(rest), Some(home)) if rest.starts_with('/') => home.join(rest.trim_start_matches('/')),
-        _ => PathBuf::from(path),
-    };
-    // An absolute path replaces the base.
-    base.join(expanded)
+pub fn resolve(base: &Path, path: &Path) -> PathBuf {
+    match (path.strip_prefix("~"), std::env::home_dir()) {
+        (Ok(rest), Some(home)) if rest.as_os_str().is_empty() => home,
+        (Ok(rest), Some(home)) => home.join(rest),
+        // An absolute path replaces the base.
+        _ => base.join(path),
+    }
 }
 
 /// The path that a file would have: links are followed as far as there is something, the rest is taken by its words.

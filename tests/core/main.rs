@@ -5,6 +5,7 @@
 mod agent;
 #[path = "../support/anthropic.rs"]
 mod anthropic;
+mod attachments;
 mod chat;
 #[path = "../support/completions.rs"]
 mod completions;

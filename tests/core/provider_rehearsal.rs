@@ -21,7 +21,7 @@ fn call(id: &str) -> Part {
 }
 
 fn result(output: &str) -> Part {
-    Part::ToolResult { id: "any".into(), output: output.to_owned(), is_error: false }
+    Part::ToolResult { id: "any".into(), output: output.to_owned(), is_error: false, attachments: Vec::new() }
 }
 
 fn script() -> Script {

@@ -7,6 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use flemma::provider::Attachment;
 use serde_json::{Value, json};
 
 use crate::tools_workshop::Workshop;
@@ -161,7 +162,7 @@ fn what_is_no_text_is_refused_by_name() {
 }
 
 #[test]
-fn images_and_pdfs_are_described_with_how_to_attach_them() {
+fn images_and_pdfs_are_handed_over_with_a_line_on_what_they_are() {
     let shop = Workshop::new();
     let mut png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x02\x80\0\0\x01\xe0\x08\x06\0\0\0".to_vec();
     png.extend(vec![0; 1000]);
@@ -181,21 +182,24 @@ fn images_and_pdfs_are_described_with_how_to_attach_them() {
     shop.put("paper.pdf", b"%PDF-1.7\n1 0 obj\n");
     shop.put("cut.png", &png[..12]);
     let table = [
-        ("img/logo.png", "a PNG image of 640 x 480 pixels, 1029 bytes", "@./img/logo.png"),
-        ("./dot.gif", "a GIF image of 3 x 2 pixels, 14 bytes", "@./dot.gif"),
-        ("a.webp", "a WebP image of 10 x 20 pixels, 28 bytes", "@./a.webp"),
-        ("photo", "a JPEG image of 200 x 100 pixels, 524319 bytes", "@./photo"),
-        ("paper.pdf", "a PDF document of 17 bytes", "@./paper.pdf"),
-        ("cut.png", "a PNG image of 12 bytes; how wide and high it is cannot be read from it", "@./cut.png"),
+        ("img/logo.png", "PNG image, 640x480 pixels, 1.0 KB", "image/png"),
+        ("dot.gif", "GIF image, 3x2 pixels, 14 B", "image/gif"),
+        ("a.webp", "WebP image, 10x20 pixels, 28 B", "image/webp"),
+        ("photo", "JPEG image, 200x100 pixels, 512.0 KB", "image/jpeg"),
+        ("paper.pdf", "PDF document, 17 B", "application/pdf"),
     ];
-    for (path, what, reference) in table {
-        assert_eq!(
-            shop.ok("read", read(path)),
-            format!(
-                "{path} is {what}. Tools give back text only. The user can attach it to a message as `{reference}`."
-            )
-        );
+    for (path, what, media_type) in table {
+        let rendered = shop.render("read", read(path));
+        assert_eq!((rendered.text, rendered.is_error), (format!("{path}: {what}"), false));
+        assert_eq!(rendered.attachments, [Attachment::unread(shop.path(path), media_type)]);
     }
+    assert_eq!(
+        shop.err("read", read("cut.png")),
+        "cut.png begins like a PNG image (12 B), but how wide and high it is cannot be read from it: it is damaged."
+    );
+    shop.put("notes.png", "not an image\n");
+    let rendered = shop.render("read", read("notes.png"));
+    assert_eq!((rendered.text.as_str(), rendered.attachments.len()), ("not an image", 0), "the content decides");
 }
 
 #[test]

@@ -6,6 +6,7 @@
 #[path = "../support/anthropic.rs"]
 mod anthropic;
 mod approval;
+mod attachments;
 mod chat;
 mod colours;
 mod contract;

@@ -35,7 +35,7 @@ pub fn call(id: &str, input: Value) -> Part {
 }
 
 pub fn result(id: &str, output: &str, is_error: bool) -> Part {
-    Part::ToolResult { id: id.into(), output: output.to_owned(), is_error }
+    Part::ToolResult { id: id.into(), output: output.to_owned(), is_error, attachments: Vec::new() }
 }
 
 pub fn thinking(text: &str, provider: &str, value: &str) -> Part {

@@ -10,7 +10,8 @@
 
 use std::borrow::Cow;
 
-use serde::Serialize;
+use base64::{display::Base64Display, prelude::BASE64_STANDARD as STANDARD};
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::{
@@ -18,12 +19,16 @@ use super::{
     family::{self, Asked, Thinking},
 };
 use crate::provider::{
-    CacheRetention, Message, Part, ProviderError, Request, Role, Signature, ToolSpec,
+    Attachment, CacheRetention, Message, Part, ProviderError, Request, Role, Signature, ToolSpec,
+    attachment::Kind,
     wire::{self, SILENT_ERROR, is_visible, object},
 };
 
 /// The user, as the API calls them.
 const USER: &str = "user";
+
+/// Why an error shows no file.
+const TEXT_ONLY: &str = "an error can only have text.";
 
 #[derive(Serialize)]
 struct Body<'a> {
@@ -112,7 +117,7 @@ struct Turn<'a> {
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Block<'a> {
     Text {
-        text: &'a str,
+        text: Cow<'a, str>,
     },
     Thinking {
         thinking: &'a str,
@@ -133,13 +138,49 @@ enum Block<'a> {
     },
     ToolResult {
         tool_use_id: Cow<'a, str>,
-        #[serde(skip_serializing_if = "str::is_empty")]
-        content: &'a str,
+        #[serde(skip_serializing_if = "Said::is_nothing")]
+        content: Said<'a>,
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         is_error: bool,
     },
+    Image {
+        source: Source<'a>,
+    },
+    Document {
+        source: Source<'a>,
+    },
     #[serde(untagged)]
     Raw(&'a Value),
+}
+
+/// What a tool said: text alone, or with what it shows.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Said<'a> {
+    Text(Cow<'a, str>),
+    Blocks(Vec<Block<'a>>),
+}
+
+impl Said<'_> {
+    fn is_nothing(&self) -> bool {
+        matches!(self, Self::Text(text) if text.is_empty())
+    }
+}
+
+/// A file, in the body itself.
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Source<'a> {
+    Base64 { media_type: &'a str, data: Base64<'a> },
+}
+
+/// Bytes that are written as base64 where they go, without a copy in between.
+struct Base64<'a>(&'a [u8]);
+
+impl Serialize for Base64<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&Base64Display::new(self.0, &STANDARD))
+    }
 }
 
 /// The body of a streamed request.
@@ -190,7 +231,10 @@ fn turns<M: AsRef<Message>>(messages: &[M]) -> Vec<Turn<'_>> {
     if let Some((Role::Assistant, blocks)) = turns.last_mut()
         && let Some(Block::Text { text }) = blocks.last_mut()
     {
-        *text = text.trim_end();
+        *text = match text {
+            Cow::Borrowed(text) => Cow::Borrowed(text.trim_end()),
+            Cow::Owned(text) => Cow::Owned(text.trim_end().to_owned()),
+        };
     }
     turns
         .into_iter()
@@ -207,19 +251,58 @@ fn turns<M: AsRef<Message>>(messages: &[M]) -> Vec<Turn<'_>> {
 /// The part as the API has it; `None` for what it does not take.
 fn block(part: &Part) -> Option<Block<'_>> {
     Some(match part {
-        Part::Text(text) => Block::Text { text: Some(text).filter(|text| is_visible(text))? },
+        Part::Text(text) => Block::Text { text: Cow::Borrowed(Some(text).filter(|text| is_visible(text))?) },
+        Part::Attachment(attachment) => {
+            shown(attachment).unwrap_or_else(|| Block::Text { text: attachment.note().unwrap_or_default().into() })
+        }
         Part::Thinking { text, signature } => Block::Thinking { thinking: text, signature: ours(signature.as_ref()?)? },
         Part::RedactedThinking(signature) => Block::RedactedThinking { data: ours(signature)? },
         Part::ToolUse { id, name, input } => {
             Block::ToolUse { id: wire::call_id(id, usize::MAX), name, input: object(input) }
         }
-        Part::ToolResult { id, output, is_error } => Block::ToolResult {
+        Part::ToolResult { id, output, is_error, attachments } => Block::ToolResult {
             tool_use_id: wire::call_id(id, usize::MAX),
-            content: if *is_error && !is_visible(output) { SILENT_ERROR } else { output },
+            content: said(output, *is_error, attachments),
             is_error: *is_error,
         },
         Part::HostedUse { id, name, input } => Block::ServerToolUse { id: &id.0, name, input },
         Part::HostedResult { raw, .. } => Block::Raw(raw),
+    })
+}
+
+/// The content of a tool's result. The API takes nothing but text in an error.
+fn said<'a>(output: &'a str, is_error: bool, attachments: &'a [Attachment]) -> Said<'a> {
+    let output = if is_error && !is_visible(output) { SILENT_ERROR } else { output };
+    let mut text = Cow::Borrowed(output);
+    let mut blocks = Vec::new();
+    for attachment in attachments {
+        match shown(attachment).filter(|_| !is_error) {
+            Some(block) => blocks.push(block),
+            None => {
+                let note = attachment.note();
+                let note = note.unwrap_or_else(|| format!("[{} was left out: {TEXT_ONLY}]", attachment.path.display()));
+                let gap = if is_visible(&text) { "\n\n" } else { "" };
+                text.to_mut().push_str(&format!("{gap}{note}"));
+            }
+        }
+    }
+    if blocks.is_empty() {
+        return Said::Text(text);
+    }
+    if is_visible(&text) {
+        blocks.insert(0, Block::Text { text });
+    }
+    Said::Blocks(blocks)
+}
+
+/// An image or a PDF; `None` if it is not to be sent.
+fn shown(attachment: &Attachment) -> Option<Block<'_>> {
+    let data = Base64(attachment.bytes()?);
+    let source = Source::Base64 { media_type: &attachment.media_type, data };
+    Some(if attachment.media_type == Kind::Pdf.media_type() {
+        Block::Document { source }
+    } else {
+        Block::Image { source }
     })
 }
 

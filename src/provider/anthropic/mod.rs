@@ -16,6 +16,7 @@ use self::decode::Reader;
 use super::{
     Exchange, Headers, HttpRequest, Provider, ProviderError, Request,
     access::{Access, Endpoint},
+    attachment::Limits,
     auth::Environment,
 };
 
@@ -27,6 +28,19 @@ pub const DEFAULT_BASE_URL: &str = "https://api.anthropic.com";
 
 /// The variable that holds the key.
 pub const KEY_VARIABLE: &str = "ANTHROPIC_API_KEY";
+
+/// What the API takes of images and PDFs (<https://docs.claude.com/en/docs/build-with-claude/vision>,
+/// `…/pdf-support`). It counts an image's 5 MB and a request's 32 MB in base64, which is a third longer than the
+/// file; of the 32 MB some are left for the text.
+const LIMITS: Limits = Limits {
+    vendor: "Anthropic",
+    image_bytes: (5 << 20) / 4 * 3,
+    image_side: 8000,
+    many_images: 20,
+    many_images_side: 2000,
+    files: 100,
+    total_bytes: 21 << 20,
+};
 
 /// The version of the API that is spoken here.
 const API_VERSION: &str = "2023-06-01";
@@ -56,6 +70,10 @@ impl Anthropic {
 impl Provider for Anthropic {
     fn name(&self) -> &'static str {
         NAME
+    }
+
+    fn attachment_limits(&self) -> Option<Limits> {
+        Some(LIMITS)
     }
 
     fn prepare(&self, request: &Request) -> Result<Exchange, ProviderError> {

@@ -165,11 +165,14 @@ fn piece<'a>(part: &'a Part, host: &str) -> Option<Piece<'a>> {
             id: wire::call_id(id, MAX_CALL_ID),
             function: CallFunction { name, arguments: wire::object(input).to_string() },
         }),
-        Part::ToolResult { id, output, is_error } => {
-            Piece::Result { id: wire::call_id(id, MAX_CALL_ID), output: wire::marked(output, *is_error) }
-        }
+        Part::ToolResult { id, output, is_error, attachments } => Piece::Result {
+            id: wire::call_id(id, MAX_CALL_ID),
+            output: wire::with_notes(wire::marked(output, *is_error), attachments),
+        },
         // Servers of this kind sign nothing and run no tools.
-        Part::RedactedThinking(_) | Part::HostedUse { .. } | Part::HostedResult { .. } => return None,
+        Part::Attachment(_) | Part::RedactedThinking(_) | Part::HostedUse { .. } | Part::HostedResult { .. } => {
+            return None;
+        }
     })
 }
 

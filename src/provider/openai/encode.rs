@@ -214,11 +214,12 @@ fn piece(part: &Part, takes_reasoning: bool) -> Option<Piece<'_>> {
             name,
             arguments: wire::object(input).to_string(),
         },
-        Part::ToolResult { id, output, is_error } => Item::FunctionCallOutput {
+        Part::ToolResult { id, output, is_error, attachments } => Item::FunctionCallOutput {
             call_id: wire::call_id(id, MAX_CALL_ID),
-            output: wire::marked(output, *is_error),
+            output: wire::with_notes(wire::marked(output, *is_error), attachments),
         },
         // No tool of this vendor's own is offered, and what another vendor ran means nothing here.
+        Part::Attachment(_) => return None,
         Part::Thinking { signature: None, .. } | Part::HostedUse { .. } | Part::HostedResult { .. } => return None,
     };
     Some(Piece::Item(item))

@@ -52,6 +52,7 @@ impl Script {
                 }
                 // A script signs nothing and runs nothing on its own.
                 Part::RedactedThinking(_)
+                | Part::Attachment(_)
                 | Part::ToolResult { .. }
                 | Part::HostedUse { .. }
                 | Part::HostedResult { .. } => {}

@@ -14,7 +14,6 @@ mod globs;
 mod grep;
 mod hits;
 mod ls;
-mod media;
 mod nearest;
 mod read;
 mod replace;
@@ -123,7 +122,11 @@ fn count(input: &Value, name: &str) -> Result<Option<u64>, String> {
 /// The work looks at `context.cancel` itself where it can stop. What does not answer (a network share that is gone)
 /// is given up after [`PATIENCE`] or the call's timeout, so that a conversation is never stuck on it.
 async fn blocking(context: Context, work: impl FnOnce(&Context) -> Result<String, String> + Send + 'static) -> Outcome {
-    let work = |context: &Context| work(context).map_or_else(Outcome::failure, Outcome::text);
+    looking(context, |context| work(context).map_or_else(Outcome::failure, Outcome::text)).await
+}
+
+/// Like [`blocking`], for work that has more to show than text.
+async fn looking(context: Context, work: impl FnOnce(&Context) -> Outcome + Send + 'static) -> Outcome {
     give_up_on(context, Duration::ZERO, work).await
 }
 

@@ -2,11 +2,11 @@
 //!
 //! The file is read once, front to back, in pieces: the lines before the page are skipped, the page is kept, and the
 //! lines behind it are only counted, so that the size of the file costs time but no memory. What is no text is
-//! refused with a name for what it is; images and PDFs, which a model can see when the user attaches them, are
-//! described.
+//! refused with a name for what it is; images and PDFs are handed over as they are, for the model to look at.
 
 use std::{
     io::{self, BufRead, BufReader},
+    path::Path,
     sync::Arc,
 };
 
@@ -14,10 +14,13 @@ use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::{files, line_range, lines, media};
-use crate::tools::{
-    Context, Definition, NativeTool, Outcome, preview,
-    truncate::{self, Limits, MAX_BYTES, MAX_LINES, format_size},
+use super::{files, line_range, lines};
+use crate::{
+    provider::{Attachment, attachment::Media},
+    tools::{
+        Context, Definition, NativeTool, Outcome, Output, preview,
+        truncate::{self, Limits, MAX_BYTES, MAX_LINES, format_size},
+    },
 };
 
 /// How much is read at once, in bytes.
@@ -31,8 +34,8 @@ struct Read;
 pub(super) fn definition() -> Definition {
     let mut definition = super::define(
         "read",
-        "Read a text file. At most 2000 lines or 50 KB are returned at once; the result says how to continue. Of an \
-         image or a PDF it tells the kind and the size.",
+        "Read a text file, or look at an image (PNG, JPEG, GIF, WebP) or a PDF. Of a text at most 2000 lines or 50 KB \
+         are returned at once; the result says how to continue.",
         json!({
             "path": { "type": "string", "description": "The file; relative paths start at the conversation's folder." },
             "offset": { "type": ["integer", "null"], "description": "The first line to read, from 1; null for the first." },
@@ -47,7 +50,7 @@ pub(super) fn definition() -> Definition {
 
 impl NativeTool for Read {
     fn run(self: Arc<Self>, input: Value, context: Context) -> BoxFuture<'static, Outcome> {
-        super::blocking(context, move |context| read(&input, context)).boxed()
+        super::looking(context, move |context| read(&input, context).unwrap_or_else(Outcome::failure)).boxed()
     }
 
     fn preview(&self, input: &Value, _width: usize) -> Option<String> {
@@ -63,7 +66,7 @@ impl NativeTool for Read {
     }
 }
 
-fn read(input: &Value, context: &Context) -> Result<String, String> {
+fn read(input: &Value, context: &Context) -> Result<Outcome, String> {
     let name = super::text(input, "path")?;
     // Line 0 is taken for the first: models count both ways.
     let first = super::count(input, "offset")?.unwrap_or(1).max(1) - 1;
@@ -81,18 +84,34 @@ fn read(input: &Value, context: &Context) -> Result<String, String> {
         return Err(format!("{name} is {kind}, not a regular file."));
     }
     let mut reader = BufReader::with_capacity(CHUNK, file);
-    if let Some(media) = media::look_at(&mut reader).map_err(problem)? {
-        return Ok(media.describe(name, metadata.len()));
+    if let Some(media) = Media::look_at(&mut reader).map_err(problem)? {
+        return attach(media, name, &path, metadata.len());
     }
     match page(reader, first, limit, &context.cancel).map_err(problem)? {
         Found::Binary => Err(format!("{name} is a binary file ({}), not text.", format_size(metadata.len()))),
         Found::Cancelled => Err("Cancelled by the user.".into()),
-        Found::Page(page) if page.total == 0 => Ok("(empty file)".into()),
+        Found::Page(page) if page.total == 0 => Ok(Outcome::text("(empty file)")),
         Found::Page(page) if page.total <= first => {
             Err(format!("offset {} is past the end: {name} has {}.", first + 1, lines(page.total as usize)))
         }
-        Found::Page(page) => Ok(show(page, first as usize, limit as usize)),
+        Found::Page(page) => Ok(Outcome::text(show(page, first as usize, limit as usize))),
     }
+}
+
+/// Hands an image or a PDF over. The document names the file; what is in it is read when a request is made.
+fn attach(media: Media, name: &str, path: &Path, bytes: u64) -> Result<Outcome, String> {
+    let size = format_size(bytes);
+    if media.is_damaged() {
+        return Err(format!(
+            "{name} begins like a {} ({size}), but how wide and high it is cannot be read from it: it is damaged.",
+            media.kind.name()
+        ));
+    }
+    if path.to_str().is_none() {
+        return Err(format!("{name} cannot be shown: its name is not valid UTF-8, so a conversation cannot name it."));
+    }
+    let attachment = Attachment::unread(path, media.kind.media_type());
+    Ok(Outcome::Success(Output::Attached(format!("{name}: {media}, {size}"), attachment)))
 }
 
 /// A part of a file.

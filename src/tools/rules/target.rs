@@ -39,7 +39,7 @@ impl Target {
             return Self::Other;
         };
         match input.get(parameter) {
-            Some(Value::String(path)) => Self::Path(paths::resolve(&ground.base, path)),
+            Some(Value::String(path)) => Self::Path(paths::resolve(&ground.base, Path::new(path))),
             None | Some(Value::Null) => Self::Path(ground.base.clone()),
             Some(_) => Self::Other,
         }

@@ -273,7 +273,9 @@ impl Desk {
         let Some((_, conversation)) = sent.last() else { return Vec::new() };
         let last: &Message = conversation.messages.last().expect("a message");
         let results = last.parts.iter().filter_map(|part| match part {
-            ToolResult { id, output, is_error } => Some(format!("{id}{}: {output}", if *is_error { "!" } else { "" })),
+            ToolResult { id, output, is_error, .. } => {
+                Some(format!("{id}{}: {output}", if *is_error { "!" } else { "" }))
+            }
             _ => None,
         });
         results.collect()

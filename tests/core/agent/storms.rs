@@ -186,7 +186,7 @@ impl Storm {
             Step::Answer { tool, words, is_error } => {
                 let running: Vec<String> = desk.running();
                 if !running.is_empty() {
-                    let answer = Answer { output: words.to_owned(), is_error, is_json: false };
+                    let answer = Answer { is_error, ..Answer::text(words) };
                     desk.tool_answers(&running[tool.index(running.len())], answer);
                 }
             }

@@ -20,7 +20,7 @@ pub fn line() -> impl Strategy<Value = String> {
         ]).prop_map(str::to_owned),
         8 => prop::sample::select(vec![
             "```", "````", "~~~", "```json", "  ```", "```lua", "```flemma:tool status=pending",
-            "```flemma:tool status=approved x=\"1\"",
+            "```flemma:tool status=approved x=\"1\"",  "```flemma:attachment path=x",
         ]).prop_map(str::to_owned),
         4 => prop::sample::select(vec![
             "<thinking>", "</thinking>", "<thinking redacted a:signature=\"x\">", "<!-- flemma:aborted -->",

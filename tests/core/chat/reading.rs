@@ -142,7 +142,7 @@ fn carriage_returns_are_no_part_of_what_is_said() {
         @You:\r\n**Tool Result:** `a` (error)\r\n\r\n```\r\no\r\n```\r\n";
     let conversation = read(file).unwrap();
     assert_eq!(conversation.messages[0].parts, [text("hi")]);
-    let result = Part::ToolResult { id: "a".into(), output: "o".into(), is_error: true };
+    let result = Part::ToolResult { id: "a".into(), output: "o".into(), is_error: true, attachments: Vec::new() };
     assert_eq!(conversation.messages[2].parts, [result]);
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use flemma::{
     chat::{Conversation, Document, Ending, Fence, ReplyWriter, read, render, unescape},
-    provider::{CallId, Event, Message, Part, Role, Signature, ToolInput},
+    provider::{Attachment, CallId, Event, Message, Part, Role, Signature, ToolInput},
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -68,6 +68,11 @@ fn value() -> impl Strategy<Value = Value> {
 
 fn object() -> impl Strategy<Value = Value> {
     prop::collection::vec(("[a-z]{0,6}", value()), 0..4).prop_map(|pairs| pairs.into_iter().collect())
+}
+
+fn files() -> impl Strategy<Value = Vec<Attachment>> {
+    let file = ("[ -~é\n\u{7f}]{1,12}", "[a-z]{1,5}/[a-z+. ]{1,6}");
+    prop::collection::vec(file.prop_map(|(path, media_type)| Attachment::unread(path, media_type)), 0..3)
 }
 
 fn signature() -> impl Strategy<Value = Signature> {
@@ -206,21 +211,22 @@ proptest! {
     }
 
     #[test]
-    fn a_conversation_reads_back(turns in prop::collection::vec((text(), events(), text(), any::<bool>()), 0..4)) {
+    fn a_conversation_reads_back(turns in prop::collection::vec((text(), events(), text(), any::<bool>(), files()), 0..4)) {
         let mut conversation = Conversation { system: Some("Be brief.\n@You: not you".into()), messages: Vec::new() };
         let mut push = |role, parts: Vec<Part>| {
             if !parts.is_empty() {
                 conversation.messages.push(Arc::new(Message { role, parts }));
             }
         };
-        for (question, events, output, is_error) in turns {
+        for (question, events, output, is_error, files) in turns {
             let question = prose(&question);
             push(Role::User, if question.is_empty() { Vec::new() } else { vec![Part::Text(question)] });
             let reply = said(&with_own_ids(events));
             let output = normal(&output);
             let results = reply.iter().filter_map(|part| match part {
                 Part::ToolUse { id, .. } => {
-                    Some(Part::ToolResult { id: id.clone(), output: output.clone(), is_error })
+                    let attachments = files.clone();
+                    Some(Part::ToolResult { id: id.clone(), output: output.clone(), is_error, attachments })
                 }
                 _ => None,
             });

@@ -1,0 +1,69 @@
+//! Images that the model sees, in a real editor.
+
+use std::fs;
+
+use base64::{Engine, prelude::BASE64_STANDARD};
+use serde_json::{Value, json};
+
+use super::chat::{Chat, Setup, call, prose, said};
+
+/// A PNG of one white pixel.
+const BASE64: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGP4DwABAQEAsTj2FAAAAABJRU5ErkJggg==";
+
+/// The content of the result in the `n`th request.
+fn content(chat: &Chat, n: usize) -> Value {
+    chat.messages(n)[2]["content"][0]["content"].clone()
+}
+
+#[test]
+fn read_shows_an_image_to_the_model_in_every_turn_until_it_is_gone() {
+    let input = json!({"label": null, "path": "pic.png", "offset": null, "limit": null});
+    let replies = [call("toolu_1", "read", &input), prose(&["white"]), prose(&["still"]), prose(&["gone"])];
+    let mut chat = Chat::start(&Setup::default(), replies);
+    let path = chat.nvim.work().join("pic.png");
+    fs::write(&path, BASE64_STANDARD.decode(BASE64).unwrap()).unwrap();
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the answer", |nvim| nvim.text().contains("@Assistant:\nwhite"));
+    chat.wait_until_idle();
+    let fence = format!("```flemma:attachment type=image/png path=\"{}\"\n", path.display());
+    let text = chat.nvim.text();
+    assert!(text.contains(&format!("{fence}pic.png: PNG image, 1x1 pixels, 67 B\n```\n")), "{text}");
+    let image = json!([
+        {"type": "text", "text": "pic.png: PNG image, 1x1 pixels, 67 B"},
+        {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": BASE64}},
+    ]);
+    assert_eq!(content(&chat, 1), image);
+
+    chat.nvim.input("Goand now?<Esc><C-]>");
+    chat.nvim.wait_for("the second answer", |nvim| nvim.text().contains("@Assistant:\nstill"));
+    chat.wait_until_idle();
+    assert_eq!(content(&chat, 2), image);
+    assert_eq!(said(&mut chat.nvim), "");
+
+    fs::remove_file(&path).unwrap();
+    chat.nvim.input("Goand now?<Esc><C-]>");
+    chat.nvim.wait_for("the third answer", |nvim| nvim.text().contains("@Assistant:\ngone"));
+    let why = "it is not there any more";
+    assert_eq!(
+        content(&chat, 3),
+        format!("pic.png: PNG image, 1x1 pixels, 67 B\n\n[{} was left out of this request: {why}.]", path.display())
+    );
+    chat.nvim.wait_for("the warning", |nvim| said(nvim).contains(&format!("is not shown to the model: {why}")));
+}
+
+#[test]
+fn the_fence_of_an_attachment_has_a_colour_and_a_broken_one_a_diagnostic() {
+    let text = "@You:\nLook.\n\n@Assistant:\n**Tool Use:** `read` (`a`)\n\n```json\n{\"path\":\"x\"}\n```\n\n@You:\n\
+                **Tool Result:** `a`\n\n```flemma:attachment type=image/png paht=\"/x.png\"\nx\n```\n";
+    let mut chat = Chat::start(&Setup { text: Some(text), ..Setup::default() }, [prose(&["ok"])]);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the answer", |nvim| nvim.text().contains("@Assistant:\nok"));
+    assert_eq!(content(&chat, 0), "x");
+    let lines = chat
+        .nvim
+        .lua("return vim.tbl_map(function(item) return { item.lnum, item.message } end, vim.diagnostic.get(0))", &[]);
+    assert_eq!(lines[0][0], 13);
+    assert!(lines[0][1].as_str().unwrap().starts_with("`paht` means nothing here"), "{lines}");
+    let marks = chat.nvim.lua("return require('flemma.native').call('decorations', 0 + vim.fn.bufnr(), 13, 14)", &[]);
+    assert_eq!(marks[0]["group"], "FlemmaAttachment");
+}
