@@ -13,7 +13,7 @@ use serde_json::Value;
 use thiserror::Error;
 
 use super::{
-    NativeTool,
+    NativeTool, mistake,
     schema::{self, InputSchema},
 };
 use crate::provider::{ToolInput, ToolSpec};
@@ -189,7 +189,7 @@ impl Definition {
     /// parse.
     pub fn check_input(&self, input: &ToolInput) -> Result<(), String> {
         match (input, self.compiled()) {
-            (ToolInput::Malformed(text), _) => Err(schema::malformed(&self.name, text)),
+            (ToolInput::Malformed(text), _) => Err(mistake::malformed(&self.name, text)),
             (ToolInput::Json(value), Ok(schema)) => schema.check(&self.name, value),
             (ToolInput::Json(_), Err(problem)) => {
                 Err(format!("The input of `{}` cannot be checked: its input_schema {problem}.", self.name))

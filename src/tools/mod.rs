@@ -13,6 +13,7 @@ pub mod approval;
 pub mod builtin;
 pub mod declare;
 mod definition;
+mod mistake;
 mod native;
 pub mod overflow;
 pub mod paths;

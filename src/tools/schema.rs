@@ -1,18 +1,17 @@
 //! JSON Schema: checks definitions when they are registered, and inputs before they are approved and run.
 //!
-//! The `jsonschema` crate decides what is valid; this module turns what it finds into messages that a model can act
-//! on: the path that is wrong, what was expected, what came. References to other documents are not followed.
+//! The `jsonschema` crate decides what is valid; what it finds becomes a message that a model can act on: the path
+//! that is wrong, and what is wrong there (`mistake`). References to other documents are not followed.
 
-use jsonschema::{ValidationError, Validator, error::TypeKind, error::ValidationErrorKind as Kind};
+use std::sync::Arc;
+
+use jsonschema::{ValidationError, Validator, error::ValidationErrorKind as Kind};
 use serde_json::Value;
 
-use crate::config::suggest::nearest;
+use super::mistake::{describe, pointer};
 
 /// How many mistakes a message lists.
 const MAX_MISTAKES: usize = 5;
-
-/// How much of a value a message quotes, in characters.
-const MAX_QUOTE: usize = 60;
 
 /// A compiled schema.
 #[derive(Clone, Debug)]
@@ -20,8 +19,8 @@ pub(super) struct InputSchema {
     validator: Validator,
     /// Top-level properties that may be null, and may therefore be missing.
     nullable: Vec<String>,
-    /// All top-level properties: to suggest one for an unknown name.
-    properties: Vec<String>,
+    /// The schema itself: to suggest a property for an unknown name.
+    schema: Arc<Value>,
 }
 
 impl InputSchema {
@@ -30,17 +29,15 @@ impl InputSchema {
     /// # Errors
     /// When it is no JSON Schema, or refers to something that is not in it. The message continues a sentence that
     /// begins with the field's name.
-    pub(super) fn compile(schema: &Value) -> Result<Self, String> {
+    pub(super) fn compile(schema: &Arc<Value>) -> Result<Self, String> {
         let validator = jsonschema::options().offline().build(schema).map_err(|error| {
             let place = pointer(&error, "its top level");
-            format!("is no valid JSON Schema: at {place}, {}", describe(&error))
+            format!("is no valid JSON Schema: at {place}, {}", describe(&error, &Value::Null))
         })?;
         let properties = schema.get("properties").and_then(Value::as_object);
-        let names = |wanted: &dyn Fn(&Value) -> bool| -> Vec<String> {
-            let all = properties.into_iter().flatten();
-            all.filter(|(_, schema)| wanted(schema)).map(|(name, _)| name.clone()).collect()
-        };
-        Ok(Self { validator, nullable: names(&allows_null), properties: names(&|_| true) })
+        let nullable = properties.into_iter().flatten().filter(|(_, schema)| allows_null(schema));
+        let nullable = nullable.map(|(name, _)| name.clone()).collect();
+        Ok(Self { validator, nullable, schema: Arc::clone(schema) })
     }
 
     /// Checks an input.
@@ -55,7 +52,7 @@ impl InputSchema {
                 more += 1;
                 continue;
             }
-            mistakes.push(format!("- {}: {}", pointer(&error, "the input"), self.mistake(&error)));
+            mistakes.push(format!("- {}: {}", pointer(&error, "the input"), describe(&error, &self.schema)));
         }
         if mistakes.is_empty() {
             return Ok(());
@@ -75,19 +72,6 @@ impl InputSchema {
             _ => false,
         }
     }
-
-    /// What is wrong, with the property that was meant where one is unknown.
-    fn mistake(&self, error: &ValidationError<'_>) -> String {
-        let mut text = describe(error);
-        if let Kind::AdditionalProperties { unexpected } = error.kind()
-            && error.instance_path().as_str().is_empty()
-            && let Some(first) = unexpected.first()
-            && let Some(near) = nearest(first, self.properties.iter().map(String::as_str))
-        {
-            text.push_str(&format!("; did you mean `{near}`?"));
-        }
-        text
-    }
 }
 
 /// Whether a schema lets null through, as far as can be seen without following references.
@@ -100,84 +84,6 @@ fn allows_null(schema: &Value) -> bool {
     let choices = ["anyOf", "oneOf"].into_iter().filter_map(|key| schema.get(key)?.as_array());
     let listed = schema.get("enum").and_then(Value::as_array);
     choices.flatten().any(allows_null) || listed.is_some_and(|values| values.iter().any(Value::is_null))
-}
-
-/// Where in the value the mistake is, as a JSON pointer; `root` for the value itself.
-fn pointer(error: &ValidationError<'_>, root: &str) -> String {
-    match error.instance_path().as_str() {
-        "" => root.to_owned(),
-        path => format!("`{path}`"),
-    }
-}
-
-/// What was expected, and what came.
-fn describe(error: &ValidationError<'_>) -> String {
-    let came = || quote(error.instance());
-    match error.kind() {
-        Kind::Type { kind } => format!("expected {}, got {}", type_names(kind), came()),
-        Kind::Required { property } => format!("`{}` is missing", property.as_str().unwrap_or_default()),
-        Kind::AdditionalProperties { unexpected } | Kind::UnevaluatedProperties { unexpected } => {
-            let names: Vec<String> = unexpected.iter().map(|name| format!("`{}`", short(name))).collect();
-            format!("unknown {} {}", if names.len() == 1 { "property" } else { "properties" }, names.join(", "))
-        }
-        Kind::Enum { options } => {
-            let options = options.as_array().map(Vec::as_slice).unwrap_or_default();
-            let names: Vec<String> = options.iter().map(Value::to_string).collect();
-            format!("expected one of {}, got {}", names.join(", "), came())
-        }
-        Kind::Constant { expected_value } => format!("expected {expected_value}, got {}", came()),
-        Kind::Minimum { limit } => format!("expected at least {limit}, got {}", came()),
-        Kind::Maximum { limit } => format!("expected at most {limit}, got {}", came()),
-        Kind::ExclusiveMinimum { limit } => format!("expected more than {limit}, got {}", came()),
-        Kind::ExclusiveMaximum { limit } => format!("expected less than {limit}, got {}", came()),
-        Kind::Pattern { pattern } => format!("expected text that matches `{pattern}`, got {}", came()),
-        Kind::AnyOf { context } | Kind::OneOfNotValid { context } => {
-            let choices: Vec<String> =
-                context.iter().filter_map(|errors| errors.first()).map(describe_nested).collect();
-            format!("none of the allowed forms fits {}: {}", came(), choices.join("; or "))
-        }
-        _ => format!("{}, got {}", error.masked_with("the value"), came()),
-    }
-}
-
-/// A mistake inside one form of `anyOf` or `oneOf`: with its own place, since it may be deeper.
-fn describe_nested(error: &ValidationError<'static>) -> String {
-    format!("{}: {}", pointer(error, "the input"), describe(error))
-}
-
-fn type_names(kind: &TypeKind) -> String {
-    match kind {
-        TypeKind::Single(kind) => kind.to_string(),
-        TypeKind::Multiple(kinds) => kinds.iter().map(|kind| kind.to_string()).collect::<Vec<_>>().join(" or "),
-    }
-}
-
-/// A value as it is quoted in a message: what kind of thing it is, and its beginning.
-fn quote(value: &Value) -> String {
-    match value {
-        Value::Object(object) if object.is_empty() => "an empty object".to_owned(),
-        Value::Object(object) => format!("an object with {} properties", object.len()),
-        Value::Array(items) => format!("an array of {} items", items.len()),
-        Value::String(text) => format!("the string \"{}\"", short(text).escape_debug()),
-        Value::Number(number) => format!("the number {number}"),
-        Value::Bool(_) | Value::Null => value.to_string(),
-    }
-}
-
-fn short(text: &str) -> String {
-    match text.char_indices().nth(MAX_QUOTE) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
-}
-
-/// What to tell a model whose input does not parse as JSON: the place, and what is there.
-pub(super) fn malformed(tool: &str, text: &str) -> String {
-    let problem = match serde_json::from_str::<serde::de::IgnoredAny>(text) {
-        Ok(_) => "it is no JSON object".to_owned(),
-        Err(error) => error.to_string(),
-    };
-    format!("The input of `{tool}` is no valid JSON: {problem}. Send one JSON object that matches the tool's schema.")
 }
 
 /// Whether a schema obeys the rules of strict mode: in every object all properties are required and no others allowed.

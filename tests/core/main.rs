@@ -40,6 +40,7 @@ mod tools_calculator;
 mod tools_decisions;
 mod tools_definition;
 mod tools_files;
+mod tools_inputs;
 mod tools_preview;
 mod tools_search;
 mod tools_truncate;

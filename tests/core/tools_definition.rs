@@ -197,7 +197,7 @@ fn json_that_does_not_parse_is_told_the_place() {
     let message = tool("search", schema()).check_input(&ToolInput::Malformed("{\"query\": ".into())).unwrap_err();
     assert_eq!(
         message,
-        "The input of `search` is no valid JSON: EOF while parsing a value at line 1 column 10. Send one JSON object \
+        "The input of `search` is no valid JSON: it breaks off at line 1 column 10. Send one JSON object \
          that matches the tool's schema."
     );
 }

@@ -1,0 +1,277 @@
+//! What a model is told about an input that does not fit: every kind of mistake, word for word.
+
+use flemma::{
+    provider::ToolInput,
+    tools::{Definition, Handler, LuaRef, Registry},
+};
+use serde_json::{Value, json};
+
+/// What is said about `input` where the schema has these properties.
+fn check(properties: Value, input: Value) -> Result<(), String> {
+    let schema = json!({
+        "type": "object",
+        "properties": properties,
+        "$defs": {
+            "edit": {
+                "type": "object",
+                "properties": { "line": { "type": "integer" }, "text": { "type": "string" } },
+                "required": ["line"],
+                "additionalProperties": false,
+            },
+            "tree": { "type": "object", "properties": { "child": { "$ref": "#/$defs/tree" } }, "additionalProperties": false },
+        },
+        "required": ["a"],
+        "additionalProperties": false,
+    });
+    checked(schema, input)
+}
+
+fn checked(schema: Value, input: Value) -> Result<(), String> {
+    let tool = Definition::new("search", "Searches.", schema, Handler::Lua(LuaRef(1)));
+    tool.check().unwrap();
+    tool.check_input(&ToolInput::Json(input))
+}
+
+/// The one mistake that is told.
+#[track_caller]
+fn mistake(properties: Value, input: Value) -> String {
+    let message = check(properties, input).unwrap_err();
+    let told = message.strip_prefix("The input of `search` does not match its schema:\n- ").unwrap();
+    assert!(!told.contains("\n- "), "{message}");
+    told.to_owned()
+}
+
+#[test]
+fn each_kind_of_mistake_has_its_words() {
+    let union = || json!({ "anyOf": [{ "type": "string" }, { "type": "null" }] });
+    let shapes = || {
+        json!({ "oneOf": [
+            { "type": "object", "properties": { "kind": { "const": "circle" }, "r": { "type": "number" } }, "required": ["kind", "r"] },
+            { "type": "object", "properties": { "kind": { "const": "square" } }, "required": ["kind"] },
+        ] })
+    };
+    let table = [
+        // Types
+        (json!({ "type": "string" }), json!({ "a": 5 }), "`/a`: expected string, got the number 5"),
+        (json!({ "type": "string" }), json!({ "a": null }), "`/a`: expected string, got null"),
+        (json!({ "type": "boolean" }), json!({ "a": "true" }), "`/a`: expected boolean, got the string \"true\""),
+        (json!({ "type": "integer" }), json!({ "a": 1.5 }), "`/a`: expected integer, got the number 1.5"),
+        (json!({ "type": "array" }), json!({ "a": {} }), "`/a`: expected array, got an empty object"),
+        (json!({ "type": "object" }), json!({ "a": [] }), "`/a`: expected object, got an empty array"),
+        (json!({ "type": "object" }), json!({ "a": [1] }), "`/a`: expected object, got an array of 1 item"),
+        (json!({ "type": "string" }), json!({ "a": {"b": 1} }), "`/a`: expected string, got an object with 1 property"),
+        // Nullable
+        (
+            json!({ "type": ["number", "null"] }),
+            json!({ "a": "" }),
+            "`/a`: expected null or number, got an empty string",
+        ),
+        (union(), json!({ "a": 5 }), "`/a`: expected string or null, got the number 5"),
+        // Names
+        (json!({ "type": "string" }), json!({}), "the input: `a` is missing"),
+        (json!({}), json!({ "a": 1, "b": 2 }), "the input: unknown property `b`"),
+        (json!({}), json!({ "a": 1, "xyz": 2, "uvw": 3 }), "the input: unknown properties `xyz`, `uvw`"),
+        // Values
+        (
+            json!({ "enum": ["fast", "slow", null] }),
+            json!({ "a": "quick" }),
+            "`/a`: expected one of \"fast\", \"slow\", null, got the string \"quick\"",
+        ),
+        (json!({ "enum": ["fast"] }), json!({ "a": "quick" }), "`/a`: expected \"fast\", got the string \"quick\""),
+        (json!({ "const": 7 }), json!({ "a": 8 }), "`/a`: expected 7, got the number 8"),
+        (json!({ "minimum": 1 }), json!({ "a": 0 }), "`/a`: expected at least 1, got the number 0"),
+        (json!({ "maximum": 9 }), json!({ "a": 10 }), "`/a`: expected at most 9, got the number 10"),
+        (json!({ "exclusiveMinimum": 0 }), json!({ "a": 0 }), "`/a`: expected more than 0, got the number 0"),
+        (json!({ "exclusiveMaximum": 1.5 }), json!({ "a": 1.5 }), "`/a`: expected less than 1.5, got the number 1.5"),
+        (json!({ "multipleOf": 5 }), json!({ "a": 7 }), "`/a`: expected a multiple of 5, got the number 7"),
+        (
+            json!({ "minLength": 1 }),
+            json!({ "a": "" }),
+            "`/a`: expected text of at least 1 character, got an empty string",
+        ),
+        (
+            json!({ "maxLength": 2 }),
+            json!({ "a": "abc" }),
+            "`/a`: expected text of at most 2 characters, got the string \"abc\"",
+        ),
+        (
+            json!({ "pattern": "^[a-z]+$" }),
+            json!({ "a": "A b" }),
+            "`/a`: expected text that matches `^[a-z]+$`, got the string \"A b\"",
+        ),
+        (
+            json!({ "not": { "const": "root" } }),
+            json!({ "a": "root" }),
+            "`/a`: expected anything but what matches {\"const\":\"root\"}, got the string \"root\"",
+        ),
+        (json!(false), json!({ "a": 1 }), "`/a`: nothing is allowed here: leave it out"),
+        // Arrays
+        (
+            json!({ "items": { "type": "integer" } }),
+            json!({ "a": [1, "2\n"] }),
+            "`/a/1`: expected integer, got the string \"2\\n\"",
+        ),
+        (json!({ "minItems": 1 }), json!({ "a": [] }), "`/a`: expected at least 1 item, got an empty array"),
+        (json!({ "maxItems": 1 }), json!({ "a": [1, 2] }), "`/a`: expected at most 1 item, got an array of 2 items"),
+        (
+            json!({ "uniqueItems": true }),
+            json!({ "a": [1, 1] }),
+            "`/a`: two items are the same: each may be there once",
+        ),
+        (
+            json!({ "contains": { "const": 1 } }),
+            json!({ "a": [2] }),
+            "`/a`: expected an item that matches {\"const\":1}, got an array of 1 item",
+        ),
+        (
+            json!({ "prefixItems": [{}], "items": false }),
+            json!({ "a": [1, 2] }),
+            "`/a/1`: nothing is allowed here: leave it out",
+        ),
+        // Objects
+        (json!({ "minProperties": 1 }), json!({ "a": {} }), "`/a`: expected at least 1 property, got an empty object"),
+        (
+            json!({ "maxProperties": 1 }),
+            json!({ "a": { "x": 1, "y": 2 } }),
+            "`/a`: expected at most 1 property, got an object with 2 properties",
+        ),
+        (
+            json!({ "propertyNames": { "pattern": "^x" } }),
+            json!({ "a": { "y": 1 } }),
+            "`/a`: the name of a property is wrong: expected text that matches `^x`, got the string \"y\"",
+        ),
+        (
+            json!({ "properties": { "x": { "properties": { "y": { "type": "string" } } } } }),
+            json!({ "a": { "x": { "y": 1 } } }),
+            "`/a/x/y`: expected string, got the number 1",
+        ),
+        // References
+        (json!({ "$ref": "#/$defs/edit" }), json!({ "a": { "text": "x" } }), "`/a`: `line` is missing"),
+        (
+            json!({ "$ref": "#/$defs/edit" }),
+            json!({ "a": { "line": 1, "txet": "" } }),
+            "`/a`: unknown property `txet`; did you mean `text`?",
+        ),
+        (
+            json!({ "items": { "$ref": "#/$defs/edit" } }),
+            json!({ "a": [{ "line": "1" }] }),
+            "`/a/0/line`: expected integer, got the string \"1\"",
+        ),
+        (
+            json!({ "$ref": "#/$defs/tree" }),
+            json!({ "a": { "child": { "child": 5 } } }),
+            "`/a/child/child`: expected object, got the number 5",
+        ),
+        // Forms
+        (
+            shapes(),
+            json!({ "a": { "kind": "circle" } }),
+            "`/a`: an object with 1 property fits none of the allowed forms: either `r` is missing; or `/a/kind`: expected \"square\", got the string \"circle\"",
+        ),
+        (shapes(), json!({ "a": "circle" }), "`/a`: expected object, got the string \"circle\""),
+        (
+            json!({ "oneOf": [{ "minimum": 1 }, { "maximum": 9 }] }),
+            json!({ "a": 5 }),
+            "`/a`: the number 5 fits several of the allowed forms, and must fit only one",
+        ),
+        (
+            json!({ "anyOf": [{ "minimum": 10 }, { "maximum": 1 }] }),
+            json!({ "a": 5 }),
+            "`/a`: the number 5 fits none of the allowed forms: either expected at least 10; or expected at most 1",
+        ),
+        (
+            json!({ "allOf": [{ "type": "integer" }, { "minimum": 3 }] }),
+            json!({ "a": 2 }),
+            "`/a`: expected at least 3, got the number 2",
+        ),
+        (
+            json!({ "anyOf": [{ "enum": ["x"] }, { "type": "integer" }] }),
+            json!({ "a": "y" }),
+            "`/a`: expected \"x\" or integer, got the string \"y\"",
+        ),
+    ];
+    let mut wrong = Vec::new();
+    for (schema, input, expected) in table {
+        let told = mistake(json!({ "a": schema }), input.clone());
+        if told != expected {
+            wrong.push(format!("{input} against {schema}:\n  {told}\n  {expected}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn an_input_that_is_no_object_is_told_so() {
+    let message = check(json!({}), json!([1, 2])).unwrap_err();
+    assert_eq!(
+        message,
+        "The input of `search` does not match its schema:\n- the input: expected object, got an array of 2 items"
+    );
+}
+
+#[test]
+fn what_is_allowed_is_not_complained_about() {
+    let nullable =
+        json!({ "a": { "type": ["string", "null"] }, "b": { "anyOf": [{ "type": "integer" }, { "type": "null" }] } });
+    for input in [json!({}), json!({ "a": null }), json!({ "a": "x", "b": null }), json!({ "a": "x", "b": 1 })] {
+        assert_eq!(check(nullable.clone(), input), Ok(()));
+    }
+    assert_eq!(
+        check(json!({ "a": { "type": "integer" } }), json!({ "a": 5.0 })),
+        Ok(()),
+        "JSON has one kind of number"
+    );
+}
+
+#[test]
+fn several_mistakes_are_listed_and_very_many_counted() {
+    let input = json!({ "a": [0, "x", "y", "z", "u", "v", "w"], "b": 1 });
+    let message = check(json!({ "a": { "items": { "type": "integer" } } }), input).unwrap_err();
+    let lines: Vec<&str> = message.lines().collect();
+    assert_eq!(lines.len(), 7, "{message}");
+    assert_eq!(lines[6], "- and 2 more");
+}
+
+#[test]
+fn a_huge_wrong_value_is_quoted_in_part() {
+    for schema in [
+        json!({ "type": "integer" }),
+        json!({ "enum": ["x"] }),
+        json!({ "pattern": "^x" }),
+        json!({ "anyOf": [{ "minLength": 1e9 }, { "type": "null" }] }),
+    ] {
+        let message = check(json!({ "a": schema }), json!({ "a": "y".repeat(1_000_000) })).unwrap_err();
+        assert!(message.len() < 400, "{message}");
+    }
+}
+
+#[test]
+fn text_that_is_no_json_is_told_the_place_and_what_is_there() {
+    let registry = Registry::with_builtins();
+    let table = [
+        ("", "it is empty"),
+        ("{\"path\": ", "it breaks off at line 1 column 9"),
+        ("{\"path\": \"a", "it breaks off at line 1 column 11"),
+        (
+            "{\"path\": \"a\",\n \"offset\": 1,}",
+            "key must be a string at line 2 column 14, in ` \"a\",\\n \"offset\": 1,}`",
+        ),
+        ("{'path': 1}", "key must be a string at line 1 column 2, in `{'path': 1}`"),
+        ("{\"path\": tru}", "expected ident at line 1 column 13, in `{\"path\": tru}`"),
+        ("{\"a\": 1} {\"b\": 2}", "trailing characters at line 1 column 10, in `{\"a\": 1} {\"b\": 2}`"),
+        ("Sure! {\"a\": 1}", "expected value at line 1 column 1, in `Sure! {\"a\": 1}`"),
+        ("[1]", "it is no object"),
+    ];
+    for (text, problem) in table {
+        let message = registry.get("read").unwrap().check_input(&ToolInput::Malformed(text.to_owned())).unwrap_err();
+        assert_eq!(
+            message,
+            format!(
+                "The input of `read` is no valid JSON: {problem}. Send one JSON object that matches the tool's schema."
+            )
+        );
+    }
+    let long = format!("{{\"text\": \"{}\" oops }}", "漢".repeat(100_000));
+    let message = registry.get("read").unwrap().check_input(&ToolInput::Malformed(long)).unwrap_err();
+    assert!(message.contains("漢\" oops }`") && message.len() < 300, "{message}");
+}
