@@ -2,6 +2,8 @@
 //!
 //! A key is read from the environment when a request is made, so that `:let $ANTHROPIC_API_KEY = "…"`
 //! works without a restart. The environment is a function that the caller hands in: tests need none.
+//! What is not in it may have been fetched before (see [`super::credential`]): then it stands in the
+//! environment that the provider is given, under the same name.
 
 use std::{fmt, sync::Arc};
 
@@ -9,27 +11,55 @@ use super::{ErrorKind, ProviderError};
 
 /// A vendor's key. It cannot be printed by accident.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Key(String);
+pub struct Key {
+    value: String,
+    origin: String,
+}
 
 impl Key {
+    /// The key `value` that was found at `origin`: words that go on after "the key", such as "in ANTHROPIC_API_KEY".
+    /// White space around it is dropped: keys are often read from files that end in a line break.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Authentication`] when it is empty or cannot stand in an HTTP header. The message names the
+    /// origin, never the value.
+    pub fn new(value: &str, origin: &str) -> Result<Self, ProviderError> {
+        let value = value.trim();
+        if value.is_empty() || !value.bytes().all(|byte| byte.is_ascii_graphic()) {
+            let why = if value.is_empty() {
+                "it is empty"
+            } else {
+                "it has a space, a line break or a character outside ASCII in it"
+            };
+            return Err(ProviderError::new(ErrorKind::Authentication, format!("the key {origin} is no key: {why}")));
+        }
+        Ok(Self { value: value.to_owned(), origin: origin.to_owned() })
+    }
+
     /// The key itself, for a request's header and for nothing else.
     #[must_use]
     pub fn expose(&self) -> &str {
-        &self.0
+        &self.value
+    }
+
+    /// Where it was found, in words that go on after "the key".
+    #[must_use]
+    pub fn origin(&self) -> &str {
+        &self.origin
     }
 
     /// `text` with every occurrence of the key replaced by `…`: for what a vendor or a gateway says
     /// back, which may quote what it was sent.
     #[must_use]
     pub fn redact(&self, text: &str) -> String {
-        text.replace(&self.0, "…")
+        text.replace(&self.value, "…")
     }
 }
 
 impl From<&str> for Key {
-    /// Takes a secret that came from elsewhere than the environment.
+    /// Takes a secret that is not looked up: one that only has to be kept out of messages.
     fn from(secret: &str) -> Self {
-        Self(secret.to_owned())
+        Self { value: secret.to_owned(), origin: String::new() }
     }
 }
 
@@ -41,14 +71,17 @@ impl fmt::Debug for Key {
 
 type Lookup = dyn Fn(&str) -> Option<String> + Send + Sync;
 
-/// The environment variables that keys are read from.
+/// The environment variables that keys are read from, and the keys that were fetched in place of one.
 #[derive(Clone)]
-pub struct Environment(Arc<Lookup>);
+pub struct Environment {
+    lookup: Arc<Lookup>,
+    fetched: Vec<(String, Key)>,
+}
 
 impl Environment {
     /// An environment that asks `lookup`, which gives `None` for what is not set or not Unicode.
     pub fn new(lookup: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
-        Self(Arc::new(lookup))
+        Self { lookup: Arc::new(lookup), fetched: Vec::new() }
     }
 
     /// The environment of this process, as it is at each lookup.
@@ -57,34 +90,50 @@ impl Environment {
         Self::new(|name| std::env::var(name).ok())
     }
 
-    /// Whether `variable` is set and not empty.
+    /// The same environment with `key` as the value of `variable`, where that is not set.
     #[must_use]
-    pub fn has(&self, variable: &str) -> bool {
-        (self.0)(variable).is_some_and(|value| !value.trim().is_empty())
+    pub fn with(mut self, variable: &str, key: Key) -> Self {
+        self.fetched.push((variable.to_owned(), key));
+        self
     }
 
-    /// Reads the key of `vendor` from `variable`. White space around it is dropped: keys are often
-    /// read from files that end in a line break.
+    /// Whether `variable` is set and not empty, or something was fetched in its place.
+    #[must_use]
+    pub fn has(&self, variable: &str) -> bool {
+        self.value(variable).is_some()
+    }
+
+    /// The value of a variable that is no secret; `None` if it is not set or empty.
+    #[must_use]
+    pub fn value(&self, variable: &str) -> Option<String> {
+        let fetched = || Some(self.fetched.iter().find(|(name, _)| name == variable)?.1.expose().to_owned());
+        (self.lookup)(variable).filter(|value| !value.trim().is_empty()).or_else(fetched)
+    }
+
+    /// The key in `variable`, or the one that was fetched in its place; `None` if there is neither.
     ///
     /// # Errors
-    /// [`ErrorKind::Authentication`] when the variable is not set or empty, or when its value cannot
-    /// stand in an HTTP header. The message names the variable and the mend, never the value.
+    /// [`ErrorKind::Authentication`] when the value cannot stand in an HTTP header.
+    pub fn find(&self, variable: &str) -> Result<Option<Key>, ProviderError> {
+        match (self.lookup)(variable).filter(|value| !value.trim().is_empty()) {
+            Some(value) => Key::new(&value, &format!("in {variable}")).map(Some),
+            None => Ok(self.fetched.iter().find(|(name, _)| name == variable).map(|(_, key)| key.clone())),
+        }
+    }
+
+    /// The key of `vendor` in `variable`, or the one that was fetched in its place.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Authentication`] when there is none, or when its value cannot stand in an HTTP header. The message
+    /// names the variable and the mend, never the value.
     pub fn key(&self, vendor: &str, variable: &str) -> Result<Key, ProviderError> {
-        let value = (self.0)(variable).unwrap_or_default();
-        let value = value.trim();
-        let message = if value.is_empty() {
-            format!(
+        self.find(variable)?.ok_or_else(|| {
+            let message = format!(
                 "no key for {vendor}: {variable} is not set. Set it in the shell that starts Neovim, \
                  or for this session with :let ${variable} = \"…\""
-            )
-        } else if !value.bytes().all(|byte| byte.is_ascii_graphic()) {
-            format!(
-                "the value of {variable} is no key: it has a space, a line break or a character outside ASCII in it"
-            )
-        } else {
-            return Ok(Key(value.to_owned()));
-        };
-        Err(ProviderError::new(ErrorKind::Authentication, message))
+            );
+            ProviderError::new(ErrorKind::Authentication, message)
+        })
     }
 }
 

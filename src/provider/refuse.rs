@@ -114,8 +114,7 @@ struct Said {
 
 impl Peer {
     pub fn new(vendor: &'static Vendor, host: String, key: Option<Key>, headers: &Headers) -> Self {
-        let secrets = headers.values().filter(|value| value.len() >= MIN_SECRET).map(Key::from).collect();
-        Self { vendor, host, key, secrets }
+        Self { vendor, host, key, secrets: secrets(headers) }
     }
 
     /// The host, with its port if it is not the usual one.
@@ -142,7 +141,8 @@ impl Peer {
 
     /// A malformed event: says what is wrong with it and shows its beginning.
     pub fn malformed(&self, what: &str, data: &str) -> ProviderError {
-        let excerpt = self.quote(data, 80);
+        // What is wrong may hold what was sent.
+        let (what, excerpt) = (self.quote(what, 120), self.quote(data, 80));
         let message = format!("{} sent something that is not its protocol: {what} in `{excerpt}`", self.host);
         ProviderError::new(ErrorKind::Malformed, message)
     }
@@ -192,8 +192,8 @@ impl Peer {
             (None, Some(name)) => self.quote(name, 40),
             (None, None) => "error event".to_owned(),
         };
-        let key = match self.key {
-            Some(_) => format!("the key in {key_variable}"),
+        let key = match &self.key {
+            Some(key) => format!("the key {}", key.origin()),
             None => format!("the headers in `parameters.{name}.headers`"),
         };
         match (trouble, over) {
@@ -228,22 +228,30 @@ impl Peer {
     }
 }
 
+/// The values of the user's headers that may be secrets.
+pub(super) fn secrets(headers: &Headers) -> Vec<Key> {
+    headers.values().filter(|value| value.len() >= MIN_SECRET).map(Key::from).collect()
+}
+
 /// What a body says, whoever wrote it.
 fn read_body(body: &[u8]) -> Said {
     if let Ok(json) = serde_json::from_slice::<Value>(body) {
         return read_json(&json);
     }
+    Said { message: plain_words(body), ..Said::default() }
+}
+
+/// What a body says that is no JSON.
+pub(super) fn plain_words(body: &[u8]) -> String {
     let text = String::from_utf8_lossy(body);
     let text = text.trim();
-    let message = if text.starts_with('<') {
-        match title(text) {
-            Some(title) => format!("a web page, \"{title}\""),
-            None => "a web page".to_owned(),
-        }
-    } else {
-        text.to_owned()
-    };
-    Said { message, ..Said::default() }
+    if !text.starts_with('<') {
+        return text.to_owned();
+    }
+    match title(text) {
+        Some(title) => format!("a web page, \"{title}\""),
+        None => "a web page".to_owned(),
+    }
 }
 
 /// The vendors' `{"error": {"type", "code", "message"}, "request_id"}`, the same without the `error` around it, or

@@ -1,6 +1,9 @@
 //! Keys: where they come from, and that nobody sees them.
 
-use flemma::provider::{ErrorKind, auth::Environment};
+use flemma::provider::{
+    ErrorKind,
+    auth::{Environment, Key},
+};
 
 fn environment(value: Option<&'static str>) -> Environment {
     Environment::new(move |name| value.filter(|_| name == "ACME_API_KEY").map(str::to_owned))
@@ -39,4 +42,28 @@ fn a_key_is_never_printed() {
     assert_eq!(format!("{key:?} {:?}", Some(&key)), "… Some(…)");
     assert!(!format!("{environment:?}").contains("sk-secret"));
     assert_eq!(key.redact("bad key sk-secret (sk-secret)"), "bad key … (…)");
+}
+
+#[test]
+fn a_key_that_was_fetched_stands_in_for_a_variable_that_is_not_set() {
+    let fetched = || Key::new("sk-fetched\n", "in the keyring").unwrap();
+    for value in [None, Some(" ")] {
+        let environment = environment(value).with("ACME_API_KEY", fetched());
+        assert!(environment.has("ACME_API_KEY") && !environment.has("OTHER_API_KEY"));
+        let key = environment.key("Acme", "ACME_API_KEY").unwrap();
+        assert_eq!((key.expose(), key.origin()), ("sk-fetched", "in the keyring"));
+        assert!(!format!("{environment:?}").contains("sk-fetched"));
+    }
+    let key = environment(Some("sk-set")).with("ACME_API_KEY", fetched()).key("Acme", "ACME_API_KEY").unwrap();
+    assert_eq!((key.expose(), key.origin()), ("sk-set", "in ACME_API_KEY"));
+}
+
+#[test]
+fn what_was_fetched_and_cannot_be_a_key_names_its_place_only() {
+    for (value, words) in [("", "it is empty"), ("sk-1 sk-2", "a space"), ("schlüssel", "outside ASCII")] {
+        let error = Key::new(value, "from the command `pass`").unwrap_err();
+        assert_eq!(error.kind, ErrorKind::Authentication);
+        assert!(error.message.starts_with("the key from the command `pass` is no key"), "{error}");
+        assert!(error.message.contains(words) && !error.message.contains("sk-1"), "{error}");
+    }
 }
