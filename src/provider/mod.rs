@@ -10,9 +10,11 @@
 //! | [`openai`]     | OpenAI's Responses API                                        |
 //! | [`compatible`] | Chat Completions, as many servers speak it                    |
 //! | [`attachment`] | images and PDFs, and which of them fit into a request         |
+//! | [`vertex`]     | Vertex AI's Gemini models                                     |
 //! | [`rehearsal`]  | the embedded default: a script in the place of a model        |
 //! | [`sse`]        | server-sent events, which most vendors stream                 |
 //! | [`auth`]       | keys, read from the environment and kept out of sight         |
+//! | [`credential`] | where a key is when the environment has none                  |
 //! | [`retry`]      | when a failed request is sent again                           |
 
 mod access;
@@ -20,6 +22,7 @@ pub mod anthropic;
 pub mod attachment;
 pub mod auth;
 pub mod compatible;
+pub mod credential;
 mod error;
 mod event;
 mod excess;
@@ -33,6 +36,7 @@ mod request;
 pub mod retry;
 pub mod sse;
 mod thinking;
+pub mod vertex;
 mod wire;
 
 use std::borrow::Cow;

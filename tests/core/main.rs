@@ -29,6 +29,10 @@ mod provider_rehearsal;
 mod provider_retry;
 mod provider_scripts;
 mod provider_sse;
+mod provider_vertex_decode;
+mod provider_vertex_encode;
+mod provider_vertex_refuse;
+mod provider_vertex_schema;
 #[path = "../support/responses.rs"]
 mod responses;
 mod rules;
@@ -45,3 +49,5 @@ mod tools_preview;
 mod tools_search;
 mod tools_truncate;
 mod tools_workshop;
+#[path = "../support/vertex.rs"]
+mod vertex;

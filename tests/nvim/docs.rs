@@ -299,7 +299,8 @@ fn help_snippets(text: &str) -> Vec<String> {
 /// The frontmatter in a help file's code blocks, with its fences.
 fn help_frontmatter(text: &str) -> Vec<String> {
     let blocks = text.split("\n\t```").skip(1).step_by(2);
-    blocks.map(|block| format!("```{}\n```", block.replace("\n\t", "\n"))).collect()
+    let is_frontmatter = |block: &String| block.contains("flemma.opt") || block.contains("auto_approve");
+    blocks.map(|block| format!("```{}\n```", block.replace("\n\t", "\n"))).filter(is_frontmatter).collect()
 }
 
 #[test]

@@ -1,0 +1,283 @@
+//! The body of a request.
+//!
+//! The same conversation always gives the same bytes, and a longer one the same bytes up to where it grew, so that the
+//! vendor's implicit cache has a prefix to find: the keys have one order and `contents` is last. The body borrows from
+//! the request; nothing is copied before it is written.
+//!
+//! A turn of calls is answered by one turn with all the results, in the order of the calls, then what the user says
+//! besides. Signatures go back on the part that they came with (see [`super::signature`]); a step of calls that another
+//! vendor's model made has none, and Gemini 3 takes it with the documented stand-in.
+//!
+//! What the API refuses is not sent: text without a visible character, a call's input that is no object, a name with
+//! other characters than it takes, thinking that somebody else signed. Hosted calls and their results mean something
+//! to the vendor that ran them only, and are left out.
+
+use std::{borrow::Cow, collections::HashMap};
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{
+    ids, schema,
+    signature::{self, Under},
+    thinking::{self, ThinkingConfig},
+};
+use crate::provider::{
+    CallId, ErrorKind, Message, Parameters, Part, ProviderError, Request, Role, ToolSpec,
+    wire::{SILENT_ERROR, is_visible, nothing_to_send, object, to_json, with_room},
+};
+
+/// What stands for the signature of calls that no Gemini made
+/// (<https://ai.google.dev/gemini-api/docs/thought-signatures>, "transferring history from other models").
+const UNSIGNED: &str = "skip_thought_signature_validator";
+
+/// The most tokens that a reply may have with any current model: more is refused.
+const MAX_OUTPUT: u32 = 65_535;
+
+/// The longest name of a function that every version of the API takes, in bytes.
+const MAX_NAME: usize = 64;
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Body<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    system_instruction: Option<SystemInstruction<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tools: Option<[Tools<'a>; 1]>,
+    #[serde(skip_serializing_if = "GenerationConfig::is_empty")]
+    generation_config: GenerationConfig,
+    contents: Vec<Content<'a>>,
+}
+
+#[derive(Serialize)]
+struct SystemInstruction<'a> {
+    parts: [Data<'a>; 1],
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Tools<'a> {
+    function_declarations: Vec<Declaration<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Declaration<'a> {
+    name: Cow<'a, str>,
+    description: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parameters_json_schema: Option<Value>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct GenerationConfig {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_output_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinking_config: Option<ThinkingConfig>,
+}
+
+#[derive(Serialize)]
+struct Content<'a> {
+    role: &'static str,
+    parts: Vec<Piece<'a>>,
+}
+
+/// One part, and what stands with it.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Piece<'a> {
+    #[serde(flatten)]
+    data: Data<'a>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    thought: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thought_signature: Option<&'a str>,
+    /// Where it stands in its turn: results by their calls, then the rest as it comes.
+    #[serde(skip)]
+    place: usize,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+enum Data<'a> {
+    Text(Cow<'a, str>),
+    FunctionCall {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        id: Option<&'a str>,
+        name: Cow<'a, str>,
+        args: Cow<'a, Value>,
+    },
+    FunctionResponse {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        id: Option<&'a str>,
+        name: Cow<'a, str>,
+        response: Answer<'a>,
+    },
+}
+
+/// The result of a call, under the keys that the API reads itself.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+enum Answer<'a> {
+    Output(&'a str),
+    Error(&'a str),
+}
+
+/// The body of a streamed request.
+///
+/// # Errors
+/// When the conversation has nothing to send, or a tool's schema cannot be put into the API's dialect.
+pub(super) fn body(request: &Request) -> Result<Vec<u8>, ProviderError> {
+    let mut contents = contents(&request.messages);
+    if contents.is_empty() {
+        return Err(nothing_to_send());
+    }
+    if thinking::wants_signatures(&request.model) {
+        contents.iter_mut().for_each(vouch);
+    }
+    let declarations = request.tools.iter().map(declaration).collect::<Result<Vec<_>, _>>()?;
+    let body = Body {
+        system_instruction: request
+            .system
+            .as_deref()
+            .filter(|text| is_visible(text))
+            .map(|text| SystemInstruction { parts: [Data::Text(text.into())] }),
+        tools: (!declarations.is_empty()).then_some([Tools { function_declarations: declarations }]),
+        generation_config: GenerationConfig::of(&request.model, &request.parameters),
+        contents,
+    };
+    to_json(&body)
+}
+
+impl GenerationConfig {
+    fn of(model: &str, parameters: &Parameters) -> Self {
+        let (thinking_config, thought) = thinking::config(model, parameters.thinking).unzip();
+        Self {
+            max_output_tokens: parameters.max_tokens.map(|tokens| limit(tokens, thought.unwrap_or_default())),
+            temperature: parameters.temperature.filter(|value| value.is_finite()),
+            thinking_config,
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.max_output_tokens.is_none() && self.temperature.is_none() && self.thinking_config.is_none()
+    }
+}
+
+/// The limit of a reply of `tokens` after `thought` tokens of thinking, which the API counts as a part of the reply. It is
+/// raised no further than the models go.
+fn limit(tokens: u32, thought: u32) -> u32 {
+    with_room(tokens, thought).min(MAX_OUTPUT.max(tokens))
+}
+
+fn declaration(spec: &ToolSpec) -> Result<Declaration<'_>, ProviderError> {
+    let parameters_json_schema = schema::parameters(&spec.input_schema).map_err(|problem| {
+        let message = format!(
+            "the tool `{}` cannot be offered to Vertex AI: its input_schema {problem}, or take the tool out of `tools`",
+            spec.name
+        );
+        ProviderError::new(ErrorKind::InvalidRequest, message)
+    })?;
+    Ok(Declaration { name: wire_name(&spec.name), description: &spec.description, parameters_json_schema })
+}
+
+/// The messages as turns: neighbours of the same role joined, those with nothing to send left out.
+fn contents<M: AsRef<Message>>(messages: &[M]) -> Vec<Content<'_>> {
+    let mut calls = Calls::default();
+    let mut contents: Vec<Content<'_>> = Vec::new();
+    for message in messages.iter().map(AsRef::as_ref) {
+        let role = match message.role {
+            Role::User => "user",
+            Role::Assistant => "model",
+        };
+        let pieces = pieces(&message.parts, &mut calls);
+        match contents.last_mut() {
+            _ if pieces.is_empty() => {}
+            Some(last) if last.role == role => last.parts.extend(pieces),
+            _ => contents.push(Content { role, parts: pieces }),
+        }
+    }
+    for content in &mut contents {
+        content.parts.sort_by_key(|piece| piece.place);
+    }
+    contents
+}
+
+/// The calls so far: the name of each, and how many came before it.
+#[derive(Default)]
+struct Calls<'a> {
+    known: HashMap<&'a CallId, (&'a str, usize)>,
+    made: usize,
+}
+
+fn pieces<'a>(parts: &'a [Part], calls: &mut Calls<'a>) -> Vec<Piece<'a>> {
+    let mut pieces = Vec::new();
+    // A signature that waits for what it signs.
+    let mut waiting = None;
+    for part in parts {
+        let mut add = |data, thought, thought_signature, place| {
+            pieces.push(Piece { data, thought, thought_signature, place });
+        };
+        match part {
+            Part::Text(text) if is_visible(text) => add(Data::Text(text.into()), false, waiting.take(), usize::MAX),
+            Part::Text(_) => {}
+            Part::Thinking { text, signature } => {
+                let Some((value, under)) = signature.as_ref().and_then(signature::read) else { continue };
+                if is_visible(text) {
+                    add(Data::Text(text.into()), true, Some(value).filter(|_| under == Under::Thought), usize::MAX);
+                }
+                if under == Under::Nothing || (under == Under::Thought && !is_visible(text)) {
+                    add(Data::Text("".into()), under == Under::Thought, Some(value), usize::MAX);
+                }
+                waiting = Some(value).filter(|_| under == Under::Next);
+            }
+            Part::ToolUse { id, name, input } => {
+                calls.known.insert(id, (name, calls.made));
+                calls.made += 1;
+                let data = Data::FunctionCall { id: ids::theirs(id), name: wire_name(name), args: object(input) };
+                add(data, false, waiting.take(), usize::MAX);
+            }
+            Part::ToolResult { id, output, is_error, attachments: _ } => match calls.known.get(id) {
+                Some((name, place)) => {
+                    let response = match is_error {
+                        false => Answer::Output(output),
+                        true if is_visible(output) => Answer::Error(output),
+                        true => Answer::Error(SILENT_ERROR),
+                    };
+                    let data = Data::FunctionResponse { id: ids::theirs(id), name: wire_name(name), response };
+                    add(data, false, None, *place);
+                }
+                // Without its call it has no name; what it says is kept.
+                None if is_visible(output) => add(Data::Text(output.into()), false, None, usize::MAX),
+                None => {}
+            },
+            Part::Attachment(_) | Part::RedactedThinking(_) | Part::HostedUse { .. } | Part::HostedResult { .. } => {}
+        }
+    }
+    pieces
+}
+
+/// Puts the stand-in on the first call of a turn that has no signature: of calls made at once only the first has one.
+fn vouch(content: &mut Content<'_>) {
+    let first = content.parts.iter_mut().find(|piece| matches!(piece.data, Data::FunctionCall { .. }));
+    if let Some(call) = first {
+        call.thought_signature.get_or_insert(UNSIGNED);
+    }
+}
+
+/// The name as the API takes it: it begins with a letter or `_`, and other vendors' models may have called for
+/// anything.
+pub(super) fn wire_name(name: &str) -> Cow<'_, str> {
+    let is_legal = |c: char| c.is_ascii_alphanumeric() || "_-.:".contains(c);
+    let begins = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    if begins && name.len() <= MAX_NAME && name.chars().all(is_legal) {
+        return Cow::Borrowed(name);
+    }
+    let start = if begins { "" } else { "_" };
+    let legal = name.chars().map(|c| if is_legal(c) { c } else { '_' });
+    Cow::Owned(start.chars().chain(legal).take(MAX_NAME).collect())
+}

@@ -1,0 +1,135 @@
+//! References in a JSON Schema, replaced by what they point at.
+//!
+//! Vertex takes `$ref` only alone in its schema and only a few levels deep (see [`super::schema`]), so that the whole
+//! of a schema is written out before it is translated. A reference that stands beside other keywords becomes a member
+//! of `allOf`, which is what JSON Schema means by it since draft 2019-09; in older drafts the neighbours mean nothing,
+//! and are left out. Only what stands where a schema may stand is read: a `$ref` in a `default`, in an `enum` or as
+//! the name of a property is data.
+
+use serde_json::{Map, Value};
+
+/// How deep a schema may be once it is written out: more would endanger the stack of whoever reads it.
+const MAX_DEPTH: usize = 100;
+
+/// How many schemas a schema may hold once it is written out: references to references double quickly.
+const MAX_SCHEMAS: usize = 10_000;
+
+/// Keywords that hold a schema for each name.
+const OF_NAMES: [&str; 4] = ["properties", "patternProperties", "dependentSchemas", "dependencies"];
+
+/// Keywords that hold a schema, or a list of schemas.
+const OF_SCHEMAS: [&str; 16] = [
+    "allOf",
+    "anyOf",
+    "oneOf",
+    "prefixItems",
+    "items",
+    "additionalItems",
+    "additionalProperties",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+    "propertyNames",
+    "contains",
+    "contentSchema",
+    "not",
+    "if",
+    "then",
+    "else",
+];
+
+/// What only serves references, and means nothing once there are none.
+const SERVANTS: [&str; 8] = ["$ref", "$defs", "definitions", "$schema", "$id", "$anchor", "$vocabulary", "$comment"];
+
+/// The schema without references.
+///
+/// # Errors
+/// When a reference leads out of the schema, to nothing or back to itself, or when the schema grows beyond all bounds.
+/// The text goes on after "its input_schema".
+pub(super) fn inline(root: &Value) -> Result<Value, String> {
+    let old = root.get("$schema").and_then(Value::as_str).is_some_and(|name| name.contains("/draft-0"));
+    Inliner { root, neighbours_count: !old, open: Vec::new(), depth: 0, schemas: 0 }.schema(root)
+}
+
+struct Inliner<'a> {
+    root: &'a Value,
+    /// Whether keywords beside a `$ref` mean something.
+    neighbours_count: bool,
+    /// The references that are being written out.
+    open: Vec<&'a str>,
+    depth: usize,
+    schemas: usize,
+}
+
+impl<'a> Inliner<'a> {
+    fn schema(&mut self, schema: &'a Value) -> Result<Value, String> {
+        let Value::Object(keywords) = schema else { return Ok(schema.clone()) };
+        self.schemas += 1;
+        if self.depth == MAX_DEPTH || self.schemas > MAX_SCHEMAS {
+            return Err("is too large once its references are written out".to_owned());
+        }
+        self.depth += 1;
+        let target = match keywords.get("$ref") {
+            Some(reference) => Some(self.follow(reference)?),
+            None => None,
+        };
+        let mut written = Map::new();
+        if target.is_none() || self.neighbours_count {
+            for (keyword, value) in keywords.iter().filter(|(keyword, _)| !SERVANTS.contains(&keyword.as_str())) {
+                written.insert(keyword.clone(), self.value(keyword, value)?);
+            }
+        }
+        self.depth -= 1;
+        Ok(match target {
+            None => Value::Object(written),
+            Some(target) if written.is_empty() => target,
+            Some(target) => {
+                if let Value::Array(members) = written.entry("allOf").or_insert_with(|| Value::Array(Vec::new())) {
+                    members.push(target);
+                }
+                Value::Object(written)
+            }
+        })
+    }
+
+    fn value(&mut self, keyword: &str, value: &'a Value) -> Result<Value, String> {
+        match value {
+            _ if keyword == "$dynamicRef" || keyword == "$recursiveRef" => {
+                Err(format!("uses `{keyword}`, which cannot be written out; use `$ref`"))
+            }
+            Value::Object(named) if OF_NAMES.contains(&keyword) => {
+                let schemas = named.iter().map(|(name, schema)| Ok((name.clone(), self.schema(schema)?)));
+                Ok(Value::Object(schemas.collect::<Result<_, String>>()?))
+            }
+            Value::Array(list) if OF_SCHEMAS.contains(&keyword) => {
+                Ok(Value::Array(list.iter().map(|schema| self.schema(schema)).collect::<Result<_, _>>()?))
+            }
+            value if OF_SCHEMAS.contains(&keyword) => self.schema(value),
+            value => Ok(value.clone()),
+        }
+    }
+
+    /// What a reference points at, written out.
+    fn follow(&mut self, reference: &'a Value) -> Result<Value, String> {
+        let Some(reference) = reference.as_str() else {
+            return Err(format!("has the `$ref` {reference}, which is no text"));
+        };
+        if self.open.contains(&reference) {
+            return Err(format!(
+                "describes a value that contains itself (`$ref: {reference}`), which Vertex cannot take; \
+                 write out as many levels as are needed"
+            ));
+        }
+        let Some(pointer) = reference.strip_prefix('#') else {
+            return Err(format!("refers to `{reference}`, which is outside of it; put that schema under its `$defs`"));
+        };
+        // A pointer in a URL's fragment may be percent-encoded (RFC 6901, section 6).
+        let decoded = percent_encoding::percent_decode_str(pointer).decode_utf8_lossy();
+        let Some(target) = self.root.pointer(&decoded) else {
+            return Err(format!("refers to `{reference}`, where it has nothing"));
+        };
+        self.open.push(reference);
+        let written = self.schema(target);
+        self.open.pop();
+        written
+    }
+}

@@ -1,0 +1,198 @@
+//! Vertex AI's Gemini models, streamed.
+//!
+//! [`token`] gets an access token from a key file, `encode` turns a request into the body of
+//! `POST …/models/{model}:streamGenerateContent`, `decode` turns the event stream into [`Event`](super::Event)s,
+//! `refuse` turns every way of saying no into one line for the user; `schema` (with `inline` and `conjunction`) puts
+//! JSON Schema into Vertex's dialect, `thinking` knows what each model takes, `signature` and `ids` say how signatures
+//! and calls stand in a document.
+//!
+//! The format is the one of `google.cloud.aiplatform.v1.PredictionService.StreamGenerateContent`
+//! (<https://cloud.google.com/vertex-ai/docs/reference/rest/v1/projects.locations.publishers.models/streamGenerateContent>);
+//! names, hosts and what Vertex leaves out of them are those of Google's own `google-genai` for Python, version 3.4.
+
+mod conjunction;
+mod decode;
+mod encode;
+mod ids;
+mod inline;
+mod refuse;
+mod schema;
+mod signature;
+mod thinking;
+pub mod token;
+
+use url::Url;
+
+use self::{decode::Reader, refuse::Peer};
+use super::{
+    ErrorKind, Exchange, Headers, HttpRequest, Provider, ProviderError, Request,
+    auth::{Environment, Key},
+    credential::{Credential, Source},
+};
+
+/// The name in the configuration, and the owner of the signatures that this protocol brings.
+pub const NAME: &str = "vertex";
+
+/// The variable that holds an access token.
+pub const TOKEN_VARIABLE: &str = "VERTEX_AI_ACCESS_TOKEN";
+
+/// The variable that holds the project where the configuration names none, as in Google's own libraries.
+pub const PROJECT_VARIABLE: &str = "GOOGLE_CLOUD_PROJECT";
+
+/// The location that is asked when the configuration names none: it has every model.
+pub const DEFAULT_LOCATION: &str = "global";
+
+/// The header that carries the token.
+const TOKEN_HEADER: &str = "authorization";
+
+/// The host of the location `global`.
+const GLOBAL_HOST: &str = "https://aiplatform.googleapis.com";
+
+/// Locations that are more than one region, each with a host of its own form.
+const MULTI_REGIONS: [&str; 2] = ["eu", "us"];
+
+/// Where the access token comes from when [`TOKEN_VARIABLE`] is not set.
+#[must_use]
+pub fn credential() -> Credential {
+    Credential { variable: TOKEN_VARIABLE, sources: vec![Source::GoogleKeyFile, Source::Gcloud] }
+}
+
+/// Whose models are asked, and where.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// Scheme and host in place of the location's own.
+    pub base_url: Option<String>,
+    /// The project that pays; [`PROJECT_VARIABLE`] where there is none.
+    pub project_id: Option<String>,
+    /// `global`, a region such as `europe-west4`, or `us` or `eu`.
+    pub location: String,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { base_url: None, project_id: None, location: DEFAULT_LOCATION.to_owned() }
+    }
+}
+
+/// Gemini models in one project and location.
+#[derive(Debug)]
+pub struct Vertex {
+    options: Options,
+    environment: Environment,
+    headers: Headers,
+}
+
+impl Vertex {
+    /// Models as `options` say. The token, and the project if need be, are looked up in `environment` for each request;
+    /// see [`credential`] for a token that is not there yet.
+    #[must_use]
+    pub fn new(options: Options, environment: Environment) -> Self {
+        Self { options, environment, headers: Headers::default() }
+    }
+
+    /// The same with further headers. One that is named like the token's takes its place, and no token is looked up.
+    #[must_use]
+    pub fn with_headers(mut self, headers: Headers) -> Self {
+        self.headers = headers;
+        self
+    }
+
+    /// The token, unless the user's headers bring one.
+    fn token(&self) -> Result<Option<Key>, ProviderError> {
+        if self.headers.has(TOKEN_HEADER) {
+            return Ok(None);
+        }
+        if let Some(key) = self.environment.find(TOKEN_VARIABLE)? {
+            return Ok(Some(key));
+        }
+        let message = format!(
+            "no access token for Vertex AI: point {} at a service account's key file, or sign in with \
+             `gcloud auth login`, or set {TOKEN_VARIABLE} in the shell that starts Neovim",
+            token::FILE_VARIABLE
+        );
+        Err(ProviderError::new(ErrorKind::Authentication, message))
+    }
+
+    fn project(&self) -> Result<String, ProviderError> {
+        let project = self.options.project_id.clone().or_else(|| self.environment.value(PROJECT_VARIABLE));
+        let project = project.map(|project| project.trim().to_owned()).filter(|project| !project.is_empty());
+        let Some(project) = project else {
+            let message = format!(
+                "no project for Vertex AI: set `parameters.vertex.project_id`, or {PROJECT_VARIABLE} in the shell \
+                 that starts Neovim"
+            );
+            return Err(ProviderError::new(ErrorKind::InvalidRequest, message));
+        };
+        // A project of an organisation's domain has that before a colon.
+        segment("parameters.vertex.project_id", &project, ":.-_", "as in my-project-123")?;
+        Ok(project)
+    }
+
+    /// The address up to the version, and the host for messages.
+    fn base(&self) -> Result<(String, String), ProviderError> {
+        let location = self.options.location.as_str();
+        segment("parameters.vertex.location", location, "-", "as in global or europe-west4")?;
+        let base = match &self.options.base_url {
+            Some(base) => base.trim().trim_end_matches('/').to_owned(),
+            None if location == DEFAULT_LOCATION => GLOBAL_HOST.to_owned(),
+            None if MULTI_REGIONS.contains(&location) => format!("https://aiplatform.{location}.rep.googleapis.com"),
+            None => format!("https://{location}-aiplatform.googleapis.com"),
+        };
+        let refuse = |why: &str| {
+            // An address may carry a password: then it is not shown.
+            let shown = if base.contains('@') { "…" } else { &base };
+            let message = format!("`parameters.vertex.base_url` is \"{shown}\": {why}, as in {GLOBAL_HOST}");
+            ProviderError::new(ErrorKind::InvalidRequest, message)
+        };
+        let url = Url::parse(&base).map_err(|_| refuse("that is no address; write scheme and host"))?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(refuse("write http:// or https:// and the host"));
+        }
+        if url.query().is_some() || url.fragment().is_some() {
+            return Err(refuse("leave out everything from the ? or # on"));
+        }
+        let host = url.host_str().ok_or_else(|| refuse("the host is missing"))?;
+        let host = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+        Ok((base, host))
+    }
+}
+
+/// Refuses what cannot stand in a path as it is: nothing, or other characters than letters, digits and `marks`.
+fn segment(option: &str, value: &str, marks: &str, example: &str) -> Result<(), ProviderError> {
+    if !value.is_empty() && value.chars().all(|c| c.is_ascii_alphanumeric() || marks.contains(c)) {
+        return Ok(());
+    }
+    let message = format!("`{option}` is \"{value}\": write letters and digits, {example}");
+    Err(ProviderError::new(ErrorKind::InvalidRequest, message))
+}
+
+impl Provider for Vertex {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn prepare(&self, request: &Request) -> Result<Exchange, ProviderError> {
+        let (base, host) = self.base()?;
+        let project = self.project()?;
+        let location = self.options.location.clone();
+        let model = request.model.as_str();
+        segment("model", model, "-._@", "as in gemini-2.5-flash")?;
+        let token = self.token()?;
+        let mut own = vec![
+            ("content-type", "application/json".to_owned()),
+            ("accept", "text/event-stream".to_owned()),
+            ("user-agent", format!("flemma/{}", crate::VERSION)),
+        ];
+        own.extend(token.iter().map(|token| (TOKEN_HEADER, format!("Bearer {}", token.expose()))));
+        let headers = self.headers.lay_over(own);
+        let url = format!(
+            "{base}/v1/projects/{project}/locations/{location}/publishers/google/models/{model}\
+             :streamGenerateContent?alt=sse"
+        );
+        let peer = Peer::new(host, token, &self.headers, project, location);
+        Ok(Exchange::Http {
+            request: HttpRequest { url, headers, body: encode::body(request)? },
+            decoder: Box::new(Reader::new(peer, request)),
+        })
+    }
+}

@@ -1,0 +1,172 @@
+//! Responses of Vertex AI whose status is no success.
+
+use flemma::provider::{ErrorKind, ErrorResponse, Part, ProviderError, Role};
+use serde_json::{Value, json};
+
+use crate::vertex::{TOKEN, conversation, exchange};
+
+fn refuse(status: u16, body: impl Into<Vec<u8>>) -> ProviderError {
+    let request = conversation("gemini-test", vec![(Role::User, vec![Part::Text("Hi".to_owned())])]);
+    let response = ErrorResponse { status, retry_after: None, request_id: None, body: body.into() };
+    let error = exchange(&request).unwrap().1.refuse(&response);
+    assert!(!error.message.contains('\n'), "{:?} is more than one line", error.message);
+    assert!(!error.message.contains(TOKEN), "the token is in {error}");
+    error
+}
+
+fn google(code: u16, status: &str, message: &str, details: Value) -> Value {
+    json!({"error": {"code": code, "message": message, "status": status, "details": details}})
+}
+
+fn vendor(code: u16, status: &str, message: &str) -> ProviderError {
+    let body = google(code, status, message, json!([]));
+    let error = refuse(code, body.to_string());
+    let listed = refuse(code, json!([body]).to_string());
+    assert_eq!(listed, error, "in a list of one it is the same error");
+    error
+}
+
+fn says(error: &ProviderError, kind: ErrorKind, words: &[&str]) {
+    assert_eq!(error.kind, kind, "{error}");
+    for word in words {
+        assert!(error.message.contains(word), "{word:?} is not in {error}");
+    }
+}
+
+#[test]
+fn a_full_context_says_by_how_much() {
+    let words = "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).";
+    assert_eq!(
+        vendor(400, "INVALID_ARGUMENT", words).message,
+        format!(
+            "the conversation is 151424 tokens too long for the model (aiplatform.googleapis.com: 400); shorten it: {words}"
+        )
+    );
+}
+
+#[test]
+fn a_token_that_is_not_accepted_names_where_it_came_from() {
+    says(
+        &vendor(401, "UNAUTHENTICATED", "Request had invalid authentication credentials."),
+        ErrorKind::Authentication,
+        &["in VERTEX_AI_ACCESS_TOKEN", "401", "an hour", "invalid authentication"],
+    );
+}
+
+#[test]
+fn what_is_not_allowed_names_the_project_and_the_role() {
+    let words = "Permission 'aiplatform.endpoints.predict' denied";
+    says(
+        &vendor(403, "PERMISSION_DENIED", words),
+        ErrorKind::Authentication,
+        &["my-project", "Vertex AI User", "enabled", words],
+    );
+}
+
+#[test]
+fn a_model_that_is_not_there_names_the_three_options() {
+    says(
+        &vendor(404, "NOT_FOUND", "Publisher Model `x` was not found"),
+        ErrorKind::InvalidRequest,
+        &[
+            "`model`",
+            "`parameters.vertex.location`",
+            "`parameters.vertex.project_id`",
+            "my-project, global",
+            "Publisher",
+        ],
+    );
+}
+
+#[test]
+fn each_failure_says_what_to_do() {
+    says(&vendor(503, "UNAVAILABLE", "busy"), ErrorKind::Overloaded, &["overloaded", "503"]);
+    says(&vendor(500, "INTERNAL", "oops"), ErrorKind::Server, &["failed", "500", "oops"]);
+    says(&vendor(504, "DEADLINE_EXCEEDED", "late"), ErrorKind::Timeout, &["gave up", "504"]);
+    says(&vendor(499, "CANCELLED", "x"), ErrorKind::Server, &["failed", "499"]);
+    says(&refuse(413, "<html>"), ErrorKind::InvalidRequest, &["too large for", "shorten"]);
+    says(&refuse(302, ""), ErrorKind::InvalidRequest, &["redirect", "base_url"]);
+}
+
+#[test]
+fn the_time_to_wait_for_quota_is_kept() {
+    let details = json!([
+        {"@type": "type.googleapis.com/google.rpc.QuotaFailure", "violations": [{"subject": "x"}]},
+        {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "34.5s"},
+    ]);
+    let body = google(429, "RESOURCE_EXHAUSTED", "Quota exceeded.", details).to_string();
+    let error = refuse(429, body.clone());
+    assert_eq!(error.retry_after, Some(34.5));
+    assert_eq!(
+        error.message,
+        "aiplatform.googleapis.com has no quota left for this model in my-project, global (429); \
+         it asks to wait 34.5 s: Quota exceeded."
+    );
+    let request = conversation("gemini-test", vec![(Role::User, vec![Part::Text("Hi".to_owned())])]);
+    let header =
+        ErrorResponse { status: 429, retry_after: Some(7.0), request_id: Some("id-1".to_owned()), body: body.into() };
+    let error = exchange(&request).unwrap().1.refuse(&header);
+    assert_eq!(error.retry_after, Some(7.0), "the header says it of this response");
+    assert!(error.message.ends_with("[request id-1]"), "{error}");
+    for odd in ["-1s", "34", "soon", "infs"] {
+        let details = json!([{"retryDelay": odd}]);
+        assert_eq!(refuse(429, google(429, "RESOURCE_EXHAUSTED", "", details).to_string()).retry_after, None, "{odd}");
+    }
+}
+
+#[test]
+fn what_was_wrong_with_which_field_is_passed_on_once() {
+    let details = json!([{"fieldViolations": [
+        {"field": "tools[0]", "description": "Cannot find field."},
+        {"field": "contents", "description": "Invalid request"},
+    ]}]);
+    let error = refuse(400, google(400, "INVALID_ARGUMENT", "Invalid request", details).to_string());
+    assert!(error.message.ends_with("(400): Invalid request; tools[0]: Cannot find field."), "{error}");
+}
+
+#[test]
+fn without_the_vendors_name_the_status_decides() {
+    for (status, kind) in [
+        (400, ErrorKind::InvalidRequest),
+        (401, ErrorKind::Authentication),
+        (403, ErrorKind::Authentication),
+        (408, ErrorKind::Timeout),
+        (429, ErrorKind::RateLimited),
+        (500, ErrorKind::Server),
+        (502, ErrorKind::Server),
+        (503, ErrorKind::Overloaded),
+        (504, ErrorKind::Timeout),
+    ] {
+        for body in ["", "plain words", "<html><title>T</title>", "{}", "null", "[1]", "[]", "{\"error\": 7}"] {
+            let error = refuse(status, body);
+            assert_eq!(error.kind, kind, "{status} {body}");
+            assert!(error.message.contains(&status.to_string()), "{error}");
+        }
+    }
+}
+
+#[test]
+fn any_body_becomes_readable_words() {
+    for (body, words) in [
+        (&b"  upstream\r\n  connect error\t"[..], "(500): upstream connect error"),
+        (b"<!doctype html><HTML><Title class=x>\n Bad Gateway </TITLE>", "a web page, \"Bad Gateway\""),
+        (b"<html><title>no end", "(500): a web page"),
+        (b"{\"error\": \"just text\"}", "(500): just text"),
+        (b"[{\"message\": \"top level\"}]", "(500): top level"),
+        (b"{\"odd\": [1, 2]}", "{\"odd\":[1,2]}"),
+        (b"\xff\xfe bytes", "bytes"),
+    ] {
+        let error = refuse(500, body);
+        assert!(error.message.contains(words), "{words:?} is not in {error}");
+    }
+    assert_eq!(refuse(500, "").message, "aiplatform.googleapis.com failed (500)");
+    let long = refuse(500, "word ".repeat(10_000));
+    assert!(long.message.len() < 800 && long.message.ends_with('…'), "{long}");
+}
+
+#[test]
+fn a_body_that_quotes_the_token_does_not_show_it() {
+    assert!(vendor(401, "UNAUTHENTICATED", &format!("bad token {TOKEN}!")).message.contains("bad token …!"));
+    let error = refuse(400, format!("{}{TOKEN}", "x".repeat(590)));
+    assert!(!error.message.contains("ya29"), "{error}");
+}
