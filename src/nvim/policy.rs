@@ -14,10 +14,12 @@ use crate::{
         Provider, ProviderError, ToolInput,
         anthropic::{self, Anthropic},
         auth::Environment,
-        compatible::OpenAiCompatible,
+        compatible::{self, OpenAiCompatible},
+        credential::Credential,
         openai::{self, OpenAi},
         rehearsal::Rehearsal,
     },
+    runtime::Recipient,
     tools::{
         Definition,
         approval::{ApprovalCall, Decision},
@@ -26,28 +28,36 @@ use crate::{
     },
 };
 
-/// The provider that the options name.
-///
-/// # Errors
-/// When its own data is broken.
-pub(super) fn provider(config: &Config) -> Result<Arc<dyn Provider>, ProviderError> {
+/// The provider that the options name, and the key that it needs.
+pub(super) fn recipient(config: &Config) -> Recipient {
     let options = config.parameters_for(config.provider);
-    Ok(match config.provider {
-        ProviderName::Rehearsal => Arc::new(Rehearsal::embedded(options.pace)?),
-        ProviderName::Anthropic => {
-            let base_url = options.base_url.as_deref().unwrap_or(anthropic::DEFAULT_BASE_URL);
-            Arc::new(Anthropic::new(base_url, Environment::of_process()).with_headers(options.headers))
-        }
-        ProviderName::OpenAi => {
-            let base_url = options.base_url.as_deref().unwrap_or(openai::DEFAULT_BASE_URL);
-            let provider = OpenAi::new(base_url, Environment::of_process());
-            Arc::new(provider.with_headers(options.headers).with_effort(options.effort))
-        }
-        ProviderName::OpenAiCompatible => {
-            let base_url = options.base_url.as_deref().unwrap_or_default();
-            Arc::new(OpenAiCompatible::new(base_url, Environment::of_process()).with_headers(options.headers))
-        }
-    })
+    let key = |provider, variable| Some(Credential::api_key(provider, variable, None));
+    let credential = match config.provider {
+        ProviderName::Rehearsal => None,
+        ProviderName::Anthropic => key(anthropic::NAME, anthropic::KEY_VARIABLE),
+        ProviderName::OpenAi => key(openai::NAME, openai::KEY_VARIABLE),
+        ProviderName::OpenAiCompatible => key(compatible::NAME, compatible::KEY_VARIABLE),
+    };
+    let name = config.provider;
+    let build = move |environment| -> Result<Arc<dyn Provider>, ProviderError> {
+        Ok(match name {
+            ProviderName::Rehearsal => Arc::new(Rehearsal::embedded(options.pace)?),
+            ProviderName::Anthropic => {
+                let base_url = options.base_url.as_deref().unwrap_or(anthropic::DEFAULT_BASE_URL);
+                Arc::new(Anthropic::new(base_url, environment).with_headers(options.headers))
+            }
+            ProviderName::OpenAi => {
+                let base_url = options.base_url.as_deref().unwrap_or(openai::DEFAULT_BASE_URL);
+                let provider = OpenAi::new(base_url, environment);
+                Arc::new(provider.with_headers(options.headers).with_effort(options.effort))
+            }
+            ProviderName::OpenAiCompatible => {
+                let base_url = options.base_url.as_deref().unwrap_or_default();
+                Arc::new(OpenAiCompatible::new(base_url, environment).with_headers(options.headers))
+            }
+        })
+    };
+    Recipient { environment: Environment::of_process(), credential, build: Box::new(build) }
 }
 
 /// What happens to a call: whether it can run at all, and then what the chain says.

@@ -142,7 +142,7 @@ impl Shell for At<'_> {
         let file = frontmatter::effective(self.editor, self.conversation);
         let config = &file.config;
         let options = config.parameters_for(config.provider);
-        let provider = policy::provider(config)?;
+        let recipient = policy::recipient(config);
         let tools = {
             let registry = self.editor.registry.borrow();
             file.tools.as_ref().map_or_else(|| registry.specs(), |chosen| registry.specs_of(chosen))
@@ -156,11 +156,11 @@ impl Shell for At<'_> {
         };
         let timeouts =
             Timeouts { connect: options.connect_timeout, first_byte: options.timeout, idle: options.timeout };
-        let handle = self
-            .editor
-            .worker
-            .send(self.conversation.id, request, provider, body, self.folder(), timeouts)
-            .map_err(|error| ProviderError::new(ErrorKind::InvalidRequest, format!("no thread for it: {error}")))?;
+        let handle =
+            self.editor
+                .worker
+                .send(self.conversation.id, request, recipient, body, self.folder(), timeouts)
+                .map_err(|error| ProviderError::new(ErrorKind::InvalidRequest, format!("no thread for it: {error}")))?;
         self.conversation.tasks.add_request(request, handle);
         Ok(())
     }

@@ -5,6 +5,7 @@
 //! drain takes what is there, up to a bound, and says whether more is left.
 
 mod attachments;
+mod credentials;
 pub mod http;
 mod log;
 pub mod process;
@@ -13,6 +14,7 @@ pub mod trust;
 mod worker;
 
 pub use attachments::Attachments;
+pub use credentials::Credentials;
 pub use log::Log;
 pub use queue::{ConversationId, Notice, Queue, Report};
-pub use worker::Worker;
+pub use worker::{Build, Recipient, Worker};

@@ -10,13 +10,34 @@ use tokio::{
 };
 
 use super::{
-    Attachments, ConversationId, Notice, Queue, Report,
+    Attachments, ConversationId, Credentials, Notice, Queue, Report,
     http::{Http, Timeouts},
 };
 use crate::{
     agent::{Input, RequestId},
-    provider::{ErrorKind, Event, Exchange, Provider, ProviderError, Request},
+    provider::{
+        ErrorKind, Event, Exchange, Provider, ProviderError, Request, auth::Environment, credential::Credential,
+    },
 };
+
+/// Whom a request goes to. The provider is built when its key is there, which may take a process or a socket.
+pub struct Recipient {
+    /// Where keys are looked up first.
+    pub environment: Environment,
+    /// The key that it needs; `None` for a provider without one.
+    pub credential: Option<Credential>,
+    /// Builds the provider.
+    pub build: Build,
+}
+
+/// Builds a provider that looks its key up in the environment that it is given.
+pub type Build = Box<dyn FnOnce(Environment) -> Result<Arc<dyn Provider>, ProviderError> + Send>;
+
+impl std::fmt::Debug for Recipient {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Recipient").field("credential", &self.credential).finish_non_exhaustive()
+    }
+}
 
 /// Owns the threads, which start with the first task: an editor in which no conversation does anything has none.
 /// Dropping it stops every task without waiting for one.
@@ -26,13 +47,16 @@ pub struct Worker {
     queue: Arc<Queue>,
     http: Arc<Http>,
     attachments: Arc<Attachments>,
+    credentials: Arc<Credentials>,
 }
 
 impl Worker {
     /// A worker whose tasks leave their notices in `queue`.
     #[must_use]
     pub fn new(queue: Arc<Queue>) -> Self {
-        Self { runtime: OnceCell::new(), queue, http: Arc::default(), attachments: Arc::default() }
+        let http = Arc::<Http>::default();
+        let credentials = Arc::new(Credentials::new(Arc::clone(&http)));
+        Self { runtime: OnceCell::new(), queue, http, credentials, attachments: Arc::default() }
     }
 
     /// The runtime, for whoever starts tasks without holding on to the worker.
@@ -52,41 +76,33 @@ impl Worker {
         &self.queue
     }
 
-    /// Sends a request. The files that it shows are read first; relative paths start at `folder`. Its events and its end arrive in the queue; aborting the handle ends it without a word.
+    /// Sends a request: gets the key of `recipient` if need be, reads the files that the request shows (relative paths
+    /// start at `folder`), and performs the exchange. Its events and its end arrive in the queue; aborting the handle
+    /// ends it without a word.
     pub fn send(
         &self,
         conversation: ConversationId,
         id: RequestId,
-        provider: Arc<dyn Provider>,
-        mut request: Request,
+        recipient: Recipient,
+        request: Request,
         folder: PathBuf,
         timeouts: Timeouts,
     ) -> io::Result<AbortHandle> {
-        let (queue, http) = (Arc::clone(&self.queue), Arc::clone(&self.http));
-        let attachments = Arc::clone(&self.attachments);
+        let queue = Arc::clone(&self.queue);
+        let errand = Errand {
+            http: Arc::clone(&self.http),
+            credentials: Arc::clone(&self.credentials),
+            attachments: Arc::clone(&self.attachments),
+            queue: Arc::clone(&self.queue),
+            conversation,
+            folder,
+            timeouts,
+        };
         self.spawn(async move {
-            if let Some(limits) = provider.attachment_limits()
-                && request.has_attachments()
-            {
-                let read = task::spawn_blocking(move || {
-                    let problems = attachments.read(conversation, &mut request, &folder, &limits);
-                    (request, problems)
-                });
-                let Ok((complete, problems)) = read.await else {
-                    let message = "the files that the conversation shows could not be read; this is a bug in Flemma";
-                    let error = ProviderError::new(ErrorKind::InvalidRequest, message);
-                    queue.push(input(conversation, Input::Failed { request: id, error, jitter: 0.0 }));
-                    return;
-                };
-                request = complete;
-                for problem in problems {
-                    queue.push(Notice { conversation, report: Report::Warning(problem) });
-                }
-            }
             let sink = |event: Event| {
-                queue.push(input(conversation, Input::Event { request: id, event }));
+                errand.queue.push(input(conversation, Input::Event { request: id, event }));
             };
-            if let Err(error) = perform(&http, &*provider, &request, timeouts, sink).await {
+            if let Err(error) = errand.run(recipient, request, sink).await {
                 queue.push(input(conversation, Input::Failed { request: id, error, jitter: fastrand::f64() }));
             }
         })
@@ -122,23 +138,71 @@ fn input(conversation: ConversationId, input: Input) -> Notice {
     Notice { conversation, report: Report::Input(input) }
 }
 
-async fn perform(
-    http: &Http,
-    provider: &dyn Provider,
-    request: &Request,
+/// What a request needs on its way.
+struct Errand {
+    http: Arc<Http>,
+    credentials: Arc<Credentials>,
+    attachments: Arc<Attachments>,
+    queue: Arc<Queue>,
+    conversation: ConversationId,
+    folder: PathBuf,
     timeouts: Timeouts,
-    mut sink: impl FnMut(Event),
-) -> Result<(), ProviderError> {
-    match provider.prepare(request)? {
-        Exchange::Http { request, decoder } => http.perform(request, decoder, timeouts, sink).await,
-        Exchange::Script(script) => {
-            for (pause, event) in script {
-                if !pause.is_zero() {
-                    time::sleep(pause).await;
+}
+
+impl Errand {
+    async fn run(
+        &self,
+        recipient: Recipient,
+        request: Request,
+        mut sink: impl FnMut(Event),
+    ) -> Result<(), ProviderError> {
+        let Recipient { environment, credential, build } = recipient;
+        let environment = match &credential {
+            Some(credential) => self.credentials.complete(environment, credential, self.timeouts).await?,
+            None => environment,
+        };
+        let provider = build(environment)?;
+        let request = self.with_files(&*provider, request).await?;
+        match provider.prepare(&request)? {
+            Exchange::Http { request, decoder } => {
+                let result = self.http.perform(request, decoder, self.timeouts, sink).await;
+                if let (Err(error), Some(credential)) = (&result, &credential)
+                    && error.kind == ErrorKind::Authentication
+                {
+                    self.credentials.forget(credential);
                 }
-                sink(event);
+                result
             }
-            Ok(())
+            Exchange::Script(script) => {
+                for (pause, event) in script {
+                    if !pause.is_zero() {
+                        time::sleep(pause).await;
+                    }
+                    sink(event);
+                }
+                Ok(())
+            }
         }
+    }
+
+    /// The request with the files that it shows, as far as the provider takes them.
+    async fn with_files(&self, provider: &dyn Provider, mut request: Request) -> Result<Request, ProviderError> {
+        let Some(limits) = provider.attachment_limits().filter(|_| request.has_attachments()) else {
+            return Ok(request);
+        };
+        let (attachments, conversation, folder) =
+            (Arc::clone(&self.attachments), self.conversation, self.folder.clone());
+        let read = task::spawn_blocking(move || {
+            let problems = attachments.read(conversation, &mut request, &folder, &limits);
+            (request, problems)
+        });
+        let (request, problems) = read.await.map_err(|_| {
+            let message = "the files that the conversation shows could not be read; this is a bug in Flemma";
+            ProviderError::new(ErrorKind::InvalidRequest, message)
+        })?;
+        for problem in problems {
+            self.queue.push(Notice { conversation, report: Report::Warning(problem) });
+        }
+        Ok(request)
     }
 }

@@ -12,4 +12,5 @@ mod http;
 mod responses;
 
 mod anthropic_http;
+mod credentials;
 mod openai_http;

@@ -113,6 +113,12 @@ impl Peer {
         ProviderError::new(ErrorKind::Timeout, message)
     }
 
+    /// The error for an answer of more than `limit` bytes.
+    pub fn too_long(&self, limit: usize) -> ProviderError {
+        let message = format!("{} answered with more than {} KiB; check the address", self.name, limit / 1024);
+        ProviderError::new(ErrorKind::Malformed, message)
+    }
+
     /// The error for a web page in place of a stream.
     pub fn web_page(&self) -> ProviderError {
         let message = format!(

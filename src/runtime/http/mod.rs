@@ -27,6 +27,9 @@ use crate::provider::{Decoder, ErrorKind, ErrorResponse, Event, HttpRequest, Pro
 /// The most that is read of the body of an error.
 const MAX_ERROR_BODY: usize = 64 * 1024;
 
+/// The most that is read of an answer that is no stream.
+const MAX_ANSWER: usize = 1024 * 1024;
+
 /// How long the body of an error may take: its status alone is worth showing.
 const ERROR_BODY_TIME: Duration = Duration::from_secs(10);
 
@@ -88,17 +91,11 @@ impl Http {
         timeouts: Timeouts,
         mut sink: impl FnMut(Event),
     ) -> Result<(), ProviderError> {
-        let (peer, request) = build(request)?;
-        let client = self.client(Settings { connect_timeout: timeouts.connect, proxy: !peer.is_loopback() })?;
-        let mut response = match timeout(timeouts.connect + timeouts.first_byte, client.execute(request)).await {
-            Ok(Ok(response)) => response,
-            Ok(Err(error)) => return Err(peer.before_reply(&error, timeouts.connect)),
-            Err(_) => return Err(peer.silent("did not answer", timeouts.first_byte)),
+        let (peer, response) = self.send(request, timeouts).await?;
+        let mut response = match response {
+            Ok(response) => response,
+            Err(refusal) => return Err(decoder.refuse(&refusal)),
         };
-        if !response.status().is_success() {
-            let refusal = error_response(response).await;
-            return Err(decoder.refuse(&refusal));
-        }
         if is_web_page(&response) {
             return Err(peer.web_page());
         }
@@ -125,6 +122,53 @@ impl Http {
                 return Ok(());
             }
         }
+    }
+
+    /// Sends `request` and gives the whole of a short answer, or the response whose status is no success. Must run on a
+    /// tokio runtime with I/O and time.
+    ///
+    /// # Errors
+    /// One line for the user that names the host, and what to check. The message holds no query, header or key.
+    pub async fn fetch(
+        &self,
+        request: HttpRequest,
+        timeouts: Timeouts,
+    ) -> Result<Result<Vec<u8>, ErrorResponse>, ProviderError> {
+        let (peer, response) = self.send(request, timeouts).await?;
+        let mut response = match response {
+            Ok(response) => response,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        if is_web_page(&response) {
+            return Err(peer.web_page());
+        }
+        let mut body = Vec::new();
+        loop {
+            match timeout(timeouts.idle, response.chunk()).await {
+                Ok(Ok(Some(bytes))) if body.len() + bytes.len() <= MAX_ANSWER => body.extend_from_slice(&bytes),
+                Ok(Ok(Some(_))) => return Err(peer.too_long(MAX_ANSWER)),
+                Ok(Ok(None)) => return Ok(Ok(body)),
+                Ok(Err(error)) => return Err(peer.during_reply(&error)),
+                Err(_) => return Err(peer.silent("fell silent in the middle of the answer", timeouts.idle)),
+            }
+        }
+    }
+
+    /// Sends `request` and waits for the status.
+    async fn send(
+        &self,
+        request: HttpRequest,
+        timeouts: Timeouts,
+    ) -> Result<(Peer, Result<Response, ErrorResponse>), ProviderError> {
+        let (peer, request) = build(request)?;
+        let client = self.client(Settings { connect_timeout: timeouts.connect, proxy: !peer.is_loopback() })?;
+        let response = match timeout(timeouts.connect + timeouts.first_byte, client.execute(request)).await {
+            Ok(Ok(response)) => response,
+            Ok(Err(error)) => return Err(peer.before_reply(&error, timeouts.connect)),
+            Err(_) => return Err(peer.silent("did not answer", timeouts.first_byte)),
+        };
+        let answer = if response.status().is_success() { Ok(response) } else { Err(error_response(response).await) };
+        Ok((peer, answer))
     }
 
     fn client(&self, settings: Settings) -> Result<Client, ProviderError> {

@@ -13,6 +13,7 @@
 //!
 //! Nothing here listens for SIGCHLD: inside Neovim that signal is libuv's. A thread waits for each command instead.
 
+pub mod ask;
 mod capture;
 mod group;
 
