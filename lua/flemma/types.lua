@@ -2,7 +2,7 @@
 
 --- What `require("flemma").setup()` takes. Everything may be left out. See `:help flemma-configuration`.
 ---@class flemma.Options
----@field provider? "rehearsal"|"anthropic"|"openai"|"openai_compatible" whom conversations talk to
+---@field provider? "rehearsal"|"anthropic"|"openai"|"openai_compatible"|"vertex" whom conversations talk to
 ---@field model? string the model, by the provider's own name; the provider's default when it is not set
 ---@field parameters? flemma.Parameters how models are asked
 ---@field tools? flemma.Tools tools and their approval
@@ -22,6 +22,7 @@
 ---@field anthropic? flemma.Anthropic what holds for Anthropic alone
 ---@field openai? flemma.OpenAi what holds for OpenAI alone
 ---@field openai_compatible? flemma.OpenAiCompatible what holds for other servers of OpenAI's Chat Completions
+---@field vertex? flemma.Vertex what holds for Vertex AI alone
 ---@field rehearsal? flemma.Rehearsal what holds for the embedded script alone
 
 ---@class flemma.Anthropic
@@ -30,6 +31,7 @@
 ---@field max_tokens? integer beats `parameters.max_tokens`
 ---@field temperature? number beats `parameters.temperature`
 ---@field headers? table<string, string> headers that are added to every request
+---@field api_key_command? string|string[] what prints the key: a line for the shell, or a program and its arguments
 
 ---@class flemma.OpenAi
 ---@field base_url? string the address in place of the vendor's, `/v1` at its end; `/responses` is added to it
@@ -37,9 +39,20 @@
 ---@field max_tokens? integer beats `parameters.max_tokens`
 ---@field temperature? number beats `parameters.temperature`
 ---@field headers? table<string, string> headers that are added to every request
+---@field api_key_command? string|string[] what prints the key: a line for the shell, or a program and its arguments
 
 ---@class flemma.OpenAiCompatible
 ---@field base_url? string the server's address, `/v1` at its end; `/chat/completions` is added to it
+---@field max_tokens? integer beats `parameters.max_tokens`
+---@field temperature? number beats `parameters.temperature`
+---@field headers? table<string, string> headers that are added to every request
+---@field api_key_command? string|string[] what prints the key: a line for the shell, or a program and its arguments
+
+---@class flemma.Vertex
+---@field base_url? string scheme and host in place of the location's own; `/v1/projects/…` is added to it
+---@field project_id? string the project that pays
+---@field location? string `"global"`, a region, `"us"` or `"eu"`
+---@field thinking_budget? integer tokens to think with; 0 for as few as the model can do with
 ---@field max_tokens? integer beats `parameters.max_tokens`
 ---@field temperature? number beats `parameters.temperature`
 ---@field headers? table<string, string> headers that are added to every request

@@ -23,7 +23,7 @@ use std::{collections::BTreeMap, time::Duration};
 pub use buffer::{FileOptions, Node};
 pub use editor::{Editing, Highlight, InsertKeys, Keymaps, Keys, Level, Logging, NormalKeys, Notify};
 pub use list::ListOption;
-pub use parameters::{Anthropic, OpenAi, OpenAiCompatible, Parameters, ProviderName, Rehearsal};
+pub use parameters::{Anthropic, OpenAi, OpenAiCompatible, Parameters, ProviderName, Rehearsal, Vertex};
 pub use problem::{ConfigError, Problem};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
@@ -69,6 +69,8 @@ pub struct ProviderOptions {
     pub base_url: Option<String>,
     /// Headers that are added to every request.
     pub headers: Headers,
+    /// What prints the key, if neither the environment nor the keyring has it.
+    pub api_key_command: Option<Vec<String>>,
     /// How hard a model of OpenAI's is asked to think, where the user has said that in its own words.
     pub effort: Option<Effort>,
     /// What the script's pauses are multiplied by; 1 for a real provider.
@@ -139,6 +141,7 @@ impl Config {
             connect_timeout: general.connect_timeout,
             base_url: None,
             headers: Headers::default(),
+            api_key_command: None,
             effort: None,
             pace: 1.0,
         };
@@ -156,6 +159,7 @@ impl Config {
                 };
                 options.base_url.clone_from(&own.base_url);
                 options.headers.clone_from(&own.headers);
+                options.api_key_command.clone_from(&own.api_key_command);
             }
             ProviderName::OpenAi => {
                 let own = &general.openai;
@@ -165,12 +169,27 @@ impl Config {
                 options.effort = own.reasoning;
                 options.base_url.clone_from(&own.base_url);
                 options.headers.clone_from(&own.headers);
+                options.api_key_command.clone_from(&own.api_key_command);
             }
             ProviderName::OpenAiCompatible => {
                 let own = &general.openai_compatible;
                 let to = &mut options.parameters;
                 to.max_tokens = own.max_tokens.or(to.max_tokens);
                 to.temperature = own.temperature.or(to.temperature);
+                options.base_url.clone_from(&own.base_url);
+                options.headers.clone_from(&own.headers);
+                options.api_key_command.clone_from(&own.api_key_command);
+            }
+            ProviderName::Vertex => {
+                let own = &general.vertex;
+                let to = &mut options.parameters;
+                to.max_tokens = own.max_tokens.or(to.max_tokens);
+                to.temperature = own.temperature.or(to.temperature);
+                to.thinking = match own.thinking_budget {
+                    Some(0) => Thinking::Off,
+                    Some(tokens) => Thinking::Budget(tokens),
+                    None => to.thinking,
+                };
                 options.base_url.clone_from(&own.base_url);
                 options.headers.clone_from(&own.headers);
             }

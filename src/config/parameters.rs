@@ -9,11 +9,13 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{
-    kinds::{COUNT, SECONDS, text, whole, within},
+    kinds::{COUNT, SECONDS, TEXT, text, whole, within},
     reader::{Kind, Table},
     seconds,
 };
-use crate::provider::{CacheRetention, HeaderProblem, Headers, Thinking, ThinkingLevel, openai::Effort};
+use crate::provider::{
+    CacheRetention, HeaderProblem, Headers, Thinking, ThinkingLevel, openai::Effort, vertex::DEFAULT_LOCATION,
+};
 
 /// The fewest tokens that Anthropic takes as a thinking budget
 /// (<https://docs.anthropic.com/en/docs/build-with-claude/extended-thinking>).
@@ -33,11 +35,13 @@ pub enum ProviderName {
     /// Any server that speaks OpenAI's Chat Completions.
     #[serde(rename = "openai_compatible")]
     OpenAiCompatible,
+    /// Gemini on Vertex AI.
+    Vertex,
 }
 
 impl ProviderName {
     /// Every provider.
-    pub const ALL: [Self; 4] = [Self::Rehearsal, Self::Anthropic, Self::OpenAi, Self::OpenAiCompatible];
+    pub const ALL: [Self; 5] = [Self::Rehearsal, Self::Anthropic, Self::OpenAi, Self::OpenAiCompatible, Self::Vertex];
 
     /// The name in the configuration.
     #[must_use]
@@ -47,6 +51,7 @@ impl ProviderName {
             Self::Anthropic => "anthropic",
             Self::OpenAi => "openai",
             Self::OpenAiCompatible => "openai_compatible",
+            Self::Vertex => "vertex",
         }
     }
 
@@ -58,6 +63,7 @@ impl ProviderName {
             Self::Anthropic => "claude-sonnet-4-5",
             Self::OpenAi => "gpt-5.6-terra",
             Self::OpenAiCompatible => "",
+            Self::Vertex => "gemini-3.8-flash",
         }
     }
 }
@@ -103,6 +109,8 @@ pub struct Parameters {
     pub openai: OpenAi,
     /// What holds for other servers of OpenAI's Chat Completions.
     pub openai_compatible: OpenAiCompatible,
+    /// What holds for Vertex AI alone.
+    pub vertex: Vertex,
     /// What holds for the embedded script alone.
     pub rehearsal: Rehearsal,
 }
@@ -119,6 +127,7 @@ impl Default for Parameters {
             anthropic: Anthropic::default(),
             openai: OpenAi::default(),
             openai_compatible: OpenAiCompatible::default(),
+            vertex: Vertex::default(),
             rehearsal: Rehearsal::default(),
         }
     }
@@ -135,6 +144,7 @@ impl Parameters {
         table.table("anthropic", |table| self.anthropic.read(table));
         table.table("openai", |table| self.openai.read(table));
         table.table("openai_compatible", |table| self.openai_compatible.read(table));
+        table.table("vertex", |table| self.vertex.read(table));
         table.table("rehearsal", |table| self.rehearsal.read(table));
     }
 }
@@ -155,6 +165,8 @@ pub struct Anthropic {
     pub temperature: Option<f64>,
     /// Headers that are added to every request.
     pub headers: Headers,
+    /// What prints the key, if neither the environment nor the keyring has it.
+    pub api_key_command: Option<Vec<String>>,
 }
 
 impl Anthropic {
@@ -164,6 +176,7 @@ impl Anthropic {
         table.set_some("max_tokens", &mut self.max_tokens, &COUNT);
         table.set_some("temperature", &mut self.temperature, &TEMPERATURE);
         read_headers(&mut self.headers, table);
+        table.set_some("api_key_command", &mut self.api_key_command, &COMMAND);
     }
 }
 
@@ -180,6 +193,8 @@ pub struct OpenAi {
     pub temperature: Option<f64>,
     /// Headers that are added to every request.
     pub headers: Headers,
+    /// What prints the key, if neither the environment nor the keyring has it.
+    pub api_key_command: Option<Vec<String>>,
 }
 
 impl OpenAi {
@@ -191,6 +206,7 @@ impl OpenAi {
         table.set_some("max_tokens", &mut self.max_tokens, &COUNT);
         table.set_some("temperature", &mut self.temperature, &TEMPERATURE);
         read_headers(&mut self.headers, table);
+        table.set_some("api_key_command", &mut self.api_key_command, &COMMAND);
     }
 }
 
@@ -206,6 +222,8 @@ pub struct OpenAiCompatible {
     pub temperature: Option<f64>,
     /// Headers that are added to every request.
     pub headers: Headers,
+    /// What prints the key, if neither the environment nor the keyring has it.
+    pub api_key_command: Option<Vec<String>>,
 }
 
 impl OpenAiCompatible {
@@ -214,8 +232,84 @@ impl OpenAiCompatible {
         table.set_some("max_tokens", &mut self.max_tokens, &COUNT);
         table.set_some("temperature", &mut self.temperature, &TEMPERATURE);
         read_headers(&mut self.headers, table);
+        table.set_some("api_key_command", &mut self.api_key_command, &COMMAND);
     }
 }
+
+/// A command that prints a key: its program and arguments, or a line for the shell.
+const COMMAND: Kind<Vec<String>> = Kind {
+    expected: r#"a command: a string for the shell, or a list of its program and arguments such as {"pass", "show", "key"}"#,
+    read: |value| match value {
+        Value::Array(words) => {
+            let words: Vec<String> =
+                words.iter().map(|word| word.as_str().map(str::to_owned)).collect::<Option<_>>()?;
+            words.first().is_some_and(|program| !program.trim().is_empty()).then_some(words)
+        }
+        line => {
+            let line = text(line).filter(|line| !line.trim().is_empty())?;
+            Some(["sh", "-c", line].map(str::to_owned).to_vec())
+        }
+    },
+};
+
+/// `parameters.vertex`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Vertex {
+    /// The host to ask in place of the location's own; `/v1/projects/…` is added to it.
+    pub base_url: Option<String>,
+    /// The project that pays; `$GOOGLE_CLOUD_PROJECT` or the key file's own where there is none.
+    pub project_id: Option<String>,
+    /// Where the models run.
+    pub location: String,
+    /// Tokens to think with; 0 for as few as the model can do with. Beats `parameters.thinking`.
+    pub thinking_budget: Option<u32>,
+    /// Beats `parameters.max_tokens`.
+    pub max_tokens: Option<u32>,
+    /// Beats `parameters.temperature`.
+    pub temperature: Option<f64>,
+    /// Headers that are added to every request.
+    pub headers: Headers,
+}
+
+impl Default for Vertex {
+    fn default() -> Self {
+        Self {
+            base_url: None,
+            project_id: None,
+            location: DEFAULT_LOCATION.to_owned(),
+            thinking_budget: None,
+            max_tokens: None,
+            temperature: None,
+            headers: Headers::default(),
+        }
+    }
+}
+
+impl Vertex {
+    fn read(&mut self, table: &mut Table<'_>) {
+        table.set_some("base_url", &mut self.base_url, &VERTEX_BASE_URL);
+        table.set_some("project_id", &mut self.project_id, &TEXT);
+        table.set("location", &mut self.location, &TEXT);
+        table.set_some("thinking_budget", &mut self.thinking_budget, &VERTEX_BUDGET);
+        table.set_some("max_tokens", &mut self.max_tokens, &COUNT);
+        table.set_some("temperature", &mut self.temperature, &TEMPERATURE);
+        read_headers(&mut self.headers, table);
+    }
+}
+
+/// A host without the version, as Google's own library has it.
+const VERTEX_BASE_URL: Kind<String> = Kind {
+    expected: r#"a URL such as "https://aiplatform.googleapis.com", without /v1/projects, which is added to it"#,
+    read: |value| {
+        let url = text(value)?;
+        let bare = without_scheme(url)?;
+        let carries_path = bare.ends_with("/v1") || bare.ends_with("/v1beta1") || bare.contains("/projects");
+        (!carries_path).then(|| url.to_owned())
+    },
+};
+
+const VERTEX_BUDGET: Kind<u32> =
+    Kind { expected: "a whole number of tokens", read: |value| value.as_number().and_then(whole) };
 
 /// `headers` of a provider: names and values. A message never shows a value, which may be a secret.
 fn read_headers(headers: &mut Headers, table: &mut Table<'_>) {

@@ -20,7 +20,7 @@ use crate::{
         CallId, anthropic,
         auth::Environment,
         compatible::{self, OpenAiCompatible},
-        openai,
+        openai, vertex,
     },
     tools::{
         Definition, SourceEnd, SourceId,
@@ -401,8 +401,8 @@ fn fill_health(exports: &Exports<'_>) -> mlua::Result<()> {
                 "info",
                 "provider `rehearsal`: a script, no model. Set `provider = \"anthropic\"` to talk to one.".to_owned(),
             ),
-            ProviderName::Anthropic => key_check(&config, "Anthropic", anthropic::KEY_VARIABLE),
-            ProviderName::OpenAi => key_check(&config, "OpenAI", openai::KEY_VARIABLE),
+            ProviderName::Anthropic => key_check(&config, anthropic::KEY_VARIABLE),
+            ProviderName::OpenAi => key_check(&config, openai::KEY_VARIABLE),
             ProviderName::OpenAiCompatible => {
                 let base_url = config.parameters_for(config.provider).base_url.unwrap_or_default();
                 let (name, model) = (compatible::NAME, config.model());
@@ -412,6 +412,14 @@ fn fill_health(exports: &Exports<'_>) -> mlua::Result<()> {
                     Err(error) => ("error", error.message),
                 }
             }
+            ProviderName::Vertex => {
+                let environment = Environment::of_process();
+                let places = [vertex::TOKEN_VARIABLE, vertex::token::FILE_VARIABLE];
+                let place = places.into_iter().find(|variable| environment.has(variable));
+                let place =
+                    place.map_or_else(|| "the token comes from `gcloud`".to_owned(), |name| format!("{name} is set"));
+                ("info", format!("provider `{}`, model {}: {place}", vertex::NAME, config.model()))
+            }
         };
         let item = lua.create_table()?;
         item.set("level", level)?;
@@ -420,13 +428,15 @@ fn fill_health(exports: &Exports<'_>) -> mlua::Result<()> {
     })
 }
 
-/// Whether the key of a vendor is there.
-fn key_check(config: &Config, vendor: &str, variable: &str) -> (&'static str, String) {
-    match Environment::of_process().key(vendor, variable) {
-        Ok(_) => {
-            let provider = config.provider.name();
-            ("ok", format!("provider `{provider}`, model {}: {variable} is set", config.model()))
-        }
+/// Whether the key of a vendor is in the environment. Nothing else is asked here: that may take a window and a minute.
+fn key_check(config: &Config, variable: &str) -> (&'static str, String) {
+    let provider = format!("provider `{}`, model {}", config.provider.name(), config.model());
+    match Environment::of_process().find(variable) {
+        Ok(Some(_)) => ("ok", format!("{provider}: {variable} is set")),
+        Ok(None) => (
+            "warn",
+            format!("{provider}: {variable} is not set; the keyring and `api_key_command` are asked when it is needed"),
+        ),
         Err(error) => ("error", error.message),
     }
 }

@@ -18,6 +18,7 @@ use crate::{
         credential::Credential,
         openai::{self, OpenAi},
         rehearsal::Rehearsal,
+        vertex::{self, Vertex},
     },
     runtime::Recipient,
     tools::{
@@ -31,14 +32,16 @@ use crate::{
 /// The provider that the options name, and the key that it needs.
 pub(super) fn recipient(config: &Config) -> Recipient {
     let options = config.parameters_for(config.provider);
-    let key = |provider, variable| Some(Credential::api_key(provider, variable, None));
+    let command = options.api_key_command.as_deref();
+    let key = |provider, variable| Some(Credential::api_key(provider, variable, command));
     let credential = match config.provider {
         ProviderName::Rehearsal => None,
         ProviderName::Anthropic => key(anthropic::NAME, anthropic::KEY_VARIABLE),
         ProviderName::OpenAi => key(openai::NAME, openai::KEY_VARIABLE),
         ProviderName::OpenAiCompatible => key(compatible::NAME, compatible::KEY_VARIABLE),
+        ProviderName::Vertex => Some(vertex::credential()),
     };
-    let name = config.provider;
+    let (name, place) = (config.provider, config.parameters.vertex.clone());
     let build = move |environment| -> Result<Arc<dyn Provider>, ProviderError> {
         Ok(match name {
             ProviderName::Rehearsal => Arc::new(Rehearsal::embedded(options.pace)?),
@@ -54,6 +57,14 @@ pub(super) fn recipient(config: &Config) -> Recipient {
             ProviderName::OpenAiCompatible => {
                 let base_url = options.base_url.as_deref().unwrap_or_default();
                 Arc::new(OpenAiCompatible::new(base_url, environment).with_headers(options.headers))
+            }
+            ProviderName::Vertex => {
+                let at = vertex::Options {
+                    base_url: options.base_url,
+                    project_id: place.project_id,
+                    location: place.location,
+                };
+                Arc::new(Vertex::new(at, environment).with_headers(options.headers))
             }
         })
     };

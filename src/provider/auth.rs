@@ -130,7 +130,7 @@ impl Environment {
         self.find(variable)?.ok_or_else(|| {
             let message = format!(
                 "no key for {vendor}: {variable} is not set. Set it in the shell that starts Neovim, \
-                 or for this session with :let ${variable} = \"…\""
+                 or for this session with :let ${variable} = \"…\"; for a keyring or a command see :help flemma-api-keys"
             );
             ProviderError::new(ErrorKind::Authentication, message)
         })

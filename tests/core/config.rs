@@ -173,7 +173,7 @@ fn a_value_of_the_wrong_kind_is_named_with_what_is_expected() {
     for (options, expected) in [
         (
             json!({ "provider": "antropic" }),
-            r#"`provider` must be "rehearsal", "anthropic", "openai" or "openai_compatible", not "antropic""#,
+            r#"`provider` must be "rehearsal", "anthropic", "openai", "openai_compatible" or "vertex", not "antropic""#,
         ),
         (
             json!({ "parameters": { "openai": { "reasoning": "hard" } } }),
@@ -420,6 +420,43 @@ fn what_the_editor_is_given_reads_back_as_the_same_options() {
     assert_eq!(given["keymaps"]["normal"]["cancel"], json!(false));
     assert_eq!(given["tools"]["export"], json!({ "max_size": 5 }));
     assert_eq!(read(given), config);
+}
+
+#[test]
+fn vertex_has_a_place_a_project_and_parameters_of_its_own() {
+    let config = read(json!({ "provider": "vertex" }));
+    assert_eq!(config.model(), "gemini-3.8-flash");
+    assert_eq!((config.parameters.vertex.location.as_str(), &config.parameters.vertex.project_id), ("global", &None));
+    let config = read(json!({ "parameters": { "thinking": "high", "vertex": {
+        "project_id": "p", "location": "europe-west4", "thinking_budget": 4096, "max_tokens": 7, "temperature": 1,
+        "base_url": "https://gateway.example/google",
+    } } }));
+    let options = config.parameters_for(ProviderName::Vertex);
+    assert_eq!(options.parameters.thinking, Thinking::Budget(4096));
+    assert_eq!((options.parameters.max_tokens, options.parameters.temperature), (Some(7), Some(1.0)));
+    assert_eq!(options.base_url.as_deref(), Some("https://gateway.example/google"));
+    let config = read(json!({ "parameters": { "thinking": "high", "vertex": { "thinking_budget": 0 } } }));
+    assert_eq!(config.parameters_for(ProviderName::Vertex).parameters.thinking, Thinking::Off);
+    for url in
+        ["aiplatform.googleapis.com", "https://aiplatform.googleapis.com/v1", "https://h/v1/projects/p", "https://h?x"]
+    {
+        let said = complaint(json!({ "parameters": { "vertex": { "base_url": url } } }));
+        assert!(said.starts_with("`parameters.vertex.base_url` must be a URL such as"), "{url}: {said}");
+    }
+}
+
+#[test]
+fn a_command_for_a_key_is_a_list_or_a_line_for_the_shell() {
+    let command = |value: Value| {
+        let config = read(json!({ "parameters": { "anthropic": { "api_key_command": value } } }));
+        config.parameters_for(ProviderName::Anthropic).api_key_command.unwrap()
+    };
+    assert_eq!(command(json!(["pass", "show", "anthropic"])), ["pass", "show", "anthropic"]);
+    assert_eq!(command(json!("pass show anthropic | head -1")), ["sh", "-c", "pass show anthropic | head -1"]);
+    for value in [json!([]), json!([""]), json!(" "), json!(7), json!(["pass", 7])] {
+        let said = complaint(json!({ "parameters": { "anthropic": { "api_key_command": value } } }));
+        assert!(said.starts_with("`parameters.anthropic.api_key_command` must be a command"), "{said}");
+    }
 }
 
 /// Options that are nearly right: real keys in any place, with values of any kind.
