@@ -4,7 +4,7 @@
 //! does, the bodies are checked by `tests/sdk/validate.py`; without it that one test says so and does nothing.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, VecDeque},
     env, fs,
     io::Write,
     path::{Path, PathBuf},
@@ -16,7 +16,11 @@ use flemma::{
     chat::{self, Conversation},
     provider::{
         CacheRetention, Message, Parameters, Part, Provider, Request, Role, Thinking, ThinkingLevel, ToolSpec,
-        anthropic::Anthropic, auth::Environment, compatible::OpenAiCompatible, openai::OpenAi,
+        anthropic::Anthropic,
+        auth::Environment,
+        compatible::OpenAiCompatible,
+        openai::OpenAi,
+        vertex::{Options, Vertex},
     },
 };
 use serde_json::{Value, json};
@@ -56,7 +60,11 @@ fn providers() -> Vec<(Box<dyn Provider>, &'static [&'static str])> {
             Box::new(OpenAi::new("https://api.openai.com/v1", environment.clone())),
             &["gpt-6-astra", "gpt-5.6-terra", "gpt-5.4", "gpt-4.1", "o3", "my-deployment"],
         ),
-        (Box::new(OpenAiCompatible::new("http://localhost:11434/v1", environment)), &["llama"]),
+        (Box::new(OpenAiCompatible::new("http://localhost:11434/v1", environment.clone())), &["llama"]),
+        (
+            Box::new(Vertex::new(Options { project_id: Some("p".to_owned()), ..Options::default() }, environment)),
+            &["gemini-2.0-flash", "gemini-2.5-pro", "gemini-3-pro-preview", "gemini-3.8-flash", "my-deployment"],
+        ),
     ]
 }
 
@@ -116,8 +124,24 @@ fn ids(provider: &str, body: &Value) -> Vec<String> {
             list(&body["messages"]).iter().flat_map(|turn| list(&turn["content"])).flat_map(of_item).collect()
         }
         "openai" => list(&body["input"]).into_iter().flat_map(of_item).collect(),
+        "vertex" => paired(list(&body["contents"]).iter().flat_map(|turn| list(&turn["parts"])).collect()),
         _ => list(&body["messages"]).into_iter().flat_map(of_item).collect(),
     }
+}
+
+/// Calls and results of Vertex AI, which pairs them by order and name: each result is given the id of its call.
+fn paired(parts: Vec<Value>) -> Vec<String> {
+    let (mut open, mut ids) = (VecDeque::new(), Vec::new());
+    for (nth, part) in parts.iter().enumerate() {
+        if let Some(name) = part["functionCall"]["name"].as_str() {
+            open.push_back((name.to_owned(), nth));
+            ids.push(nth.to_string());
+        } else if let Some(name) = part["functionResponse"]["name"].as_str() {
+            let call = open.pop_front().filter(|(called, _)| called == name);
+            ids.push(call.map_or_else(|| format!("={name} without a call"), |(_, nth)| format!("={nth}")));
+        }
+    }
+    ids
 }
 
 #[test]
@@ -154,11 +178,12 @@ fn a_file_that_went_to_every_vendor_keeps_for_each_what_is_its_own() {
         };
         own("EqQBCgIYAhIM", "anthropic");
         own("EmwKAhgB", "anthropic");
+        own("CiQB4/H/XpU=", "vertex");
         own("\"reasoning_content\":\"No such file.\"", "openai_compatible");
         if !name.contains("gpt-4.1") {
             own("\"encrypted_content\":\"gAAAAABo+/=\"", "openai");
         }
-        for foreign in ["CiQB4/H/XpW=", "Nobody signed this", "@localhost:11434"] {
+        for foreign in ["Nobody signed this", "@localhost:11434"] {
             assert!(!sent.contains(foreign), "{foreign} in {provider}, {name}");
         }
     }
@@ -199,6 +224,8 @@ fn broken() -> Vec<(&'static str, Value)> {
         ("openai", json!({"model": "m", "stream": true, "input": [{"type": "reasoning", "id": "x", "summary": [7]}]})),
         ("openai_compatible", json!({"model": "m", "stream": true, "messages": [{"role": "tool", "content": "x"}]})),
         ("openai_compatible", json!({"model": "m", "stream": true, "messages": [{"role": "you", "content": "x"}]})),
+        ("vertex", json!({"contents": [{"role": "user", "parts": [{"txt": "Hi"}]}]})),
+        ("vertex", json!({"contents": [], "generationConfig": {"thinkingConfig": {"budget": 1}}})),
     ]
 }
 
