@@ -82,7 +82,7 @@ end
 local function draw(buf)
   api.nvim_buf_clear_namespace(buf, live, 0, -1)
   local spinner = frames[frame % #frames + 1]
-  local now = native("live", buf)
+  local now = native("live", buf, text_width(buf))
   if not now then
     return
   end
@@ -95,7 +95,7 @@ local function draw(buf)
   end
   for _, tool in ipairs(now.running) do
     local lines = {}
-    for line in tool.latest:gmatch("[^\n]+") do
+    for _, line in ipairs(tool.latest) do
       lines[#lines + 1] = { { line, "FlemmaToolProgress" } }
     end
     api.nvim_buf_set_extmark(buf, live, tool.line, 0, {

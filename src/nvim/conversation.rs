@@ -5,6 +5,7 @@ use std::{
     collections::HashSet,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     rc::Rc,
+    time::Duration,
 };
 
 use super::{
@@ -21,6 +22,7 @@ use crate::{
     config::Config,
     provider::CallId,
     runtime::ConversationId,
+    tools::seconds,
 };
 
 /// How many lines of a file that was just opened are parsed at a time.
@@ -209,11 +211,11 @@ impl Conversation {
     }
 
     /// The time of a tool written in Lua is up.
-    pub(super) fn expire(&self, editor: &Editor, call: &CallId, run: u64) {
+    pub(super) fn expire(&self, editor: &Editor, call: &CallId, run: u64, limit: Duration) {
         if self.tasks.is_run(call, run) {
-            let seconds = self.tasks.elapsed(call).as_secs();
             self.stop_tool(editor, call);
-            let answer = Answer::error(format!("The tool did not answer within {seconds} s and was stopped."));
+            let limit = seconds::in_words(limit);
+            let answer = Answer::error(format!("The tool did not answer within {limit} and was stopped."));
             self.feed(editor, [Input::ToolFinished { call: call.clone(), answer }]);
         }
     }

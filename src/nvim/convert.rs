@@ -10,14 +10,59 @@ use serde_json::{Map, Number, Value};
 /// Tables within tables, at most. A table that contains itself has more.
 const DEEPEST: usize = 100;
 
+/// How much of a value is converted.
+pub(super) struct Room {
+    /// Values, those in tables counted one by one.
+    values: usize,
+    /// Bytes of text.
+    bytes: usize,
+    /// Whether something was left out.
+    is_over: bool,
+}
+
+impl Room {
+    /// Room for so many values, those in tables counted one by one, with so many bytes of text in them.
+    pub(super) const fn new(values: usize, bytes: usize) -> Self {
+        Self { values, bytes, is_over: false }
+    }
+
+    /// Whether something found no room.
+    pub(super) fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// Takes one more value in; `false` if there is no room for it.
+    fn take_value(&mut self) -> bool {
+        self.is_over |= self.values == 0;
+        self.values = self.values.saturating_sub(1);
+        !self.is_over
+    }
+
+    /// Takes a text in: how much of it.
+    fn take_text(&mut self, length: usize) -> usize {
+        let taken = length.min(self.bytes);
+        self.is_over |= taken < length;
+        self.bytes -= taken;
+        taken
+    }
+}
+
 /// A Lua value as JSON. An empty table is an object.
 ///
 /// # Errors
 /// When it holds something that JSON has no word for; the message says what, and where in the value.
 pub(super) fn to_json(lua: &Lua, value: Lual) -> mlua::Result<Value> {
+    to_json_within(lua, value, &mut Room::new(usize::MAX, usize::MAX))
+}
+
+/// The same, but no more than there is room for: what comes behind is left out, and [`Room::is_over`] says so.
+///
+/// # Errors
+/// As [`to_json`].
+pub(super) fn to_json_within(lua: &Lua, value: Lual, room: &mut Room) -> mlua::Result<Value> {
     let null = nil(lua)?;
     let mut path = Vec::new();
-    read(value, &null, &mut path).map_err(|what| {
+    read(value, &null, &mut path, room).map_err(|what| {
         let place = if path.is_empty() { String::new() } else { format!(" at `{}`", path.join(".")) };
         mlua::Error::runtime(format!("it holds {what}{place}"))
     })
@@ -29,7 +74,7 @@ fn nil(lua: &Lua) -> mlua::Result<Lual> {
 }
 
 /// On an error `path` is left where it happened.
-fn read(value: Lual, null: &Lual, path: &mut Vec<String>) -> Result<Value, String> {
+fn read(value: Lual, null: &Lual, path: &mut Vec<String>, room: &mut Room) -> Result<Value, String> {
     if value == *null || value.is_null() {
         return Ok(Value::Null);
     }
@@ -40,13 +85,25 @@ fn read(value: Lual, null: &Lual, path: &mut Vec<String>) -> Result<Value, Strin
         Lual::Number(number) => {
             Number::from_f64(number).map(Value::Number).ok_or("a number that is infinite or none at all")?
         }
-        Lual::String(text) => text.to_str().map_err(|_| "text that is no UTF-8")?.to_owned().into(),
-        Lual::Table(table) => read_table(&table, null, path)?,
+        Lual::String(text) => read_text(&text.as_bytes(), room)?.into(),
+        Lual::Table(table) => read_table(&table, null, path, room)?,
         other => return Err(format!("a {}", other.type_name())),
     })
 }
 
-fn read_table(table: &Table, null: &Lual, path: &mut Vec<String>) -> Result<Value, String> {
+fn read_text(bytes: &[u8], room: &mut Room) -> Result<String, &'static str> {
+    let taken = room.take_text(bytes.len());
+    match std::str::from_utf8(&bytes[..taken]) {
+        Ok(text) => Ok(text.to_owned()),
+        // Cut inside its last character.
+        Err(error) if taken < bytes.len() && error.error_len().is_none() => {
+            Ok(String::from_utf8_lossy(&bytes[..error.valid_up_to()]).into_owned())
+        }
+        Err(_) => Err("text that is no UTF-8"),
+    }
+}
+
+fn read_table(table: &Table, null: &Lual, path: &mut Vec<String>, room: &mut Room) -> Result<Value, String> {
     if path.len() >= DEEPEST {
         path.truncate(3);
         return Err(format!("a table that contains itself, or tables {DEEPEST} deep"));
@@ -55,15 +112,20 @@ fn read_table(table: &Table, null: &Lual, path: &mut Vec<String>) -> Result<Valu
     let mut list = Vec::new();
     for pair in table.pairs::<Lual, Lual>() {
         let (key, value) = pair.map_err(|error| words(&error))?;
+        if !room.take_value() {
+            break;
+        }
         let at = list.len() + 1;
         let name = match &key {
             Lual::Integer(number) => number.to_string(),
             Lual::Number(number) => number.to_string(),
+            // Half a key would be another one.
+            Lual::String(name) if room.take_text(name.as_bytes().len()) < name.as_bytes().len() => break,
             Lual::String(name) => name.to_str().map_err(|_| "a key that is no UTF-8")?.to_owned(),
             other => return Err(format!("a {} for a key", other.type_name())),
         };
         path.push(name);
-        let value = read(value, null, path)?;
+        let value = read(value, null, path, room)?;
         let name = path.pop().unwrap_or_default();
         // Lua gives the list part of a table first and in its order.
         if entries.is_empty() && key == Lual::Integer(i64::try_from(at).unwrap_or(i64::MAX)) {

@@ -55,6 +55,8 @@ pub(super) struct Editor {
     last_id: Cell<u64>,
     /// Whether the options name tools that nobody has looked for yet: they may be registered after `setup`.
     unchecked: Cell<bool>,
+    /// Tools whose slowness was mentioned.
+    pub(super) slow_tools: RefCell<BTreeSet<String>>,
     /// Only ever set by the export `fault`, which only the tests have.
     fault: Cell<bool>,
 }
@@ -97,6 +99,7 @@ impl Editor {
             conversations: RefCell::default(),
             last_id: Cell::new(0),
             unchecked: Cell::new(false),
+            slow_tools: RefCell::default(),
             fault: Cell::new(false),
         };
         approvals::install(&editor, &config, None);
@@ -266,8 +269,8 @@ impl Editor {
                     self.log(Level::Warn, &words);
                     catch_unwind(AssertUnwindSafe(|| self.host.notify(Level::Warn, &words)))
                 }
-                Report::Expired { call, run } => {
-                    catch_unwind(AssertUnwindSafe(|| conversation.expire(self, &call, run)))
+                Report::Expired { call, run, limit } => {
+                    catch_unwind(AssertUnwindSafe(|| conversation.expire(self, &call, run, limit)))
                 }
                 Report::Trust(_) => continue,
             };

@@ -228,8 +228,8 @@ fn fill_queries(exports: &Exports<'_>) -> mlua::Result<()> {
     exports.add("previews", |lua, editor, (buffer, width): (i32, usize)| {
         editor.conversation(buffer).map(|conversation| queries::previews(lua, editor, &conversation, width)).transpose()
     })?;
-    exports.add("live", |lua, editor, buffer: i32| {
-        editor.conversation(buffer).map(|conversation| queries::live(lua, editor, &conversation)).transpose()
+    exports.add("live", |lua, editor, (buffer, width): (i32, usize)| {
+        editor.conversation(buffer).map(|conversation| queries::live(lua, editor, &conversation, width)).transpose()
     })?;
     // decorations(buffer, first, last) -> { line, group } for each line of the screen that has a colour of ours
     exports.add("decorations", |lua, editor, (buffer, first, last): (i32, usize, usize)| {

@@ -4,28 +4,23 @@
 //! may come from anywhere, libuv's callbacks included: an answer only goes into the queue. The first answer counts;
 //! one that comes twice, after a cancel or after the time is up is dropped.
 
-use std::{
-    path::Path,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
 };
 
 use mlua::{Function, Lua, Table, Value};
-use tokio::runtime::Handle;
 
-use super::{convert, editor::Editor, tasks::Latest};
+use super::{convert, editor::Editor, lua_answers::Said, tasks::Latest};
 use crate::{
     agent::{Input, Level},
     chat::OpenCall,
     provider::CallId,
     runtime::{ConversationId, Notice, Queue, Report},
     tools::{
-        Definition, Handler, Outcome, Output, Registered, Rendered,
+        Definition, Handler, Registered, Rendered,
         declare::{self, Field},
-        overflow,
-        truncate::{self, Limit, Limits, MAX_BYTES, MAX_LINES, Truncation},
+        truncate::{Limit, Truncation},
     },
 };
 
@@ -57,6 +52,7 @@ pub(super) fn register(
                 functions.push(kept);
                 Field::Function(kept)
             }
+            Value::Number(number) if !number.is_finite() => Field::Other(format!("{number}, which is no number")),
             value @ (Value::Boolean(_) | Value::Integer(_) | Value::Number(_) | Value::String(_) | Value::Table(_)) => {
                 let kind = value.type_name();
                 convert::to_json(lua, value)
@@ -134,7 +130,7 @@ pub(super) fn truncation(lua: &Lua, cut: &Truncation<'_>) -> mlua::Result<Table>
 pub(super) struct Answering {
     conversation: ConversationId,
     call: CallId,
-    tool: String,
+    pub(super) tool: String,
     answered: Arc<AtomicBool>,
     queue: Arc<Queue>,
 }
@@ -155,8 +151,9 @@ impl Answering {
         !self.answered.swap(true, Ordering::SeqCst)
     }
 
-    fn push(&self, outcome: &Outcome) {
-        let input = Input::ToolFinished { call: self.call.clone(), answer: outcome.render().into() };
+    /// Sends the answer on its way.
+    pub(super) fn push(&self, rendered: Rendered) {
+        let input = Input::ToolFinished { call: self.call.clone(), answer: rendered.into() };
         self.queue.push(Notice { conversation: self.conversation, report: Report::Input(input) });
     }
 }
@@ -173,16 +170,16 @@ pub(super) fn run(
     let outputs = editor.outputs.clone();
     let finish = {
         let (answering, threads) = (answering.clone(), editor.worker.handle().ok());
-        move |outcome: Outcome| {
+        move |said: Said| {
             if answering.claim() {
-                answer_in_size(threads.as_ref(), &outputs, answering.clone(), outcome);
+                said.hand_on(threads.as_ref(), outputs.clone(), answering.clone());
             }
         }
     };
     let callback = {
         let (finish, tool) = (finish.clone(), answering.tool.clone());
         editor.lua.create_function(move |lua, (value, problem): (Value, Value)| {
-            finish(outcome(lua, &tool, value, problem));
+            finish(Said::read(lua, &tool, value, problem));
             Ok(())
         })
     };
@@ -192,18 +189,18 @@ pub(super) fn run(
     });
     match returned {
         Err(error) => {
-            finish(Outcome::failure(format!("The tool `{}` failed: {}", answering.tool, convert::words(&error))));
+            finish(Said::failure(format!("The tool `{}` failed: {}", answering.tool, convert::words(&error))));
             None
         }
         Ok((false, thrown, _)) => {
             let thrown = thrown.to_string().unwrap_or_default();
-            finish(Outcome::failure(format!("The tool `{}` failed: {thrown}", answering.tool)));
+            finish(Said::failure(format!("The tool `{}` failed: {thrown}", answering.tool)));
             None
         }
         Ok((true, Value::Function(stop), _)) if definition.is_async => Some(stop),
         Ok((true, Value::Nil, Value::Nil)) if definition.is_async => None,
         Ok((true, value, problem)) => {
-            finish(outcome(&editor.lua, &answering.tool, value, problem));
+            finish(Said::read(&editor.lua, &answering.tool, value, problem));
             None
         }
     }
@@ -219,90 +216,4 @@ pub(super) fn progress(lua: &Lua, definition: &Definition, latest: Latest) -> ml
         Ok(())
     };
     definition.streaming.then(|| lua.create_function(put)).transpose()
-}
-
-/// What a tool's value means. `problem` is what came behind it: Lua's own functions return `nil` and a reason.
-fn outcome(lua: &Lua, tool: &str, value: Value, problem: Value) -> Outcome {
-    match value {
-        Value::Nil if matches!(problem, Value::String(_)) => Outcome::failure(problem.to_string().unwrap_or_default()),
-        Value::String(text) => Outcome::text(text.to_string_lossy()),
-        value @ (Value::Integer(_) | Value::Number(_) | Value::Boolean(_)) => {
-            Outcome::text(value.to_string().unwrap_or_default())
-        }
-        Value::Table(table) => table_outcome(lua, tool, &table),
-        Value::Nil => Outcome::failure(format!(
-            "The tool `{tool}` returned nothing. (For its author: return a string or a table; a tool that answers later \
-             sets `async = true` and calls its callback.)"
-        )),
-        other => Outcome::failure(format!(
-            "The tool `{tool}` returned a {}. (For its author: return a string or a table. A tool that answers later \
-             sets `async = true`; only then may it return a function, which stops it.)",
-            other.type_name()
-        )),
-    }
-}
-
-/// `{ success = true, output = … }`, `{ success = false, error = …, output = … }`, a table with a boolean `ok`, or
-/// any other table.
-fn table_outcome(lua: &Lua, tool: &str, table: &Table) -> Outcome {
-    let json = |value: Value| {
-        convert::to_json(lua, value).map_err(|error| {
-            Outcome::failure(format!(
-                "The tool `{tool}` returned a table that cannot be written as JSON: {}.",
-                convert::words(&error)
-            ))
-        })
-    };
-    let field = |name: &str| table.get::<Value>(name).unwrap_or(Value::Nil);
-    let text = |value: Value| match value {
-        Value::Nil => Ok(None),
-        Value::String(text) => Ok(Some(text.to_string_lossy())),
-        Value::Table(table) => json(Value::Table(table)).map(|value| Some(value.to_string())),
-        other => Ok(other.to_string().ok()),
-    };
-    let read = || -> Result<Outcome, Outcome> {
-        match (field("success"), field("ok")) {
-            (Value::Boolean(true), _) => Ok(match field("output") {
-                Value::Table(table) => Outcome::Success(Output::Json(json(Value::Table(table))?)),
-                other => Outcome::text(text(other)?.unwrap_or_default()),
-            }),
-            (Value::Boolean(false), _) => Ok(Outcome::Failure {
-                error: text(field("error"))?.unwrap_or_else(|| format!("The tool `{tool}` failed and gave no reason.")),
-                output: text(field("output"))?,
-            }),
-            (_, Value::Boolean(ok)) => Ok(Outcome::Structured { ok, value: json(Value::Table(table.clone()))? }),
-            _ => Ok(Outcome::Success(Output::Json(json(Value::Table(table.clone()))?))),
-        }
-    };
-    read().unwrap_or_else(|failure| failure)
-}
-
-/// Hands an answer on; one that is too long is cut and its whole saved, off the main thread.
-fn answer_in_size(threads: Option<&Handle>, outputs: &Path, answering: Answering, outcome: Outcome) {
-    let Rendered { text, is_error, .. } = outcome.render();
-    if text.len() <= MAX_BYTES && truncate::count_lines(text.as_bytes()) <= MAX_LINES {
-        answering.push(&outcome);
-        return;
-    }
-    let outputs = outputs.to_owned();
-    let cut = move || {
-        let cut = truncate::truncate_head(&text, Limits::default());
-        let shown = if cut.first_line_exceeds_limit { truncate::prefix(&text, MAX_BYTES) } else { cut.content };
-        let range = if cut.first_line_exceeds_limit {
-            format!("the first {} of line 1", truncate::format_size(shown.len() as u64))
-        } else {
-            format!("lines 1-{}", cut.output_lines)
-        };
-        let size = truncate::format_size(text.len() as u64);
-        let place = match overflow::save(&outputs, &answering.tool, text.as_bytes()) {
-            Ok(path) => format!("The whole output ({size}) is in {}", path.display()),
-            Err(error) => format!("The whole output ({size}) could not be saved: {error}"),
-        };
-        let text = format!("{shown}\n\n[Showing {range} of {}. {place}]", cut.total_lines);
-        answering.push(&if is_error { Outcome::failure(text) } else { Outcome::text(text) });
-    };
-    match threads {
-        Some(threads) => drop(threads.spawn_blocking(cut)),
-        None => cut(),
-    }
 }

@@ -18,6 +18,7 @@ mod exports;
 mod frontmatter;
 mod functions;
 mod host;
+mod lua_answers;
 mod lua_tools;
 mod opt;
 mod panics;

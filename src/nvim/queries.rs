@@ -60,8 +60,9 @@ fn own_preview(lua: &Lua, editor: &Editor, definition: &Definition, input: &Tool
     }
 }
 
-/// What goes on right now: `text` for the end of the buffer, and the tools that run.
-pub(super) fn live(lua: &Lua, editor: &Editor, conversation: &Conversation) -> mlua::Result<Table> {
+/// What goes on right now: `text` for the end of the buffer, and the tools that run, the lines of their latest output
+/// cut to `width` cells.
+pub(super) fn live(lua: &Lua, editor: &Editor, conversation: &Conversation, width: usize) -> mlua::Result<Table> {
     let live = lua.create_table()?;
     // As it was when it was last needed: nothing is evaluated in order to draw.
     let config = conversation.config(editor);
@@ -85,7 +86,8 @@ pub(super) fn live(lua: &Lua, editor: &Editor, conversation: &Conversation) -> m
             item.set("name", call.name.as_str())?;
             item.set("line", line)?;
             item.set("seconds", conversation.tasks.elapsed(&call.id).as_secs())?;
-            item.set("latest", conversation.tasks.latest(&call.id))?;
+            let latest = conversation.tasks.latest(&call.id);
+            item.set("latest", latest.lines().map(|line| preview::clip(line, width)).collect::<Vec<_>>())?;
             Ok(item)
         })
         .collect();

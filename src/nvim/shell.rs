@@ -4,7 +4,7 @@ use std::{
     panic::AssertUnwindSafe,
     path::{Path, PathBuf},
     sync::Arc,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use futures_util::FutureExt;
@@ -25,7 +25,7 @@ use crate::{
     chat::{self, Diagnostic, Document, OpenCall, Text, TextEdit},
     provider::{CallId, ErrorKind, ProviderError, Request, ToolInput},
     runtime::{Notice, Report, http::Timeouts},
-    tools::{Context, Definition, Handler, Outcome},
+    tools::{Context, Definition, Handler, Outcome, seconds},
 };
 
 /// A conversation where it stands: in the editor.
@@ -97,9 +97,11 @@ impl At<'_> {
                 return;
             }
         };
+        let begun = Instant::now();
         let function = lua_tools::run(editor, definition, execute, input, context, &answering);
-        let notice =
-            Notice { conversation: self.conversation.id, report: Report::Expired { call: call.id.clone(), run } };
+        self.complain_if_slow(&call.name, begun.elapsed(), timeout);
+        let report = Report::Expired { call: call.id.clone(), run, limit: timeout };
+        let notice = Notice { conversation: self.conversation.id, report };
         let queue = Arc::clone(editor.worker.queue());
         let watch = async move {
             tokio::time::sleep(timeout).await;
@@ -107,6 +109,23 @@ impl At<'_> {
         };
         let timer = editor.worker.spawn(watch).ok();
         tasks.add_tool(&call.id, run, latest, Stop::Lua { answering, function, timer });
+    }
+}
+
+impl At<'_> {
+    /// Tells the user, once a tool, that it holds up the editor for longer than it may take at all: nobody can stop it.
+    fn complain_if_slow(&self, tool: &str, took: Duration, limit: Duration) {
+        if took <= limit || !self.editor.slow_tools.borrow_mut().insert(tool.to_owned()) {
+            return;
+        }
+        let message = format!(
+            "the tool `{tool}` held up Neovim for {:.2} s, and its limit is {}. A tool that takes long sets `async = true` \
+             and answers by its callback.",
+            took.as_secs_f64(),
+            seconds::in_words(limit)
+        );
+        self.editor.log(Level::Warn, &message);
+        self.notify(Level::Warn, &message);
     }
 }
 

@@ -32,13 +32,16 @@ const LATEST_LINES: usize = 5;
 const LATEST_BYTES: usize = 2048;
 
 impl Latest {
-    /// Puts the end of `text` in the place of what was there.
+    /// Puts the end of `text` in the place of what was there; `…` where that begins in the middle of a line.
     pub(super) fn put(&self, text: &str) {
         let text = text.trim_end_matches('\n');
         let from = text.rmatch_indices('\n').nth(LATEST_LINES - 1).map_or(0, |(at, _)| at + 1);
-        let from = from.max(text.ceil_char_boundary(text.len().saturating_sub(LATEST_BYTES)));
+        let room = text.ceil_char_boundary(text.len().saturating_sub(LATEST_BYTES));
+        let is_cut = room > from && !text[..room].ends_with('\n');
+        let from = from.max(room);
         let mut latest = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         latest.clear();
+        latest.push_str(if is_cut { "…" } else { "" });
         latest.push_str(&text[from..]);
     }
 

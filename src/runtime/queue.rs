@@ -3,6 +3,7 @@
 use std::{
     collections::VecDeque,
     sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use super::trust::Trusted;
@@ -37,6 +38,8 @@ pub enum Report {
         call: CallId,
         /// Which run of it.
         run: u64,
+        /// How long it had.
+        limit: Duration,
     },
     /// What the user has trusted was read, or could not be: then it is nothing.
     Trust(Trusted),

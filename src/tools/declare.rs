@@ -7,7 +7,7 @@ use std::{sync::Arc, time::Duration};
 
 use serde_json::{Map, Value};
 
-use super::{Declared, Definition, DefinitionError, Executor, Handler, LuaRef};
+use super::{Declared, Definition, DefinitionError, Executor, Handler, LuaRef, seconds};
 use crate::config::suggest::nearest;
 
 /// The fields that a definition may have.
@@ -179,13 +179,12 @@ impl Reader {
 
     fn seconds(&mut self, name: &str) -> Result<Option<Duration>, DefinitionError> {
         let Some(field) = self.take(name) else { return Ok(None) };
-        let seconds = match &field {
-            Field::Value(value) => value.as_f64().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
-            _ => None,
-        };
-        match seconds {
-            Some(seconds) => Ok(Some(seconds)),
-            None => self.wrong(name, "a number of seconds", &field),
+        match &field {
+            Field::Value(Value::Number(number)) => match seconds::limit(number.as_f64().unwrap_or(f64::NAN)) {
+                Ok(limit) => Ok(Some(limit)),
+                Err(problem) => self.refuse(name, problem),
+            },
+            field => self.wrong(name, "a number of seconds", field),
         }
     }
 

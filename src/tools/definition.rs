@@ -15,8 +15,12 @@ use thiserror::Error;
 use super::{
     NativeTool, mistake,
     schema::{self, InputSchema},
+    seconds,
 };
-use crate::provider::{ToolInput, ToolSpec};
+use crate::{
+    config::suggest::nearest,
+    provider::{ToolInput, ToolSpec},
+};
 
 /// The longest name that every provider takes, in characters.
 const MAX_NAME: usize = 64;
@@ -148,7 +152,8 @@ impl Definition {
     ///
     /// # Errors
     /// The first field that is wrong: a name that no provider takes, no description, a schema that is no JSON Schema
-    /// of an object or (with `strict`) not within the rules of strict mode, or a timeout of zero.
+    /// of an object or (with `strict`) not within the rules of strict mode, a timeout that is none, or the name of a
+    /// path parameter that the schema does not have.
     pub fn check(&self) -> Result<(), DefinitionError> {
         let refuse = |field: &str, problem: String| {
             Err(DefinitionError { tool: self.name.clone(), field: field.to_owned(), problem })
@@ -173,8 +178,14 @@ impl Definition {
         {
             return refuse("input_schema", problem);
         }
-        if self.timeout.is_some_and(|timeout| timeout.is_zero()) {
-            return refuse("timeout", "must be more than 0 seconds".into());
+        if let Some(Err(problem)) = self.timeout.map(|timeout| seconds::limit(timeout.as_secs_f64())) {
+            return refuse("timeout", problem);
+        }
+        for (field, param) in [("read_path_param", &self.read_path_param), ("write_path_param", &self.write_path_param)]
+        {
+            if let Some(problem) = param.as_deref().and_then(|param| self.lacks_property(param)) {
+                return refuse(field, problem);
+            }
         }
         Ok(())
     }
@@ -195,6 +206,17 @@ impl Definition {
                 Err(format!("The input of `{}` cannot be checked: its input_schema {problem}.", self.name))
             }
         }
+    }
+
+    /// What is wrong with the name of a property; `None` if the schema has it.
+    fn lacks_property(&self, name: &str) -> Option<String> {
+        let properties = self.input_schema.get("properties").and_then(Value::as_object);
+        let known: Vec<&str> = properties.into_iter().flatten().map(|(known, _)| known.as_str()).collect();
+        if known.contains(&name) {
+            return None;
+        }
+        let meant = nearest(name, known).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+        Some(format!("is \"{name}\", but input_schema has no such property{meant}"))
     }
 
     /// Whether calls of it cannot be answered: this process is to run it, but it has nothing that runs.

@@ -22,6 +22,7 @@ pub mod preview;
 mod registry;
 pub mod rules;
 mod schema;
+pub mod seconds;
 mod sources;
 pub mod truncate;
 

@@ -107,6 +107,12 @@ fn table(value: &Value) -> String {
     }
 }
 
+/// A line of any text as it can be drawn in `width` cells: without control characters, its end cut with a `…` if it is
+/// too long.
+pub fn clip(text: &str, width: usize) -> String {
+    fit(&flatten(text), width)
+}
+
 /// One line without control characters.
 fn flatten(text: &str) -> String {
     let mut flat = String::with_capacity(text.len());

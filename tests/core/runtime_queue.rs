@@ -87,7 +87,10 @@ fn nothing_else_joins() {
         event(2, 2, Event::Text("f".into())),
         finished(2, "g"),
         finished(2, "h"),
-        Notice { conversation: ConversationId(2), report: Report::Expired { call: "a".into(), run: 1 } },
+        Notice {
+            conversation: ConversationId(2),
+            report: Report::Expired { call: "a".into(), run: 1, limit: std::time::Duration::ZERO },
+        },
         text(1, "j"),
     ];
     let (queue, _) = queue();

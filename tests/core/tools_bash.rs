@@ -39,6 +39,19 @@ fn a_command_that_prints_nothing_says_so() {
 }
 
 #[test]
+fn a_command_that_prints_only_white_space_says_so_too() {
+    let shop = Workshop::new();
+    assert_eq!(shop.ok("bash", bash(r"printf '\n\n\n'")), "(only white space, in 3 lines)");
+    assert_eq!(shop.ok("bash", bash("printf ' '")), "(only white space, in 1 line)");
+}
+
+#[test]
+fn one_second_is_no_seconds() {
+    let text = Workshop::new().err("bash", bash_for(1.0, "sleep 60"));
+    assert!(text.starts_with("Timed out after 1 second: "), "{text}");
+}
+
+#[test]
 fn an_exit_code_is_an_error_that_keeps_the_output() {
     let shop = Workshop::new();
     assert_eq!(shop.err("bash", bash("echo half; exit 3")), "exit code 3\n\nhalf");

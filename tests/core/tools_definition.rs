@@ -110,7 +110,23 @@ fn an_illegal_definition_is_refused_with_the_field_and_the_mend() {
         ),
         (
             change(&|tool| tool.timeout = Some(std::time::Duration::ZERO)),
-            "tool `mine`: `timeout` must be more than 0 seconds",
+            "tool `mine`: `timeout` must be more than 0 and at most 86400 seconds, not 0",
+        ),
+        (
+            change(&|tool| tool.timeout = Some(std::time::Duration::from_secs(90_000))),
+            "tool `mine`: `timeout` must be more than 0 and at most 86400 seconds, not 90000",
+        ),
+        (
+            change(&|tool| tool.read_path_param = Some("path".into())),
+            "tool `mine`: `read_path_param` is \"path\", but input_schema has no such property",
+        ),
+        (
+            change(&|tool| {
+                tool.input_schema = json!({ "type": "object", "properties": { "file": {}, "path": {} } }).into();
+                tool.read_path_param = Some("file".into());
+                tool.write_path_param = Some("paht".into());
+            }),
+            "tool `mine`: `write_path_param` is \"paht\", but input_schema has no such property; did you mean `path`?",
         ),
     ];
     for (message, expected) in table {

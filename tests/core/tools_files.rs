@@ -118,10 +118,30 @@ fn a_line_that_is_too_long_shows_its_beginning() {
     let shop = Workshop::new();
     shop.put("min.js", format!("first\n{}\nlast", "日".repeat(400_000)));
     let text = shop.ok("read", page("min.js", 2, 10));
-    let note =
-        "\n\n[Line 2 is too long: only its first 50.0 KB are shown. Showing line 2 of 3; continue with offset=3]";
-    assert_eq!(text, format!("{}{note}", "日".repeat(51200 / 3)));
+    let note = format!(
+        "\n\n[Line 2 is too long: only its first 50.0 KB are shown. With bash, `sed -n 2p '{}' | cut -b 51199-76798` shows \
+         what comes next. Showing line 2 of 3; continue with offset=3]",
+        shop.path("min.js").display()
+    );
+    assert!(text == format!("{}{note}", "日".repeat(51200 / 3)), "{}", &text[51198..]);
     assert_eq!(shop.ok("read", page("min.js", 1, 9)), "first\n\n[Showing line 1 of 3; continue with offset=2]");
+}
+
+#[test]
+fn what_a_long_line_shows_next_begins_where_it_ended() {
+    let shop = Workshop::new();
+    let line: String = (0..30_000).map(|number| format!("{number} ")).collect();
+    shop.put("it's long.txt", format!("first\n{line}\nlast"));
+    let text = shop.ok("read", page("it's long.txt", 2, 1));
+    let (shown, note) = text.split_once("\n\n[").unwrap();
+    let command = note.split('`').nth(1).unwrap();
+    let next = shop.ok("bash", json!({ "label": null, "command": command, "timeout": null }));
+    assert!(!next.is_empty() && line.starts_with(&format!("{shown}{next}")), "{note}");
+    // Of bytes that are no text none is left out.
+    shop.put("bytes.txt", [vec![b'x'; 100], b"\xff".repeat(60_000)].concat());
+    let note = shop.ok("read", read("bytes.txt")).split_once("\n\n[").unwrap().1.to_owned();
+    let from: usize = note.split("cut -b ").nth(1).unwrap().split('-').next().unwrap().parse().unwrap();
+    assert_eq!(from, 100 + (51_200 - 100) / 3 + 1, "{note}");
 }
 
 #[test]
@@ -211,6 +231,16 @@ fn bytes_that_are_no_utf8_are_shown_and_said() {
 }
 
 #[test]
+fn a_name_that_is_no_utf8_is_said_to_be_out_of_reach() {
+    let shop = Workshop::new();
+    assert_eq!(
+        shop.err("read", read("caf\u{fffd}")),
+        "caf\u{fffd} does not exist. If its \u{fffd} stands for bytes that are not valid UTF-8, only bash can open the \
+         file: put a `*` in their place."
+    );
+}
+
+#[test]
 fn a_misspelled_path_is_told_what_the_folder_has() {
     let shop = Workshop::new();
     shop.put("src/config.lua", "");
@@ -272,7 +302,14 @@ fn a_symbolic_link_is_followed_and_stays() {
     shop.ok("write", write("link", "new"));
     assert_eq!(shop.content("real/target.txt"), "new");
     assert!(shop.path("link").is_symlink());
-    shop.ok("write", write("dangling", "made"));
+    let nothing = "dangling is a link to real/new.txt, and there is nothing.";
+    assert_eq!(shop.err("read", read("dangling")), nothing);
+    assert_eq!(shop.err("edit", edit("dangling", "a", "b")), nothing);
+    let real = shop.path("real").canonicalize().unwrap().join("new.txt");
+    assert_eq!(
+        shop.ok("write", write("dangling", "made")),
+        format!("Created {}, where the link dangling leads: 4 bytes, 1 line.", real.display())
+    );
     assert_eq!(shop.content("real/new.txt"), "made");
     symlink("loop", shop.path("loop")).unwrap();
     assert!(shop.err("write", write("loop", "x")).contains("too many symbolic links"));

@@ -217,6 +217,26 @@ fn a_definition_that_is_wrong_is_refused_with_the_field_and_the_mend() {
             "{ name = 'a', description = 'x', input_schema = { type = 'object', default = print } }",
             "it holds a function at `default`",
         ),
+        (
+            "{ name = 'a', description = 'x', input_schema = { type = 'object' }, timeout = 0/0 }",
+            "`timeout` must be a number of seconds, not NaN, which is no number",
+        ),
+        (
+            "{ name = 'a', description = 'x', input_schema = { type = 'object' }, timeout = math.huge }",
+            "`timeout` must be a number of seconds, not inf, which is no number",
+        ),
+        (
+            "{ name = 'a', description = 'x', input_schema = { type = 'object' }, timeout = -1 }",
+            "`timeout` must be more than 0 and at most 86400 seconds, not -1",
+        ),
+        (
+            "{ name = 'a', description = 'x', input_schema = { type = 'object' }, timeout = 1e18 }",
+            "`timeout` must be more than 0 and at most 86400 seconds, not 1000000000000000000",
+        ),
+        (
+            "{ name = 'a', description = 'x', input_schema = { type = 'object', properties = { path = {} } }, read_path_param = 'pth' }",
+            "`read_path_param` is \"pth\", but input_schema has no such property; did you mean `path`?",
+        ),
     ];
     let mut nvim = Nvim::start(&Options { screen: None, ..Options::default() });
     nvim.lua(
@@ -320,4 +340,23 @@ fn two_hundred_sources_with_five_thousand_tools_load_while_the_user_types() {
     assert_eq!(nvim.text(), "@You:\nHello\ntyped\n");
     let count = nvim.lua("return require('flemma.tools').count()", &[]).as_u64().unwrap();
     assert!(count >= 5000, "{count}");
+}
+
+#[test]
+fn a_source_with_a_limit_that_is_none_is_refused() {
+    let mut nvim = Nvim::start(&Options { screen: None, ..Options::default() });
+    nvim.lua("_G.heard = {}; vim.notify = function(message) heard[#heard + 1] = message end", &[]);
+    for timeout in ["0/0", "-1", "0", "1e18"] {
+        let answer = nvim.lua(
+            &format!(
+                "heard = {{}}
+                 local ok = require('flemma.tools').register({{ resolve = function() end, timeout = {timeout} }})
+                 return {{ ok, heard[1] }}"
+            ),
+            &[],
+        );
+        assert_eq!(answer[0], false, "{timeout}");
+        let said = answer[1].as_str().unwrap();
+        assert!(said.contains("`timeout` must be more than 0 and at most 86400 seconds, not "), "{said}");
+    }
 }

@@ -285,3 +285,75 @@ fn a_tools_own_preview_is_shown_and_one_that_throws_falls_back() {
         nvim.lua("return vim.fn.strdisplaywidth(...)", &[wide.into()]).as_u64() <= width.as_u64()
     });
 }
+
+#[test]
+fn a_tool_that_holds_up_the_editor_for_longer_than_it_may_is_mentioned_once() {
+    let fields = "timeout = 0.01, execute = function()
+        local till = vim.uv.hrtime() + 30e6
+        while vim.uv.hrtime() < till do end
+        return 'at last'
+      end";
+    let lua = register("mine", fields);
+    let setup = Setup { lua: &lua, options: "tools = { auto_approve = { 'mine' } }", ..Setup::default() };
+    let mut chat = Chat::start(
+        &setup,
+        [call("toolu_1", "mine", &json!({})), call("toolu_2", "mine", &json!({})), prose(&["fine"])],
+    );
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the end", |nvim| nvim.text().contains("@Assistant:\nfine"));
+    assert_eq!(chat.nvim.text().matches("at last").count(), 2);
+    let said = said(&mut chat.nvim);
+    assert_eq!(said.matches("the tool `mine` held up Neovim for 0.").count(), 1, "{said}");
+    assert!(said.contains("and its limit is 0.01 seconds. A tool that takes long sets `async = true`"), "{said}");
+}
+
+#[test]
+fn answers_of_any_size_are_cut_and_said_to_be() {
+    // What the tool returns, what the result begins with, and what stands in its note.
+    let table = [
+        ("('x'):rep(100e6)", "xxx", "Showing the first 50.0 KB of line 1 of 1. The whole output (95.4 MB) is in "),
+        (
+            "('\\255\\n'):rep(1e6)",
+            "\u{fffd}\n\u{fffd}",
+            "Showing lines 1-2000 of 1000000. The whole output (3.8 MB) is in ",
+        ),
+        (
+            "(function() local t = {}; for n = 1, 1e6 do t[n] = { id = n } end; return t end)()",
+            "[\n  {\n    \"id\": 1\n  },",
+            "The tool returned a table of more than 20000 values or 2.0 MB, and what is beyond was left out.",
+        ),
+        (
+            "{ success = true, output = { text = ('y'):rep(10e6) } }",
+            "{\n\n[Showing line 1 of 3. The whole output (2.0 MB) is in ",
+            "The tool returned a table of more than 20000 values or 2.0 MB",
+        ),
+        ("{ ok = true, list = vim.fn.range(1, 20000) }", "{\n  \"", "more than 20000 values"),
+    ];
+    for (value, begins, note) in table {
+        let mut chat = with_tool(&format!("execute = function() return {value} end"), &json!({}), "");
+        let (text, error) = answer(&mut chat);
+        assert!(!error && text.len() < 60_000, "{value}: {} bytes", text.len());
+        let last = text.lines().last().unwrap_or_default();
+        let shown: String = text.chars().take(60).collect();
+        assert!(text.starts_with(begins), "{value}: {shown}");
+        assert!(last.contains(note), "{value}: {last}");
+    }
+    // As many as there is room for.
+    let list = "execute = function() local t = {}; for n = 1, 1500 do t[n] = n end; return t end";
+    let (text, _) = answer(&mut with_tool(list, &json!({}), ""));
+    assert!(text.ends_with("1500\n]"), "{}", &text[text.len() - 100..]);
+}
+
+#[test]
+fn progress_that_is_wider_than_the_window_is_cut_with_dots() {
+    let fields = "async = true, streaming = true, execute = function(_, ctx)
+        ctx.progress(('wide '):rep(100) .. '\\nshort')
+      end";
+    let mut chat = with_tool(fields, &json!({}), "default_timeout = 600");
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for_screen("short");
+    let row = chat.nvim.screen().into_iter().find(|row| row.contains("wide wide")).unwrap();
+    assert!(row.trim_end().ends_with('…'), "{row}");
+    chat.nvim.command("Flemma tool:cancel");
+    chat.nvim.wait_for("the end", |nvim| nvim.text().contains("@Assistant:\nfine"));
+}

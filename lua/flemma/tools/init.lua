@@ -3,6 +3,9 @@ local M = {}
 
 local notify = require("flemma.notify")
 
+--- The longest time limit, in seconds.
+local DAY = 24 * 60 * 60
+
 --- Modules that were registered by name and are not loaded yet.
 ---@type string[]
 local waiting = {}
@@ -126,6 +129,11 @@ local function take(label, found, register_all)
   if type(found.resolve) == "function" then
     if found.timeout ~= nil and type(found.timeout) ~= "number" then
       return refuse(("%s: `timeout` must be a number of seconds, not a %s"):format(label, type(found.timeout)))
+    end
+    if found.timeout and not (found.timeout > 0 and found.timeout <= DAY) then
+      return refuse(
+        ("%s: `timeout` must be more than 0 and at most %d seconds, not %s"):format(label, DAY, found.timeout)
+      )
     end
     ok = start(label, found.resolve, found.timeout) and ok ~= false
   end

@@ -83,17 +83,30 @@ impl Capture {
     }
 
     /// The last `count` lines, for a report of progress: without control characters, and of a line that was
-    /// overwritten with carriage returns only what stands there now.
+    /// overwritten with carriage returns only what stands there now. `…` stands for the beginning of a line that is
+    /// too long.
     pub(super) fn last_lines(&self, count: usize) -> String {
-        let start = self.tail.len().saturating_sub(PROGRESS_BYTES);
+        let mut start = self.tail.len().saturating_sub(PROGRESS_BYTES);
+        let begins_a_line = start == 0 || self.tail[start - 1] == b'\n';
+        // Not in the middle of a character.
+        while start > 0 && self.tail.get(start).is_some_and(|byte| byte & 0xc0 == 0x80) {
+            start += 1;
+        }
         let end: Vec<u8> = self.tail.range(start..).copied().collect();
         let text = String::from_utf8_lossy(&end);
         let lines: Vec<&str> = text.trim_end().lines().collect();
-        let shown: Vec<String> = lines[lines.len().saturating_sub(count)..]
+        let first = lines.len().saturating_sub(count);
+        let mut shown: Vec<String> = lines[first..]
             .iter()
             .map(|line| line.rsplit('\r').find(|part| !part.is_empty()).unwrap_or_default())
             .map(visible)
             .collect();
+        if first == 0
+            && !begins_a_line
+            && let Some(cut) = shown.first_mut()
+        {
+            cut.insert(0, '…');
+        }
         shown.join("\n")
     }
 

@@ -57,3 +57,12 @@ async fn progress_shows_lines_as_a_terminal_would() {
     assert_eq!(capture.last_lines(3), "two\nthree\n 30%");
     assert_eq!(capture.last_lines(9), "one\ntwo\nthree\n 30%");
 }
+
+#[tokio::test]
+async fn a_line_whose_beginning_is_not_shown_begins_with_dots() {
+    let (_dir, mut capture) = capture();
+    capture.push(format!("first\n{}end\nlast", "é".repeat(10_000)).as_bytes()).await;
+    let shown = capture.last_lines(5);
+    assert!(shown.starts_with("…éé") && shown.ends_with("éend\nlast"), "{shown}");
+    assert_eq!(capture.last_lines(1), "last");
+}

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use crate::{
     runtime::process::{self, Captured, End, Finished, Saved, Spec, Stop},
     tools::{
-        Context, Definition, NativeTool, Outcome, overflow, preview,
+        Context, Definition, NativeTool, Outcome, overflow, preview, seconds,
         truncate::{self, Limits, format_size},
     },
 };
@@ -145,9 +145,9 @@ async fn outcome(finished: Finished, timeout: Duration, overflow_dir: &Path) -> 
     let error = match (finished.stopped, finished.end) {
         (Some(Stop::Cancelled), _) => "Cancelled by the user: the command and what it started were stopped.".to_owned(),
         (Some(Stop::TimedOut), _) => format!(
-            "Timed out after {} seconds: the command and what it started were stopped. Pass a larger `timeout` if it \
+            "Timed out after {}: the command and what it started were stopped. Pass a larger `timeout` if it \
              needs longer.",
-            timeout.as_secs_f64()
+            seconds::in_words(timeout)
         ),
         (None, End::Exited(0)) => return Outcome::text(output.unwrap_or_else(|| "(no output)".into())),
         (None, End::Exited(code)) => format!("exit code {code}"),
@@ -160,13 +160,18 @@ async fn outcome(finished: Finished, timeout: Duration, overflow_dir: &Path) -> 
     Outcome::Failure { error, output }
 }
 
-/// The output as the result shows it, with a note if it is only a part; `None` if there is none.
+/// The output as the result shows it, with a note if it is only a part, or in words if there is nothing to see in it;
+/// `None` if there is none.
 async fn shown(output: Captured, overflow_dir: &Path) -> Option<String> {
     let text = String::from_utf8_lossy(&output.tail);
     let tail = truncate::truncate_tail(&text, Limits::default());
     let content = tail.content.trim_end_matches(['\n', '\r']);
     if !tail.truncated {
-        return (!content.trim().is_empty()).then(|| content.to_owned());
+        return match (tail.total_bytes, content.trim().is_empty()) {
+            (0, _) => None,
+            (_, true) => Some(format!("(only white space, in {})", super::lines(tail.total_lines))),
+            (_, false) => Some(content.to_owned()),
+        };
     }
     let saved = match output.saved {
         Saved::InMemory => save(&output.tail, overflow_dir).await,

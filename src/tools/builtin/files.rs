@@ -83,6 +83,15 @@ pub(super) fn reason(error: &io::Error) -> String {
 }
 
 fn not_found(path: &Path, name: &str) -> String {
+    if let Ok(target) = fs::read_link(path) {
+        return format!("{name} is a link to {}, and there is nothing.", target.display());
+    }
+    if name.contains(char::REPLACEMENT_CHARACTER) {
+        return format!(
+            "{name} does not exist. If its \u{fffd} stands for bytes that are not valid UTF-8, only bash can open the \
+             file: put a `*` in their place."
+        );
+    }
     let (Some(parent), Some(wanted)) = (path.parent(), path.file_name()) else {
         return format!("{name} does not exist.");
     };

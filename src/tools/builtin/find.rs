@@ -133,6 +133,7 @@ fn find(input: &Value, context: &Context) -> Result<Outcome, String> {
     if total > limit {
         notes.push(format!("{limit} of {total} are shown. Narrow `pattern` or `path`, or raise `limit`"));
     }
+    notes.extend(report::unspeakable(found.iter().map(|found| found.path.as_os_str())));
     notes.extend(report::unreadable(walked.problems));
     if total == 0 && walked.stopped.is_none() {
         let what = match kind {

@@ -146,11 +146,13 @@ fn grep(input: &Value, context: &Context) -> Result<Outcome, String> {
     let mut report = hits::Report::new(&search);
     let mut searched = 0;
     let mut problems = files.problems;
+    let mut with_hits = Vec::new();
     for (index, result) in found {
         let shown = files.prefix.show(&files.paths[index]);
         match result {
             Ok(Content::Text(hits)) => {
                 searched += 1;
+                with_hits.extend((hits.matches > 0).then(|| files.paths[index].as_os_str()));
                 report.add(&shown, hits);
             }
             Ok(Content::Binary) if is_one_file => return Err(format!("{shown} is a binary file, not text.")),
@@ -163,6 +165,7 @@ fn grep(input: &Value, context: &Context) -> Result<Outcome, String> {
     }
     let nothing = report.is_empty() && stopped.is_none();
     let (body, mut notes) = report.finish();
+    notes.extend(report::unspeakable(with_hits));
     notes.extend(report::unreadable(problems));
     if nothing {
         let pattern = super::text(input, "pattern")?;

@@ -3,7 +3,7 @@
 //! Every name is shown, hidden ones too, sorted by bytes: folders with a `/`, links with where they lead, files with
 //! their size, anything else with what it is.
 
-use std::{fs, path::Path, sync::Arc};
+use std::{ffi::OsString, fs, path::Path, sync::Arc};
 
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::{Value, json};
@@ -72,6 +72,7 @@ fn ls(input: &Value, context: &Context) -> Result<Outcome, String> {
     names.sort_unstable();
     let total = names.len();
     names.truncate(limit);
+    let unspeakable = report::unspeakable(names.iter().map(OsString::as_os_str));
     let mut body = String::new();
     for name in names {
         if let Some(stopped) = watch.over() {
@@ -84,6 +85,7 @@ fn ls(input: &Value, context: &Context) -> Result<Outcome, String> {
     if total > limit {
         notes.push(format!("{limit} of {total} are shown. Raise `limit`, or look for names with `find`"));
     }
+    notes.extend(unspeakable);
     notes.extend(report::unreadable(problems));
     if total == 0 && notes.is_empty() {
         return Ok(Outcome::text("(empty folder)"));

@@ -26,7 +26,7 @@ use std::{sync::Arc, time::Duration};
 
 use serde_json::{Map, Value, json};
 
-use super::{Context, Declared, Definition, Handler, NativeTool, Outcome};
+use super::{Context, Declared, Definition, Handler, NativeTool, Outcome, seconds};
 
 /// How long a file tool has to end after it was cancelled.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -145,7 +145,7 @@ async fn give_up_on(
     let mut task = tokio::task::spawn_blocking(move || work(&context));
     let given_up = async {
         tokio::select! {
-            () = tokio::time::sleep(timeout.saturating_add(grace)) => format!("within {} seconds", timeout.as_secs_f64()),
+            () = tokio::time::sleep(timeout.saturating_add(grace)) => format!("within {}", seconds::in_words(timeout)),
             () = async { cancel.cancelled().await; tokio::time::sleep(PATIENCE).await } => "until it was cancelled".into(),
         }
     };

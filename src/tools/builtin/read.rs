@@ -94,7 +94,7 @@ fn read(input: &Value, context: &Context) -> Result<Outcome, String> {
         Found::Page(page) if page.total <= first => {
             Err(format!("offset {} is past the end: {name} has {}.", first + 1, lines(page.total as usize)))
         }
-        Found::Page(page) => Ok(Outcome::text(show(page, first as usize, limit as usize))),
+        Found::Page(page) => Ok(Outcome::text(show(page, &path, first as usize, limit as usize))),
     }
 }
 
@@ -183,16 +183,21 @@ fn page(mut reader: impl BufRead, first: u64, limit: u64, cancel: &CancellationT
 }
 
 /// The page as the model sees it: text with `\n`, and notes on what it cannot see.
-fn show(page: Page, first: usize, limit: usize) -> String {
+fn show(page: Page, path: &Path, first: usize, limit: usize) -> String {
     let mut notes = Vec::new();
     let text = decode(&page.bytes, &mut notes);
     let head = truncate::truncate_head(&text, Limits { lines: limit, bytes: MAX_BYTES });
     let (content, shown) = if head.first_line_exceeds_limit {
         let start = truncate::prefix(text.lines().next().unwrap_or_default(), MAX_BYTES);
+        // What was no UTF-8 is shown longer than it is: to begin again too early is better than to leave something out.
+        let next = start.len() - 2 * start.matches(char::REPLACEMENT_CHARACTER).count() + 1;
         notes.push(format!(
-            "Line {} is too long: only its first {} are shown",
-            first + 1,
-            format_size(start.len() as u64)
+            "Line {line} is too long: only its first {} are shown. With bash, `sed -n {line}p {} | cut -b {next}-{}` \
+             shows what comes next",
+            format_size(start.len() as u64),
+            quoted(path),
+            next + MAX_BYTES / 2 - 1,
+            line = first + 1,
         ));
         (start, 1)
     } else {
@@ -208,6 +213,11 @@ fn show(page: Page, first: usize, limit: usize) -> String {
         return content.to_owned();
     }
     format!("{content}\n\n[{}]", notes.join(". "))
+}
+
+/// A path as a shell takes it.
+fn quoted(path: &Path) -> String {
+    format!("'{}'", path.display().to_string().replace('\'', r"'\''"))
 }
 
 /// Bytes as text. A byte order mark is left out; CRLF becomes LF if every line has it.

@@ -1,6 +1,9 @@
 //! How a search tells what it found: names on one line each, notes behind, nothing silently left out.
 
-use std::path::{Path, PathBuf};
+use std::{
+    ffi::OsStr,
+    path::{Path, PathBuf},
+};
 
 use crate::tools::{
     Context, overflow,
@@ -36,6 +39,18 @@ pub(super) fn unreadable(mut problems: Vec<String>) -> Option<String> {
     let named = problems.get(..NAMED_PROBLEMS).unwrap_or(&problems).join(", ");
     let and_more = if more > 0 { format!(", and {more} more") } else { String::new() };
     (!named.is_empty()).then(|| format!("Could not be read: {named}{and_more}"))
+}
+
+/// A note on names that cannot be written here, if there are any.
+pub(super) fn unspeakable<'a>(names: impl IntoIterator<Item = &'a OsStr>) -> Option<String> {
+    let number = names.into_iter().filter(|name| name.to_str().is_none()).count();
+    (number > 0).then(|| {
+        let are = if number == 1 { "1 name is".to_owned() } else { format!("{number} names are") };
+        format!(
+            "{are} not valid UTF-8 and shown with \u{fffd}; no tool but bash can open such a file, with a `*` in the \
+             place of that"
+        )
+    })
 }
 
 /// The searched folder as the model named it, so that the paths in a result can be given to other tools as they are.

@@ -9,7 +9,7 @@ use std::{
 
 use tokio_util::sync::CancellationToken;
 
-use crate::tools::{Context, Outcome};
+use crate::tools::{Context, Outcome, seconds};
 
 /// Looks at the clock and at the user.
 #[derive(Clone)]
@@ -59,7 +59,7 @@ impl Stopped {
     pub(super) fn outcome(self, partial: String, narrower: &str) -> Outcome {
         let error = match self {
             Self::Cancelled => "Cancelled by the user.".to_owned(),
-            Self::TimedOut(time) => format!("Timed out after {} seconds. {narrower}", time.as_secs_f64()),
+            Self::TimedOut(time) => format!("Timed out after {}. {narrower}", seconds::in_words(time)),
         };
         let output = (!partial.is_empty()).then(|| format!("What was found until then:\n\n{partial}"));
         Outcome::Failure { error, output }

@@ -50,7 +50,8 @@ fn write(input: &Value, context: &Context) -> Result<String, String> {
     if name.ends_with('/') {
         return Err(format!("{name} names a folder. Give the path of a file; the folders above it are made."));
     }
-    let target = replace::Target::new(&context.resolve(name), name, &context.protected)?;
+    let path = context.resolve(name);
+    let target = replace::Target::new(&path, name, &context.protected)?;
     // Whoever cancels before this point finds the file as it was; after it, the file is written whole.
     if context.cancel.is_cancelled() {
         return Err("Cancelled by the user: nothing was written.".into());
@@ -58,6 +59,9 @@ fn write(input: &Value, context: &Context) -> Result<String, String> {
     target.write(content.as_bytes()).map_err(|error| files::problem(target.path(), name, &error))?;
     let size = format!("{} bytes, {}", content.len(), lines(count_lines(content.as_bytes())));
     Ok(match &target.existing {
+        None if path.is_symlink() => {
+            format!("Created {}, where the link {name} leads: {size}.", target.path().display())
+        }
         None => format!("Created {name}: {size}."),
         Some(old) => format!("Replaced {name}: {size} (it had {} bytes).", old.len()),
     })

@@ -1,0 +1,184 @@
+//! What a tool written in Lua answers: from the value that it gave to the text in the document.
+//!
+//! The value is read on the main thread, where Lua lives, and nothing more is done there than must be: the bytes of a
+//! string are copied once, and of a table no more than [`MAX_VALUES`] is converted. Everything that grows with the answer
+//! (is it UTF-8? how many lines? where to cut, and where to save the whole?) is left to a thread that may take its
+//! time.
+
+use std::path::PathBuf;
+
+use mlua::{Lua, Table, Value};
+use tokio::runtime::Handle;
+
+use super::{
+    convert::{self, Room},
+    lua_tools::Answering,
+};
+use crate::tools::{
+    Outcome, Output, Rendered, overflow,
+    truncate::{self, Limits, MAX_BYTES, MAX_LINES},
+};
+
+/// How many values of a table are converted, and how many bytes of text: more than a result shows, and no more than the
+/// editor can spare the time for.
+const MAX_VALUES: usize = 20_000;
+const MAX_TEXT: usize = 2 << 20;
+
+/// What a tool said, as it came out of Lua.
+pub(super) struct Said {
+    words: Words,
+    /// Whether a table was cut off at [`MAX_VALUES`] or [`MAX_TEXT`].
+    is_part: bool,
+}
+
+enum Words {
+    Text(Vec<u8>),
+    Failure { error: Vec<u8>, output: Option<Vec<u8>> },
+    Structured { ok: bool, value: serde_json::Value },
+    Table(serde_json::Value),
+}
+
+impl Said {
+    /// A failure with a message of ours.
+    pub(super) fn failure(message: impl Into<String>) -> Self {
+        Self { words: Words::Failure { error: message.into().into_bytes(), output: None }, is_part: false }
+    }
+
+    /// What a tool's value means. `problem` is what came behind it: Lua's own functions return `nil` and a reason.
+    pub(super) fn read(lua: &Lua, tool: &str, value: Value, problem: Value) -> Self {
+        let text = |bytes: Vec<u8>| Self { words: Words::Text(bytes), is_part: false };
+        match value {
+            Value::Nil if let Value::String(problem) = problem => {
+                Self { words: Words::Failure { error: problem.as_bytes().to_vec(), output: None }, is_part: false }
+            }
+            Value::String(string) => text(string.as_bytes().to_vec()),
+            value @ (Value::Integer(_) | Value::Number(_) | Value::Boolean(_)) => {
+                text(value.to_string().unwrap_or_default().into_bytes())
+            }
+            Value::Table(table) => Self::of_table(lua, tool, &table),
+            Value::Nil => Self::failure(format!(
+                "The tool `{tool}` returned nothing. (For its author: return a string or a table; a tool that answers \
+                 later sets `async = true` and calls its callback.)"
+            )),
+            other => Self::failure(format!(
+                "The tool `{tool}` returned a {}. (For its author: return a string or a table. A tool that answers \
+                 later sets `async = true`; only then may it return a function, which stops it.)",
+                other.type_name()
+            )),
+        }
+    }
+
+    /// `{ success = true, output = … }`, `{ success = false, error = …, output = … }`, a table with a boolean `ok`, or
+    /// any other table.
+    fn of_table(lua: &Lua, tool: &str, table: &Table) -> Self {
+        let mut room = Room::new(MAX_VALUES, MAX_TEXT);
+        let mut json = |value: Value| {
+            convert::to_json_within(lua, value, &mut room).map_err(|error| {
+                format!(
+                    "The tool `{tool}` returned a table that cannot be written as JSON: {}.",
+                    convert::words(&error)
+                )
+            })
+        };
+        let field = |name: &str| table.get::<Value>(name).unwrap_or(Value::Nil);
+        let mut read = || -> Result<Words, String> {
+            let mut text = |value: Value| match value {
+                Value::Nil => Ok(None),
+                Value::String(text) => Ok(Some(text.as_bytes().to_vec())),
+                value @ Value::Table(_) => json(value).map(|value| Some(value.to_string().into_bytes())),
+                other => Ok(other.to_string().ok().map(String::into_bytes)),
+            };
+            Ok(match (field("success"), field("ok")) {
+                (Value::Boolean(true), _) => match field("output") {
+                    value @ Value::Table(_) => Words::Table(json(value)?),
+                    other => Words::Text(text(other)?.unwrap_or_default()),
+                },
+                (Value::Boolean(false), _) => {
+                    let silence = || format!("The tool `{tool}` failed and gave no reason.").into_bytes();
+                    let error = text(field("error"))?.unwrap_or_else(silence);
+                    Words::Failure { error, output: text(field("output"))? }
+                }
+                (_, Value::Boolean(ok)) => Words::Structured { ok, value: json(Value::Table(table.clone()))? },
+                _ => Words::Table(json(Value::Table(table.clone()))?),
+            })
+        };
+        match read() {
+            Ok(words) => Self { words, is_part: room.is_over() },
+            Err(problem) => Self::failure(problem),
+        }
+    }
+
+    /// Whether it can be dealt with at once.
+    fn is_small(&self) -> bool {
+        !self.is_part
+            && match &self.words {
+                Words::Text(text) => text.len() <= MAX_BYTES,
+                Words::Failure { error, output } => error.len() + output.as_ref().map_or(0, Vec::len) <= MAX_BYTES,
+                // How much that is shows only when it is written.
+                Words::Structured { .. } | Words::Table(_) => false,
+            }
+    }
+
+    fn outcome(self) -> Outcome {
+        match self.words {
+            Words::Text(text) => Outcome::text(text_of(text)),
+            Words::Failure { error, output } => Outcome::Failure { error: text_of(error), output: output.map(text_of) },
+            Words::Structured { ok, value } => Outcome::Structured { ok, value },
+            Words::Table(value) => Outcome::Success(Output::Json(value)),
+        }
+    }
+
+    /// Hands it on, off the main thread where it may take long. A text that is too long is cut, and its whole saved in
+    /// the folder `outputs`.
+    pub(super) fn hand_on(self, threads: Option<&Handle>, outputs: PathBuf, answering: Answering) {
+        match threads.filter(|_| !self.is_small()) {
+            Some(threads) => {
+                threads.spawn_blocking(move || answering.push(self.in_size(&outputs, &answering)));
+            }
+            None => answering.push(self.in_size(&outputs, &answering)),
+        }
+    }
+
+    fn in_size(self, outputs: &std::path::Path, answering: &Answering) -> Rendered {
+        let is_part = self.is_part;
+        let rendered = self.outcome().render();
+        let text = &rendered.text;
+        let is_long = text.len() > MAX_BYTES || truncate::count_lines(text.as_bytes()) > MAX_LINES;
+        if !is_long && !is_part {
+            return rendered;
+        }
+        let mut notes = Vec::new();
+        let cut = truncate::truncate_head(text, Limits::default());
+        let shown = if cut.first_line_exceeds_limit { truncate::prefix(text, MAX_BYTES) } else { cut.content };
+        if is_long {
+            let range = if cut.first_line_exceeds_limit {
+                format!("the first {} of line 1", truncate::format_size(shown.len() as u64))
+            } else if cut.output_lines == 1 {
+                "line 1".to_owned()
+            } else {
+                format!("lines 1-{}", cut.output_lines)
+            };
+            let size = truncate::format_size(text.len() as u64);
+            let place = match overflow::save(outputs, &answering.tool, text.as_bytes()) {
+                Ok(path) => format!("The whole output ({size}) is in {}", path.display()),
+                Err(error) => format!("The whole output ({size}) could not be saved: {error}"),
+            };
+            notes.push(format!("Showing {range} of {}. {place}", cut.total_lines));
+        }
+        if is_part {
+            notes.push(format!(
+                "The tool returned a table of more than {} values or {}, and what is beyond was left out. (For its \
+                 author: return less, or a string)",
+                MAX_VALUES,
+                truncate::format_size(MAX_TEXT as u64)
+            ));
+        }
+        let text = format!("{shown}\n\n[{}]", notes.join(". "));
+        Rendered { text, is_json: false, ..rendered }
+    }
+}
+
+/// Bytes as text, without a copy where they are UTF-8.
+fn text_of(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+}
