@@ -90,7 +90,7 @@ M.current_buffer = api.nvim_get_current_buf
 
 ---@param buf integer
 ---@param tool string
----@param timeout integer seconds
+---@param timeout number seconds
 ---@param progress? fun(text: string)
 ---@return flemma.ExecutionContext
 function M.context(buf, tool, timeout, progress)

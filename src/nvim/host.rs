@@ -131,7 +131,7 @@ impl Host {
         timeout: Duration,
         progress: Option<Function>,
     ) -> mlua::Result<Table> {
-        self.table.get::<Function>("context")?.call((buffer, tool, timeout.as_secs(), progress))
+        self.table.get::<Function>("context")?.call((buffer, tool, timeout.as_secs_f64(), progress))
     }
 
     /// Calls a tool's function: whether it returned, and its first two values or what it threw, as text.

@@ -150,6 +150,12 @@ fn the_context_is_what_the_contract_says() {
 }
 
 #[test]
+fn a_limit_of_less_than_a_second_reaches_the_tool_as_it_is() {
+    let fields = "timeout = 0.5, execute = function(_, ctx) return tostring(ctx.timeout) end";
+    assert_eq!(answer(&mut with_tool(fields, &json!({}), "")), ("0.5".to_owned(), false));
+}
+
+#[test]
 fn an_input_that_breaks_the_schema_never_reaches_the_tool() {
     let fields = "execute = function() vim.g.ran = true; return 'x' end,
         input_schema = { type = 'object', properties = { mode = { enum = { 'a', 'b' } }, n = { type = { 'integer', 'null' } } },

@@ -76,7 +76,7 @@ local class = {
 
 ---@param buf integer
 ---@param tool string
----@param timeout integer seconds
+---@param timeout number seconds
 ---@param progress? fun(text: string)
 ---@return flemma.ExecutionContext
 function M.new(buf, tool, timeout, progress)
@@ -111,7 +111,7 @@ return M
 ---@class flemma.ExecutionContext
 ---@field bufnr integer the conversation's buffer
 ---@field cwd string absolute working directory
----@field timeout integer seconds the call may take
+---@field timeout number seconds the call may take
 ---@field __filename? string full path of the `.chat` file; nil for one that was never saved
 ---@field __dirname? string its folder
 ---@field path { resolve: fun(path: string): string }
