@@ -185,9 +185,9 @@ pub struct Limits {
     pub image_bytes: usize,
     /// The longest side of an image, in pixels.
     pub image_side: usize,
-    /// How many images make a request one of many images,
+    /// The most images of which one may be longer than `many_images_side`.
     pub many_images: usize,
-    /// whose longest side is this, in pixels.
+    /// The longest side of an image in a request with more images than that, in pixels.
     pub many_images_side: usize,
     /// The most files in one request.
     pub files: usize,

@@ -117,8 +117,11 @@ impl Attachments {
             return Err(format!("the file has {size}, and {largest} is the most that can be sent"));
         }
         let mut data = Vec::new();
-        // A file that grows while it is read is cut, and then fails to be what it was; it is never read without end.
-        file.take(largest as u64).read_to_end(&mut data).map_err(|error| reason(&error))?;
+        // One byte more than there should be, to notice a file that grows; it is never read without end.
+        file.take(stamp.size + 1).read_to_end(&mut data).map_err(|error| reason(&error))?;
+        if data.len() as u64 != stamp.size {
+            return Err("it was changed while it was read".to_owned());
+        }
         let media = Media::look_at(&mut Cursor::new(data.as_slice())).map_err(|error| reason(&error))?;
         let Some(media) = media else {
             return Err("what is in it is no PNG, JPEG, GIF or WebP image and no PDF, so nothing of it was sent".into());

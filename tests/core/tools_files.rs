@@ -302,7 +302,7 @@ fn a_symbolic_link_is_followed_and_stays() {
     shop.ok("write", write("link", "new"));
     assert_eq!(shop.content("real/target.txt"), "new");
     assert!(shop.path("link").is_symlink());
-    let nothing = "dangling is a link to real/new.txt, and there is nothing.";
+    let nothing = "dangling is a link to real/new.txt, which does not exist.";
     assert_eq!(shop.err("read", read("dangling")), nothing);
     assert_eq!(shop.err("edit", edit("dangling", "a", "b")), nothing);
     let real = shop.path("real").canonicalize().unwrap().join("new.txt");

@@ -277,7 +277,7 @@ fn names_that_are_odd_stay_on_their_line() {
     fs::write(&odd, "needle\n").unwrap();
     let name = "a\\nb:1:forged\\u{1b}[31m\u{fffd}.txt";
     let note = "\n\n[1 name is not valid UTF-8 and shown with \u{fffd}; no tool but bash can open such a file, with a `*` \
-                in the place of that]";
+                for what is not]";
     assert_eq!(shop.ok("grep", grep("needle")), format!("{name}:1:needle{note}"));
     assert_eq!(shop.ok("find", find("*")), format!("{name}{note}"));
     assert_eq!(shop.ok("ls", ls(".")), format!("{name}  (7 B){note}"));

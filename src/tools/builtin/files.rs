@@ -84,7 +84,7 @@ pub(super) fn reason(error: &io::Error) -> String {
 
 fn not_found(path: &Path, name: &str) -> String {
     if let Ok(target) = fs::read_link(path) {
-        return format!("{name} is a link to {}, and there is nothing.", target.display());
+        return format!("{name} is a link to {}, which does not exist.", target.display());
     }
     if name.contains(char::REPLACEMENT_CHARACTER) {
         return format!(

@@ -47,8 +47,8 @@ pub(super) fn unspeakable<'a>(names: impl IntoIterator<Item = &'a OsStr>) -> Opt
     (number > 0).then(|| {
         let are = if number == 1 { "1 name is".to_owned() } else { format!("{number} names are") };
         format!(
-            "{are} not valid UTF-8 and shown with \u{fffd}; no tool but bash can open such a file, with a `*` in the \
-             place of that"
+            "{are} not valid UTF-8 and shown with \u{fffd}; no tool but bash can open such a file, with a `*` for what \
+             is not"
         )
     })
 }
