@@ -348,7 +348,9 @@ fn ask(worker: &Worker, wakes: &mpsc::Receiver<()>, recipient: Recipient) -> Vec
         messages: vec![Arc::new(Message { role: Role::User, parts: vec![Part::Text("Hello".to_owned())] })],
         ..Request::default()
     };
-    worker.send(ConversationId(1), RequestId(1), recipient, request, std::path::PathBuf::new(), Timeouts::default()).unwrap();
+    worker
+        .send(ConversationId(1), RequestId(1), recipient, request, std::path::PathBuf::new(), Timeouts::default())
+        .unwrap();
     let mut inputs = Vec::new();
     loop {
         wakes.recv_timeout(Duration::from_secs(30)).expect("the request ends");
