@@ -134,6 +134,56 @@ fn a_plugins_resolver_decides_survives_setup_and_is_passed_over_when_it_fails() 
 }
 
 #[test]
+fn the_documents_configurations_run_as_they_stand() {
+    let decisions = |options: &str| {
+        let mut chat = Chat::start(&Setup { options, ..Setup::default() }, []);
+        let code = "return vim.tbl_map(function(call)
+            return (require('flemma.tools.approval').resolve(call[1], { command = call[2] }))
+          end, { { 'bash', 'ls' }, { 'bash', 'rm -rf /' }, { 'read' }, { 'write' }, { 'calculator' } })";
+        let found = chat.nvim.lua(code, &[]);
+        assert_eq!(chat.nvim.messages(), "");
+        found.as_array().unwrap().iter().map(|word| word.as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let (yes, ask, deny) = ("approve", "require_approval", "deny");
+    assert_eq!(decisions(""), [ask, ask, yes, yes, yes]);
+    assert_eq!(
+        decisions(
+            "tools = {
+               -- Preset references and tool names can be mixed freely
+               auto_approve = { \"$readonly\", \"calculator\" },
+             }"
+        ),
+        [ask, ask, yes, ask, yes]
+    );
+    assert_eq!(
+        decisions(
+            "tools = {
+               -- Function form for full control
+               auto_approve = function(tool_name, input, ctx)
+                 if tool_name == \"calculator\" then return true end
+                 if tool_name == \"bash\" and input.command:match(\"rm %-rf\") then return \"deny\" end
+                 return false  -- require approval
+               end,
+             }"
+        ),
+        [ask, deny, ask, ask, yes]
+    );
+    assert_eq!(
+        decisions(
+            "tools = {
+               presets = {
+                 [\"$yolo\"]    = { approve = { \"bash\", \"read\", \"write\", \"edit\" } },
+                 [\"$no-bash\"] = { deny = { \"bash\" } },
+               },
+               auto_approve = { \"$yolo\", \"$no-bash\" },
+             }"
+        ),
+        [deny, deny, yes, yes, yes]
+    );
+    assert_eq!(decisions("tools = { require_approval = false }"), [yes, yes, yes, yes, yes]);
+}
+
+#[test]
 fn a_resolver_that_is_wrong_is_refused_with_the_mend() {
     let mut chat = Chat::start(&Setup::default(), []);
     for (code, message) in [

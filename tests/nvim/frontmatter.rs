@@ -248,6 +248,23 @@ fn the_examples_of_the_documents_run_as_they_stand() {
 }
 
 #[test]
+fn the_documents_parameters_run_as_they_stand() {
+    let sent = body(&lua("-- General parameters (work across all providers)
+flemma.opt.thinking = \"medium\"          -- override the unified thinking level
+flemma.opt.cache_retention = \"long\"     -- override prompt caching strategy
+flemma.opt.max_tokens = 8000            -- override max output tokens
+flemma.opt.temperature = 0.3            -- override sampling temperature
+
+-- Provider-specific overrides (take priority over general)
+flemma.opt.anthropic.thinking_budget = 20000
+flemma.opt.openai.reasoning = \"high\"
+flemma.opt.vertex.thinking_budget = 4096"));
+    assert_eq!(sent["thinking"], json!({ "type": "enabled", "budget_tokens": 20000 }));
+    assert_eq!(sent["tools"][6]["cache_control"], json!({ "type": "ephemeral", "ttl": "1h" }));
+    assert!(sent.get("temperature").is_none(), "the API takes none while the model thinks");
+}
+
+#[test]
 fn a_function_of_a_file_decides_fails_closed_and_is_stopped_when_it_runs_away() {
     let mut chat = Chat::start(&Setup::default(), []);
     type_block(
