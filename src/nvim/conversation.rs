@@ -12,9 +12,10 @@ use super::{
     buffer::BufferText,
     convert,
     editor::Editor,
-    frontmatter::{self, Basis, Effective, Source},
+    frontmatter::{Basis, Effective},
     shell::At,
     tasks::Tasks,
+    trust::Found,
 };
 use crate::{
     agent::{Answer, Input, Level, Session},
@@ -39,8 +40,8 @@ pub(super) struct Conversation {
     complete: Cell<bool>,
     /// Calls whose `approved` or `running` stood in the file when it was opened.
     pub(super) inherited: RefCell<HashSet<CallId>>,
-    /// The frontmatter that stood in the file when it was opened or read anew, until the user trusts it.
-    pub(super) found: RefCell<Option<Source>>,
+    /// What stood in the file when it was opened or read anew, until the user trusts it.
+    pub(super) found: RefCell<Found>,
     /// What the user wants once they have said whether they trust it.
     pub(super) wanted: RefCell<Option<Input>>,
     /// What the frontmatter came to, and from what.
@@ -107,7 +108,7 @@ impl Conversation {
             matches!(status, Some(Status::Approved | Status::Running))
         });
         *self.inherited.borrow_mut() = inherited.map(|call| call.id).collect();
-        *self.found.borrow_mut() = frontmatter::source_in(&document, &text);
+        *self.found.borrow_mut() = Found::remember(&text);
         self.complete.set(true);
         false
     }

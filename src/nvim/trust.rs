@@ -2,10 +2,14 @@
 //!
 //! What they typed in this editor is theirs; what was there when the file was opened is theirs if they said so before
 //! (see [`crate::runtime::trust`]), and else they are asked when it first matters: the key that they pressed waits for the
-//! answer. A block that was found is theirs only when they trust it or nothing of it is left; a letter changed in it
-//! makes it no more theirs.
+//! answer. Code with a line in it that was found, wherever it stood in the file, is theirs only when they trust it: a
+//! letter changed, or a line deleted above it, makes it no more theirs.
 
-use std::rc::Rc;
+use std::{
+    collections::HashSet,
+    hash::{DefaultHasher, Hash, Hasher},
+    rc::Rc,
+};
 
 use super::{
     conversation::Conversation,
@@ -14,6 +18,7 @@ use super::{
 };
 use crate::{
     agent::{Input, Level},
+    chat::Text,
     runtime::{
         Notice, Report,
         trust::{self, Trusted},
@@ -29,21 +34,48 @@ pub(super) enum Answer {
     Later,
 }
 
+/// How many lines of a file are remembered. What stands further down is not moved to the top by a slip of the finger.
+const REMEMBERED: usize = 2_000;
+
+/// The lines that stood in a file when it was opened or read anew: nobody typed them here.
+#[derive(Debug, Default)]
+pub(super) struct Found(HashSet<u64>);
+
+impl Found {
+    /// Remembers how a file begins.
+    pub(super) fn remember(text: &dyn Text) -> Self {
+        let mut lines = HashSet::new();
+        text.read(0..text.line_count().min(REMEMBERED), &mut |line: &str| {
+            lines.extend(hash(line));
+        });
+        Self(lines)
+    }
+
+    /// Whether a line of this code was there.
+    fn has_a_line_of(&self, code: &str) -> bool {
+        code.lines().filter_map(hash).any(|line| self.0.contains(&line))
+    }
+}
+
+/// A line by what is in it; nothing for a blank one.
+fn hash(line: &str) -> Option<u64> {
+    let line = line.trim();
+    let mut hasher = DefaultHasher::new();
+    line.hash(&mut hasher);
+    (!line.is_empty()).then(|| hasher.finish())
+}
+
 impl Conversation {
     /// Whether the user trusts this frontmatter.
     pub(super) fn trusts(&self, editor: &Editor, source: &Source) -> bool {
-        let Some(found) = self.found.borrow().as_ref().map(|found| found.code.clone()) else { return true };
-        let filled = |line: &&str| !line.trim().is_empty();
-        let left = |line: &str| found.lines().filter(filled).any(|old| old.trim() == line.trim());
-        let trusted = source.code.lines().filter(filled).all(|line| !left(line))
-            && source.code.lines().any(|line| filled(&line))
-            || {
-                let path = self.path(editor);
-                editor.trusted.borrow().as_ref().is_some_and(|trusted| trusted.contains(&path, &source.code))
-            };
+        if !self.found.borrow().has_a_line_of(&source.code) {
+            return true;
+        }
+        let path = self.path(editor);
+        let trusted = editor.trusted.borrow().as_ref().is_some_and(|trusted| trusted.contains(&path, &source.code));
         if trusted {
             // From here on it is the user's to change.
-            *self.found.borrow_mut() = None;
+            self.found.take();
         }
         trusted
     }
@@ -83,7 +115,7 @@ impl Conversation {
     pub(super) fn answer_trust(self: &Rc<Self>, editor: &Editor, answer: Answer) {
         let wanted = self.wanted.take();
         if answer == Answer::Trust {
-            *self.found.borrow_mut() = None;
+            self.found.take();
             self.keep_trust(editor, self.path(editor));
             if let Some(input) = wanted {
                 self.want(editor, input);

@@ -386,6 +386,22 @@ fn a_letter_changed_in_a_strangers_code_makes_it_nobodys() {
 }
 
 #[test]
+fn code_that_becomes_frontmatter_by_a_line_deleted_above_it_is_still_a_strangers() {
+    for text in [format!("\n{FOUND}"), format!("@You:\n{FOUND}"), FOUND.replace("```\n\n@You", "@You")] {
+        let mut chat = Chat::start(&Setup { text: Some(&text), ..Setup::default() }, []);
+        ask(&mut chat);
+        if text.starts_with("```lua") {
+            chat.nvim.request("nvim_buf_set_lines", &[json!(0), json!(2), json!(2), json!(false), json!(["```", ""])]);
+        } else {
+            chat.nvim.command("1delete");
+        }
+        chat.nvim.input("G<C-]>");
+        chat.nvim.wait_for("the question", |nvim| nvim.lua("return vim.g.asked", &[]) == 1);
+        assert!(chat.server.requests().is_empty());
+    }
+}
+
+#[test]
 fn what_the_user_typed_is_theirs_and_saving_keeps_it_so() {
     let mut chat = Chat::start(&Setup::default(), [prose(&["ok"]), prose(&["again"])]);
     ask(&mut chat);
