@@ -140,6 +140,13 @@ function M.release(buf)
   if not state then
     return
   end
+  if state.unlocked_modifiable ~= nil then
+    require("flemma.native").call("cancel", buf)
+    require("flemma.notify").say(
+      vim.log.levels.WARN,
+      "the buffer is no conversation any more, so the reply or the tool that was at work in it was stopped"
+    )
+  end
   attached[buf] = nil
   require("flemma.native").call("detach", buf)
   if state.unlocked_modifiable ~= nil then

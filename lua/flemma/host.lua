@@ -114,6 +114,22 @@ function M.execute(execute, ...)
   end, ...)
 end
 
+--- Calls a tool's own preview. It may look, and not touch.
+---@param buf integer
+---@param format fun(input: any, max_length: integer): any
+---@return boolean ok
+---@return any text or what was thrown
+function M.preview(buf, format, input, room)
+  local bo = vim.bo[buf]
+  local modifiable, ignored = bo.modifiable, vim.o.eventignore
+  vim.o.eventignore = "OptionSet"
+  bo.modifiable = false
+  local ok, text = pcall(format, input, room)
+  bo.modifiable = modifiable
+  vim.o.eventignore = ignored
+  return ok, ok and text or tostring(text)
+end
+
 --- A tool may have changed files that are open here.
 function M.checktime()
   vim.schedule(function()

@@ -54,17 +54,12 @@ local function open()
   end
   opened.init(require("flemma.host"), vim.fs.joinpath(vim.fn.stdpath("state"), "flemma"))
   local group = vim.api.nvim_create_augroup("flemma.native", { clear = true })
-  vim.api.nvim_create_autocmd("ExitPre", {
-    group = group,
-    desc = "Flemma: end replies before their files are written",
-    callback = function()
-      require("flemma.buffer").leave()
-    end,
-  })
+  -- Not `ExitPre`, which comes before an exit that may still be refused.
   vim.api.nvim_create_autocmd("VimLeavePre", {
     group = group,
-    desc = "Flemma: stop what runs",
+    desc = "Flemma: stop what runs, and say so in the files",
     callback = function()
+      require("flemma.buffer").leave()
       M.call("shut_down")
     end,
   })

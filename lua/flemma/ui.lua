@@ -58,7 +58,13 @@ function M.refresh(buf)
     return
   end
   api.nvim_buf_clear_namespace(buf, previews, 0, -1)
-  for _, preview in ipairs(native("previews", buf, text_width(buf)) or {}) do
+  local tick = api.nvim_buf_get_changedtick(buf)
+  local items = native("previews", buf, text_width(buf)) or {}
+  if api.nvim_buf_get_changedtick(buf) ~= tick then
+    -- A tool's own preview is code of somebody's; where it changed the text, the lines are others now.
+    return
+  end
+  for _, preview in ipairs(items) do
     api.nvim_buf_set_extmark(buf, previews, preview.line, 0, {
       virt_lines = { { { preview.text, "FlemmaToolPreview" } } },
     })

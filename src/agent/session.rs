@@ -211,6 +211,11 @@ impl Session {
         self.agent.try_borrow().map_or(Activity::Waiting, |agent| agent.activity())
     }
 
+    /// Whether a part of a reply stands in the document, and the rest is still to come.
+    pub fn is_replying(&self) -> bool {
+        self.writer.try_borrow().is_ok_and(|writer| writer.is_some())
+    }
+
     /// The calls whose tools run now.
     pub fn running(&self) -> Vec<OpenCall> {
         self.agent.try_borrow().map_or_else(|_| Vec::new(), |agent| agent.running().cloned().collect())

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Document, Position, Text, TextEdit};
+use super::{BlockKind, Document, Position, Role, Text, TextEdit, syntax};
 
 /// Writes into the frontmatter that calls of this kind run without asking: at the end of Lua, in the right place of JSON,
 /// into new frontmatter where there is none. `entries` are entries of `flemma.opt.tools.auto_approve`.
@@ -46,6 +46,29 @@ pub fn approve_always(document: &Document, text: &dyn Text, entries: &[String]) 
         }
         other => Err(format!("its frontmatter is in `{other}`; add {} to auto_approve there", entries.join(", "))),
     }
+}
+
+/// Marks the reply at the end of a document as cut off, where whoever wrote it can no longer do so. Thinking that is open is
+/// closed. Nothing happens where the document ends otherwise, or the mark is there.
+#[must_use]
+pub fn mark_cut_off(document: &Document, text: &dyn Text) -> Vec<TextEdit> {
+    let Some(message) = document.messages().last() else { return Vec::new() };
+    if message.role != Role::Assistant || message.is_aborted() {
+        return Vec::new();
+    }
+    let last = text.line_count().saturating_sub(1);
+    let mut lines = Vec::new();
+    match message.blocks.last() {
+        Some(block) if !block.closed && matches!(block.kind, BlockKind::Thinking) => {
+            lines.extend(["", syntax::THINKING_END]);
+        }
+        // The mark would be a part of it. What is open is shown as an error, and is not sent.
+        Some(_) if message.swallows() => return Vec::new(),
+        _ => {}
+    }
+    lines.extend(["", "", syntax::ABORTED]);
+    let end = Position { line: last, column: text.length(last) };
+    vec![TextEdit::insert(end, lines.into_iter().map(str::to_owned).collect())]
 }
 
 /// Puts frontmatter that now takes `lines` lines back to what it was: `code` between its fences, or nothing at all.

@@ -37,7 +37,7 @@ mod status;
 mod syntax;
 mod text;
 
-pub use amend::{approve_always, restore_frontmatter};
+pub use amend::{approve_always, mark_cut_off, restore_frontmatter};
 pub use block::{
     Block, BlockKind, CodeFence, Frontmatter, Message, ResultBody, Role, Stray, ToolFence, ToolResult, ToolUse,
 };

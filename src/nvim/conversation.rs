@@ -18,11 +18,11 @@ use super::{
     trust::Found,
 };
 use crate::{
-    agent::{Answer, Input, Level, Session},
-    chat::{Change, Decoration, Document, Passage, Status, Text},
+    agent::{Answer, Input, Level, Session, Shell},
+    chat::{self, Change, Decoration, Document, Passage, Status, Text},
     config::Config,
     provider::CallId,
-    runtime::ConversationId,
+    runtime::{ConversationId, Notice, Report},
     tools::seconds,
 };
 
@@ -164,6 +164,10 @@ impl Conversation {
     /// Somebody else changed a buffer that we hold locked: where we would write next is no longer certain, so we
     /// write no more.
     fn stop_for_foreign_change(&self, editor: &Editor) {
+        if self.session.is_replying() {
+            // Not now: whoever changes the text is at it.
+            editor.worker.queue().push(Notice { conversation: self.id, report: Report::CutOff });
+        }
         self.tasks.stop_all();
         self.session.abandon();
         editor.host.lock(self.buffer, false);
@@ -172,6 +176,20 @@ impl Conversation {
             Level::Warn,
             "the buffer was changed by something else while a reply or a tool was at work; both were stopped",
         );
+    }
+
+    /// Says in the document that the reply at its end was cut off, and makes room to go on.
+    pub(super) fn mark_cut_off(&self, editor: &Editor) {
+        if self.session.is_busy() {
+            return;
+        }
+        let shell = At { editor, conversation: self };
+        let edits = self.with_document(|document, text| chat::mark_cut_off(document, text));
+        if !edits.is_empty() {
+            shell.undo_step();
+            shell.apply(&edits);
+            shell.apply(&self.with_document(|document, text| chat::open_prompt(document, text)).0);
+        }
     }
 
     /// Brings the diagnostics that are shown up to date.
@@ -205,7 +223,7 @@ impl Conversation {
     /// Stops a running tool.
     pub(super) fn stop_tool(&self, editor: &Editor, call: &CallId) {
         if let Some(error) = self.tasks.stop_tool(call) {
-            let words = format!("the tool of {call} threw when it was stopped: {}", convert::words(&error));
+            let words = format!("a tool threw when its call {call} was stopped: {}", convert::words(&error));
             editor.log(Level::Error, &words);
             editor.host.notify(Level::Warn, &words);
         }

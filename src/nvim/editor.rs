@@ -272,6 +272,7 @@ impl Editor {
                 Report::Expired { call, run, limit } => {
                     catch_unwind(AssertUnwindSafe(|| conversation.expire(self, &call, run, limit)))
                 }
+                Report::CutOff => catch_unwind(AssertUnwindSafe(|| conversation.mark_cut_off(self))),
                 Report::Trust(_) => continue,
             };
             failed = failed.or(fed.err());

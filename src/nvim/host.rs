@@ -17,7 +17,7 @@ pub(super) struct Host {
 }
 
 /// The names that `host.lua` has to define.
-pub(super) const NAMES: [&str; 22] = [
+pub(super) const NAMES: [&str; 23] = [
     "announce",
     "ask_trust",
     "checktime",
@@ -34,6 +34,7 @@ pub(super) const NAMES: [&str; 22] = [
     "open_chats",
     "parse",
     "place",
+    "preview",
     "refresh",
     "run_frontmatter",
     "show",
@@ -186,6 +187,21 @@ impl Host {
         arguments.push_front(Value::Function(function.clone()));
         let (ok, value): (bool, Value) = self.table.get::<Function>("guard")?.call(arguments)?;
         if ok { Ok(value) } else { Err(mlua::Error::runtime(value.to_string().unwrap_or_default())) }
+    }
+
+    /// What a tool's own `format_preview` says; `Err` is what it threw. It cannot change the buffer.
+    ///
+    /// # Errors
+    /// What the shim threw.
+    pub(super) fn preview(
+        &self,
+        buffer: i32,
+        format: &Function,
+        input: Value,
+        room: usize,
+    ) -> mlua::Result<Result<Value, String>> {
+        let (ok, value): (bool, Value) = self.table.get::<Function>("preview")?.call((buffer, format, input, room))?;
+        Ok(if ok { Ok(value) } else { Err(value.to_string().unwrap_or_default()) })
     }
 
     /// What a parser that was registered for this language reads; `None` where there is none.

@@ -28,33 +28,52 @@ pub(super) fn previews(
         let waits = matches!(placeholder.block.status, Status::Pending | Status::Approved);
         (waits && placeholder.content.is_empty()).then_some((placeholder.fence, call))
     });
-    waiting
-        .map(|(line, call)| {
-            let definition = editor.registry.borrow().get(&call.name).cloned();
-            let item = lua.create_table()?;
-            item.set("line", line)?;
-            let own =
-                definition.as_deref().and_then(|definition| own_preview(lua, editor, definition, &call.input, width));
-            let text = own.unwrap_or_else(|| preview::call(definition.as_deref(), &call.name, &call.input, width));
-            item.set("text", text)?;
-            Ok(item)
-        })
-        .collect()
+    // It stood in the file, or what ran was stopped from outside.
+    let left = calls.iter().filter_map(|call| {
+        let placeholder = call.placeholder.as_ref()?;
+        let runs = placeholder.block.status == Status::Running;
+        (runs && !conversation.session.is_working_on(&call.id)).then_some((placeholder.fence, call))
+    });
+    let left = left.map(|(line, call)| {
+        let item = lua.create_table()?;
+        item.set("line", line)?;
+        let words = "nothing runs for this call any more; Ctrl-] asks what to do with it";
+        item.set("text", preview::line(&call.name, words, width))?;
+        Ok(item)
+    });
+    let waiting = waiting.map(|(line, call)| {
+        let definition = editor.registry.borrow().get(&call.name).cloned();
+        let item = lua.create_table()?;
+        item.set("line", line)?;
+        let own = definition
+            .as_deref()
+            .and_then(|definition| own_preview(lua, editor, conversation.buffer, definition, &call.input, width));
+        let text = own.unwrap_or_else(|| preview::call(definition.as_deref(), &call.name, &call.input, width));
+        item.set("text", text)?;
+        Ok(item)
+    });
+    waiting.chain(left).collect()
 }
 
 /// What a tool's own `format_preview` says; `None` where it has none, throws, or gives no text.
-fn own_preview(lua: &Lua, editor: &Editor, definition: &Definition, input: &ToolInput, width: usize) -> Option<String> {
+fn own_preview(
+    lua: &Lua,
+    editor: &Editor,
+    buffer: i32,
+    definition: &Definition,
+    input: &ToolInput,
+    width: usize,
+) -> Option<String> {
     let format = editor.functions.get(definition.format_preview?)?;
     let ToolInput::Json(input) = input else { return None };
     let input = convert::from_json(lua, input).ok()?;
-    match format.call::<mlua::Value>((input, preview::room(&definition.name, width))) {
+    let room = preview::room(&definition.name, width);
+    let said = editor.host.preview(buffer, &format, input, room).map_err(|error| convert::words(&error));
+    match said.and_then(|said| said) {
         Ok(mlua::Value::String(body)) => Some(preview::line(&definition.name, &body.to_string_lossy(), width)),
         Ok(_) => None,
-        Err(error) => {
-            editor.log(
-                Level::Warn,
-                &format!("format_preview of `{}` threw: {}", definition.name, convert::words(&error)),
-            );
+        Err(thrown) => {
+            editor.log(Level::Warn, &format!("format_preview of `{}` threw: {thrown}", definition.name));
             None
         }
     }

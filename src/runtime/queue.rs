@@ -41,6 +41,8 @@ pub enum Report {
         /// How long it had.
         limit: Duration,
     },
+    /// A reply was cut off by somebody who changed the text; the document is to say so, now that it may be changed.
+    CutOff,
     /// What the user has trusted was read, or could not be: then it is nothing.
     Trust(Trusted),
 }

@@ -113,6 +113,49 @@ pub fn clip(text: &str, width: usize) -> String {
     fit(&flatten(text), width)
 }
 
+/// Whether a text can be drawn in `width` cells as it is.
+pub(super) fn fits(text: &str, width: usize) -> bool {
+    text.len() <= width.saturating_mul(16) && flatten(text).width() <= width
+}
+
+/// A text with its beginning and its end in `width` cells, and between them how many characters are not shown.
+pub(super) fn without_middle(text: &str, width: usize) -> String {
+    if fits(text, width) {
+        return text.to_owned();
+    }
+    // Only what may be seen is flattened: a command may be as long as a file.
+    let most = width.saturating_mul(16).max(1024);
+    let head = flatten(prefix(text, most));
+    let tail = flatten(&text[text.ceil_char_boundary(text.len().saturating_sub(most))..]);
+    let total = text.chars().count();
+    let cut = |hidden: usize| format!(" {ELLIPSIS}(+{hidden}){ELLIPSIS} ");
+    let room = width.saturating_sub(cut(total).width());
+    if room < 8 {
+        return text.to_owned();
+    }
+    let (first, last) = (room - room / 2, room / 2);
+    let mut used = 0;
+    let head: String = head
+        .graphemes(true)
+        .take_while(|cluster| {
+            used += cluster.width();
+            used <= first
+        })
+        .collect();
+    let mut used = 0;
+    let end: Vec<&str> = tail
+        .graphemes(true)
+        .rev()
+        .take_while(|cluster| {
+            used += cluster.width();
+            used <= last
+        })
+        .collect();
+    let end: String = end.into_iter().rev().collect();
+    let hidden = total.saturating_sub(head.chars().count() + end.chars().count());
+    format!("{head}{}{end}", cut(hidden))
+}
+
 /// One line without control characters.
 fn flatten(text: &str) -> String {
     let mut flat = String::with_capacity(text.len());

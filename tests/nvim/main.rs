@@ -16,6 +16,7 @@ mod frontmatter;
 mod harness;
 #[path = "../support/http.rs"]
 mod http;
+mod leaving;
 mod lock;
 mod registration;
 mod story;

@@ -169,6 +169,16 @@ function M.load()
   end
 end
 
+--- Where a function is written, for messages.
+---@param resolve any
+---@return string?
+local function where(resolve)
+  if type(resolve) == "function" then
+    local info = debug.getinfo(resolve, "S")
+    return ("%s:%d"):format(info.short_src, info.linedefined)
+  end
+end
+
 --- Registers tools. The forms:
 ---  - `register(name, definition)`: one tool;
 ---  - `register(module)`: the name of a module with `.definitions`, or with `.resolve` and perhaps `.timeout`;
@@ -191,10 +201,9 @@ function M.register(what, definition)
     end
     return true
   elseif kind == "function" then
-    local info = debug.getinfo(what, "S")
-    return start(("%s:%d"):format(info.short_src, info.linedefined), what)
+    return start(where(what), what)
   elseif kind == "table" and (what.resolve ~= nil or what.definitions ~= nil) then
-    return take("the source", what, add_all)
+    return take(where(what.resolve) or "the source", what, add_all)
   elseif kind == "table" and #what > 0 then
     return add_all(what)
   elseif kind == "table" and what.name ~= nil then

@@ -60,9 +60,11 @@ impl NativeTool for Bash {
         async move { execute(&input, context).await.unwrap_or_else(Outcome::failure) }.boxed()
     }
 
-    fn preview(&self, input: &Value, _width: usize) -> Option<String> {
+    fn preview(&self, input: &Value, width: usize) -> Option<String> {
         let command = input.get("command")?.as_str()?;
-        Some(preview::labelled(format!("$ {command}"), input))
+        // Whoever approves it has to see how it ends: what is too long loses its middle, and its label before that.
+        let whole = preview::labelled(format!("$ {command}"), input);
+        Some(if preview::fits(&whole, width) { whole } else { preview::without_middle(&format!("$ {command}"), width) })
     }
 }
 
