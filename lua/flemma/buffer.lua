@@ -128,6 +128,17 @@ function M.attach(buf)
       end
     end,
   })
+  api.nvim_create_autocmd("FileReadPost", {
+    group = api.nvim_create_augroup("flemma.buffer." .. buf, { clear = false }),
+    -- The pattern is the other file's name.
+    pattern = "*",
+    desc = "Flemma: what is read in from another file was not typed here",
+    callback = function()
+      if attached[buf] == state and api.nvim_get_current_buf() == buf then
+        native.call("read_in", buf, vim.fn.line("'[") - 1, vim.fn.line("']"))
+      end
+    end,
+  })
   require("flemma.keymaps").apply(buf, options.keymaps)
   vim.b[buf].undo_ftplugin = ("lua require('flemma.buffer').release(%d)"):format(buf)
   require("flemma.ui").attach(buf)

@@ -8,10 +8,14 @@ function M.setup(opts)
   local notify = require("flemma.notify")
   -- A copy of the tables: the library takes a function out of it.
   opts = vim.deepcopy(opts or {})
-  local options, problems = require("flemma.native").call("setup", next(opts) and opts or vim.empty_dict(), vim.fn.stdpath("log"))
+  local native = require("flemma.native")
+  local options, problems = native.call("setup", next(opts) and opts or vim.empty_dict(), vim.fn.stdpath("log"))
   if options then
     require("flemma.options").set(options)
     vim.list_extend(problems, require("flemma.highlights").apply(options.highlights))
+  elseif problems and not require("flemma.options").taken() then
+    -- The library's own for this case, in which nothing is approved.
+    require("flemma.options").set(native.call("options"))
   end
   for _, problem in ipairs(problems or {}) do
     notify.say(options and vim.log.levels.WARN or vim.log.levels.ERROR, problem)

@@ -28,6 +28,10 @@ function M.show(lines)
   if #lines == 0 then
     return
   end
+  -- What a file or a model wrote is shown in one line each, without what a line cannot hold.
+  lines = vim.tbl_map(function(line)
+    return (line:gsub("[\r\n]+", "⤶"):gsub("%c", "�"):sub(1, 500))
+  end, lines)
   local width = 20
   for _, line in ipairs(lines) do
     width = math.max(width, vim.fn.strdisplaywidth(line))
@@ -36,8 +40,12 @@ function M.show(lines)
   vim.api.nvim_buf_set_lines(float, 0, -1, false, lines)
   vim.bo[float].modifiable = false
   vim.bo[float].bufhidden = "wipe"
-  width = math.min(width + 1, vim.o.columns - 4)
-  local height = math.min(#lines, vim.o.lines - 4)
+  width = math.max(1, math.min(width + 1, vim.o.columns - 4))
+  local rows = 0
+  for _, line in ipairs(lines) do
+    rows = rows + math.max(1, math.ceil(vim.fn.strdisplaywidth(line) / width))
+  end
+  local height = math.max(1, math.min(rows, vim.o.lines - 4))
   local win = vim.api.nvim_open_win(float, true, {
     relative = "editor",
     row = math.max(0, math.floor((vim.o.lines - height) / 2) - 1),
@@ -48,7 +56,8 @@ function M.show(lines)
     border = "rounded",
     title = " Flemma ",
   })
-  vim.wo[win].wrap = false
+  vim.wo[win].wrap = true
+  vim.wo[win].linebreak = true
   for _, key in ipairs({ "q", "<Esc>", "<CR>" }) do
     vim.keymap.set("n", key, function()
       pcall(vim.api.nvim_win_close, win, true)

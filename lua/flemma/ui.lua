@@ -80,6 +80,7 @@ function M.schedule_refresh(buf)
     scheduled[buf] = true
     vim.schedule(function()
       scheduled[buf] = nil
+      native("noticed", buf)
       M.refresh(buf)
     end)
   end

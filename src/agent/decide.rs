@@ -4,7 +4,7 @@
 //! autopilot goes on by itself: what was approved runs, and the results are sent.
 
 use super::{
-    Agent, Answer, Choice, Cursor, Effect, Level,
+    Agent, Answer, Choice, Cursor, Effect, Level, Step,
     round::{REJECTED, addressable, is_at_fault, own_words},
     turn::{After, View},
 };
@@ -15,7 +15,14 @@ use crate::{
 
 impl Agent {
     /// Approves or rejects calls.
-    pub(super) fn decide(&mut self, ids: &[CallId], choice: &Choice, view: &dyn View, effects: &mut Vec<Effect>) {
+    pub(super) fn decide(
+        &mut self,
+        ids: &[CallId],
+        choice: &Choice,
+        step: Step,
+        view: &dyn View,
+        effects: &mut Vec<Effect>,
+    ) {
         if self.has_request() {
             effects.push(Effect::Notify(Level::Info, "A reply is still arriving; Ctrl-C stops it.".into()));
             return;
@@ -31,7 +38,9 @@ impl Agent {
             return;
         }
         self.attend();
-        effects.push(Effect::UndoStep);
+        if step == Step::Own {
+            effects.push(Effect::UndoStep);
+        }
         for call in &chosen {
             match choice {
                 Choice::Approve => self.approve(call, view, effects),
@@ -67,16 +76,33 @@ impl Agent {
         }
     }
 
-    /// The user has edited the document: what they approve by hand is bound to what it is at that moment.
-    pub fn notice(&mut self, view: &dyn View) {
+    /// The user has edited the document: what they approve by hand is bound to what it is at that moment. Gives the calls
+    /// that came with somebody else's approval and that the user has now approved themselves.
+    pub fn notice(&mut self, view: &dyn View) -> Vec<CallId> {
+        let mut own = Vec::new();
         for call in view.open_calls() {
             let status = call.placeholder.as_ref().map(|placeholder| placeholder.block.status);
             if status != Some(Status::Approved) {
                 self.approvals.remove(&call.id);
-            } else if !self.approvals.contains_key(&call.id) && !view.is_inherited(&call) {
+                self.asked.insert(call.id);
+                continue;
+            }
+            let inherited = view.is_inherited(&call);
+            if inherited && view.is_undoing() {
+                // It is again what it came as.
+                self.asked.remove(&call.id);
+            }
+            if inherited && !self.asked.contains(&call.id) {
+                continue;
+            }
+            if inherited {
+                own.push(call.id.clone());
+            }
+            if !self.approvals.contains_key(&call.id) {
                 self.bind(&call);
             }
         }
+        own
     }
 
     fn bind(&mut self, call: &OpenCall) {

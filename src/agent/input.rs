@@ -17,7 +17,7 @@ pub enum Input {
     /// The user wants this one call to run, or to be resolved as its status says.
     Execute(CallId),
     /// The user decides about calls that wait for them.
-    Decide(Vec<CallId>, Choice),
+    Decide(Vec<CallId>, Choice, Step),
     /// The user wants everything to stop.
     Cancel,
     /// The user wants every tool to stop; what has not started yet waits for them again.
@@ -57,6 +57,15 @@ pub enum Input {
         /// What it said.
         answer: Answer,
     },
+}
+
+/// Where an edit stands in the history that undo walks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// It is a step of its own.
+    Own,
+    /// It belongs to the step before it.
+    Joined,
 }
 
 /// What the user decides about a call.

@@ -17,6 +17,6 @@ mod session;
 mod turn;
 
 pub use effect::{Activity, Ask, Cursor, Effect, Level};
-pub use input::{Answer, Choice, Input, RequestId};
+pub use input::{Answer, Choice, Input, RequestId, Step};
 pub use session::{CursorReason, CursorTarget, Moment, Session, Shell};
 pub use turn::{Agent, Settings, Verdict, View};

@@ -206,6 +206,7 @@ impl Agent {
     /// A call waits for the user. What they approve then is what stands there then.
     fn ask_again(&mut self, call: &OpenCall, effects: &mut Vec<Effect>) {
         self.approvals.remove(&call.id);
+        self.asked.insert(call.id.clone());
         effects.push(Effect::SetStatus(call.id.clone(), Status::Pending));
     }
 

@@ -85,6 +85,9 @@ pub trait Shell {
     /// The call's status was written in this session.
     fn disinherit(&self, call: &CallId);
 
+    /// See [`View::is_undoing`].
+    fn is_undoing(&self) -> bool;
+
     /// See [`View::tools_ready`].
     fn tools_ready(&self) -> bool;
 
@@ -195,8 +198,9 @@ impl Session {
 
     /// The user has edited the document: see [`Agent::notice`].
     pub fn notice<S: Shell>(&self, shell: &S) {
-        if let Ok(mut agent) = self.agent.try_borrow_mut() {
-            agent.notice(&Eyes(shell));
+        let approved = self.agent.try_borrow_mut().map(|mut agent| agent.notice(&Eyes(shell)));
+        for id in approved.unwrap_or_default() {
+            shell.disinherit(&id);
         }
     }
 
@@ -309,9 +313,11 @@ impl Session {
             }
             Effect::SetStatus(id, status) => {
                 shell.apply(&shell.with_document(|document, text| chat::set_status(document, text, &id, status)));
-                shell.disinherit(&id);
                 if status == Status::Pending {
+                    // What the file said is not forgotten: undo brings it back, and it is still not the user's word.
                     shell.announce(Moment::ToolPending(&id));
+                } else {
+                    shell.disinherit(&id);
                 }
             }
             Effect::Settle(id, Answer { mut output, is_error, is_json, attachments }) => {
@@ -436,6 +442,10 @@ impl<S: Shell> View for Eyes<'_, S> {
 
     fn is_inherited(&self, call: &OpenCall) -> bool {
         self.0.is_inherited(call)
+    }
+
+    fn is_undoing(&self) -> bool {
+        self.0.is_undoing()
     }
 
     fn tools_ready(&self) -> bool {

@@ -7,7 +7,7 @@
 //! A step sees the document as it was before its own effects. Where the next decision needs the
 //! document after them (which calls did that reply make?), the step ends with [`Effect::Review`].
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::{Activity, Ask, Cursor, Effect, Input, Level, RequestId, guard::LoopGuard};
 use crate::{
@@ -25,6 +25,9 @@ pub trait View {
 
     /// Whether the call's `approved` or `running` stood in the file when it was opened: this user never said it.
     fn is_inherited(&self, call: &OpenCall) -> bool;
+
+    /// Whether the edit that was just made was undo: what comes back by it was not typed.
+    fn is_undoing(&self) -> bool;
 
     /// Whether every source of tools has loaded: nothing is decided or sent before.
     fn tools_ready(&self) -> bool;
@@ -111,6 +114,8 @@ pub struct Agent {
     pub(super) queue: VecDeque<OpenCall>,
     /// What a policy or the user approved: a call runs only while its name and input are still these.
     pub(super) approvals: BTreeMap<CallId, (String, ToolInput)>,
+    /// Calls that came with an approval that was not the user's, and whose status has been another since.
+    pub(super) asked: BTreeSet<CallId>,
     /// Whether autopilot may go on by itself. A user's key arms it, a stop disarms it.
     pub(super) armed: bool,
     pub(super) guard: LoopGuard,
@@ -128,7 +133,7 @@ impl Agent {
             Input::Advance => self.advance(view, &mut effects),
             Input::Execute(call) if !view.tools_ready() && !self.is_busy() => self.load(Wanted::Execute(call)),
             Input::Execute(call) => self.execute_one(&call, view, &mut effects),
-            Input::Decide(calls, choice) => self.decide(&calls, &choice, view, &mut effects),
+            Input::Decide(calls, choice, step) => self.decide(&calls, &choice, step, view, &mut effects),
             Input::ToolsReady => self.tools_ready(view, &mut effects),
             Input::Cancel => self.cancel(&mut effects),
             Input::CancelTool(call) => self.cancel_tool(&call, view, &mut effects),
@@ -211,7 +216,8 @@ impl Agent {
     /// to what was decided about, and no request gets the number of an older one.
     pub(super) fn forget(&mut self) {
         let approvals = std::mem::take(&mut self.approvals);
-        *self = Self { approvals, last_request: self.last_request, ..Self::default() };
+        let asked = std::mem::take(&mut self.asked);
+        *self = Self { approvals, asked, last_request: self.last_request, ..Self::default() };
     }
 
     fn advance(&mut self, view: &dyn View, effects: &mut Vec<Effect>) {

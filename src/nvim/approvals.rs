@@ -206,7 +206,8 @@ pub(super) fn resolve(
 ) -> mlua::Result<(Option<&'static str>, Option<String>)> {
     let field = |name: &str| context.as_ref().and_then(|context| context.get::<Value>(name).ok());
     let buffer = match field("bufnr") {
-        Some(Value::Integer(buffer)) => buffer,
+        // 0 is the current one, as everywhere.
+        Some(Value::Integer(buffer)) if buffer != 0 => buffer,
         Some(Value::Number(buffer)) => buffer as i64,
         _ => i64::from(editor.host.current_buffer()),
     };

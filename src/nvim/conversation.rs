@@ -50,6 +50,8 @@ pub(super) struct Conversation {
     pub(super) diagnosed: Cell<bool>,
     /// Whether the next edit belongs to the step of undo before it.
     pub(super) joins: Cell<bool>,
+    /// Whether the user has changed a tool's block, and nobody has looked at it since.
+    touched: Cell<bool>,
     /// Whether we are writing: changes that arrive meanwhile are our own.
     pub(super) writing: Cell<bool>,
 }
@@ -69,6 +71,7 @@ impl Conversation {
             effective: RefCell::default(),
             diagnosed: Cell::new(false),
             joins: Cell::new(false),
+            touched: Cell::new(false),
             writing: Cell::new(false),
         }
     }
@@ -108,7 +111,7 @@ impl Conversation {
             matches!(status, Some(Status::Approved | Status::Running))
         });
         *self.inherited.borrow_mut() = inherited.map(|call| call.id).collect();
-        *self.found.borrow_mut() = Found::remember(&text);
+        *self.found.borrow_mut() = Found::remember(&text, document.frontmatter().is_some());
         self.complete.set(true);
         false
     }
@@ -140,14 +143,19 @@ impl Conversation {
         };
         if update.as_ref().is_some_and(|update| update.tools) {
             editor.host.refresh(self.buffer);
-            if !self.writing.get() && self.complete.get() && !self.session.is_busy() {
-                self.session.notice(&At { editor, conversation: self });
-            }
+            self.touched.set(!self.writing.get() && self.complete.get() && !self.session.is_busy());
         }
         if foreign {
             self.stop_for_foreign_change(editor);
         }
         update.map_or(change.new_last, |update| update.lines.end.max(change.new_last))
+    }
+
+    /// The user's edit is complete, and what it was can be told from the history of undo.
+    pub(super) fn noticed(&self, editor: &Editor) {
+        if self.touched.take() && !self.session.is_busy() {
+            self.session.notice(&At { editor, conversation: self });
+        }
     }
 
     /// The buffer was read anew from its file; says whether `parse_on` has more to do.

@@ -15,7 +15,7 @@ use mlua::{Function, Lua, Table};
 use super::{approvals, conversation::Conversation, functions::Functions, host::Host, waker::Waker};
 use crate::{
     agent::{Input, Level},
-    config::Config,
+    config::{Config, Tools},
     runtime::{ConversationId, Log, Notice, Queue, Report, Worker, trust::Trusted},
     tools::{
         Registry, SourceEnd, SourceId, Sources,
@@ -164,6 +164,23 @@ impl Editor {
     /// # Errors
     /// Every option that is wrong, in words for the user; then the options before stay.
     pub(super) fn configure(
+        &self,
+        options: &serde_json::Value,
+        decides: Option<Function>,
+        log_dir: &Path,
+    ) -> Result<Vec<String>, Vec<String>> {
+        let taken = self.take(options, decides, log_dir);
+        if taken.is_err() && self.setup.borrow().is_null() {
+            // Nobody knows which policy it was to be: until there is one, nothing runs by itself.
+            let config = Config { tools: Tools { auto_approve: Vec::new(), ..Tools::default() }, ..Config::default() };
+            approvals::install(self, &config, None);
+            *self.config.borrow_mut() = Rc::new(config);
+            self.touch();
+        }
+        taken
+    }
+
+    fn take(
         &self,
         options: &serde_json::Value,
         decides: Option<Function>,

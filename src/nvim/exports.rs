@@ -13,7 +13,7 @@ use mlua::{FromLuaMulti, Function, IntoLuaMulti, Lua, LuaString, Table, Value};
 
 use super::{approvals, convert, editor::Editor, lua_tools, panics, policy, queries, standing, status, trust::Answer};
 use crate::{
-    agent::{Choice, Input, Level},
+    agent::{Choice, Input, Level, Step},
     chat::{Change, LineKind, Role},
     config::{Config, ProviderName, suggest},
     provider::{
@@ -107,6 +107,15 @@ fn fill_lifecycle(exports: &Exports<'_>) -> mlua::Result<()> {
         let change = Change { first, old_last, new_last };
         Ok(editor.conversation(buffer).map(|conversation| conversation.changed(editor, change)))
     })?;
+    // noticed(buffer): an edit of a tool's block is complete
+    exports.add("noticed", |_, editor, buffer: i32| {
+        if let Some(conversation) = editor.conversation(buffer) {
+            conversation.noticed(editor);
+        }
+        Ok(())
+    })?;
+    // options() -> the effective options
+    exports.add("options", |lua, editor, ()| convert::to_lua(lua, &*editor.config()))?;
     // reloaded(buffer) -> whether `parse_on` has more to do
     exports.add("reloaded", |_, editor, buffer: i32| {
         Ok(editor.conversation(buffer).is_some_and(|conversation| conversation.reloaded(editor)))
@@ -115,6 +124,13 @@ fn fill_lifecycle(exports: &Exports<'_>) -> mlua::Result<()> {
     exports.add("saved", |_, editor, (buffer, path): (i32, String)| {
         if let Some(conversation) = editor.conversation(buffer) {
             conversation.keep_trust(editor, path);
+        }
+        Ok(())
+    })?;
+    // read_in(buffer, first, last): the lines first..last came from another file
+    exports.add("read_in", |_, editor, (buffer, first, last): (i32, usize, usize)| {
+        if let Some(conversation) = editor.conversation(buffer) {
+            conversation.read_in(first..last);
         }
         Ok(())
     })?;
@@ -182,7 +198,7 @@ fn fill_keys(exports: &Exports<'_>) -> mlua::Result<()> {
         if always {
             standing::approve(editor, &conversation, calls);
         } else {
-            conversation.want(editor, Input::Decide(calls, choice));
+            conversation.want(editor, Input::Decide(calls, choice, Step::Own));
         }
         Ok(())
     })?;

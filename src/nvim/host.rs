@@ -17,7 +17,7 @@ pub(super) struct Host {
 }
 
 /// The names that `host.lua` has to define.
-pub(super) const NAMES: [&str; 23] = [
+pub(super) const NAMES: [&str; 24] = [
     "announce",
     "ask_trust",
     "checktime",
@@ -28,6 +28,7 @@ pub(super) const NAMES: [&str; 23] = [
     "execute",
     "follow",
     "guard",
+    "is_undoing",
     "languages",
     "lock",
     "notify",
@@ -157,6 +158,12 @@ impl Host {
     /// The buffer that the user is in.
     pub(super) fn current_buffer(&self) -> i32 {
         self.table.get::<Function>("current_buffer").and_then(|buffer| buffer.call(())).unwrap_or_default()
+    }
+
+    /// Whether the change that was just made is undo.
+    pub(super) fn is_undoing(&self, buffer: i32) -> bool {
+        // Who cannot tell takes it for undo, by which nothing is approved.
+        self.table.get::<Function>("is_undoing").and_then(|undoing| undoing.call(buffer)).unwrap_or(true)
     }
 
     /// Asks the user whether they trust a file's frontmatter. The answer comes as a call of `trust`.

@@ -304,6 +304,10 @@ impl Shell for At<'_> {
         self.conversation.inherited.borrow().contains(&call.id)
     }
 
+    fn is_undoing(&self) -> bool {
+        self.editor.host.is_undoing(self.buffer())
+    }
+
     fn tools_ready(&self) -> bool {
         self.editor.sources.borrow().is_ready()
     }

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use super::{conversation::Conversation, editor::Editor, frontmatter, policy, shell::At};
 use crate::{
-    agent::{Choice, Input, Level, Shell, Verdict},
+    agent::{Choice, Input, Level, Shell, Step, Verdict},
     chat::{self, OpenCall},
     provider::CallId,
 };
@@ -18,19 +18,24 @@ pub(super) fn approve(editor: &Editor, conversation: &Rc<Conversation>, calls: V
         editor.host.notify(Level::Info, "a reply or a tool is still at work here; Ctrl-C stops it");
         return;
     }
-    let decide = Input::Decide(calls.clone(), Choice::Approve);
+    let decide = |step| Input::Decide(calls.clone(), Choice::Approve, step);
     if frontmatter::effective(editor, conversation).fault.is_some() {
         // Says what is wrong with the frontmatter, or asks whether it is trusted.
-        return conversation.want(editor, decide);
+        return conversation.want(editor, decide(Step::Own));
     }
     match write(editor, conversation, &calls) {
-        Ok(()) => conversation.want(editor, decide),
+        Ok(entries) if entries.is_empty() => conversation.want(editor, decide(Step::Own)),
+        Ok(entries) => {
+            editor.host.notify(Level::Info, &format!("from now on without asking: {}", entries.join(", ")));
+            // One undo takes back the rule and the approval.
+            conversation.want(editor, decide(Step::Joined));
+        }
         Err(problem) => editor.host.notify(Level::Warn, &format!("not approved for good: {problem}")),
     }
 }
 
-/// Writes what approves these calls into the frontmatter.
-fn write(editor: &Editor, conversation: &Conversation, calls: &[CallId]) -> Result<(), String> {
+/// Writes what approves these calls into the frontmatter, and gives it.
+fn write(editor: &Editor, conversation: &Conversation, calls: &[CallId]) -> Result<Vec<String>, String> {
     let mut chosen: Vec<OpenCall> = conversation.with_document(|document, text| document.open_calls(text));
     chosen.retain(|call| calls.contains(&call.id) && policy::verdict(editor, conversation, call) == Verdict::Ask);
     let mut entries: Vec<String> = Vec::new();
@@ -39,7 +44,7 @@ fn write(editor: &Editor, conversation: &Conversation, calls: &[CallId]) -> Resu
         entries.extend(missing.into_iter().filter(|entry| !entries.contains(entry)).collect::<Vec<_>>());
     }
     if entries.is_empty() {
-        return Ok(());
+        return Ok(entries);
     }
     let before = frontmatter::source(conversation);
     let edits = conversation.with_document(|document, text| chat::approve_always(document, text, &entries))?;
@@ -55,7 +60,7 @@ fn write(editor: &Editor, conversation: &Conversation, calls: &[CallId]) -> Resu
             call.name
         ))
     });
-    let Some(problem) = problem else { return Ok(()) };
+    let Some(problem) = problem else { return Ok(entries) };
     let edits = conversation.with_document(|document, text| {
         let lines = document.frontmatter().map_or(0, |matter| matter.lines);
         chat::restore_frontmatter(text, lines, before.as_ref().map(|source| source.code.as_str()))

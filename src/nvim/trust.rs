@@ -2,14 +2,10 @@
 //!
 //! What they typed in this editor is theirs; what was there when the file was opened is theirs if they said so before
 //! (see [`crate::runtime::trust`]), and else they are asked when it first matters: the key that they pressed waits for the
-//! answer. Code with a line in it that was found, wherever it stood in the file, is theirs only when they trust it: a
-//! letter changed, or a line deleted above it, makes it no more theirs.
+//! answer. Frontmatter that came with a file stays a stranger's until they trust it, whatever is changed in it; and so
+//! does code that stood anywhere else in the file and became frontmatter by an edit around it.
 
-use std::{
-    collections::HashSet,
-    hash::{DefaultHasher, Hash, Hasher},
-    rc::Rc,
-};
+use std::{ops::Range, rc::Rc};
 
 use super::{
     conversation::Conversation,
@@ -23,6 +19,7 @@ use crate::{
         Notice, Report,
         trust::{self, Trusted},
     },
+    tools::truncate,
 };
 
 /// What the user says when they are asked.
@@ -34,41 +31,59 @@ pub(super) enum Answer {
     Later,
 }
 
-/// How many lines of a file are remembered. What stands further down is not moved to the top by a slip of the finger.
+/// How many lines of a file are remembered, and how many letters of each. What stands further down is not moved to the
+/// top by a slip of the finger.
 const REMEMBERED: usize = 2_000;
+const LETTERS: usize = 300;
 
-/// The lines that stood in a file when it was opened or read anew: nobody typed them here.
+/// A line with fewer letters says nothing: it may well be typed again.
+const TELLING: usize = 6;
+
+/// What stood in a file when it was opened or read anew: nobody typed it here.
 #[derive(Debug, Default)]
-pub(super) struct Found(HashSet<u64>);
+pub(super) struct Found {
+    /// Whether it began with frontmatter. Then what stands there now is asked about until it is trusted, however it was
+    /// changed since.
+    block: bool,
+    lines: Vec<String>,
+}
 
 impl Found {
     /// Remembers how a file begins.
-    pub(super) fn remember(text: &dyn Text) -> Self {
-        let mut lines = HashSet::new();
-        text.read(0..text.line_count().min(REMEMBERED), &mut |line: &str| {
-            lines.extend(hash(line));
+    pub(super) fn remember(text: &dyn Text, block: bool) -> Self {
+        let mut found = Self { block, lines: Vec::new() };
+        found.add(text, 0..text.line_count());
+        found
+    }
+
+    /// Remembers lines that came from another file.
+    pub(super) fn add(&mut self, text: &dyn Text, lines: Range<usize>) {
+        let end = lines.end.min(text.line_count()).min(lines.start.saturating_add(REMEMBERED));
+        text.read(lines.start..end, &mut |line: &str| {
+            let line = truncate::prefix(line.trim(), LETTERS);
+            if line.len() >= TELLING {
+                self.lines.push(line.to_owned());
+            }
         });
-        Self(lines)
     }
 
-    /// Whether a line of this code was there.
-    fn has_a_line_of(&self, code: &str) -> bool {
-        code.lines().filter_map(hash).any(|line| self.0.contains(&line))
+    /// Whether this code, or a part of it, was there.
+    fn has(&self, code: &str) -> bool {
+        let code = code.lines().map(str::trim).filter(|line| !line.is_empty());
+        let mut code = code.peekable();
+        (self.block && code.peek().is_some())
+            || code.any(|line| {
+                self.lines
+                    .iter()
+                    .any(|found| line.contains(found.as_str()) || (line.len() >= TELLING && found.contains(line)))
+            })
     }
-}
-
-/// A line by what is in it; nothing for a blank one.
-fn hash(line: &str) -> Option<u64> {
-    let line = line.trim();
-    let mut hasher = DefaultHasher::new();
-    line.hash(&mut hasher);
-    (!line.is_empty()).then(|| hasher.finish())
 }
 
 impl Conversation {
     /// Whether the user trusts this frontmatter.
     pub(super) fn trusts(&self, editor: &Editor, source: &Source) -> bool {
-        if !self.found.borrow().has_a_line_of(&source.code) {
+        if !self.found.borrow().has(&source.code) {
             return true;
         }
         let path = self.path(editor);
@@ -78,6 +93,18 @@ impl Conversation {
             self.found.take();
         }
         trusted
+    }
+
+    /// Lines were read in from another file: they are as little the user's as those of a file that is opened.
+    pub(super) fn read_in(&self, lines: Range<usize>) {
+        let calls = self.calls_in(lines.clone());
+        self.inherited.borrow_mut().extend(calls);
+        self.with_document(|document, text| {
+            let mut found = self.found.borrow_mut();
+            found.block |= lines.start == 0 && document.frontmatter().is_some();
+            found.add(text, lines);
+        });
+        self.effective.take();
     }
 
     fn path(&self, editor: &Editor) -> String {

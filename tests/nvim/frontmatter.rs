@@ -188,6 +188,9 @@ fn the_code_of_a_file_reaches_nothing_but_its_options() {
         "coroutine.create(print)",
         "string.dump(print)",
         "rawset(flemma.opt, \"x\", 1)",
+        "vim.inspect.inspect = print",
+        "local dump = (\"\").dump dump(print)",
+        "vim.fn.system(\"touch escaped\")",
     ] {
         let messages = refusal(&lua(code));
         assert!(messages.contains("line 2: attempt to"), "{code}: {messages}");
@@ -211,6 +214,55 @@ fn a_runaway_loop_is_stopped_and_the_editor_lives() {
             "{code}: {messages}"
         );
     }
+}
+
+#[test]
+fn work_inside_one_function_is_measured_before_it_begins() {
+    for (code, message) in [
+        (
+            "string.find(string.rep(\"a\", 1e5), string.rep(\"a-\", 30) .. \"b\")",
+            "the pattern is too much work for a text of 100000 letters",
+        ),
+        ("local s = (\"x\"):rep(1e9)", "string.rep would make 1000 MB"),
+        ("flemma.opt.model = string.rep(\"x\", 1e9)", "string.rep would make 1000 MB"),
+        ("string.gsub(string.rep(\"a\", 1e6), \".\", string.rep(\"b\", 1e4))", "string.gsub would make more than 1 MB"),
+        ("table.concat({1, 2, 3}, string.rep(\"x\", 1e6))", "table.concat would make more than 1 MB"),
+        ("local s = (\"x\"):rep(1e6) for i = 1, 1e9 do s = s:reverse() end", "it ran for a quarter of a second"),
+    ] {
+        let messages = refusal(&lua(code));
+        assert!(messages.contains(message), "{code}: {messages}");
+    }
+    // The strings of everybody else are as they were.
+    let mut chat = typed(&lua("flemma.opt.max_tokens = #(\"abc\"):rep(3)"), &Setup::default(), [prose(&["ok"])]);
+    chat.nvim.input("<C-]>");
+    assert_eq!(chat.server.wait_for_requests(1)[0].json()["max_tokens"], 9);
+    assert_eq!(chat.nvim.lua("return #(('x'):rep(2e6))", &[]), 2_000_000);
+}
+
+#[test]
+fn an_error_inside_a_function_of_the_editors_names_the_files_line() {
+    let messages = refusal(&lua("local x = 1\nvim.split(\"x\", 3)"));
+    assert!(messages.contains("line 3: "), "{messages}");
+}
+
+#[test]
+fn status_shows_what_a_line_cannot_hold() {
+    let mut chat = Chat::start(&Setup::default(), []);
+    type_block(&mut chat, &lua("error(\"a\\nb\\0c\")"));
+    chat.nvim.command("Flemma status");
+    chat.nvim.wait_for_screen("a⤶b");
+}
+
+#[test]
+fn lines_that_are_read_in_from_another_file_are_a_strangers() {
+    let stranger = "```lua\nflemma.opt.tools.auto_approve={\"bash\"}\n```\n\n@You:\nHi\n";
+    let mut chat = Chat::start(&Setup { text: None, files: &[("other.chat", stranger)], ..Setup::default() }, []);
+    ask(&mut chat);
+    chat.nvim.command("%delete");
+    chat.nvim.command("0read other.chat");
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the question", |nvim| nvim.lua("return vim.g.asked", &[]) == 1);
+    assert_eq!(resolve(&mut chat, "bash", &json!({})).0, "require_approval");
 }
 
 #[test]
@@ -368,17 +420,14 @@ fn code_that_came_with_a_file_is_asked_about_before_it_runs() {
 
 #[test]
 fn a_letter_changed_in_a_strangers_code_makes_it_nobodys() {
-    let mut chat = Chat::start(
-        &Setup { text: Some(&FOUND.replace("```\n\n@You", "local x = 1\n```\n\n@You")), ..Setup::default() },
-        [],
-    );
+    let mut chat = Chat::start(&Setup { text: Some(FOUND), ..Setup::default() }, []);
     ask(&mut chat);
-    chat.nvim.command("2substitute/from-the-file/mine/");
+    chat.nvim.command("2substitute/from-the-file.*/mine\" -- hm/");
     chat.nvim.input("<C-]>");
     chat.nvim.wait_for("the question", |nvim| nvim.lua("return vim.g.asked", &[]) == 1);
     chat.nvim.lua("choose(3)", &[]);
     // Deleted and brought back by undo, it is still the stranger's.
-    chat.nvim.command("1,4delete");
+    chat.nvim.command("1,3delete");
     chat.nvim.command("undo");
     chat.nvim.input("<C-]>");
     chat.nvim.wait_for("the question", |nvim| nvim.lua("return vim.g.asked", &[]) == 2);

@@ -20,6 +20,12 @@ pub(super) const MAX_DEPTH: usize = 8;
 /// How many commands in commands are looked at before the user is asked.
 const MAX_LOOKS: usize = 500;
 
+/// Programs that run nothing of what their arguments say.
+const INERT: [&str; 26] = [
+    "[", "basename", "cat", "cd", "cmp", "cp", "cut", "diff", "dirname", "du", "echo", "egrep", "false", "fgrep",
+    "file", "grep", "head", "ls", "mkdir", "printf", "pwd", "stat", "tail", "test", "true", "wc",
+];
+
 /// Checks what a pattern by itself cannot know.
 ///
 /// # Errors
@@ -159,11 +165,29 @@ impl Search<'_> {
         if denied == Likeness::Yes {
             return denied;
         }
-        denied = denied.max(self.text(run, depth));
+        denied = denied.max(self.text(run, depth)).max(self.mention(run));
         match wrappers::inside(run) {
             Some(inside) => inside.iter().map(|inner| self.run(inner, depth + 1)).fold(denied, Likeness::max),
             None => denied.max(Likeness::Maybe),
         }
+    }
+
+    /// Whether a program that is denied is named in the arguments of one that may run what it is given. There are more such
+    /// programs than any table knows (`su -c`, `ssh host`, `docker run`, `awk`, `git -c alias.x=`), so of all but a few
+    /// that only read and print nobody can tell.
+    fn mention(&self, run: &Run) -> Likeness {
+        let program = run.words.first().and_then(Word::known).map(never::program);
+        if program.is_some_and(|program| INERT.contains(&program.as_str())) {
+            return Likeness::No;
+        }
+        let denied: Vec<String> =
+            self.denying.iter().filter_map(|pattern| pattern.command.as_ref()?.program().map(never::program)).collect();
+        let is_named = |text: &str| {
+            let words = text.split(|letter: char| !(letter.is_ascii_alphanumeric() || "_.+-".contains(letter)));
+            words.into_iter().any(|word| denied.iter().any(|program| program.eq_ignore_ascii_case(word)))
+        };
+        let arguments = run.assignments.iter().chain(run.words.iter().skip(1));
+        if arguments.filter_map(Word::known).any(is_named) { Likeness::Maybe } else { Likeness::No }
     }
 
     /// What a command that runs text runs by it.

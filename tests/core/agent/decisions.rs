@@ -1,6 +1,6 @@
 //! What the user decides about calls that wait, and what a decision is bound to.
 
-use flemma::agent::{Choice, Input};
+use flemma::agent::{Choice, Input, Step};
 
 use super::desk::Desk;
 
@@ -15,13 +15,13 @@ fn waiting(calls: &[(&str, &str)]) -> Desk {
 impl Desk {
     #[track_caller]
     fn approve(&self, calls: &[&str]) {
-        self.feed([Input::Decide(calls.iter().map(|&call| call.into()).collect(), Choice::Approve)]);
+        self.feed([Input::Decide(calls.iter().map(|&call| call.into()).collect(), Choice::Approve, Step::Own)]);
     }
 
     #[track_caller]
     fn reject(&self, calls: &[&str], words: Option<&str>) {
         let choice = Choice::Reject(words.map(str::to_owned));
-        self.feed([Input::Decide(calls.iter().map(|&call| call.into()).collect(), choice)]);
+        self.feed([Input::Decide(calls.iter().map(|&call| call.into()).collect(), choice, Step::Own)]);
     }
 }
 
@@ -110,17 +110,13 @@ fn an_approval_is_bound_to_what_was_approved() {
 fn so_is_an_approval_by_hand_from_the_moment_it_is_typed() {
     let desk = waiting(&[("a", "bash")]);
     desk.replace("status=pending", "status=approved");
-    desk.session.notice(&desk);
     desk.replace("```json\n{}", "```json\n{\"command\":\"rm\"}");
-    desk.session.notice(&desk);
     desk.go();
     assert!(desk.running().is_empty());
     assert_eq!(desk.statuses(), ["a pending"]);
     // The other way round is what a user does who corrects a call and then lets it run.
     desk.replace("\"rm\"", "\"ls\"");
-    desk.session.notice(&desk);
     desk.replace("status=pending", "status=approved");
-    desk.session.notice(&desk);
     desk.go();
     assert_eq!(desk.running(), ["a"]);
 }
@@ -131,4 +127,36 @@ fn a_decision_about_a_call_that_has_its_result_says_so() {
     desk.approve(&["nothing"]);
     assert_eq!(desk.log(&["info"]), ["info: No call that waits was chosen."]);
     assert_eq!(desk.statuses(), ["a pending"]);
+}
+
+#[test]
+fn undo_makes_no_approval_of_a_strangers_one() {
+    let block = "@You:\nFix it\n\n@Assistant:\n**Tool Use:** `bash` (`a`)\n\n```json\n{}\n```\n\n\
+                 @You:\n**Tool Result:** `a`\n\n```flemma:tool status=approved\n```";
+    let desk = Desk::opened(block);
+    desk.go();
+    assert_eq!(desk.statuses(), ["a pending"]);
+    desk.undoing.set(true);
+    desk.replace("status=pending", "status=approved");
+    desk.undoing.set(false);
+    desk.go();
+    assert!(desk.running().is_empty());
+    assert_eq!(desk.statuses(), ["a pending"]);
+    // By hand it is the user's word.
+    desk.replace("status=pending", "status=approved");
+    desk.go();
+    assert_eq!(desk.running(), ["a"]);
+}
+
+#[test]
+fn an_approval_by_hand_of_a_call_that_came_approved_counts() {
+    let block = "@You:\nFix it\n\n@Assistant:\n**Tool Use:** `bash` (`a`)\n\n```json\n{}\n```\n\n\
+                 @You:\n**Tool Result:** `a`\n\n```flemma:tool status=approved\n```";
+    let desk = Desk::opened(block);
+    // An edit of something else leaves it what it was.
+    desk.replace("Fix it", "Mend it");
+    desk.replace("status=approved", "status=pending");
+    desk.replace("status=pending", "status=approved");
+    desk.go();
+    assert_eq!(desk.running(), ["a"]);
 }

@@ -49,6 +49,8 @@ pub struct Desk {
     policy: RefCell<Policy>,
     inherited: RefCell<HashSet<CallId>>,
     pub locked: Cell<bool>,
+    /// Whether the user's edits are undo.
+    pub undoing: Cell<bool>,
     /// Whether every source of tools has loaded.
     pub tools_ready: Cell<bool>,
     /// What was sent, and under which number.
@@ -76,6 +78,7 @@ impl Desk {
             policy: RefCell::new(Box::new(policy) as Policy),
             inherited: RefCell::default(),
             locked: Cell::new(false),
+            undoing: Cell::new(false),
             tools_ready: Cell::new(true),
             sent: RefCell::default(),
             timers: RefCell::default(),
@@ -150,6 +153,8 @@ impl Desk {
         let mut page = self.page.borrow_mut();
         let all = 0..page.text.len();
         page.replace(all, lines);
+        drop(page);
+        self.session.notice(self);
     }
 
     // What the provider and the tools do.
@@ -403,6 +408,10 @@ impl Shell for Desk {
             Level::Error => "error",
         };
         self.note(format!("{level}: {message}"));
+    }
+
+    fn is_undoing(&self) -> bool {
+        self.undoing.get()
     }
 
     fn diagnostics(&self) -> Vec<Diagnostic> {
