@@ -12,6 +12,7 @@ local groups = {
   tool_error = { "FlemmaToolError", "DiagnosticError" },
   tool_status = { "FlemmaToolStatus", "DiagnosticWarn" },
   attachment = { "FlemmaAttachment", "Underlined" },
+  reference = { "FlemmaReference", "Underlined" },
   tool_preview = { "FlemmaToolPreview", "Comment" },
   tool_progress = { "FlemmaToolProgress", "Comment" },
   frontmatter = { "FlemmaFrontmatter", "PreProc" },

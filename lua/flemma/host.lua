@@ -82,6 +82,10 @@ M.languages = function()
   return require("flemma.codeblock.parsers").languages()
 end
 
+M.ask_files = function(...)
+  return require("flemma.trust").ask_files(...)
+end
+
 M.ask_trust = function(...)
   return require("flemma.trust").ask(...)
 end

@@ -1,11 +1,30 @@
---- Asks whether the user trusts what a file brings along.
+--- Asks whether the user trusts what a file brings along: its frontmatter, and the files that it shows.
 local M = {}
+
+--- As many files are named in a question.
+local NAMED = 5
 
 local choices = {
   { answer = "show", text = "Show it, and run nothing" },
   { answer = "trust", text = "Trust this block in this file" },
   { answer = "later", text = "Not now" },
 }
+
+local file_choices = {
+  { answer = "show", text = "Show where, and send nothing" },
+  { answer = "trust", text = "Send what this conversation names, now and later" },
+  { answer = "later", text = "Not now" },
+}
+
+--- Puts the cursor on a line (from 1) of a window that shows the buffer.
+local function show(buf, line)
+  local win = vim.api.nvim_buf_is_valid(buf) and vim.fn.win_findbuf(buf)[1]
+  if win then
+    vim.api.nvim_set_current_win(win)
+    vim.cmd("normal! m'")
+    vim.api.nvim_win_set_cursor(win, { math.min(line, vim.api.nvim_buf_line_count(buf)), 0 })
+  end
+end
 
 --- Asks, and answers the library when the user has chosen.
 ---@param buf integer
@@ -22,13 +41,38 @@ function M.ask(buf, language)
   }, function(choice)
     local answer = choice and choice.answer or "later"
     require("flemma.native").call("trust", buf, answer == "trust")
-    if answer == "show" and vim.api.nvim_buf_is_valid(buf) then
-      local win = vim.fn.win_findbuf(buf)[1]
-      if win then
-        vim.api.nvim_set_current_win(win)
-        vim.cmd("normal! m'")
-        vim.api.nvim_win_set_cursor(win, { 1, 0 })
-      end
+    if answer == "show" then
+      show(buf, 1)
+    end
+  end)
+end
+
+--- Asks whether a conversation may show these files, and answers the library when the user has chosen.
+---@param buf integer
+---@param files string[] where they really are
+---@param line integer the first line, from 0, that names one of them
+function M.ask_files(buf, files, line)
+  local name = vim.fn.fnamemodify(vim.api.nvim_buf_get_name(buf), ":t")
+  local named = vim.tbl_map(function(file)
+    return (vim.fn.fnamemodify(file, ":~"):gsub("%c", "?"))
+  end, vim.list_slice(files, 1, NAMED))
+  if #files > NAMED then
+    named[#named + 1] = ("%d more"):format(#files - NAMED)
+  end
+  vim.ui.select(file_choices, {
+    prompt = ("%s shows files from outside its folder, and that was not written here: %s"):format(
+      name ~= "" and name or "This buffer",
+      table.concat(named, ", ")
+    ),
+    kind = "flemma.trust",
+    format_item = function(choice)
+      return choice.text
+    end,
+  }, function(choice)
+    local answer = choice and choice.answer or "later"
+    require("flemma.native").call("trust_files", buf, answer == "trust")
+    if answer == "show" then
+      show(buf, line + 1)
     end
   end)
 end

@@ -111,6 +111,7 @@
 ---| "tool_error"
 ---| "tool_status"
 ---| "attachment"
+---| "reference"
 ---| "tool_preview"
 ---| "tool_progress"
 ---| "frontmatter"

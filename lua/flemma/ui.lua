@@ -182,11 +182,12 @@ local function draw_window(buf, first, last)
     markdown.draw(canvas, native("passages", buf, first, last) or {})
   end
   for _, mark in ipairs(native("decorations", buf, first, last) or {}) do
-    api.nvim_buf_set_extmark(buf, marks, mark.line, 0, {
+    api.nvim_buf_set_extmark(buf, marks, mark.line, mark.from or 0, {
       ephemeral = true,
-      end_row = mark.line + 1,
+      end_row = mark.to and mark.line or mark.line + 1,
+      end_col = mark.to,
       hl_group = mark.group,
-      hl_eol = true,
+      hl_eol = not mark.to,
       priority = 150,
     })
   end

@@ -10,9 +10,10 @@ use serde_json::{Value, json};
 use super::{
     Block, BlockKind, Diagnostic, Message, ResultBody, Role, Text,
     escape::unescape,
+    reference::{Reference, references},
     syntax::{self, ThinkingTag},
 };
-use crate::provider::{self, Part, ToolInput};
+use crate::provider::{self, Attachment, Part, ToolInput};
 
 /// Some lines, in one buffer.
 pub(super) struct Lines {
@@ -102,8 +103,13 @@ pub(super) fn build(message: &Message, text: &dyn Text) -> Result<Arc<provider::
         };
         match &block.kind {
             BlockKind::Text | BlockKind::CodeFence(_) | BlockKind::Stray(_) => {
+                let has_references = message.role == Role::You && block.kind == BlockKind::Text;
                 for line in at..block.end() {
-                    parts.prose.push_str(unescape(lines.get(line)));
+                    let content = lines.get(line);
+                    if has_references {
+                        parts.files.extend(references(content).iter().map(Reference::attachment));
+                    }
+                    parts.prose.push_str(unescape(content));
                     parts.prose.push('\n');
                 }
             }
@@ -160,6 +166,8 @@ impl Lines {
 struct Parts {
     done: Vec<Part>,
     prose: String,
+    /// What the prose refers to: it stands behind the prose, each file once in a message.
+    files: Vec<Attachment>,
 }
 
 impl Parts {
@@ -174,6 +182,12 @@ impl Parts {
             self.done.push(Part::Text(text.to_owned()));
         }
         self.prose.clear();
+        for file in self.files.drain(..) {
+            let file = Part::Attachment(file);
+            if !self.done.contains(&file) {
+                self.done.push(file);
+            }
+        }
     }
 }
 

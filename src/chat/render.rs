@@ -4,7 +4,7 @@
 //! the format leaves out (blank lines around prose, carriage returns at line ends, the one line
 //! break at the end of an output) and a code fence that its author left open, which is closed.
 
-use super::{Conversation, Role, blocks, compose::Composer, syntax::ThinkingTag};
+use super::{Conversation, Role, blocks, compose::Composer, reference, syntax::ThinkingTag};
 use crate::provider::{self, Part, ToolInput};
 
 /// Renders a conversation in the layout that we write.
@@ -30,16 +30,16 @@ pub fn render(conversation: &Conversation) -> Vec<String> {
     messages.join("\n\n").split('\n').map(str::to_owned).collect()
 }
 
-/// How a user names a file of theirs.
-fn reference(path: &str) -> String {
-    if path.starts_with(['/', '~', '.']) { format!("@{path}") } else { format!("@./{path}") }
-}
-
 fn message(role: Role, parts: &[Part]) -> String {
     let mut composer = Composer::after(role.to_string());
+    // Files that the text has named already.
+    let mut named = Vec::new();
     for part in parts {
         match part {
             Part::Text(text) => {
+                if role == Role::You {
+                    named.extend(reference::references_in(text).iter().map(reference::Reference::attachment));
+                }
                 composer.text(text);
                 composer.end();
             }
@@ -67,8 +67,9 @@ fn message(role: Role, parts: &[Part]) -> String {
             Part::ToolResult { id, output, is_error, attachments } => {
                 composer.block(&blocks::attached_result(id, output, *is_error, attachments));
             }
+            Part::Attachment(attachment) if named.contains(attachment) => {}
             Part::Attachment(attachment) => {
-                composer.text(&reference(&attachment.path.to_string_lossy()));
+                composer.text(&reference::write(attachment));
                 composer.end();
             }
             Part::HostedResult { id, raw } => composer.block(&blocks::hosted_result(id, raw)),

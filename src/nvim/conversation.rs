@@ -12,6 +12,7 @@ use super::{
     buffer::BufferText,
     convert,
     editor::Editor,
+    files::Files,
     frontmatter::{Basis, Effective},
     shell::At,
     tasks::Tasks,
@@ -19,7 +20,7 @@ use super::{
 };
 use crate::{
     agent::{Answer, Input, Level, Session, Shell},
-    chat::{self, Change, Decoration, Document, Passage, Status, Text},
+    chat::{self, Change, Decoration, Diagnostic, Document, NamedFile, Passage, Status, Text},
     config::Config,
     provider::CallId,
     runtime::{ConversationId, Notice, Report},
@@ -44,6 +45,8 @@ pub(super) struct Conversation {
     pub(super) found: RefCell<Found>,
     /// What the user wants once they have said whether they trust it.
     pub(super) wanted: RefCell<Option<Input>>,
+    /// The files that it names.
+    pub(super) files: Files,
     /// What the frontmatter came to, and from what.
     pub(super) effective: RefCell<Option<(Basis, Rc<Effective>)>>,
     /// Whether diagnostics are shown, which have to go when their cause does.
@@ -68,6 +71,7 @@ impl Conversation {
             inherited: RefCell::default(),
             found: RefCell::default(),
             wanted: RefCell::default(),
+            files: Files::default(),
             effective: RefCell::default(),
             diagnosed: Cell::new(false),
             joins: Cell::new(false),
@@ -101,6 +105,7 @@ impl Conversation {
         let known = document.line_count();
         let next = text.line_count().min(known + SLICE);
         document.update(Change { first: known, old_last: known, new_last: next }, &text);
+        self.files.find(&document, known..next, &text);
         // Asked after every slice, so that no slice has to look at all of the calls.
         let open = document.open_calls(&text);
         if next < text.line_count() {
@@ -133,7 +138,12 @@ impl Conversation {
             } else {
                 None
             };
-            let update = |change| document.update(change, &BufferText(self.buffer));
+            let text = BufferText(self.buffer);
+            let update = |change: Change| {
+                let update = document.update(change, &text);
+                self.files.follow(&document, &(change.first..change.new_last), &update.lines, &text);
+                update
+            };
             catch_unwind(AssertUnwindSafe(|| change.map(update))).unwrap_or_else(|panic| {
                 // What was half updated is thrown away and parsed anew.
                 *document = Document::default();
@@ -161,6 +171,7 @@ impl Conversation {
     /// The buffer was read anew from its file; says whether `parse_on` has more to do.
     pub(super) fn reloaded(&self, editor: &Editor) -> bool {
         *self.document.borrow_mut() = Document::default();
+        self.files.forget();
         self.complete.set(false);
         let more = self.parse_on();
         if self.session.is_busy() {
@@ -200,13 +211,38 @@ impl Conversation {
         }
     }
 
+    /// What is wrong with the text, and with the files that it names.
+    pub(super) fn diagnostics(&self) -> Vec<Diagnostic> {
+        self.with_document(|document, text| {
+            let mut found = document.diagnostics(text);
+            found.extend(self.files.diagnostics(document, text));
+            found.sort_by_key(|diagnostic| diagnostic.line);
+            found
+        })
+    }
+
+    /// Shows what is wrong.
+    pub(super) fn diagnose(&self, editor: &Editor) {
+        let diagnostics = self.diagnostics();
+        self.diagnosed.set(!diagnostics.is_empty());
+        editor.host.diagnose(self.buffer, &diagnostics);
+    }
+
     /// Brings the diagnostics that are shown up to date.
     pub(super) fn diagnose_again(&self, editor: &Editor) {
         if self.diagnosed.get() {
-            let diagnostics = self.with_document(|document, text| document.diagnostics(text));
-            self.diagnosed.set(!diagnostics.is_empty());
-            editor.host.diagnose(self.buffer, &diagnostics);
+            self.diagnose(editor);
         }
+    }
+
+    /// The references to files in these lines, as far as they are parsed.
+    pub(super) fn references(&self, lines: std::ops::Range<usize>) -> Vec<NamedFile> {
+        let document = self.document.borrow();
+        let known = document.line_count();
+        let lines = lines.start.min(known)..lines.end.min(known);
+        let mut files = document.files(lines, &BufferText(self.buffer));
+        files.retain(|file| file.columns.is_some());
+        files
     }
 
     /// The colours of the lines on the screen, as far as they are parsed.

@@ -290,6 +290,10 @@ impl Editor {
                     catch_unwind(AssertUnwindSafe(|| conversation.expire(self, &call, run, limit)))
                 }
                 Report::CutOff => catch_unwind(AssertUnwindSafe(|| conversation.mark_cut_off(self))),
+                Report::LeftOut(files) => catch_unwind(AssertUnwindSafe(|| conversation.files_were_read(self, files))),
+                Report::Outside(outside) => {
+                    catch_unwind(AssertUnwindSafe(|| conversation.files_were_looked_at(self, outside)))
+                }
                 Report::Trust(_) => continue,
             };
             failed = failed.or(fed.err());

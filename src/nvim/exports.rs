@@ -123,7 +123,8 @@ fn fill_lifecycle(exports: &Exports<'_>) -> mlua::Result<()> {
     // saved(buffer, path): what is trusted in it stays so
     exports.add("saved", |_, editor, (buffer, path): (i32, String)| {
         if let Some(conversation) = editor.conversation(buffer) {
-            conversation.keep_trust(editor, path);
+            conversation.keep_trust(editor, path.clone());
+            conversation.keep_files(editor, path);
         }
         Ok(())
     })?;
@@ -176,6 +177,13 @@ fn fill_keys(exports: &Exports<'_>) -> mlua::Result<()> {
     exports.add("trust", |_, editor, (buffer, trusted): (i32, bool)| {
         if let Some(conversation) = editor.conversation(buffer) {
             conversation.answer_trust(editor, if trusted { Answer::Trust } else { Answer::Later });
+        }
+        Ok(())
+    })?;
+    // trust_files(buffer, whether): the answer to `ask_files`
+    exports.add("trust_files", |_, editor, (buffer, trusted): (i32, bool)| {
+        if let Some(conversation) = editor.conversation(buffer) {
+            conversation.answer_files(editor, if trusted { Answer::Trust } else { Answer::Later });
         }
         Ok(())
     })?;
@@ -247,17 +255,28 @@ fn fill_queries(exports: &Exports<'_>) -> mlua::Result<()> {
     exports.add("live", |lua, editor, (buffer, width): (i32, usize)| {
         editor.conversation(buffer).map(|conversation| queries::live(lua, editor, &conversation, width)).transpose()
     })?;
-    // decorations(buffer, first, last) -> { line, group } for each line of the screen that has a colour of ours
+    // decorations(buffer, first, last) -> { line, group } for each line of the screen that has a colour of ours, and
+    // { line, group, from, to } (in bytes) for each reference to a file
     exports.add("decorations", |lua, editor, (buffer, first, last): (i32, usize, usize)| {
         let Some(conversation) = editor.conversation(buffer) else { return Ok(None) };
         let marks = conversation.decorations(first..last);
-        let items = marks.into_iter().map(|mark| {
+        let lines = marks.into_iter().map(|mark| {
             let item = lua.create_table()?;
             item.set("line", mark.line)?;
             item.set("group", group(mark.kind))?;
             Ok(item)
         });
-        items.collect::<mlua::Result<Vec<_>>>().map(Some)
+        let references = conversation.references(first..last).into_iter().filter_map(|file| {
+            let columns = file.columns?;
+            Some(lua.create_table().and_then(|item| {
+                item.set("line", file.line)?;
+                item.set("group", "FlemmaReference")?;
+                item.set("from", columns.start)?;
+                item.set("to", columns.end)?;
+                Ok(item)
+            }))
+        });
+        lines.chain(references).collect::<mlua::Result<Vec<_>>>().map(Some)
     })?;
     exports.add("diagnose_again", |_, editor, buffer: i32| {
         if let Some(conversation) = editor.conversation(buffer) {

@@ -17,8 +17,9 @@ pub(super) struct Host {
 }
 
 /// The names that `host.lua` has to define.
-pub(super) const NAMES: [&str; 24] = [
+pub(super) const NAMES: [&str; 25] = [
     "announce",
+    "ask_files",
     "ask_trust",
     "checktime",
     "context",
@@ -164,6 +165,12 @@ impl Host {
     pub(super) fn is_undoing(&self, buffer: i32) -> bool {
         // Who cannot tell takes it for undo, by which nothing is approved.
         self.table.get::<Function>("is_undoing").and_then(|undoing| undoing.call(buffer)).unwrap_or(true)
+    }
+
+    /// Asks the user whether a conversation may show files outside its folder, the first of which it names in `line`. The
+    /// answer comes as a call of `trust_files`.
+    pub(super) fn ask_files(&self, buffer: i32, files: Vec<String>, line: usize) {
+        self.tell("ask_files", (buffer, files, line));
     }
 
     /// Asks the user whether they trust a file's frontmatter. The answer comes as a call of `trust`.

@@ -15,6 +15,7 @@ mod conversation;
 mod convert;
 mod editor;
 mod exports;
+mod files;
 mod frontmatter;
 mod functions;
 mod host;

@@ -166,13 +166,15 @@ impl Shell for At<'_> {
             let registry = self.editor.registry.borrow();
             file.tools.as_ref().map_or_else(|| registry.specs(), |chosen| registry.specs_of(chosen))
         };
-        let body = Request {
+        let mut body = Request {
             model: options.model,
             system: conversation.system,
             messages: conversation.messages,
             tools,
             parameters: options.parameters,
         };
+        self.conversation.files.withhold(&mut body);
+        self.conversation.files.begin();
         let timeouts =
             Timeouts { connect: options.connect_timeout, first_byte: options.timeout, idle: options.timeout };
         let handle =
@@ -258,7 +260,7 @@ impl Shell for At<'_> {
     }
 
     fn diagnostics(&self) -> Vec<Diagnostic> {
-        let mut found = self.conversation.with_document(|document, text| document.diagnostics(text));
+        let mut found = self.conversation.diagnostics();
         let file = frontmatter::effective(self.editor, self.conversation);
         if let Some(fault) = &file.fault {
             found.insert(0, fault.diagnostic());
@@ -328,6 +330,6 @@ impl Shell for At<'_> {
 }
 
 /// The folder of a `.chat` file; `None` while the conversation has no file.
-fn folder_of(file: &str) -> Option<PathBuf> {
+pub(super) fn folder_of(file: &str) -> Option<PathBuf> {
     Path::new(file).parent().filter(|parent| !parent.as_os_str().is_empty()).map(Path::to_owned)
 }

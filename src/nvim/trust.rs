@@ -114,7 +114,7 @@ impl Conversation {
     /// The user wants something of this conversation. If its file has to be trusted for that, they are asked first, and
     /// this goes on with their answer.
     pub(super) fn want(self: &Rc<Self>, editor: &Editor, input: Input) {
-        let Some(source) = frontmatter::source(self) else { return self.feed(editor, [input]) };
+        let Some(source) = frontmatter::source(self) else { return self.want_with_files(editor, input) };
         if !self.trusts(editor, &source) && editor.trusted.borrow().is_none() {
             // What was trusted is still being read, or is to be read now.
             editor.read_trusted();
@@ -126,7 +126,7 @@ impl Conversation {
             *self.wanted.borrow_mut() = Some(input);
             editor.host.ask_trust(self.buffer, &source.language);
         } else {
-            self.feed(editor, [input]);
+            self.want_with_files(editor, input);
         }
     }
 

@@ -1,11 +1,14 @@
 //! Attachments: files that a model is shown beside the text.
 //!
 //! A document only names a file ([`Content::Unread`]). For each request `runtime` reads it, and judges it by what
-//! is in it, never by its name: [`Media::look_at`] knows images and PDFs, and nothing else is ever sent. Then
-//! [`fit`] leaves out what the vendor would refuse the whole request for. Whatever is left out says why, and an
-//! encoder writes that sentence ([`Attachment::note`]) where the file would have been.
+//! is in it, never by its name: [`Media::look_at`] knows images and PDFs. Of other files only text is ever sent, and
+//! only where it is the user who shows it. Then [`fit`] leaves out what the vendor would refuse the whole request for.
+//! Whatever is left out says why, and an encoder writes that sentence ([`Attachment::note`]) where the file would have
+//! been.
 
 use std::{
+    borrow::Cow,
+    ffi::OsStr,
     fmt,
     io::{self, BufRead, Seek, SeekFrom},
     path::PathBuf,
@@ -14,7 +17,7 @@ use std::{
 
 use imagesize::ImageType;
 
-use crate::tools::truncate::format_size;
+use crate::{chat::Fence, tools::truncate::format_size};
 
 /// What a PDF begins with (ISO 32000-2, 7.5.2).
 const PDF: &[u8] = b"%PDF-";
@@ -37,6 +40,8 @@ pub enum Content {
     Unread,
     /// The bytes of an image or a PDF.
     Read(Arc<[u8]>),
+    /// A text, which is sent in words.
+    Text(Arc<str>),
     /// It is not sent; why not, as the end of a sentence that began with its name: `it is not there any more`.
     LeftOut(String),
 }
@@ -47,6 +52,7 @@ impl fmt::Debug for Content {
         match self {
             Self::Unread => f.write_str("Unread"),
             Self::Read(bytes) => write!(f, "Read({} bytes)", bytes.len()),
+            Self::Text(text) => write!(f, "Text({} bytes)", text.len()),
             Self::LeftOut(why) => f.debug_tuple("LeftOut").field(why).finish(),
         }
     }
@@ -63,15 +69,37 @@ impl Attachment {
     pub fn bytes(&self) -> Option<&[u8]> {
         match &self.content {
             Content::Read(bytes) => Some(bytes),
-            Content::Unread | Content::LeftOut(_) => None,
+            Content::Unread | Content::Text(_) | Content::LeftOut(_) => None,
         }
     }
 
-    /// What to tell the model in the file's place; `None` if the file itself is sent.
+    /// Whether the document, or the file's content, calls it a PDF.
+    #[must_use]
+    pub fn is_pdf(&self) -> bool {
+        self.media_type == Kind::Pdf.media_type()
+    }
+
+    /// Its name without its folder, for a vendor that wants one.
+    #[must_use]
+    pub fn name(&self) -> Cow<'_, str> {
+        self.path.file_name().map_or(Cow::Borrowed("file"), OsStr::to_string_lossy)
+    }
+
+    /// What stands for it in the message: a text file with its name in a fence that it cannot close, or the note about
+    /// a file that is left out; `None` if the file itself is sent.
+    #[must_use]
+    pub fn in_words(&self) -> Option<String> {
+        let Content::Text(text) = &self.content else { return self.note() };
+        let marks = Fence::around(text).marks();
+        let (name, end) = (self.path.display(), if text.ends_with('\n') { "" } else { "\n" });
+        Some(format!("{name} ({}):\n\n{marks}\n{text}{end}{marks}", self.media_type))
+    }
+
+    /// What to tell the model in the place of a file that is left out; `None` if it is sent.
     #[must_use]
     pub fn note(&self) -> Option<String> {
         let why = match &self.content {
-            Content::Read(_) => return None,
+            Content::Read(_) | Content::Text(_) => return None,
             Content::Unread => "nobody has read it",
             Content::LeftOut(why) => why,
         };
@@ -95,6 +123,9 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// Every kind.
+    pub const ALL: [Self; 5] = [Self::Png, Self::Jpeg, Self::Gif, Self::Webp, Self::Pdf];
+
     /// Its media type.
     #[must_use]
     pub const fn media_type(self) -> &'static str {
@@ -181,6 +212,8 @@ impl fmt::Display for Media {
 pub struct Limits {
     /// The vendor's name, for messages.
     pub vendor: &'static str,
+    /// The kinds that it takes.
+    pub kinds: &'static [Kind],
     /// The biggest image, in bytes of its file.
     pub image_bytes: usize,
     /// The longest side of an image, in pixels.
@@ -228,11 +261,14 @@ struct Room<'a> {
 impl Room<'_> {
     /// Takes a file in. `Err` is why not.
     fn take(&mut self, media: Media, bytes: usize) -> Result<(), String> {
-        let Limits { vendor, image_bytes, image_side, many_images, many_images_side, files, total_bytes } =
+        let Limits { vendor, kinds, image_bytes, image_side, many_images, many_images_side, files, total_bytes } =
             *self.limits;
         let size = |bytes: usize| format_size(bytes as u64);
         let longest = media.size.map_or(0, |(width, height)| width.max(height));
         let is_large = longest > many_images_side;
+        if !kinds.contains(&media.kind) {
+            return Err(format!("it is a {}, and {vendor} takes none", media.kind.name()));
+        }
         if media.kind.is_image() && bytes > image_bytes {
             return Err(format!(
                 "the image has {}, and {vendor} takes images of {} at most",

@@ -46,7 +46,7 @@ pub use error::{ErrorKind, ProviderError};
 pub use event::{Event, StopReason, ToolInput, Usage};
 pub use headers::{HeaderProblem, Headers};
 pub(crate) use one_line::one_line;
-pub use request::{CacheRetention, CallId, Message, Parameters, Part, Request, Role, Signature, ToolSpec};
+pub use request::{By, CacheRetention, CallId, Message, Parameters, Part, Request, Role, Signature, ToolSpec};
 pub use thinking::{Thinking, ThinkingLevel};
 
 /// One vendor's protocol.

@@ -102,10 +102,14 @@ impl Request {
         self.messages.iter().any(|message| message.parts.iter().any(Part::has_attachments))
     }
 
-    /// All attachments, in the order in which the model meets them. Only messages that have some are copied.
-    pub fn attachments_mut(&mut self) -> impl Iterator<Item = &mut Attachment> {
+    /// All attachments, in the order in which the model meets them, each with who shows it. Only messages that have some
+    /// are copied.
+    pub fn attachments_mut(&mut self) -> impl Iterator<Item = (By, &mut Attachment)> {
         let with = self.messages.iter_mut().filter(|message| message.parts.iter().any(Part::has_attachments));
-        with.flat_map(|message| Arc::make_mut(message).parts.iter_mut().flat_map(Part::attachments_mut))
+        with.flat_map(|message| Arc::make_mut(message).parts.iter_mut()).flat_map(|part| {
+            let by = if matches!(part, Part::ToolResult { .. }) { By::Tool } else { By::User };
+            part.attachments_mut().iter_mut().map(move |attachment| (by, attachment))
+        })
     }
 }
 
@@ -131,6 +135,15 @@ impl Part {
     fn has_attachments(&self) -> bool {
         !self.attachments().is_empty()
     }
+}
+
+/// Who shows a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// The user, with a reference in their message.
+    User,
+    /// A tool, in its result.
+    Tool,
 }
 
 /// The id of one tool call. Vendors choose it; it is unique within one message.

@@ -1,8 +1,12 @@
 //! What the encoders of several vendors need alike.
 
-use std::{borrow::Cow, fmt::Write as _};
+use std::{
+    borrow::Cow,
+    fmt::{self, Write as _},
+};
 
-use serde::Serialize;
+use base64::{display::Base64Display, prelude::BASE64_STANDARD as STANDARD};
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -13,6 +17,40 @@ pub(super) const SILENT_ERROR: &str = "The tool failed and said nothing.";
 
 /// Hex digits that stand for the rest of an id that is too long.
 const HASH_DIGITS: usize = 16;
+
+/// Bytes that are written as base64 where they go, without a copy in between.
+pub(super) struct Base64<'a>(pub &'a [u8]);
+
+impl fmt::Display for Base64<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Base64Display::new(self.0, &STANDARD).fmt(f)
+    }
+}
+
+impl Serialize for Base64<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// A file as a `data:` URL (RFC 2397), written where it goes.
+pub(super) struct DataUrl<'a> {
+    media_type: &'a str,
+    bytes: Base64<'a>,
+}
+
+impl<'a> DataUrl<'a> {
+    /// `None` if the file itself is not sent.
+    pub(super) fn of(attachment: &'a Attachment) -> Option<Self> {
+        Some(Self { media_type: &attachment.media_type, bytes: Base64(attachment.bytes()?) })
+    }
+}
+
+impl Serialize for DataUrl<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&format_args!("data:{};base64,{}", self.media_type, self.bytes))
+    }
+}
 
 /// Whether there is more in it than white space.
 pub(super) fn is_visible(text: &str) -> bool {

@@ -1,5 +1,7 @@
 //! Reads the files that a request shows, on a thread that may wait for a disk.
 //!
+//! A tool shows images and PDFs and nothing else; a user may show text as well, which goes into their message with the
+//! file's name.
 //! A conversation names the same files in every turn, so what was read stays in memory, up to [`MAX_KEPT`], for as
 //! long as the file's time and size say that it is the same. What is in a file decides what becomes of it: a text
 //! file that is called `.png`, or that a document calls an image, is never sent.
@@ -7,7 +9,7 @@
 use std::{
     collections::{HashMap, HashSet},
     fs::File,
-    io::{self, Cursor, Read},
+    io::{self, BufReader, Cursor, Read},
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -17,14 +19,48 @@ use std::{
 use super::ConversationId;
 use crate::{
     provider::{
-        Attachment, Content, Request,
-        attachment::{Limits, Media, fit},
+        Attachment, By, Content, Request,
+        attachment::{Kind, Limits, Media, fit},
     },
     tools::{paths, truncate::format_size},
 };
 
 /// How much is kept of what was read, in bytes.
 const MAX_KEPT: usize = 64 << 20;
+
+/// The longest text file that is sent, in bytes.
+const MAX_TEXT: usize = 256 << 10;
+
+/// The most text of files in one request, in bytes.
+const MAX_TEXTS: usize = 1 << 20;
+
+/// What is said of a file that no model takes.
+const NO_MEDIA: &str = "what is in it is no PNG, JPEG, GIF or WebP image and no PDF, so nothing of it was sent";
+
+/// A file that is named in a conversation and was not sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftOut {
+    /// The file, as the document names it.
+    pub path: PathBuf,
+    /// Why not, as the end of a sentence.
+    pub why: String,
+}
+
+/// What came of the files of a request.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Findings {
+    /// What was left out.
+    pub left_out: Vec<LeftOut>,
+    /// Of that, what was not yet mentioned to this conversation, in words for the user.
+    pub news: Vec<String>,
+}
+
+/// What a file is sent as.
+enum What {
+    Media(Media),
+    /// Its media type, and the text.
+    Text(String, Arc<str>),
+}
 
 /// Files that were read, and what the user was told about others.
 #[derive(Debug, Default)]
@@ -45,7 +81,7 @@ struct State {
 struct Kept {
     stamp: Stamp,
     data: Arc<[u8]>,
-    media: Media,
+    media: Option<Media>,
     used: u64,
 }
 
@@ -57,40 +93,67 @@ struct Stamp {
 }
 
 impl Attachments {
-    /// Reads what `request` shows, as far as `limits` let it through; the rest is marked with the reason. Relative
-    /// paths start at `folder`. It blocks on the disk.
-    ///
-    /// Gives, for the user, what was left out and was not yet mentioned to this conversation.
+    /// Reads what `request` shows, as far as `limits` let it through; the rest is marked with the reason. What is marked
+    /// already is not looked at. Relative paths start at `folder`. It blocks on the disk.
     pub fn read(
         &self,
         conversation: ConversationId,
         request: &mut Request,
         folder: &Path,
         limits: &Limits,
-    ) -> Vec<String> {
-        let mut read = Vec::new();
-        let mut attachments: Vec<&mut Attachment> = request.attachments_mut().collect();
-        for attachment in &mut attachments {
-            match self.file(&paths::resolve(folder, &attachment.path), limits.largest()) {
-                Ok((data, media)) => {
-                    media.kind.media_type().clone_into(&mut attachment.media_type);
-                    attachment.content = Content::Read(data);
-                    read.push(Some(media));
-                }
-                Err(why) => {
+    ) -> Findings {
+        let mut attachments: Vec<(By, &mut Attachment)> = request.attachments_mut().collect();
+        let mut media = Vec::with_capacity(attachments.len());
+        for (by, attachment) in &mut attachments {
+            media.push(self.fill(*by, attachment, folder, limits));
+        }
+        let pairs =
+            attachments.iter_mut().zip(media).filter_map(|((_, attachment), media)| Some((&mut **attachment, media?)));
+        fit(&mut pairs.collect::<Vec<_>>(), limits);
+        let mut room = MAX_TEXTS;
+        for (_, attachment) in attachments.iter_mut().rev() {
+            let Content::Text(text) = &attachment.content else { continue };
+            match room.checked_sub(text.len()) {
+                Some(left) => room = left,
+                None => {
+                    let most = format_size(MAX_TEXTS as u64);
+                    let why = format!("{most} is the most text of files in one request, and newer ones come first");
                     attachment.content = Content::LeftOut(why);
-                    read.push(None);
                 }
             }
         }
-        let pairs =
-            attachments.iter_mut().zip(read).filter_map(|(attachment, media)| Some((&mut **attachment, media?)));
-        fit(&mut pairs.collect::<Vec<_>>(), limits);
-        let left_out = attachments.iter().filter_map(|attachment| match &attachment.content {
-            Content::LeftOut(why) => Some(format!("{} is not shown to the model: {why}", attachment.path.display())),
-            Content::Read(_) | Content::Unread => None,
-        });
-        self.news(conversation, left_out.collect())
+        let left_out: Vec<_> = attachments
+            .iter()
+            .filter_map(|(_, attachment)| match &attachment.content {
+                Content::LeftOut(why) => Some(LeftOut { path: attachment.path.clone(), why: why.clone() }),
+                Content::Read(_) | Content::Text(_) | Content::Unread => None,
+            })
+            .collect();
+        let told =
+            left_out.iter().map(|LeftOut { path, why }| format!("{} is not shown to the model: {why}", path.display()));
+        let news = self.news(conversation, told.collect());
+        Findings { left_out, news }
+    }
+
+    /// Reads one file. Gives what it is if it is an image or a PDF.
+    fn fill(&self, by: By, attachment: &mut Attachment, folder: &Path, limits: &Limits) -> Option<Media> {
+        if matches!(attachment.content, Content::LeftOut(_)) {
+            return None;
+        }
+        let found = self.file(by, &paths::resolve(folder, &attachment.path), limits.largest());
+        let judged = found.and_then(|(data, media)| judge(by, attachment, &data, media).map(|what| (data, what)));
+        let (media_type, content, media) = match judged {
+            Err(why) => (None, Content::LeftOut(why), None),
+            Ok((data, What::Media(media))) => {
+                (Some(media.kind.media_type().to_owned()), Content::Read(data), Some(media))
+            }
+            Ok((_, What::Text(media_type, text))) => (Some(media_type), Content::Text(text), None),
+        };
+        if let Some(media_type) = media_type {
+            attachment.media_type = media_type;
+        }
+        attachment.content = content;
+        media
     }
 
     /// Of what is to be said, what was not said in the turn before.
@@ -101,10 +164,13 @@ impl Attachments {
         problems.into_iter().filter(|problem| state.told.insert((conversation, problem.clone()))).collect()
     }
 
-    /// What is in a file. `Err` is why it cannot be shown.
-    fn file(&self, path: &Path, largest: usize) -> Result<(Arc<[u8]>, Media), String> {
-        let file = open(path).map_err(|error| reason(&error))?;
-        let metadata = file.metadata().map_err(|error| reason(&error))?;
+    /// What is in a file that somebody shows. `Err` is why it cannot be shown.
+    fn file(&self, by: By, path: &Path, largest: usize) -> Result<(Arc<[u8]>, Option<Media>), String> {
+        let file = open(path).map_err(|error| reason(by, &error))?;
+        let metadata = file.metadata().map_err(|error| reason(by, &error))?;
+        if metadata.is_dir() {
+            return Err("it is a folder, and only files can be shown".to_owned());
+        }
         if !metadata.is_file() {
             return Err("it is no regular file".to_owned());
         }
@@ -116,22 +182,24 @@ impl Attachments {
             let (size, largest) = (format_size(stamp.size), format_size(largest as u64));
             return Err(format!("the file has {size}, and {largest} is the most that can be sent"));
         }
+        let mut reader = BufReader::new(file);
+        let begins = Media::look_at(&mut reader).map_err(|error| reason(by, &error))?;
+        if begins.is_none() && by == By::Tool {
+            return Err(NO_MEDIA.to_owned());
+        }
+        if begins.is_none() && stamp.size > MAX_TEXT as u64 {
+            let (size, most) = (format_size(stamp.size), format_size(MAX_TEXT as u64));
+            return Err(format!(
+                "it is no image and no PDF, it has {size}, and {most} is the most of a text that is sent"
+            ));
+        }
         let mut data = Vec::new();
         // One byte more than there should be, to notice a file that grows; it is never read without end.
-        file.take(stamp.size + 1).read_to_end(&mut data).map_err(|error| reason(&error))?;
+        reader.take(stamp.size + 1).read_to_end(&mut data).map_err(|error| reason(by, &error))?;
         if data.len() as u64 != stamp.size {
             return Err("it was changed while it was read".to_owned());
         }
-        let media = Media::look_at(&mut Cursor::new(data.as_slice())).map_err(|error| reason(&error))?;
-        let Some(media) = media else {
-            return Err("what is in it is no PNG, JPEG, GIF or WebP image and no PDF, so nothing of it was sent".into());
-        };
-        if media.is_damaged() {
-            return Err(format!(
-                "it begins like a {}, but its size cannot be read from it: it is damaged",
-                media.kind.name()
-            ));
-        }
+        let media = Media::look_at(&mut Cursor::new(data.as_slice())).map_err(|error| reason(by, &error))?;
         let data: Arc<[u8]> = data.into();
         self.lock().keep(path, stamp, &data, media);
         Ok((data, media))
@@ -145,7 +213,7 @@ impl Attachments {
 
 impl State {
     /// What is kept of a file, if it is still the same.
-    fn find(&mut self, path: &Path, stamp: Stamp) -> Option<(Arc<[u8]>, Media)> {
+    fn find(&mut self, path: &Path, stamp: Stamp) -> Option<(Arc<[u8]>, Option<Media>)> {
         self.clock += 1;
         let kept = self.kept.get_mut(path).filter(|kept| kept.stamp == stamp)?;
         kept.used = self.clock;
@@ -153,7 +221,7 @@ impl State {
     }
 
     /// Keeps a file; those that were not used for the longest time go when there is no room.
-    fn keep(&mut self, path: &Path, stamp: Stamp, data: &Arc<[u8]>, media: Media) {
+    fn keep(&mut self, path: &Path, stamp: Stamp, data: &Arc<[u8]>, media: Option<Media>) {
         self.forget(path);
         while self.bytes + data.len() > MAX_KEPT
             && let Some(oldest) = self.kept.iter().min_by_key(|(_, kept)| kept.used).map(|(path, _)| path.clone())
@@ -178,8 +246,45 @@ fn open(path: &Path) -> io::Result<File> {
     File::options().read(true).custom_flags(flags).open(path)
 }
 
-fn reason(error: &io::Error) -> String {
+/// What a file is sent as: as what its content says; of a user's own file a type that they gave it, or its name, says
+/// what kind of text it is. `Err` is why it is not sent.
+fn judge(by: By, attachment: &Attachment, data: &[u8], media: Option<Media>) -> Result<What, String> {
+    let given = Some(attachment.media_type.as_str()).filter(|given| by == By::User && !given.is_empty());
+    let is_text = given.is_some_and(|given| !given.starts_with("image/") && given != Kind::Pdf.media_type());
+    match media {
+        Some(media) if media.is_damaged() => {
+            let kind = media.kind.name();
+            Err(format!("it begins like a {kind}, but its size cannot be read from it: it is damaged"))
+        }
+        Some(media) if !is_text => Ok(What::Media(media)),
+        None if by == By::Tool => Err(NO_MEDIA.to_owned()),
+        None if given.is_some() && !is_text => {
+            let given = given.unwrap_or_default();
+            Err(format!(
+                "its reference says `;type={given}`, and what is in it is no PNG, JPEG, GIF or WebP image and no PDF"
+            ))
+        }
+        _ => {
+            let guess = mime_guess::from_path(&attachment.path).first_raw();
+            // What says no more than that it is bytes says nothing.
+            let guess = guess.filter(|guess| *guess != "application/octet-stream");
+            let text = std::str::from_utf8(data).ok().filter(|text| text.len() <= MAX_TEXT && !text.contains('\0'));
+            let Some(text) = text else {
+                let name = guess.map_or_else(String::new, |guess| format!(" (its name says {guess})"));
+                return Err(format!("what is in it is no text, no PNG, JPEG, GIF or WebP image and no PDF{name}"));
+            };
+            let says_text = |guess: &&str| guess.starts_with("text/") || guess.starts_with("application/");
+            let media_type = given.or(guess.filter(says_text));
+            // A byte order mark says nothing to a model.
+            let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+            Ok(What::Text(media_type.unwrap_or("text/plain").to_owned(), text.into()))
+        }
+    }
+}
+
+fn reason(by: By, error: &io::Error) -> String {
     match error.kind() {
+        io::ErrorKind::NotFound if by == By::User => "there is no such file".to_owned(),
         io::ErrorKind::NotFound => "it is not there any more".to_owned(),
         io::ErrorKind::PermissionDenied => "it must not be read (permission denied)".to_owned(),
         _ => format!("it cannot be read ({error})"),

@@ -8,13 +8,15 @@ mod attachments;
 mod credentials;
 pub mod http;
 mod log;
+mod outside;
 pub mod process;
 mod queue;
 pub mod trust;
 mod worker;
 
-pub use attachments::Attachments;
+pub use attachments::{Attachments, Findings, LeftOut};
 pub use credentials::Credentials;
 pub use log::Log;
+pub use outside::{Concern, Outside, OutsideFile, outside};
 pub use queue::{ConversationId, Notice, Queue, Report};
 pub use worker::{Build, Recipient, Worker};

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use super::trust::Trusted;
+use super::{LeftOut, Outside, trust::Trusted};
 use crate::{
     agent::{Input, RequestId},
     provider::{CallId, Event},
@@ -43,6 +43,10 @@ pub enum Report {
     },
     /// A reply was cut off by somebody who changed the text; the document is to say so, now that it may be changed.
     CutOff,
+    /// The files of the request that is on its way have been read; these were left out.
+    LeftOut(Vec<LeftOut>),
+    /// It was looked where files lead that the conversation names.
+    Outside(Outside),
     /// What the user has trusted was read, or could not be: then it is nothing.
     Trust(Trusted),
 }

@@ -1,12 +1,13 @@
-//! Which frontmatter the user has trusted, kept from one session to the next.
+//! What the user has trusted, kept from one session to the next: frontmatter, and files that a conversation may show.
 //!
 //! A file's frontmatter is trusted by the file's path and the block's content: the same words in another file, or other
-//! words in the same file, are asked about again. The store is a list of lines that only ever grows at its end, each a
-//! JSON object with `path` and `sha256` (of the content, in hex), so that two editors can write to it at once. The
-//! last line about a path counts.
+//! words in the same file, are asked about again. A file outside a conversation's folder is trusted by the conversation's
+//! path and its own. The store is a list of lines that only ever grows at its end, each a JSON object with `path`,
+//! `sha256` (of the content or of the file's path, in hex) and `about`, so that two editors can write to it at once. The
+//! last line about a path's frontmatter counts, and every line about a file.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     fs::{self, DirBuilder, OpenOptions},
     io::{self, Write},
     os::unix::fs::{DirBuilderExt, OpenOptionsExt},
@@ -18,12 +19,26 @@ use sha2::{Digest, Sha256};
 
 /// What the user has trusted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Trusted(HashMap<String, String>);
+pub struct Trusted {
+    frontmatter: HashMap<String, String>,
+    files: HashSet<(String, String)>,
+}
 
 #[derive(Serialize, Deserialize)]
 struct Line {
     path: String,
     sha256: String,
+    #[serde(default)]
+    about: About,
+}
+
+/// What a line is about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum About {
+    #[default]
+    Frontmatter,
+    File,
 }
 
 impl Trusted {
@@ -37,20 +52,37 @@ impl Trusted {
             text => text?,
         };
         let text = String::from_utf8_lossy(&text);
-        let lines = text.lines().filter_map(|line| serde_json::from_str::<Line>(line).ok());
-        Ok(Self(lines.map(|line| (line.path, line.sha256)).collect()))
+        let mut trusted = Self::default();
+        for Line { path, sha256, about } in text.lines().filter_map(|line| serde_json::from_str(line).ok()) {
+            match about {
+                About::Frontmatter => drop(trusted.frontmatter.insert(path, sha256)),
+                About::File => drop(trusted.files.insert((path, sha256))),
+            }
+        }
+        Ok(trusted)
     }
 
-    /// Whether this content was trusted in this file. `path` is absolute.
+    /// Whether this content was trusted in this file's frontmatter. `path` is absolute.
     #[must_use]
     pub fn contains(&self, path: &str, content: &str) -> bool {
-        self.0.get(path).is_some_and(|known| *known == digest(content))
+        self.frontmatter.get(path).is_some_and(|known| *known == digest(content))
     }
 
     /// Trusts this content in this file, in memory. Says whether that is news, for [`append`] then.
     pub fn insert(&mut self, path: &str, content: &str) -> bool {
         let digest = digest(content);
-        self.0.insert(path.to_owned(), digest.clone()) != Some(digest)
+        self.frontmatter.insert(path.to_owned(), digest.clone()) != Some(digest)
+    }
+
+    /// Whether the conversation at `path` may show `file`; both are absolute.
+    #[must_use]
+    pub fn contains_file(&self, path: &str, file: &Path) -> bool {
+        self.files.contains(&(path.to_owned(), digest(&file.to_string_lossy())))
+    }
+
+    /// Lets the conversation at `path` show `file`, in memory. Says whether that is news, for [`append_file`] then.
+    pub fn insert_file(&mut self, path: &str, file: &Path) -> bool {
+        self.files.insert((path.to_owned(), digest(&file.to_string_lossy())))
     }
 }
 
@@ -59,10 +91,22 @@ impl Trusted {
 /// # Errors
 /// When that fails.
 pub fn append(store: &Path, path: &str, content: &str) -> io::Result<()> {
+    write(store, About::Frontmatter, path, content)
+}
+
+/// Adds a line about a file that the conversation at `path` may show, as [`append`] does.
+///
+/// # Errors
+/// When that fails.
+pub fn append_file(store: &Path, path: &str, file: &Path) -> io::Result<()> {
+    write(store, About::File, path, &file.to_string_lossy())
+}
+
+fn write(store: &Path, about: About, path: &str, content: &str) -> io::Result<()> {
     if let Some(folder) = store.parent() {
         DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     }
-    let line = Line { path: path.to_owned(), sha256: digest(content) };
+    let line = Line { path: path.to_owned(), sha256: digest(content), about };
     let mut line = serde_json::to_vec(&line)?;
     line.push(b'\n');
     // One write of a few hundred bytes at the end: lines of two editors never mix.

@@ -193,14 +193,15 @@ impl Errand {
         let (attachments, conversation, folder) =
             (Arc::clone(&self.attachments), self.conversation, self.folder.clone());
         let read = task::spawn_blocking(move || {
-            let problems = attachments.read(conversation, &mut request, &folder, &limits);
-            (request, problems)
+            let findings = attachments.read(conversation, &mut request, &folder, &limits);
+            (request, findings)
         });
-        let (request, problems) = read.await.map_err(|_| {
+        let (request, findings) = read.await.map_err(|_| {
             let message = "the files that the conversation shows could not be read; this is a bug in Flemma";
             ProviderError::new(ErrorKind::InvalidRequest, message)
         })?;
-        for problem in problems {
+        self.queue.push(Notice { conversation, report: Report::LeftOut(findings.left_out) });
+        for problem in findings.news {
             self.queue.push(Notice { conversation, report: Report::Warning(problem) });
         }
         Ok(request)

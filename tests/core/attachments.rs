@@ -15,9 +15,12 @@ use flemma::{
         anthropic::Anthropic,
         attachment::{Kind, Limits, Media, fit},
         auth::Environment,
+        compatible::OpenAiCompatible,
+        openai::OpenAi,
         rehearsal::Rehearsal,
+        vertex::{Options, Vertex},
     },
-    runtime::{Attachments, ConversationId},
+    runtime::{Attachments, ConversationId, Findings},
 };
 use serde_json::{Value, json};
 
@@ -51,7 +54,7 @@ fn asking(parts: Vec<Part>) -> Request {
 fn sent(parts: Vec<Part>, folder: &Path) -> (Value, Vec<String>) {
     let mut request = asking(parts);
     let limits = anthropic().attachment_limits().unwrap();
-    let told = Attachments::default().read(ID, &mut request, folder, &limits);
+    let told = Attachments::default().read(ID, &mut request, folder, &limits).news;
     let Ok(Exchange::Http { request, .. }) = anthropic().prepare(&request) else { panic!("no request") };
     let body: Value = serde_json::from_slice(&request.body).unwrap();
     (body["messages"][0]["content"].clone(), told)
@@ -97,8 +100,112 @@ fn a_file_of_the_users_own_is_a_part_of_their_message() {
     assert_eq!(content[1]["type"], "document");
     assert_eq!(
         content[2],
-        json!({"type": "text", "text": "[gone.png was left out of this request: it is not there any more.]"})
+        json!({"type": "text", "text": "[gone.png was left out of this request: there is no such file.]"})
     );
+}
+
+#[test]
+fn each_vendor_gets_files_in_its_own_words() {
+    let shop = Workshop::new();
+    shop.put("pic.png", png(1, 1, 40));
+    shop.put("paper.pdf", b"%PDF-1.7");
+    let (pic, pdf) = (BASE64_STANDARD.encode(png(1, 1, 40)), "JVBERi0xLjc=");
+    let call = Part::ToolUse { id: "a".into(), name: "read".into(), input: json!({}) };
+    let files = || vec![Attachment::unread("pic.png", ""), Attachment::unread("paper.pdf", "")];
+    let own = files().into_iter().map(Part::Attachment);
+    let user = [result("a", "two", false, files()), Part::Text("Mine:".into())].into_iter().chain(own).collect();
+    let body = |provider: &dyn Provider, model: &str| -> Value {
+        let messages = vec![
+            Arc::new(Message { role: Role::User, parts: vec![Part::Text("Hi".into())] }),
+            Arc::new(Message { role: Role::Assistant, parts: vec![call.clone()] }),
+            Arc::new(Message { role: Role::User, parts: Vec::clone(&user) }),
+        ];
+        let mut request = Request { model: model.to_owned(), messages, ..Request::default() };
+        let limits = provider.attachment_limits().unwrap();
+        assert_eq!(Attachments::default().read(ID, &mut request, &shop.context.cwd, &limits), Findings::default());
+        let Ok(Exchange::Http { request, .. }) = provider.prepare(&request) else { panic!("no request") };
+        serde_json::from_slice(&request.body).unwrap()
+    };
+    let key = || Environment::new(|_| Some("sk-secret".to_owned()));
+
+    let image = json!({"type": "input_image", "image_url": format!("data:image/png;base64,{pic}"), "detail": "auto"});
+    let file = json!({"type": "input_file", "filename": "paper.pdf", "file_data": format!("data:application/pdf;base64,{pdf}")});
+    let words = |text: &str| json!({"type": "input_text", "text": text});
+    let input = body(&OpenAi::new("https://api.openai.com/v1", key()), "gpt-5.4")["input"].clone();
+    assert_eq!(
+        input[2],
+        json!({"type": "function_call_output", "call_id": "a", "output": [words("two"), image, file]})
+    );
+    assert_eq!(input[3]["content"], json!([words("Mine:"), image, file]));
+
+    let image = json!({"type": "image_url", "image_url": {"url": format!("data:image/png;base64,{pic}")}});
+    let file = json!({"filename": "paper.pdf", "file_data": format!("data:application/pdf;base64,{pdf}")});
+    let file = json!({"type": "file", "file": file});
+    let words = |text: &str| json!({"type": "text", "text": text});
+    let messages = body(&OpenAiCompatible::new("http://localhost:1/v1", key()), "llama")["messages"].clone();
+    assert_eq!(messages[2], json!({"role": "tool", "tool_call_id": "a", "content": "two"}));
+    let shown = words("What the result of the call a shows:");
+    assert_eq!(messages[3]["content"], json!([shown, image, file, words("Mine:"), image, file]));
+    assert_eq!(messages[0]["content"], "Hi", "a plain string without files");
+
+    let vertex = || Vertex::new(Options { project_id: Some("p".to_owned()), ..Options::default() }, key());
+    let image = json!({"inlineData": {"mimeType": "image/png", "data": pic}});
+    let file = json!({"inlineData": {"mimeType": "application/pdf", "data": pdf}});
+    let said = json!({"name": "read", "response": {"output": "two"}});
+    let parts = body(&vertex(), "gemini-2.5-pro")["contents"][2]["parts"].clone();
+    let shown = json!({"text": "What the result of the call of `read` shows:"});
+    assert_eq!(parts, json!([{"functionResponse": said}, shown, image, file, {"text": "Mine:"}, image, file]));
+    let parts = body(&vertex(), "gemini-3-pro-preview")["contents"][2]["parts"].clone();
+    let mut inside = said;
+    inside["parts"] = json!([image, file]);
+    assert_eq!(parts, json!([{"functionResponse": inside}, {"text": "Mine:"}, image, file]));
+}
+
+#[test]
+fn a_text_of_the_users_own_goes_into_their_message_and_nothing_else_does() {
+    let shop = Workshop::new();
+    shop.put("a.rs", "fn main() {}\n// ````\n");
+    shop.put("bom.csv", "\u{feff}a,b");
+    shop.put("data.bin", b"\x00\x01\x02");
+    shop.put("data.zip", b"PK\x03\x04\xff\xff");
+    shop.put("latin.txt", b"caf\xe9");
+    shop.put("long.txt", "x".repeat(300 << 10));
+    shop.put("pic.png", png(1, 1, 40));
+    fs::create_dir(shop.path("folder")).unwrap();
+    let said = |path: &str, media_type: &str| {
+        let parts = vec![Part::Text("See".into()), Part::Attachment(Attachment::unread(path, media_type))];
+        sent(parts, &shop.context.cwd).0[1]["text"].as_str().unwrap_or_default().to_owned()
+    };
+    assert_eq!(said("a.rs", ""), "a.rs (text/x-rust):\n\n`````\nfn main() {}\n// ````\n`````");
+    assert_eq!(said("bom.csv", ""), "bom.csv (text/csv):\n\n```\na,b\n```");
+    assert_eq!(said("bom.csv", "text/plain"), "bom.csv (text/plain):\n\n```\na,b\n```");
+    assert_eq!(said("pic.png", "image/jpeg"), "", "the image itself is sent, as what it is");
+    let none = "no PNG, JPEG, GIF or WebP image and no PDF";
+    for (path, media_type, why) in [
+        ("data.bin", "", &*format!("what is in it is no text, {none}")),
+        ("data.zip", "", &format!("what is in it is no text, {none} (its name says application/zip)")),
+        ("latin.txt", "", &format!("what is in it is no text, {none} (its name says text/plain)")),
+        ("pic.png", "text/plain", &format!("what is in it is no text, {none} (its name says image/png)")),
+        ("a.rs", "image/png", &format!("its reference says `;type=image/png`, and what is in it is {none}")),
+        ("long.txt", "", "it is no image and no PDF, it has 300.0 KB, and 256.0 KB is the most of a text that is sent"),
+        ("folder", "", "it is a folder, and only files can be shown"),
+        ("/dev/zero", "", "it is no regular file"),
+        ("gone", "", "there is no such file"),
+    ] {
+        assert_eq!(said(path, media_type), format!("[{path} was left out of this request: {why}.]"));
+    }
+}
+
+#[test]
+fn what_one_vendor_does_not_take_is_a_note_for_it() {
+    let shop = Workshop::new();
+    shop.put("a.gif", b"GIF89a\x01\0\x01\0\0\0\0");
+    let vertex = Vertex::new(Options::default(), Environment::new(|_| None));
+    let mut request = asking(vec![Part::Attachment(Attachment::unread("a.gif", ""))]);
+    let findings =
+        Attachments::default().read(ID, &mut request, &shop.context.cwd, &vertex.attachment_limits().unwrap());
+    assert_eq!(findings.news, ["a.gif is not shown to the model: it is a GIF image, and Vertex AI takes none"]);
+    assert_eq!(findings.left_out[0].path, Path::new("a.gif"));
 }
 
 #[test]
@@ -140,7 +247,7 @@ fn what_is_no_image_and_no_pdf_never_leaves_whatever_the_document_calls_it() {
         ("id_rsa", none),
         ("text.png", none),
         ("cut.png", "it begins like a PNG image, but its size cannot be read from it: it is damaged"),
-        ("folder", "it is no regular file"),
+        ("folder", "it is a folder, and only files can be shown"),
         ("pipe", "it is no regular file"),
         ("/dev/zero", "it is no regular file"),
         ("gone.png", "it is not there any more"),
@@ -177,7 +284,7 @@ fn the_user_is_told_once_of_a_file_that_stays_away_and_again_when_it_goes_again(
     let limits = anthropic().attachment_limits().unwrap();
     let attachments = Attachments::default();
     let told = |id: ConversationId| {
-        attachments.read(id, &mut asking(vec![showing("pic.png")]), &shop.context.cwd, &limits).len()
+        attachments.read(id, &mut asking(vec![showing("pic.png")]), &shop.context.cwd, &limits).news.len()
     };
     assert_eq!((told(ID), told(ID), told(ConversationId(2))), (1, 0, 1));
     shop.put("pic.png", png(1, 1, 50));
@@ -190,6 +297,7 @@ fn the_user_is_told_once_of_a_file_that_stays_away_and_again_when_it_goes_again(
 fn of_too_many_files_the_newest_stay() {
     let limits = Limits {
         vendor: "Vendor",
+        kinds: &Kind::ALL,
         image_bytes: 60,
         image_side: 100,
         many_images: 2,

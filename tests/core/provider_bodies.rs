@@ -12,6 +12,7 @@ use std::{
     sync::Arc,
 };
 
+use base64::{Engine, prelude::BASE64_STANDARD};
 use flemma::{
     chat::{self, Conversation},
     provider::{
@@ -22,6 +23,7 @@ use flemma::{
         openai::OpenAi,
         vertex::{Options, Vertex},
     },
+    runtime::{Attachments, ConversationId},
 };
 use serde_json::{Value, json};
 
@@ -90,13 +92,17 @@ fn bodies() -> Vec<(String, &'static str, Value)> {
                 models.iter().flat_map(|model| settings().into_iter().map(move |setting| (model, setting)))
             {
                 for tools in &tools {
-                    let request = Request {
+                    let mut request = Request {
                         model: (*model).to_owned(),
                         system: conversation.system.clone(),
                         messages: conversation.messages.clone(),
                         tools: Arc::clone(tools),
                         parameters: parameters.clone(),
                     };
+                    if let Some(limits) = provider.attachment_limits() {
+                        let folder = folder("fixtures/conversations");
+                        Attachments::default().read(ConversationId(1), &mut request, &folder, &limits);
+                    }
                     let name = format!("{name}, {model}, {setting}, {} tools", tools.len());
                     let sent = exchange(&*provider, &request).unwrap_or_else(|error| panic!("{name}: {error}")).0;
                     bodies.push((name, provider.name(), serde_json::from_slice(&sent.body).unwrap()));
@@ -185,6 +191,24 @@ fn a_file_that_went_to_every_vendor_keeps_for_each_what_is_its_own() {
         }
         for foreign in ["Nobody signed this", "@localhost:11434"] {
             assert!(!sent.contains(foreign), "{foreign} in {provider}, {name}");
+        }
+    }
+}
+
+#[test]
+fn every_vendor_is_shown_the_files_and_told_of_the_one_that_is_gone() {
+    let pixel = BASE64_STANDARD.encode(fs::read(folder("fixtures/files/pixel.png")).unwrap());
+    let paper = BASE64_STANDARD.encode(fs::read(folder("fixtures/files/paper.pdf")).unwrap());
+    for (name, provider, body) in bodies().into_iter().filter(|(name, ..)| name.starts_with("shown")) {
+        let sent = body.to_string();
+        let seen = [sent.matches(&pixel).count(), sent.matches(&paper).count()];
+        assert_eq!(seen, [3, 2], "{provider}, {name}");
+        for words in [
+            "[../files/gone.png was left out of this request: there is no such file.]",
+            "../files/notes.md (text/markdown):\\n\\n````\\n# Notes\\n\\n```sh\\nls\\n```\\n````",
+            "in @../files/notes.md, and @../files/gone.png is gone.",
+        ] {
+            assert!(sent.contains(words), "{provider}, {name}: {words}\n{sent}");
         }
     }
 }

@@ -1,8 +1,11 @@
-//! Which frontmatter the user has trusted.
+//! What the user has trusted: frontmatter, and files that a conversation may show.
 
 use std::{fs, os::unix::fs::PermissionsExt};
 
-use flemma::runtime::trust::{Trusted, append};
+use flemma::runtime::{
+    Concern, outside,
+    trust::{Trusted, append, append_file},
+};
 
 #[test]
 fn trust_is_kept_by_the_path_and_by_the_content() {
@@ -32,4 +35,33 @@ fn what_is_trusted_already_is_no_news() {
     assert!(trusted.insert("/a.chat", "one"));
     assert!(!trusted.insert("/a.chat", "one"));
     assert!(trusted.insert("/a.chat", "two"));
+}
+
+#[test]
+fn every_file_that_a_conversation_may_show_counts_beside_its_frontmatter() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("trust.jsonl");
+    let file = |name: &str| std::path::PathBuf::from(name);
+    append(&store, "/a.chat", "one").unwrap();
+    append_file(&store, "/a.chat", &file("/x.png")).unwrap();
+    append_file(&store, "/a.chat", &file("/y.png")).unwrap();
+    let mut trusted = Trusted::read(&store).unwrap();
+    assert!(trusted.contains("/a.chat", "one") && !trusted.contains("/a.chat", "/y.png"));
+    assert!(trusted.contains_file("/a.chat", &file("/x.png")) && trusted.contains_file("/a.chat", &file("/y.png")));
+    assert!(!trusted.contains_file("/a.chat", &file("/z.png")) && !trusted.contains_file("/b.chat", &file("/x.png")));
+    assert!(trusted.insert_file("/b.chat", &file("/x.png")) && !trusted.insert_file("/b.chat", &file("/x.png")));
+}
+
+#[test]
+fn files_lead_where_their_links_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = fs::canonicalize(folder.path()).unwrap();
+    fs::create_dir(root.join("in")).unwrap();
+    fs::write(root.join("in/a"), "").unwrap();
+    fs::write(root.join("b"), "").unwrap();
+    std::os::unix::fs::symlink(root.join("b"), root.join("in/link")).unwrap();
+    let named = ["./a", "./link", "../b", "./link", "../in/a", "./gone"].map(std::path::PathBuf::from);
+    let found = outside(Concern::Sending, named, &root.join("in")).files;
+    let found: Vec<_> = found.iter().map(|file| (file.named.to_str().unwrap(), file.real.clone())).collect();
+    assert_eq!(found, [("./link", root.join("b")), ("../b", root.join("b"))]);
 }

@@ -9,6 +9,8 @@ mod approval;
 mod attachments;
 mod chat;
 mod colours;
+#[path = "../support/completions.rs"]
+mod completions;
 mod contract;
 mod cursor;
 mod docs;
@@ -18,10 +20,15 @@ mod harness;
 mod http;
 mod leaving;
 mod lock;
+mod references;
 mod registration;
+#[path = "../support/responses.rs"]
+mod responses;
 mod story;
 #[allow(dead_code, reason = "not every binary that drives an editor needs every way to do it")]
 #[path = "../support/nvim.rs"]
 mod support;
 mod tools;
 mod trouble;
+#[path = "../support/vertex.rs"]
+mod vertex;

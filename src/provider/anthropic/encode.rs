@@ -10,8 +10,7 @@
 
 use std::borrow::Cow;
 
-use base64::{display::Base64Display, prelude::BASE64_STANDARD as STANDARD};
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use serde_json::Value;
 
 use super::{
@@ -20,8 +19,7 @@ use super::{
 };
 use crate::provider::{
     Attachment, CacheRetention, Message, Part, ProviderError, Request, Role, Signature, ToolSpec,
-    attachment::Kind,
-    wire::{self, SILENT_ERROR, is_visible, object},
+    wire::{self, Base64, SILENT_ERROR, is_visible, object},
 };
 
 /// The user, as the API calls them.
@@ -174,15 +172,6 @@ enum Source<'a> {
     Base64 { media_type: &'a str, data: Base64<'a> },
 }
 
-/// Bytes that are written as base64 where they go, without a copy in between.
-struct Base64<'a>(&'a [u8]);
-
-impl Serialize for Base64<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&Base64Display::new(self.0, &STANDARD))
-    }
-}
-
 /// The body of a streamed request.
 ///
 /// # Errors
@@ -253,7 +242,7 @@ fn block(part: &Part) -> Option<Block<'_>> {
     Some(match part {
         Part::Text(text) => Block::Text { text: Cow::Borrowed(Some(text).filter(|text| is_visible(text))?) },
         Part::Attachment(attachment) => {
-            shown(attachment).unwrap_or_else(|| Block::Text { text: attachment.note().unwrap_or_default().into() })
+            shown(attachment).unwrap_or_else(|| Block::Text { text: attachment.in_words().unwrap_or_default().into() })
         }
         Part::Thinking { text, signature } => Block::Thinking { thinking: text, signature: ours(signature.as_ref()?)? },
         Part::RedactedThinking(signature) => Block::RedactedThinking { data: ours(signature)? },
@@ -299,11 +288,7 @@ fn said<'a>(output: &'a str, is_error: bool, attachments: &'a [Attachment]) -> S
 fn shown(attachment: &Attachment) -> Option<Block<'_>> {
     let data = Base64(attachment.bytes()?);
     let source = Source::Base64 { media_type: &attachment.media_type, data };
-    Some(if attachment.media_type == Kind::Pdf.media_type() {
-        Block::Document { source }
-    } else {
-        Block::Image { source }
-    })
+    Some(if attachment.is_pdf() { Block::Document { source } } else { Block::Image { source } })
 }
 
 /// The signature's value, if this vendor signed.

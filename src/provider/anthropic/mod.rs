@@ -16,7 +16,7 @@ use self::decode::Reader;
 use super::{
     Exchange, Headers, HttpRequest, Provider, ProviderError, Request,
     access::{Access, Endpoint},
-    attachment::Limits,
+    attachment::{Kind, Limits},
     auth::Environment,
 };
 
@@ -34,6 +34,7 @@ pub const KEY_VARIABLE: &str = "ANTHROPIC_API_KEY";
 /// file; of the 32 MB some are left for the text.
 const LIMITS: Limits = Limits {
     vendor: "Anthropic",
+    kinds: &Kind::ALL,
     image_bytes: (5 << 20) / 4 * 3,
     image_side: 8000,
     many_images: 20,

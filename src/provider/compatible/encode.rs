@@ -3,8 +3,9 @@
 //! The same conversation always gives the same bytes, and a longer one the same bytes up to where it grew, so that a
 //! server finds what it has computed already. So the keys have one order and `messages` is last.
 //!
-//! Content is a plain string, roles alternate (the templates of many models want both), results are messages of the
-//! role `tool` right behind the calls that they answer, and `max_tokens` has its old name. Thinking goes back in the
+//! Content is a plain string wherever there is no file, roles alternate (the templates of many models want both), results are messages of the
+//! role `tool` right behind the calls that they answer (text
+//! alone: the files of a result follow in the user's next message, which says whose they are), and `max_tokens` has its old name. Thinking goes back in the
 //! field that it came in, to the server that it came from, and only with calls: some models go on from it
 //! (<https://api-docs.deepseek.com/guides/thinking_mode>), others refuse it.
 
@@ -15,8 +16,8 @@ use serde_json::Value;
 
 use super::{NAME, THINKING_FIELDS};
 use crate::provider::{
-    Part, ProviderError, Request, Role, Signature, Thinking, ThinkingLevel, ToolSpec,
-    wire::{self, is_visible},
+    Attachment, Part, ProviderError, Request, Role, Signature, Thinking, ThinkingLevel, ToolSpec,
+    wire::{self, DataUrl, is_visible},
 };
 
 /// The most letters of a call's id.
@@ -66,7 +67,7 @@ enum Message<'a> {
         content: &'a str,
     },
     User {
-        content: String,
+        content: Content<'a>,
     },
     Assistant {
         /// `null` where there are only calls.
@@ -82,6 +83,33 @@ enum Message<'a> {
         tool_call_id: Cow<'a, str>,
         content: Cow<'a, str>,
     },
+}
+
+/// What the user says: a plain string, or parts where there are files.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Content<'a> {
+    Plain(String),
+    Parts(Vec<ContentPart<'a>>),
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum ContentPart<'a> {
+    Text { text: String },
+    ImageUrl { image_url: ImageUrl<'a> },
+    File { file: File<'a> },
+}
+
+#[derive(Serialize)]
+struct ImageUrl<'a> {
+    url: DataUrl<'a>,
+}
+
+#[derive(Serialize)]
+struct File<'a> {
+    filename: Cow<'a, str>,
+    file_data: DataUrl<'a>,
 }
 
 #[derive(Serialize)]
@@ -102,7 +130,8 @@ enum Piece<'a> {
     Text(&'a str),
     Thinking { field: &'a str, text: &'a str },
     Call(Call<'a>),
-    Result { id: Cow<'a, str>, output: Cow<'a, str> },
+    Result { id: Cow<'a, str>, output: Cow<'a, str>, shows: &'a [Attachment] },
+    Attachment(&'a Attachment),
 }
 
 /// The body of a streamed request to `host`.
@@ -168,11 +197,11 @@ fn piece<'a>(part: &'a Part, host: &str) -> Option<Piece<'a>> {
         Part::ToolResult { id, output, is_error, attachments } => Piece::Result {
             id: wire::call_id(id, MAX_CALL_ID),
             output: wire::with_notes(wire::marked(output, *is_error), attachments),
+            shows: attachments,
         },
+        Part::Attachment(attachment) => Piece::Attachment(attachment),
         // Servers of this kind sign nothing and run no tools.
-        Part::Attachment(_) | Part::RedactedThinking(_) | Part::HostedUse { .. } | Part::HostedResult { .. } => {
-            return None;
-        }
+        Part::RedactedThinking(_) | Part::HostedUse { .. } | Part::HostedResult { .. } => return None,
     })
 }
 
@@ -185,22 +214,72 @@ fn field<'a>(signature: &'a Signature, host: &str) -> Option<&'a str> {
 /// The results, then one message with everything else; joined with the one before, should nothing have been left of
 /// what stood between the two.
 fn said_by_user<'a>(pieces: Vec<Piece<'a>>, messages: &mut Vec<Message<'a>>) {
-    let mut prose = Vec::new();
+    let (mut shown, mut said) = (Vec::new(), Vec::new());
     for piece in pieces {
         match piece {
-            Piece::Result { id, output } => messages.push(Message::Tool { tool_call_id: id, content: output }),
-            Piece::Text(text) => prose.push(text),
+            Piece::Result { id, output, shows } => {
+                let mut files: Vec<_> = shows.iter().filter_map(file).collect();
+                if !files.is_empty() {
+                    let text = format!("What the result of the call {id} shows:");
+                    shown.push(ContentPart::Text { text });
+                    shown.append(&mut files);
+                }
+                messages.push(Message::Tool { tool_call_id: id, content: output });
+            }
+            Piece::Text(text) => said.push(ContentPart::Text { text: text.to_owned() }),
+            Piece::Attachment(attachment) => said.push(
+                file(attachment)
+                    .unwrap_or_else(|| ContentPart::Text { text: attachment.in_words().unwrap_or_default() }),
+            ),
             Piece::Thinking { .. } | Piece::Call(_) => {}
         }
     }
-    match messages.last_mut() {
-        _ if prose.is_empty() => {}
-        Some(Message::User { content }) => {
-            content.push_str(PROSE_BREAK);
-            content.push_str(&prose.join(PROSE_BREAK));
-        }
-        _ => messages.push(Message::User { content: prose.join(PROSE_BREAK) }),
+    shown.append(&mut said);
+    if shown.is_empty() {
+        return;
     }
+    match messages.last_mut() {
+        Some(Message::User { content }) => {
+            let mut parts = std::mem::replace(content, Content::Plain(String::new())).into_parts();
+            parts.append(&mut shown);
+            *content = Content::of(parts);
+        }
+        _ => messages.push(Message::User { content: Content::of(shown) }),
+    }
+}
+
+impl<'a> Content<'a> {
+    /// One string of them all, if all are text.
+    fn of(parts: Vec<ContentPart<'a>>) -> Self {
+        let texts: Option<Vec<&str>> = parts
+            .iter()
+            .map(|part| match part {
+                ContentPart::Text { text } => Some(text.as_str()),
+                ContentPart::ImageUrl { .. } | ContentPart::File { .. } => None,
+            })
+            .collect();
+        match texts {
+            Some(texts) => Self::Plain(texts.join(PROSE_BREAK)),
+            None => Self::Parts(parts),
+        }
+    }
+
+    fn into_parts(self) -> Vec<ContentPart<'a>> {
+        match self {
+            Self::Plain(text) => vec![ContentPart::Text { text }],
+            Self::Parts(parts) => parts,
+        }
+    }
+}
+
+/// A file; `None` if it is not to be sent.
+fn file(attachment: &Attachment) -> Option<ContentPart<'_>> {
+    let data = DataUrl::of(attachment)?;
+    Some(if attachment.is_pdf() {
+        ContentPart::File { file: File { filename: attachment.name(), file_data: data } }
+    } else {
+        ContentPart::ImageUrl { image_url: ImageUrl { url: data } }
+    })
 }
 
 /// One message of all that the model said; `None` where only thinking is left.
@@ -211,7 +290,7 @@ fn said_by_model(pieces: Vec<Piece<'_>>) -> Option<Message<'_>> {
             Piece::Text(text) => prose.push(text),
             Piece::Thinking { field, text } => thoughts.push((field, text)),
             Piece::Call(call) => tool_calls.push(call),
-            Piece::Result { .. } => {}
+            Piece::Result { .. } | Piece::Attachment(_) => {}
         }
     }
     if prose.is_empty() && tool_calls.is_empty() {

@@ -18,6 +18,7 @@ use self::{decode::Reader, models::ModelsRequest};
 use super::{
     ErrorKind, Exchange, Headers, HttpRequest, Provider, ProviderError, Request,
     access::{Access, Endpoint},
+    attachment::{Kind, Limits},
     auth::{Environment, Key},
 };
 
@@ -30,6 +31,20 @@ pub const KEY_VARIABLE: &str = "OPENAI_COMPATIBLE_API_KEY";
 
 /// An address as it should be: Ollama's on this machine.
 pub const EXAMPLE_BASE_URL: &str = "http://localhost:11434/v1";
+
+/// What is sent of images and PDFs. The protocol names no limits and every server has its own; these are small enough
+/// for servers that name theirs: 10 MB an image (<https://docs.x.ai/docs/guides/image-understanding>), 30 MB a request with
+/// the files in base64 (<https://docs.modelslab.com/enterprise-api/llm-endpoint/files>).
+const LIMITS: Limits = Limits {
+    vendor: "a Chat Completions server",
+    kinds: &Kind::ALL,
+    image_bytes: 10 << 20,
+    image_side: usize::MAX,
+    many_images: usize::MAX,
+    many_images_side: usize::MAX,
+    files: 100,
+    total_bytes: 21 << 20,
+};
 
 /// The header that carries the key.
 const KEY_HEADER: &str = "authorization";
@@ -67,6 +82,10 @@ impl OpenAiCompatible {
 impl Provider for OpenAiCompatible {
     fn name(&self) -> &'static str {
         NAME
+    }
+
+    fn attachment_limits(&self) -> Option<Limits> {
+        Some(LIMITS)
     }
 
     fn prepare(&self, request: &Request) -> Result<Exchange, ProviderError> {

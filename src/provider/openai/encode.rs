@@ -20,8 +20,8 @@ use super::{
     reasoning::{Reasoning, ReasoningItem},
 };
 use crate::provider::{
-    CacheRetention, Part, ProviderError, Request, Role, ToolSpec,
-    wire::{self, is_visible},
+    Attachment, CacheRetention, Part, ProviderError, Request, Role, ToolSpec,
+    wire::{self, DataUrl, is_visible},
 };
 
 /// The fewest tokens that the API takes as the reply's limit.
@@ -101,7 +101,7 @@ enum Item<'a> {
     },
     FunctionCallOutput {
         call_id: Cow<'a, str>,
-        output: Cow<'a, str>,
+        output: Output<'a>,
     },
     #[serde(untagged)]
     Reasoning(ReasoningItem),
@@ -111,19 +111,36 @@ enum Item<'a> {
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Content<'a> {
-    Plain(&'a str),
+    Plain(Cow<'a, str>),
     Parts(Vec<InputPart<'a>>),
 }
 
 #[derive(Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
+#[serde(tag = "type")]
 enum InputPart<'a> {
-    InputText { text: &'a str },
+    #[serde(rename = "input_text")]
+    Text { text: Cow<'a, str> },
+    #[serde(rename = "input_image")]
+    Image {
+        image_url: DataUrl<'a>,
+        /// The SDK's types want it said of a user's image.
+        detail: &'static str,
+    },
+    #[serde(rename = "input_file")]
+    File { filename: Cow<'a, str>, file_data: DataUrl<'a> },
+}
+
+/// What a tool said: text alone, or with what it shows.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Output<'a> {
+    Text(Cow<'a, str>),
+    Parts(Vec<InputPart<'a>>),
 }
 
 /// A part of a message, before the user's are gathered.
 enum Piece<'a> {
-    Text(&'a str),
+    Said(InputPart<'a>),
     Item(Item<'a>),
 }
 
@@ -205,7 +222,8 @@ fn input<'a>(request: &'a Request, family: Option<&Family>) -> Vec<Item<'a>> {
 /// The part as the API has it; `None` for what it does not take.
 fn piece(part: &Part, takes_reasoning: bool) -> Option<Piece<'_>> {
     let item = match part {
-        Part::Text(text) => return Some(Piece::Text(text)).filter(|_| is_visible(text)),
+        Part::Text(text) => return is_visible(text).then(|| Piece::Said(InputPart::Text { text: text.into() })),
+        Part::Attachment(attachment) => return Some(Piece::Said(shown(attachment))),
         Part::Thinking { signature: Some(signature), .. } | Part::RedactedThinking(signature) => {
             Item::Reasoning(Some(Reasoning::item(signature)?).filter(|_| takes_reasoning)?)
         }
@@ -216,13 +234,32 @@ fn piece(part: &Part, takes_reasoning: bool) -> Option<Piece<'_>> {
         },
         Part::ToolResult { id, output, is_error, attachments } => Item::FunctionCallOutput {
             call_id: wire::call_id(id, MAX_CALL_ID),
-            output: wire::with_notes(wire::marked(output, *is_error), attachments),
+            output: said(wire::marked(output, *is_error), attachments),
         },
         // No tool of this vendor's own is offered, and what another vendor ran means nothing here.
-        Part::Attachment(_) => return None,
         Part::Thinking { signature: None, .. } | Part::HostedUse { .. } | Part::HostedResult { .. } => return None,
     };
     Some(Piece::Item(item))
+}
+
+/// What a tool said, and what it shows.
+fn said<'a>(output: Cow<'a, str>, attachments: &'a [Attachment]) -> Output<'a> {
+    let text = wire::with_notes(output, attachments);
+    let files: Vec<_> = attachments.iter().filter(|attachment| attachment.bytes().is_some()).map(shown).collect();
+    if files.is_empty() {
+        return Output::Text(text);
+    }
+    let text = is_visible(&text).then_some(InputPart::Text { text });
+    Output::Parts(text.into_iter().chain(files).collect())
+}
+
+/// A file, or what is said in its place.
+fn shown(attachment: &Attachment) -> InputPart<'_> {
+    match DataUrl::of(attachment) {
+        None => InputPart::Text { text: attachment.in_words().unwrap_or_default().into() },
+        Some(file_data) if attachment.is_pdf() => InputPart::File { filename: attachment.name(), file_data },
+        Some(image_url) => InputPart::Image { image_url, detail: "auto" },
+    }
 }
 
 /// The outputs, then one message with everything else.
@@ -230,7 +267,7 @@ fn said_by_user<'a>(pieces: Vec<Piece<'a>>, items: &mut Vec<Item<'a>>) {
     let mut parts = Vec::new();
     for piece in pieces {
         match piece {
-            Piece::Text(text) => parts.push(InputPart::InputText { text }),
+            Piece::Said(part) => parts.push(part),
             Piece::Item(item) => items.push(item),
         }
     }
@@ -249,10 +286,12 @@ fn said_by_model<'a>(mut pieces: Vec<Piece<'a>>, phases: bool, items: &mut Vec<I
     for (nth, piece) in pieces.into_iter().enumerate() {
         items.push(match piece {
             Piece::Item(item) => item,
-            Piece::Text(text) => {
+            Piece::Said(InputPart::Text { text }) => {
                 let phase = if last_call.is_some_and(|call| nth < call) { "commentary" } else { "final_answer" };
                 Item::Message { role: "assistant", content: Content::Plain(text), phase: phases.then_some(phase) }
             }
+            // A model shows no files.
+            Piece::Said(_) => continue,
         });
     }
 }

@@ -19,6 +19,7 @@ pub use self::effort::Effort;
 use super::{
     Exchange, Headers, HttpRequest, Provider, ProviderError, Request,
     access::{Access, Endpoint},
+    attachment::{Kind, Limits},
     auth::Environment,
 };
 
@@ -30,6 +31,20 @@ pub const DEFAULT_BASE_URL: &str = "https://api.openai.com/v1";
 
 /// The variable that holds the key.
 pub const KEY_VARIABLE: &str = "OPENAI_API_KEY";
+
+/// What the API takes of images and PDFs (<https://developers.openai.com/api/docs/guides/images-vision>,
+/// `…/pdf-files`): 20 MB an image, 500 images, and 50 MB of files in a request, which are counted in base64 here to be safe:
+/// that is a third longer than they are. It makes a large image smaller itself, whatever its sides are.
+const LIMITS: Limits = Limits {
+    vendor: "OpenAI",
+    kinds: &Kind::ALL,
+    image_bytes: 20 << 20,
+    image_side: usize::MAX,
+    many_images: usize::MAX,
+    many_images_side: usize::MAX,
+    files: 500,
+    total_bytes: 36 << 20,
+};
 
 /// The header that carries the key.
 const KEY_HEADER: &str = "authorization";
@@ -66,6 +81,10 @@ impl OpenAi {
 impl Provider for OpenAi {
     fn name(&self) -> &'static str {
         NAME
+    }
+
+    fn attachment_limits(&self) -> Option<Limits> {
+        Some(LIMITS)
     }
 
     fn prepare(&self, request: &Request) -> Result<Exchange, ProviderError> {

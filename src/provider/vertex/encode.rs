@@ -5,7 +5,8 @@
 //! the request; nothing is copied before it is written.
 //!
 //! A turn of calls is answered by one turn with all the results, in the order of the calls, then what the user says
-//! besides. Signatures go back on the part that they came with (see [`super::signature`]); a step of calls that another
+//! besides. Files of a result stand inside it for models that take them there (Gemini 3), else beside it, under a line
+//! that says whose they are. Signatures go back on the part that they came with (see [`super::signature`]); a step of calls that another
 //! vendor's model made has none, and Gemini 3 takes it with the documented stand-in.
 //!
 //! What the API refuses is not sent: text without a visible character, a call's input that is no object, a name with
@@ -23,8 +24,8 @@ use super::{
     thinking::{self, ThinkingConfig},
 };
 use crate::provider::{
-    CallId, ErrorKind, Message, Parameters, Part, ProviderError, Request, Role, ToolSpec,
-    wire::{SILENT_ERROR, is_visible, nothing_to_send, object, to_json, with_room},
+    Attachment, CallId, ErrorKind, Message, Parameters, Part, ProviderError, Request, Role, ToolSpec,
+    wire::{Base64, SILENT_ERROR, is_visible, nothing_to_send, object, to_json, with_notes, with_room},
 };
 
 /// What stands for the signature of calls that no Gemini made
@@ -116,15 +117,44 @@ enum Data<'a> {
         id: Option<&'a str>,
         name: Cow<'a, str>,
         response: Answer<'a>,
+        /// What the function shows
+        /// (<https://cloud.google.com/vertex-ai/generative-ai/docs/multimodal/function-calling>, "multimodal function
+        /// responses").
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        parts: Vec<Inline<'a>>,
     },
+    #[serde(untagged)]
+    Inline(Inline<'a>),
+}
+
+/// A file, in the body itself.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Inline<'a> {
+    inline_data: Blob<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Blob<'a> {
+    mime_type: &'a str,
+    data: Base64<'a>,
+}
+
+impl<'a> Inline<'a> {
+    /// `None` if the file itself is not sent.
+    fn of(attachment: &'a Attachment) -> Option<Self> {
+        let data = Base64(attachment.bytes()?);
+        Some(Self { inline_data: Blob { mime_type: &attachment.media_type, data } })
+    }
 }
 
 /// The result of a call, under the keys that the API reads itself.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 enum Answer<'a> {
-    Output(&'a str),
-    Error(&'a str),
+    Output(Cow<'a, str>),
+    Error(Cow<'a, str>),
 }
 
 /// The body of a streamed request.
@@ -132,7 +162,8 @@ enum Answer<'a> {
 /// # Errors
 /// When the conversation has nothing to send, or a tool's schema cannot be put into the API's dialect.
 pub(super) fn body(request: &Request) -> Result<Vec<u8>, ProviderError> {
-    let mut contents = contents(&request.messages);
+    let shows_inside = thinking::takes_files_in_results(&request.model);
+    let mut contents = contents(&request.messages, shows_inside);
     if contents.is_empty() {
         return Err(nothing_to_send());
     }
@@ -186,7 +217,7 @@ fn declaration(spec: &ToolSpec) -> Result<Declaration<'_>, ProviderError> {
 }
 
 /// The messages as turns: neighbours of the same role joined, those with nothing to send left out.
-fn contents<M: AsRef<Message>>(messages: &[M]) -> Vec<Content<'_>> {
+fn contents<M: AsRef<Message>>(messages: &[M], shows_inside: bool) -> Vec<Content<'_>> {
     let mut calls = Calls::default();
     let mut contents: Vec<Content<'_>> = Vec::new();
     for message in messages.iter().map(AsRef::as_ref) {
@@ -194,7 +225,7 @@ fn contents<M: AsRef<Message>>(messages: &[M]) -> Vec<Content<'_>> {
             Role::User => "user",
             Role::Assistant => "model",
         };
-        let pieces = pieces(&message.parts, &mut calls);
+        let pieces = pieces(&message.parts, &mut calls, shows_inside);
         match contents.last_mut() {
             _ if pieces.is_empty() => {}
             Some(last) if last.role == role => last.parts.extend(pieces),
@@ -214,7 +245,8 @@ struct Calls<'a> {
     made: usize,
 }
 
-fn pieces<'a>(parts: &'a [Part], calls: &mut Calls<'a>) -> Vec<Piece<'a>> {
+/// `shows_inside` says whether the files of a result stand in it; else they follow it.
+fn pieces<'a>(parts: &'a [Part], calls: &mut Calls<'a>, shows_inside: bool) -> Vec<Piece<'a>> {
     let mut pieces = Vec::new();
     // A signature that waits for what it signs.
     let mut waiting = None;
@@ -241,21 +273,37 @@ fn pieces<'a>(parts: &'a [Part], calls: &mut Calls<'a>) -> Vec<Piece<'a>> {
                 let data = Data::FunctionCall { id: ids::theirs(id), name: wire_name(name), args: object(input) };
                 add(data, false, waiting.take(), usize::MAX);
             }
-            Part::ToolResult { id, output, is_error, attachments: _ } => match calls.known.get(id) {
-                Some((name, place)) => {
-                    let response = match is_error {
-                        false => Answer::Output(output),
-                        true if is_visible(output) => Answer::Error(output),
-                        true => Answer::Error(SILENT_ERROR),
-                    };
-                    let data = Data::FunctionResponse { id: ids::theirs(id), name: wire_name(name), response };
-                    add(data, false, None, *place);
+            Part::ToolResult { id, output, is_error, attachments } => {
+                let said = if *is_error && !is_visible(output) { SILENT_ERROR } else { output };
+                let said = with_notes(said.into(), attachments);
+                let mut files: Vec<_> = attachments.iter().filter_map(Inline::of).collect();
+                let mut whose = None;
+                match calls.known.get(id) {
+                    Some((name, place)) => {
+                        let parts = if shows_inside { std::mem::take(&mut files) } else { Vec::new() };
+                        let response = if *is_error { Answer::Error(said) } else { Answer::Output(said) };
+                        let data =
+                            Data::FunctionResponse { id: ids::theirs(id), name: wire_name(name), response, parts };
+                        add(data, false, None, *place);
+                        whose = Some(name).filter(|_| !files.is_empty());
+                    }
+                    // Without its call it has no name; what it says is kept.
+                    None if is_visible(&said) && (!is_error || is_visible(output)) => {
+                        add(Data::Text(said), false, None, usize::MAX)
+                    }
+                    None => {}
                 }
-                // Without its call it has no name; what it says is kept.
-                None if is_visible(output) => add(Data::Text(output.into()), false, None, usize::MAX),
-                None => {}
-            },
-            Part::Attachment(_) | Part::RedactedThinking(_) | Part::HostedUse { .. } | Part::HostedResult { .. } => {}
+                if let Some(name) = whose {
+                    let text = format!("What the result of the call of `{name}` shows:");
+                    add(Data::Text(text.into()), false, None, usize::MAX);
+                }
+                files.into_iter().for_each(|file| add(Data::Inline(file), false, None, usize::MAX));
+            }
+            Part::Attachment(attachment) => {
+                let words = || Data::Text(attachment.in_words().unwrap_or_default().into());
+                add(Inline::of(attachment).map_or_else(words, Data::Inline), false, None, usize::MAX);
+            }
+            Part::RedactedThinking(_) | Part::HostedUse { .. } | Part::HostedResult { .. } => {}
         }
     }
     pieces

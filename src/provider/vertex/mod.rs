@@ -26,6 +26,7 @@ use url::Url;
 use self::{decode::Reader, refuse::Peer};
 use super::{
     ErrorKind, Exchange, Headers, HttpRequest, Provider, ProviderError, Request,
+    attachment::{Kind, Limits},
     auth::{Environment, Key},
     credential::{Credential, Source},
 };
@@ -41,6 +42,21 @@ pub const PROJECT_VARIABLE: &str = "GOOGLE_CLOUD_PROJECT";
 
 /// The location that is asked when the configuration names none: it has every model.
 pub const DEFAULT_LOCATION: &str = "global";
+
+/// What the API takes of images and PDFs
+/// (<https://cloud.google.com/vertex-ai/generative-ai/docs/multimodal/image-understanding>, `…/document-understanding`,
+/// and the pages of the models): no GIF, images of 7 MB inside a request, 900 files with the newest models, any number of
+/// pixels. A whole request has 20 MB, with the files in base64, which is a third longer than they are.
+const LIMITS: Limits = Limits {
+    vendor: "Vertex AI",
+    kinds: &[Kind::Png, Kind::Jpeg, Kind::Webp, Kind::Pdf],
+    image_bytes: 7 << 20,
+    image_side: usize::MAX,
+    many_images: usize::MAX,
+    many_images_side: usize::MAX,
+    files: 900,
+    total_bytes: 13 << 20,
+};
 
 /// The header that carries the token.
 const TOKEN_HEADER: &str = "authorization";
@@ -169,6 +185,10 @@ fn segment(option: &str, value: &str, marks: &str, example: &str) -> Result<(), 
 impl Provider for Vertex {
     fn name(&self) -> &'static str {
         NAME
+    }
+
+    fn attachment_limits(&self) -> Option<Limits> {
+        Some(LIMITS)
     }
 
     fn prepare(&self, request: &Request) -> Result<Exchange, ProviderError> {

@@ -74,6 +74,11 @@ pub(super) fn wants_signatures(model: &str) -> bool {
     matches!(family(model), Family::Levels { .. })
 }
 
+/// Whether the model takes images and PDFs inside the result of a function: the same generation as above.
+pub(super) fn takes_files_in_results(model: &str) -> bool {
+    wants_signatures(model)
+}
+
 /// What to ask of `model`, and the tokens that its thinking may take.
 pub(super) fn config(model: &str, thinking: Thinking) -> Option<(ThinkingConfig, u32)> {
     Some(match family(model) {

@@ -8,5 +8,6 @@ mod incremental;
 pub mod notation;
 mod passages;
 mod reading;
+mod references;
 mod replies;
 mod roundtrip;

@@ -1,0 +1,302 @@
+//! Files that the user names in a message, in a real editor, over all four protocols.
+
+use std::{fs, os::unix::fs::symlink, path::PathBuf};
+
+use base64::{Engine, prelude::BASE64_STANDARD};
+use serde_json::{Value, json};
+
+use super::{
+    anthropic,
+    chat::{Chat, KEY, Setup, prose, said},
+    completions,
+    http::{Reply, Server},
+    responses,
+    support::{Nvim, Options},
+    vertex,
+};
+
+/// A PNG of one white pixel.
+const BASE64: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGP4DwABAQEAsTj2FAAAAABJRU5ErkJggg==";
+
+const TEXT: &str = "@You:\nSee (@./my%20pic.png), @./notes.md and @./gone.png. Not `@./code.md`.\n";
+
+/// What the notes become.
+const NOTES: &str = "./notes.md (text/markdown):\n\n```\nRemember.\n```";
+
+/// What stands in the place of the missing one.
+const GONE: &str = "[./gone.png was left out of this request: there is no such file.]";
+
+fn picture(chat: &Chat) {
+    fs::write(chat.nvim.work().join("my pic.png"), BASE64_STANDARD.decode(BASE64).unwrap()).unwrap();
+}
+
+/// An editor with [`TEXT`] that talks to a server in a provider's protocol.
+fn start(provider: &str, replies: impl IntoIterator<Item = Vec<u8>>) -> Chat {
+    let server = Server::start(replies.into_iter().map(|reply| Reply::stream().chunk(reply)));
+    let base_url = server.base_url();
+    let base_url = if provider.starts_with("openai") { format!("{base_url}/v1") } else { base_url };
+    let project = if provider == "vertex" { ", project_id = 'p'" } else { "" };
+    let init = format!(
+        "require('flemma').setup({{ provider = '{provider}', model = 'gemini-2.5-flash',
+         parameters = {{ {provider} = {{ base_url = '{base_url}'{project} }} }} }})"
+    );
+    let keys = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENAI_COMPATIBLE_API_KEY", "VERTEX_AI_ACCESS_TOKEN"];
+    let nvim = Nvim::start(&Options {
+        files: &[("notes.chat", TEXT), ("notes.md", "Remember.\n"), ("code.md", "Never.\n")],
+        arguments: &["notes.chat"],
+        init: &init,
+        environment: &keys.map(|key| (key, KEY)),
+        screen: Some((100, 40)),
+    });
+    let chat = Chat { nvim, server };
+    picture(&chat);
+    chat
+}
+
+/// Parts without the mark of Anthropic's cache, which wanders to the newest message.
+fn unmarked(mut parts: Value) -> Value {
+    for part in parts.as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut) {
+        part.remove("cache_control");
+    }
+    parts
+}
+
+/// Sends, and sends again: the parts of the user's message, the same both times, with the text and the files in it.
+fn shown(provider: &str, replies: [Vec<u8>; 2], pointer: &str) -> Value {
+    let mut chat = start(provider, replies);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the answer", |nvim| nvim.text().contains("@Assistant:\nI see."));
+    chat.wait_until_idle();
+    chat.nvim.input("Gothanks<Esc><C-]>");
+    let requests = chat.server.wait_for_requests(2);
+    let found = |n: usize| unmarked(requests[n].json().pointer(pointer).cloned().unwrap_or_default());
+    assert_eq!(found(0), found(1), "the request is the same while the files are");
+    assert!(!requests[0].json().to_string().contains("Never."));
+    assert!(chat.nvim.text().starts_with(TEXT), "the message keeps its words");
+    chat.nvim.wait_for("the warning", |nvim| said(nvim).contains("./gone.png is not shown to the model: there is no"));
+    found(0)
+}
+
+fn text() -> &'static str {
+    TEXT.trim_start_matches("@You:\n").trim_end()
+}
+
+#[test]
+fn anthropic_is_shown_the_files_of_a_message() {
+    let reply = || anthropic::Stream::new().text(&["I see."]).end("end_turn").bytes();
+    assert_eq!(
+        shown("anthropic", [reply(), reply()], "/messages/0/content"),
+        json!([
+            {"type": "text", "text": text()},
+            {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": BASE64}},
+            {"type": "text", "text": NOTES},
+            {"type": "text", "text": GONE},
+        ])
+    );
+}
+
+#[test]
+fn openai_is_shown_the_files_of_a_message() {
+    let reply = || responses::Stream::new().text(&["I see."]).end().bytes();
+    assert_eq!(
+        shown("openai", [reply(), reply()], "/input/0/content"),
+        json!([
+            {"type": "input_text", "text": text()},
+            {"type": "input_image", "image_url": format!("data:image/png;base64,{BASE64}"), "detail": "auto"},
+            {"type": "input_text", "text": NOTES},
+            {"type": "input_text", "text": GONE},
+        ])
+    );
+}
+
+#[test]
+fn a_chat_completions_server_is_shown_the_files_of_a_message() {
+    let reply = || completions::Stream::new().text(&["I see."]).end("stop").bytes();
+    assert_eq!(
+        shown("openai_compatible", [reply(), reply()], "/messages/0/content"),
+        json!([
+            {"type": "text", "text": text()},
+            {"type": "image_url", "image_url": {"url": format!("data:image/png;base64,{BASE64}")}},
+            {"type": "text", "text": NOTES},
+            {"type": "text", "text": GONE},
+        ])
+    );
+}
+
+#[test]
+fn vertex_is_shown_the_files_of_a_message() {
+    let reply = || vertex::Stream::new().text(&["I see."]).end("STOP").bytes();
+    assert_eq!(
+        shown("vertex", [reply(), reply()], "/contents/0/parts"),
+        json!([
+            {"text": text()},
+            {"inlineData": {"mimeType": "image/png", "data": BASE64}},
+            {"text": NOTES},
+            {"text": GONE},
+        ])
+    );
+}
+
+/// The lines and messages of the diagnostics.
+fn diagnostics(nvim: &mut Nvim) -> Value {
+    nvim.lua(
+        "return vim.tbl_map(function(item) return { item.lnum, item.severity, item.message } end, vim.diagnostic.get(0))",
+        &[],
+    )
+}
+
+#[test]
+fn what_cannot_be_shown_has_a_warning_at_its_line_until_the_line_is_mended() {
+    let text = "@You:\nSee\n@./folder, @./data.bin and\n@./gone.png.\n";
+    let files = [("folder/x", ""), ("data.bin", "\0")];
+    let mut chat =
+        Chat::start(&Setup { text: Some(text), files: &files, ..Setup::default() }, [prose(&["ok"]), prose(&["fine"])]);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the answer", |nvim| nvim.text().contains("@Assistant:\nok"));
+    chat.wait_until_idle();
+    let warning = 2;
+    let none = "what is in it is no text, no PNG, JPEG, GIF or WebP image and no PDF";
+    assert_eq!(
+        diagnostics(&mut chat.nvim),
+        json!([
+            [2, warning, "./folder is not shown to the model: it is a folder, and only files can be shown."],
+            [2, warning, format!("./data.bin is not shown to the model: {none}.")],
+            [3, warning, "./gone.png is not shown to the model: there is no such file."],
+        ])
+    );
+    chat.nvim.command("3,4delete");
+    chat.nvim.wait_for("no diagnostics", |nvim| diagnostics(nvim) == json!([]));
+}
+
+/// What the user is asked, and the answers they can give.
+fn ask(chat: &mut Chat) {
+    chat.nvim.lua(
+        "vim.g.asked = 0
+         vim.ui.select = function(items, opts, choose)
+           vim.g.asked = vim.g.asked + 1
+           vim.g.prompt = opts.prompt
+           vim.g.items = vim.tbl_map(opts.format_item, items)
+           _G.choose = function(n) choose(items[n], n) end
+         end",
+        &[],
+    );
+}
+
+fn wait_for_question(chat: &mut Chat, nth: u64) {
+    chat.nvim.wait_for("the question", |nvim| nvim.lua("return vim.g.asked", &[]) == nth);
+}
+
+/// A file outside the conversation's folder.
+fn elsewhere(chat: &Chat) -> PathBuf {
+    let folder = fs::canonicalize(chat.nvim.work().join("..")).unwrap().join("elsewhere");
+    fs::create_dir(&folder).unwrap();
+    fs::write(folder.join("secret.txt"), "sesame\n").unwrap();
+    folder.join("secret.txt")
+}
+
+#[test]
+fn a_strangers_file_asks_before_it_shows_what_lies_outside_its_folder() {
+    let text = "@You:\nHello\n@../elsewhere/secret.txt and @./link.txt\n";
+    let mut chat = Chat::start(&Setup { text: Some(text), ..Setup::default() }, [prose(&["ok"]), prose(&["again"])]);
+    let secret = elsewhere(&chat);
+    symlink(&secret, chat.nvim.work().join("link.txt")).unwrap();
+    ask(&mut chat);
+    chat.nvim.input("gg<C-]>");
+    wait_for_question(&mut chat, 1);
+    assert_eq!(
+        chat.nvim.lua("return vim.g.prompt", &[]),
+        format!(
+            "notes.chat shows files from outside its folder, and that was not written here: {}",
+            chat.nvim.lua("return vim.fn.fnamemodify(..., ':~')", &[json!(secret)]).as_str().unwrap()
+        )
+    );
+    assert_eq!(
+        chat.nvim.lua("return vim.g.items", &[]),
+        json!(["Show where, and send nothing", "Send what this conversation names, now and later", "Not now"])
+    );
+    chat.nvim.lua("choose(3)", &[]);
+    chat.nvim.input("<C-]>");
+    wait_for_question(&mut chat, 2);
+    chat.nvim.lua("choose(1)", &[]);
+    assert_eq!(chat.nvim.cursor(), (3, 0));
+    assert!(chat.server.requests().is_empty());
+
+    // Letting it goes on with the key that was pressed.
+    chat.nvim.input("<C-]>");
+    wait_for_question(&mut chat, 3);
+    chat.nvim.lua("choose(2)", &[]);
+    let sent = unmarked(chat.messages(0)[0]["content"].clone());
+    assert_eq!(sent[1]["text"], "../elsewhere/secret.txt (text/plain):\n\n```\nsesame\n```");
+    assert_eq!(sent[2]["text"], "./link.txt (text/plain):\n\n```\nsesame\n```");
+    chat.nvim.wait_for("the answer", |nvim| nvim.text().contains("@Assistant:\nok"));
+    chat.wait_until_idle();
+
+    // It is kept: the file is opened anew, and nobody asks.
+    chat.nvim.wait_for("the store", |nvim| nvim.folder("state").join("nvim/flemma/trust.jsonl").exists());
+    chat.nvim.command("silent write");
+    chat.nvim.command("edit!");
+    chat.nvim.input("Gothanks<Esc><C-]>");
+    assert_eq!(unmarked(chat.messages(1)[0]["content"].clone()), sent);
+    assert_eq!(chat.nvim.lua("return vim.g.asked", &[]), 3);
+}
+
+#[test]
+fn an_attachment_that_a_strangers_file_brings_along_is_asked_about_too() {
+    let text = "@You:\nLook.\n\n@Assistant:\n**Tool Use:** `read` (`a`)\n\n```json\n{\"path\":\"x\"}\n```\n\n@You:\n\
+                **Tool Result:** `a`\n\n```flemma:attachment type=image/png path=\"../elsewhere/x.png\"\nx\n```\n";
+    let mut chat = Chat::start(&Setup { text: Some(text), ..Setup::default() }, []);
+    ask(&mut chat);
+    chat.nvim.input("<C-]>");
+    wait_for_question(&mut chat, 1);
+    chat.nvim.lua("choose(1)", &[]);
+    assert_eq!(chat.nvim.cursor(), (14, 0));
+    assert!(chat.server.requests().is_empty());
+}
+
+#[test]
+fn a_fence_that_is_taken_away_makes_nothing_in_it_the_users_own() {
+    let text = "@You:\nHello\n```\n@../elsewhere/secret.txt\n```\n";
+    let mut chat = Chat::start(&Setup { text: Some(text), ..Setup::default() }, []);
+    elsewhere(&chat);
+    ask(&mut chat);
+    chat.nvim.command("5delete");
+    chat.nvim.command("3delete");
+    chat.nvim.input("<C-]>");
+    wait_for_question(&mut chat, 1);
+    assert!(chat.server.requests().is_empty());
+}
+
+#[test]
+fn nobody_is_asked_about_what_they_typed_themselves_not_even_later() {
+    let mut chat = Chat::start(&Setup::default(), [prose(&["ok"]), prose(&["again"])]);
+    let secret = elsewhere(&chat);
+    ask(&mut chat);
+    chat.nvim.input(&format!("Gosee @/{}<Esc><C-]>", secret.display()));
+    let content = unmarked(chat.messages(0)[0]["content"].clone());
+    assert!(content[1]["text"].as_str().unwrap().ends_with("(text/plain):\n\n```\nsesame\n```"), "{content}");
+    chat.nvim.wait_for("the answer", |nvim| nvim.text().contains("@Assistant:\nok"));
+    chat.wait_until_idle();
+    chat.nvim.command("silent write");
+    chat.nvim.wait_for("the store", |nvim| nvim.folder("state").join("nvim/flemma/trust.jsonl").exists());
+    chat.nvim.command("edit!");
+    chat.nvim.input("Gothanks<Esc><C-]>");
+    assert_eq!(unmarked(chat.messages(1)[0]["content"].clone()), content);
+    assert_eq!(chat.nvim.lua("return vim.g.asked", &[]), 0);
+}
+
+#[test]
+fn references_have_a_colour_where_they_stand() {
+    let text = "@You: see @./a.png, `@./b.png`\n```\n@./c.png\n```\né @~/d.pdf.\n\n@Assistant:\n@./e.png\n\n@You:\n";
+    let mut chat = Chat::start(&Setup { text: Some(text), ..Setup::default() }, []);
+    let marks = chat.nvim.lua(
+        "local marks = require('flemma.native').call('decorations', vim.fn.bufnr(), 0, 99)
+         return vim.tbl_map(function(mark) return { mark.line, mark.from, mark.to } end, vim.tbl_filter(function(mark)
+           return mark.group == 'FlemmaReference'
+         end, marks))",
+        &[],
+    );
+    assert_eq!(marks, json!([[0, 10, 18], [4, 3, 11]]));
+    chat.nvim.wait_for_screen("@./a.png");
+    assert_eq!(said(&mut chat.nvim), "");
+    assert_eq!(chat.nvim.lua("return vim.fn.hlexists('FlemmaReference')", &[]), 1);
+}
