@@ -21,6 +21,7 @@ end
 ---@field takes? "words" any words may follow
 ---@field words? string[] only these may follow
 ---@field range? boolean whether a range may stand in front
+---@field complete? fun(words: string[], lead: string): string[] what may follow, in place of `words`
 
 ---@type table<string, flemma.Command>
 local commands = {
@@ -37,6 +38,45 @@ local commands = {
   status = {
     run = function()
       require("flemma.status").open()
+    end,
+  },
+  switch = {
+    takes = "words",
+    run = function(args)
+      require("flemma.switch").run(vim.list_slice(args.fargs, 2))
+    end,
+    complete = function(words, lead)
+      return require("flemma.switch").complete(words, lead)
+    end,
+  },
+  ["autopilot:enable"] = {
+    run = function()
+      require("flemma.switch").set("set_autopilot", true)
+    end,
+  },
+  ["autopilot:disable"] = {
+    run = function()
+      require("flemma.switch").set("set_autopilot", false)
+    end,
+  },
+  ["autopilot:status"] = {
+    run = function()
+      require("flemma.switch").say_autopilot()
+    end,
+  },
+  ["logging:enable"] = {
+    run = function()
+      require("flemma.switch").set("set_logging", true)
+    end,
+  },
+  ["logging:disable"] = {
+    run = function()
+      require("flemma.switch").set("set_logging", false)
+    end,
+  },
+  ["logging:open"] = {
+    run = function()
+      require("flemma.switch").open_log()
     end,
   },
   ["tool:execute"] = {
@@ -113,8 +153,13 @@ end
 ---@param line string
 ---@return string[]
 function M.complete(lead, line)
-  local name = line:match("Flemma!?%s+(%S+)%s")
-  local words = name and ((commands[name] or {}).words or {}) or names()
+  local name, rest = line:match("Flemma!?%s+(%S+)%s+(.*)$")
+  local command = name and commands[name]
+  if command and command.complete then
+    local before = vim.split(rest:sub(1, #rest - #lead), "%s+", { trimempty = true })
+    return command.complete(before, lead)
+  end
+  local words = name and ((command or {}).words or {}) or names()
   return vim.tbl_filter(function(word)
     return vim.startswith(word, lead)
   end, words)

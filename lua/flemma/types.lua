@@ -5,12 +5,18 @@
 ---@field provider? "rehearsal"|"anthropic"|"openai"|"openai_compatible"|"vertex" whom conversations talk to
 ---@field model? string the model, by the provider's own name; the provider's default when it is not set
 ---@field parameters? flemma.Parameters how models are asked
+---@field presets? table<string, string|flemma.SwitchPreset> what `:Flemma switch` knows by names that begin with `$`
 ---@field tools? flemma.Tools tools and their approval
 ---@field keymaps? flemma.Keymaps the keys of a conversation's buffer
 ---@field highlights? table<flemma.Highlight, string|vim.api.keyset.highlight> a group to link to, or a definition
 ---@field notify? flemma.Notify messages on the screen
 ---@field logging? flemma.Logging the log
 ---@field editing? flemma.Editing the buffer as a file
+
+---@class flemma.SwitchPreset
+---@field provider? "rehearsal"|"anthropic"|"openai"|"openai_compatible"|"vertex"
+---@field model? string
+---@field parameters? flemma.Parameters
 
 ---@class flemma.Parameters
 ---@field max_tokens? integer the most tokens that a reply may have

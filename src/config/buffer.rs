@@ -239,7 +239,7 @@ impl BufferOptions {
             Problem::Wrong { expected, found, .. } => {
                 format!("{} must be {expected}, not {found}", self.shown(path))
             }
-            Problem::Unknown { .. } => problem.to_string(),
+            Problem::Unknown { .. } | Problem::Odd { .. } => problem.to_string(),
         }
     }
 }
@@ -272,7 +272,7 @@ pub fn config_path(path: &str) -> String {
 }
 
 /// Tables within tables, with the value innermost.
-fn nested(path: &str, value: Value) -> Value {
+pub(super) fn nested(path: &str, value: Value) -> Value {
     path.rsplit('.').fold(value, |inner, key| json!({ key: inner }))
 }
 

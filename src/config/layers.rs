@@ -2,6 +2,27 @@
 
 use serde_json::{Map, Value};
 
+use super::ProviderName;
+
+/// The layers, lowest first, with what they leave unsaid: a model belongs to the provider that it was named with, so a
+/// layer that names another provider and no model takes back the model of the layers below.
+pub(super) fn settled(layers: &[Value]) -> Vec<Value> {
+    let default = ProviderName::default().name();
+    let mut provider = default.to_owned();
+    let mut layers = layers.to_vec();
+    for layer in layers.iter_mut().filter_map(Value::as_object_mut) {
+        let named = match layer.get("provider") {
+            None => continue,
+            Some(name) => name.as_str().unwrap_or(default).to_owned(),
+        };
+        if named != provider && !layer.contains_key("model") {
+            layer.insert("model".to_owned(), Value::Null);
+        }
+        provider = named;
+    }
+    layers
+}
+
 /// Lays `over` on `base`: tables merge, everything else replaces what was there.
 ///
 /// An empty Lua table says neither "list" nor "table" and arrives as `[]` or `{}`, so an empty one takes

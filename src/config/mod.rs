@@ -10,12 +10,14 @@
 pub mod buffer;
 mod editor;
 mod kinds;
+pub mod known;
 mod layers;
 mod list;
 mod parameters;
 mod problem;
 mod reader;
 pub mod suggest;
+pub mod switch;
 mod tools;
 
 use std::{collections::BTreeMap, time::Duration};
@@ -40,6 +42,8 @@ pub struct Config {
     pub model: Option<String>,
     /// How models are asked.
     pub parameters: Parameters,
+    /// What `:Flemma switch` knows by a name that begins with `$`, as it was written.
+    pub presets: BTreeMap<String, Value>,
     /// Tools and their approval.
     pub tools: Tools,
     /// Keys in a conversation's buffer.
@@ -79,7 +83,8 @@ pub struct ProviderOptions {
 
 impl Config {
     /// Reads options from layers, lowest first: a later layer beats an earlier one key by key, tables
-    /// merge, lists and plain values replace. `null` takes back what the layers below said.
+    /// merge, lists and plain values replace. `null` takes back what the layers below said, and so does another
+    /// `provider` for the `model`, which belongs to the provider that it was named with.
     ///
     /// To tell the user which layer is at fault, read each one alone when it is set: the layers are
     /// independent, so what is right alone is right together.
@@ -88,12 +93,18 @@ impl Config {
     /// Every unknown key and every value of the wrong kind.
     pub fn from_layers(layers: &[Value]) -> Result<Self, ConfigError> {
         let mut options = Value::Object(Map::new());
-        for layer in layers.iter().filter(|layer| !layer.is_null()) {
+        for layer in Self::settled(layers).iter().filter(|layer| !layer.is_null()) {
             layers::lay(&mut options, layer);
         }
         let mut config = Self::default();
         reader::read(&options, |table| config.read(table))?;
         Ok(config)
+    }
+
+    /// The layers as they count, lowest first: one that takes something back without a word for it says `null`.
+    #[must_use]
+    pub fn settled(layers: &[Value]) -> Vec<Value> {
+        layers::settled(layers)
     }
 
     /// The paths of all options, those of tables included, as `tools.autopilot.max_turns`: what documentation has
@@ -104,15 +115,21 @@ impl Config {
     }
 
     fn read(&mut self, table: &mut reader::Table<'_>) {
-        table.choose("provider", &mut self.provider, &ProviderName::ALL.map(|provider| (provider.name(), provider)));
-        table.set_some("model", &mut self.model, &kinds::TEXT);
-        table.table("parameters", |table| self.parameters.read(table));
+        self.read_recipient(table);
+        switch::read_presets(&mut self.presets, table);
         table.table("tools", |table| self.tools.read(table));
         table.table("keymaps", |table| self.keymaps.read(table));
         editor::read_highlights(&mut self.highlights, table);
         table.table("notify", |table| self.notify.read(table));
         table.table("logging", |table| self.logging.read(table));
         table.table("editing", |table| self.editing.read(table));
+    }
+
+    /// Reads whom conversations talk to, and how.
+    fn read_recipient(&mut self, table: &mut reader::Table<'_>) {
+        table.choose("provider", &mut self.provider, &ProviderName::ALL.map(|provider| (provider.name(), provider)));
+        table.set_some("model", &mut self.model, &kinds::TEXT);
+        table.table("parameters", |table| self.parameters.read(table));
     }
 
     /// The model that conversations ask.

@@ -55,6 +55,12 @@ impl ProviderName {
         }
     }
 
+    /// The provider of this name in the configuration.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|provider| provider.name() == name)
+    }
+
     /// The model that is asked when `model` is not set; empty where every server has its own.
     #[must_use]
     pub fn default_model(self) -> &'static str {

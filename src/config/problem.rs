@@ -26,9 +26,26 @@ pub enum Problem {
         /// The value as JSON, cut short when it is long.
         found: String,
     },
+    /// The option says something that cannot be.
+    Odd {
+        /// The whole path.
+        path: String,
+        /// Why not, and what else.
+        why: String,
+    },
 }
 
 impl Problem {
+    /// The same problem, of an option that stands in the table at `table`.
+    pub(super) fn inside(self, table: &str) -> Self {
+        let join = |path: String| if path.is_empty() { table.to_owned() } else { format!("{table}.{path}") };
+        match self {
+            Self::Unknown { path, meant } => Self::Unknown { path: join(path), meant: meant.map(join) },
+            Self::Wrong { path, expected, found } => Self::Wrong { path: join(path), expected, found },
+            Self::Odd { path, why } => Self::Odd { path: join(path), why },
+        }
+    }
+
     /// A value that the option at `path` does not take.
     pub(super) fn wrong(path: &str, expected: impl Into<String>, found: &Value) -> Self {
         let json = found.to_string();
@@ -51,6 +68,7 @@ impl fmt::Display for Problem {
                 write!(f, "the options must be {expected}, not {found}")
             }
             Self::Wrong { path, expected, found } => write!(f, "`{path}` must be {expected}, not {found}"),
+            Self::Odd { path, why } => write!(f, "`{path}`: {why}"),
         }
     }
 }

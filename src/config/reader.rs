@@ -52,7 +52,7 @@ struct Findings {
 impl Findings {
     fn into_result(mut self) -> Result<(), ConfigError> {
         for problem in &mut self.problems {
-            if let Problem::Unknown { path, meant } = problem {
+            if let Problem::Unknown { path, meant: meant @ None } = problem {
                 *meant = meant_by(path, &self.known);
             }
         }
@@ -191,6 +191,12 @@ impl<'a> Table<'a> {
     /// The value of an option, as it is.
     pub fn raw(&mut self, key: &str) -> Option<&'a Value> {
         self.ask(key)
+    }
+
+    /// Reports what is wrong inside the value of an option.
+    pub fn wrong_inside(&mut self, key: &str, problems: Vec<Problem>) {
+        let path = join(&self.path, key);
+        self.findings.problems.extend(problems.into_iter().map(|problem| problem.inside(&path)));
     }
 
     /// Reports that an option has a value that it does not take.

@@ -14,6 +14,7 @@ use super::{
     editor::Editor,
     files::Files,
     frontmatter::{Basis, Effective},
+    queries,
     shell::At,
     tasks::Tasks,
     trust::Found,
@@ -21,7 +22,7 @@ use super::{
 use crate::{
     agent::{Answer, Input, Level, Session, Shell},
     chat::{self, Change, Decoration, Diagnostic, Document, NamedFile, Passage, Status, Text},
-    config::Config,
+    config::ProviderName,
     provider::CallId,
     runtime::{ConversationId, Notice, Report},
     tools::seconds,
@@ -47,6 +48,8 @@ pub(super) struct Conversation {
     pub(super) wanted: RefCell<Option<Input>>,
     /// The files that it names.
     pub(super) files: Files,
+    /// Whom the latest request went to: its provider and its model.
+    pub(super) asked: RefCell<Option<(ProviderName, String)>>,
     /// What the frontmatter came to, and from what.
     pub(super) effective: RefCell<Option<(Basis, Rc<Effective>)>>,
     /// Whether diagnostics are shown, which have to go when their cause does.
@@ -72,6 +75,7 @@ impl Conversation {
             found: RefCell::default(),
             wanted: RefCell::default(),
             files: Files::default(),
+            asked: RefCell::default(),
             effective: RefCell::default(),
             diagnosed: Cell::new(false),
             joins: Cell::new(false),
@@ -85,9 +89,12 @@ impl Conversation {
         self.session.feed(inputs, &At { editor, conversation: self });
     }
 
-    /// The options as they were when they were last needed.
-    pub(super) fn config(&self, editor: &Editor) -> Rc<Config> {
-        self.effective.borrow().as_ref().map_or_else(|| editor.config(), |(_, file)| Rc::clone(&file.config))
+    /// What goes on, for the screen: a reply is the one's that it was asked of, whatever the options say since.
+    pub(super) fn activity_text(&self) -> Option<String> {
+        let asked = self.asked.borrow();
+        let (provider, model) =
+            asked.as_ref().map_or((ProviderName::default(), ""), |(provider, model)| (*provider, model.as_str()));
+        queries::activity_text(&self.session.activity(), provider, model)
     }
 
     /// Whether the whole buffer is parsed.

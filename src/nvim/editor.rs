@@ -15,7 +15,7 @@ use mlua::{Function, Lua, Table};
 use super::{approvals, conversation::Conversation, functions::Functions, host::Host, waker::Waker};
 use crate::{
     agent::{Input, Level},
-    config::{Config, Tools},
+    config::{Config, Logging, Tools},
     runtime::{ConversationId, Log, Notice, Queue, Report, Worker, trust::Trusted},
     tools::{
         Registry, SourceEnd, SourceId, Sources,
@@ -49,6 +49,10 @@ pub(super) struct Editor {
     config: RefCell<Rc<Config>>,
     /// What `setup` was given.
     setup: RefCell<serde_json::Value>,
+    /// What the user has set since.
+    runtime: RefCell<serde_json::Value>,
+    /// Where the log lies unless the options say otherwise.
+    log_dir: RefCell<PathBuf>,
     /// Counts what frontmatter depends on beside its own text: options and tools.
     generation: Cell<u64>,
     conversations: RefCell<BTreeMap<i32, Rc<Conversation>>>,
@@ -95,6 +99,8 @@ impl Editor {
             outputs: state_dir.join("outputs"),
             config: RefCell::new(Rc::clone(&config)),
             setup: RefCell::default(),
+            runtime: RefCell::default(),
+            log_dir: RefCell::default(),
             generation: Cell::new(0),
             conversations: RefCell::default(),
             last_id: Cell::new(0),
@@ -149,17 +155,44 @@ impl Editor {
     /// # Errors
     /// When they do not go together; in words for the user.
     pub(super) fn config_with(&self, file: &serde_json::Value) -> Result<Config, String> {
-        Config::from_layers(&[self.setup.borrow().clone(), file.clone()]).map_err(|error| error.to_string())
+        let [setup, runtime] = self.layers();
+        Config::from_layers(&[setup, runtime, file.clone()]).map_err(|error| error.to_string())
     }
 
-    /// What `setup` was given, without what is no data.
-    pub(super) fn setup_layer(&self) -> serde_json::Value {
-        self.setup.borrow().clone()
+    /// What `setup` was given, without what is no data, and what was set since.
+    pub(super) fn layers(&self) -> [serde_json::Value; 2] {
+        [self.setup.borrow().clone(), self.runtime.borrow().clone()]
     }
 
-    /// Takes new options. What runs goes on with those that it began with. `log_dir` is where the log lies
-    /// unless the options say otherwise; `decides` is `tools.auto_approve` where that is a function. Gives what is odd
-    /// about the options without being wrong.
+    /// Takes what the user sets while Neovim runs, in the place of what they have set before. What runs goes on with
+    /// the options that it began with.
+    ///
+    /// # Errors
+    /// When it does not go together with `setup`; in words for the user.
+    pub(super) fn set_runtime(&self, layer: serde_json::Value) -> Result<(), String> {
+        let setup = self.setup.borrow().clone();
+        let config = Config::from_layers(&[setup, layer.clone()]).map_err(|error| error.to_string())?;
+        if config.logging != self.config().logging {
+            *self.log.borrow_mut() = self.open_log(&config.logging);
+        }
+        *self.config.borrow_mut() = Rc::new(config);
+        *self.runtime.borrow_mut() = layer;
+        self.touch();
+        Ok(())
+    }
+
+    fn open_log(&self, logging: &Logging) -> Log {
+        if logging.enabled { Log::open(self.log_path(logging), logging.level) } else { Log::default() }
+    }
+
+    /// The log's file.
+    pub(super) fn log_path(&self, logging: &Logging) -> PathBuf {
+        logging.path.as_ref().map_or_else(|| self.log_dir.borrow().join("flemma.log"), PathBuf::from)
+    }
+
+    /// Takes new options, and forgets what was set since the last ones. What runs goes on with those that it began
+    /// with. `log_dir` is where the log lies unless the options say otherwise; `decides` is `tools.auto_approve` where
+    /// that is a function. Gives what is odd about the options without being wrong.
     ///
     /// # Errors
     /// Every option that is wrong, in words for the user; then the options before stay.
@@ -197,16 +230,12 @@ impl Editor {
         self.decides.set(decides.is_some());
         let warnings = approvals::install(self, &config, decides);
         self.registry.borrow_mut().switch(config.tools.switches());
-        let logging = &config.logging;
-        *self.log.borrow_mut() = if logging.enabled {
-            let path = logging.path.as_ref().map_or_else(|| log_dir.join("flemma.log"), PathBuf::from);
-            Log::open(path, logging.level)
-        } else {
-            Log::default()
-        };
+        log_dir.clone_into(&mut self.log_dir.borrow_mut());
+        *self.log.borrow_mut() = self.open_log(&config.logging);
         self.unchecked.set(true);
         *self.config.borrow_mut() = config;
         *self.setup.borrow_mut() = options.clone();
+        *self.runtime.borrow_mut() = serde_json::Value::Null;
         self.touch();
         Ok(warnings)
     }
@@ -266,10 +295,17 @@ impl Editor {
         let mut failed = None;
         let mut notices = notices.into_iter().peekable();
         while let Some(Notice { conversation: id, report }) = notices.next() {
-            if let Report::Trust(trusted) = report {
-                self.trust_was_read(trusted);
-                continue;
-            }
+            let report = match report {
+                Report::Trust(trusted) => {
+                    self.trust_was_read(trusted);
+                    continue;
+                }
+                Report::Models(asked, models) => {
+                    self.models_arrived(asked, models);
+                    continue;
+                }
+                other => other,
+            };
             let conversation = self.conversations.borrow().values().find(|other| other.id == id).map(Rc::clone);
             let Some(conversation) = conversation else { continue };
             let fed = match report {
@@ -294,7 +330,7 @@ impl Editor {
                 Report::Outside(outside) => {
                     catch_unwind(AssertUnwindSafe(|| conversation.files_were_looked_at(self, outside)))
                 }
-                Report::Trust(_) => continue,
+                Report::Trust(_) | Report::Models(..) => continue,
             };
             failed = failed.or(fed.err());
         }

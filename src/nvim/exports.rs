@@ -11,7 +11,9 @@ use std::{
 
 use mlua::{FromLuaMulti, Function, IntoLuaMulti, Lua, LuaString, Table, Value};
 
-use super::{approvals, convert, editor::Editor, lua_tools, panics, policy, queries, standing, status, trust::Answer};
+use super::{
+    approvals, convert, editor::Editor, lua_tools, panics, policy, queries, standing, status, switch, trust::Answer,
+};
 use crate::{
     agent::{Choice, Input, Level, Step},
     chat::{Change, LineKind, Role},
@@ -52,14 +54,16 @@ pub(super) fn open(lua: &Lua) -> mlua::Result<()> {
     loaded.set("flemma_native", exports)
 }
 
-struct Exports<'a> {
+/// The table of functions while it is filled.
+pub(super) struct Exports<'a> {
     lua: &'a Lua,
     table: &'a Table,
     editor: &'a Rc<Editor>,
 }
 
 impl Exports<'_> {
-    fn add<A: FromLuaMulti, R: IntoLuaMulti>(
+    /// Adds a function. What it panics with becomes a Lua error.
+    pub(super) fn add<A: FromLuaMulti, R: IntoLuaMulti>(
         &self,
         name: &str,
         function: impl Fn(&Lua, &Editor, A) -> mlua::Result<R> + 'static,
@@ -80,6 +84,7 @@ fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     fill_queries(exports)?;
     fill_tools(exports)?;
     fill_approval(exports)?;
+    switch::fill(exports)?;
     fill_health(exports)?;
     if std::env::var_os(FAULTS).is_some() { fill_faults(exports) } else { Ok(()) }
 }
@@ -253,7 +258,7 @@ fn fill_queries(exports: &Exports<'_>) -> mlua::Result<()> {
         editor.conversation(buffer).map(|conversation| queries::previews(lua, editor, &conversation, width)).transpose()
     })?;
     exports.add("live", |lua, editor, (buffer, width): (i32, usize)| {
-        editor.conversation(buffer).map(|conversation| queries::live(lua, editor, &conversation, width)).transpose()
+        editor.conversation(buffer).map(|conversation| queries::live(lua, &conversation, width)).transpose()
     })?;
     // decorations(buffer, first, last) -> { line, group } for each line of the screen that has a colour of ours, and
     // { line, group, from, to } (in bytes) for each reference to a file

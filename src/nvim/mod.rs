@@ -28,6 +28,7 @@ mod queries;
 mod shell;
 mod standing;
 mod status;
+mod switch;
 mod tasks;
 mod trust;
 mod waker;

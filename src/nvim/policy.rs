@@ -20,7 +20,7 @@ use crate::{
         rehearsal::Rehearsal,
         vertex::{self, Vertex},
     },
-    runtime::Recipient,
+    runtime::{Recipient, http::Timeouts},
     tools::{
         Definition,
         approval::{ApprovalCall, Decision},
@@ -41,6 +41,7 @@ pub(super) fn recipient(config: &Config) -> Recipient {
         ProviderName::OpenAiCompatible => key(compatible::NAME, compatible::KEY_VARIABLE),
         ProviderName::Vertex => Some(vertex::credential()),
     };
+    let (_, build_compatible) = compatible(config);
     let (name, place) = (config.provider, config.parameters.vertex.clone());
     let build = move |environment| -> Result<Arc<dyn Provider>, ProviderError> {
         Ok(match name {
@@ -54,10 +55,7 @@ pub(super) fn recipient(config: &Config) -> Recipient {
                 let provider = OpenAi::new(base_url, environment);
                 Arc::new(provider.with_headers(options.headers).with_effort(options.effort))
             }
-            ProviderName::OpenAiCompatible => {
-                let base_url = options.base_url.as_deref().unwrap_or_default();
-                Arc::new(OpenAiCompatible::new(base_url, environment).with_headers(options.headers))
-            }
+            ProviderName::OpenAiCompatible => Arc::new(build_compatible(environment)),
             ProviderName::Vertex => {
                 let at = vertex::Options {
                     base_url: options.base_url,
@@ -69,6 +67,27 @@ pub(super) fn recipient(config: &Config) -> Recipient {
         })
     };
     Recipient { environment: Environment::of_process(), credential, build: Box::new(build) }
+}
+
+/// How long a provider may be silent.
+pub(super) fn timeouts(config: &Config) -> Timeouts {
+    let options = config.parameters_for(config.provider);
+    Timeouts { connect: options.connect_timeout, first_byte: options.timeout, idle: options.timeout }
+}
+
+/// The server of Chat Completions that the options name, whoever conversations talk to: the key that it may want, and
+/// what builds the provider.
+pub(super) fn compatible(
+    config: &Config,
+) -> (Credential, impl FnOnce(Environment) -> OpenAiCompatible + Send + 'static) {
+    let options = config.parameters_for(ProviderName::OpenAiCompatible);
+    let command = options.api_key_command.as_deref();
+    let credential = Credential::api_key(compatible::NAME, compatible::KEY_VARIABLE, command);
+    let build = move |environment| {
+        let base_url = options.base_url.as_deref().unwrap_or_default();
+        OpenAiCompatible::new(base_url, environment).with_headers(options.headers)
+    };
+    (credential, build)
 }
 
 /// What happens to a call: whether it can run at all, and then what the chain says.

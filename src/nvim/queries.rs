@@ -81,11 +81,9 @@ fn own_preview(
 
 /// What goes on right now: `text` for the end of the buffer, and the tools that run, the lines of their latest output
 /// cut to `width` cells.
-pub(super) fn live(lua: &Lua, editor: &Editor, conversation: &Conversation, width: usize) -> mlua::Result<Table> {
+pub(super) fn live(lua: &Lua, conversation: &Conversation, width: usize) -> mlua::Result<Table> {
     let live = lua.create_table()?;
-    // As it was when it was last needed: nothing is evaluated in order to draw.
-    let config = conversation.config(editor);
-    live.set("text", activity_text(&conversation.session.activity(), config.provider, config.model()))?;
+    live.set("text", conversation.activity_text())?;
     let running = conversation.session.running();
     let places: Vec<(CallId, usize)> = conversation.with_document(|document, _| {
         let placeholders = document.placeholders();

@@ -24,7 +24,7 @@ use crate::{
     agent::{Activity, Answer, CursorTarget, Input, Level, Moment, RequestId, Settings, Shell, Verdict},
     chat::{self, Diagnostic, Document, OpenCall, Text, TextEdit},
     provider::{CallId, ErrorKind, ProviderError, Request, ToolInput},
-    runtime::{Notice, Report, http::Timeouts},
+    runtime::{Notice, Report},
     tools::{Context, Definition, Handler, Outcome, seconds},
 };
 
@@ -162,6 +162,7 @@ impl Shell for At<'_> {
         let config = &file.config;
         let options = config.parameters_for(config.provider);
         let recipient = policy::recipient(config);
+        *self.conversation.asked.borrow_mut() = Some((config.provider, options.model.clone()));
         let tools = {
             let registry = self.editor.registry.borrow();
             file.tools.as_ref().map_or_else(|| registry.specs(), |chosen| registry.specs_of(chosen))
@@ -175,8 +176,7 @@ impl Shell for At<'_> {
         };
         self.conversation.files.withhold(&mut body);
         self.conversation.files.begin();
-        let timeouts =
-            Timeouts { connect: options.connect_timeout, first_byte: options.timeout, idle: options.timeout };
+        let timeouts = policy::timeouts(config);
         let handle =
             self.editor
                 .worker

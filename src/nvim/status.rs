@@ -6,9 +6,12 @@ use super::{
     conversation::Conversation,
     editor::Editor,
     frontmatter::{self, Effective},
-    queries::{activity_text, calls},
+    queries::calls,
 };
-use crate::{agent::Activity, config::ListOption};
+use crate::{
+    agent::Activity,
+    config::{Config, ListOption},
+};
 
 /// The tables of options that are about conversations; the others are about the editor.
 const SHOWN: [&str; 4] = ["provider", "model", "parameters", "tools"];
@@ -18,6 +21,7 @@ const SHOWN: [&str; 4] = ["provider", "model", "parameters", "tools"];
 enum Layer {
     Default,
     Setup,
+    Runtime,
     File,
 }
 
@@ -26,6 +30,7 @@ impl Layer {
         match self {
             Self::Default => "default",
             Self::Setup => "setup",
+            Self::Runtime => "runtime",
             Self::File => "frontmatter",
         }
     }
@@ -58,7 +63,7 @@ pub(super) fn lines(editor: &Editor, conversation: &Conversation) -> Vec<String>
     lines.push(match &activity {
         Activity::Idle => "nothing goes on; the buffer is yours".to_owned(),
         Activity::Executing { running } => format!("{running} tool(s) running"),
-        other => activity_text(other, file.config.provider, file.config.model()).unwrap_or_default(),
+        _ => conversation.activity_text().unwrap_or_default(),
     });
     lines.extend(calls(conversation));
     lines
@@ -69,12 +74,9 @@ const VALUE: usize = 40;
 
 fn rows(editor: &Editor, file: &Effective) -> Vec<Row> {
     let config = serde_json::to_value(&*file.config).unwrap_or_default();
-    let setup = editor.setup_layer();
-    let layer = |pointer: &str| match (file.file.layer.pointer(pointer), setup.pointer(pointer)) {
-        (Some(_), _) => Layer::File,
-        (None, Some(value)) if !value.is_null() => Layer::Setup,
-        _ => Layer::Default,
-    };
+    let [setup, runtime] = editor.layers();
+    let layers = Config::settled(&[setup, runtime, file.file.layer.clone()]);
+    let layer = |pointer: &str| who(&layers, pointer);
     let mut rows = Vec::new();
     for table in SHOWN {
         let pointer = format!("/{table}");
@@ -94,8 +96,22 @@ fn rows(editor: &Editor, file: &Effective) -> Vec<Row> {
             });
         }
     }
-    rows.extend(lists(editor, file, &setup));
+    rows.extend(lists(editor, file, &layers[0]));
     rows
+}
+
+/// The highest of these layers that says something of an option. One that takes back what those below say leaves the
+/// default.
+fn who(layers: &[Value], pointer: &str) -> Layer {
+    let said = layers.iter().zip([Layer::Setup, Layer::Runtime, Layer::File]).rev();
+    let found = said.filter_map(|(layer, who)| Some((layer.pointer(pointer)?, who))).next();
+    found.filter(|(value, _)| !value.is_null()).map_or(Layer::Default, |(_, who)| who)
+}
+
+/// Who says whether a conversation goes on by itself.
+pub(super) fn autopilot(editor: &Editor, file: &Effective) -> &'static str {
+    let [setup, runtime] = editor.layers();
+    who(&[setup, runtime, file.file.layer.clone()], "/tools/autopilot/enabled").name()
 }
 
 /// What is on offer, and what runs without asking.

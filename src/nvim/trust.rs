@@ -170,7 +170,7 @@ impl Editor {
         let read = move || {
             // A store that cannot be read trusts nothing.
             let trusted = Trusted::read(&store).unwrap_or_default();
-            queue.push(Notice { conversation: crate::runtime::ConversationId(0), report: Report::Trust(trusted) });
+            queue.push(Notice { conversation: crate::runtime::ConversationId::NONE, report: Report::Trust(trusted) });
         };
         match self.worker.handle() {
             Ok(threads) => drop(threads.spawn_blocking(read)),

@@ -16,6 +16,11 @@ use crate::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ConversationId(pub u64);
 
+impl ConversationId {
+    /// What is for no conversation in particular.
+    pub const NONE: Self = Self(0);
+}
+
 /// Something that a task tells a conversation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Notice {
@@ -49,6 +54,8 @@ pub enum Report {
     Outside(Outside),
     /// What the user has trusted was read, or could not be: then it is nothing.
     Trust(Trusted),
+    /// The models of a server, for whoever asked with this number; or why there are none, in words for the user.
+    Models(u64, Result<Vec<String>, String>),
 }
 
 /// The most text, in bytes, and the most notices that one drain takes: the main thread is never held for long.

@@ -1,6 +1,6 @@
 //! The tokio runtime, and the tasks that conversations ask for.
 
-use std::{future::Future, io, path::PathBuf, sync::Arc, time::Duration};
+use std::{future::Future, io, mem, path::PathBuf, sync::Arc, time::Duration};
 
 use once_cell::sync::OnceCell;
 use tokio::{
@@ -16,7 +16,8 @@ use super::{
 use crate::{
     agent::{Input, RequestId},
     provider::{
-        ErrorKind, Event, Exchange, Provider, ProviderError, Request, auth::Environment, credential::Credential,
+        ErrorKind, Event, Exchange, Provider, ProviderError, Request, auth::Environment, compatible::OpenAiCompatible,
+        credential::Credential,
     },
 };
 
@@ -105,6 +106,43 @@ impl Worker {
             if let Err(error) = errand.run(recipient, request, sink).await {
                 queue.push(input(conversation, Input::Failed { request: id, error, jitter: fastrand::f64() }));
             }
+        })
+    }
+
+    /// Asks a server of Chat Completions for its models, with its key if it has one. The answer arrives in the queue
+    /// under the number `id`, for no conversation.
+    ///
+    /// # Errors
+    /// When the system gives no threads.
+    pub fn models(
+        &self,
+        id: u64,
+        environment: Environment,
+        credential: Credential,
+        build: impl FnOnce(Environment) -> OpenAiCompatible + Send + 'static,
+        timeouts: Timeouts,
+    ) -> io::Result<AbortHandle> {
+        let (http, credentials) = (Arc::clone(&self.http), Arc::clone(&self.credentials));
+        let queue = Arc::clone(&self.queue);
+        self.spawn(async move {
+            let models = async {
+                let environment = credentials.complete(environment, &credential, timeouts).await?;
+                let mut request = build(environment).models()?;
+                let (url, headers) = (mem::take(&mut request.url), mem::take(&mut request.headers));
+                match http.get(url, headers, timeouts).await? {
+                    Ok(body) => request.read(&body),
+                    Err(refusal) => {
+                        let error = request.refuse(&refusal);
+                        if error.kind == ErrorKind::Authentication {
+                            credentials.forget(&credential);
+                        }
+                        Err(error)
+                    }
+                }
+            };
+            let models: Result<_, ProviderError> = models.await;
+            let report = Report::Models(id, models.map_err(|error| error.message));
+            queue.push(Notice { conversation: ConversationId::NONE, report });
         })
     }
 

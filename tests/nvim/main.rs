@@ -28,6 +28,7 @@ mod story;
 #[allow(dead_code, reason = "not every binary that drives an editor needs every way to do it")]
 #[path = "../support/nvim.rs"]
 mod support;
+mod switching;
 mod tools;
 mod trouble;
 #[path = "../support/vertex.rs"]

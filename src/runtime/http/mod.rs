@@ -10,6 +10,7 @@
 mod failure;
 
 use std::{
+    borrow::Cow,
     sync::{Mutex, Once, PoisonError},
     time::{Duration, SystemTime},
 };
@@ -91,7 +92,7 @@ impl Http {
         timeouts: Timeouts,
         mut sink: impl FnMut(Event),
     ) -> Result<(), ProviderError> {
-        let (peer, response) = self.send(request, timeouts).await?;
+        let (peer, response) = self.send(Method::POST, request, timeouts).await?;
         let mut response = match response {
             Ok(response) => response,
             Err(refusal) => return Err(decoder.refuse(&refusal)),
@@ -134,7 +135,29 @@ impl Http {
         request: HttpRequest,
         timeouts: Timeouts,
     ) -> Result<Result<Vec<u8>, ErrorResponse>, ProviderError> {
-        let (peer, response) = self.send(request, timeouts).await?;
+        self.whole(Method::POST, request, timeouts).await
+    }
+
+    /// Asks for `url` with `GET`, and else does what [`Http::fetch`] does.
+    ///
+    /// # Errors
+    /// As [`Http::fetch`].
+    pub async fn get(
+        &self,
+        url: String,
+        headers: Vec<(Cow<'static, str>, String)>,
+        timeouts: Timeouts,
+    ) -> Result<Result<Vec<u8>, ErrorResponse>, ProviderError> {
+        self.whole(Method::GET, HttpRequest { url, headers, body: Vec::new() }, timeouts).await
+    }
+
+    async fn whole(
+        &self,
+        method: Method,
+        request: HttpRequest,
+        timeouts: Timeouts,
+    ) -> Result<Result<Vec<u8>, ErrorResponse>, ProviderError> {
+        let (peer, response) = self.send(method, request, timeouts).await?;
         let mut response = match response {
             Ok(response) => response,
             Err(refusal) => return Ok(Err(refusal)),
@@ -157,10 +180,11 @@ impl Http {
     /// Sends `request` and waits for the status.
     async fn send(
         &self,
+        method: Method,
         request: HttpRequest,
         timeouts: Timeouts,
     ) -> Result<(Peer, Result<Response, ErrorResponse>), ProviderError> {
-        let (peer, request) = build(request)?;
+        let (peer, request) = build(method, request)?;
         let client = self.client(Settings { connect_timeout: timeouts.connect, proxy: !peer.is_loopback() })?;
         let response = match timeout(timeouts.connect + timeouts.first_byte, client.execute(request)).await {
             Ok(Ok(response)) => response,
@@ -202,7 +226,7 @@ fn install_crypto() {
     });
 }
 
-fn build(request: HttpRequest) -> Result<(Peer, reqwest::Request), ProviderError> {
+fn build(method: Method, request: HttpRequest) -> Result<(Peer, reqwest::Request), ProviderError> {
     // A provider checks what the user configured; what is wrong here is ours.
     let bug = |what: &str| {
         let message = format!("{what} of the request cannot be sent; this is a bug in Flemma");
@@ -218,9 +242,11 @@ fn build(request: HttpRequest) -> Result<(Peer, reqwest::Request), ProviderError
         let name = HeaderName::try_from(&*name).map_err(|_| bug("the name of a header"))?;
         headers.insert(name, value);
     }
-    let mut built = reqwest::Request::new(Method::POST, url);
+    let mut built = reqwest::Request::new(method, url);
     *built.headers_mut() = headers;
-    *built.body_mut() = Some(request.body.into());
+    if built.method() != Method::GET {
+        *built.body_mut() = Some(request.body.into());
+    }
     Ok((peer, built))
 }
 

@@ -1,0 +1,155 @@
+--- What is set while Neovim runs: `:Flemma switch`, `:Flemma autopilot:…`, `:Flemma logging:…`.
+local M = {}
+
+local function native(...)
+  return require("flemma.native").call(...)
+end
+
+--- Milliseconds after which somebody who waits for a server is told so.
+local PATIENCE = 300
+
+--- A model that is in no list.
+local ANOTHER = "another…"
+
+--- The options. The defaults are taken now if nobody has taken any: later they would take the place of what is switched.
+---@return flemma.Options? options nil when the library is not there, which was said then
+local function options()
+  local taken = require("flemma.options").get()
+  if not taken then
+    require("flemma.notify").say(vim.log.levels.ERROR, (select(2, require("flemma.native").load())))
+  end
+  return taken
+end
+
+--- Takes the options that hold now, and says so; or says what is wrong.
+---@param now? flemma.Options nil when something is wrong
+---@param message? string nil when that was said already
+local function take(now, message)
+  if now then
+    require("flemma.options").set(now)
+  end
+  if message then
+    require("flemma.notify").say(now and vim.log.levels.INFO or vim.log.levels.ERROR, message)
+  end
+end
+
+---@param words string[]
+local function switch(words)
+  local now, message, provider = native("switch", words)
+  if provider then
+    M.pick_model(provider, vim.list_slice(words, 2))
+  else
+    take(now, message)
+  end
+end
+
+---@param provider string
+---@param models string[]
+---@param parameters string[]
+local function choose(provider, models, parameters)
+  local items = vim.list_extend(vim.deepcopy(models), { ANOTHER })
+  vim.ui.select(items, { prompt = ("Model of %s"):format(provider), kind = "flemma_model" }, function(model)
+    if model == ANOTHER then
+      vim.ui.input({ prompt = ("Model of %s: "):format(provider) }, function(name)
+        name = vim.trim(name or "")
+        if name ~= "" then
+          switch(vim.list_extend({ provider, name }, parameters))
+        end
+      end)
+    elseif model then
+      switch(vim.list_extend({ provider, model }, parameters))
+    end
+  end)
+end
+
+--- Lets the user pick one of a provider's models. Those of a server of one's own are asked for first.
+---@param provider string
+---@param parameters? string[] words that go behind the model
+function M.pick_model(provider, parameters)
+  local answered = false
+  native("models", provider, function(models, problem)
+    answered = true
+    if models then
+      choose(provider, models, parameters or {})
+    else
+      require("flemma.notify").say(vim.log.levels.ERROR, ("the models of %s: %s"):format(provider, problem))
+    end
+  end)
+  vim.defer_fn(function()
+    if not answered then
+      require("flemma.notify").say(vim.log.levels.INFO, ("asking the server for its models (%s)…"):format(provider))
+    end
+  end, PATIENCE)
+end
+
+--- Lets the user pick a provider and then one of its models, or a preset.
+local function pick()
+  vim.ui.select(native("recipients") or {}, {
+    prompt = "Talk to",
+    kind = "flemma_provider",
+    format_item = function(item)
+      return item.label
+    end,
+  }, function(item)
+    if not item then
+      return
+    elseif vim.startswith(item.words, "$") then
+      switch({ item.words })
+    else
+      M.pick_model(item.words)
+    end
+  end)
+end
+
+--- `:Flemma switch`: for all conversations, from the next request on.
+---@param words string[] provider, model and parameters, or a preset; none for pickers
+function M.run(words)
+  if not options() then
+    return
+  elseif #words == 0 then
+    pick()
+  else
+    switch(words)
+  end
+end
+
+---@param words string[] those before the cursor
+---@param lead string
+---@return string[]
+function M.complete(words, lead)
+  return options() and native("switch_words", words, lead) or {}
+end
+
+--- Turns something on or off.
+---@param what "set_autopilot"|"set_logging"
+---@param enabled boolean
+function M.set(what, enabled)
+  if options() then
+    take(native(what, enabled))
+  end
+end
+
+--- Says whether the current conversation goes on by itself.
+function M.say_autopilot()
+  local buf = require("flemma.buffer").resolve()
+  local words = buf and native("autopilot", buf)
+  if words then
+    require("flemma.notify").say(vim.log.levels.INFO, words)
+  end
+end
+
+--- Opens the log.
+function M.open_log()
+  local taken = options()
+  local path = taken and native("log_path")
+  if not taken or not path then
+    return
+  elseif vim.uv.fs_stat(path) then
+    vim.cmd.split(vim.fn.fnameescape(path))
+  else
+    local mend = taken.logging.enabled and "nothing was logged yet" or "`:Flemma logging:enable` begins one"
+    require("flemma.notify").say(vim.log.levels.INFO, ("there is no log at %s; %s"):format(path, mend))
+  end
+end
+
+return M

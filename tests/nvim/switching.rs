@@ -1,0 +1,299 @@
+//! What a user sets while Neovim runs: `:Flemma switch`, `autopilot:…`, `logging:…`.
+
+use std::net::TcpListener;
+
+use serde_json::json;
+
+use super::{
+    anthropic::Stream,
+    chat::{Chat, Setup, call, prose, said},
+    completions,
+    http::{Gate, Reply, Server},
+    support::Nvim,
+};
+
+/// A preset of the user's, and a server of Chat Completions at this address beside the one of `setup`.
+fn with_server(base_url: &str) -> String {
+    format!(
+        "require('flemma').setup({{ provider = 'anthropic', model = 'claude-test',
+           parameters = {{ anthropic = {{ base_url = _G.base }}, openai_compatible = {{ base_url = '{base_url}' }} }},
+           presets = {{ ['$local'] = 'openai_compatible qwen3 temperature=0.5' }} }})"
+    )
+}
+
+/// An editor with a conversation with Anthropic, and a second server that can be switched to.
+fn start(text: &str, anthropic: impl IntoIterator<Item = Reply>, base_url: &str) -> Chat {
+    let server = Server::start(anthropic);
+    let init = format!("_G.base = '{}'\n{}", server.base_url(), with_server(base_url));
+    let nvim = Nvim::start(&super::support::Options {
+        files: &[("notes.chat", text)],
+        arguments: &["notes.chat"],
+        init: &init,
+        environment: &[("ANTHROPIC_API_KEY", super::chat::KEY)],
+        screen: Some((100, 40)),
+    });
+    Chat { nvim, server }
+}
+
+fn completion(text: &str) -> Reply {
+    Reply::stream().chunk(completions::Stream::new().text(&[text]).end("stop").bytes())
+}
+
+fn status(nvim: &mut Nvim) -> String {
+    let lines = nvim.lua("return require('flemma.status').lines(vim.api.nvim_get_current_buf())", &[]);
+    let lines: Vec<&str> = lines.as_array().unwrap().iter().map(|line| line.as_str().unwrap()).collect();
+    lines.iter().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ") + "\n").collect()
+}
+
+/// Waits until a message was said.
+fn wait_for_words(nvim: &mut Nvim, words: &str) {
+    nvim.wait_for(&format!("the message `{words}`"), |nvim| said(nvim).contains(words));
+}
+
+/// Answers the pickers with the items that begin so, one after the other, and notes what they offered.
+const PICK: &str = "
+  local wanted = { ... }
+  _G.offered = {}
+  vim.ui.select = function(items, options, choose)
+    local format = options.format_item or tostring
+    local labels = vim.tbl_map(format, items)
+    table.insert(_G.offered, labels)
+    local start = table.remove(wanted, 1)
+    for n, label in ipairs(labels) do
+      if vim.startswith(label, start) then return choose(items[n], n) end
+    end
+    choose(nil)
+  end";
+
+fn offered(nvim: &mut Nvim) -> Vec<Vec<String>> {
+    serde_json::from_value(nvim.lua("return _G.offered", &[])).unwrap()
+}
+
+#[test]
+fn a_switch_holds_for_all_conversations_from_the_next_request_on() {
+    let local = Server::start([completion("from here")]);
+    let mut chat = start("@You:\nHello\n", [prose(&["from there"])], &format!("{}/v1", local.base_url()));
+    assert!(status(&mut chat.nvim).contains("provider anthropic setup\nmodel claude-test setup\n"));
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the first reply", |nvim| nvim.text().contains("from there"));
+    chat.wait_until_idle();
+
+    chat.nvim.command("Flemma switch openai_compatible qwen3 max_tokens=77");
+    wait_for_words(&mut chat.nvim, "conversations now talk to openai_compatible, qwen3, max_tokens 77");
+    let status_now = status(&mut chat.nvim);
+    assert!(
+        status_now.contains("provider openai_compatible runtime\nmodel qwen3 runtime\nmax_tokens 77 runtime\n"),
+        "{status_now}"
+    );
+    assert_eq!(chat.nvim.lua("return require('flemma').options().model", &[]), "qwen3");
+    chat.nvim.input("iAgain<Esc><C-]>");
+    chat.nvim.wait_for("the second reply", |nvim| nvim.text().contains("from here"));
+    chat.wait_until_idle();
+    let body = local.wait_for_requests(1)[0].json();
+    assert_eq!((&body["model"], &body["max_tokens"]), (&json!("qwen3"), &json!(77)));
+
+    // `setup` forgets it.
+    chat.nvim.lua(&with_server("http://localhost:1/v1"), &[]);
+    assert!(status(&mut chat.nvim).contains("provider anthropic setup\nmodel claude-test setup\n"));
+}
+
+#[test]
+fn a_provider_without_a_model_leaves_it_to_the_default() {
+    let mut chat = Chat::start(&Setup::default(), []);
+    chat.nvim.command("Flemma switch openai");
+    wait_for_words(&mut chat.nvim, "conversations now talk to openai, gpt-5.6-terra");
+    let status = status(&mut chat.nvim);
+    assert!(status.contains("provider openai runtime\nmodel gpt-5.6-terra default\n"), "{status}");
+}
+
+#[test]
+fn a_preset_is_switched_to_by_its_name_and_completed() {
+    let mut chat = start("@You:\nHello\n", [], "http://localhost:1/v1");
+    let complete = |nvim: &mut Nvim, line: &str| -> Vec<String> {
+        serde_json::from_value(nvim.lua("return vim.fn.getcompletion(..., 'cmdline')", &[line.into()])).unwrap()
+    };
+    assert_eq!(complete(&mut chat.nvim, "Flemma switch $"), ["$local"]);
+    assert_eq!(complete(&mut chat.nvim, "Flemma switch ant"), ["anthropic"]);
+    assert!(complete(&mut chat.nvim, "Flemma switch anthropic ").contains(&"claude-opus-5-5".to_owned()));
+    assert_eq!(
+        complete(&mut chat.nvim, "Flemma switch anthropic claude-x thinking=m"),
+        ["thinking=minimal", "thinking=medium", "thinking=max"]
+    );
+    chat.nvim.command("Flemma switch $local");
+    wait_for_words(&mut chat.nvim, "conversations now talk to openai_compatible, qwen3, temperature 0.5");
+}
+
+#[test]
+fn a_mistake_changes_nothing_and_names_what_was_meant() {
+    let mut chat = start("@You:\nHello\n", [], "http://localhost:1/v1");
+    for (words, message) in [
+        ("antropic", "there is no provider `antropic`; did you mean `anthropic`?"),
+        ("$lokal", "there is no preset `$lokal`; did you mean `$local`?"),
+        ("anthropic m thinking=hihg", "`thinking` must be false, a number of tokens, or one of"),
+        ("anthropic m headers={}", "`headers` may be a secret, and the command line has a history"),
+    ] {
+        chat.nvim.command(&format!("Flemma switch {words}"));
+        wait_for_words(&mut chat.nvim, message);
+    }
+    assert!(status(&mut chat.nvim).contains("provider anthropic setup\nmodel claude-test setup\n"));
+    chat.nvim.lua("require('flemma').setup({ presets = { ['$x'] = 'openai_compatible' } })", &[]);
+    chat.nvim.command("Flemma switch $x");
+    wait_for_words(&mut chat.nvim, "the preset `$x` names no model, and `openai_compatible` has none by default");
+    let setup = "return require('flemma').setup({ presets = { ['$x'] = 'antropic m' } })";
+    assert_eq!(chat.nvim.lua(setup, &[]), false);
+    wait_for_words(&mut chat.nvim, "`presets.$x`: there is no provider `antropic`; did you mean `anthropic`?");
+}
+
+#[test]
+fn a_file_that_says_otherwise_keeps_its_own_and_the_message_says_so() {
+    let file = "```json\n{\"model\": \"claude-mine\", \"thinking\": \"low\"}\n```\n\n@You:\nHello\n";
+    let mut chat = Chat::start(&Setup { text: Some(file), ..Setup::default() }, []);
+    chat.nvim.command("Flemma switch anthropic claude-other thinking=high");
+    wait_for_words(
+        &mut chat.nvim,
+        "conversations now talk to anthropic, claude-other, thinking high; \
+         notes.chat keeps anthropic, claude-mine, its own thinking, as its frontmatter says",
+    );
+    let status = status(&mut chat.nvim);
+    assert!(status.contains("provider anthropic runtime\nmodel claude-mine frontmatter\n"), "{status}");
+}
+
+#[test]
+fn a_reply_that_streams_ends_as_it_began() {
+    let local = Server::start([completion("from here")]);
+    let gate = Gate::new();
+    let stream = Stream::new().text(&["from ", "there"]).end("end_turn");
+    let held = stream.events().iter().enumerate().fold(Reply::stream(), |reply, (n, event)| {
+        let reply = reply.chunk(event.as_str());
+        if n == 2 { reply.hold(&gate) } else { reply }
+    });
+    let mut chat = start("@You:\nHello\n", [held], &format!("{}/v1", local.base_url()));
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("half of the reply", |nvim| nvim.text().contains("from "));
+    chat.nvim.command("Flemma switch $local");
+    wait_for_words(&mut chat.nvim, "conversations now talk to openai_compatible, qwen3");
+    gate.open();
+    chat.wait_for_text("@You:\nHello\n\n@Assistant:\nfrom there\n\n@You:\n\n");
+    chat.wait_until_idle();
+    assert!(local.requests().is_empty());
+    chat.nvim.input("GiAgain<Esc><C-]>");
+    chat.nvim.wait_for("the next reply", |nvim| nvim.text().contains("from here"));
+}
+
+#[test]
+fn the_screen_names_whom_a_reply_is_awaited_from_after_a_switch_too() {
+    let gate = Gate::new();
+    let mut chat = start("@You:\nHello\n", [Reply::stream().hold(&gate)], "http://localhost:1/v1");
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for_screen("waiting for anthropic (claude-test)");
+    chat.nvim.command("Flemma switch $local");
+    assert!(status(&mut chat.nvim).contains("waiting for anthropic (claude-test)"));
+    chat.nvim.input("<C-c>");
+    chat.wait_until_idle();
+}
+
+#[test]
+fn without_words_pickers_ask_for_the_provider_and_then_for_its_model() {
+    let mut chat = start("@You:\nHello\n", [], "http://localhost:1/v1");
+    chat.nvim.lua(PICK, &["openai".into(), "gpt-6-astra".into()]);
+    chat.nvim.command("Flemma switch");
+    wait_for_words(&mut chat.nvim, "conversations now talk to openai, gpt-6-astra");
+    let shown = offered(&mut chat.nvim);
+    assert_eq!(shown[0][1], "anthropic (now: claude-test)");
+    assert_eq!(shown[0].last().unwrap(), "$local: openai_compatible, qwen3, temperature 0.5");
+    assert_eq!(shown[1].last().unwrap(), "another…");
+
+    chat.nvim.lua(PICK, &["$local".into()]);
+    chat.nvim.command("Flemma switch");
+    wait_for_words(&mut chat.nvim, "conversations now talk to openai_compatible, qwen3");
+
+    chat.nvim.lua(PICK, &["vertex".into(), "another".into()]);
+    chat.nvim.lua("vim.ui.input = function(_, take) take(' gemini-9 ') end", &[]);
+    chat.nvim.command("Flemma switch");
+    wait_for_words(&mut chat.nvim, "conversations now talk to vertex, gemini-9");
+    // Nothing picked, nothing changed.
+    chat.nvim.lua(PICK, &["nobody".into()]);
+    chat.nvim.command("Flemma switch");
+    assert!(status(&mut chat.nvim).contains("model gemini-9 runtime\n"));
+}
+
+#[test]
+fn the_models_of_a_server_of_ones_own_are_those_that_it_lists() {
+    let list = json!({"object": "list", "data": [{"id": "qwen3:8b"}, {"id": "llama3.3"}]});
+    let local = Server::start([Reply::json(200, &list)]);
+    let mut chat = start("@You:\nHello\n", [], &format!("{}/v1", local.base_url()));
+    chat.nvim.lua(PICK, &["llama".into()]);
+    // There is no default model to take without a question.
+    chat.nvim.command("Flemma switch openai_compatible max_tokens=5");
+    wait_for_words(&mut chat.nvim, "conversations now talk to openai_compatible, llama3.3, max_tokens 5");
+    assert_eq!(offered(&mut chat.nvim), [["qwen3:8b", "llama3.3", "another…"]]);
+    let request = &local.requests()[0];
+    assert_eq!((request.method.as_str(), request.path.as_str()), ("GET", "/v1/models"));
+}
+
+#[test]
+fn a_server_that_lists_no_models_is_named_and_nothing_is_picked() {
+    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let mut chat = start("@You:\nHello\n", [], &format!("http://{address}/v1"));
+    chat.nvim.lua(PICK, &["openai_compatible".into()]);
+    chat.nvim.command("Flemma switch");
+    wait_for_words(&mut chat.nvim, &format!("the models of openai_compatible: {address} refused the connection"));
+    assert_eq!(offered(&mut chat.nvim).len(), 1);
+
+    let broken = Server::start([Reply::status(404).chunk("no such page")]);
+    let mut chat = start("@You:\nHello\n", [], &format!("{}/v1", broken.base_url()));
+    chat.nvim.command("Flemma switch openai_compatible");
+    wait_for_words(&mut chat.nvim, "no such page");
+    assert!(status(&mut chat.nvim).contains("provider anthropic setup\n"));
+}
+
+#[test]
+fn autopilot_is_switched_off_and_on_for_all_but_files_that_say_otherwise() {
+    let command = json!({"label": null, "command": "true", "timeout": null});
+    let setup = Setup { options: "tools = { auto_approve = { 'bash' } }", ..Setup::default() };
+    let mut chat = Chat::start(&setup, [call("toolu_1", "bash", &command), prose(&["done"])]);
+    chat.nvim.command("Flemma autopilot:status");
+    wait_for_words(&mut chat.nvim, "autopilot is on here (default), for up to 100 requests a key");
+    chat.nvim.command("Flemma autopilot:disable");
+    wait_for_words(&mut chat.nvim, "autopilot is off");
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the call", |nvim| nvim.text().contains("toolu_1"));
+    chat.wait_until_idle();
+    assert_eq!(chat.server.requests().len(), 1);
+    assert!(!chat.nvim.text().contains("Tool Result"), "{}", chat.nvim.text());
+    chat.nvim.command("Flemma autopilot:status");
+    wait_for_words(&mut chat.nvim, "autopilot is off here (runtime): each step waits for you");
+
+    chat.nvim.command("Flemma autopilot:enable");
+    wait_for_words(&mut chat.nvim, "autopilot is on");
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the end", |nvim| nvim.text().contains("done"));
+
+    // Typed here, so nobody asks whether it is trusted.
+    let matter = json!(["```json", "{\"tools\": {\"autopilot\": true}}", "```"]);
+    chat.wait_until_idle();
+    chat.nvim.request("nvim_buf_set_lines", &[0.into(), 0.into(), 0.into(), true.into(), matter]);
+    chat.nvim.command("Flemma autopilot:disable");
+    wait_for_words(&mut chat.nvim, "autopilot is off; notes.chat keeps it on, as its frontmatter says");
+    chat.nvim.command("Flemma autopilot:status");
+    wait_for_words(&mut chat.nvim, "autopilot is on here (frontmatter), for up to 100 requests a key");
+}
+
+#[test]
+fn a_log_is_begun_opened_and_ended_while_neovim_runs() {
+    let overloaded = json!({"type": "error", "error": {"type": "overloaded_error", "message": "later"}});
+    let mut chat = Chat::start(&Setup::default(), [Reply::json(529, &overloaded)]);
+    chat.nvim.command("Flemma logging:open");
+    wait_for_words(&mut chat.nvim, "`:Flemma logging:enable` begins one");
+    chat.nvim.command("Flemma logging:enable");
+    wait_for_words(&mut chat.nvim, "a log is written to ");
+    chat.nvim.wait_for("the log", |nvim| {
+        nvim.lua("return vim.uv.fs_stat(require('flemma.native').call('log_path')) ~= nil", &[]) == true
+    });
+    chat.nvim.command("Flemma logging:open");
+    assert_eq!(chat.nvim.lua("return vim.fn.expand('%:t')", &[]), "flemma.log");
+    chat.nvim.command("close");
+    chat.nvim.command("Flemma logging:disable");
+    wait_for_words(&mut chat.nvim, "no log is written");
+    assert_eq!(chat.nvim.lua("return require('flemma').options().logging.enabled", &[]), false);
+}
