@@ -37,9 +37,11 @@ test-sdk:
 	  echo "==> skipped: the requests are not tested against the vendors' own SDKs"; \
 	fi
 
+# The SDKs that test-sdk has installed check here too what is sent.
 test-nvim: build
 	@nvim="$$(scripts/nvim)" && echo "==> testing in $$("$$nvim" --version | head -n 1) ($$nvim)" && \
-	  FLEMMA_NVIM="$$nvim" FLEMMA_NATIVE="$(CURDIR)/build/flemma.so" cargo test --test nvim
+	  sdk="$${FLEMMA_SDK_PYTHON:-$$(ls "$(CURDIR)/.deps/sdk/bin/python3" 2>/dev/null || true)}" && \
+	  FLEMMA_SDK_PYTHON="$$sdk" FLEMMA_NVIM="$$nvim" FLEMMA_NATIVE="$(CURDIR)/build/flemma.so" cargo test --test nvim
 
 lint:
 	@scripts/lint

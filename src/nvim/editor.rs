@@ -15,7 +15,7 @@ use mlua::{Function, Lua, Table};
 use super::{approvals, conversation::Conversation, functions::Functions, host::Host, waker::Waker};
 use crate::{
     agent::{Input, Level},
-    config::{Config, Logging, Tools},
+    config::{Config, Logging},
     runtime::{ConversationId, Log, Notice, Queue, Report, Worker, trust::Trusted},
     tools::{
         Registry, SourceEnd, SourceId, Sources,
@@ -205,10 +205,7 @@ impl Editor {
         let taken = self.take(options, decides, log_dir);
         if taken.is_err() && self.setup.borrow().is_null() {
             // Nobody knows which policy it was to be: until there is one, nothing runs by itself.
-            let config = Config { tools: Tools { auto_approve: Vec::new(), ..Tools::default() }, ..Config::default() };
-            approvals::install(self, &config, None);
-            *self.config.borrow_mut() = Rc::new(config);
-            self.touch();
+            let _ = self.take(&serde_json::json!({ "tools": { "auto_approve": [] } }), None, log_dir);
         }
         taken
     }

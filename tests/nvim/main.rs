@@ -18,12 +18,15 @@ mod frontmatter;
 mod harness;
 #[path = "../support/http.rs"]
 mod http;
+mod journey;
 mod leaving;
 mod lock;
 mod references;
 mod registration;
 #[path = "../support/responses.rs"]
 mod responses;
+#[path = "../support/sdk.rs"]
+mod sdk;
 mod story;
 #[allow(dead_code, reason = "not every binary that drives an editor needs every way to do it")]
 #[path = "../support/nvim.rs"]
