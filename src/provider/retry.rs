@@ -23,7 +23,8 @@ const FIRST_DELAY: Duration = Duration::from_secs(1);
 /// * `shown_anything`: whether a part of the reply has been written to the document.
 /// * `random`: from 0 up to 1; a pause is between half of its nominal length and all of it.
 ///
-/// A `retry-after` of the provider is a lower bound; beyond [`MAX_DELAY`] nothing is sent again.
+/// A `retry-after` of the provider is a lower bound, and spread upwards by up to half of the nominal length: all who were
+/// told the same would come back together otherwise. Beyond [`MAX_DELAY`] nothing is sent again.
 #[must_use]
 pub fn delay(attempt: u32, error: &ProviderError, shown_anything: bool, random: f64) -> Option<Duration> {
     if !error.is_transient() || shown_anything || attempt >= MAX_ATTEMPTS {
@@ -36,5 +37,5 @@ pub fn delay(attempt: u32, error: &ProviderError, shown_anything: bool, random: 
         None => Duration::ZERO,
         Some(seconds) => Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX),
     };
-    (asked <= MAX_DELAY).then(|| spread.max(asked))
+    (asked <= MAX_DELAY).then(|| spread.max(asked + nominal.mul_f64(random / 2.0)).min(MAX_DELAY))
 }

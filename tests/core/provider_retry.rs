@@ -48,8 +48,10 @@ fn pauses_double_and_are_spread_over_the_half_below() {
 }
 
 #[test]
-fn what_the_provider_asks_for_is_a_lower_bound() {
-    assert_eq!(delay(1, &asking_for(17.0), false, 0.5), Some(Duration::from_secs(17)));
+fn what_the_provider_asks_for_is_a_lower_bound_and_spread_upwards() {
+    let pauses = [0.0, 0.5, 1.0].map(|random| delay(1, &asking_for(17.0), false, random));
+    assert_eq!(pauses, [17.0, 17.25, 17.5].map(|seconds| Some(Duration::from_secs_f64(seconds))));
+    assert_eq!(delay(2, &asking_for(17.0), false, 1.0), Some(Duration::from_secs(18)));
     assert_eq!(delay(3, &asking_for(0.0), false, 1.0), Some(Duration::from_secs(4)));
 }
 

@@ -10,7 +10,10 @@ mod completions;
 mod http;
 #[path = "../support/responses.rs"]
 mod responses;
+#[path = "../support/vertex.rs"]
+mod vertex;
 
 mod anthropic_http;
 mod credentials;
 mod openai_http;
+mod resilience;

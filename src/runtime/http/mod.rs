@@ -259,7 +259,11 @@ fn is_web_page(response: &Response) -> bool {
 async fn error_response(mut response: Response) -> ErrorResponse {
     let headers = response.headers();
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
-    let retry_after = text(RETRY_AFTER.as_str()).and_then(|value| seconds_to_wait(&value, SystemTime::now()));
+    // The vendors' own SDKs take this one first.
+    let precise = text("retry-after-ms").and_then(|value| seconds_to_wait(&value, SystemTime::now()));
+    let retry_after = precise
+        .map(|milliseconds| milliseconds / 1000.0)
+        .or_else(|| text(RETRY_AFTER.as_str()).and_then(|value| seconds_to_wait(&value, SystemTime::now())));
     let request_id = text("request-id").or_else(|| text("x-request-id"));
     let status = response.status().as_u16();
     let mut body = Vec::new();
