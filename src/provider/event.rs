@@ -83,3 +83,27 @@ pub struct Usage {
     /// Tokens written to the cache.
     pub cache_write: u64,
 }
+
+impl Usage {
+    /// All tokens that were read, those of the cache included.
+    #[must_use]
+    pub fn prompt(&self) -> u64 {
+        self.input.saturating_add(self.cache_read).saturating_add(self.cache_write)
+    }
+
+    /// Nothing at all was counted.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl std::ops::AddAssign for Usage {
+    fn add_assign(&mut self, other: Self) {
+        self.input += other.input;
+        self.output += other.output;
+        self.reasoning += other.reasoning;
+        self.cache_read += other.cache_read;
+        self.cache_write += other.cache_write;
+    }
+}

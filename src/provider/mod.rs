@@ -15,12 +15,14 @@
 //! | [`sse`]        | server-sent events, which most vendors stream                 |
 //! | [`auth`]       | keys, read from the environment and kept out of sight         |
 //! | [`credential`] | where a key is when the environment has none                  |
+//! | [`catalogue`]  | the known models: prices, sizes, capabilities                 |
 //! | [`retry`]      | when a failed request is sent again                           |
 
 mod access;
 pub mod anthropic;
 pub mod attachment;
 pub mod auth;
+pub mod catalogue;
 pub mod compatible;
 pub mod credential;
 mod error;
