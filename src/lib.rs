@@ -12,6 +12,7 @@
 //! | [`tools`]    | definitions, registry, approval, previews, truncation, built-in tools   |
 //! | [`provider`] | provider-neutral requests and events; one file a provider               |
 //! | [`agent`]    | the turn as a pure state machine                                        |
+//! | [`usage`]    | tokens and money: sums, estimates, and how they are written             |
 //! | [`runtime`]  | tokio: sockets, processes, timers, and the queue to the main thread     |
 //! | `nvim`       | the only code that knows Neovim (feature `nvim`)                        |
 //!
@@ -26,6 +27,7 @@ mod nvim;
 pub mod provider;
 pub mod runtime;
 pub mod tools;
+pub mod usage;
 
 /// The version of this library. The Lua side compares it with its own before it uses the library.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -115,6 +115,16 @@ local commands = {
       require("flemma.status").open_tools()
     end,
   },
+  usage = {
+    run = function()
+      require("flemma.usage").open()
+    end,
+  },
+  ["usage:estimate"] = {
+    run = function()
+      require("flemma.usage").estimate()
+    end,
+  },
 }
 
 local function names()

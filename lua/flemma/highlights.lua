@@ -19,6 +19,7 @@ local groups = {
   stray = { "FlemmaStray", "DiagnosticError" },
   aborted = { "FlemmaAborted", "DiagnosticWarn" },
   spinner = { "FlemmaSpinner", "DiagnosticInfo" },
+  usage = { "FlemmaUsage", "NormalFloat" },
 }
 
 ---@param overrides? table<string, string|table>

@@ -54,10 +54,24 @@ function M.diagnose(buf, items)
   )
 end
 
+---@type fun(buf: integer)? what else is drawn anew, where somebody uses it
+M.on_show = nil
+
 ---@param buf integer
 ---@param busy boolean whether something is going on in it
 function M.show(buf, busy)
   require("flemma.ui").show(buf, busy)
+  if M.on_show then
+    M.on_show(buf)
+  end
+end
+
+M.usage = function(...)
+  require("flemma.usage").show(...)
+end
+
+M.estimate = function(...)
+  require("flemma.usage").show_estimate(...)
 end
 
 --- The status blocks changed.

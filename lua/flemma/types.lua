@@ -10,6 +10,7 @@
 ---@field keymaps? flemma.Keymaps the keys of a conversation's buffer
 ---@field highlights? table<flemma.Highlight, string|vim.api.keyset.highlight> a group to link to, or a definition
 ---@field notify? flemma.Notify messages on the screen
+---@field pricing? table<string, flemma.Price> what models cost, by their names
 ---@field logging? flemma.Logging the log
 ---@field editing? flemma.Editing the buffer as a file
 
@@ -124,9 +125,42 @@
 ---| "stray"
 ---| "aborted"
 ---| "spinner"
+---| "usage"
 
 ---@class flemma.Notify
 ---@field level? flemma.Level messages below this level are not shown
+---@field usage? boolean whether each reply is followed by a look at what it used
+---@field usage_timeout? number seconds for which that is shown
+
+--- US dollars for a million tokens.
+---@class flemma.Price
+---@field input number tokens that are read
+---@field output number tokens that are written, those of thinking included
+---@field cache_read? number tokens read from the cache; `input` when it is not set
+---@field cache_write? number tokens written to the cache; `input` when it is not set
+
+--- Tokens of one request or of several.
+---@class flemma.Tokens
+---@field input integer tokens read, without those of the cache
+---@field output integer tokens written, those of thinking included
+---@field reasoning integer tokens among `output` that were thinking, where the provider tells them apart
+---@field cache_read integer tokens read from the cache
+---@field cache_write integer tokens written to the cache
+
+--- What one request has used.
+---@class flemma.Usage: flemma.Tokens
+---@field buf integer the conversation's buffer
+---@field provider string the provider's name in the options
+---@field model string the model, by the provider's own name
+---@field cost? number US dollars; nil when the model has no known price
+---@field complete boolean whether the reply is complete
+---@field time integer when it ended, in seconds since 1970
+
+--- What several requests add up to.
+---@class flemma.Totals: flemma.Tokens
+---@field requests integer how many they are
+---@field cost number US dollars, of those with a known price
+---@field unpriced integer how many have no known price
 
 ---@class flemma.Logging
 ---@field enabled? boolean whether a log is written

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{Answer, RequestId};
 use crate::{
     chat::{OpenCall, Status},
-    provider::{CallId, Event},
+    provider::{CallId, Event, Usage},
 };
 
 /// One thing to do. Effects are performed in order.
@@ -30,6 +30,8 @@ pub enum Effect {
         /// Whether it is marked as aborted.
         aborted: bool,
     },
+    /// The provider has counted the request so far; a later count replaces this one.
+    Used(Usage),
     /// Write status blocks for calls that have none, in the order of the calls.
     Place(Vec<(CallId, Status)>),
     /// Change the word in a call's status block.

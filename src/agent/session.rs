@@ -18,7 +18,7 @@ use crate::{
         self, BlockKind, Conversation, Diagnostic, Document, Ending, OpenCall, ReplyWriter, Severity, Status,
         StatusBlock, Text, TextEdit,
     },
-    provider::{self, CallId, ErrorKind, ProviderError},
+    provider::{self, CallId, ErrorKind, ProviderError, Usage},
 };
 
 /// What a session needs of the world.
@@ -69,6 +69,9 @@ pub trait Shell {
 
     /// Shows what is wrong with the document.
     fn diagnose(&self, diagnostics: &[Diagnostic]);
+
+    /// A request is over that the provider has counted. `complete` is whether its reply is.
+    fn account(&self, usage: Usage, complete: bool);
 
     /// Shows what the conversation is doing.
     fn show(&self, activity: &Activity);
@@ -146,6 +149,8 @@ pub struct Session {
     writer: RefCell<Option<ReplyWriter>>,
     /// Whether a request was announced whose end was not.
     requesting: Cell<bool>,
+    /// How the provider counts the request that is out, or was last.
+    used: Cell<Option<Usage>>,
     /// The tool that was stopped last, and what it had printed, for its result.
     last_words: RefCell<Option<(CallId, String)>>,
 }
@@ -177,6 +182,7 @@ impl Session {
                     self.try_to_perform(effect, shell, &mut fall);
                 }
                 if !self.agent.borrow().has_request() && self.requesting.replace(false) {
+                    fall.catch(|| self.account(shell, false));
                     fall.catch(|| shell.announce(Moment::RequestFinished { complete: false }));
                 }
             }
@@ -242,6 +248,13 @@ impl Session {
         self.requesting.set(false);
     }
 
+    /// Hands over the count of a request of which nothing more will come.
+    pub fn account<S: Shell>(&self, shell: &S, complete: bool) {
+        if let Some(usage) = self.used.take().filter(|usage| !usage.is_empty()) {
+            shell.account(usage, complete);
+        }
+    }
+
     fn next_input(&self) -> Option<Input> {
         self.inbox.borrow_mut().pop_front()
     }
@@ -281,7 +294,12 @@ impl Session {
         match effect {
             Effect::Lock(locked) => shell.lock(locked),
             Effect::UndoStep => shell.undo_step(),
-            Effect::Send(request, ask) => self.send(request, ask, shell),
+            Effect::Send(request, ask) => {
+                // What an attempt that failed has used is no part of the next one's count.
+                self.account(shell, false);
+                self.send(request, ask, shell);
+            }
+            Effect::Used(usage) => self.used.set(Some(usage)),
             Effect::Abort(request) => shell.abort(request),
             Effect::Backoff(request, pause) => shell.later(pause, Input::BackoffOver { request }),
             Effect::OpenReply => {
@@ -299,6 +317,7 @@ impl Session {
                     shell.apply(&edits);
                 }
                 self.requesting.set(false);
+                self.account(shell, !aborted);
                 shell.announce(Moment::RequestFinished { complete: !aborted });
             }
             Effect::Place(calls) => {

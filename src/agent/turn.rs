@@ -294,7 +294,10 @@ impl Agent {
         let activity = match &event {
             Event::Finished(reason) => return self.finished(reason, effects),
             // Shows nothing: a retry would still be invisible.
-            Event::Usage(_) => return,
+            Event::Usage(usage) => {
+                effects.push(Effect::Used(*usage));
+                return;
+            }
             Event::Text(_) => Activity::Writing,
             Event::ThinkingStarted | Event::Thinking(_) => Activity::Thinking,
             Event::ToolUseProgress { name, bytes } => Activity::Calling { tool: name.clone(), bytes: *bytes },

@@ -58,6 +58,23 @@ impl Document {
     }
 }
 
+impl Document {
+    /// Builds messages ahead of [`Document::conversation`], up to about so many lines of them at a time; says whether
+    /// there are more. It goes no further than a message that cannot be built.
+    pub fn build_on(&mut self, text: &dyn Text, lines: usize) -> bool {
+        let mut left = lines;
+        for message in self.messages.iter_mut().filter(|message| message.built.is_none()) {
+            if left == 0 {
+                return true;
+            }
+            let Ok(built) = build(message, text) else { return false };
+            message.built = Some(built);
+            left = left.saturating_sub(message.lines);
+        }
+        false
+    }
+}
+
 impl Conversation {
     fn instruct(&mut self, message: &provider::Message) {
         let system = self.system.get_or_insert_default();

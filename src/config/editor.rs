@@ -1,13 +1,14 @@
 //! What the editor's side reads: `keymaps`, `highlights`, `notify`, `logging`, `editing`.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::{
-    kinds::{SWITCH, TEXT, text},
+    kinds::{SECONDS, SWITCH, TEXT, text},
     reader::{Kind, Table},
+    seconds,
 };
 
 /// The keys of an action.
@@ -158,15 +159,28 @@ impl Level {
 }
 
 /// `notify`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Notify {
     /// Messages below this level are not shown.
     pub level: Level,
+    /// Whether each reply is followed by a look at what it used.
+    pub usage: bool,
+    /// For how long that is shown. Seconds in the options.
+    #[serde(serialize_with = "seconds")]
+    pub usage_timeout: Duration,
+}
+
+impl Default for Notify {
+    fn default() -> Self {
+        Self { level: Level::default(), usage: true, usage_timeout: Duration::from_secs(10) }
+    }
 }
 
 impl Notify {
     pub(super) fn read(&mut self, table: &mut Table<'_>) {
         table.choose("level", &mut self.level, &Level::WORDS);
+        table.set("usage", &mut self.usage, &SWITCH);
+        table.set("usage_timeout", &mut self.usage_timeout, &SECONDS);
     }
 }
 

@@ -14,6 +14,7 @@ pub mod known;
 mod layers;
 mod list;
 mod parameters;
+mod pricing;
 mod problem;
 mod reader;
 pub mod suggest;
@@ -31,7 +32,7 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 pub use tools::{Autopilot, CursorAfterResult, Preset, Tools};
 
-use crate::provider::{self, Headers, Thinking, openai::Effort};
+use crate::provider::{self, Headers, Thinking, catalogue::Price, openai::Effort};
 
 /// All options.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -52,6 +53,8 @@ pub struct Config {
     pub highlights: BTreeMap<String, Highlight>,
     /// Messages on the screen.
     pub notify: Notify,
+    /// What models cost, by their names, where the user says so.
+    pub pricing: BTreeMap<String, Price>,
     /// The log.
     pub logging: Logging,
     /// The buffer as a file.
@@ -121,6 +124,7 @@ impl Config {
         table.table("keymaps", |table| self.keymaps.read(table));
         editor::read_highlights(&mut self.highlights, table);
         table.table("notify", |table| self.notify.read(table));
+        pricing::read(&mut self.pricing, table);
         table.table("logging", |table| self.logging.read(table));
         table.table("editing", |table| self.editing.read(table));
     }

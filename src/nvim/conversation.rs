@@ -18,14 +18,16 @@ use super::{
     shell::At,
     tasks::Tasks,
     trust::Found,
+    usage::Bill,
 };
 use crate::{
     agent::{Answer, Input, Level, Session, Shell},
     chat::{self, Change, Decoration, Diagnostic, Document, NamedFile, Passage, Status, Text},
-    config::ProviderName,
+    config::{Config, ProviderName},
     provider::CallId,
     runtime::{ConversationId, Notice, Report},
     tools::seconds,
+    usage::Record,
 };
 
 /// How many lines of a file that was just opened are parsed at a time.
@@ -37,6 +39,10 @@ pub(super) struct Conversation {
     pub(super) buffer: i32,
     pub(super) tasks: Tasks,
     pub(super) session: Session,
+    /// Whom the last request went to, and at what price.
+    pub(super) bill: RefCell<Option<Bill>>,
+    /// What the request that ended last has used, until its end is announced.
+    pub(super) accounted: RefCell<Option<Record>>,
     document: RefCell<Document>,
     /// Whether the whole buffer is parsed.
     complete: Cell<bool>,
@@ -69,6 +75,8 @@ impl Conversation {
             buffer,
             tasks: Tasks::default(),
             session: Session::default(),
+            bill: RefCell::default(),
+            accounted: RefCell::default(),
             document: RefCell::default(),
             complete: Cell::new(false),
             inherited: RefCell::default(),
@@ -87,6 +95,11 @@ impl Conversation {
     /// Feeds inputs to the session.
     pub(super) fn feed(&self, editor: &Editor, inputs: impl IntoIterator<Item = Input>) {
         self.session.feed(inputs, &At { editor, conversation: self });
+    }
+
+    /// The options as they were when they were last needed.
+    pub(super) fn config(&self, editor: &Editor) -> Rc<Config> {
+        self.effective.borrow().as_ref().map_or_else(|| editor.config(), |(_, file)| Rc::clone(&file.config))
     }
 
     /// What goes on, for the screen: a reply is the one's that it was asked of, whatever the options say since.
@@ -195,6 +208,7 @@ impl Conversation {
             editor.worker.queue().push(Notice { conversation: self.id, report: Report::CutOff });
         }
         self.tasks.stop_all();
+        self.session.account(&At { editor, conversation: self }, false);
         self.session.abandon();
         editor.host.lock(self.buffer, false);
         editor.host.show(self.buffer, false);

@@ -12,7 +12,7 @@ use std::{
 
 use mlua::{Function, Lua, Table};
 
-use super::{approvals, conversation::Conversation, functions::Functions, host::Host, waker::Waker};
+use super::{approvals, conversation::Conversation, functions::Functions, host::Host, shell::At, waker::Waker};
 use crate::{
     agent::{Input, Level},
     config::{Config, Logging},
@@ -22,6 +22,7 @@ use crate::{
         approval::{Chain, Verdict},
         overflow, presets,
     },
+    usage::Ledger,
 };
 
 /// The one state of the plugin, on the main thread.
@@ -61,6 +62,8 @@ pub(super) struct Editor {
     unchecked: Cell<bool>,
     /// Tools whose slowness was mentioned.
     pub(super) slow_tools: RefCell<BTreeSet<String>>,
+    /// What requests have used.
+    pub(super) ledger: RefCell<Ledger>,
     /// Only ever set by the export `fault`, which only the tests have.
     fault: Cell<bool>,
 }
@@ -106,6 +109,7 @@ impl Editor {
             last_id: Cell::new(0),
             unchecked: Cell::new(false),
             slow_tools: RefCell::default(),
+            ledger: RefCell::default(),
             fault: Cell::new(false),
         };
         approvals::install(&editor, &config, None);
@@ -271,6 +275,7 @@ impl Editor {
     pub(super) fn detach(&self, buffer: i32) {
         let conversation = self.conversations.borrow_mut().remove(&buffer);
         if let Some(conversation) = conversation {
+            conversation.session.account(&At { editor: self, conversation: &conversation }, false);
             conversation.tasks.stop_all();
         }
     }
@@ -319,6 +324,9 @@ impl Editor {
                     self.log(Level::Warn, &words);
                     catch_unwind(AssertUnwindSafe(|| self.host.notify(Level::Warn, &words)))
                 }
+                Report::Estimate(estimate) => catch_unwind(AssertUnwindSafe(|| {
+                    self.host.estimate(&estimate.lines(), estimate.warning().as_deref());
+                })),
                 Report::Expired { call, run, limit } => {
                     catch_unwind(AssertUnwindSafe(|| conversation.expire(self, &call, run, limit)))
                 }

@@ -13,6 +13,7 @@ use mlua::{FromLuaMulti, Function, IntoLuaMulti, Lua, LuaString, Table, Value};
 
 use super::{
     approvals, convert, editor::Editor, lua_tools, panics, policy, queries, standing, status, switch, trust::Answer,
+    usage,
 };
 use crate::{
     agent::{Choice, Input, Level, Step},
@@ -28,6 +29,7 @@ use crate::{
         Definition, SourceEnd, SourceId,
         truncate::{self, Limits},
     },
+    usage::figures,
 };
 
 /// With this variable in the environment there is one export more, which panics on demand.
@@ -85,6 +87,7 @@ fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     fill_tools(exports)?;
     fill_approval(exports)?;
     switch::fill(exports)?;
+    fill_usage(exports)?;
     fill_health(exports)?;
     if std::env::var_os(FAULTS).is_some() { fill_faults(exports) } else { Ok(()) }
 }
@@ -431,6 +434,30 @@ fn fill_approval(exports: &Exports<'_>) -> mlua::Result<()> {
 
 /// What `approval_register` takes.
 type Registering = (String, Function, i64, Option<String>);
+
+/// What conversations use.
+fn fill_usage(exports: &Exports<'_>) -> mlua::Result<()> {
+    // usage_totals(buffer or nil) -> a table as in `flemma.Totals`
+    exports.add("usage_totals", |lua, editor, buffer: Option<i32>| usage::totals(lua, editor, buffer))?;
+    // usage_requests() -> tables as in `flemma.Usage`
+    exports.add("usage_requests", |lua, editor, ()| usage::requests(lua, editor))?;
+    exports.add("usage_reset", |_, editor, ()| {
+        editor.ledger.borrow_mut().reset();
+        Ok(())
+    })?;
+    // usage_lines(buffer): the table that `:Flemma usage` shows
+    exports.add("usage_lines", |_, editor, buffer: i32| {
+        let own = editor.conversation(buffer).map(|_| buffer);
+        Ok(figures::table(&editor.ledger.borrow(), own))
+    })?;
+    // usage_estimate(buffer) -> whether it has to be called again
+    exports.add("usage_estimate", |_, editor, buffer: i32| {
+        Ok(editor.conversation(buffer).is_some_and(|conversation| usage::estimate(editor, &conversation)))
+    })?;
+    exports.add("status_line", |_, editor, buffer: i32| {
+        Ok(editor.conversation(buffer).map(|conversation| usage::status_line(editor, &conversation)))
+    })
+}
 
 /// What `:checkhealth` wants to know of the library.
 fn fill_health(exports: &Exports<'_>) -> mlua::Result<()> {

@@ -17,7 +17,7 @@ pub(super) struct Host {
 }
 
 /// The names that `host.lua` has to define.
-pub(super) const NAMES: [&str; 25] = [
+pub(super) const NAMES: [&str; 27] = [
     "announce",
     "ask_files",
     "ask_trust",
@@ -26,6 +26,7 @@ pub(super) const NAMES: [&str; 25] = [
     "current_buffer",
     "cursor",
     "diagnose",
+    "estimate",
     "execute",
     "follow",
     "guard",
@@ -41,6 +42,7 @@ pub(super) const NAMES: [&str; 25] = [
     "run_frontmatter",
     "show",
     "turn_over",
+    "usage",
     "wake",
     "write",
 ];
@@ -255,6 +257,16 @@ impl Host {
     /// Something goes on in a buffer, or no longer does.
     pub(super) fn show(&self, buffer: i32, busy: bool) {
         self.tell("show", (buffer, busy));
+    }
+
+    /// Shows what a reply has used, for a while, where its conversation is on the screen.
+    pub(super) fn usage(&self, buffer: i32, lines: &[String], timeout: Duration) {
+        self.tell("usage", (buffer, lines, timeout.as_secs_f64()));
+    }
+
+    /// Shows what a request would use, and what to warn of.
+    pub(super) fn estimate(&self, lines: &[String], warning: Option<&str>) {
+        self.tell("estimate", (lines, warning));
     }
 
     /// The status blocks changed.

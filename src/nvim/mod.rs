@@ -31,6 +31,7 @@ mod status;
 mod switch;
 mod tasks;
 mod trust;
+mod usage;
 mod waker;
 
 use mlua::Lua;

@@ -15,15 +15,16 @@ use super::{
     conversation::Conversation,
     convert,
     editor::Editor,
-    frontmatter,
+    frontmatter::{self, Effective},
     lua_tools::{self, Answering},
     policy,
     tasks::{Latest, Stop},
+    usage::{self, Bill},
 };
 use crate::{
     agent::{Activity, Answer, CursorTarget, Input, Level, Moment, RequestId, Settings, Shell, Verdict},
     chat::{self, Diagnostic, Document, OpenCall, Text, TextEdit},
-    provider::{CallId, ErrorKind, ProviderError, Request, ToolInput},
+    provider::{CallId, ErrorKind, ProviderError, Request, ToolInput, Usage},
     runtime::{Notice, Report},
     tools::{Context, Definition, Handler, Outcome, seconds},
 };
@@ -47,6 +48,20 @@ impl At<'_> {
     fn folder(&self) -> PathBuf {
         let (file, cwd) = self.editor.host.place(self.buffer());
         folder_of(&file).unwrap_or_else(|| PathBuf::from(cwd))
+    }
+
+    /// What is sent of a conversation whose file says this.
+    pub(super) fn request(&self, file: &Effective, conversation: chat::Conversation) -> Request {
+        let options = file.config.parameters_for(file.config.provider);
+        let registry = self.editor.registry.borrow();
+        let tools = file.tools.as_ref().map_or_else(|| registry.specs(), |chosen| registry.specs_of(chosen));
+        Request {
+            model: options.model,
+            system: conversation.system,
+            messages: conversation.messages,
+            tools,
+            parameters: options.parameters,
+        }
     }
 
     /// How long a call may take: what the user says of this tool, else what the tool says of itself, else the default.
@@ -162,18 +177,9 @@ impl Shell for At<'_> {
         let config = &file.config;
         let options = config.parameters_for(config.provider);
         let recipient = policy::recipient(config);
-        *self.conversation.asked.borrow_mut() = Some((config.provider, options.model.clone()));
-        let tools = {
-            let registry = self.editor.registry.borrow();
-            file.tools.as_ref().map_or_else(|| registry.specs(), |chosen| registry.specs_of(chosen))
-        };
-        let mut body = Request {
-            model: options.model,
-            system: conversation.system,
-            messages: conversation.messages,
-            tools,
-            parameters: options.parameters,
-        };
+        *self.conversation.asked.borrow_mut() = Some((config.provider, options.model));
+        let mut body = self.request(&file, conversation);
+        *self.conversation.bill.borrow_mut() = Some(Bill::of(config));
         self.conversation.files.withhold(&mut body);
         self.conversation.files.begin();
         let timeouts = policy::timeouts(config);
@@ -277,12 +283,21 @@ impl Shell for At<'_> {
         self.editor.host.show(self.buffer(), *activity != Activity::Idle);
     }
 
+    fn account(&self, usage: Usage, complete: bool) {
+        usage::account(self.editor, self.conversation, usage, complete);
+    }
+
     fn announce(&self, moment: Moment<'_>) {
         let host = &self.editor.host;
         match moment {
-            Moment::RequestSending => host.announce("FlemmaRequestSending", self.buffer(), &[]),
+            Moment::RequestSending => {
+                self.conversation.accounted.take();
+                host.announce("FlemmaRequestSending", self.buffer(), &[]);
+            }
             Moment::RequestFinished { complete } => {
-                host.announce("FlemmaRequestFinished", self.buffer(), &[("complete", mlua::Value::Boolean(complete))]);
+                let usage = usage::of_event(&self.editor.lua, self.conversation);
+                let data = [("complete", mlua::Value::Boolean(complete)), ("usage", usage)];
+                host.announce("FlemmaRequestFinished", self.buffer(), &data);
             }
             Moment::ToolExecuting(call) => host.announce(
                 "FlemmaToolExecuting",

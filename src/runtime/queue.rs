@@ -10,6 +10,7 @@ use super::{LeftOut, Outside, trust::Trusted};
 use crate::{
     agent::{Input, RequestId},
     provider::{CallId, Event},
+    usage::Estimate,
 };
 
 /// Names a conversation for as long as it is open; never used twice.
@@ -52,6 +53,8 @@ pub enum Report {
     LeftOut(Vec<LeftOut>),
     /// It was looked where files lead that the conversation names.
     Outside(Outside),
+    /// What the conversation would use.
+    Estimate(Estimate),
     /// What the user has trusted was read, or could not be: then it is nothing.
     Trust(Trusted),
     /// The models of a server, for whoever asked with this number; or why there are none, in words for the user.

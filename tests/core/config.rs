@@ -514,3 +514,27 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn prices_are_tables_of_dollars_by_model() {
+    let config = read(json!({ "pricing": { "a/b:c": { "input": 1, "output": 2.5, "cache_read": 0 } } }));
+    let price = config.pricing["a/b:c"];
+    assert_eq!((price.input, price.output, price.cache_read, price.cache_write), (1.0, 2.5, Some(0.0), None));
+    for (wrong, words) in [
+        (
+            json!({ "m": { "input": 1 } }),
+            "`pricing.m` must be a table with at least `input` and `output`, not {\"input\":1}",
+        ),
+        (
+            json!({ "m": { "input": -1, "output": 2 } }),
+            "`pricing.m.input` must be a price in dollars for a million tokens, from 0 up, not -1",
+        ),
+        (
+            json!({ "m": { "input": 1, "output": 2, "cache_reed": 2 } }),
+            "unknown option `pricing.m.cache_reed`; did you mean `pricing.m.cache_read`?",
+        ),
+        (json!({ "m": 3 }), "`pricing.m` must be a table, not 3"),
+    ] {
+        assert_eq!(complaint(json!({ "pricing": wrong })), words);
+    }
+}

@@ -51,5 +51,6 @@ mod tools_preview;
 mod tools_search;
 mod tools_truncate;
 mod tools_workshop;
+mod usage;
 #[path = "../support/vertex.rs"]
 mod vertex;

@@ -57,7 +57,7 @@ fn a_second_window_on_the_conversation_stays_where_it_is() {
     chat.nvim.wait_for("the reply", |nvim| nvim.text().contains("two"));
     chat.wait_until_idle();
     let lines = chat.nvim.lua(
-        "return vim.tbl_map(function(win) return vim.api.nvim_win_get_cursor(win)[1] end, vim.api.nvim_tabpage_list_wins(0))",
+        "return vim.tbl_map(function(win) return vim.api.nvim_win_get_cursor(win)[1] end, vim.fn.win_findbuf(vim.fn.bufnr()))",
         &[],
     );
     let last = chat.nvim.lines(0).len() as u64;

@@ -214,6 +214,8 @@ fn every_function_is_documented_and_nothing_else_is() {
     for module in [
         "flemma",
         "flemma.core",
+        "flemma.session",
+        "flemma.statusline",
         "flemma.tools",
         "flemma.tools.truncate",
         "flemma.tools.approval",

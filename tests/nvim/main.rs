@@ -34,5 +34,6 @@ mod support;
 mod switching;
 mod tools;
 mod trouble;
+mod usage;
 #[path = "../support/vertex.rs"]
 mod vertex;

@@ -17,7 +17,7 @@ use flemma::{
         Verdict,
     },
     chat::{Conversation, Diagnostic, Document, OpenCall, Status, Text, TextEdit},
-    provider::{CallId, ErrorKind, Event, Message, ProviderError, StopReason, ToolInput},
+    provider::{CallId, ErrorKind, Event, Message, ProviderError, StopReason, ToolInput, Usage},
 };
 use serde_json::{Value, json};
 
@@ -425,6 +425,11 @@ impl Shell for Desk {
 
     fn show(&self, activity: &Activity) {
         self.note(format!("show {activity:?}"));
+    }
+
+    fn account(&self, usage: Usage, complete: bool) {
+        let how = if complete { "complete" } else { "cut off" };
+        self.note(format!("used: {} in, {} out, {how}", usage.input, usage.output));
     }
 
     fn announce(&self, moment: Moment<'_>) {

@@ -257,3 +257,52 @@ fn nothing_typed_means_nothing_to_send() {
         assert_eq!(desk.requests(), 0);
     }
 }
+
+fn used(input: u64, output: u64) -> Event {
+    Event::Usage(Usage { input, output, ..Usage::default() })
+}
+
+#[test]
+fn a_request_is_accounted_for_once_with_the_last_count_before_its_end_is_announced() {
+    let desk = asking();
+    desk.event(used(10, 1));
+    desk.event(prose("Well"));
+    desk.event(used(10, 34));
+    assert_eq!(desk.log(&["used"]), [""; 0]);
+    desk.event(Event::Finished(StopReason::EndTurn));
+    assert_eq!(desk.log(&["used", "moment"]), ["used: 10 in, 34 out, complete", "moment: complete"]);
+}
+
+#[test]
+fn what_is_cut_off_is_accounted_for_as_far_as_it_was_counted() {
+    let desk = asking();
+    desk.event(used(10, 1));
+    desk.event(prose("Well"));
+    desk.stop();
+    assert_eq!(desk.log(&["used", "moment"]), ["used: 10 in, 1 out, cut off", "moment: incomplete"]);
+
+    let desk = asking();
+    desk.event(used(20, 0));
+    desk.stop();
+    assert_eq!(desk.log(&["used", "moment"]), ["used: 20 in, 0 out, cut off", "moment: incomplete"]);
+}
+
+#[test]
+fn every_attempt_is_accounted_for_by_itself() {
+    let desk = asking();
+    desk.event(used(10, 1));
+    desk.fails(ErrorKind::Overloaded);
+    desk.wait();
+    desk.event(used(11, 2));
+    desk.says("Well");
+    let expected = ["used: 10 in, 1 out, cut off", "used: 11 in, 2 out, complete"];
+    assert_eq!(desk.log(&["used"]), expected);
+}
+
+#[test]
+fn a_provider_that_counts_nothing_uses_nothing() {
+    let desk = asking();
+    desk.event(used(0, 0));
+    desk.says("Well");
+    assert_eq!(desk.log(&["used"]), [""; 0]);
+}

@@ -1,0 +1,26 @@
+--- What has been used since Neovim was started.
+local M = {}
+
+local function native(...)
+  return require("flemma.native").call(...)
+end
+
+--- What all conversations add up to, or one of them.
+---@param buf? integer the buffer of one conversation; 0 is the current one
+---@return flemma.Totals? totals nil when the native library is not there
+function M.get(buf)
+  return native("usage_totals", buf == 0 and vim.api.nvim_get_current_buf() or buf)
+end
+
+--- The requests that a provider has counted, oldest first.
+---@return flemma.Usage[]
+function M.requests()
+  return native("usage_requests") or {}
+end
+
+--- Begins to count anew.
+function M.reset()
+  native("usage_reset")
+end
+
+return M

@@ -1,0 +1,34 @@
+--- A part for a status line: the model of a conversation, what goes on in it, what it has cost.
+local M = {}
+
+---@type table<integer, string> what was last shown of a buffer
+local shown = {}
+
+---@param buf integer
+---@return string
+local function text(buf)
+  if not require("flemma.buffer").is_attached(buf) then
+    return ""
+  end
+  local line = require("flemma.native").call("status_line", buf) or ""
+  return (line:gsub("%%", "%%%%"))
+end
+
+--- The part for the window whose status line is drawn; empty where there is no conversation.
+---@return string
+function M.component()
+  local win = vim.g.statusline_winid
+  local valid = win and vim.api.nvim_win_is_valid(win)
+  local buf = vim.api.nvim_win_get_buf(valid and win or 0)
+  shown[buf] = text(buf)
+  return shown[buf]
+end
+
+--- Something may be different now: has the status lines drawn anew where they show it.
+require("flemma.host").on_show = function(buf)
+  if shown[buf] and shown[buf] ~= text(buf) then
+    vim.cmd.redrawstatus({ bang = true })
+  end
+end
+
+return M

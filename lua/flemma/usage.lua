@@ -1,0 +1,237 @@
+--- What conversations use, on the screen: a look at it after each reply, and `:Flemma usage`.
+---
+--- The look is a small float in a corner of a window that shows the conversation: the upper one, or the lower one if
+--- the cursor's line is in the way. It takes no focus and no key, and goes away at the next key or after a while.
+--- Where there is no room for it, there is less of it, or none.
+local M = {}
+
+local api = vim.api
+
+local namespace = api.nvim_create_namespace("flemma.usage")
+
+---@class flemma.UsageFloat
+---@field win integer the float
+---@field target integer the window in whose corner it is
+---@field buf integer the conversation
+---@field lines string[]
+---@type flemma.UsageFloat?
+local float
+---@type uv.uv_timer_t?
+local timer
+
+--- The window to show it in: the user's own if it shows the conversation, else another one on this screen.
+---@param buf integer
+---@return integer?
+local function window_of(buf)
+  local function fits(win)
+    return api.nvim_win_get_buf(win) == buf and api.nvim_win_get_config(win).relative == ""
+  end
+  if fits(0) then
+    return api.nvim_get_current_win()
+  end
+  return vim.iter(api.nvim_tabpage_list_wins(0)):find(fits)
+end
+
+--- The first and last row, from the screen's top, that the cursor's line takes in a window.
+---@return integer first
+---@return integer last
+local function cursor_rows(win)
+  local line = api.nvim_win_get_cursor(win)[1]
+  local top = api.nvim_win_get_position(win)[1]
+  local bottom = top + api.nvim_win_get_height(win) - 1
+  -- The window was not drawn since the cursor moved. These two have it find out which lines it shows.
+  vim.fn.line("w0", win)
+  vim.fn.line("w$", win)
+  local length = #api.nvim_buf_get_lines(api.nvim_win_get_buf(win), line - 1, line, false)[1]
+  local first = vim.fn.screenpos(win, line, 1).row
+  local last = vim.fn.screenpos(win, line, math.max(length, 1)).row
+  return first > 0 and first - 1 or top, last > 0 and last - 1 or bottom
+end
+
+--- Where the lines go in a window's corner; nil where there is no room.
+---@param win integer
+---@param lines string[]
+---@param border boolean
+---@return vim.api.keyset.win_config?
+local function place(win, lines, border)
+  local frame = border and 2 or 0
+  local width = 0
+  for _, line in ipairs(lines) do
+    width = math.max(width, vim.fn.strdisplaywidth(line))
+  end
+  local height = #lines + frame
+  local position = api.nvim_win_get_position(win)
+  local bar = vim.wo[win].winbar ~= "" and 1 or 0
+  local room = { width = api.nvim_win_get_width(win), height = api.nvim_win_get_height(win) }
+  -- A line that is all covered looks as if it were gone.
+  if width + frame + 4 > room.width or height + 2 > room.height then
+    return nil
+  end
+  local first, last = cursor_rows(win)
+  local upper = position[1] + bar
+  local lower = position[1] + room.height - height
+  local row
+  if first >= upper + height then
+    row = upper
+  elseif last < lower then
+    row = lower
+  else
+    return nil
+  end
+  return {
+    relative = "editor",
+    row = row,
+    col = position[2] + room.width - width - frame,
+    width = width,
+    height = #lines,
+    focusable = false,
+    style = "minimal",
+    border = border and "rounded" or "none",
+    zindex = 45,
+  }
+end
+
+--- All of it in a frame, or without one, or the last line alone.
+---@return vim.api.keyset.win_config? config
+---@return string[] lines
+local function arrange(win, lines)
+  local short = { lines[#lines] }
+  for _, try in ipairs({ { lines, true }, { lines, false }, { short, false } }) do
+    local config = place(win, try[1], try[2])
+    if config then
+      return config, try[1]
+    end
+  end
+  return nil, lines
+end
+
+--- Takes it away.
+function M.close()
+  vim.on_key(nil, namespace)
+  pcall(api.nvim_del_augroup_by_name, "flemma.usage")
+  if timer then
+    timer:stop()
+  end
+  local old = float
+  float = nil
+  if old and api.nvim_win_is_valid(old.win) then
+    pcall(api.nvim_win_close, old.win, true)
+  end
+end
+
+--- Puts it where it belongs now: the cursor moved, or the windows did.
+local function follow()
+  if not float then
+    return
+  end
+  local target = float.target
+  local here = api.nvim_win_is_valid(target)
+    and api.nvim_win_get_tabpage(target) == api.nvim_get_current_tabpage()
+    and api.nvim_win_get_buf(target) == float.buf
+  local config, lines = nil, nil
+  if here and api.nvim_win_is_valid(float.win) then
+    config, lines = arrange(target, float.lines)
+  end
+  if not config then
+    M.close()
+    return
+  end
+  api.nvim_buf_set_lines(api.nvim_win_get_buf(float.win), 0, -1, false, lines)
+  api.nvim_win_set_config(float.win, config)
+end
+
+---@param buf integer
+---@param lines string[]
+---@param seconds number
+local function open(buf, lines, seconds)
+  M.close()
+  local target = api.nvim_buf_is_valid(buf) and window_of(buf)
+  local config, shown = nil, nil
+  if target then
+    config, shown = arrange(target, lines)
+  end
+  if not target or not config then
+    return
+  end
+  local scratch = api.nvim_create_buf(false, true)
+  vim.bo[scratch].bufhidden = "wipe"
+  api.nvim_buf_set_lines(scratch, 0, -1, false, shown)
+  config.noautocmd = true
+  -- In the command-line window, for one, there can be no other.
+  local ok, win = pcall(api.nvim_open_win, scratch, false, config)
+  if not ok then
+    api.nvim_buf_delete(scratch, { force = true })
+    return
+  end
+  vim.wo[win].winhighlight = "NormalFloat:FlemmaUsage"
+  vim.wo[win].wrap = false
+  float = { win = win, target = target, buf = buf, lines = lines }
+  vim.on_key(function(_, typed)
+    if typed ~= "" then
+      vim.schedule(M.close)
+    end
+  end, namespace)
+  api.nvim_create_autocmd({
+    "BufWinEnter",
+    "CursorMoved",
+    "CursorMovedI",
+    "TabEnter",
+    "VimResized",
+    "WinClosed",
+    "WinResized",
+    "WinScrolled",
+  }, {
+    group = api.nvim_create_augroup("flemma.usage", { clear = true }),
+    desc = "Flemma: keep what a reply used out of the way",
+    callback = vim.schedule_wrap(follow),
+  })
+  timer = timer or assert(vim.uv.new_timer())
+  timer:start(math.ceil(seconds * 1000), 0, vim.schedule_wrap(M.close))
+end
+
+--- Shows what a reply has used. It waits until the reply and the cursor are where they will be.
+---@param buf integer
+---@param lines string[]
+---@param seconds number for how long
+function M.show(buf, lines, seconds)
+  vim.schedule(function()
+    open(buf, vim.tbl_map(function(line)
+      return " " .. line .. " "
+    end, lines), seconds)
+  end)
+end
+
+--- `:Flemma usage`: what has been used, by model and in all.
+function M.open()
+  local lines = require("flemma.native").call("usage_lines", api.nvim_get_current_buf())
+  require("flemma.status").show(lines or {})
+end
+
+--- `:Flemma usage:estimate`: what the conversation would use if it were sent now. A long one is read in slices,
+--- between which the user can type.
+function M.estimate()
+  local buf = require("flemma.buffer").resolve()
+  local function go_on()
+    if buf and require("flemma.buffer").is_attached(buf) and require("flemma.native").call("usage_estimate", buf) then
+      vim.schedule(go_on)
+    end
+  end
+  go_on()
+end
+
+---@param lines string[]
+---@param warning? string
+function M.show_estimate(lines, warning)
+  local notify = require("flemma.notify")
+  if api.nvim_get_mode().mode == "n" then
+    require("flemma.status").show(lines)
+  else
+    -- It took a moment, and the user has begun to type: no float takes that away.
+    notify.say(vim.log.levels.INFO, table.concat(lines, "; "))
+  end
+  if warning then
+    notify.say(vim.log.levels.WARN, warning)
+  end
+end
+
+return M

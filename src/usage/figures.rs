@@ -1,0 +1,133 @@
+//! Tokens and dollars, written for people.
+//!
+//! Small places get round numbers (`12.3k`, `$0.0045`), tables whole ones (`12,345`). A sum in which a price is
+//! missing is never shown as if it were whole.
+
+use super::{Ledger, Record, Totals};
+
+/// What stands in the place of a cost.
+const NO_PRICE: &str = "no price known";
+
+/// A number of tokens in few characters: `999`, `1.2k`, `123k`, `1.05M`.
+#[must_use]
+pub fn tokens(count: u64) -> String {
+    let tenths = |unit: u64| {
+        let tenths = (count + unit / 20) / (unit / 10);
+        if tenths.is_multiple_of(10) { (tenths / 10).to_string() } else { format!("{}.{}", tenths / 10, tenths % 10) }
+    };
+    match count {
+        0..1000 => count.to_string(),
+        1000..99_950 => format!("{}k", tenths(1000)),
+        99_950..999_500 => format!("{}k", (count + 500) / 1000),
+        _ => {
+            let hundredths = (count + 5000) / 10_000;
+            let text = format!("{}.{:02}", hundredths / 100, hundredths % 100);
+            format!("{}M", text.trim_end_matches('0').trim_end_matches('.'))
+        }
+    }
+}
+
+/// All digits, in groups of three: `12,345`.
+#[must_use]
+pub fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// An amount of US dollars: cents from one dollar on, hundredths of a cent below.
+#[must_use]
+pub fn dollars(amount: f64) -> String {
+    if amount <= 0.0 {
+        "$0".to_owned()
+    } else if amount < 0.000_1 {
+        "under $0.0001".to_owned()
+    } else if amount < 1.0 {
+        format!("${amount:.4}")
+    } else {
+        format!("${amount:.2}")
+    }
+}
+
+/// What some requests cost.
+#[must_use]
+pub fn cost(totals: &Totals) -> String {
+    match totals.unpriced {
+        0 => dollars(totals.cost),
+        unpriced if unpriced == totals.requests => NO_PRICE.to_owned(),
+        _ => format!("over {}", dollars(totals.cost)),
+    }
+}
+
+/// What to show after a reply, in two lines: the tokens of the request; its cost and that of everything so far.
+#[must_use]
+pub fn after_reply(record: &Record, all: &Totals) -> Vec<String> {
+    let usage = &record.usage;
+    let cache: Vec<String> = [(usage.cache_read, "from cache"), (usage.cache_write, "to cache")]
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{} {what}", tokens(count)))
+        .collect();
+    let cache = if cache.is_empty() { String::new() } else { format!(" ({})", cache.join(", ")) };
+    let first = format!("{} in{cache}, {} out", tokens(usage.prompt()), tokens(usage.output));
+    let own = record.cost.map_or_else(|| NO_PRICE.to_owned(), dollars);
+    let second = if all.unpriced == all.requests { own } else { format!("{own}, session {}", cost(all)) };
+    vec![first, second]
+}
+
+/// The columns of [`table`].
+const COLUMNS: [&str; 8] = ["", "requests", "in", "from cache", "to cache", "out", "thinking", "cost"];
+
+/// What has been used, by model and in all, as lines of a table; `buffer` is the conversation that gets a row of its
+/// own.
+#[must_use]
+pub fn table(ledger: &Ledger, buffer: Option<i32>) -> Vec<String> {
+    let all = ledger.totals();
+    if all.requests == 0 {
+        return vec!["nothing was used yet".to_owned()];
+    }
+    let mut rows = vec![COLUMNS.map(str::to_owned)];
+    rows.extend(ledger.by_model().map(|(provider, model, totals)| row(format!("{provider} {model}"), &totals)));
+    rows.push(row("all".to_owned(), &all));
+    if let Some(own) = buffer.map(|buffer| ledger.totals_of(buffer)) {
+        rows.push(row("this conversation".to_owned(), &own));
+    }
+    let widths: [usize; 8] =
+        std::array::from_fn(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or_default());
+    let mut lines: Vec<String> = rows
+        .iter()
+        .map(|row| {
+            let cells = row.iter().zip(widths).enumerate();
+            let cells = cells.map(|(column, (cell, width))| match column {
+                0 => format!("{cell:width$}"),
+                _ => format!("{cell:>width$}"),
+            });
+            cells.collect::<Vec<_>>().join("  ")
+        })
+        .collect();
+    if all.unpriced > 0 {
+        lines.push(String::new());
+        lines.push("A model without a known price can be given one: the option `pricing`.".to_owned());
+    }
+    lines
+}
+
+fn row(name: String, totals: &Totals) -> [String; 8] {
+    let usage = &totals.usage;
+    [
+        name,
+        grouped(totals.requests),
+        grouped(usage.prompt()),
+        grouped(usage.cache_read),
+        grouped(usage.cache_write),
+        grouped(usage.output),
+        grouped(usage.reasoning),
+        cost(totals),
+    ]
+}
