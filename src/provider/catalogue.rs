@@ -1,10 +1,10 @@
 //! The models that are known: what they cost, how much they hold, what they take.
 //!
-//! Facts are data, in `catalogue.json`, each with the vendor's page that says so and the day it was read. The file
-//! lists models by the vendor's own id; a dated edition of one (`claude-haiku-4-5-20251001`) is the same model,
-//! another variant (`gpt-5.4-mini`) never is. A model that is not listed works all the same, without a price: a guess
-//! would look like a fact. Servers that merely speak a vendor's protocol set their own prices, so nothing is known of
-//! `openai_compatible`.
+//! Facts are data, in `catalogue.json`, each with the vendor's page that says so, the day it was read, and who
+//! quotes it where that was read in its place. The file lists models by the vendor's own id; a dated edition of one
+//! (`claude-haiku-4-5-20251001`) is the same model, another variant (`gpt-5.4-mini`) never is. A model that is not
+//! listed works all the same, without a price: a guess would look like a fact. Servers that merely speak a vendor's
+//! protocol set their own prices, so nothing is known of `openai_compatible`.
 
 use std::time::SystemTime;
 

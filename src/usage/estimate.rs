@@ -1,7 +1,7 @@
 //! What a request may come to, before it is sent.
 //!
-//! Nobody here has a vendor's tokenizer, so text is measured in bytes and a vendor's own rule of thumb makes tokens of
-//! them. That is right to a fifth or so for prose, and less right for code and for other scripts, so everything that
+//! Nobody here has a vendor's tokenizer, so text is measured in bytes and a rule of thumb for each vendor makes tokens
+//! of them. That is right to a fifth or so for prose, and less right for code and for other scripts, so everything that
 //! comes of it is shown with an "about". What cannot be told from here at all (images, PDFs) is left out and said
 //! to be.
 
