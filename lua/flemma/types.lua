@@ -78,6 +78,7 @@
 ---@field max_concurrent? integer how many tools of a conversation run at the same time
 ---@field autopilot? flemma.Autopilot how far a conversation goes on by itself
 ---@field bash? flemma.Bash the table of the tool `bash`
+---@field web_search? flemma.WebSearch the table of the tool `web_search`
 ---@field [string] table
 
 ---@class flemma.Preset
@@ -92,6 +93,13 @@
 ---@field shell? string the program that runs commands
 ---@field cwd? string where commands run
 ---@field timeout? number seconds that a command may run
+
+--- Limits of the searches that the provider makes.
+---@class flemma.WebSearch
+---@field max_uses? integer the most searches that one request may lead to
+---@field allowed_domains? string[] the only domains that are searched
+---@field blocked_domains? string[] domains that are not searched
+---@field enabled? boolean whether the tool is offered to models
 
 ---@class flemma.Keymaps
 ---@field enabled? boolean whether any key is mapped

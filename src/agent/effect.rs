@@ -112,6 +112,11 @@ pub enum Activity {
         /// Bytes so far.
         bytes: usize,
     },
+    /// The provider runs a tool of its own.
+    Hosting {
+        /// The tool, as the vendor calls it.
+        tool: String,
+    },
     /// Tools run.
     Executing {
         /// How many of them.

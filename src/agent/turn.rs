@@ -301,7 +301,12 @@ impl Agent {
             Event::Text(_) => Activity::Writing,
             Event::ThinkingStarted | Event::Thinking(_) => Activity::Thinking,
             Event::ToolUseProgress { name, bytes } => Activity::Calling { tool: name.clone(), bytes: *bytes },
-            Event::ThinkingFinished { .. } | Event::RedactedThinking(_) | Event::ToolUse { .. } => Activity::Waiting,
+            Event::HostedUse { name, .. } => Activity::Hosting { tool: name.clone() },
+            Event::ThinkingFinished { .. }
+            | Event::RedactedThinking(_)
+            | Event::ToolUse { .. }
+            | Event::HostedResult { .. }
+            | Event::Citations { .. } => Activity::Waiting,
         };
         if let Phase::Requesting { .. } = self.phase {
             effects.push(Effect::UndoStep);

@@ -94,6 +94,12 @@ impl Message {
         self.tools.get_or_init(find).iter().filter_map(|index| Some((*index, self.blocks.get(*index)?)))
     }
 
+    /// Whether the result of a call that the provider ran stands in here.
+    pub(super) fn answers_hosted(&self, id: &CallId) -> bool {
+        self.tool_blocks()
+            .any(|(_, block)| matches!(&block.kind, BlockKind::ToolResult(result) if result.hosted && result.id == *id))
+    }
+
     /// The index of the last block that starts before `line` (counted from the message's start).
     pub(super) fn block_before(&self, line: usize) -> Option<usize> {
         self.blocks.partition_point(|block| (block.offset as usize) < line).checked_sub(1)

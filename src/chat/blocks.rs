@@ -15,8 +15,8 @@ use crate::provider::{Attachment, CallId, ToolInput};
 const COMPACT: usize = 80;
 
 /// A tool use.
-pub(super) fn tool_use(name: &str, id: &CallId, input: &ToolInput, hosted: bool) -> Vec<String> {
-    let mut lines = vec![use_header(name, id, hosted), String::new()];
+pub(super) fn tool_use(name: &str, id: &CallId, input: &ToolInput) -> Vec<String> {
+    let mut lines = vec![use_header(name, id, false), String::new()];
     match input {
         ToolInput::Json(value) => lines.extend(fenced("json", &json(value))),
         ToolInput::Malformed(text) => lines.extend(fenced("", &normalise(text))),
@@ -35,13 +35,6 @@ pub(super) fn tool_result(id: &CallId, output: &str, is_error: bool, json: bool)
 pub(super) fn attached_result(id: &CallId, output: &str, is_error: bool, attachments: &[Attachment]) -> Vec<String> {
     let mut lines = vec![result_header(id, is_error, false), String::new()];
     lines.extend(attached_fence(output, attachments));
-    lines
-}
-
-/// The result of a call that the provider ran.
-pub(super) fn hosted_result(id: &CallId, raw: &Value) -> Vec<String> {
-    let mut lines = vec![result_header(id, false, true), String::new()];
-    lines.extend(fenced("json", &json(raw)));
     lines
 }
 
@@ -74,7 +67,7 @@ pub(super) fn fenced(info: &str, content: &str) -> Vec<String> {
 }
 
 /// JSON on one line if it is short, else over several, its keys in their order.
-fn json(value: &Value) -> String {
+pub(super) fn json(value: &Value) -> String {
     let compact = value.to_string();
     if columns(&compact) <= COMPACT { compact } else { format!("{value:#}") }
 }

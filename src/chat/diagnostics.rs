@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 use super::{
     BlockKind, Document, Message, ResultBody, Status, Stray, Text, attachment, attributes, calls::Turn, fence::Fence,
-    status,
+    hosted::Mark, status,
 };
 
 /// How bad it is.
@@ -155,6 +155,7 @@ fn check_blocks(message: &Message, text: &dyn Text, found: &mut Vec<Diagnostic>)
                     let note = unclosed(&format!("The input of the call `{}`", tool.id), fence.fence);
                     found.push(Diagnostic::error(line + fence.line as usize, note));
                 }
+                Some(fence) if tool.hosted => check_owner(line + fence.line as usize, text, found),
                 Some(_) => {}
             },
             BlockKind::ToolResult(tool) => {
@@ -170,6 +171,7 @@ fn check_blocks(message: &Message, text: &dyn Text, found: &mut Vec<Diagnostic>)
                         let note = unclosed(&format!("The result of the call `{}`", tool.id), fence.fence);
                         found.push(Diagnostic::error(line + fence.line as usize, note));
                     }
+                    Some(fence) if tool.hosted => check_owner(line + fence.line as usize, text, found),
                     Some(_) => {}
                 }
                 match &tool.body {
@@ -185,6 +187,14 @@ fn check_blocks(message: &Message, text: &dyn Text, found: &mut Vec<Diagnostic>)
             }
             BlockKind::Stray(stray) => found.push(Diagnostic::error(line, describe(*stray))),
         }
+    }
+}
+
+/// Whose a hosted block is.
+fn check_owner(line: usize, text: &dyn Text, found: &mut Vec<Diagnostic>) {
+    if Mark::read(&text.line(line)).provider.is_empty() {
+        let note = "This block does not say which provider made it, so it is sent to none. Write `provider=anthropic`, or whose it is, behind the fence's first word.";
+        found.push(Diagnostic::warning(line, note));
     }
 }
 

@@ -27,6 +27,7 @@ mod document;
 mod edit;
 mod escape;
 mod fence;
+mod hosted;
 mod parse;
 mod passages;
 mod plan;

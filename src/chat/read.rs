@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::{
     Block, BlockKind, Diagnostic, Message, ResultBody, Role, Text,
     escape::unescape,
+    hosted::{self, Mark},
     reference::{Reference, references},
     syntax::{self, ThinkingTag},
 };
@@ -73,6 +74,11 @@ impl Lines {
         }
     }
 
+    /// Whose the hosted block is that starts at line `at` of these lines, and of which kind.
+    pub fn mark(&self, block: &Block, at: usize) -> Mark {
+        Mark::read(block.tool_fence().map_or("", |fence| self.get(at + fence.line as usize)))
+    }
+
     /// The text between thinking tags.
     fn thinking(&self, block: &Block, at: usize) -> String {
         let text = self.between(at, at + block.lines as usize, block.closed);
@@ -94,12 +100,13 @@ pub(super) fn build(message: &Message, text: &dyn Text) -> Result<Arc<provider::
     let mut parts = Parts::default();
     for block in &message.blocks {
         let at = block.offset as usize;
+        let damaged = || {
+            let note = "This block of the provider's own tool is no longer JSON. Undo the change, or delete the call and its result.";
+            Diagnostic::error(message.start + at, note)
+        };
         let vendor_json = || match lines.input(block, at) {
             ToolInput::Json(value) => Ok(value),
-            ToolInput::Malformed(_) => Err(Diagnostic::error(
-                message.start + at,
-                "This block of the provider's own tool is no longer JSON. Undo the change, or delete the call and its result.",
-            )),
+            ToolInput::Malformed(_) => Err(damaged()),
         };
         match &block.kind {
             BlockKind::Text | BlockKind::CodeFence(_) | BlockKind::Stray(_) => {
@@ -122,7 +129,12 @@ pub(super) fn build(message: &Message, text: &dyn Text) -> Result<Arc<provider::
                 });
             }
             BlockKind::ToolUse(tool) if tool.hosted => {
-                parts.push(Part::HostedUse { id: tool.id.clone(), name: tool.name.clone(), input: vendor_json()? });
+                let raw = vendor_json()?;
+                // Cut off before its result: half of a call is never sent back.
+                if !message.is_aborted() || message.answers_hosted(&tool.id) {
+                    let Mark { provider, .. } = lines.mark(block, at);
+                    parts.push(Part::HostedUse { provider, id: tool.id.clone(), name: tool.name.clone(), raw });
+                }
             }
             BlockKind::ToolUse(tool) => {
                 let input = match lines.input(block, at) {
@@ -132,7 +144,15 @@ pub(super) fn build(message: &Message, text: &dyn Text) -> Result<Arc<provider::
                 parts.push(Part::ToolUse { id: tool.id.clone(), name: tool.name.clone(), input });
             }
             BlockKind::ToolResult(tool) if tool.hosted => {
-                parts.push(Part::HostedResult { id: tool.id.clone(), raw: vendor_json()? });
+                let Mark { provider, is_sources } = lines.mark(block, at);
+                parts.push(if is_sources {
+                    let content = lines.fenced(block, at);
+                    let (sources, raw) = hosted::read_citations(&content).ok_or_else(damaged)?;
+                    Part::Citations { provider, sources, raw }
+                } else {
+                    let (id, raw) = (tool.id.clone(), vendor_json()?);
+                    Part::HostedResult { provider, id, raw, is_error: tool.is_error }
+                });
             }
             BlockKind::ToolResult(tool) => {
                 let attachments = match &tool.body {

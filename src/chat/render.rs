@@ -4,7 +4,7 @@
 //! the format leaves out (blank lines around prose, carriage returns at line ends, the one line
 //! break at the end of an output) and a code fence that its author left open, which is closed.
 
-use super::{Conversation, Role, blocks, compose::Composer, reference, syntax::ThinkingTag};
+use super::{Conversation, Role, blocks, compose::Composer, hosted, reference, syntax::ThinkingTag};
 use crate::provider::{self, Part, ToolInput};
 
 /// Renders a conversation in the layout that we write.
@@ -56,10 +56,10 @@ fn message(role: Role, parts: &[Part]) -> String {
                 composer.redacted(&ThinkingTag { redacted: true, signature: Some(signature.clone()) });
             }
             Part::ToolUse { id, name, input } => {
-                composer.block(&blocks::tool_use(name, id, &ToolInput::Json(input.clone()), false));
+                composer.block(&blocks::tool_use(name, id, &ToolInput::Json(input.clone())));
             }
-            Part::HostedUse { id, name, input } => {
-                composer.block(&blocks::tool_use(name, id, &ToolInput::Json(input.clone()), true));
+            Part::HostedUse { provider, id, name, raw } => {
+                composer.block(&hosted::call(provider, name, id, raw));
             }
             Part::ToolResult { id, output, is_error, attachments } if attachments.is_empty() => {
                 composer.block(&blocks::tool_result(id, output, *is_error, false));
@@ -72,7 +72,12 @@ fn message(role: Role, parts: &[Part]) -> String {
                 composer.text(&reference::write(attachment));
                 composer.end();
             }
-            Part::HostedResult { id, raw } => composer.block(&blocks::hosted_result(id, raw)),
+            Part::HostedResult { provider, id, raw, is_error } => {
+                composer.block(&hosted::result(provider, id, raw, *is_error));
+            }
+            Part::Citations { provider, sources, raw } => {
+                composer.block(&hosted::citations(provider, sources, raw.as_ref()));
+            }
         }
     }
     composer.end();

@@ -4,7 +4,7 @@
 //! chunk costs what the chunk is long, in any document. What was pushed comes out as one edit; only
 //! a signature, which arrives after the thinking that it signs, is an edit of its own.
 
-use super::{Position, Role, Text, TextEdit, blocks, compose::Composer, syntax, syntax::ThinkingTag};
+use super::{Position, Role, Text, TextEdit, blocks, compose::Composer, hosted, syntax, syntax::ThinkingTag};
 use crate::provider::Event;
 
 /// How a reply ends.
@@ -82,7 +82,19 @@ impl ReplyWriter {
             }
             Event::ToolUse { id, name, input } => {
                 self.end_thinking();
-                self.composer.block(&blocks::tool_use(name, id, input, false));
+                self.composer.block(&blocks::tool_use(name, id, input));
+            }
+            Event::HostedUse { provider, id, name, raw } => {
+                self.end_thinking();
+                self.composer.block(&hosted::call(provider, name, id, raw));
+            }
+            Event::HostedResult { provider, id, raw, is_error } => {
+                self.end_thinking();
+                self.composer.block(&hosted::result(provider, id, raw, *is_error));
+            }
+            Event::Citations { provider, sources, raw } => {
+                self.end_thinking();
+                self.composer.block(&hosted::citations(provider, sources, raw.as_ref()));
             }
             Event::ToolUseProgress { .. } | Event::Usage(_) | Event::Finished(_) => {}
         }

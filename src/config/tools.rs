@@ -10,6 +10,7 @@ use super::{
     reader::{Kind, Table},
     seconds,
 };
+use crate::provider::SearchLimits;
 
 /// A list of strings; a lone one, which is then a module's name, is a list of one.
 const POLICY: Kind<Vec<String>> = Kind {
@@ -17,6 +18,15 @@ const POLICY: Kind<Vec<String>> = Kind {
     read: |value| match text(value) {
         Some(name) => name.contains('.').then(|| vec![name.to_owned()]),
         None => (NAMES.read)(value),
+    },
+};
+
+/// A list of domains.
+const DOMAINS: Kind<Vec<String>> = Kind {
+    expected: "a list of domains without `https://`, as in { \"docs.rs\" }",
+    read: |value| {
+        let is_domain = |domain: &String| !domain.contains("://") && !domain.contains(char::is_whitespace);
+        (NAMES.read)(value).filter(|domains| domains.iter().all(is_domain))
     },
 };
 
@@ -43,6 +53,9 @@ pub struct Tools {
     pub max_concurrent: u32,
     /// How far a conversation goes on by itself.
     pub autopilot: Autopilot,
+    /// `tools.web_search`: what a search of the provider's may do.
+    #[serde(skip)]
+    pub search: SearchLimits,
     /// Every tool's own table, as it was written, by the tool's name: `tools.bash = { … }`.
     #[serde(flatten)]
     pub each: BTreeMap<String, Value>,
@@ -59,6 +72,7 @@ impl Default for Tools {
             cursor_after_result: CursorAfterResult::default(),
             max_concurrent: 4,
             autopilot: Autopilot::default(),
+            search: SearchLimits::default(),
             each: BTreeMap::new(),
         }
     }
@@ -92,6 +106,7 @@ impl Tools {
         table.set("max_concurrent", &mut self.max_concurrent, &COUNT);
         table.table("autopilot", |table| self.autopilot.read(table));
         self.read_bash(table);
+        self.read_web_search(table);
         for (tool, options) in table.remaining_tables(&TABLES) {
             self.keep(tool, options);
         }
@@ -108,6 +123,26 @@ impl Tools {
         });
         if let Some(options) = table.raw("bash") {
             self.keep("bash", options);
+        }
+    }
+
+    /// `tools.web_search`, alike.
+    fn read_web_search(&mut self, table: &mut Table<'_>) {
+        let mut enabled = false;
+        table.table("web_search", |table| {
+            table.set_some("max_uses", &mut self.search.max_uses, &COUNT);
+            table.set("allowed_domains", &mut self.search.allowed_domains, &DOMAINS);
+            table.set("blocked_domains", &mut self.search.blocked_domains, &DOMAINS);
+            table.set("enabled", &mut enabled, &SWITCH);
+            if let Some(blocked) = table.raw("blocked_domains")
+                && !self.search.allowed_domains.is_empty()
+                && !self.search.blocked_domains.is_empty()
+            {
+                table.wrong("blocked_domains", "left out where allowed_domains is set", blocked);
+            }
+        });
+        if let Some(options) = table.raw("web_search") {
+            self.keep("web_search", options);
         }
     }
 

@@ -5,13 +5,17 @@ use std::{
     sync::Arc,
 };
 
-use super::{conversation::Conversation, editor::Editor, frontmatter};
+use super::{
+    conversation::Conversation,
+    editor::Editor,
+    frontmatter::{self, Effective},
+};
 use crate::{
     agent::Verdict,
     chat::OpenCall,
     config::{Config, ProviderName},
     provider::{
-        Provider, ProviderError, ToolInput,
+        HostedTool, Provider, ProviderError, ToolInput,
         anthropic::{self, Anthropic},
         auth::Environment,
         compatible::{self, OpenAiCompatible},
@@ -24,6 +28,7 @@ use crate::{
     tools::{
         Definition,
         approval::{ApprovalCall, Decision},
+        hosted::{self, Offer},
         paths::real,
         rules::{self, Ground, Target},
     },
@@ -88,6 +93,23 @@ pub(super) fn compatible(
         OpenAiCompatible::new(base_url, environment).with_headers(options.headers)
     };
     (credential, build)
+}
+
+/// The tools that the provider of a conversation runs itself. `alone`: no tool that runs here is on offer.
+pub(super) fn hosted(editor: &Editor, file: &Effective, alone: bool) -> Offer {
+    let config = &file.config;
+    let registry = editor.registry.borrow();
+    let chosen = registry.hosted(file.tools.as_ref());
+    hosted::offer(chosen, &config.tools.search, config.provider.name(), config.model(), alone)
+}
+
+/// The hosted tools that a conversation has chosen and its provider does not get, each with the reason.
+pub(super) fn left_out(editor: &Editor, file: &Effective) -> Vec<(HostedTool, String)> {
+    let alone = {
+        let registry = editor.registry.borrow();
+        file.tools.as_ref().map_or_else(|| registry.specs(), |chosen| registry.specs_of(chosen)).is_empty()
+    };
+    hosted(editor, file, alone).left_out
 }
 
 /// What happens to a call: whether it can run at all, and then what the chain says.

@@ -2,7 +2,7 @@
 
 use mlua::{Lua, Table};
 
-use super::{conversation::Conversation, convert, editor::Editor};
+use super::{conversation::Conversation, convert, editor::Editor, frontmatter, policy};
 use crate::{
     agent::{Activity, Level},
     chat::{OpenCall, Status},
@@ -120,6 +120,7 @@ pub(super) fn activity_text(activity: &Activity, provider: ProviderName, model: 
         Activity::Retrying { attempt, reason } => Some(format!("trying again (attempt {attempt}): {reason}")),
         Activity::Thinking => Some("thinking".into()),
         Activity::Writing => Some("writing".into()),
+        Activity::Hosting { tool } => Some(format!("{} runs {tool}", provider.name())),
         Activity::Calling { tool, bytes } => {
             let size = crate::tools::truncate::format_size(*bytes as u64);
             Some(format!("writing the input of {tool} ({size})"))
@@ -137,11 +138,14 @@ pub(super) fn tool_list(editor: &Editor, conversation: &Conversation) -> Vec<Str
         lines.push("nothing runs or waits here".into());
     }
     lines.push(String::new());
+    // Before the registry is lent: what a file says of its tools may have to be evaluated.
+    let left_out = policy::left_out(editor, &frontmatter::effective(editor, conversation));
     let registry = editor.registry.borrow();
     lines.extend(registry.all().map(|tool| {
         let state = if registry.is_enabled(tool) { "" } else { " (off)" };
         preview::line(&format!("{}{state}", tool.name), &tool.description, LIST_WIDTH)
     }));
+    lines.extend(left_out.iter().map(|(tool, reason)| format!("left out here  {}: {reason}", tool.name())));
     let loading: Vec<String> = editor.sources.borrow().loading().map(|source| format!("loading  {source}")).collect();
     lines.extend(loading);
     lines

@@ -55,11 +55,14 @@ impl At<'_> {
         let options = file.config.parameters_for(file.config.provider);
         let registry = self.editor.registry.borrow();
         let tools = file.tools.as_ref().map_or_else(|| registry.specs(), |chosen| registry.specs_of(chosen));
+        drop(registry);
+        let hosted = policy::hosted(self.editor, file, tools.is_empty()).tools.into();
         Request {
             model: options.model,
             system: conversation.system,
             messages: conversation.messages,
             tools,
+            hosted,
             parameters: options.parameters,
         }
     }

@@ -6,6 +6,7 @@ use super::{
     conversation::Conversation,
     editor::Editor,
     frontmatter::{self, Effective},
+    policy,
     queries::calls,
 };
 use crate::{
@@ -121,6 +122,13 @@ fn lists(editor: &Editor, file: &Effective, setup: &Value) -> [Row; 2] {
         Some(chosen) => (chosen.iter().filter(|name| registry.get(name).is_some()).cloned().collect(), Layer::File),
         None => (registry.enabled().map(|tool| tool.name.clone()).collect::<Vec<_>>(), Layer::Default),
     };
+    drop(registry);
+    let left_out = policy::left_out(editor, file);
+    let offered = offered.into_iter().map(|name| match left_out.iter().find(|(tool, _)| tool.name() == name) {
+        Some((_, reason)) => format!("{name} (left out: {reason})"),
+        None => name,
+    });
+    let offered: Vec<String> = offered.collect();
     let own = setup.pointer("/tools/auto_approve").is_some() || editor.decides.get();
     let (approve, approve_by) = match &file.file.auto_approve {
         _ if file.decides => ("a function".to_owned(), Layer::File),

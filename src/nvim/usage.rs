@@ -158,6 +158,7 @@ pub(super) fn status_line(editor: &Editor, conversation: &Conversation) -> Strin
         Activity::Thinking => Some("thinking".to_owned()),
         Activity::Writing => Some("writing".to_owned()),
         Activity::Calling { tool, .. } => Some(format!("calling {tool}")),
+        Activity::Hosting { tool } => Some(format!("running {tool}")),
         Activity::Executing { running: 1 } => Some("1 tool".to_owned()),
         Activity::Executing { running } => Some(format!("{running} tools")),
     };

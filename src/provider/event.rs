@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{CallId, Signature};
+use super::{CallId, Signature, Source};
 
 /// One thing that a reply brings. Blocks never overlap: a text, a thinking block or a tool use is
 /// finished before the next begins.
@@ -36,6 +36,37 @@ pub enum Event {
         name: String,
         /// The arguments.
         input: ToolInput,
+    },
+    /// A call that the provider ran, or runs, itself. Nothing runs here.
+    HostedUse {
+        /// The name of the provider that runs it.
+        provider: String,
+        /// The vendor's id of the call.
+        id: CallId,
+        /// The hosted tool, as the vendor calls it.
+        name: String,
+        /// The vendor's own block, or what to show of it; see [`Part::HostedUse`](super::Part::HostedUse).
+        raw: Value,
+    },
+    /// The result of such a call.
+    HostedResult {
+        /// The name of the provider that ran it.
+        provider: String,
+        /// The call it answers.
+        id: CallId,
+        /// The vendor's own block.
+        raw: Value,
+        /// Whether the tool failed.
+        is_error: bool,
+    },
+    /// What the prose just before cites.
+    Citations {
+        /// The name of the provider.
+        provider: String,
+        /// The pages, each once.
+        sources: Vec<Source>,
+        /// What the vendor wants to see again, in its own form.
+        raw: Option<Value>,
     },
     /// What was used so far; a later one replaces an earlier one.
     Usage(Usage),

@@ -16,6 +16,7 @@
 //! | [`auth`]       | keys, read from the environment and kept out of sight         |
 //! | [`credential`] | where a key is when the environment has none                  |
 //! | [`catalogue`]  | the known models: prices, sizes, capabilities                 |
+//! | [`hosted`]     | tools that a provider runs itself                             |
 //! | [`retry`]      | when a failed request is sent again                           |
 
 mod access;
@@ -29,6 +30,7 @@ mod error;
 mod event;
 mod excess;
 mod headers;
+pub mod hosted;
 mod one_line;
 pub mod openai;
 mod refuse;
@@ -47,6 +49,7 @@ pub use attachment::{Attachment, Content};
 pub use error::{ErrorKind, ProviderError};
 pub use event::{Event, StopReason, ToolInput, Usage};
 pub use headers::{HeaderProblem, Headers};
+pub use hosted::{Hosted, HostedTool, SearchLimits, Source};
 pub(crate) use one_line::one_line;
 pub use request::{By, CacheRetention, CallId, Message, Parameters, Part, Request, Role, Signature, ToolSpec};
 pub use thinking::{Thinking, ThinkingLevel};

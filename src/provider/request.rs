@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Attachment, Thinking};
+use super::{Attachment, Hosted, Source, Thinking};
 
 /// One request, in no vendor's words.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -19,6 +19,9 @@ pub struct Request {
     pub messages: Vec<Arc<Message>>,
     /// The tools on offer, sorted by name.
     pub tools: Arc<[ToolSpec]>,
+    /// The tools on offer that the provider runs itself, sorted by name; only those that it has
+    /// ([`Hosted::refusal`]).
+    pub hosted: Arc<[Hosted]>,
     /// Sampling and limits.
     pub parameters: Parameters,
 }
@@ -77,21 +80,37 @@ pub enum Part {
         /// The files that it shows.
         attachments: Vec<Attachment>,
     },
-    /// A call that the provider runs itself.
+    /// A call that a provider ran itself. Only that provider gets it back.
     HostedUse {
+        /// The name of the provider.
+        provider: String,
         /// The vendor's id of the call.
         id: CallId,
-        /// The hosted tool.
+        /// The hosted tool, as the vendor calls it.
         name: String,
-        /// The arguments.
-        input: Value,
+        /// The vendor's own block, sent back as it came; with OpenAI and Vertex AI, which have no block of their own
+        /// for the call, what to show of it.
+        raw: Value,
     },
-    /// The result of a call that the provider ran, as the vendor wrote it.
+    /// The result of a call that a provider ran. Only that provider gets it back.
     HostedResult {
+        /// The name of the provider.
+        provider: String,
         /// The call it answers.
         id: CallId,
         /// The vendor's own block, sent back as it came.
         raw: Value,
+        /// Whether the tool failed; the block says so too.
+        is_error: bool,
+    },
+    /// What the text just before cites.
+    Citations {
+        /// The name of the provider.
+        provider: String,
+        /// The pages, each once.
+        sources: Vec<Source>,
+        /// What the vendor wants to see again, in its own form.
+        raw: Option<Value>,
     },
 }
 

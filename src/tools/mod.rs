@@ -6,6 +6,8 @@
 //! a built-in tool is handed to its [`NativeTool`] off the editor's main thread; its [`Outcome`], cut to size by
 //! [`truncate`] with the whole saved by [`overflow`], becomes the text of the result.
 //!
+//! Tools that the provider runs itself never pass through here; [`hosted`] says which ones a conversation offers.
+//!
 //! Everything but [`builtin`] and [`overflow`] is plain values and functions; [`paths`] and [`rules`] look at where
 //! links lead.
 
@@ -13,6 +15,7 @@ pub mod approval;
 pub mod builtin;
 pub mod declare;
 mod definition;
+pub mod hosted;
 mod mistake;
 mod native;
 pub mod overflow;

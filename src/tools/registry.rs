@@ -8,8 +8,8 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use super::{Definition, DefinitionError};
-use crate::provider::ToolSpec;
+use super::{Definition, DefinitionError, Executor, hosted};
+use crate::provider::{HostedTool, ToolSpec};
 
 /// The known tools, sorted by name.
 #[derive(Clone, Debug, Default)]
@@ -35,9 +35,10 @@ impl Registry {
         Self::default()
     }
 
-    /// A registry that knows the built-in tools.
+    /// A registry that knows the built-in tools and those that providers run.
     pub fn with_builtins() -> Self {
-        let tools = super::builtin::all().into_iter().map(|tool| (tool.name.clone(), Arc::new(tool))).collect();
+        let tools = super::builtin::all().into_iter().chain(hosted::definitions());
+        let tools = tools.map(|tool| (tool.name.clone(), Arc::new(tool))).collect();
         Self { tools, ..Self::default() }
     }
 
@@ -93,23 +94,34 @@ impl Registry {
         self.tools.len()
     }
 
-    /// The enabled tools as a provider sends them, sorted by name. Cheap to call: the list is shared.
+    /// The enabled tools as a provider sends them, sorted by name, without those that it runs itself
+    /// ([`Registry::hosted`]). Cheap to call: the list is shared.
     pub fn specs(&self) -> Arc<[ToolSpec]> {
-        Arc::clone(self.specs.get_or_init(|| self.enabled().map(|tool| tool.to_spec()).collect()))
+        let answered = || self.enabled().filter(|tool| !is_hosted(tool));
+        Arc::clone(self.specs.get_or_init(|| answered().map(|tool| tool.to_spec()).collect()))
     }
 
-    /// The tool of this name, if a conversation offers it: `chosen` are those that its file has chosen, which may be
-    /// tools that are off elsewhere; without such a choice it is the enabled tools.
+    /// The tool of this name, if a conversation offers it and its calls are answered here: `chosen` are those that its
+    /// file has chosen, which may be tools that are off elsewhere; without such a choice it is the enabled tools.
     pub fn offered(&self, name: &str, chosen: Option<&BTreeSet<String>>) -> Option<&Arc<Definition>> {
-        self.get(name).filter(|tool| match chosen {
-            Some(chosen) => chosen.contains(name),
-            None => self.is_enabled(tool),
-        })
+        self.get(name).filter(|tool| !is_hosted(tool) && self.is_chosen(tool, chosen))
     }
 
-    /// The tools that a file has chosen, as a provider sends them, sorted by name. A name without a tool is left out.
+    /// The tools that a file has chosen, as a provider sends them, sorted by name. A name without a tool is left out,
+    /// and so are those that the provider runs itself.
     pub fn specs_of(&self, chosen: &BTreeSet<String>) -> Arc<[ToolSpec]> {
-        chosen.iter().filter_map(|name| self.get(name)).map(|tool| tool.to_spec()).collect()
+        chosen.iter().filter_map(|name| self.offered(name, Some(chosen))).map(|tool| tool.to_spec()).collect()
+    }
+
+    /// The tools that the provider runs itself, of those that a conversation has chosen, sorted by name. `chosen` as
+    /// for [`Registry::offered`].
+    pub fn hosted(&self, chosen: Option<&BTreeSet<String>>) -> impl Iterator<Item = HostedTool> {
+        let hosted = self.all().filter(move |tool| is_hosted(tool) && self.is_chosen(tool, chosen));
+        hosted.filter_map(|tool| HostedTool::named(&tool.name))
+    }
+
+    fn is_chosen(&self, tool: &Definition, chosen: Option<&BTreeSet<String>>) -> bool {
+        chosen.map_or_else(|| self.is_enabled(tool), |chosen| chosen.contains(&tool.name))
     }
 
     /// What to tell a model that called a tool nobody offers. `chosen` as for [`Registry::offered`].
@@ -126,4 +138,8 @@ impl Registry {
         };
         format!("There is no tool `{name}`.{meant} {offered}")
     }
+}
+
+fn is_hosted(tool: &Definition) -> bool {
+    tool.executor == Executor::Provider
 }

@@ -155,11 +155,15 @@ fn message_bytes(message: &Message, provider: &str) -> usize {
         Part::Thinking { text, signature } => {
             signature.as_ref().filter(|signature| signature.provider == provider).map_or(0, |_| text.len())
         }
-        Part::ToolUse { name, input, .. } | Part::HostedUse { name, input, .. } => {
-            name.len() + input.to_string().len() + FRAME
-        }
+        Part::ToolUse { name, input, .. } => name.len() + input.to_string().len() + FRAME,
         Part::ToolResult { output, .. } => output.len() + FRAME,
-        Part::HostedResult { raw, .. } => raw.to_string().len(),
+        // What another provider ran is not sent to this one.
+        Part::HostedUse { provider: owner, raw, .. } | Part::HostedResult { provider: owner, raw, .. } => {
+            if owner == provider { raw.to_string().len() } else { 0 }
+        }
+        Part::Citations { provider: owner, raw, .. } => {
+            raw.as_ref().filter(|_| owner == provider).map_or(0, |raw| raw.to_string().len())
+        }
         Part::Attachment(_) | Part::RedactedThinking(_) => 0,
     });
     parts.sum::<usize>() + FRAME

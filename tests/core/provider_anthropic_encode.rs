@@ -185,26 +185,6 @@ fn an_empty_result_is_sent_and_an_empty_error_says_that_it_is_empty() {
 }
 
 #[test]
-fn parts_that_the_provider_made_go_back_as_they_came() {
-    let raw = json!({"type": "web_search_tool_result", "tool_use_id": "srv_1", "content": [{"z": 1, "a": [null]}]});
-    let found = messages(vec![
-        (User, vec![text("search")]),
-        (
-            Assistant,
-            vec![
-                Part::HostedUse { id: "srv_1".into(), name: "web_search".to_owned(), input: json!({"query": "x"}) },
-                Part::HostedResult { id: "srv_1".into(), raw: raw.clone() },
-            ],
-        ),
-    ]);
-    assert_eq!(
-        found[1]["content"][0],
-        json!({"type": "server_tool_use", "id": "srv_1", "name": "web_search", "input": {"query": "x"}})
-    );
-    assert_eq!(found[1]["content"][1].to_string(), raw.to_string());
-}
-
-#[test]
 fn an_input_that_is_no_object_goes_along_as_its_text() {
     for (input, sent) in [(json!([1, 2]), "[1,2]"), (json!("x"), "\"x\""), (Value::Null, "null")] {
         let found = messages(vec![(User, vec![text("go")]), (Assistant, vec![call("a", input)])]);

@@ -16,7 +16,8 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 use flemma::{
     chat::{self, Conversation},
     provider::{
-        CacheRetention, Message, Parameters, Part, Provider, Request, Role, Thinking, ThinkingLevel, ToolSpec,
+        CacheRetention, Hosted, Message, Parameters, Part, Provider, Request, Role, SearchLimits, Thinking,
+        ThinkingLevel, ToolSpec,
         anthropic::Anthropic,
         auth::Environment,
         compatible::OpenAiCompatible,
@@ -81,6 +82,18 @@ fn settings() -> Vec<(&'static str, Parameters)> {
     ]
 }
 
+/// Every tool that the provider runs itself, within as many limits as it keeps to.
+fn hosted(provider: &str, model: &str) -> Arc<[Hosted]> {
+    let domains = || vec!["docs.rs".to_owned()];
+    let limits = [
+        SearchLimits { max_uses: Some(5), allowed_domains: domains(), blocked_domains: Vec::new() },
+        SearchLimits { blocked_domains: domains(), ..SearchLimits::default() },
+    ];
+    let search = limits.map(Hosted::WebSearch).into_iter().find(|tool| tool.refusal(provider, model, false).is_none());
+    let code = Some(Hosted::CodeExecution).filter(|tool| tool.refusal(provider, model, false).is_none());
+    code.into_iter().chain(search).collect()
+}
+
 /// Every body, with its name and its provider's.
 fn bodies() -> Vec<(String, &'static str, Value)> {
     let bare = ToolSpec { input_schema: Arc::new(json!({"type": "object"})), ..tool("now", false) };
@@ -96,6 +109,7 @@ fn bodies() -> Vec<(String, &'static str, Value)> {
                         model: (*model).to_owned(),
                         system: conversation.system.clone(),
                         messages: conversation.messages.clone(),
+                        hosted: if tools.is_empty() { Arc::new([]) } else { hosted(provider.name(), model) },
                         tools: Arc::clone(tools),
                         parameters: parameters.clone(),
                     };

@@ -225,7 +225,7 @@ fn usage_tells_the_cache_and_the_thinking_apart() {
 }
 
 /// The events that the table of the decoder says are ignored on purpose.
-const IGNORED: [&str; 45] = [
+const IGNORED: [&str; 44] = [
     "response.audio.delta",
     "response.audio.done",
     "response.audio.transcript.delta",
@@ -257,7 +257,6 @@ const IGNORED: [&str; 45] = [
     "response.mcp_list_tools.completed",
     "response.mcp_list_tools.failed",
     "response.mcp_list_tools.in_progress",
-    "response.output_text.annotation.added",
     "response.output_text.done",
     "response.queued",
     "response.reasoning_summary_part.done",
@@ -279,7 +278,7 @@ fn what_is_not_asked_for_is_passed_over() {
     for kind in IGNORED.into_iter().chain(["response.web_search_call.in_progress", "from.the.future"]) {
         stream = stream.event(&json!({"type": kind, "delta": 7, "output_index": "x"}));
     }
-    let item = json!({"type": "web_search_call", "id": "ws_1", "action": {"query": "x"}});
+    let item = json!({"type": "file_search_call", "id": "fs_1", "queries": ["x"]});
     let stream = stream.item(&item, vec![], &item).text(&["still here"]).end();
     assert_eq!(events(&stream), [text("still here"), Event::Finished(StopReason::EndTurn)]);
 }
@@ -423,6 +422,7 @@ fn any_event() -> impl Strategy<Value = Value> {
         done(1, json!({"type": "function_call", "name": "n"})),
         done(2, json!({"type": "reasoning", "summary": 7})),
         done(3, json!({"type": "web_search_call"})),
+        done(4, json!({"type": "code_interpreter_call", "id": "ci_1"})),
         json!({"type": "response.completed", "response": {"usage": null}}),
         json!({"type": "response.incomplete", "response": {"incomplete_details": {"reason": null}}}),
         json!({"type": "error", "error": {"type": null, "message": 7}}),

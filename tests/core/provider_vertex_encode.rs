@@ -259,22 +259,6 @@ fn neighbours_of_one_role_are_joined_even_when_what_stood_between_them_is_empty(
 }
 
 #[test]
-fn hosted_calls_of_other_vendors_are_left_out() {
-    let found = contents(vec![
-        (User, vec![text("search")]),
-        (
-            Assistant,
-            vec![
-                Part::HostedUse { id: "srv_1".into(), name: "web_search".to_owned(), input: json!({"query": "x"}) },
-                Part::HostedResult { id: "srv_1".into(), raw: json!({"type": "web_search_tool_result"}) },
-                text("Found it."),
-            ],
-        ),
-    ]);
-    assert_eq!(found[1]["parts"], json!([{"text": "Found it."}]));
-}
-
-#[test]
 fn an_input_that_is_no_object_goes_along_as_its_text() {
     for (input, sent) in [(json!([1, 2]), "[1,2]"), (json!("x"), "\"x\""), (Value::Null, "null")] {
         let use_ = Part::ToolUse { id: "a".into(), name: "read".to_owned(), input };

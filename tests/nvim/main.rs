@@ -16,6 +16,7 @@ mod cursor;
 mod docs;
 mod frontmatter;
 mod harness;
+mod hosted;
 #[path = "../support/http.rs"]
 mod http;
 mod journey;

@@ -13,17 +13,22 @@
 //! | any other             | ignored on purpose: the API's versioning policy allows new ones            |
 //! | no JSON, no `type`    | refused as malformed                                                       |
 //!
-//! | block                              | delta                               | what becomes of it                   |
-//! |------------------------------------|-------------------------------------|--------------------------------------|
-//! | `text`                             | `text_delta`                        | handled                              |
-//! | `text`                             | `citations_delta`                   | ignored on purpose: no place for it  |
-//! | `thinking`                         | `thinking_delta`, `signature_delta` | handled                              |
-//! | `redacted_thinking`                | none                                | handled                              |
-//! | `tool_use`                         | `input_json_delta`                  | handled                              |
-//! | `server_tool_use`, `…_tool_result` | any                                 | ignored: no hosted tool is offered   |
-//! | any other                          | any                                 | ignored on purpose                   |
-//! | any that is handled                | one of another block                | refused                              |
-//! | any that is handled                | unknown                             | ignored on purpose                   |
+//! | block                 | delta                               | what becomes of it                                |
+//! |-----------------------|-------------------------------------|---------------------------------------------------|
+//! | `text`                | `text_delta`                        | handled                                           |
+//! | `text`                | `citations_delta`                   | handled: see [`super::cited`]                     |
+//! | `thinking`            | `thinking_delta`, `signature_delta` | handled                                           |
+//! | `redacted_thinking`   | none                                | handled                                           |
+//! | `tool_use`            | `input_json_delta`                  | handled                                           |
+//! | `server_tool_use`     | `input_json_delta`                  | handled: complete at its end; refused if no JSON  |
+//! | `…_tool_result`       | none                                | handled, its errors too: it comes whole           |
+//! | `container_upload`    | any                                 | ignored on purpose: nothing is done with files    |
+//! | any other             | any                                 | ignored on purpose                                |
+//! | any that is handled   | one of another block                | refused                                           |
+//! | any that is handled   | unknown                             | ignored on purpose                                |
+//!
+//! The results of hosted tools are `web_search_tool_result`, `code_execution_tool_result`,
+//! `bash_code_execution_tool_result`, `text_editor_code_execution_tool_result` and whatever further ones end so.
 //!
 //! One block is open at a time, as the API sends them. Events after `message_stop` mean nothing.
 
@@ -32,7 +37,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::NAME;
+use super::{NAME, cited::Cited};
 use crate::provider::{
     CallId, Decoder, ErrorResponse, Event, ProviderError, Signature, StopReason, Usage,
     refuse::Peer,
@@ -52,6 +57,7 @@ pub(super) struct Reader {
 struct Reply {
     progress: Progress,
     open: Option<Open>,
+    cited: Cited,
     usage: Usage,
     stop: Option<StopReason>,
 }
@@ -63,9 +69,11 @@ struct Open {
 }
 
 enum Block {
-    Text,
+    Text { text: String, citations: Vec<Value> },
     Thinking { signature: String },
     ToolUse { id: CallId, name: String, json: String, given: Value },
+    HostedUse { id: CallId, name: String, json: String, raw: Value },
+    HostedResult { id: CallId, raw: Value },
     Ignored,
 }
 
@@ -109,6 +117,8 @@ enum Delta {
     Signature { signature: String },
     #[serde(rename = "input_json_delta")]
     InputJson { partial_json: String },
+    #[serde(rename = "citations_delta")]
+    Citations { citation: Value },
     #[serde(other)]
     Unknown,
 }
@@ -184,7 +194,7 @@ impl Reply {
                 if self.open.is_some() {
                     return Err(refuse("a block begins inside another"));
                 }
-                let block = begin(start.content_block, events).map_err(refuse)?;
+                let block = self.begin(start.content_block, events).map_err(refuse)?;
                 self.open = Some(Open { index: start.index, block });
             }
             "content_block_delta" => {
@@ -197,7 +207,9 @@ impl Reply {
             "content_block_stop" => {
                 let stop: BlockStop = parse(data, peer)?;
                 match self.open.take() {
-                    Some(open) if open.index == stop.index => open.block.end(events),
+                    Some(open) if open.index == stop.index => {
+                        open.block.end(&mut self.cited, events).map_err(refuse)?;
+                    }
                     _ => return Err(refuse("the end of a block that is not open")),
                 }
             }
@@ -213,6 +225,7 @@ impl Reply {
                     return Err(refuse("the reply ends inside a block"));
                 }
                 self.progress = Progress::Complete;
+                self.cited.end(events);
                 let stop = self.stop.take().unwrap_or_else(|| StopReason::Other("no stop_reason".to_owned()));
                 events.push(Event::Finished(stop));
             }
@@ -222,6 +235,55 @@ impl Reply {
             _ => {}
         }
         Ok(())
+    }
+
+    /// Begins a block; says what is wrong with one that cannot be read.
+    fn begin(&mut self, mut block: Value, events: &mut Vec<Event>) -> Result<Block, &'static str> {
+        let kind = block.get("type").and_then(Value::as_str).ok_or("a block without a type")?.to_owned();
+        if kind != "text" {
+            self.cited.end(events);
+        }
+        Ok(match kind.as_str() {
+            "text" => {
+                let text = text_of(&mut block, "text").unwrap_or_default();
+                push_text(text.clone(), events);
+                let citations = match block.get_mut("citations").map(Value::take) {
+                    Some(Value::Array(citations)) => citations,
+                    _ => Vec::new(),
+                };
+                Block::Text { text, citations }
+            }
+            "thinking" => {
+                events.push(Event::ThinkingStarted);
+                push_thinking(text_of(&mut block, "thinking").unwrap_or_default(), events);
+                Block::Thinking { signature: text_of(&mut block, "signature").unwrap_or_default() }
+            }
+            "redacted_thinking" => {
+                let value = text_of(&mut block, "data").ok_or("redacted thinking without data")?;
+                events.push(Event::RedactedThinking(Signature { provider: NAME.to_owned(), value }));
+                // Complete as it is: nothing more is expected before its end.
+                Block::Ignored
+            }
+            "tool_use" => {
+                let id = text_of(&mut block, "id").ok_or("a tool use without an id")?;
+                let name = text_of(&mut block, "name").ok_or("a tool use without a name")?;
+                events.push(Event::ToolUseProgress { name: name.clone(), bytes: 0 });
+                let given = block.get_mut("input").map(Value::take).unwrap_or_default();
+                Block::ToolUse { id: CallId(id), name, json: String::new(), given }
+            }
+            "server_tool_use" => {
+                let field = |name| block.get(name).and_then(Value::as_str).map(str::to_owned);
+                let id = field("id").ok_or("a hosted call without an id")?;
+                let name = field("name").ok_or("a hosted call without a name")?;
+                events.push(Event::ToolUseProgress { name: name.clone(), bytes: 0 });
+                Block::HostedUse { id: CallId(id), name, json: String::new(), raw: block }
+            }
+            result if result.ends_with("_tool_result") => {
+                let id = block.get("tool_use_id").and_then(Value::as_str).ok_or("a hosted result without a call")?;
+                Block::HostedResult { id: CallId(id.to_owned()), raw: block }
+            }
+            _ => Block::Ignored,
+        })
     }
 
     fn count(&mut self, wire: Option<WireUsage>, events: &mut Vec<Event>) {
@@ -235,46 +297,23 @@ impl Reply {
     }
 }
 
-/// Begins a block; says what is wrong with one that cannot be read.
-fn begin(mut block: Value, events: &mut Vec<Event>) -> Result<Block, &'static str> {
-    let kind = text_of(&mut block, "type").ok_or("a block without a type")?;
-    Ok(match kind.as_str() {
-        "text" => {
-            push_text(text_of(&mut block, "text").unwrap_or_default(), events);
-            Block::Text
-        }
-        "thinking" => {
-            events.push(Event::ThinkingStarted);
-            push_thinking(text_of(&mut block, "thinking").unwrap_or_default(), events);
-            Block::Thinking { signature: text_of(&mut block, "signature").unwrap_or_default() }
-        }
-        "redacted_thinking" => {
-            let value = text_of(&mut block, "data").ok_or("redacted thinking without data")?;
-            events.push(Event::RedactedThinking(Signature { provider: NAME.to_owned(), value }));
-            // Complete as it is: nothing more is expected before its end.
-            Block::Ignored
-        }
-        "tool_use" => {
-            let id = text_of(&mut block, "id").ok_or("a tool use without an id")?;
-            let name = text_of(&mut block, "name").ok_or("a tool use without a name")?;
-            events.push(Event::ToolUseProgress { name: name.clone(), bytes: 0 });
-            let given = block.get_mut("input").map(Value::take).unwrap_or_default();
-            Block::ToolUse { id: CallId(id), name, json: String::new(), given }
-        }
-        _ => Block::Ignored,
-    })
-}
-
 impl Block {
     /// Takes a delta; says so when it belongs to another type of block.
     fn extend(&mut self, delta: Delta, events: &mut Vec<Event>) -> Result<(), &'static str> {
         match (self, delta) {
             (Self::Ignored, _) | (_, Delta::Unknown) => {}
-            (Self::Text, Delta::Text { text }) => push_text(text, events),
+            (Self::Text { text, .. }, Delta::Text { text: more }) => {
+                text.push_str(&more);
+                push_text(more, events);
+            }
+            (Self::Text { citations, .. }, Delta::Citations { citation }) => citations.push(citation),
             (Self::Thinking { .. }, Delta::Thinking { thinking }) => push_thinking(thinking, events),
             // Sent once and whole; the vendor's own libraries let the last one stand.
             (Self::Thinking { signature }, Delta::Signature { signature: sent }) => *signature = sent,
-            (Self::ToolUse { name, json, .. }, Delta::InputJson { partial_json }) => {
+            (
+                Self::ToolUse { name, json, .. } | Self::HostedUse { name, json, .. },
+                Delta::InputJson { partial_json },
+            ) => {
                 json.push_str(&partial_json);
                 events.push(Event::ToolUseProgress { name: name.clone(), bytes: json.len() });
             }
@@ -283,9 +322,11 @@ impl Block {
         Ok(())
     }
 
-    fn end(self, events: &mut Vec<Event>) {
+    /// Ends it; says what is wrong with one that is not whole.
+    fn end(self, cited: &mut Cited, events: &mut Vec<Event>) -> Result<(), &'static str> {
         match self {
-            Self::Text | Self::Ignored => {}
+            Self::Ignored => {}
+            Self::Text { text, citations } => cited.note(text, citations),
             Self::Thinking { signature } => {
                 let signature =
                     (!signature.is_empty()).then(|| Signature { provider: NAME.to_owned(), value: signature });
@@ -294,7 +335,20 @@ impl Block {
             Self::ToolUse { id, name, json, given } => {
                 events.push(Event::ToolUse { id, name, input: tool_input(json, given) });
             }
+            Self::HostedUse { id, name, json, mut raw } => {
+                // Kept as it came but for the input, which came in pieces.
+                if !json.trim().is_empty() {
+                    raw["input"] = serde_json::from_str(&json).map_err(|_| "a hosted call whose input is no JSON")?;
+                }
+                events.push(Event::HostedUse { provider: NAME.to_owned(), id, name, raw });
+            }
+            Self::HostedResult { id, raw } => {
+                let kind = raw.pointer("/content/type").and_then(Value::as_str);
+                let is_error = kind.is_some_and(|kind| kind.ends_with("_error"));
+                events.push(Event::HostedResult { provider: NAME.to_owned(), id, raw, is_error });
+            }
         }
+        Ok(())
     }
 }
 

@@ -6,19 +6,20 @@
 //! it is written.
 //!
 //! What the API refuses is not sent: text without a visible character, an empty error result, a call's
-//! input that is no object, thinking that somebody else signed.
+//! input that is no object, thinking that somebody else signed, what another provider ran, half of what this
+//! one ran (see [`halves`]).
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::HashSet};
 
 use serde::Serialize;
 use serde_json::Value;
 
 use super::{
-    NAME,
+    NAME, cited,
     family::{self, Asked, Thinking},
 };
 use crate::provider::{
-    Attachment, CacheRetention, Message, Part, ProviderError, Request, Role, Signature, ToolSpec,
+    Attachment, CacheRetention, CallId, Hosted, Message, Part, ProviderError, Request, Role, Signature, ToolSpec,
     wire::{self, Base64, SILENT_ERROR, is_visible, object},
 };
 
@@ -96,13 +97,38 @@ struct Content<'a> {
     cache_control: Option<CacheControl>,
 }
 
+/// A tool, and the mark behind it.
 #[derive(Serialize)]
 struct Tool<'a> {
-    name: &'a str,
-    description: &'a str,
-    input_schema: &'a Value,
+    #[serde(flatten)]
+    tool: AnyTool<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cache_control: Option<CacheControl>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum AnyTool<'a> {
+    Own { name: &'a str, description: &'a str, input_schema: &'a Value },
+    Hosted(HostedTool<'a>),
+}
+
+/// A tool of the vendor's own; see [`crate::provider::hosted`].
+#[derive(Serialize)]
+#[serde(tag = "type")]
+enum HostedTool<'a> {
+    #[serde(rename = "code_execution_20250825")]
+    CodeExecution { name: &'static str },
+    #[serde(rename = "web_search_20250305")]
+    WebSearch {
+        name: &'static str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        max_uses: Option<u32>,
+        #[serde(skip_serializing_if = "<[_]>::is_empty")]
+        allowed_domains: &'a [String],
+        #[serde(skip_serializing_if = "<[_]>::is_empty")]
+        blocked_domains: &'a [String],
+    },
 }
 
 #[derive(Serialize)]
@@ -116,6 +142,8 @@ struct Turn<'a> {
 enum Block<'a> {
     Text {
         text: Cow<'a, str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        citations: Option<&'a Value>,
     },
     Thinking {
         thinking: &'a str,
@@ -128,11 +156,6 @@ enum Block<'a> {
         id: Cow<'a, str>,
         name: &'a str,
         input: Cow<'a, Value>,
-    },
-    ServerToolUse {
-        id: &'a str,
-        name: &'a str,
-        input: &'a Value,
     },
     ToolResult {
         tool_use_id: Cow<'a, str>,
@@ -188,7 +211,7 @@ pub(super) fn body(request: &Request) -> Result<Vec<u8>, ProviderError> {
     if let Some(last) = last {
         last.cache_control = mark;
     }
-    let mut tools: Vec<_> = request.tools.iter().map(tool).collect();
+    let mut tools: Vec<_> = request.tools.iter().map(tool).chain(request.hosted.iter().map(hosted)).collect();
     if let Some(last) = tools.last_mut() {
         last.cache_control = mark;
     }
@@ -210,15 +233,40 @@ pub(super) fn body(request: &Request) -> Result<Vec<u8>, ProviderError> {
 }
 
 fn tool(spec: &ToolSpec) -> Tool<'_> {
-    Tool { name: &spec.name, description: &spec.description, input_schema: &spec.input_schema, cache_control: None }
+    let ToolSpec { name, description, input_schema, .. } = spec;
+    Tool { tool: AnyTool::Own { name, description, input_schema }, cache_control: None }
+}
+
+fn hosted(tool: &Hosted) -> Tool<'_> {
+    let name = tool.tool().name();
+    let tool = match tool {
+        Hosted::CodeExecution => HostedTool::CodeExecution { name },
+        Hosted::WebSearch(limits) => HostedTool::WebSearch {
+            name,
+            max_uses: limits.max_uses,
+            allowed_domains: &limits.allowed_domains,
+            blocked_domains: &limits.blocked_domains,
+        },
+    };
+    Tool { tool: AnyTool::Hosted(tool), cache_control: None }
 }
 
 /// The messages as turns, which alternate.
 fn turns<M: AsRef<Message>>(messages: &[M]) -> Vec<Turn<'_>> {
-    let mut turns = wire::turns(messages, block, |block| matches!(block, Block::ToolResult { .. }));
+    let halves = halves(messages);
+    let is_half = |part: &Part| match part {
+        Part::HostedUse { id, .. } | Part::HostedResult { id, .. } => halves.contains(id),
+        _ => false,
+    };
+    let encode = |part| if is_half(part) { None } else { piece(part) };
+    let is_result = |piece: &Piece<'_>| matches!(piece, Piece::Block(Block::ToolResult { .. }));
+    let mut turns: Vec<_> =
+        wire::turns(messages, encode, is_result).into_iter().map(|(role, pieces)| (role, cite(pieces))).collect();
+    // A turn of nothing but citations has lost what it cites.
+    turns.retain(|(_, blocks)| !blocks.is_empty());
     // A reply that is to be continued must not end in white space.
     if let Some((Role::Assistant, blocks)) = turns.last_mut()
-        && let Some(Block::Text { text }) = blocks.last_mut()
+        && let Some(Block::Text { text, .. }) = blocks.last_mut()
     {
         *text = match text {
             Cow::Borrowed(text) => Cow::Borrowed(text.trim_end()),
@@ -237,12 +285,74 @@ fn turns<M: AsRef<Message>>(messages: &[M]) -> Vec<Turn<'_>> {
         .collect()
 }
 
+/// A part of a message, before its citations have found their text.
+enum Piece<'a> {
+    Block(Block<'a>),
+    /// What the text before it cites.
+    Citations(&'a Value),
+}
+
+/// Gives citations back to the words that they stand under.
+fn cite(pieces: Vec<Piece<'_>>) -> Vec<Block<'_>> {
+    let mut blocks = Vec::with_capacity(pieces.len());
+    for piece in pieces {
+        match piece {
+            Piece::Block(block) => blocks.push(block),
+            Piece::Citations(raw) => {
+                let before = blocks.pop_if(|block| matches!(block, Block::Text { citations: None, .. }));
+                match before {
+                    Some(Block::Text { text: Cow::Borrowed(text), .. }) => {
+                        let passages = cited::cut(text, raw).into_iter();
+                        blocks.extend(passages.map(|passage| plain(passage.text, passage.citations)));
+                    }
+                    other => blocks.extend(other),
+                }
+            }
+        }
+    }
+    blocks
+}
+
+fn plain<'a>(text: &'a str, citations: Option<&'a Value>) -> Block<'a> {
+    Block::Text { text: Cow::Borrowed(text), citations }
+}
+
+/// The calls of hosted tools that have lost their result, and the results that have lost their call: the API refuses
+/// both. In the reply that is still going on a call has no result yet: the vendor has paused, or waits for a tool of
+/// ours.
+fn halves<M: AsRef<Message>>(messages: &[M]) -> HashSet<&CallId> {
+    let is_reply = |message: &M| message.as_ref().role == Role::Assistant;
+    let end = messages.iter().rposition(is_reply).map_or(0, |last| last + 1);
+    let begin = messages[..end].iter().rposition(|message| !is_reply(message)).map_or(0, |last| last + 1);
+    let answers = |message: &M| message.as_ref().parts.iter().any(|part| matches!(part, Part::ToolResult { .. }));
+    let goes_on = messages[end..].is_empty() || messages[end..].iter().any(answers);
+    let (mut uses, mut results, mut waiting) = (HashSet::new(), HashSet::new(), HashSet::new());
+    for (nth, message) in messages.iter().enumerate() {
+        for part in &message.as_ref().parts {
+            match part {
+                Part::HostedUse { id, .. } => {
+                    uses.insert(id);
+                    if goes_on && (begin..end).contains(&nth) {
+                        waiting.insert(id);
+                    }
+                }
+                Part::HostedResult { id, .. } => {
+                    results.insert(id);
+                }
+                _ => {}
+            }
+        }
+    }
+    uses.symmetric_difference(&results).filter(|id| !waiting.contains(*id)).copied().collect()
+}
+
 /// The part as the API has it; `None` for what it does not take.
-fn block(part: &Part) -> Option<Block<'_>> {
-    Some(match part {
-        Part::Text(text) => Block::Text { text: Cow::Borrowed(Some(text).filter(|text| is_visible(text))?) },
+fn piece(part: &Part) -> Option<Piece<'_>> {
+    Some(Piece::Block(match part {
+        Part::Text(text) => plain(Some(text).filter(|text| is_visible(text))?, None),
         Part::Attachment(attachment) => {
-            shown(attachment).unwrap_or_else(|| Block::Text { text: attachment.in_words().unwrap_or_default().into() })
+            let note = || Block::Text { text: attachment.in_words().unwrap_or_default().into(), citations: None };
+            shown(attachment).unwrap_or_else(note)
         }
         Part::Thinking { text, signature } => Block::Thinking { thinking: text, signature: ours(signature.as_ref()?)? },
         Part::RedactedThinking(signature) => Block::RedactedThinking { data: ours(signature)? },
@@ -254,9 +364,13 @@ fn block(part: &Part) -> Option<Block<'_>> {
             content: said(output, *is_error, attachments),
             is_error: *is_error,
         },
-        Part::HostedUse { id, name, input } => Block::ServerToolUse { id: &id.0, name, input },
-        Part::HostedResult { raw, .. } => Block::Raw(raw),
-    })
+        Part::HostedUse { provider, raw, .. } | Part::HostedResult { provider, raw, .. } => {
+            Block::Raw(Some(raw).filter(|_| provider == NAME)?)
+        }
+        Part::Citations { provider, raw, .. } => {
+            return raw.as_ref().filter(|_| provider == NAME).map(Piece::Citations);
+        }
+    }))
 }
 
 /// The content of a tool's result. The API takes nothing but text in an error.
@@ -279,7 +393,7 @@ fn said<'a>(output: &'a str, is_error: bool, attachments: &'a [Attachment]) -> S
         return Said::Text(text);
     }
     if is_visible(&text) {
-        blocks.insert(0, Block::Text { text });
+        blocks.insert(0, Block::Text { text, citations: None });
     }
     Said::Blocks(blocks)
 }

@@ -1,12 +1,13 @@
 //! Anthropic's Messages API, streamed.
 //!
 //! `encode` turns a request into the body of `POST /v1/messages`, `decode` turns the event stream
-//! into [`Event`](super::Event)s, `refuse` says what the vendor's errors mean. What a model takes of
+//! into [`Event`](super::Event)s, `cited` carries citations there and back, `refuse` says what the vendor's errors mean. What a model takes of
 //! thinking and sampling differs from family to family; `family` knows.
 //!
 //! The format is the one of <https://docs.claude.com/en/api/messages> and `…/messages-streaming`,
 //! API version `2023-06-01`.
 
+mod cited;
 mod decode;
 mod encode;
 mod family;

@@ -201,7 +201,8 @@ fn piece<'a>(part: &'a Part, host: &str) -> Option<Piece<'a>> {
         },
         Part::Attachment(attachment) => Piece::Attachment(attachment),
         // Servers of this kind sign nothing and run no tools.
-        Part::RedactedThinking(_) | Part::HostedUse { .. } | Part::HostedResult { .. } => return None,
+        Part::RedactedThinking(_) => return None,
+        Part::HostedUse { .. } | Part::HostedResult { .. } | Part::Citations { .. } => return None,
     })
 }
 

@@ -10,7 +10,7 @@
 //! | `response.content_part.added`, `.done`            | ignored on purpose: the deltas and the item say it all     |
 //! | `response.output_text.delta`                      | handled: prose                                             |
 //! | `response.output_text.done`                       | ignored on purpose: the deltas once more                   |
-//! | `response.output_text.annotation.added`           | ignored on purpose: no place for it                        |
+//! | `response.output_text.annotation.added`           | handled for `url_citation`: a source, told with the item   |
 //! | `response.refusal.delta`                          | handled: prose, and the reply ends as a refusal            |
 //! | `response.refusal.done`                           | ignored on purpose: the deltas once more                   |
 //! | `response.reasoning_summary_part.added`           | handled: an empty line before each part but the first      |
@@ -26,31 +26,38 @@
 //! | `response.failed`, `error`                        | handled: end the reply with the matching error             |
 //! | `response.audio…`                                 | ignored on purpose: no sound is asked for                  |
 //! | `response.compaction…`                            | ignored on purpose: none is asked for                      |
-//! | `response.code_interpreter_call…`, `.mcp…`        | ignored on purpose: no hosted tool is offered              |
-//! | `response.file_search_call…`, `.web_search_call…` | ignored on purpose: no hosted tool is offered              |
-//! | `response.image_generation_call…`, `.shell_call…` | ignored on purpose: no hosted tool is offered              |
+//! | `response.web_search_call…`                       | ignored on purpose: the item says it all                   |
+//! | `response.code_interpreter_call…`                 | ignored on purpose: the item says it all                   |
+//! | `response.file_search_call…`, `.mcp…`             | ignored on purpose: no such tool is offered                |
+//! | `response.image_generation_call…`, `.shell_call…` | ignored on purpose: no such tool is offered                |
 //! | `response.custom_tool_call_input…`                | ignored on purpose: no tool without a schema is offered    |
 //! | any other                                         | ignored on purpose: the API may bring new ones             |
 //! | no JSON, no `type`                                | refused as malformed                                       |
 //! | a delta for an item that is not open              | refused as malformed                                       |
 //!
-//! | item            | what becomes of it                                                                        |
-//! |-----------------|-------------------------------------------------------------------------------------------|
-//! | `message`       | handled                                                                                   |
-//! | `reasoning`     | handled; its encrypted thoughts, complete only in `output_item.done`, are the signature   |
-//! | `function_call` | handled                                                                                   |
-//! | any other       | ignored on purpose: no hosted tool is offered                                             |
+//! | item                    | what becomes of it                                                                      |
+//! |-------------------------|-----------------------------------------------------------------------------------------|
+//! | `message`               | handled; the pages it cites come behind it                                              |
+//! | `reasoning`             | handled; its encrypted thoughts, complete only in `output_item.done`, are the signature |
+//! | `function_call`         | handled                                                                                 |
+//! | `web_search_call`       | handled in `output_item.done`: see [`super::hosted`]                                    |
+//! | `code_interpreter_call` | handled in `output_item.done`                                                           |
+//! | any other               | ignored on purpose: no such tool is offered                                             |
 //!
-//! One item is open at a time, as the API sends them. Events after the end mean nothing.
+//! One item is open at a time, as the API sends them; hosted calls come whole and count as none. Events after the end
+//! mean nothing.
 
 use std::borrow::Cow;
 
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::reasoning::{Reasoning, texts};
+use super::{
+    hosted,
+    reasoning::{Reasoning, texts},
+};
 use crate::provider::{
-    CallId, Decoder, ErrorResponse, Event, ProviderError, StopReason, Usage,
+    CallId, Decoder, ErrorResponse, Event, ProviderError, Source, StopReason, Usage,
     refuse::Peer,
     reply::{Progress, parse, push_text, push_thinking, text_of, tool_input},
     sse::Sse,
@@ -83,6 +90,8 @@ struct Open {
     item: Item,
     /// Something of it has been handed on.
     shown: bool,
+    /// What it cites.
+    sources: Vec<Source>,
 }
 
 enum Item {
@@ -107,6 +116,12 @@ struct ItemEvent {
 struct DeltaEvent {
     output_index: u64,
     delta: String,
+}
+
+#[derive(Deserialize)]
+struct AnnotationEvent {
+    output_index: u64,
+    annotation: Value,
 }
 
 #[derive(Deserialize)]
@@ -209,6 +224,12 @@ impl Reply {
                 self.refused = true;
                 self.text(output_index, delta, events).map_err(refuse)?;
             }
+            "response.output_text.annotation.added" => {
+                let AnnotationEvent { output_index, annotation } = parse(data, peer)?;
+                if let Some(open) = self.open.as_mut().filter(|open| open.index == output_index) {
+                    hosted::cite(&annotation, &mut open.sources);
+                }
+            }
             "response.reasoning_summary_part.added" => {
                 let PartEvent { output_index } = parse(data, peer)?;
                 if self.reasoning(output_index).map_err(refuse)?.shown {
@@ -273,7 +294,12 @@ impl Reply {
                 let name = text_of(&mut item, "name").ok_or("a function call without a name")?;
                 Item::FunctionCall { id: text_of(&mut item, "call_id"), name, arguments: String::new() }
             }
-            _ => return Ok(()),
+            other => {
+                // It is only told of here: it counts once it is complete.
+                events
+                    .extend(hosted::name(other).map(|name| Event::ToolUseProgress { name: name.to_owned(), bytes: 0 }));
+                return Ok(());
+            }
         };
         if self.open.is_some() {
             return Err("an item begins inside another");
@@ -283,13 +309,17 @@ impl Reply {
             Item::Reasoning => events.push(Event::ThinkingStarted),
             Item::FunctionCall { name, .. } => events.push(Event::ToolUseProgress { name: name.clone(), bytes: 0 }),
         }
-        self.open = Some(Open { index, item, shown: false });
+        self.open = Some(Open { index, item, shown: false, sources: Vec::new() });
         Ok(())
     }
 
     /// Ends an item. One that was never begun comes whole.
     fn end(&mut self, index: u64, mut item: Value, events: &mut Vec<Event>) -> Result<(), &'static str> {
-        let Some(open) = self.open.take_if(|open| open.index == index) else {
+        if let Some(result) = hosted::events(&item)? {
+            events.extend(result);
+            return Ok(());
+        }
+        let Some(mut open) = self.open.take_if(|open| open.index == index) else {
             self.begin(index, item.clone(), events)?;
             // What has not begun now is none of ours.
             let is_ours = self.open.as_ref().is_some_and(|open| open.index == index);
@@ -302,6 +332,8 @@ impl Reply {
                 if !open.shown {
                     push_text(texts(&item, "content", "text").concat() + &refusals.concat(), events);
                 }
+                hosted::cite_all(&item, &mut open.sources);
+                hosted::push_citations(open.sources, events);
             }
             Item::Reasoning => {
                 if !open.shown {
@@ -322,9 +354,11 @@ impl Reply {
 
     /// Ends the open item of a reply that was cut short: nothing more of it is to come.
     fn break_off(&mut self, events: &mut Vec<Event>) {
-        match self.open.take().map(|open| open.item) {
-            Some(Item::Reasoning) => events.push(Event::ThinkingFinished { signature: None }),
-            Some(Item::FunctionCall { id: Some(id), name, arguments }) => self.push_call(id, name, arguments, events),
+        let Some(open) = self.open.take() else { return };
+        hosted::push_citations(open.sources, events);
+        match open.item {
+            Item::Reasoning => events.push(Event::ThinkingFinished { signature: None }),
+            Item::FunctionCall { id: Some(id), name, arguments } => self.push_call(id, name, arguments, events),
             _ => {}
         }
     }
@@ -344,7 +378,7 @@ impl Reply {
 
     fn text(&mut self, index: u64, delta: String, events: &mut Vec<Event>) -> Result<(), &'static str> {
         match &mut self.open {
-            Some(Open { index: open, item: Item::Message, shown }) if *open == index => {
+            Some(Open { index: open, item: Item::Message, shown, .. }) if *open == index => {
                 *shown |= !delta.is_empty();
                 push_text(delta, events);
                 Ok(())

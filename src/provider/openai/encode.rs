@@ -6,7 +6,8 @@
 //!
 //! The conversation is a list of items: what the user says, what the model says, calls and their outputs, and the
 //! model's reasoning, which only this vendor can read. What the API refuses is not sent: text without a visible
-//! character, reasoning that somebody else signed or that nothing follows, an option that the model does not take.
+//! character, reasoning that somebody else signed or that nothing follows, an option that the model does not take,
+//! what another provider ran. A hosted tool's call and its outcome are one item, which goes back as it came.
 //! The fields are those of `ResponseCreateParams` in the vendor's SDK.
 
 use std::borrow::Cow;
@@ -15,12 +16,12 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{
-    Effort,
+    Effort, NAME,
     effort::{self, Family, Keep},
     reasoning::{Reasoning, ReasoningItem},
 };
 use crate::provider::{
-    Attachment, CacheRetention, Part, ProviderError, Request, Role, ToolSpec,
+    Attachment, CacheRetention, Hosted, Part, ProviderError, Request, Role, SearchLimits, ToolSpec,
     wire::{self, DataUrl, is_visible},
 };
 
@@ -38,8 +39,8 @@ struct Body<'a> {
     model: &'a str,
     stream: bool,
     store: bool,
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    include: &'static [&'static str],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    include: Vec<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reasoning: Option<ReasoningOptions>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -54,6 +55,8 @@ struct Body<'a> {
     prompt_cache_options: Option<CacheOptions>,
     #[serde(skip_serializing_if = "Option::is_none")]
     parallel_tool_calls: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_tool_calls: Option<u32>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Tool<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -76,13 +79,34 @@ enum CacheOptions {
 }
 
 #[derive(Serialize)]
-#[serde(tag = "type", rename = "function")]
-struct Tool<'a> {
-    name: &'a str,
-    description: &'a str,
-    parameters: Cow<'a, Value>,
-    /// Never left out: the API makes a schema strict on its own where nothing is said.
-    strict: bool,
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Tool<'a> {
+    Function {
+        name: &'a str,
+        description: &'a str,
+        parameters: Cow<'a, Value>,
+        /// Never left out: the API makes a schema strict on its own where nothing is said.
+        strict: bool,
+    },
+    CodeInterpreter {
+        container: Container,
+    },
+    WebSearch {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        filters: Option<Filters<'a>>,
+    },
+}
+
+/// Where the code runs: wherever the vendor likes.
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Container {
+    Auto,
+}
+
+#[derive(Serialize)]
+struct Filters<'a> {
+    allowed_domains: &'a [String],
 }
 
 #[derive(Serialize)]
@@ -105,6 +129,8 @@ enum Item<'a> {
     },
     #[serde(untagged)]
     Reasoning(ReasoningItem),
+    #[serde(untagged)]
+    Hosted(&'a Value),
 }
 
 /// What a message says: the model's words are a plain string, the user's may have parts of several kinds.
@@ -159,7 +185,7 @@ pub(super) fn body(request: &Request, effort: Option<Effort>) -> Result<Vec<u8>,
     let effort = effort.or_else(|| effort::effort(family.as_ref(), parameters.thinking));
     let reasons = family.map_or(effort.is_some(), |family| family.reasons());
     let room = effort.filter(|_| wants_thinking).map_or(0, Effort::room);
-    let tools: Vec<_> = request.tools.iter().map(tool).collect();
+    let tools: Vec<_> = request.tools.iter().map(tool).chain(request.hosted.iter().map(hosted)).collect();
     let instructions = request.system.as_deref().filter(|text| is_visible(text));
     let keep = family.map_or(Keep::Usual, |family| family.keep(parameters.cache_retention));
     let caches = parameters.cache_retention != CacheRetention::None;
@@ -167,7 +193,7 @@ pub(super) fn body(request: &Request, effort: Option<Effort>) -> Result<Vec<u8>,
         model: &request.model,
         stream: true,
         store: false,
-        include: if reasons { &["reasoning.encrypted_content"] } else { &[] },
+        include: include(reasons, &request.hosted),
         reasoning: effort.map(|effort| ReasoningOptions { effort, summary: wants_thinking.then_some("auto") }),
         // The API takes no temperature for a model that reasons.
         temperature: parameters.temperature.filter(|value| value.is_finite() && !reasons),
@@ -180,6 +206,11 @@ pub(super) fn body(request: &Request, effort: Option<Effort>) -> Result<Vec<u8>,
             Keep::Usual | Keep::ADay => None,
         },
         parallel_tool_calls: (!tools.is_empty()).then_some(true),
+        // The API counts all hosted calls together: the searches are never more than that.
+        max_tool_calls: request.hosted.iter().find_map(|tool| match tool {
+            Hosted::WebSearch(limits) => limits.max_uses,
+            Hosted::CodeExecution => None,
+        }),
         tools,
         instructions,
         input,
@@ -198,7 +229,29 @@ fn cache_key(instructions: Option<&str>, tools: &[Tool<'_>], input: &[Item<'_>])
 
 fn tool(spec: &ToolSpec) -> Tool<'_> {
     let parameters = wire::with_properties(&spec.input_schema);
-    Tool { name: &spec.name, description: &spec.description, parameters, strict: spec.strict }
+    Tool::Function { name: &spec.name, description: &spec.description, parameters, strict: spec.strict }
+}
+
+fn hosted(tool: &Hosted) -> Tool<'_> {
+    match tool {
+        Hosted::CodeExecution => Tool::CodeInterpreter { container: Container::Auto },
+        Hosted::WebSearch(SearchLimits { allowed_domains, .. }) => {
+            Tool::WebSearch { filters: (!allowed_domains.is_empty()).then_some(Filters { allowed_domains }) }
+        }
+    }
+}
+
+/// What the items of a reply are to bring beside the usual: where nothing is stored, it can never be fetched later.
+fn include(reasons: bool, hosted: &[Hosted]) -> Vec<&'static str> {
+    let mut include = Vec::new();
+    if reasons {
+        include.push("reasoning.encrypted_content");
+    }
+    include.extend(hosted.iter().map(|tool| match tool {
+        Hosted::CodeExecution => "code_interpreter_call.outputs",
+        Hosted::WebSearch(_) => "web_search_call.action.sources",
+    }));
+    include
 }
 
 /// The conversation as items.
@@ -236,8 +289,9 @@ fn piece(part: &Part, takes_reasoning: bool) -> Option<Piece<'_>> {
             call_id: wire::call_id(id, MAX_CALL_ID),
             output: said(wire::marked(output, *is_error), attachments),
         },
-        // No tool of this vendor's own is offered, and what another vendor ran means nothing here.
-        Part::Thinking { signature: None, .. } | Part::HostedUse { .. } | Part::HostedResult { .. } => return None,
+        Part::HostedResult { provider, raw, .. } => Item::Hosted(Some(raw).filter(|_| provider == NAME)?),
+        // The item of a hosted call is with its result; what is cited stands in the text.
+        Part::HostedUse { .. } | Part::Citations { .. } | Part::Thinking { signature: None, .. } => return None,
     };
     Some(Piece::Item(item))
 }

@@ -3,7 +3,7 @@
 //! `encode` turns a request into the body of `POST /v1/responses`, `decode` turns the event stream into
 //! [`Event`](super::Event)s, `refuse` says what the vendor's errors mean. Nothing is stored at the vendor's: each
 //! request carries the whole conversation, and `reasoning` keeps the model's encrypted thoughts in the document
-//! between two of them. What a model takes differs from family to family; `effort` knows.
+//! between two of them; `hosted` knows the tools that the vendor runs. What a model takes differs from family to family; `effort` knows.
 //!
 //! The format is the one of <https://developers.openai.com/api/reference/resources/responses/methods/create> and of
 //! the types in the vendor's Python SDK (`openai.types.responses`, 3.54).
@@ -11,6 +11,7 @@
 mod decode;
 mod effort;
 mod encode;
+mod hosted;
 mod reasoning;
 pub(super) mod refuse;
 

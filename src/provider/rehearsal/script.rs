@@ -55,7 +55,8 @@ impl Script {
                 | Part::Attachment(_)
                 | Part::ToolResult { .. }
                 | Part::HostedUse { .. }
-                | Part::HostedResult { .. } => {}
+                | Part::HostedResult { .. }
+                | Part::Citations { .. } => {}
             }
         }
         performance.finish(if calls > 0 { StopReason::ToolUse } else { StopReason::EndTurn })

@@ -18,8 +18,8 @@
 //! | `finishReason`, `finishMessage`                  | handled, see [`stop_reason`]                              |
 //! | `content.role`, `index`, `tokenCount`            | ignored on purpose: always the same, or counted elsewhere |
 //! | `safetyRatings`, `avgLogprobs`, `logprobsResult` | ignored on purpose: no place for them                     |
-//! | `citationMetadata`, `groundingMetadata`,         | ignored: no hosted tool is offered                        |
-//! | `urlContextMetadata`                             |                                                           |
+//! | `groundingMetadata`                              | handled at the end of the reply, see [`super::grounding`] |
+//! | `citationMetadata`, `urlContextMetadata`         | ignored on purpose: no such tool is offered               |
 //! | `continuationToken`                              | ignored on purpose: the reply ends as `CONTINUATION`      |
 //!
 //! | part                                             | what becomes of it                                        |
@@ -29,8 +29,8 @@
 //! | `functionCall`                                   | handled: its arguments come whole                         |
 //! | `functionCall` with `willContinue`               | refused: arguments in pieces are never asked for          |
 //! | `thoughtSignature` on any of them                | handled, see [`super::signature`]                         |
-//! | `executableCode`, `codeExecutionResult`,         | ignored: no hosted tool is offered                        |
-//! | `toolCall`, `toolResponse`, `functionResponse`   |                                                           |
+//! | `executableCode`, `codeExecutionResult`,         | ignored: no such tool is offered                          |
+//! | `toolCall`, `toolResponse`, `functionResponse`   | ignored: Vertex AI does not send them                     |
 //! | `inlineData`, `fileData`, `audioTranscription`   | ignored: only text is asked for                           |
 //! | `mediaResolution`, `videoMetadata`, …            | ignored on purpose: they belong to media                  |
 //! | any other                                        | ignored on purpose: new ones may come                     |
@@ -42,6 +42,7 @@ use serde_json::Value;
 
 use super::{
     encode,
+    grounding::Grounding,
     ids::Ids,
     refuse::Peer,
     signature::{self, Under},
@@ -74,6 +75,7 @@ struct Reply {
     /// Signatures that stand behind the prose that flows.
     behind: Vec<String>,
     called: bool,
+    grounding: Grounding,
     stop: Option<StopReason>,
 }
 
@@ -98,6 +100,7 @@ struct Candidate {
     content: Option<Content>,
     finish_reason: Option<String>,
     finish_message: Option<String>,
+    grounding_metadata: Option<Value>,
 }
 
 #[derive(Deserialize)]
@@ -151,6 +154,7 @@ impl Reader {
             flowing: false,
             behind: Vec::new(),
             called: false,
+            grounding: Grounding::default(),
             stop: None,
         };
         Self { peer, sse: Sse::default(), reply }
@@ -174,6 +178,7 @@ impl Decoder for Reader {
         };
         self.reply.end_prose(events);
         self.reply.end_thinking(None, events);
+        std::mem::take(&mut self.reply.grounding).tell(&mut self.reply.ids, events);
         events.push(Event::Finished(match stop {
             StopReason::EndTurn if self.reply.called => StopReason::ToolUse,
             stop => stop,
@@ -206,6 +211,9 @@ impl Reply {
         if let Some(candidate) = chunk.candidates.and_then(|list| list.into_iter().next()) {
             for part in candidate.content.and_then(|content| content.parts).into_iter().flatten() {
                 self.part(part, events).map_err(|what| peer.malformed(what, data))?;
+            }
+            if let Some(metadata) = &candidate.grounding_metadata {
+                self.grounding.note(metadata);
             }
             if let Some(reason) = candidate.finish_reason.filter(|reason| !UNSPECIFIED.contains(&reason.as_str())) {
                 self.stop = Some(stop_reason(&reason, candidate.finish_message.as_deref().unwrap_or_default()));

@@ -10,8 +10,8 @@
 //! vendor's model made has none, and Gemini 3 takes it with the documented stand-in.
 //!
 //! What the API refuses is not sent: text without a visible character, a call's input that is no object, a name with
-//! other characters than it takes, thinking that somebody else signed. Hosted calls and their results mean something
-//! to the vendor that ran them only, and are left out.
+//! other characters than it takes, thinking that somebody else signed, and what a provider ran itself: the API tells of
+//! its own searches beside the reply and takes nothing of that back.
 
 use std::{borrow::Cow, collections::HashMap};
 
@@ -24,7 +24,7 @@ use super::{
     thinking::{self, ThinkingConfig},
 };
 use crate::provider::{
-    Attachment, CallId, ErrorKind, Message, Parameters, Part, ProviderError, Request, Role, ToolSpec,
+    Attachment, CallId, ErrorKind, Hosted, Message, Parameters, Part, ProviderError, Request, Role, ToolSpec,
     wire::{Base64, SILENT_ERROR, is_visible, nothing_to_send, object, to_json, with_notes, with_room},
 };
 
@@ -44,7 +44,7 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     system_instruction: Option<SystemInstruction<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    tools: Option<[Tools<'a>; 1]>,
+    tools: Option<Vec<Tools<'a>>>,
     #[serde(skip_serializing_if = "GenerationConfig::is_empty")]
     generation_config: GenerationConfig,
     contents: Vec<Content<'a>>,
@@ -57,8 +57,16 @@ struct SystemInstruction<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Tools<'a> {
-    function_declarations: Vec<Declaration<'a>>,
+enum Tools<'a> {
+    FunctionDeclarations(Vec<Declaration<'a>>),
+    GoogleSearch(GoogleSearch<'a>),
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct GoogleSearch<'a> {
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    exclude_domains: &'a [String],
 }
 
 #[derive(Serialize)]
@@ -177,11 +185,23 @@ pub(super) fn body(request: &Request) -> Result<Vec<u8>, ProviderError> {
             .as_deref()
             .filter(|text| is_visible(text))
             .map(|text| SystemInstruction { parts: [Data::Text(text.into())] }),
-        tools: (!declarations.is_empty()).then_some([Tools { function_declarations: declarations }]),
+        tools: tools(declarations, &request.hosted),
         generation_config: GenerationConfig::of(&request.model, &request.parameters),
         contents,
     };
     to_json(&body)
+}
+
+fn tools<'a>(declarations: Vec<Declaration<'a>>, hosted: &'a [Hosted]) -> Option<Vec<Tools<'a>>> {
+    let own = (!declarations.is_empty()).then_some(Tools::FunctionDeclarations(declarations));
+    let hosted = hosted.iter().filter_map(|tool| match tool {
+        Hosted::WebSearch(limits) => {
+            Some(Tools::GoogleSearch(GoogleSearch { exclude_domains: &limits.blocked_domains }))
+        }
+        Hosted::CodeExecution => None,
+    });
+    let tools: Vec<_> = own.into_iter().chain(hosted).collect();
+    (!tools.is_empty()).then_some(tools)
 }
 
 impl GenerationConfig {
@@ -303,7 +323,8 @@ fn pieces<'a>(parts: &'a [Part], calls: &mut Calls<'a>, shows_inside: bool) -> V
                 let words = || Data::Text(attachment.in_words().unwrap_or_default().into());
                 add(Inline::of(attachment).map_or_else(words, Data::Inline), false, None, usize::MAX);
             }
-            Part::RedactedThinking(_) | Part::HostedUse { .. } | Part::HostedResult { .. } => {}
+            Part::RedactedThinking(_) => {}
+            Part::HostedUse { .. } | Part::HostedResult { .. } | Part::Citations { .. } => {}
         }
     }
     pieces

@@ -3,7 +3,8 @@
 //! [`token`] gets an access token from a key file, `encode` turns a request into the body of
 //! `POST …/models/{model}:streamGenerateContent`, `decode` turns the event stream into [`Event`](super::Event)s,
 //! `refuse` turns every way of saying no into one line for the user; `schema` (with `inline` and `conjunction`) puts
-//! JSON Schema into Vertex's dialect, `thinking` knows what each model takes, `signature` and `ids` say how signatures
+//! JSON Schema into Vertex's dialect, `thinking` knows what each model takes, `grounding`
+//! what a search has found, `signature` and `ids` say how signatures
 //! and calls stand in a document.
 //!
 //! The format is the one of `google.cloud.aiplatform.v1.PredictionService.StreamGenerateContent`
@@ -13,6 +14,7 @@
 mod conjunction;
 mod decode;
 mod encode;
+mod grounding;
 mod ids;
 mod inline;
 mod refuse;
@@ -66,6 +68,13 @@ const GLOBAL_HOST: &str = "https://aiplatform.googleapis.com";
 
 /// Locations that are more than one region, each with a host of its own form.
 const MULTI_REGIONS: [&str; 2] = ["eu", "us"];
+
+/// Whether `model` takes tools that Google runs beside tools that run here: Gemini 3 does, older ones refuse
+/// (<https://github.com/BerriAI/litellm/pull/38650>).
+#[must_use]
+pub fn mixes_tools(model: &str) -> bool {
+    thinking::wants_signatures(model)
+}
 
 /// Where the access token comes from when [`TOKEN_VARIABLE`] is not set.
 #[must_use]

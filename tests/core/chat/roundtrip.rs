@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use flemma::{
     chat::{Conversation, Document, Ending, Fence, ReplyWriter, read, render, unescape},
-    provider::{Attachment, CallId, Event, Message, Part, Role, Signature, ToolInput},
+    provider::{Attachment, CallId, Event, Message, Part, Role, Signature, Source, ToolInput},
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -240,10 +240,21 @@ proptest! {
     }
 
     #[test]
-    fn what_the_provider_ran_goes_back_as_it_came(id in id(), input in value(), raw in value()) {
+    fn what_the_provider_ran_goes_back_as_it_came(
+        id in id(),
+        call in value(),
+        raw in value(),
+        is_error in any::<bool>(),
+        sources in prop::collection::vec(("[ -~é\n]{1,12}", text()), 0..3),
+        passages in prop::option::of(prop::collection::vec(value(), 0..3)),
+        provider in "[a-z_ `\"]{1,8}",
+    ) {
+        let sources = sources.iter().map(|(url, title)| Source::new(url, title));
+        let sources = sources.filter(|source| !source.url.is_empty()).collect();
         let parts = vec![
-            Part::HostedUse { id: id.clone(), name: "web_search".into(), input },
-            Part::HostedResult { id, raw },
+            Part::HostedUse { provider: provider.clone(), id: id.clone(), name: "web_search".into(), raw: call },
+            Part::HostedResult { provider: provider.clone(), id, raw, is_error },
+            Part::Citations { provider, sources, raw: passages.map(Value::from) },
         ];
         let messages = vec![Arc::new(Message { role: Role::Assistant, parts })];
         let conversation = Conversation { system: None, messages };

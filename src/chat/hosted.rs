@@ -1,0 +1,105 @@
+//! What a provider ran itself, in the document.
+//!
+//! A call and its result stand in the assistant's message, marked ` (provider)`. The info string of the fence says whose
+//! they are, so that nobody else is ever sent them; the fence holds the vendor's own block as it came:
+//!
+//! ````text
+//! **Tool Use:** `web_search` (`srvtoolu_1`) (provider)
+//!
+//! ```json provider=anthropic
+//! {"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{"query":"otters"}}
+//! ```
+//! ````
+//!
+//! What the prose before it cites is a result without a call: a list for the reader, and under it one line of JSON where
+//! the vendor wants to see more of it again. All of it is in the fence, where nothing that a web page says can act as
+//! structure:
+//!
+//! ````text
+//! **Tool Result:** `sources` (provider)
+//!
+//! ```sources provider=anthropic
+//! - https://example.org/otters Otters of the world
+//!
+//! [{"text":"Otters hold hands.","citations":[{"encrypted_index":"…"}]}]
+//! ```
+//! ````
+
+use serde_json::Value;
+
+use super::{
+    Fence, attributes,
+    blocks::{fenced, json},
+    syntax::{result_header, use_header},
+};
+use crate::provider::{CallId, Source};
+
+/// The first word of the info string of a list of sources, and its id.
+const SOURCES: &str = "sources";
+
+/// The attribute that says whose a block is.
+const PROVIDER: &str = "provider";
+
+/// What stands before a source.
+const BULLET: &str = "- ";
+
+/// What the info string of a hosted block's fence says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Mark {
+    /// The provider; empty if none is named.
+    pub provider: String,
+    /// Whether the fence holds a list of sources.
+    pub is_sources: bool,
+}
+
+impl Mark {
+    /// Reads the line of an opening fence.
+    pub fn read(line: &str) -> Self {
+        let info = Fence::open(line).map_or("", |(_, info)| info);
+        let (word, words) = info.split_once(char::is_whitespace).unwrap_or((info, ""));
+        let named = attributes::read(words).into_iter().find(|attribute| attribute.key == PROVIDER);
+        let provider = named.and_then(|attribute| attribute.value).unwrap_or_default().into_owned();
+        Self { provider, is_sources: word == SOURCES }
+    }
+}
+
+/// The lines of a call.
+pub(super) fn call(provider: &str, name: &str, id: &CallId, raw: &Value) -> Vec<String> {
+    block(use_header(name, id, true), "json", provider, &json(raw))
+}
+
+/// The lines of a result.
+pub(super) fn result(provider: &str, id: &CallId, raw: &Value, is_error: bool) -> Vec<String> {
+    block(result_header(id, is_error, true), "json", provider, &json(raw))
+}
+
+/// The lines of a list of sources.
+pub(super) fn citations(provider: &str, sources: &[Source], raw: Option<&Value>) -> Vec<String> {
+    let mut content: Vec<String> =
+        sources.iter().map(|source| format!("{BULLET}{} {}", source.url, source.title).trim_end().to_owned()).collect();
+    if let Some(raw) = raw {
+        if !content.is_empty() {
+            content.push(String::new());
+        }
+        content.push(raw.to_string());
+    }
+    block(result_header(&SOURCES.into(), false, true), SOURCES, provider, &content.join("\n"))
+}
+
+/// Reads what stands in the fence of a list of sources: the sources, and the vendor's JSON. `None` if the line that
+/// should be JSON is none.
+pub(super) fn read_citations(content: &str) -> Option<(Vec<Source>, Option<Value>)> {
+    let sources = content.lines().filter_map(|line| line.strip_prefix(BULLET)).map(|line| {
+        let (url, title) = line.split_once(' ').unwrap_or((line, ""));
+        Source::new(url, title)
+    });
+    let raw = content.lines().find(|line| line.starts_with(['[', '{']));
+    let raw = raw.map(serde_json::from_str).transpose().ok()?;
+    Some((sources.collect(), raw))
+}
+
+fn block(header: String, word: &str, provider: &str, content: &str) -> Vec<String> {
+    let mut lines = vec![header, String::new()];
+    lines.extend(fenced(&format!("{word} {PROVIDER}={}", attributes::write(provider)), content));
+    lines
+}

@@ -1,0 +1,146 @@
+//! Tools that a provider runs itself: what they are called here, and what each vendor takes of their options.
+//!
+//! A tool of this kind is offered by name and nothing of it runs here. It goes out in the vendor's own shape, its calls
+//! and results come back inside the reply ([`Event::HostedUse`](super::Event::HostedUse)), and what the vendor wants to
+//! see again goes back as it came. A restriction that the user has set is a promise: where a vendor cannot keep it, the
+//! tool is left out and [`Hosted::refusal`] says why.
+//!
+//! | here             | Anthropic                 | OpenAI             | Vertex AI      |
+//! |------------------|---------------------------|--------------------|----------------|
+//! | `web_search`     | `web_search_20250305`     | `web_search`       | `googleSearch` |
+//! | `code_execution` | `code_execution_20250825` | `code_interpreter` | none           |
+//!
+//! The shapes are those of the vendors' own SDKs: `WebSearchTool20250305Param` and `CodeExecutionTool20250825Param`
+//! (anthropic 2.12), `WebSearchTool` and `CodeInterpreter` (openai 3.54), `GoogleSearch` (google-genai 3.4). Anthropic's
+//! later searches run their own code between search and model; the one that is asked for works with every model and on
+//! every platform (<https://platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool>).
+
+use super::{anthropic, openai, vertex};
+
+/// A tool that providers run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum HostedTool {
+    /// Runs code, away from the user's machine.
+    CodeExecution,
+    /// Searches the web.
+    WebSearch,
+}
+
+impl HostedTool {
+    /// All of them, sorted by name.
+    pub const ALL: [Self; 2] = [Self::CodeExecution, Self::WebSearch];
+
+    /// The name in `tools`, whatever a vendor calls it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::CodeExecution => "code_execution",
+            Self::WebSearch => "web_search",
+        }
+    }
+
+    /// What it does, in a sentence for the user.
+    #[must_use]
+    pub const fn description(self) -> &'static str {
+        match self {
+            Self::CodeExecution => "Runs code at the provider's, in a container of its own (Anthropic, OpenAI).",
+            Self::WebSearch => {
+                "Searches the web at the provider's and cites what it finds (Anthropic, OpenAI, Vertex AI)."
+            }
+        }
+    }
+
+    /// The tool of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|tool| tool.name() == name)
+    }
+}
+
+/// A tool that providers run, as one request offers it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Hosted {
+    /// [`HostedTool::CodeExecution`].
+    CodeExecution,
+    /// [`HostedTool::WebSearch`], in the user's limits.
+    WebSearch(SearchLimits),
+}
+
+/// `tools.web_search`: what a search may do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SearchLimits {
+    /// The most searches that one request may lead to.
+    pub max_uses: Option<u32>,
+    /// The only domains that are searched; all of them if there are none.
+    pub allowed_domains: Vec<String>,
+    /// Domains that are not searched.
+    pub blocked_domains: Vec<String>,
+}
+
+impl Hosted {
+    /// Which tool it is.
+    #[must_use]
+    pub const fn tool(&self) -> HostedTool {
+        match self {
+            Self::CodeExecution => HostedTool::CodeExecution,
+            Self::WebSearch(_) => HostedTool::WebSearch,
+        }
+    }
+
+    /// Why it cannot be offered to this provider's `model`, in words that follow its name and a colon; `None` if it can
+    /// be. `alone`: no tool that runs here is on offer beside it.
+    #[must_use]
+    pub fn refusal(&self, provider: &str, model: &str, alone: bool) -> Option<String> {
+        let cannot = |option: &str| Some(format!("{provider} cannot keep to tools.web_search.{option}"));
+        match (self, provider) {
+            (Self::CodeExecution, anthropic::NAME | openai::NAME) | (Self::WebSearch(_), anthropic::NAME) => None,
+            (Self::WebSearch(limits), openai::NAME) => {
+                if limits.blocked_domains.is_empty() {
+                    None
+                } else {
+                    cannot("blocked_domains")
+                }
+            }
+            (Self::WebSearch(limits), vertex::NAME) => {
+                if !limits.allowed_domains.is_empty() {
+                    cannot("allowed_domains")
+                } else if limits.max_uses.is_some() {
+                    cannot("max_uses")
+                } else if !alone && !vertex::mixes_tools(model) {
+                    Some(format!("{model} takes it only without other tools"))
+                } else {
+                    None
+                }
+            }
+            _ => Some(format!("{provider} has no such tool")),
+        }
+    }
+}
+
+/// A page that a reply cites.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// The address, without white space.
+    pub url: String,
+    /// The page's title on one line; may be empty.
+    pub title: String,
+}
+
+impl Source {
+    /// A source as it can stand on a line of its own: pages have the titles that their authors gave them.
+    #[must_use]
+    pub fn new(url: &str, title: &str) -> Self {
+        let words = |text: &str, gap: &str| {
+            let text: String = text.chars().map(|char| if char.is_control() { ' ' } else { char }).collect();
+            text.split_whitespace().collect::<Vec<_>>().join(gap)
+        };
+        Self { url: words(url, "%20"), title: words(title, " ") }
+    }
+
+    /// Adds a source unless its address is there, or it has none.
+    pub(super) fn add(self, to: &mut Vec<Self>) {
+        if !self.url.is_empty() && to.iter().all(|other| other.url != self.url) {
+            to.push(self);
+        }
+    }
+}
