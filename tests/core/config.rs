@@ -328,6 +328,24 @@ fn the_built_in_tools_table_is_checked() {
 }
 
 #[test]
+fn the_limits_of_a_search_are_checked() {
+    let search = |limits: Value| json!({"tools": {"web_search": limits}});
+    let read = read(search(json!({"max_uses": 3, "allowed_domains": ["docs.rs", "example.org/blog"]})));
+    assert_eq!(read.tools.search.max_uses, Some(3));
+    assert_eq!(read.tools.search.allowed_domains, ["docs.rs", "example.org/blog"]);
+    assert_eq!(
+        complaint(search(json!({"max_use": 0, "allowed_domains": ["https://docs.rs"]}))),
+        "`tools.web_search.allowed_domains` must be a list of domains without `https://`, as in { \"docs.rs\" }, \
+         not [\"https://docs.rs\"]\n\
+         unknown option `tools.web_search.max_use`; did you mean `tools.web_search.max_uses`?"
+    );
+    assert_eq!(
+        complaint(search(json!({"allowed_domains": ["a.example"], "blocked_domains": ["b.example"]}))),
+        "`tools.web_search.blocked_domains` must be left out where allowed_domains is set, not [\"b.example\"]"
+    );
+}
+
+#[test]
 fn a_mistyped_table_is_not_taken_for_a_tool() {
     assert_eq!(
         complaint(json!({ "tools": { "autopliot": { "enabled": false } } })),

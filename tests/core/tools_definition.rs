@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use flemma::{
     provider::ToolInput,
-    tools::{Definition, Handler, LuaRef, Outcome, Output, Registered, Registry},
+    tools::{Definition, Executor, Handler, LuaRef, Outcome, Output, Registered, Registry},
 };
 use serde_json::{Value, json};
 
@@ -37,6 +37,10 @@ fn the_built_in_tools_are_legal() {
     assert!(registry.count() > 0);
     for tool in registry.all() {
         tool.check().unwrap();
+        if tool.executor == Executor::Provider {
+            assert!(!tool.enabled && matches!(tool.handler, Handler::Elsewhere), "{}", tool.name);
+            continue;
+        }
         let is_calculator = tool.name.starts_with("calculator");
         assert!(tool.strict, "{}", tool.name);
         assert_eq!(tool.enabled, !is_calculator, "{}", tool.name);

@@ -113,7 +113,7 @@ fn a_search_of_the_providers_is_shown_and_goes_back_as_it_came() {
     assert_eq!(
         tools.as_array().unwrap().last().unwrap(),
         &json!({"type": "web_search_20250305", "name": "web_search", "max_uses": 2,
-                "allowed_domains": ["otters.example"]})
+                "allowed_domains": ["otters.example"], "cache_control": {"type": "ephemeral"}})
     );
     assert!(tools.as_array().unwrap().len() > 1, "the tools that run here are on offer too: {tools}");
 
