@@ -28,6 +28,7 @@ mod provider_hosted;
 mod provider_openai_decode;
 mod provider_openai_encode;
 mod provider_openai_refuse;
+mod provider_prefixes;
 mod provider_rehearsal;
 mod provider_retry;
 mod provider_scripts;

@@ -30,12 +30,12 @@ use serde_json::{Value, json};
 
 use crate::conversation::{exchange, text, thinking, tool};
 
-fn folder(name: &str) -> PathBuf {
+pub fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(name)
 }
 
 /// The conversations and their names.
-fn conversations() -> Vec<(String, Conversation)> {
+pub fn conversations() -> Vec<(String, Conversation)> {
     let files = fs::read_dir(folder("fixtures/conversations")).unwrap();
     let mut found: Vec<_> = files
         .map(|file| {
@@ -52,7 +52,7 @@ fn conversations() -> Vec<(String, Conversation)> {
 }
 
 /// The providers, each with models that take different things.
-fn providers() -> Vec<(Box<dyn Provider>, &'static [&'static str])> {
+pub fn providers() -> Vec<(Box<dyn Provider>, &'static [&'static str])> {
     let environment = Environment::new(|_| Some("sk-secret".to_owned()));
     vec![
         (
@@ -72,7 +72,7 @@ fn providers() -> Vec<(Box<dyn Provider>, &'static [&'static str])> {
 }
 
 /// Parameters that change what is sent.
-fn settings() -> Vec<(&'static str, Parameters)> {
+pub fn settings() -> Vec<(&'static str, Parameters)> {
     let base = Parameters { max_tokens: Some(4_096), ..Parameters::default() };
     let thinking = Thinking::Level(ThinkingLevel::Max);
     vec![
@@ -94,10 +94,15 @@ fn hosted(provider: &str, model: &str) -> Arc<[Hosted]> {
     code.into_iter().chain(search).collect()
 }
 
+/// Two tools: one without properties, and one that is strict.
+pub fn two_tools() -> Arc<[ToolSpec]> {
+    let bare = ToolSpec { input_schema: Arc::new(json!({"type": "object"})), ..tool("now", false) };
+    Arc::new([bare, tool("read", true)])
+}
+
 /// Every body, with its name and its provider's.
 fn bodies() -> Vec<(String, &'static str, Value)> {
-    let bare = ToolSpec { input_schema: Arc::new(json!({"type": "object"})), ..tool("now", false) };
-    let tools: [Arc<[ToolSpec]>; 2] = [Arc::new([]), Arc::new([bare, tool("read", true)])];
+    let tools: [Arc<[ToolSpec]>; 2] = [Arc::new([]), two_tools()];
     let mut bodies = Vec::new();
     for (name, conversation) in conversations() {
         for (provider, models) in providers() {

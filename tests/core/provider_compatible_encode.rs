@@ -9,9 +9,7 @@ use flemma::provider::{
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::conversation::{
-    any_turns, assert_prefixes, call, conversation, exchange, header, hello, result, text, thinking, tool,
-};
+use crate::conversation::{any_turns, call, conversation, exchange, header, hello, result, text, thinking, tool};
 
 use Role::{Assistant, User};
 
@@ -244,11 +242,6 @@ fn signed() -> Part {
 }
 
 proptest! {
-    #[test]
-    fn a_longer_conversation_begins_with_the_bytes_of_the_shorter_one(turns in any_turns(&signed())) {
-        assert_prefixes(&turns, bytes)?;
-    }
-
     #[test]
     fn no_two_neighbours_have_one_role_and_no_message_is_empty(turns in any_turns(&signed())) {
         let found = messages(turns);

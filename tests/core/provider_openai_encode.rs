@@ -10,9 +10,7 @@ use flemma::provider::{
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::conversation::{
-    any_turns, assert_prefixes, call, conversation, exchange, header, hello, result, text, thinking, tool,
-};
+use crate::conversation::{any_turns, call, conversation, exchange, header, hello, result, text, thinking, tool};
 
 use Role::{Assistant, User};
 
@@ -394,17 +392,6 @@ fn signed() -> Part {
 }
 
 proptest! {
-    #[test]
-    fn a_longer_conversation_begins_with_the_bytes_of_the_shorter_one(
-        turns in any_turns(&signed()),
-        model in prop::sample::select(vec!["gpt-5.6-sol", "gpt-4.1", "my-deployment"]),
-    ) {
-        let parameters = Parameters { cache_retention: CacheRetention::Short, ..Parameters::default() };
-        assert_prefixes(&turns, |request| {
-            bytes(&Request { model: model.to_owned(), parameters: parameters.clone(), ..request.clone() })
-        })?;
-    }
-
     #[test]
     fn nothing_empty_is_sent_and_reasoning_is_always_followed(turns in any_turns(&signed())) {
         let items = input(turns);

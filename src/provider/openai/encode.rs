@@ -219,9 +219,13 @@ pub(super) fn body(request: &Request, effort: Option<Effort>) -> Result<Vec<u8>,
 }
 
 /// A key under which the vendor finds what it has read of this conversation: a hash of what its requests have in
-/// common, so that nothing of the user's stands in it.
+/// common, so that nothing of the user's stands in it. Of their first message that is the first part: it goes on where
+/// the first reply has nothing that is sent.
 fn cache_key(instructions: Option<&str>, tools: &[Tool<'_>], input: &[Item<'_>]) -> Result<String, ProviderError> {
-    let first = wire::to_json(&input.first())?;
+    let first = match input.first() {
+        Some(Item::Message { content: Content::Parts(parts), .. }) => wire::to_json(&parts.first())?,
+        first => wire::to_json(&first)?,
+    };
     let mut key = wire::hex(&[instructions.unwrap_or_default().as_bytes(), &wire::to_json(&tools)?, &first]);
     key.truncate(CACHE_KEY_LETTERS);
     Ok(key)
