@@ -32,6 +32,7 @@ mod provider_prefixes;
 mod provider_rehearsal;
 mod provider_retry;
 mod provider_scripts;
+mod provider_snapshots;
 mod provider_sse;
 mod provider_vertex_decode;
 mod provider_vertex_encode;
