@@ -3,7 +3,10 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{Event, ProviderError, ToolInput, refuse::Peer};
+use super::{Event, ProviderError, ToolInput, refuse::Peer, sse::Sse};
+
+/// What is wrong with an answer that is no stream at all.
+pub(super) const NO_STREAM: &str = "no stream of events";
 
 /// How far a reply is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,14 +22,24 @@ impl Progress {
     /// What the end of the stream means.
     ///
     /// # Errors
-    /// When it comes before the reply is complete.
-    pub fn finish(self, peer: &Peer) -> Result<(), ProviderError> {
-        match self {
-            Self::Complete => Ok(()),
-            Self::Waiting => Err(peer.closed("before the reply began")),
-            Self::Arriving => Err(peer.closed("in the middle of the reply")),
+    /// When it comes before the reply is complete, or `sse` has met no stream at all.
+    pub fn finish(self, peer: &Peer, sse: &Sse) -> Result<(), ProviderError> {
+        match (self, sse.foreign()) {
+            (Self::Complete, _) => Ok(()),
+            (Self::Arriving, _) => Err(peer.closed("in the middle of the reply")),
+            (Self::Waiting, None) => Err(peer.closed("before the reply began")),
+            (Self::Waiting, Some(text)) => Err(match error_in(&text) {
+                Some(error) => peer.interrupt(&error),
+                None => peer.malformed(NO_STREAM, &text),
+            }),
         }
     }
+}
+
+/// The JSON of an error that came in the place of a stream.
+pub(super) fn error_in(text: &str) -> Option<Value> {
+    let json: Value = serde_json::from_str(text).ok()?;
+    json.get("error").is_some_and(|error| !error.is_null()).then_some(json)
 }
 
 /// The input of a call: its JSON, or `given` where that has nothing in it. A tool without arguments often gets no

@@ -11,6 +11,12 @@ use super::{ErrorKind, ProviderError};
 /// The most bytes that one event may have, and that are kept of it in memory.
 pub const MAX_EVENT_BYTES: usize = 16 * 1024 * 1024;
 
+/// The most bytes that are kept of what is no stream at all.
+const MAX_FOREIGN_BYTES: usize = 64 * 1024;
+
+/// What the lines of a stream begin with.
+const FIELDS: [&str; 5] = ["data", "event", "id", "retry", ":"];
+
 /// A decoder of one stream.
 #[derive(Debug)]
 pub struct Sse {
@@ -22,6 +28,10 @@ pub struct Sse {
     first_line: bool,
     /// The event that has no empty line yet.
     event: Pending,
+    /// Lines that are no stream's, while no field has come.
+    foreign: String,
+    /// A field has come: this is a stream.
+    is_stream: bool,
     limit: usize,
 }
 
@@ -52,7 +62,15 @@ impl Sse {
     /// A decoder that refuses events of more than `limit` bytes.
     #[must_use]
     pub fn with_limit(limit: usize) -> Self {
-        Self { line: Vec::new(), after_cr: false, first_line: true, event: Pending::default(), limit }
+        Self {
+            line: Vec::new(),
+            after_cr: false,
+            first_line: true,
+            event: Pending::default(),
+            foreign: String::new(),
+            is_stream: false,
+            limit,
+        }
     }
 
     /// Takes the next bytes, cut anywhere, and calls `each` with every event that they complete.
@@ -91,6 +109,20 @@ impl Sse {
         Ok(())
     }
 
+    /// What came, where it is no stream of events: some servers put an error's JSON, or a page, in the place of one, and
+    /// say that all is well. `None` as soon as there was a field of an event, or while nothing came.
+    #[must_use]
+    pub fn foreign(&self) -> Option<String> {
+        let rest = String::from_utf8_lossy(&self.line);
+        // A stream may have been cut off in the middle of its first field.
+        let is_field = FIELDS.iter().any(|field| field.starts_with(&*rest) || rest.starts_with(field));
+        if self.is_stream || (is_field && self.foreign.is_empty()) {
+            return None;
+        }
+        let text = format!("{}{rest}", self.foreign);
+        Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+    }
+
     /// Refuses `more` bytes that would make the event too large.
     fn check_size(&self, more: usize) -> Result<(), ProviderError> {
         if self.line.len() + self.event.data.len() + more <= self.limit {
@@ -124,6 +156,7 @@ impl Sse {
             return result;
         }
         if line[0] == b':' {
+            self.is_stream = true;
             return Ok(());
         }
         let line = std::str::from_utf8(line).map_err(|error| {
@@ -131,6 +164,11 @@ impl Sse {
             malformed(format!("the reply holds a byte that is not UTF-8 (0x{bad:02x}); the reply was given up"))
         })?;
         let (field, value) = line.split_once(':').unwrap_or((line, ""));
+        self.is_stream = self.is_stream || FIELDS.contains(&field);
+        if !self.is_stream && self.foreign.len() + line.len() < MAX_FOREIGN_BYTES {
+            self.foreign.push_str(line);
+            self.foreign.push('\n');
+        }
         let value = value.strip_prefix(' ').unwrap_or(value);
         match field {
             "data" => self.event.push_data(value),

@@ -82,7 +82,7 @@ impl Decoder for Reader {
         if self.reply.progress == Progress::Arriving && self.reply.stop.is_some() {
             self.reply.complete("the end of the stream", &self.peer, events)?;
         }
-        self.reply.progress.finish(&self.peer)
+        self.reply.progress.finish(&self.peer, &self.sse)
     }
 
     fn refuse(&self, response: &ErrorResponse) -> ProviderError {

@@ -193,7 +193,7 @@ impl Decoder for Reader {
     }
 
     fn finish(&mut self, _events: &mut Vec<Event>) -> Result<(), ProviderError> {
-        self.reply.progress.finish(&self.peer)
+        self.reply.progress.finish(&self.peer, &self.sse)
     }
 
     fn refuse(&self, response: &ErrorResponse) -> ProviderError {

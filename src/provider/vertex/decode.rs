@@ -49,7 +49,9 @@ use super::{
 };
 use crate::provider::{
     Decoder, ErrorKind, ErrorResponse, Event, ProviderError, Request, Signature, StopReason, ToolInput, Usage,
-    one_line, sse::Sse,
+    one_line,
+    reply::{NO_STREAM, error_in},
+    sse::Sse,
 };
 
 /// What stands for no `finishReason` where a server writes every field.
@@ -169,6 +171,12 @@ impl Decoder for Reader {
 
     fn finish(&mut self, events: &mut Vec<Event>) -> Result<(), ProviderError> {
         let Some(stop) = self.reply.stop.take() else {
+            if let Some(text) = self.sse.foreign() {
+                return Err(match error_in(&text) {
+                    Some(error) => self.peer.interrupt(&error),
+                    None => self.peer.malformed(NO_STREAM, &text),
+                });
+            }
             let what = if self.reply.begun {
                 "the connection closed in the middle of the reply"
             } else {
