@@ -1,0 +1,36 @@
+//! Conversations with an independent peer: a real Neovim on our side, `@copilotkit/aimock` on the other.
+//!
+//! Our scripted servers say what we believe that the vendors say. This one was written by others, for other clients:
+//! where we misread a protocol in the same way on both sides, it does not. `make test-peer` installs it and runs these
+//! tests; by hand it is `FLEMMA_PEER=…/llmock FLEMMA_NVIM=…/nvim cargo test --test peer`, after `make build`.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that fails here is meant to say so at once")]
+
+mod aimock;
+mod chaos;
+mod conversations;
+mod editor;
+#[allow(dead_code, reason = "not every binary that drives an editor needs every way to do it")]
+#[path = "../support/nvim.rs"]
+mod support;
+
+/// A test of its own for each protocol.
+macro_rules! for_every_protocol {
+    ($($test:ident)*) => {
+        for_every_protocol!(@ anthropic ANTHROPIC $($test)*);
+        for_every_protocol!(@ openai OPENAI $($test)*);
+        for_every_protocol!(@ openai_compatible COMPATIBLE $($test)*);
+        for_every_protocol!(@ vertex VERTEX $($test)*);
+    };
+    (@ $name:ident $protocol:ident $($test:ident)*) => {
+        mod $name {
+            $(
+                #[test]
+                fn $test() {
+                    super::$test(&crate::editor::$protocol);
+                }
+            )*
+        }
+    };
+}
+use for_every_protocol;
