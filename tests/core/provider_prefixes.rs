@@ -55,6 +55,7 @@ fn assert_prefixes(system: Option<&str>, messages: &[Arc<Message>]) -> Result<us
                 messages: messages[..end].to_vec(),
                 tools: two_tools(),
                 parameters: parameters.clone(),
+                ..Request::default()
             };
             let bodies: Vec<_> = ends.iter().map(|end| beginning(&*provider, &request(*end))).collect();
             for pair in bodies.windows(2) {

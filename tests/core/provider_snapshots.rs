@@ -44,6 +44,7 @@ fn snapshots() -> Vec<(PathBuf, String)> {
                 messages: conversation.messages.clone(),
                 tools: two_tools(),
                 parameters: parameters.clone(),
+                ..Request::default()
             };
             let sent = exchange(&*provider, &request).unwrap_or_else(|error| panic!("{name}: {error}")).0;
             let body: Value = serde_json::from_slice(&sent.body).unwrap();
