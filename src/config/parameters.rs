@@ -66,7 +66,7 @@ impl ProviderName {
     pub fn default_model(self) -> &'static str {
         match self {
             Self::Rehearsal => "welcome",
-            Self::Anthropic => "claude-sonnet-4-5",
+            Self::Anthropic => "claude-sonnet-5-5",
             Self::OpenAi => "gpt-5.6-terra",
             Self::OpenAiCompatible => "",
             Self::Vertex => "gemini-3.8-flash",

@@ -39,7 +39,7 @@ fn without_options_everything_has_its_default() {
 #[test]
 fn each_provider_has_its_own_default_model() {
     let anthropic = read(json!({ "provider": "anthropic" }));
-    assert_eq!(anthropic.model(), "claude-sonnet-4-5");
+    assert_eq!(anthropic.model(), "claude-sonnet-5-5");
     let chosen = read(json!({ "provider": "anthropic", "model": "claude-opus-4-1" }));
     assert_eq!(chosen.model(), "claude-opus-4-1");
     // A model belongs to its provider: another one is never asked for it.

@@ -149,10 +149,10 @@ fn the_pace_stretches_every_pause_and_changes_nothing_else() {
 #[test]
 fn an_unknown_script_is_named_with_those_that_there_are() {
     let provider = Rehearsal::new(vec![("welcome".to_owned(), script()), ("tour".to_owned(), script())], 0.0);
-    let request = Request { model: "claude-sonnet-4-5".to_owned(), ..Request::default() };
+    let request = Request { model: "claude-sonnet-5-5".to_owned(), ..Request::default() };
     let error = provider.prepare(&request).err().unwrap();
     assert_eq!(error.kind, ErrorKind::InvalidRequest);
-    for words in ["`rehearsal`", "`claude-sonnet-4-5`", "`welcome` and `tour`", "provider = \"anthropic\""] {
+    for words in ["`rehearsal`", "`claude-sonnet-5-5`", "`welcome` and `tour`", "provider = \"anthropic\""] {
         assert!(error.message.contains(words), "{words:?} is not in {error}");
     }
 }

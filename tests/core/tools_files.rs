@@ -336,7 +336,7 @@ fn what_cannot_be_written_is_refused_by_name() {
     );
     assert_eq!(shop.err("write", write("/dev/null", "x")), "/dev/null is a device; only regular files can be written.");
     assert!(shop.err("write", write("dir/file/x", "x")).contains("a part of this path is a file"));
-    assert_eq!(shop.err("write", write("", "x")), "`path` is empty.");
+    assert_eq!(shop.err("write", write("", "x")), "`path` is empty: name a file.");
 }
 
 #[test]
@@ -517,4 +517,20 @@ fn two_edits_of_one_file_at_once_are_both_there_afterwards() {
         }
     });
     assert_eq!(shop.content("a"), "done ".repeat(16));
+}
+
+#[test]
+fn a_path_that_names_nothing_says_so() {
+    let shop = Workshop::new();
+    for (path, message) in
+        [("", "`path` is empty: name a file."), ("a.txt\0b", "`path` holds a NUL character, which no file's name can.")]
+    {
+        for (tool, input) in [
+            ("read", read(path)),
+            ("write", json!({ "path": path, "content": "x", "label": null })),
+            ("edit", json!({ "path": path, "old_text": "a", "new_text": "b", "label": null })),
+        ] {
+            assert_eq!(shop.render(tool, input).text, message, "{tool}");
+        }
+    }
 }

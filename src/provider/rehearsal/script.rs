@@ -15,7 +15,7 @@ The script ends here: I have no more lines, whatever you write, because I am not
 To talk to one, set `ANTHROPIC_API_KEY` in the shell that starts Neovim, and in your configuration:
 
 ```lua
-require(\"flemma\").setup({ provider = \"anthropic\", model = \"claude-sonnet-4-5\" })
+require(\"flemma\").setup({ provider = \"anthropic\", model = \"claude-sonnet-5-5\" })
 ```";
 
 /// The replies of one scripted conversation.

@@ -66,7 +66,7 @@ impl NativeTool for Edit {
 }
 
 fn edit(input: &Value, context: &Context) -> Result<String, String> {
-    let name = super::text(input, "path")?;
+    let name = super::path(input)?;
     let (old, new) = (super::text(input, "old_text")?, super::text(input, "new_text")?);
     if old.is_empty() {
         return Err("`old_text` is empty. Give the text to replace; to make a file use write.".into());

@@ -85,6 +85,15 @@ fn text<'a>(input: &'a Value, name: &str) -> Result<&'a str, String> {
     input.get(name).and_then(Value::as_str).ok_or_else(|| format!("`{name}` is missing: it must be a string."))
 }
 
+/// The file that a call names.
+fn path(input: &Value) -> Result<&str, String> {
+    match text(input, "path")? {
+        "" => Err("`path` is empty: name a file.".to_owned()),
+        path if path.contains('\0') => Err("`path` holds a NUL character, which no file's name can.".to_owned()),
+        path => Ok(path),
+    }
+}
+
 /// A string in the input that may be null. Models write an empty one for what they leave out.
 fn optional_text<'a>(input: &'a Value, name: &str) -> Option<&'a str> {
     input.get(name).and_then(Value::as_str).filter(|text| !text.is_empty())

@@ -67,7 +67,7 @@ impl NativeTool for Read {
 }
 
 fn read(input: &Value, context: &Context) -> Result<Outcome, String> {
-    let name = super::text(input, "path")?;
+    let name = super::path(input)?;
     // Line 0 is taken for the first: models count both ways.
     let first = super::count(input, "offset")?.unwrap_or(1).max(1) - 1;
     let limit = super::count(input, "limit")?.unwrap_or(MAX_LINES as u64).min(MAX_LINES as u64);

@@ -42,7 +42,7 @@ impl NativeTool for Write {
 }
 
 fn write(input: &Value, context: &Context) -> Result<String, String> {
-    let name = super::text(input, "path")?;
+    let name = super::path(input)?;
     let content = super::text(input, "content")?;
     if name.is_empty() {
         return Err("`path` is empty.".into());
