@@ -12,7 +12,7 @@ use std::{
 
 use mlua::{Function, Lua, Table, Value};
 
-use super::{convert, editor::Editor, frontmatter, host::Host, policy};
+use super::{convert, editor::Editor, exports::Exports, frontmatter, host::Host, policy};
 use crate::{
     agent::Level,
     config::Config,
@@ -251,3 +251,28 @@ pub(super) fn describe(lua: &Lua, resolver: &Resolver) -> mlua::Result<Table> {
     entry.set("description", resolver.description.as_deref())?;
     Ok(entry)
 }
+
+/// The functions that Lua calls about the chain.
+pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
+    // approval_register(name, resolve, priority, description or nil)
+    exports.add("approval_register", |_, editor, (name, resolve, priority, description): Registering| {
+        register(editor, name, resolve, priority, description);
+        Ok(())
+    })?;
+    exports.add("approval_unregister", |_, editor, name: String| {
+        Ok(editor.approvals.borrow_mut().unregister(&name).is_some())
+    })?;
+    // approval_all() -> { name, priority, description? }, in the order in which they are asked
+    exports.add("approval_all", |lua, editor, ()| {
+        let chain = editor.approvals.borrow().clone();
+        chain.all().map(|resolver| describe(lua, resolver)).collect::<mlua::Result<Vec<_>>>()
+    })?;
+    // approval_resolve(name or nil, tool, input, context) -> decision or nil, the resolver that made it
+    exports.add("approval_resolve", |_, editor, args: (Option<String>, String, Value, Option<Table>)| {
+        let (only, tool, input, context) = args;
+        resolve(editor, only.as_deref(), (tool, input, context))
+    })
+}
+
+/// What `approval_register` takes.
+type Registering = (String, Function, i64, Option<String>);

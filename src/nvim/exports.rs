@@ -12,24 +12,18 @@ use std::{
 use mlua::{FromLuaMulti, Function, IntoLuaMulti, Lua, LuaString, Table, Value};
 
 use super::{
-    approvals, convert, editor::Editor, lua_tools, panics, policy, queries, standing, status, switch, trust::Answer,
-    usage,
+    approvals, checks, convert, editor::Editor, lua_tools, panics, policy, queries, standing, status, switch,
+    trust::Answer, usage,
 };
 use crate::{
     agent::{Choice, Input, Level, Step},
     chat::{Change, LineKind, Role},
-    config::{Config, ProviderName, suggest},
-    provider::{
-        CallId, anthropic,
-        auth::Environment,
-        compatible::{self, OpenAiCompatible},
-        openai, vertex,
-    },
+    config::suggest,
+    provider::CallId,
     tools::{
         Definition, SourceEnd, SourceId,
         truncate::{self, Limits},
     },
-    usage::figures,
 };
 
 /// With this variable in the environment there is one export more, which panics on demand.
@@ -85,10 +79,10 @@ fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     fill_keys(exports)?;
     fill_queries(exports)?;
     fill_tools(exports)?;
-    fill_approval(exports)?;
+    approvals::fill(exports)?;
     switch::fill(exports)?;
-    fill_usage(exports)?;
-    fill_health(exports)?;
+    usage::fill(exports)?;
+    checks::fill(exports)?;
     if std::env::var_os(FAULTS).is_some() { fill_faults(exports) } else { Ok(()) }
 }
 
@@ -408,104 +402,6 @@ fn fill_tools(exports: &Exports<'_>) -> mlua::Result<()> {
             if end == "tail" { truncate::truncate_tail(&text, limits) } else { truncate::truncate_head(&text, limits) };
         lua_tools::truncation(lua, &cut)
     })
-}
-
-/// The approval chain.
-fn fill_approval(exports: &Exports<'_>) -> mlua::Result<()> {
-    // approval_register(name, resolve, priority, description or nil)
-    exports.add("approval_register", |_, editor, (name, resolve, priority, description): Registering| {
-        approvals::register(editor, name, resolve, priority, description);
-        Ok(())
-    })?;
-    exports.add("approval_unregister", |_, editor, name: String| {
-        Ok(editor.approvals.borrow_mut().unregister(&name).is_some())
-    })?;
-    // approval_all() -> { name, priority, description? }, in the order in which they are asked
-    exports.add("approval_all", |lua, editor, ()| {
-        let chain = editor.approvals.borrow().clone();
-        chain.all().map(|resolver| approvals::describe(lua, resolver)).collect::<mlua::Result<Vec<_>>>()
-    })?;
-    // approval_resolve(name or nil, tool, input, context) -> decision or nil, the resolver that made it
-    exports.add("approval_resolve", |_, editor, args: (Option<String>, String, Value, Option<Table>)| {
-        let (only, tool, input, context) = args;
-        approvals::resolve(editor, only.as_deref(), (tool, input, context))
-    })
-}
-
-/// What `approval_register` takes.
-type Registering = (String, Function, i64, Option<String>);
-
-/// What conversations use.
-fn fill_usage(exports: &Exports<'_>) -> mlua::Result<()> {
-    // usage_totals(buffer or nil) -> a table as in `flemma.Totals`
-    exports.add("usage_totals", |lua, editor, buffer: Option<i32>| usage::totals(lua, editor, buffer))?;
-    // usage_requests() -> tables as in `flemma.Usage`
-    exports.add("usage_requests", |lua, editor, ()| usage::requests(lua, editor))?;
-    exports.add("usage_reset", |_, editor, ()| {
-        editor.ledger.borrow_mut().reset();
-        Ok(())
-    })?;
-    // usage_lines(buffer): the table that `:Flemma usage` shows
-    exports.add("usage_lines", |_, editor, buffer: i32| {
-        let own = editor.conversation(buffer).map(|_| buffer);
-        Ok(figures::table(&editor.ledger.borrow(), own))
-    })?;
-    // usage_estimate(buffer) -> whether it has to be called again
-    exports.add("usage_estimate", |_, editor, buffer: i32| {
-        Ok(editor.conversation(buffer).is_some_and(|conversation| usage::estimate(editor, &conversation)))
-    })?;
-    exports.add("status_line", |_, editor, buffer: i32| {
-        Ok(editor.conversation(buffer).map(|conversation| usage::status_line(editor, &conversation)))
-    })
-}
-
-/// What `:checkhealth` wants to know of the library.
-fn fill_health(exports: &Exports<'_>) -> mlua::Result<()> {
-    exports.add("check", |lua, editor, ()| {
-        let config = editor.config();
-        let (level, message) = match config.provider {
-            ProviderName::Rehearsal => (
-                "info",
-                "provider `rehearsal`: a script, no model. Set `provider = \"anthropic\"` to talk to one.".to_owned(),
-            ),
-            ProviderName::Anthropic => key_check(&config, anthropic::KEY_VARIABLE),
-            ProviderName::OpenAi => key_check(&config, openai::KEY_VARIABLE),
-            ProviderName::OpenAiCompatible => {
-                let base_url = config.parameters_for(config.provider).base_url.unwrap_or_default();
-                let (name, model) = (compatible::NAME, config.model());
-                match OpenAiCompatible::new(&base_url, Environment::of_process()).models() {
-                    Ok(_) if model.is_empty() => ("error", format!("provider `{name}`: `model` is not set")),
-                    Ok(_) => ("ok", format!("provider `{name}`, model {model}")),
-                    Err(error) => ("error", error.message),
-                }
-            }
-            ProviderName::Vertex => {
-                let environment = Environment::of_process();
-                let places = [vertex::TOKEN_VARIABLE, vertex::token::FILE_VARIABLE];
-                let place = places.into_iter().find(|variable| environment.has(variable));
-                let place =
-                    place.map_or_else(|| "the token comes from `gcloud`".to_owned(), |name| format!("{name} is set"));
-                ("info", format!("provider `{}`, model {}: {place}", vertex::NAME, config.model()))
-            }
-        };
-        let item = lua.create_table()?;
-        item.set("level", level)?;
-        item.set("message", message)?;
-        Ok(vec![item])
-    })
-}
-
-/// Whether the key of a vendor is in the environment. Nothing else is asked here: that may take a window and a minute.
-fn key_check(config: &Config, variable: &str) -> (&'static str, String) {
-    let provider = format!("provider `{}`, model {}", config.provider.name(), config.model());
-    match Environment::of_process().find(variable) {
-        Ok(Some(_)) => ("ok", format!("{provider}: {variable} is set")),
-        Ok(None) => (
-            "warn",
-            format!("{provider}: {variable} is not set; the keyring and `api_key_command` are asked when it is needed"),
-        ),
-        Err(error) => ("error", error.message),
-    }
 }
 
 /// For the test that shows that a panic stays inside.

@@ -11,6 +11,7 @@
 
 mod approvals;
 mod buffer;
+mod checks;
 mod conversation;
 mod convert;
 mod editor;

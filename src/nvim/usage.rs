@@ -8,7 +8,7 @@ use std::{sync::Arc, time::SystemTime};
 
 use mlua::{Lua, Table, Value};
 
-use super::{conversation::Conversation, editor::Editor, frontmatter, shell::At};
+use super::{conversation::Conversation, editor::Editor, exports::Exports, frontmatter, shell::At};
 use crate::{
     agent::{Activity, Level},
     config::Config,
@@ -166,4 +166,28 @@ pub(super) fn status_line(editor: &Editor, conversation: &Conversation) -> Strin
     let cost = (used.requests > used.unpriced).then(|| figures::cost(&used));
     let model = Some(config.model().to_owned()).filter(|model| !model.is_empty());
     [model, busy, cost].into_iter().flatten().collect::<Vec<_>>().join(" · ")
+}
+
+/// What conversations use.
+pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
+    // usage_totals(buffer or nil) -> a table as in `flemma.Totals`
+    exports.add("usage_totals", |lua, editor, buffer: Option<i32>| totals(lua, editor, buffer))?;
+    // usage_requests() -> tables as in `flemma.Usage`
+    exports.add("usage_requests", |lua, editor, ()| requests(lua, editor))?;
+    exports.add("usage_reset", |_, editor, ()| {
+        editor.ledger.borrow_mut().reset();
+        Ok(())
+    })?;
+    // usage_lines(buffer): the table that `:Flemma usage` shows
+    exports.add("usage_lines", |_, editor, buffer: i32| {
+        let own = editor.conversation(buffer).map(|_| buffer);
+        Ok(figures::table(&editor.ledger.borrow(), own))
+    })?;
+    // usage_estimate(buffer) -> whether it has to be called again
+    exports.add("usage_estimate", |_, editor, buffer: i32| {
+        Ok(editor.conversation(buffer).is_some_and(|conversation| estimate(editor, &conversation)))
+    })?;
+    exports.add("status_line", |_, editor, buffer: i32| {
+        Ok(editor.conversation(buffer).map(|conversation| status_line(editor, &conversation)))
+    })
 }

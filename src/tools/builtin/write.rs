@@ -44,9 +44,6 @@ impl NativeTool for Write {
 fn write(input: &Value, context: &Context) -> Result<String, String> {
     let name = super::path(input)?;
     let content = super::text(input, "content")?;
-    if name.is_empty() {
-        return Err("`path` is empty.".into());
-    }
     if name.ends_with('/') {
         return Err(format!("{name} names a folder. Give the path of a file; the folders above it are made."));
     }
