@@ -54,7 +54,7 @@ fn a_reply_that_another_plugin_cuts_off_says_so() {
 #[test]
 fn a_buffer_that_becomes_something_else_says_why_its_reply_ended() {
     let mut chat = replying();
-    chat.nvim.command("set filetype=markdown");
+    chat.nvim.command("set filetype=text");
     chat.nvim.wait_for("the warning", |nvim| said(nvim).contains("the buffer is no conversation any more"));
     assert!(chat.nvim.text().contains("half a reply\n\n<!-- flemma:aborted -->"), "{}", chat.nvim.text());
     assert_eq!(chat.nvim.lua("return vim.bo.modifiable", &[]), true);
