@@ -86,6 +86,11 @@ end
 --- Stops the reply and every tool that runs. What has arrived stays.
 ---@param buf? integer
 function M.cancel(buf)
+  local asked = require("flemma.switch").take_back()
+  if asked then
+    require("flemma.notify").say(vim.log.levels.INFO, ("taken back: the models of %s"):format(asked))
+    return
+  end
   buf = resolve(buf)
   if buf then
     native("cancel", buf)

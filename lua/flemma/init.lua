@@ -9,6 +9,7 @@ function M.setup(opts)
   -- A copy of the tables: the library takes a function out of it.
   opts = vim.deepcopy(opts or {})
   local native = require("flemma.native")
+  require("flemma.switch").take_back()
   local options, problems = native.call("setup", next(opts) and opts or vim.empty_dict(), vim.fn.stdpath("log"))
   if options then
     require("flemma.options").set(options)

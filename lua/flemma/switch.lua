@@ -1,6 +1,8 @@
 --- What is set while Neovim runs: `:Flemma switch`, `:Flemma autopilot:…`, `:Flemma logging:…`.
 local M = {}
 
+local ask = require("flemma.ask")
+
 local function native(...)
   return require("flemma.native").call(...)
 end
@@ -48,9 +50,9 @@ end
 ---@param parameters string[]
 local function choose(provider, models, parameters)
   local items = vim.list_extend(vim.deepcopy(models), { ANOTHER })
-  vim.ui.select(items, { prompt = ("Model of %s"):format(provider), kind = "flemma_model" }, function(model)
+  ask.select(items, { prompt = ("Model of %s"):format(provider), kind = "flemma_model" }, function(model)
     if model == ANOTHER then
-      vim.ui.input({ prompt = ("Model of %s: "):format(provider) }, function(name)
+      ask.input({ prompt = ("Model of %s: "):format(provider) }, function(name)
         name = vim.trim(name or "")
         if name ~= "" then
           switch(vim.list_extend({ provider, name }, parameters))
@@ -62,21 +64,62 @@ local function choose(provider, models, parameters)
   end)
 end
 
+--- Counts what the user has said since: an answer to something older is none.
+local generation = 0
+--- The provider whose server is asked for its models.
+---@type string?
+local asking
+--- Models that came when the user was at something else, by provider.
+---@type table<string, string[]>
+local kept = {}
+
+--- Where the user is, and in what text: a picker must not come over what they have begun since.
+local function place()
+  local buf = vim.api.nvim_get_current_buf()
+  return { vim.api.nvim_get_mode().mode, buf, vim.api.nvim_get_current_win(), vim.api.nvim_buf_get_changedtick(buf) }
+end
+
+--- Takes back a question to a server.
+---@return string? provider whose server was asked
+function M.take_back()
+  generation = generation + 1
+  local provider = asking
+  asking = nil
+  return provider
+end
+
 --- Lets the user pick one of a provider's models. Those of a server of one's own are asked for first.
 ---@param provider string
 ---@param parameters? string[] words that go behind the model
 function M.pick_model(provider, parameters)
-  local answered = false
+  if kept[provider] then
+    local models = kept[provider]
+    kept[provider] = nil
+    return choose(provider, models, parameters or {})
+  end
+  M.take_back()
+  local own, from = generation, place()
+  asking = provider
   native("models", provider, function(models, problem)
-    answered = true
-    if models then
+    if own ~= generation then
+      return
+    end
+    asking = nil
+    local notify = require("flemma.notify")
+    if not models then
+      notify.say(vim.log.levels.ERROR, ("the models of %s: %s"):format(provider, problem))
+    elseif vim.deep_equal(from, place()) then
       choose(provider, models, parameters or {})
     else
-      require("flemma.notify").say(vim.log.levels.ERROR, ("the models of %s: %s"):format(provider, problem))
+      kept[provider] = models
+      notify.say(
+        vim.log.levels.INFO,
+        ("the models of %s are here; `:Flemma switch %s` shows them"):format(provider, provider)
+      )
     end
   end)
   vim.defer_fn(function()
-    if not answered then
+    if own == generation and asking then
       require("flemma.notify").say(vim.log.levels.INFO, ("asking the server for its models (%s)…"):format(provider))
     end
   end, PATIENCE)
@@ -84,7 +127,7 @@ end
 
 --- Lets the user pick a provider and then one of its models, or a preset.
 local function pick()
-  vim.ui.select(native("recipients") or {}, {
+  ask.select(native("recipients") or {}, {
     prompt = "Talk to",
     kind = "flemma_provider",
     format_item = function(item)
@@ -106,7 +149,9 @@ end
 function M.run(words)
   if not options() then
     return
-  elseif #words == 0 then
+  end
+  M.take_back()
+  if #words == 0 then
     pick()
   else
     switch(words)

@@ -32,7 +32,7 @@ end
 function M.ask(buf, language)
   local name = vim.fn.fnamemodify(vim.api.nvim_buf_get_name(buf), ":t")
   local what = language == "lua" and "Lua code" or "a policy for tools"
-  vim.ui.select(choices, {
+  require("flemma.ask").select(choices, {
     prompt = ("%s begins with %s that was not written here:"):format(name ~= "" and name or "This buffer", what),
     kind = "flemma.trust",
     format_item = function(choice)
@@ -59,7 +59,7 @@ function M.ask_files(buf, files, line)
   if #files > NAMED then
     named[#named + 1] = ("%d more"):format(#files - NAMED)
   end
-  vim.ui.select(file_choices, {
+  require("flemma.ask").select(file_choices, {
     prompt = ("%s shows files from outside its folder, and that was not written here: %s"):format(
       name ~= "" and name or "This buffer",
       table.concat(named, ", ")

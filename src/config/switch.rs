@@ -88,8 +88,12 @@ pub fn describe(config: &Config, layer: &Value) -> String {
             Some(_) => continue,
             None => path.as_str(),
         };
-        // An address may carry a password, and the others may be secrets as a whole.
-        if SECRET.contains(&name.split('.').next().unwrap_or_default()) || name == "base_url" {
+        // They may be secrets as a whole, and an address may carry a password.
+        if SECRET.contains(&name.split('.').next().unwrap_or_default()) {
+            continue;
+        }
+        if name == "base_url" && value.as_str().is_some_and(|url| url.contains('@')) {
+            said.push("base_url …".to_owned());
             continue;
         }
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);

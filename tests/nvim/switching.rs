@@ -232,6 +232,31 @@ fn the_models_of_a_server_of_ones_own_are_those_that_it_lists() {
 }
 
 #[test]
+fn a_list_that_comes_late_takes_no_input_and_is_there_when_it_is_wanted() {
+    let list = json!({"object": "list", "data": [{"id": "qwen3:8b"}]});
+    let gate = Gate::new();
+    let held = || Reply::json(200, &list).hold(&gate);
+    let local = Server::start([held(), held()]);
+    let mut chat = start("@You:\nHello\n", [], &format!("{}/v1", local.base_url()));
+    chat.nvim.lua(PICK, &["qwen".into()]);
+    chat.nvim.command("Flemma switch openai_compatible");
+    local.wait_for_requests(1);
+    // Ctrl-C takes the question back; what comes then is not asked about.
+    chat.nvim.input("<C-c>");
+    wait_for_words(&mut chat.nvim, "taken back: the models of openai_compatible");
+    chat.nvim.command("Flemma switch openai_compatible");
+    local.wait_for_requests(2);
+    chat.nvim.input("Gotyping goes on");
+    gate.open();
+    wait_for_words(&mut chat.nvim, "the models of openai_compatible are here");
+    assert!(offered(&mut chat.nvim).is_empty());
+    chat.nvim.input("<Esc>");
+    assert!(chat.nvim.text().contains("typing goes on"));
+    chat.nvim.command("Flemma switch openai_compatible");
+    wait_for_words(&mut chat.nvim, "conversations now talk to openai_compatible, qwen3:8b");
+}
+
+#[test]
 fn a_server_that_lists_no_models_is_named_and_nothing_is_picked() {
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let mut chat = start("@You:\nHello\n", [], &format!("http://{address}/v1"));

@@ -1,0 +1,38 @@
+--- Questions to the user. Ctrl-C is an answer as well: none.
+local M = {}
+
+--- As |vim.ui.select()|.
+---@generic T
+---@param items T[]
+---@param opts table
+---@param on_choice fun(item: T?)
+function M.select(items, opts, on_choice)
+  local answered = false
+  local ok, problem = pcall(vim.ui.select, items, opts, function(item)
+    answered = true
+    on_choice(item)
+  end)
+  if not ok and not answered and tostring(problem):find("Keyboard interrupt", 1, true) then
+    on_choice(nil)
+  elseif not ok then
+    error(problem, 0)
+  end
+end
+
+--- As |vim.ui.input()|.
+---@param opts table
+---@param on_confirm fun(text: string?)
+function M.input(opts, on_confirm)
+  local answered = false
+  local ok, problem = pcall(vim.ui.input, opts, function(text)
+    answered = true
+    on_confirm(text)
+  end)
+  if not ok and not answered and tostring(problem):find("Keyboard interrupt", 1, true) then
+    on_confirm(nil)
+  elseif not ok then
+    error(problem, 0)
+  end
+end
+
+return M
