@@ -49,7 +49,11 @@ end
 ---@param models string[]
 ---@param parameters string[]
 local function choose(provider, models, parameters)
-  local items = vim.list_extend(vim.deepcopy(models), { ANOTHER })
+  -- A server may list anything; a name that breaks the list is none.
+  local items = vim.tbl_filter(function(model)
+    return not model:find("%c")
+  end, models)
+  items[#items + 1] = ANOTHER
   ask.select(items, { prompt = ("Model of %s"):format(provider), kind = "flemma_model" }, function(model)
     if model == ANOTHER then
       ask.input({ prompt = ("Model of %s: "):format(provider) }, function(name)
