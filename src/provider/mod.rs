@@ -23,6 +23,7 @@ mod access;
 pub mod anthropic;
 pub mod attachment;
 pub mod auth;
+mod call_ids;
 pub mod catalogue;
 pub mod compatible;
 pub mod credential;

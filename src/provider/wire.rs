@@ -10,7 +10,7 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::{Attachment, CallId, ErrorKind, Message, Part, ProviderError, Role, Signature};
+use super::{Attachment, CallId, ErrorKind, Message, Part, ProviderError, Role, Signature, call_ids::CallIds};
 
 /// What is sent for a tool that failed without a word.
 pub(super) const SILENT_ERROR: &str = "The tool failed and said nothing.";
@@ -59,15 +59,17 @@ pub(super) fn is_visible(text: &str) -> bool {
 
 /// The messages as turns: each part as `encode` has it, neighbours of the same role joined, those with nothing to
 /// send left out. In what the user says the results stand first, right behind the calls that they answer, and
-/// everything keeps its order otherwise.
+/// everything keeps its order otherwise. `ids` are those of the calls, for `encode`.
 pub(super) fn turns<'a, M: AsRef<Message>, T>(
     messages: &'a [M],
-    encode: impl Fn(&'a Part) -> Option<T>,
+    ids: &mut CallIds<'a>,
+    mut encode: impl FnMut(&'a Part, &mut CallIds<'a>) -> Option<T>,
     is_result: impl Fn(&T) -> bool,
 ) -> Vec<(Role, Vec<T>)> {
     let mut turns: Vec<(Role, Vec<T>)> = Vec::new();
     for message in messages.iter().map(AsRef::as_ref) {
-        let parts: Vec<_> = message.parts.iter().filter_map(&encode).collect();
+        ids.begin(message.role);
+        let parts: Vec<_> = message.parts.iter().filter_map(|part| encode(part, ids)).collect();
         if parts.is_empty() {
             continue;
         }

@@ -25,6 +25,7 @@ mod provider_compatible_decode;
 mod provider_compatible_encode;
 mod provider_compatible_refuse;
 mod provider_hosted;
+mod provider_ids;
 mod provider_no_stream;
 mod provider_openai_decode;
 mod provider_openai_encode;

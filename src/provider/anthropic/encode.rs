@@ -7,9 +7,9 @@
 //!
 //! What the API refuses is not sent: text without a visible character, an empty error result, a call's
 //! input that is no object, thinking that somebody else signed, what another provider ran, half of what this
-//! one ran (see [`halves`]).
+//! one ran (see [`whole`]).
 
-use std::{borrow::Cow, collections::HashSet};
+use std::{borrow::Cow, collections::HashMap};
 
 use serde::Serialize;
 use serde_json::Value;
@@ -20,11 +20,19 @@ use super::{
 };
 use crate::provider::{
     Attachment, CacheRetention, CallId, Hosted, Message, Part, ProviderError, Request, Role, Signature, ToolSpec,
+    call_ids::{self, CallIds},
     wire::{self, Base64, SILENT_ERROR, is_visible, object},
 };
 
 /// The user, as the API calls them.
 const USER: &str = "user";
+
+/// The most letters of a call's id. The vendor's own have about thirty.
+const MAX_CALL_ID: usize = 64;
+
+/// The field of a hosted call that holds its id, and the one of its result.
+const CALL: &str = "id";
+const ANSWERED: &str = "tool_use_id";
 
 /// Why an error shows no file.
 const TEXT_ONLY: &str = "an error can only have text.";
@@ -153,12 +161,12 @@ enum Block<'a> {
         data: &'a str,
     },
     ToolUse {
-        id: Cow<'a, str>,
+        id: String,
         name: &'a str,
         input: Cow<'a, Value>,
     },
     ToolResult {
-        tool_use_id: Cow<'a, str>,
+        tool_use_id: String,
         #[serde(skip_serializing_if = "Said::is_nothing")]
         content: Said<'a>,
         #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -171,7 +179,7 @@ enum Block<'a> {
         source: Source<'a>,
     },
     #[serde(untagged)]
-    Raw(&'a Value),
+    Raw(Cow<'a, Value>),
 }
 
 /// What a tool said: text alone, or with what it shows.
@@ -252,16 +260,15 @@ fn hosted(tool: &Hosted) -> Tool<'_> {
 }
 
 /// The messages as turns, which alternate.
-fn turns<M: AsRef<Message>>(messages: &[M]) -> Vec<Turn<'_>> {
-    let halves = halves(messages);
-    let is_half = |part: &Part| match part {
-        Part::HostedUse { id, .. } | Part::HostedResult { id, .. } => halves.contains(id),
-        _ => false,
+fn turns<'a, M: AsRef<Message>>(messages: &'a [M]) -> Vec<Turn<'a>> {
+    let mut whole = whole(messages).into_iter();
+    let encode = |part: &'a Part, ids: &mut CallIds<'a>| match part {
+        Part::HostedUse { .. } | Part::HostedResult { .. } if whole.next() != Some(true) => None,
+        part => piece(part, ids),
     };
-    let encode = |part| if is_half(part) { None } else { piece(part) };
     let is_result = |piece: &Piece<'_>| matches!(piece, Piece::Block(Block::ToolResult { .. }));
-    let mut turns: Vec<_> =
-        wire::turns(messages, encode, is_result).into_iter().map(|(role, pieces)| (role, cite(pieces))).collect();
+    let turns = wire::turns(messages, &mut call_ids::plain::<MAX_CALL_ID>(), encode, is_result);
+    let mut turns: Vec<_> = turns.into_iter().map(|(role, pieces)| (role, cite(pieces))).collect();
     // A turn of nothing but citations has lost what it cites.
     turns.retain(|(_, blocks)| !blocks.is_empty());
     // A reply that is to be continued must not end in white space.
@@ -317,37 +324,42 @@ fn plain<'a>(text: &'a str, citations: Option<&'a Value>) -> Block<'a> {
     Block::Text { text: Cow::Borrowed(text), citations }
 }
 
-/// The calls of hosted tools that have lost their result, and the results that have lost their call: the API refuses
-/// both. In the reply that is still going on a call has no result yet: the vendor has paused, or waits for a tool of
-/// ours.
-fn halves<M: AsRef<Message>>(messages: &[M]) -> HashSet<&CallId> {
+/// Whether each hosted call and each hosted result has its other half, in the order of the conversation: the API
+/// refuses a call that has lost its result, and a result that has lost its call. A result belongs to the nearest call
+/// before it that has its id. In the reply that is still going on a call has no result yet: the vendor has paused, or
+/// waits for a tool of ours.
+fn whole<M: AsRef<Message>>(messages: &[M]) -> Vec<bool> {
     let is_reply = |message: &M| message.as_ref().role == Role::Assistant;
     let end = messages.iter().rposition(is_reply).map_or(0, |last| last + 1);
     let begin = messages[..end].iter().rposition(|message| !is_reply(message)).map_or(0, |last| last + 1);
     let answers = |message: &M| message.as_ref().parts.iter().any(|part| matches!(part, Part::ToolResult { .. }));
     let goes_on = messages[end..].is_empty() || messages[end..].iter().any(answers);
-    let (mut uses, mut results, mut waiting) = (HashSet::new(), HashSet::new(), HashSet::new());
+    let mut whole = Vec::new();
+    // The places of the calls without a result so far.
+    let mut open: HashMap<&CallId, Vec<usize>> = HashMap::new();
     for (nth, message) in messages.iter().enumerate() {
         for part in &message.as_ref().parts {
             match part {
                 Part::HostedUse { id, .. } => {
-                    uses.insert(id);
-                    if goes_on && (begin..end).contains(&nth) {
-                        waiting.insert(id);
-                    }
+                    open.entry(id).or_default().push(whole.len());
+                    whole.push(goes_on && (begin..end).contains(&nth));
                 }
                 Part::HostedResult { id, .. } => {
-                    results.insert(id);
+                    let call = open.get_mut(id).and_then(Vec::pop);
+                    if let Some(call) = call {
+                        whole[call] = true;
+                    }
+                    whole.push(call.is_some());
                 }
                 _ => {}
             }
         }
     }
-    uses.symmetric_difference(&results).filter(|id| !waiting.contains(*id)).copied().collect()
+    whole
 }
 
 /// The part as the API has it; `None` for what it does not take.
-fn piece(part: &Part) -> Option<Piece<'_>> {
+fn piece<'a>(part: &'a Part, ids: &mut CallIds<'a>) -> Option<Piece<'a>> {
     Some(Piece::Block(match part {
         Part::Text(text) => plain(Some(text).filter(|text| is_visible(text))?, None),
         Part::Attachment(attachment) => {
@@ -356,16 +368,25 @@ fn piece(part: &Part) -> Option<Piece<'_>> {
         }
         Part::Thinking { text, signature } => Block::Thinking { thinking: text, signature: ours(signature.as_ref()?)? },
         Part::RedactedThinking(signature) => Block::RedactedThinking { data: ours(signature)? },
-        Part::ToolUse { id, name, input } => {
-            Block::ToolUse { id: wire::call_id(id, usize::MAX), name, input: object(input) }
-        }
+        Part::ToolUse { id, name, input } => Block::ToolUse { id: ids.call(id).id, name, input: object(input) },
         Part::ToolResult { id, output, is_error, attachments } => Block::ToolResult {
-            tool_use_id: wire::call_id(id, usize::MAX),
+            tool_use_id: ids.result(id),
             content: said(output, *is_error, attachments),
             is_error: *is_error,
         },
-        Part::HostedUse { provider, raw, .. } | Part::HostedResult { provider, raw, .. } => {
-            Block::Raw(Some(raw).filter(|_| provider == NAME)?)
+        Part::HostedUse { provider, raw, .. } => {
+            let raw = Some(raw).filter(|_| provider == NAME)?;
+            Block::Raw(match raw.get(CALL).and_then(Value::as_str) {
+                Some(id) => call_ids::with_id(raw, CALL, &ids.hosted_call(id)),
+                None => Cow::Borrowed(raw),
+            })
+        }
+        Part::HostedResult { provider, raw, .. } => {
+            let raw = Some(raw).filter(|_| provider == NAME)?;
+            Block::Raw(match raw.get(ANSWERED).and_then(Value::as_str) {
+                Some(id) => call_ids::with_id(raw, ANSWERED, &ids.hosted_result(id)),
+                None => Cow::Borrowed(raw),
+            })
         }
         Part::Citations { provider, raw, .. } => {
             return raw.as_ref().filter(|_| provider == NAME).map(Piece::Citations);

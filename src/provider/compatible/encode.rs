@@ -17,6 +17,7 @@ use serde_json::Value;
 use super::{NAME, THINKING_FIELDS};
 use crate::provider::{
     Attachment, Part, ProviderError, Request, Role, Signature, Thinking, ThinkingLevel, ToolSpec,
+    call_ids::{self, CallIds},
     wire::{self, DataUrl, is_visible},
 };
 
@@ -80,7 +81,7 @@ enum Message<'a> {
         tool_calls: Vec<Call<'a>>,
     },
     Tool {
-        tool_call_id: Cow<'a, str>,
+        tool_call_id: String,
         content: Cow<'a, str>,
     },
 }
@@ -115,7 +116,7 @@ struct File<'a> {
 #[derive(Serialize)]
 #[serde(tag = "type", rename = "function")]
 struct Call<'a> {
-    id: Cow<'a, str>,
+    id: String,
     function: CallFunction<'a>,
 }
 
@@ -130,7 +131,7 @@ enum Piece<'a> {
     Text(&'a str),
     Thinking { field: &'a str, text: &'a str },
     Call(Call<'a>),
-    Result { id: Cow<'a, str>, output: Cow<'a, str>, shows: &'a [Attachment] },
+    Result { id: String, output: Cow<'a, str>, shows: &'a [Attachment] },
     Attachment(&'a Attachment),
 }
 
@@ -145,7 +146,12 @@ pub(super) fn body(request: &Request, host: &str) -> Result<Vec<u8>, ProviderErr
         messages.push(Message::System { content });
     }
     let preface = messages.len();
-    let turns = wire::turns(&request.messages, |part| piece(part, host), |piece| matches!(piece, Piece::Result { .. }));
+    let turns = wire::turns(
+        &request.messages,
+        &mut call_ids::plain::<MAX_CALL_ID>(),
+        |part, ids| piece(part, host, ids),
+        |piece| matches!(piece, Piece::Result { .. }),
+    );
     for (role, pieces) in turns {
         match role {
             Role::User => said_by_user(pieces, &mut messages),
@@ -183,7 +189,7 @@ fn tool(spec: &ToolSpec) -> Tool<'_> {
 }
 
 /// The part as the API has it; `None` for what it does not take.
-fn piece<'a>(part: &'a Part, host: &str) -> Option<Piece<'a>> {
+fn piece<'a>(part: &'a Part, host: &str, ids: &mut CallIds<'a>) -> Option<Piece<'a>> {
     Some(match part {
         Part::Text(text) => Piece::Text(Some(text).filter(|text| is_visible(text))?),
         Part::Thinking { text, signature } => {
@@ -191,11 +197,11 @@ fn piece<'a>(part: &'a Part, host: &str) -> Option<Piece<'a>> {
             Piece::Thinking { field: field(signature.as_ref()?, host)?, text }
         }
         Part::ToolUse { id, name, input } => Piece::Call(Call {
-            id: wire::call_id(id, MAX_CALL_ID),
+            id: ids.call(id).id,
             function: CallFunction { name, arguments: wire::object(input).to_string() },
         }),
         Part::ToolResult { id, output, is_error, attachments } => Piece::Result {
-            id: wire::call_id(id, MAX_CALL_ID),
+            id: ids.result(id),
             output: wire::with_notes(wire::marked(output, *is_error), attachments),
             shows: attachments,
         },

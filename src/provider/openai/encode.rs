@@ -22,13 +22,14 @@ use super::{
 };
 use crate::provider::{
     Attachment, CacheRetention, Hosted, Part, ProviderError, Request, Role, SearchLimits, ToolSpec,
+    call_ids::{self, CallIds},
     wire::{self, DataUrl, is_visible},
 };
 
 /// The fewest tokens that the API takes as the reply's limit.
 const MIN_OUTPUT_TOKENS: u32 = 16;
 
-/// The most letters of a call's id.
+/// The most letters of the id of a call or an item.
 const MAX_CALL_ID: usize = 64;
 
 /// Letters of the cache key: enough that two conversations never meet.
@@ -119,18 +120,18 @@ enum Item<'a> {
         phase: Option<&'static str>,
     },
     FunctionCall {
-        call_id: Cow<'a, str>,
+        call_id: String,
         name: &'a str,
         arguments: String,
     },
     FunctionCallOutput {
-        call_id: Cow<'a, str>,
+        call_id: String,
         output: Output<'a>,
     },
     #[serde(untagged)]
     Reasoning(ReasoningItem),
     #[serde(untagged)]
-    Hosted(&'a Value),
+    Hosted(Cow<'a, Value>),
 }
 
 /// What a message says: the model's words are a plain string, the user's may have parts of several kinds.
@@ -263,7 +264,8 @@ fn input<'a>(request: &'a Request, family: Option<&Family>) -> Vec<Item<'a>> {
     let takes_reasoning = family.is_none_or(Family::reasons);
     let turns = wire::turns(
         &request.messages,
-        |part| piece(part, takes_reasoning),
+        &mut call_ids::plain::<MAX_CALL_ID>(),
+        |part, ids| piece(part, takes_reasoning, ids),
         |piece| matches!(piece, Piece::Item(Item::FunctionCallOutput { .. })),
     );
     let mut items = Vec::new();
@@ -277,23 +279,28 @@ fn input<'a>(request: &'a Request, family: Option<&Family>) -> Vec<Item<'a>> {
 }
 
 /// The part as the API has it; `None` for what it does not take.
-fn piece(part: &Part, takes_reasoning: bool) -> Option<Piece<'_>> {
+fn piece<'a>(part: &'a Part, takes_reasoning: bool, ids: &mut CallIds<'a>) -> Option<Piece<'a>> {
     let item = match part {
         Part::Text(text) => return is_visible(text).then(|| Piece::Said(InputPart::Text { text: text.into() })),
         Part::Attachment(attachment) => return Some(Piece::Said(shown(attachment))),
         Part::Thinking { signature: Some(signature), .. } | Part::RedactedThinking(signature) => {
-            Item::Reasoning(Some(Reasoning::item(signature)?).filter(|_| takes_reasoning)?)
+            let item = Some(Reasoning::item(signature)?).filter(|_| takes_reasoning)?;
+            Item::Reasoning(item.with_id(|id| ids.unique(id)))
         }
-        Part::ToolUse { id, name, input } => Item::FunctionCall {
-            call_id: wire::call_id(id, MAX_CALL_ID),
-            name,
-            arguments: wire::object(input).to_string(),
-        },
+        Part::ToolUse { id, name, input } => {
+            Item::FunctionCall { call_id: ids.call(id).id, name, arguments: wire::object(input).to_string() }
+        }
         Part::ToolResult { id, output, is_error, attachments } => Item::FunctionCallOutput {
-            call_id: wire::call_id(id, MAX_CALL_ID),
+            call_id: ids.result(id),
             output: said(wire::marked(output, *is_error), attachments),
         },
-        Part::HostedResult { provider, raw, .. } => Item::Hosted(Some(raw).filter(|_| provider == NAME)?),
+        Part::HostedResult { provider, raw, .. } => {
+            let raw = Some(raw).filter(|_| provider == NAME)?;
+            Item::Hosted(match raw.get("id").and_then(Value::as_str) {
+                Some(id) => call_ids::with_id(raw, "id", &ids.unique(id.into())),
+                None => Cow::Borrowed(raw),
+            })
+        }
         // The item of a hosted call is with its result; what is cited stands in the text.
         Part::HostedUse { .. } | Part::Citations { .. } | Part::Thinking { signature: None, .. } => return None,
     };

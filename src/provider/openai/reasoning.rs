@@ -4,6 +4,8 @@
 //! thoughts (`ResponseReasoningItemParam` of the vendor's SDK). The summary is a part of the item and not read from
 //! the block's text: what a user corrects there is for people, and the vendor would refuse a changed item.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -27,6 +29,13 @@ pub(super) struct ReasoningItem {
     id: String,
     summary: Vec<SummaryText>,
     encrypted_content: String,
+}
+
+impl ReasoningItem {
+    /// The same with the id that `unique` makes of its own: the API refuses an item that comes twice.
+    pub fn with_id(self, unique: impl FnOnce(Cow<'_, str>) -> String) -> Self {
+        Self { id: unique(self.id.into()), ..self }
+    }
 }
 
 #[derive(Serialize)]

@@ -13,7 +13,7 @@
 //! other characters than it takes, thinking that somebody else signed, and what a provider ran itself: the API tells of
 //! its own searches beside the reply and takes nothing of that back.
 
-use std::{borrow::Cow, collections::HashMap};
+use std::borrow::Cow;
 
 use serde::Serialize;
 use serde_json::Value;
@@ -24,7 +24,8 @@ use super::{
     thinking::{self, ThinkingConfig},
 };
 use crate::provider::{
-    Attachment, CallId, ErrorKind, Hosted, Message, Parameters, Part, ProviderError, Request, Role, ToolSpec,
+    Attachment, ErrorKind, Hosted, Message, Parameters, Part, ProviderError, Request, Role, ToolSpec,
+    call_ids::{CallIds, Sent},
     wire::{Base64, SILENT_ERROR, is_visible, nothing_to_send, object, to_json, with_notes, with_room},
 };
 
@@ -116,13 +117,13 @@ enum Data<'a> {
     Text(Cow<'a, str>),
     FunctionCall {
         #[serde(skip_serializing_if = "Option::is_none")]
-        id: Option<&'a str>,
+        id: Option<String>,
         name: Cow<'a, str>,
         args: Cow<'a, Value>,
     },
     FunctionResponse {
         #[serde(skip_serializing_if = "Option::is_none")]
-        id: Option<&'a str>,
+        id: Option<String>,
         name: Cow<'a, str>,
         response: Answer<'a>,
         /// What the function shows
@@ -238,13 +239,15 @@ fn declaration(spec: &ToolSpec) -> Result<Declaration<'_>, ProviderError> {
 
 /// The messages as turns: neighbours of the same role joined, those with nothing to send left out.
 fn contents<M: AsRef<Message>>(messages: &[M], shows_inside: bool) -> Vec<Content<'_>> {
-    let mut calls = Calls::default();
+    let mut calls =
+        Calls { ids: CallIds::new(|id| ids::theirs(id).unwrap_or(&id.0).into(), usize::MAX), names: Vec::new() };
     let mut contents: Vec<Content<'_>> = Vec::new();
     for message in messages.iter().map(AsRef::as_ref) {
         let role = match message.role {
             Role::User => "user",
             Role::Assistant => "model",
         };
+        calls.ids.begin(message.role);
         let pieces = pieces(&message.parts, &mut calls, shows_inside);
         match contents.last_mut() {
             _ if pieces.is_empty() => {}
@@ -258,11 +261,10 @@ fn contents<M: AsRef<Message>>(messages: &[M], shows_inside: bool) -> Vec<Conten
     contents
 }
 
-/// The calls so far: the name of each, and how many came before it.
-#[derive(Default)]
+/// The calls so far: their ids, and the name of each.
 struct Calls<'a> {
-    known: HashMap<&'a CallId, (&'a str, usize)>,
-    made: usize,
+    ids: CallIds<'a>,
+    names: Vec<&'a str>,
 }
 
 /// `shows_inside` says whether the files of a result stand in it; else they follow it.
@@ -288,9 +290,10 @@ fn pieces<'a>(parts: &'a [Part], calls: &mut Calls<'a>, shows_inside: bool) -> V
                 waiting = Some(value).filter(|_| under == Under::Next);
             }
             Part::ToolUse { id, name, input } => {
-                calls.known.insert(id, (name, calls.made));
-                calls.made += 1;
-                let data = Data::FunctionCall { id: ids::theirs(id), name: wire_name(name), args: object(input) };
+                let Sent { id: own, .. } = calls.ids.call(id);
+                calls.names.push(name);
+                let id = ids::theirs(id).map(|_| own);
+                let data = Data::FunctionCall { id, name: wire_name(name), args: object(input) };
                 add(data, false, waiting.take(), usize::MAX);
             }
             Part::ToolResult { id, output, is_error, attachments } => {
@@ -298,13 +301,14 @@ fn pieces<'a>(parts: &'a [Part], calls: &mut Calls<'a>, shows_inside: bool) -> V
                 let said = with_notes(said.into(), attachments);
                 let mut files: Vec<_> = attachments.iter().filter_map(Inline::of).collect();
                 let mut whose = None;
-                match calls.known.get(id) {
-                    Some((name, place)) => {
+                let call = calls.ids.answered(id);
+                match call.and_then(|call| Some((*calls.names.get(call.nth)?, call))) {
+                    Some((name, Sent { id: own, nth })) => {
                         let parts = if shows_inside { std::mem::take(&mut files) } else { Vec::new() };
                         let response = if *is_error { Answer::Error(said) } else { Answer::Output(said) };
-                        let data =
-                            Data::FunctionResponse { id: ids::theirs(id), name: wire_name(name), response, parts };
-                        add(data, false, None, *place);
+                        let id = ids::theirs(id).map(|_| own);
+                        let data = Data::FunctionResponse { id, name: wire_name(name), response, parts };
+                        add(data, false, None, nth);
                         whose = Some(name).filter(|_| !files.is_empty());
                     }
                     // Without its call it has no name; what it says is kept.
