@@ -1,8 +1,8 @@
 //! A round: what happens to the tool calls of a reply.
 //!
 //! *Categorise* writes a status block for every call that has none. *Execute* looks at every block:
-//! `approved` runs, `denied` and `rejected` become error results, text that the user typed becomes
-//! the result, `pending` waits. When the last tool of the round has finished, the document is reviewed.
+//! `approved` runs, `denied` and `rejected` become error results (the text in a rejected block is the
+//! reason), text that the user typed in any other block becomes the result, `pending` waits. When the last tool of the round has finished, the document is reviewed.
 //!
 //! No round begins in a document with an error: it could not be sent, and perhaps could not even take
 //! the results of what ran.
@@ -134,7 +134,17 @@ impl Agent {
             return;
         }
         match status {
-            Status::Denied => self.settle(&call, Answer::error(own_words(content, DENIED)), effects),
+            Status::Denied => {
+                self.settle(&call, Answer::error(DENIED), effects);
+                if !content.is_empty() {
+                    let warning = format!(
+                        "{}: a policy denies this call, so your text in its block was not sent. To send it as the \
+                         reason, undo and write `status=rejected`.",
+                        call.name
+                    );
+                    effects.push(Effect::Notify(Level::Warn, warning));
+                }
+            }
             Status::Rejected => self.settle(&call, Answer::error(own_words(content, REJECTED)), effects),
             _ if !content.is_empty() => {
                 let warning = format!(

@@ -7,8 +7,8 @@
 use std::collections::HashSet;
 
 use super::{
-    BlockKind, Document, Message, ResultBody, Status, Stray, Text, attachment, attributes, calls::Turn, fence::Fence,
-    hosted::Mark, status,
+    BlockKind, Document, Message, ResultBody, StatusBlock, Stray, Text, attachment, attributes, calls::Turn,
+    fence::Fence, hosted::Mark,
 };
 
 /// How bad it is.
@@ -198,46 +198,24 @@ fn check_owner(line: usize, text: &dyn Text, found: &mut Vec<Diagnostic>) {
     }
 }
 
-/// The info string of a status block, word by word.
+/// The info string of a status block: a status that cannot be told keeps every tool from running, since nobody knows
+/// what the user wanted.
 fn check_status(line: usize, text: &dyn Text, found: &mut Vec<Diagnostic>) {
     let content = text.line(line);
     let Some((_, info)) = Fence::open(&content) else { return };
-    let (word, words) = info.split_once(char::is_whitespace).unwrap_or((info, ""));
-    if word != status::INFO {
-        let note = format!("Flemma does not know `{word}`; it reads as `{}` with the status pending.", status::INFO);
-        found.push(Diagnostic::warning(line, note));
+    if let Some((_, Some(fault))) = StatusBlock::read(info) {
+        found.push(Diagnostic::error(line, fault.to_string()));
     }
-    for attribute in attributes::read(words) {
-        let Some(value) = attribute.value else {
-            let note =
-                format!("`{}` has no value and is passed over. Write it as `{}=value`.", attribute.key, attribute.key);
+    let (_, words) = info.split_once(char::is_whitespace).unwrap_or((info, ""));
+    for attribute in attributes::read(words).into_iter().filter(|attribute| attribute.key != "status") {
+        let key = attribute.key;
+        if attribute.value.is_none() {
+            let note = format!("`{key}` has no value and is passed over. Write it as `{key}=value`.");
             found.push(Diagnostic::warning(line, note));
-            continue;
-        };
-        if !attribute.sound {
+        } else if !attribute.sound {
             let written = &words[attribute.at];
-            let note = format!(
-                "`{}={written}` cannot be read. Write the value as one word, or in double quotes.",
-                attribute.key
-            );
+            let note = format!("`{key}={written}` cannot be read. Write the value as one word, or in double quotes.");
             found.push(Diagnostic::warning(line, note));
-        } else if attribute.key == "status" && Status::parse(&value).is_none() {
-            found.push(Diagnostic::warning(line, unknown_status(&value)));
-        }
-    }
-}
-
-fn unknown_status(word: &str) -> String {
-    let near = Status::ALL
-        .into_iter()
-        .map(|status| (strsim::damerau_levenshtein(status.as_str(), &word.to_lowercase()), status))
-        .min_by_key(|(distance, _)| *distance)
-        .filter(|(distance, _)| *distance <= 2);
-    match near {
-        Some((_, status)) => format!("No status `{word}`; it reads as pending. Did you mean `{status}`?"),
-        None => {
-            let all = Status::ALL.map(|status| format!("`{status}`")).join(", ");
-            format!("No status `{word}`; it reads as pending. There are {all}.")
         }
     }
 }

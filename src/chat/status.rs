@@ -5,12 +5,14 @@
 //! ```
 //! ````
 //!
-//! The user edits the status by hand, so it is read leniently: a status that nobody knows is
-//! `pending`, which never runs anything.
+//! The user edits the status by hand, in any case, and `reject` and `deny` are read as `rejected` and
+//! `denied`. A block whose status cannot be told has a [`StatusFault`]: that is an error of the
+//! document, and no tool runs until it is fixed. Such a block reads as `pending`.
 
 use std::fmt;
 
 use super::attributes;
+use crate::config::suggest::nearest;
 
 /// The word that opens the info string of a status block.
 pub(super) const INFO: &str = "flemma:tool";
@@ -49,10 +51,13 @@ impl Status {
         }
     }
 
-    /// The status that `word` names, in any case; `None` for a word that names none.
+    /// The status that `word` names, in any case; `None` for a word that names none. `reject` and `deny` are what people
+    /// type for `rejected` and `denied`.
     #[must_use]
     pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|status| status.as_str().eq_ignore_ascii_case(word))
+        let others = [("reject", Self::Rejected), ("deny", Self::Denied)];
+        let words = Self::ALL.into_iter().map(|status| (status.as_str(), status)).chain(others);
+        words.into_iter().find(|(known, _)| known.eq_ignore_ascii_case(word)).map(|(_, status)| status)
     }
 }
 
@@ -65,7 +70,7 @@ impl fmt::Display for Status {
 /// The info string of a status block, with every attribute as it was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatusBlock {
-    /// The status; one that nobody knows reads as [`Status::Pending`].
+    /// The status; [`Status::Pending`] where it cannot be told.
     pub status: Status,
     /// The other attributes, in order, unquoted.
     pub attributes: Vec<(String, String)>,
@@ -81,19 +86,39 @@ impl StatusBlock {
     /// Reads the info string of a fence; `None` if it is not a status block's.
     #[must_use]
     pub fn parse(info: &str) -> Option<Self> {
-        let rest = info.trim().strip_prefix(RESERVED)?;
-        let words = rest.find(char::is_whitespace).map_or("", |end| &rest[end..]);
-        let mut status = None;
-        let mut others = Vec::new();
+        Self::read(info).map(|(block, _)| block)
+    }
+
+    /// Like [`StatusBlock::parse`], and why the status cannot be told, if so.
+    pub(super) fn read(info: &str) -> Option<(Self, Option<StatusFault>)> {
+        let info = info.trim();
+        let rest = info.strip_prefix(RESERVED)?;
+        let (word, words) = match rest.find(char::is_whitespace) {
+            Some(end) => (&info[..RESERVED.len() + end], &rest[end..]),
+            None => (info, ""),
+        };
+        let (mut statuses, mut others) = (Vec::new(), Vec::new());
         for attribute in attributes::read(words) {
-            let Some(value) = attribute.value else { continue };
-            if attribute.key == "status" && status.is_none() {
-                status = Some(Status::parse(&value).unwrap_or(Status::Pending));
-            } else {
-                others.push((attribute.key.to_owned(), value.into_owned()));
+            match attribute.value {
+                Some(value) if attribute.key == "status" => statuses.push((attribute.sound, value)),
+                Some(value) => others.push((attribute.key.to_owned(), value.into_owned())),
+                None => {}
             }
         }
-        Some(Self { status: status.unwrap_or(Status::Pending), attributes: others })
+        let status = match statuses.as_slice() {
+            _ if word != INFO => Err(StatusFault::Word(word.to_owned())),
+            [] => Err(StatusFault::Missing),
+            [(sound, word)] => match Status::parse(word) {
+                Some(status) if *sound => Ok(status),
+                _ => Err(StatusFault::Unknown(word.to_string())),
+            },
+            _ => Err(StatusFault::Twice),
+        };
+        let block = |status| Self { status, attributes: others };
+        Some(match status {
+            Ok(status) => (block(status), None),
+            Err(fault) => (block(Status::Pending), Some(fault)),
+        })
     }
 
     /// The value of an attribute other than `status`.
@@ -113,6 +138,37 @@ impl StatusBlock {
             info.push_str(&attributes::write(value));
         }
         info
+    }
+}
+
+/// Why the status of a block cannot be told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum StatusFault {
+    /// The info string begins with another word than `flemma:tool`.
+    Word(String),
+    /// There is no `status=`.
+    Missing,
+    /// There is more than one `status=`.
+    Twice,
+    /// No status has this name.
+    Unknown(String),
+}
+
+impl fmt::Display for StatusFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let all = Status::ALL.map(|status| format!("`{status}`")).join(", ");
+        match self {
+            Self::Word(word) => write!(f, "There is no block `{word}`. Write `{INFO} status=…`, with one of {all}."),
+            Self::Missing => write!(f, "This block has no status. Write `{INFO} status=…`, with one of {all}."),
+            Self::Twice => write!(f, "This block has more than one `status=`. Keep one of them."),
+            Self::Unknown(word) => {
+                write!(f, "There is no status `{word}`.")?;
+                if let Some(near) = nearest(word, Status::ALL.map(Status::as_str)) {
+                    write!(f, " Did you mean `{near}`?")?;
+                }
+                write!(f, " The statuses are {all}.")
+            }
+        }
     }
 }
 

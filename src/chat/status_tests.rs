@@ -19,10 +19,20 @@ fn a_status_block_reads_back() {
 }
 
 #[test]
-fn what_nobody_knows_reads_as_pending() {
-    for info in ["flemma:tool", "flemma:tool status=aproved", "flemma:tool status=", "flemma:later status"] {
-        assert_eq!(StatusBlock::parse(info), Some(StatusBlock::new(Status::Pending)), "{info}");
+fn what_nobody_knows_is_a_fault_and_reads_as_pending() {
+    let read = |info: &str| StatusBlock::read(info).map(|(block, fault)| (block.status, fault));
+    for (info, fault) in [
+        ("flemma:tool", StatusFault::Missing),
+        ("flemma:tool status", StatusFault::Missing),
+        ("flemma:tool status=aproved", StatusFault::Unknown("aproved".to_owned())),
+        ("flemma:tool status=", StatusFault::Unknown(String::new())),
+        ("flemma:tool status=approved status=approved", StatusFault::Twice),
+        ("flemma:later status=approved", StatusFault::Word("flemma:later".to_owned())),
+    ] {
+        assert_eq!(read(info), Some((Status::Pending, Some(fault))), "{info}");
     }
-    assert_eq!(StatusBlock::parse("flemma:tool status=APPROVED").map(|b| b.status), Some(Status::Approved));
+    assert_eq!(read("flemma:tool status=APPROVED"), Some((Status::Approved, None)));
+    assert_eq!(read("flemma:tool status=reject"), Some((Status::Rejected, None)));
+    assert_eq!(read("flemma:tool status=Deny"), Some((Status::Denied, None)));
     assert_eq!(StatusBlock::parse("json"), None);
 }

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use super::{conversation::Conversation, editor::Editor, frontmatter, policy, shell::At};
 use crate::{
     agent::{Choice, Input, Level, Shell, Step, Verdict},
-    chat::{self, OpenCall},
+    chat::{self, OpenCall, Severity},
     provider::CallId,
 };
 
@@ -19,8 +19,9 @@ pub(super) fn approve(editor: &Editor, conversation: &Rc<Conversation>, calls: V
         return;
     }
     let decide = |step| Input::Decide(calls.clone(), Choice::Approve, step);
-    if frontmatter::effective(editor, conversation).fault.is_some() {
-        // Says what is wrong with the frontmatter, or asks whether it is trusted.
+    let is_at_fault = || conversation.diagnostics().iter().any(|found| found.severity == Severity::Error);
+    if frontmatter::effective(editor, conversation).fault.is_some() || is_at_fault() {
+        // Says what is wrong with the file, or asks whether its frontmatter is trusted.
         return conversation.want(editor, decide(Step::Own));
     }
     match write(editor, conversation, &calls) {

@@ -421,11 +421,28 @@ fn always_writes_nothing_where_it_would_do_nothing() {
 #[test]
 fn statuses_that_are_edited_by_hand_do_what_they_say() {
     let mut chat = waiting(&["echo one", "echo two", "echo three"], &Setup::default());
-    for (call, word) in [("toolu_0", "approved"), ("toolu_1", "rejected")] {
+
+    // A word that means nothing keeps everything from running, by every key and command, and nothing is written.
+    chat.go_to("**Tool Result:** `toolu_0`");
+    chat.nvim.command(".,.+3substitute/pending/no/");
+    let before = chat.nvim.text();
+    let line = before.lines().position(|line| line.ends_with("status=no")).unwrap() + 1;
+    for key in
+        ["<C-]>", "<M-CR>", ":Flemma tool:approve<CR>", ":Flemma tool:approve always<CR>", ":Flemma tool:reject<CR>"]
+    {
+        chat.nvim.command("messages clear");
+        chat.nvim.input(key);
+        let why = format!("No tool was run: line {line}: There is no status `no`.");
+        chat.nvim.wait_for(key, |nvim| said(nvim).contains(&why));
+        assert_eq!(chat.nvim.text(), before, "{key}");
+    }
+    chat.nvim.command("%substitute/status=no/status=pending/");
+
+    for (call, word) in [("toolu_0", "approved"), ("toolu_1", "reject")] {
         chat.go_to(&format!("**Tool Result:** `{call}`"));
         chat.nvim.command(&format!(".,.+3substitute/pending/{word}/"));
     }
-    chat.go_to("status=rejected");
+    chat.go_to("status=reject");
     chat.nvim.input("oI don't want that.<Esc>");
     chat.nvim.input("<C-]>");
     chat.nvim.wait_for("two results", |nvim| nvim.text().contains("(error)") && nvim.text().contains("one\n```"));

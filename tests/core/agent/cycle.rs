@@ -217,7 +217,6 @@ fn alt_enter_resolves_one_call_as_its_status_says() {
         ("pending", None),
         ("approved", None),
         ("running", None),
-        ("what?", None),
         ("rejected", Some("The user rejected this call; it did not run.")),
         ("denied", Some("A policy of the user's denies this call; it did not run.")),
     ] {
@@ -237,21 +236,6 @@ fn alt_enter_resolves_one_call_as_its_status_says() {
         let fence = desk.open_calls()[0].placeholder.as_ref().unwrap().fence;
         assert_eq!(desk.log(&["cursor"]).last(), Some(&format!("cursor pending {fence}")), "{status}");
     }
-}
-
-#[test]
-fn a_misspelt_status_waits_and_shows_why() {
-    let desk = Desk::new("@You:\nFix it");
-    desk.go();
-    desk.calls([("a", "bash")]);
-    assert_eq!(desk.log(&["diagnose"]), ["diagnose ", "diagnose "], "nothing is wrong");
-    desk.replace("status=pending", "status=aproved");
-    desk.go();
-    let fence = desk.open_calls()[0].placeholder.as_ref().unwrap().fence;
-    assert_eq!(
-        desk.log(&["run", "diagnose", "cursor"]),
-        [format!("diagnose {}", fence + 1), format!("cursor pending {fence}")]
-    );
 }
 
 #[test]

@@ -16,7 +16,7 @@ use flemma::{
         Activity, Answer, CursorReason, CursorTarget, Input, Level, Moment, RequestId, Session, Settings, Shell,
         Verdict,
     },
-    chat::{Conversation, Diagnostic, Document, OpenCall, Status, Text, TextEdit},
+    chat::{Conversation, Diagnostic, Document, OpenCall, Severity, Status, Text, TextEdit},
     provider::{CallId, ErrorKind, Event, Message, ProviderError, StopReason, ToolInput, Usage},
 };
 use serde_json::{Value, json};
@@ -373,6 +373,8 @@ impl Shell for Desk {
         let shown = self.open_calls().into_iter().rfind(|open| open.id == call.id).expect("the call is open");
         let status = shown.placeholder.expect("its block is there").block.status;
         assert_eq!(status, Status::Running);
+        let errors = self.with_diagnostics(|found| found.severity == Severity::Error);
+        assert!(errors.is_empty(), "nothing runs in a document with an error: {errors:?}");
         assert_eq!((&shown.name, &shown.input), (&call.name, &call.input), "what runs is what stands there");
         let mut running = self.running.borrow_mut();
         assert!(!running.contains(&call.id), "`{}` runs twice at once", call.id);

@@ -8,5 +8,6 @@ mod limits;
 mod loading;
 mod overrides;
 mod replies;
+mod statuses;
 mod stopping;
 mod storms;

@@ -102,14 +102,3 @@ fn blanks_are_not_an_answer() {
     desk.go();
     assert_eq!(desk.running(), ["a"]);
 }
-
-#[test]
-fn what_was_typed_into_a_denied_block_is_not_lost() {
-    let desk = Desk::new("@You:\nFix it").without_autopilot();
-    desk.go();
-    desk.calls([("a", "rm"), ("b", "bash")]);
-    desk.go();
-    desk.replace("status=denied\n", "status=denied\nUse the bin instead.\n");
-    desk.go();
-    assert!(desk.text().contains("`a` (error)\n\n```\nUse the bin instead.\n```"), "{}", desk.text());
-}

@@ -68,10 +68,10 @@ fn headers_that_cannot_be_are_told_with_the_way_out() {
 #[test]
 fn a_status_that_nobody_knows_is_told_with_the_nearest() {
     let with = |info: &str| format!("{CALL}@You:\n**Tool Result:** `a`\n\n```{info}\n```\n");
-    says(&with("flemma:tool status=aproved"), &[(10, Warning, "Did you mean `approved`?")]);
-    says(&with("flemma:tool status=whatever"), &[(10, Warning, "`rejected`, `running`")]);
+    says(&with("flemma:tool status=aproved"), &[(10, Error, "Did you mean `approved`?")]);
+    says(&with("flemma:tool status=whatever"), &[(10, Error, "`rejected`, `running`")]);
     says(&with("flemma:tool status=pending loose x=\"open"), &[(10, Warning, "`loose`"), (10, Warning, "`x=\"open`")]);
-    says(&with("flemma:later"), &[(10, Warning, "`flemma:later`")]);
+    says(&with("flemma:later"), &[(10, Error, "`flemma:later`")]);
 }
 
 #[test]
