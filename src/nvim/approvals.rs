@@ -53,9 +53,13 @@ pub(super) fn broken_rules(config: &Config) -> Vec<String> {
 /// Gives what is odd about the options without being wrong.
 pub(super) fn install(editor: &Editor, config: &Config, function: Option<Function>) -> Vec<String> {
     let (presets, mut warnings) = presets(config);
-    let (modules, list): (Vec<String>, Vec<String>) =
+    let (modules, entries): (Vec<String>, Vec<String>) =
         config.tools.auto_approve.iter().cloned().partition(|entry| presets::is_module(entry));
-    warnings.extend(list.iter().filter_map(|entry| presets::check(entry, &presets, None).err()));
+    warnings.extend(entries.iter().filter_map(|entry| presets::check(entry, &presets, None).err()));
+    let policy = match function {
+        None => Policy::new(&config.tools.auto_approve, &[], &presets),
+        Some(_) => Policy::default(),
+    };
 
     let mut chain = editor.approvals.borrow().clone();
     for module in editor.modules.borrow().iter() {
@@ -63,7 +67,7 @@ pub(super) fn install(editor: &Editor, config: &Config, function: Option<Functio
     }
     chain.unregister(approval::CATCH_ALL);
     chain.register(match function {
-        None => approval::config(Policy::new(&list, &[], &presets)),
+        None => approval::config(policy.clone()),
         Some(function) => {
             let label = "the function tools.auto_approve".to_owned();
             let decide = own_word(&editor.lua, &editor.host, label, Asking::Plain, move |_| Ok(function.clone()));
@@ -74,7 +78,7 @@ pub(super) fn install(editor: &Editor, config: &Config, function: Option<Functio
         chain.register(from_module(editor, module));
     }
     chain.register(approval::frontmatter());
-    chain.register(approval::declared());
+    chain.register(approval::declared(policy));
     if !config.tools.require_approval {
         chain.register(approval::catch_all());
     }

@@ -222,17 +222,22 @@ pub fn frontmatter() -> Resolver {
     }
 }
 
-/// The resolver (priority -10) that hears what a tool declares: it speaks only when nobody else did.
-pub fn declared() -> Resolver {
+/// The resolver (priority -10) that hears what a tool declares: it speaks only when nobody else did. A tool that says that
+/// it is harmless is not heard where a list has spoken by leaving it out ([`Policy::silences`]): the file's, or `config`,
+/// the list of the configuration, which a file cannot widen in this either.
+pub fn declared(config: Policy) -> Resolver {
     Resolver {
         name: DECLARED.into(),
         description: Some("the tool's own `approval`".into()),
         priority: -10,
-        resolve: Rc::new(|call| {
-            Ok(call.declared.map(|declared| match declared {
-                Declared::Auto => Decision::Approve,
-                Declared::RequiresApproval => Decision::RequireApproval,
-            }))
+        resolve: Rc::new(move |call| {
+            let file = matches!(call.frontmatter, Some(BufferPolicy::List(file)) if file.silences(call.tool));
+            Ok(match call.declared {
+                Some(Declared::Auto) if file || config.silences(call.tool) => None,
+                Some(Declared::Auto) => Some(Decision::Approve),
+                Some(Declared::RequiresApproval) => Some(Decision::RequireApproval),
+                None => None,
+            })
         }),
     }
 }

@@ -1,9 +1,11 @@
 //! Lists of approvals: tool names, rules and `$presets`, put together into one [`Policy`].
 //!
 //! The sets of all presets and names in a list are united; a tool that is both approved and denied is denied. A name
-//! that was removed from the list is taken out of what presets approve, never out of what they deny.
+//! that was removed from the list is taken out of what presets approve, never out of what they deny. What a list says
+//! by leaving out counts as well: a tool that was removed, and every tool where the list is empty, asks, whatever the
+//! tool declares about itself ([`Policy::silences`]).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Registry,
@@ -63,32 +65,77 @@ impl Presets {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Policy {
     rules: Vec<Rule>,
+    /// The tools that were removed from the list.
+    removed: BTreeSet<String>,
+    /// Whether somebody wrote a list with nothing in it.
+    empty: bool,
 }
 
 impl Policy {
-    /// Puts a list together.
+    /// Puts a list together. A [`Policy::default`] is what there is without any list.
     ///
-    /// `list` holds tool names, rules and `$presets`; `removed` holds entries that were taken out of the list and that no
-    /// preset in it shall approve. An entry that means nothing approves nothing (see [`check`]); an unknown tool stays
-    /// in the policy, since it may be registered later.
+    /// `list` holds tool names, rules, `$presets` and modules, which decide elsewhere; `removed` holds entries that were
+    /// taken out of the list and that no preset in it shall approve. An entry that means nothing approves nothing (see
+    /// [`check`]); an unknown tool stays in the policy, since it may be registered later.
     pub fn new(list: &[String], removed: &[String], presets: &Presets) -> Self {
+        let gone = Removed::new(removed, presets);
         let mut rules = Vec::new();
-        for entry in list {
+        for entry in list.iter().filter(|entry| !is_module(entry)) {
             if !entry.starts_with('$') {
                 rules.extend(rule(entry));
             } else if let Some(preset) = presets.get(entry) {
-                rules.extend(
-                    preset.approve.iter().filter(|entry| !removed.contains(entry)).filter_map(|entry| rule(entry)),
-                );
+                rules
+                    .extend(preset.approve.iter().filter_map(|entry| rule(entry)).filter(|rule| !gone.takes_out(rule)));
                 rules.extend(preset.deny.iter().filter_map(|entry| rule(entry)).map(Rule::denying));
             }
         }
-        Self { rules }
+        Self { rules, removed: gone.tools, empty: list.is_empty() }
     }
 
     /// What the list says about a call; `None` if it does not speak of it.
     pub fn decide(&self, call: &ApprovalCall<'_>) -> Option<Decision> {
         rules::decide(&self.rules, call.tool, &call.subject, call.ground)
+    }
+
+    /// Whether the tool's own word that it is harmless does not count: the user has removed it from the list, or has
+    /// written a list with nothing in it.
+    pub fn silences(&self, tool: &str) -> bool {
+        self.empty || self.removed.contains(tool)
+    }
+}
+
+/// What was taken out of a list.
+struct Removed {
+    /// Entries that stand for all calls of a tool take out all that a preset approves of it.
+    whole: BTreeSet<String>,
+    /// Other rules take out themselves.
+    rules: Vec<Rule>,
+    /// All tools that were approved by what was removed.
+    tools: BTreeSet<String>,
+}
+
+impl Removed {
+    fn new(entries: &[String], presets: &Presets) -> Self {
+        let mut removed = Self { whole: BTreeSet::new(), rules: Vec::new(), tools: BTreeSet::new() };
+        for entry in entries {
+            if let Some(preset) = presets.get(entry) {
+                // What other presets in the list approve they still approve.
+                let approving = preset.approve.iter().filter_map(|entry| rule(entry)).filter(|rule| !rule.denies());
+                removed.tools.extend(approving.map(|rule| rule.tool().to_owned()));
+            } else if let Some(rule) = rule(entry).filter(|rule| !rule.denies()) {
+                removed.tools.insert(rule.tool().to_owned());
+                if rule.is_whole() {
+                    removed.whole.insert(rule.tool().to_owned());
+                } else {
+                    removed.rules.push(rule);
+                }
+            }
+        }
+        removed
+    }
+
+    fn takes_out(&self, rule: &Rule) -> bool {
+        !rule.denies() && (self.whole.contains(rule.tool()) || self.rules.contains(rule))
     }
 }
 

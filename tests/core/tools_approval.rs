@@ -140,7 +140,7 @@ fn registering_a_name_again_replaces_the_resolver() {
 #[test]
 fn a_tools_own_declaration_is_heard_last() {
     let mut chain = Chain::new();
-    chain.register(approval::declared());
+    chain.register(approval::declared(Policy::default()));
     assert_eq!(decide(&chain, "x", Some(Declared::Auto)), (Decision::Approve, Some(approval::DECLARED.into())));
     assert_eq!(decide(&chain, "x", None), (Decision::RequireApproval, None));
     chain.register(approval::catch_all());
@@ -149,18 +149,20 @@ fn a_tools_own_declaration_is_heard_last() {
 }
 
 #[test]
-fn tools_that_change_nothing_run_unless_somebody_says_otherwise() {
+fn tools_that_only_look_run_unless_somebody_says_otherwise() {
     let registry = Registry::with_builtins();
     let declared = |tool: &str| registry.get(tool).unwrap().approval;
-    let harmless = ["grep", "find", "ls", "calculator", "calculator_async"];
+    let harmless = ["grep", "find", "ls"];
     let mut chain = Chain::new();
-    chain.register(approval::declared());
+    chain.register(approval::declared(policy(&["$default"])));
     chain.register(approval::config(policy(&["$default"])));
     for tool in harmless {
         let verdict = decide(&chain, tool, declared(tool));
         assert_eq!(verdict, (Decision::Approve, Some(approval::DECLARED.into())), "{tool}");
     }
-    assert_eq!(decide(&chain, "bash", declared("bash")), (Decision::RequireApproval, None));
+    for tool in ["bash", "calculator", "calculator_async"] {
+        assert_eq!(decide(&chain, tool, declared(tool)), (Decision::RequireApproval, None), "{tool}");
+    }
 
     // A file's policy, a resolver of the user's, and a denial are all asked first.
     for (priority, decision) in [(90, Decision::RequireApproval), (50, Decision::Deny), (-5, Decision::RequireApproval)]

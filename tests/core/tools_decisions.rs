@@ -46,6 +46,9 @@ fn presets() -> Presets {
     presets.define("$yolo", own(&["bash", "read", "write", "edit"], &[])).unwrap();
     presets.define("$no-bash", own(&[], &["bash"])).unwrap();
     presets.define("$both", own(&["write"], &["write"])).unwrap();
+    presets.define("$mine", own(&["mine"], &[])).unwrap();
+    presets.define("$docs", own(&["read(docs/**)"], &[])).unwrap();
+    presets.define("$blind", own(&[], &["read"])).unwrap();
     presets
 }
 
@@ -53,7 +56,7 @@ fn policy(list: &str) -> Policy {
     let (removed, list): (Vec<&str>, Vec<&str>) = list.split_whitespace().partition(|entry| entry.starts_with('-'));
     let list: Vec<String> = list.into_iter().map(str::to_owned).collect();
     let removed: Vec<String> = removed.into_iter().map(|entry| entry[1..].to_owned()).collect();
-    for entry in list.iter().chain(&removed) {
+    for entry in list.iter().chain(&removed).filter(|entry| !presets::is_module(entry)) {
         presets::check(entry, &presets(), Some(&registry())).unwrap();
     }
     Policy::new(&list, &removed, &presets())
@@ -117,9 +120,13 @@ impl Row {
 
     fn check(&self, number: usize) {
         let mut chain = Chain::new();
+        let mut listed = Policy::default();
         match self.config {
             Nothing => {}
-            List(list) => chain.register(approval::config(policy(list))),
+            List(list) => {
+                listed = policy(list);
+                chain.register(approval::config(listed.clone()));
+            }
             Function(answer) => {
                 chain.register(resolver(CONFIG, CONFIG_PRIORITY, approval::overridable(always(answer))));
             }
@@ -127,7 +134,7 @@ impl Row {
             Throws => chain.register(resolver(CONFIG, CONFIG_PRIORITY, approval::overridable(always(Some(Ask))))),
         }
         chain.register(approval::frontmatter());
-        chain.register(approval::declared());
+        chain.register(approval::declared(listed));
         if !self.require_approval {
             chain.register(approval::catch_all());
         }
@@ -239,18 +246,49 @@ fn every_row_of_the_decision_table_holds() {
         row(List("$yolo"), List("!bash"), "bash", Deny, file),
         row(List("bash(*)"), Nothing, "bash", Approve, config),
         // What a tool declares counts when nobody else spoke.
-        row(List(""), Nothing, "mine", Approve, declared).auto(),
+        row(Nothing, Nothing, "mine", Approve, declared).auto(),
+        row(List("$default"), Nothing, "mine", Approve, declared).auto(),
+        row(List("my.policy"), Nothing, "mine", Approve, declared).auto(),
+        row(List("!bash"), Nothing, "mine", Approve, declared).auto(),
+        row(Function(None), Nothing, "mine", Approve, declared).auto(),
+        row(List("$default"), Function(None), "mine", Approve, declared).auto(),
+        row(List("$default"), Nothing, "mine", Ask, declared).gated(),
         row(List(""), Nothing, "mine", Ask, declared).gated(),
         row(List("mine"), Nothing, "mine", Approve, config).gated(),
+        // An empty list approves nothing, and a tool that was removed asks, whatever it declares.
+        row(List(""), Nothing, "mine", Ask, None).auto(),
+        row(List(""), Function(None), "mine", Ask, None).auto(),
+        row(List("$default"), List(""), "mine", Ask, None).auto(),
+        row(List("$default"), List("-$default"), "mine", Ask, None).auto(),
+        row(List("$default"), List("$default -mine"), "mine", Ask, None).auto(),
+        row(List("$default"), List("$default -mine(*)"), "mine", Ask, None).auto(),
+        row(List("$default"), List("$default -$mine"), "mine", Ask, None).auto(),
+        row(List("$default"), List("$mine -mine"), "mine", Ask, None).auto(),
+        row(List("$default"), List("mine -$mine"), "mine", Approve, file).auto(),
+        row(List("$default"), List("$default -!mine"), "mine", Approve, declared).auto(),
+        row(List("$default"), List("$default -read"), "mine", Approve, declared).auto(),
+        row(Function(None), List(""), "mine", Ask, None).auto(),
+        // A file widens the empty list of the configuration by what it names, and by nothing else.
+        row(List(""), List("mine"), "mine", Approve, file).auto(),
+        row(List(""), List("bash"), "mine", Ask, None).auto(),
+        // `require_approval = false` is another word, and plugins are heard as ever.
+        row(List(""), Nothing, "mine", Approve, catch_all).auto().open(),
+        row(List("$default"), List("$default -mine"), "mine", Approve, catch_all).auto().open(),
+        row(List("$default"), List("$default -mine"), "mine", Deny, Some("guard")).auto().with("guard 50 deny"),
+        row(List(""), Nothing, "mine", Approve, Some("guard")).auto().with("guard 50 approve"),
+        // What is removed as a whole is removed from presets with all of its rules.
+        row(List("$default"), List("$docs -read"), "read", Ask, None),
+        row(List("$default"), List("$docs -read(docs/**)"), "read", Ask, None),
+        row(List("$default"), List("$blind -!read"), "read", Deny, file),
         row(List(""), Nothing, "mine", Approve, catch_all).gated().open(),
         row(List(""), Nothing, "mine", Deny, Some("guard")).auto().with("guard 50 deny"),
         row(List(""), Nothing, "mine", Deny, Some("last")).auto().with("last -9 deny"),
-        row(List(""), Nothing, "mine", Approve, declared).auto().with("last -11 deny"),
+        row(List("$default"), Nothing, "mine", Approve, declared).auto().with("last -11 deny"),
         row(List("$default"), List("read"), "mine", Approve, declared).auto(),
         row(List("$default"), Function(Some(Ask)), "mine", Ask, file).auto(),
         row(Throws, Nothing, "mine", Ask, config).auto(),
     ];
-    assert!(rows.len() >= 60);
+    assert!(rows.len() >= 110);
     for (number, row) in rows.iter().enumerate() {
         row.check(number);
     }

@@ -43,17 +43,17 @@ fn the_built_in_tools_are_legal() {
         }
         let is_calculator = tool.name.starts_with("calculator");
         assert!(tool.strict, "{}", tool.name);
-        assert_eq!(tool.enabled, !is_calculator, "{}", tool.name);
+        assert_eq!(tool.enabled, tool.name != "calculator_async", "{}", tool.name);
         assert_eq!(tool.input_schema["properties"].get("label").is_some(), !is_calculator, "{}", tool.name);
     }
 }
 
 #[test]
-fn the_calculators_are_known_but_not_offered() {
+fn all_built_in_tools_but_the_slow_calculator_are_offered() {
     let registry = Registry::with_builtins();
     let offered: Vec<String> = registry.specs().iter().map(|spec| spec.name.clone()).collect();
-    assert_eq!(offered, ["bash", "edit", "find", "grep", "ls", "read", "write"]);
-    assert!(registry.get("calculator").is_some() && registry.get("calculator_async").is_some());
+    assert_eq!(offered, ["bash", "calculator", "edit", "find", "grep", "ls", "read", "write"]);
+    assert!(registry.get("calculator_async").is_some());
 }
 
 #[test]

@@ -145,7 +145,7 @@ fn the_documents_configurations_run_as_they_stand() {
         found.as_array().unwrap().iter().map(|word| word.as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
     let (yes, ask, deny) = ("approve", "require_approval", "deny");
-    assert_eq!(decisions(""), [ask, ask, yes, yes, yes]);
+    assert_eq!(decisions(""), [ask, ask, yes, yes, ask]);
     assert_eq!(
         decisions(
             "tools = {
@@ -178,7 +178,7 @@ fn the_documents_configurations_run_as_they_stand() {
                auto_approve = { \"$yolo\", \"$no-bash\" },
              }"
         ),
-        [deny, deny, yes, yes, yes]
+        [deny, deny, yes, yes, ask]
     );
     assert_eq!(decisions("tools = { require_approval = false }"), [yes, yes, yes, yes, yes]);
 }

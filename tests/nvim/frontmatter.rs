@@ -56,16 +56,19 @@ const FILE: &str = "urn:flemma:approval:frontmatter";
 
 #[test]
 fn the_tools_of_a_conversation_are_chosen_in_every_way_of_the_documents() {
-    let default = ["bash", "edit", "find", "grep", "ls", "read", "write"];
+    let default = ["bash", "calculator", "edit", "find", "grep", "ls", "read", "write"];
     for (code, tools) in [
         (r#"flemma.opt.tools = {"bash", "read"}"#, &["bash", "read"][..]),
-        (r#"flemma.opt.tools:remove("calculator")"#, &default),
+        (r#"flemma.opt.tools:remove("calculator")"#, &["bash", "edit", "find", "grep", "ls", "read", "write"]),
         (
             r#"flemma.opt.tools:append("calculator_async")"#,
-            &["bash", "calculator_async", "edit", "find", "grep", "ls", "read", "write"],
+            &["bash", "calculator", "calculator_async", "edit", "find", "grep", "ls", "read", "write"],
         ),
         (r#"flemma.opt.tools = flemma.opt.tools + "read""#, &default),
-        (r#"flemma.opt.tools = flemma.opt.tools - {"grep", "find", "ls"} - "edit""#, &["bash", "read", "write"]),
+        (
+            r#"flemma.opt.tools = flemma.opt.tools - {"grep", "find", "ls"} - "edit""#,
+            &["bash", "calculator", "read", "write"],
+        ),
         (r#"flemma.opt.tools:set({}):prepend("bash")"#, &["bash"]),
         (
             r#"flemma.opt.tools = (flemma.opt.tools - "bash") ^ "calculator""#,
@@ -89,7 +92,7 @@ fn parameters_of_a_file_reach_the_request_and_the_providers_own_beat_the_general
     ));
     assert_eq!(sent["thinking"], json!({ "type": "enabled", "budget_tokens": 20000 }));
     assert_eq!((&sent["max_tokens"], &sent["model"]), (&json!(30000), &json!("claude-other")));
-    assert_eq!(sent["tools"][6]["cache_control"]["ttl"], "1h");
+    assert_eq!(sent["tools"][7]["cache_control"]["ttl"], "1h");
     let sent = body(&lua("flemma.opt.thinking = \"medium\"\nflemma.opt.thinking = nil\nflemma.opt.temperature = 0.3"));
     assert_eq!((sent.get("thinking"), &sent["temperature"]), (None, &json!(0.3)));
 }
@@ -97,10 +100,10 @@ fn parameters_of_a_file_reach_the_request_and_the_providers_own_beat_the_general
 #[test]
 fn json_reaches_the_same_options() {
     let sent = body(
-        "```json\n{ \"max_tokens\": 77, \"tools\": { \"remove\": [\"bash\"], \"append\": [\"calculator\"] } }\n```\n",
+        "```json\n{ \"max_tokens\": 77, \"tools\": { \"remove\": [\"bash\"], \"append\": [\"calculator_async\"] } }\n```\n",
     );
     assert_eq!(sent["max_tokens"], 77);
-    assert_eq!(offered(&sent), ["calculator", "edit", "find", "grep", "ls", "read", "write"]);
+    assert_eq!(offered(&sent), ["calculator", "calculator_async", "edit", "find", "grep", "ls", "read", "write"]);
 }
 
 #[test]
@@ -278,13 +281,13 @@ fn the_examples_of_the_documents_run_as_they_stand() {
     ];
     // (read, write, bash, calculator)
     let decisions = [
+        ["approve", "require_approval", "require_approval", "require_approval"],
         ["approve", "require_approval", "require_approval", "approve"],
-        ["approve", "require_approval", "require_approval", "approve"],
-        ["approve", "approve", "approve", "approve"],
+        ["approve", "approve", "approve", "require_approval"],
         ["require_approval", "require_approval", "require_approval", "approve"],
-        ["approve", "require_approval", "require_approval", "approve"],
-        ["approve", "approve", "approve", "approve"],
-        ["approve", "require_approval", "approve", "approve"],
+        ["approve", "require_approval", "require_approval", "require_approval"],
+        ["approve", "approve", "approve", "require_approval"],
+        ["approve", "require_approval", "approve", "require_approval"],
     ];
     let mut chat = Chat::start(&Setup::default(), []);
     for (code, expected) in examples.iter().zip(decisions) {
@@ -300,6 +303,43 @@ fn the_examples_of_the_documents_run_as_they_stand() {
 }
 
 #[test]
+fn an_empty_list_and_a_removal_are_heard_in_every_spelling() {
+    let json = |code: &str| format!("```json\n{code}\n```\n");
+    let files = [
+        (lua("flemma.opt.tools.auto_approve = {}"), "require_approval"),
+        (lua("flemma.opt.tools.auto_approve:set({})"), "require_approval"),
+        (lua("flemma.opt.tools.auto_approve:remove(\"$default\")"), "require_approval"),
+        (lua("flemma.opt.tools.auto_approve = flemma.opt.tools.auto_approve - \"$default\""), "require_approval"),
+        (lua("flemma.opt.tools.auto_approve:remove(\"ls\")"), "require_approval"),
+        (lua("flemma.opt.tools.auto_approve = flemma.opt.tools.auto_approve - \"ls\""), "require_approval"),
+        (json(r#"{ "tools": { "auto_approve": [] } }"#), "require_approval"),
+        (json(r#"{ "tools.auto_approve": [] }"#), "require_approval"),
+        (json(r#"{ "tools": { "auto_approve": { "set": [] } } }"#), "require_approval"),
+        (json(r#"{ "tools": { "auto_approve": { "remove": ["ls"] } } }"#), "require_approval"),
+        (lua("flemma.opt.tools.auto_approve:remove(\"ls\"):append(\"ls\")"), "approve"),
+        (lua("flemma.opt.tools.auto_approve:remove(\"read\")"), "approve"),
+        (json(r#"{ "tools": { "auto_approve": { "append": ["bash"] } } }"#), "approve"),
+    ];
+    let mut chat = Chat::start(&Setup::default(), []);
+    for (file, expected) in files {
+        let before = chat.nvim.lines(0).len();
+        type_block(&mut chat, &file);
+        let typed = chat.nvim.lines(0).len() - before;
+        assert_eq!(resolve(&mut chat, "ls", &json!({ "path": "." })).0, expected, "{file}");
+        chat.nvim.request("nvim_buf_set_lines", &[json!(0), json!(0), json!(typed), json!(false), json!([])]);
+    }
+
+    // The configuration's empty list holds in files as well: there runs only what they name.
+    chat.nvim.lua("require('flemma').setup({ tools = { auto_approve = {} } })", &[]);
+    assert_eq!(resolve(&mut chat, "ls", &json!({ "path": "." })).0, "require_approval");
+    type_block(&mut chat, &lua("flemma.opt.tools.auto_approve:append(\"find\")"));
+    assert_eq!(resolve(&mut chat, "find", &json!({ "path": "." })).0, "approve");
+    assert_eq!(resolve(&mut chat, "ls", &json!({ "path": "." })).0, "require_approval");
+    chat.nvim.lua("require('flemma').setup({ tools = { auto_approve = {}, require_approval = false } })", &[]);
+    assert_eq!(resolve(&mut chat, "ls", &json!({ "path": "." })).0, "approve");
+}
+
+#[test]
 fn the_documents_parameters_run_as_they_stand() {
     let sent = body(&lua("-- General parameters (work across all providers)
 flemma.opt.thinking = \"medium\"          -- override the unified thinking level
@@ -312,7 +352,7 @@ flemma.opt.anthropic.thinking_budget = 20000
 flemma.opt.openai.reasoning = \"high\"
 flemma.opt.vertex.thinking_budget = 4096"));
     assert_eq!(sent["thinking"], json!({ "type": "enabled", "budget_tokens": 20000 }));
-    assert_eq!(sent["tools"][6]["cache_control"], json!({ "type": "ephemeral", "ttl": "1h" }));
+    assert_eq!(sent["tools"][7]["cache_control"], json!({ "type": "ephemeral", "ttl": "1h" }));
     assert!(sent.get("temperature").is_none(), "the API takes none while the model thinks");
 }
 
@@ -525,7 +565,7 @@ fn status_shows_every_value_and_who_said_so() {
         "tools.max_concurrent 2 setup",
         "tools.autopilot.enabled true default",
         "tools.auto_approve $readonly setup",
-        "tools bash, edit, find, grep, ls, read, write default",
+        "tools bash, calculator, edit, find, grep, ls, read, write default",
     ] {
         has(&lines, line);
     }
@@ -540,7 +580,7 @@ fn status_shows_every_value_and_who_said_so() {
         "thinking high frontmatter",
         "anthropic.max_tokens 9000 frontmatter",
         "tools.auto_approve $default, without write frontmatter",
-        "tools edit, find, grep, ls, read, write frontmatter",
+        "tools calculator, edit, find, grep, ls, read, write frontmatter",
     ] {
         has(&lines, line);
     }

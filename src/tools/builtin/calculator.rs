@@ -1,7 +1,7 @@
 //! `calculator` and `calculator_async`: work out an expression, the second after a delay.
 //!
-//! They are off by default, and there to try tools with: one that answers at once, and one that can be watched and
-//! cancelled. See [`arithmetic`] for what they understand.
+//! The first is on by default. The second is off, and there to try tools with that can be watched and cancelled. Both
+//! wait for approval unless a policy names them. See [`arithmetic`] for what they understand.
 
 use std::{sync::Arc, time::Duration};
 
@@ -30,19 +30,19 @@ struct Calculator;
 struct CalculatorAsync;
 
 pub(super) fn definition() -> Definition {
-    let mut definition = super::harmless(super::define_unlabelled(
+    let mut definition = super::define_unlabelled(
         "calculator",
         "Work out an arithmetic expression. Whole numbers and decimal fractions are exact; other results have 15 \
          digits.",
         json!({ "expression": { "type": "string", "description": EXPRESSION } }),
         Calculator,
-    ));
-    definition.enabled = false;
+    );
+    definition.idempotent = true;
     definition
 }
 
 pub(super) fn definition_async() -> Definition {
-    let mut definition = super::harmless(super::define_unlabelled(
+    let mut definition = super::define_unlabelled(
         "calculator_async",
         "Work out an arithmetic expression after a delay. Whole numbers and decimal fractions are exact; other \
          results have 15 digits.",
@@ -51,7 +51,8 @@ pub(super) fn definition_async() -> Definition {
             "delay": { "type": ["integer", "null"], "description": "Milliseconds to wait first; null for none." },
         }),
         CalculatorAsync,
-    ));
+    );
+    definition.idempotent = true;
     definition.enabled = false;
     definition.is_async = true;
     definition

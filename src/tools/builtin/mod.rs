@@ -2,7 +2,7 @@
 //!
 //! Every tool has a strict schema: all properties are required, those that may be left out may be null, and no
 //! others are taken. Every tool but the calculators takes a `label`, the model's own short word on what the call is
-//! for, which only the preview shows. A tool that changes nothing declares that it need not be asked about.
+//! for, which only the preview shows. The tools that only look (`grep`, `find`, `ls`) declare that nobody need be asked.
 
 mod arithmetic;
 mod bash;
@@ -73,7 +73,7 @@ fn define_unlabelled(name: &str, description: &str, properties: Value, tool: imp
     definition
 }
 
-/// Declares that a tool changes nothing: it runs unless somebody says otherwise.
+/// Declares that a tool only looks: it runs unless somebody says otherwise.
 fn harmless(mut definition: Definition) -> Definition {
     definition.approval = Some(Declared::Auto);
     definition.idempotent = true;
