@@ -106,6 +106,7 @@ function M.attach(buf)
       if attached[buf] == state then
         attached[buf] = nil
         native.call("detach", buf)
+        require("flemma.saving").release(buf)
         require("flemma.ui").show(buf, false)
         if state.unlocked_modifiable ~= nil then
           -- `:edit!` and `:bunload` end up here: the lock goes with what it was for.
@@ -139,6 +140,7 @@ function M.attach(buf)
       end
     end,
   })
+  require("flemma.saving").attach(buf)
   require("flemma.keymaps").apply(buf, options.keymaps)
   vim.b[buf].undo_ftplugin = ("lua require('flemma.buffer').release(%d)"):format(buf)
   require("flemma.ui").attach(buf)
@@ -165,6 +167,7 @@ function M.release(buf)
   end
   vim.bo[buf].commentstring = ""
   pcall(api.nvim_del_augroup_by_name, "flemma.buffer." .. buf)
+  require("flemma.saving").release(buf)
   require("flemma.keymaps").remove(buf)
   require("flemma.ui").release(buf)
 end
@@ -177,12 +180,11 @@ function M.leave()
       local was_saved = not vim.bo[buf].modified and api.nvim_buf_get_name(buf) ~= ""
       require("flemma.native").call("cancel", buf)
       if was_saved and vim.bo[buf].modified then
-        api.nvim_buf_call(buf, function()
-          pcall(vim.cmd, "silent noautocmd write")
-        end)
+        require("flemma.saving").write_now(buf)
       end
     end
   end
+  require("flemma.saving").leave()
 end
 
 --- The user set the conversation going in the current window: it is the one that wants to see what comes.
@@ -317,16 +319,6 @@ function M.follow(buf)
   end
   for _, win in ipairs(followers(buf)) do
     move(buf, win, api.nvim_buf_line_count(buf), 0)
-  end
-end
-
---- Saves the buffer after a turn, where the user wants that.
----@param buf integer
-function M.auto_write(buf)
-  if vim.bo[buf].modified and vim.bo[buf].buftype == "" and api.nvim_buf_get_name(buf) ~= "" then
-    api.nvim_buf_call(buf, function()
-      vim.cmd("silent! update")
-    end)
   end
 end
 

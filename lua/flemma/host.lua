@@ -32,7 +32,7 @@ end
 ---@return string name the file's full path, empty for a buffer without one
 ---@return string cwd
 function M.place(buf)
-  return api.nvim_buf_get_name(buf), vim.fn.getcwd()
+  return api.nvim_buf_is_valid(buf) and api.nvim_buf_get_name(buf) or "", vim.fn.getcwd()
 end
 
 ---@param buf integer
@@ -108,6 +108,9 @@ end
 ---@param buf integer
 ---@return boolean
 function M.is_undoing(buf)
+  if not api.nvim_buf_is_loaded(buf) then
+    return true
+  end
   local tree = api.nvim_buf_call(buf, vim.fn.undotree)
   return tree.seq_cur < tree.seq_last
 end
@@ -159,7 +162,7 @@ end
 --- A tool may have changed files that are open here.
 function M.checktime()
   vim.schedule(function()
-    pcall(vim.cmd.checktime)
+    require("flemma.checktime").all()
   end)
 end
 
@@ -179,8 +182,12 @@ end
 function M.turn_over(buf)
   local options = require("flemma.options").get()
   if options and options.editing.auto_write then
-    require("flemma.buffer").auto_write(buf)
+    require("flemma.saving").auto_write(buf)
   end
+end
+
+M.saved = function(...)
+  require("flemma.saving").finished(...)
 end
 
 --- Brings `drain` to a place where buffers may change. Called from a callback of libuv's.
@@ -188,6 +195,29 @@ function M.wake()
   vim.schedule(function()
     require("flemma.native").call("drain")
   end)
+end
+
+--- What a step of ours does may fire an autocommand of somebody else's that wipes the buffer, and the step goes on:
+--- nothing is done to a buffer that is not loaded any more.
+for _, name in ipairs({
+  "ask_files",
+  "ask_trust",
+  "cursor",
+  "diagnose",
+  "follow",
+  "lock",
+  "refresh",
+  "show",
+  "turn_over",
+  "usage",
+  "write",
+}) do
+  local perform = M[name]
+  M[name] = function(buf, ...)
+    if api.nvim_buf_is_loaded(buf) then
+      return perform(buf, ...)
+    end
+  end
 end
 
 return M

@@ -17,6 +17,18 @@ unsafe extern "C" {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BufferText(pub(super) i32);
 
+impl BufferText {
+    /// Lends each of these lines as it is, UTF-8 or not. A line feed in it stands for a NUL.
+    pub(super) fn read_bytes(self, lines: Range<usize>, mut each: impl FnMut(&[u8])) {
+        let buffer = api::Buffer::from(self.0);
+        let Ok(lines) = buffer.get_lines(lines, false) else { return };
+        for line in lines {
+            each(line.as_bytes());
+            release(&line);
+        }
+    }
+}
+
 impl Text for BufferText {
     fn line_count(&self) -> usize {
         api::Buffer::from(self.0).line_count().unwrap_or_default()

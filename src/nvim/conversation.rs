@@ -15,6 +15,7 @@ use super::{
     files::Files,
     frontmatter::{Basis, Effective},
     queries,
+    saving::OnDisk,
     shell::At,
     tasks::Tasks,
     trust::Found,
@@ -66,6 +67,8 @@ pub(super) struct Conversation {
     touched: Cell<bool>,
     /// Whether we are writing: changes that arrive meanwhile are our own.
     pub(super) writing: Cell<bool>,
+    /// Its file.
+    pub(super) on_disk: OnDisk,
 }
 
 impl Conversation {
@@ -89,6 +92,7 @@ impl Conversation {
             joins: Cell::new(false),
             touched: Cell::new(false),
             writing: Cell::new(false),
+            on_disk: OnDisk::default(),
         }
     }
 

@@ -306,6 +306,10 @@ impl Editor {
                     self.models_arrived(asked, models);
                     continue;
                 }
+                Report::Saved { buffer, tick, problem } => {
+                    self.host.saved(buffer, tick, problem);
+                    continue;
+                }
                 other => other,
             };
             let conversation = self.conversations.borrow().values().find(|other| other.id == id).map(Rc::clone);
@@ -335,7 +339,7 @@ impl Editor {
                 Report::Outside(outside) => {
                     catch_unwind(AssertUnwindSafe(|| conversation.files_were_looked_at(self, outside)))
                 }
-                Report::Trust(_) | Report::Models(..) => continue,
+                Report::Trust(_) | Report::Models(..) | Report::Saved { .. } => continue,
             };
             failed = failed.or(fed.err());
         }

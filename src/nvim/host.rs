@@ -17,7 +17,7 @@ pub(super) struct Host {
 }
 
 /// The names that `host.lua` has to define.
-pub(super) const NAMES: [&str; 27] = [
+pub(super) const NAMES: [&str; 28] = [
     "announce",
     "ask_files",
     "ask_trust",
@@ -40,6 +40,7 @@ pub(super) const NAMES: [&str; 27] = [
     "preview",
     "refresh",
     "run_frontmatter",
+    "saved",
     "show",
     "turn_over",
     "usage",
@@ -69,7 +70,12 @@ impl Host {
     fn tell(&self, name: &str, args: impl IntoLuaMulti) {
         let called = self.table.get::<Function>(name).and_then(|function| function.call::<()>(args));
         if let Err(error) = called {
-            nvim_oxi::api::err_writeln(&format!("Flemma: {name}: {}", convert::words(&error)));
+            let words = format!("{name}: {}", convert::words(&error));
+            // Neovim's own way to print an error may wait for Enter.
+            let notify = self.table.get::<Function>("notify").and_then(|notify| notify.call::<()>(("error", words)));
+            if let Err(error) = notify {
+                nvim_oxi::api::err_writeln(&format!("Flemma: notify: {}", convert::words(&error)));
+            }
         }
     }
 
@@ -296,6 +302,11 @@ impl Host {
     /// A tool may have changed files that are open.
     pub(super) fn checktime(&self) {
         self.tell("checktime", ());
+    }
+
+    /// A write of a buffer's file has ended. `tick` is the buffer's count of changes when its text was taken.
+    pub(super) fn saved(&self, buffer: i32, tick: i64, problem: Option<String>) {
+        self.tell("saved", (buffer, tick, problem));
     }
 
     /// A turn is over.

@@ -26,6 +26,7 @@ mod opt;
 mod panics;
 mod policy;
 mod queries;
+mod saving;
 mod shell;
 mod standing;
 mod status;

@@ -11,6 +11,7 @@ mod log;
 mod outside;
 pub mod process;
 mod queue;
+pub mod save;
 pub mod trust;
 mod worker;
 

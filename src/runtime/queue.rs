@@ -57,6 +57,15 @@ pub enum Report {
     Estimate(Estimate),
     /// What the user has trusted was read, or could not be: then it is nothing.
     Trust(Trusted),
+    /// A buffer's file was written, or not; for no conversation, since it may be closed meanwhile.
+    Saved {
+        /// The buffer.
+        buffer: i32,
+        /// Neovim's count of the buffer's changes when its text was taken.
+        tick: i64,
+        /// Why it was not written, as a sentence for the user.
+        problem: Option<String>,
+    },
     /// The models of a server, for whoever asked with this number; or why there are none, in words for the user.
     Models(u64, Result<Vec<String>, String>),
 }

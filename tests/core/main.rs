@@ -44,6 +44,7 @@ mod provider_vertex_schema;
 mod responses;
 mod rules;
 mod runtime_queue;
+mod runtime_save;
 mod runtime_trust;
 mod tools_approval;
 mod tools_bash;

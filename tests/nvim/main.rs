@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that fails here is meant to say so at once")]
 
+mod accidents;
 #[path = "../support/anthropic.rs"]
 mod anthropic;
 mod approval;
@@ -26,6 +27,7 @@ mod references;
 mod registration;
 #[path = "../support/responses.rs"]
 mod responses;
+mod saving;
 #[path = "../support/sdk.rs"]
 mod sdk;
 mod story;

@@ -1,0 +1,309 @@
+--- Writes conversations by itself (`editing.auto_write`), and never asks anything while it does.
+---
+--- `:write` and `:update` ask when the file was changed by something else, and a question inside a callback lets
+--- other callbacks wipe the buffer that is being written. So the library writes the file on a thread of its own
+--- (`src/runtime/save.rs`), and only if the file is still the one that the buffer came from. Then Neovim is told:
+--- a `:write!` that a `BufWriteCmd` of ours answers writes nothing, asks nothing, and makes Neovim take the file's new
+--- time for its own, as `:help BufWriteCmd` has it. So a later `:write`, `:checktime` or 'autoread' sees nothing odd.
+local M = {}
+
+local api = vim.api
+
+---@class flemma.Saving
+---@field writing boolean whether the library writes the file now
+---@field again boolean whether the text is to be written once more after that
+---@field told? string the last problem that the user was told of, until a write succeeds
+---@field ours boolean whether the `BufWritePost` that runs now is ours
+---@type table<integer, flemma.Saving>
+local states = {}
+
+local function native(...)
+  return require("flemma.native").call(...)
+end
+
+local function group_of(buf)
+  return "flemma.saving." .. buf
+end
+
+local function flight_of(buf)
+  return "flemma.saving.flight." .. buf
+end
+
+--- The buffer's text and its file are the same now.
+local function note(buf)
+  local name = api.nvim_buf_get_name(buf)
+  if name ~= "" then
+    native("on_disk", buf, name)
+  end
+end
+
+--- Follows what Neovim reads and writes.
+---@param buf integer
+function M.attach(buf)
+  local state = { writing = false, again = false, ours = false }
+  states[buf] = state
+  api.nvim_create_autocmd("BufWritePost", {
+    group = api.nvim_create_augroup(group_of(buf), { clear = true }),
+    buffer = buf,
+    desc = "Flemma: remember the file as it was written",
+    callback = function(args)
+      local own = vim.fn.fnamemodify(args.match, ":p") == api.nvim_buf_get_name(buf)
+      if states[buf] == state and not state.ours and own then
+        state.told = nil
+        note(buf)
+      end
+    end,
+  })
+  api.nvim_buf_attach(buf, false, {
+    on_reload = function()
+      if states[buf] == state then
+        note(buf)
+      end
+    end,
+  })
+  -- With changes in it, nobody knows when the file was read.
+  if not vim.bo[buf].modified then
+    note(buf)
+  end
+end
+
+--- Lets go of a buffer. A write that is on its way comes to its end.
+---@param buf integer
+function M.release(buf)
+  states[buf] = nil
+  pcall(api.nvim_del_augroup_by_name, group_of(buf))
+  pcall(api.nvim_del_augroup_by_name, flight_of(buf))
+end
+
+--- Whether an autocommand of somebody else's writes this buffer in Neovim's place.
+local function is_written_by_another(buf, name)
+  for _, command in ipairs(api.nvim_get_autocmds({ event = "BufWriteCmd" })) do
+    if command.buflocal then
+      if command.buffer == buf and command.group_name ~= flight_of(buf) then
+        return true
+      end
+    else
+      -- As Neovim does: a pattern without a slash is about the last part of the path.
+      local subject = command.pattern:find("/", 1, true) and name or vim.fs.basename(name)
+      if vim.fn.match(subject, "\\C" .. vim.fn.glob2regpat(command.pattern)) >= 0 then
+        return true
+      end
+    end
+  end
+  return false
+end
+
+--- Whether the buffer has something to write, and a file of its own to write it to.
+local function has_something_to_write(buf)
+  local name = api.nvim_buf_get_name(buf)
+  return vim.bo[buf].modified and vim.bo[buf].buftype == "" and name ~= "" and not name:find("^%a[%w+.-]+://")
+end
+
+--- Why we do not write this buffer.
+---@return string?
+local function refusal(buf)
+  local name, bo = api.nvim_buf_get_name(buf), vim.bo[buf]
+  local encoding = bo.fileencoding
+  local why
+  if not vim.o.write then
+    why = "the option 'write' is off"
+  elseif bo.readonly then
+    why = "the option 'readonly' is set. Use `:write!`"
+  elseif encoding ~= "" and encoding ~= "utf-8" then
+    why = ("'fileencoding' is %s, and editing.auto_write writes UTF-8 only. Use `:write`"):format(encoding)
+  elseif is_written_by_another(buf, name) then
+    why = "another plugin writes this file (BufWriteCmd). Use `:write`"
+  end
+  return why and ("%s was not written: %s."):format(vim.fs.basename(name), why)
+end
+
+--- Whether there is nothing in the buffer, not even an empty line. The API shows one line then.
+local function is_empty(buf)
+  return api.nvim_buf_line_count(buf) == 1
+    and api.nvim_buf_get_lines(buf, 0, 1, false)[1] == ""
+    and api.nvim_buf_call(buf, vim.fn.wordcount).bytes == 0
+end
+
+--- How the lines become the bytes that `:write` would write.
+local function layout(buf)
+  local bo = vim.bo[buf]
+  return {
+    format = bo.binary and "unix" or bo.fileformat,
+    byte_order_mark = bo.bomb and not bo.binary,
+    end_of_line = bo.endofline or (bo.fixendofline and not bo.binary),
+    end_of_file = bo.endoffile and not bo.fixendofline,
+    is_empty = is_empty(buf),
+  }
+end
+
+--- Says what went wrong, and says it once: a turn may end every second.
+local function tell(state, problem)
+  if state.told ~= problem then
+    state.told = problem
+    require("flemma.notify").say(vim.log.levels.ERROR, problem)
+  end
+end
+
+--- The file has the text of the buffer, or had it when `clean` is false: lets Neovim know.
+local function settle(buf, state, clean)
+  if not native("is_on_disk", buf) then
+    -- Something else has just changed the file. Neovim finds that out by itself, as it would after `:write`.
+    return
+  end
+  local group = api.nvim_create_augroup(flight_of(buf), { clear = true })
+  api.nvim_create_autocmd("BufWriteCmd", {
+    group = group,
+    buffer = buf,
+    callback = function()
+      if clean then
+        vim.bo[buf].modified = false
+      end
+    end,
+  })
+  api.nvim_buf_call(buf, function()
+    pcall(vim.cmd, "silent! keepalt lockmarks write!")
+  end)
+  pcall(api.nvim_del_augroup_by_id, group)
+  if not clean or states[buf] ~= state then
+    return
+  end
+  -- The history of undo on the disk belongs to a text, and this is another one.
+  local undofile = vim.bo[buf].undofile and vim.fn.undofile(api.nvim_buf_get_name(buf)) or ""
+  if undofile ~= "" then
+    api.nvim_buf_call(buf, function()
+      local mods = { silent = true, emsg_silent = true }
+      pcall(vim.cmd.wundo, { args = { undofile }, magic = { file = false, bar = false }, mods = mods })
+    end)
+  end
+end
+
+--- Lets others know: a plugin that shows what git thinks of a file, for example.
+local function announce(buf, state)
+  state.ours = true
+  local ok, problem = pcall(api.nvim_buf_call, buf, function()
+    api.nvim_exec_autocmds("BufWritePost", { buffer = buf, modeline = false })
+  end)
+  state.ours = false
+  if not ok then
+    local words = tostring(problem):match("[^\n]*")
+    require("flemma.notify").once(vim.log.levels.WARN, "an autocommand for BufWritePost failed: " .. words)
+  end
+end
+
+--- Writes the buffer here and now, and waits for the disk.
+---@return string? problem
+local function write_here(buf)
+  return refusal(buf) or native("save_now", buf, api.nvim_buf_get_name(buf), layout(buf))
+end
+
+--- While the library writes, Neovim must neither take its write for somebody else's nor write at the same time.
+local function guard(buf, state)
+  local group = api.nvim_create_augroup(flight_of(buf), { clear = true })
+  api.nvim_create_autocmd("FileChangedShell", {
+    group = group,
+    buffer = buf,
+    desc = "Flemma: this change is our own",
+    callback = function()
+      vim.v.fcs_choice = ""
+    end,
+  })
+  api.nvim_create_autocmd("BufWriteCmd", {
+    group = group,
+    buffer = buf,
+    desc = "Flemma: write after the write that is on its way",
+    callback = function(args)
+      local target = vim.fn.fnamemodify(args.match, ":p")
+      if target ~= api.nvim_buf_get_name(buf) then
+        vim.cmd.write({ args = { target }, bang = vim.v.cmdbang == 1, magic = { file = false }, mods = { noautocmd = true } })
+        return
+      end
+      local problem = write_here(buf)
+      if problem then
+        require("flemma.notify").say(vim.log.levels.ERROR, problem)
+        return
+      end
+      vim.bo[buf].modified = false
+      api.nvim_echo({ { ('"%s" written'):format(vim.fn.fnamemodify(target, ":~:.")) } }, true, {})
+      announce(buf, state)
+    end,
+  })
+end
+
+--- Writes the buffer's file, where there is something to write. Its end is heard by |M.finished|.
+---@param buf integer
+function M.auto_write(buf)
+  local state = states[buf]
+  if not state or not has_something_to_write(buf) then
+    return
+  end
+  if state.writing then
+    state.again = true
+    return
+  end
+  local problem = refusal(buf)
+  if problem then
+    tell(state, problem)
+    return
+  end
+  local name = api.nvim_buf_get_name(buf)
+  guard(buf, state)
+  state.writing = true
+  if not native("save", buf, name, layout(buf), api.nvim_buf_get_changedtick(buf)) then
+    state.writing = false
+    pcall(api.nvim_del_augroup_by_name, flight_of(buf))
+    tell(state, vim.fs.basename(name) .. " was not written: there is no thread for it. Use `:write`.")
+  end
+end
+
+--- A write has ended.
+---@param buf integer
+---@param tick integer the buffer's count of changes when its text was taken
+---@param problem? string
+function M.finished(buf, tick, problem)
+  local state = states[buf]
+  if not state or not state.writing then
+    if problem then
+      require("flemma.notify").say(vim.log.levels.ERROR, problem)
+    end
+    return
+  end
+  state.writing = false
+  pcall(api.nvim_del_augroup_by_name, flight_of(buf))
+  if problem then
+    tell(state, problem)
+  elseif api.nvim_buf_is_loaded(buf) then
+    state.told = nil
+    settle(buf, state, api.nvim_buf_get_changedtick(buf) == tick)
+    announce(buf, state)
+  end
+  if states[buf] == state and state.again then
+    state.again = false
+    M.auto_write(buf)
+  end
+end
+
+--- Neovim is leaving: writes a buffer while there is time, without asking.
+---@param buf integer
+function M.write_now(buf)
+  local state = states[buf]
+  if not state or not has_something_to_write(buf) then
+    return
+  end
+  local problem = write_here(buf)
+  if problem then
+    tell(state, problem)
+  else
+    settle(buf, state, true)
+  end
+end
+
+--- Neovim is leaving: what is being written is written to its end.
+function M.leave()
+  for buf, state in pairs(states) do
+    if state.writing and api.nvim_buf_is_loaded(buf) then
+      M.write_now(buf)
+    end
+  end
+end
+
+return M

@@ -1,0 +1,255 @@
+//! Writes a conversation's file without Neovim's own `:write`, which may ask a question.
+//!
+//! The file is written only if it is still the one that the buffer came from ([`Stamp`]). The new text goes into a
+//! temporary file in the same folder, is flushed, and takes the old file's place in one step, so that a full disk or a
+//! crash leaves the old file whole. Mode and owner stay. A link is followed. Where the file cannot be replaced without
+//! losing something (hard links, extended attributes, another owner, a folder that takes no new files), it is
+//! overwritten in place: the space is reserved first, and the old text is put back if the write fails.
+
+use std::{
+    fmt,
+    fs::{self, File, Metadata, OpenOptions, Permissions},
+    io::{self, Seek, SeekFrom, Write},
+    os::unix::fs::{MetadataExt, PermissionsExt, fchown},
+    path::{Path, PathBuf},
+};
+
+use rustix::fs::{Access, FallocateFlags};
+
+/// How the name of a temporary file begins.
+const TEMPORARY: &str = ".flemma-";
+
+/// Tells one state of a file on the disk from another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    device: u64,
+    inode: u64,
+    size: u64,
+    modified: (i64, i64),
+}
+
+impl Stamp {
+    /// The stamp of the file at `path`, links followed; `None` if there is no file.
+    ///
+    /// # Errors
+    /// When the system does not say.
+    pub fn of(path: &Path) -> io::Result<Option<Self>> {
+        match fs::metadata(path) {
+            Ok(metadata) => Ok(Some(Self::from(&metadata))),
+            Err(error) if is_missing(&error) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl From<&Metadata> for Stamp {
+    fn from(metadata: &Metadata) -> Self {
+        Self {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+            size: metadata.size(),
+            modified: (metadata.mtime(), metadata.mtime_nsec()),
+        }
+    }
+}
+
+/// Why a file was not written. The file is as it was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// Something else has changed the file.
+    Changed,
+    /// There was no file, and now there is one.
+    Appeared,
+    /// The file is gone, and its folder is still there.
+    Gone,
+    /// The folder is not there.
+    NoFolder,
+    /// The file, or the place for it, is read-only.
+    ReadOnly,
+    /// The path leads to something that is no regular file.
+    NotAFile,
+    /// The system said no, in its own words.
+    Failed(String),
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Changed => f.write_str(
+                "something else has changed the file since it was read. Use `:edit!` to load the file, or `:write!` to \
+                 keep the text of the buffer",
+            ),
+            Self::Appeared => f.write_str(
+                "something else has created the file. Use `:edit!` to load the file, or `:write!` to keep the text of \
+                 the buffer",
+            ),
+            Self::Gone => f.write_str("the file was deleted. Use `:write` to create it again"),
+            Self::NoFolder => f.write_str("its folder does not exist. Create the folder, or use `:saveas`"),
+            Self::ReadOnly => f.write_str("the file is read-only. Make it writable, or use `:saveas`"),
+            Self::NotAFile => f.write_str("it is not a regular file. Use `:saveas`"),
+            Self::Failed(words) => write!(f, "{words}. Use `:write` when there is room, or `:saveas`"),
+        }
+    }
+}
+
+impl Trouble {
+    fn of(error: &io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => Self::ReadOnly,
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Self::NoFolder,
+            _ => {
+                // Without "(os error 28)", which helps nobody.
+                let words = error.to_string();
+                Self::Failed(words.split(" (os error").next().unwrap_or_default().to_owned())
+            }
+        }
+    }
+}
+
+impl From<io::Error> for Trouble {
+    fn from(error: io::Error) -> Self {
+        Self::of(&error)
+    }
+}
+
+/// Writes `bytes` to the file at `path` if that is still the file of `known`: `None` for a file that was not there.
+/// Gives the new stamp. It blocks on the disk.
+///
+/// # Errors
+/// Why nothing was written.
+pub fn save(path: &Path, bytes: &[u8], known: Option<Stamp>) -> Result<Stamp, Trouble> {
+    let Some(known) = known else { return create(path, bytes) };
+    let target = match fs::canonicalize(path) {
+        Ok(target) => target,
+        Err(error) if is_missing(&error) => {
+            let has_folder = path.parent().is_some_and(Path::is_dir);
+            return Err(if has_folder { Trouble::Gone } else { Trouble::NoFolder });
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let metadata = fs::metadata(&target)?;
+    if !metadata.is_file() {
+        return Err(Trouble::NotAFile);
+    }
+    if Stamp::from(&metadata) != known {
+        return Err(Trouble::Changed);
+    }
+    // To root every file is writable; a mode without a write bit says what the user wants.
+    if metadata.mode() & 0o222 == 0 || rustix::fs::access(&target, Access::WRITE_OK).is_err() {
+        return Err(Trouble::ReadOnly);
+    }
+    let replaced = !is_bound_to_its_inode(&target, &metadata) && replace(&target, &metadata, bytes, known)?;
+    if !replaced {
+        overwrite(&target, bytes)?;
+    }
+    Ok(Stamp::from(&fs::metadata(&target)?))
+}
+
+/// Makes a file that must not be there yet.
+fn create(path: &Path, bytes: &[u8]) -> Result<Stamp, Trouble> {
+    match fs::symlink_metadata(path) {
+        Ok(metadata) if metadata.is_symlink() && !path.exists() => return Err(Trouble::NotAFile),
+        Ok(_) => return Err(Trouble::Appeared),
+        Err(error) if is_missing(&error) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let mut file = match OpenOptions::new().write(true).create_new(true).open(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(Trouble::Appeared),
+        file => file?,
+    };
+    let written = file.write_all(bytes).and_then(|()| file.sync_all());
+    if let Err(error) = written {
+        // Nobody has this file yet.
+        let _ = fs::remove_file(path);
+        return Err(error.into());
+    }
+    Ok(Stamp::from(&file.metadata()?))
+}
+
+/// Whether a new file in its place would lose something: other names of it, or attributes.
+fn is_bound_to_its_inode(target: &Path, metadata: &Metadata) -> bool {
+    let mut names = [0_u8; 4096];
+    let attributes = rustix::fs::listxattr(target, &mut names[..]).is_ok_and(|length| {
+        // The system labels every new file by itself.
+        let names = names.get(..length).unwrap_or_default();
+        names.split(|byte| *byte == 0).any(|name| !name.is_empty() && name != b"security.selinux")
+    });
+    metadata.nlink() > 1 || attributes
+}
+
+/// Puts a new file in the place of the old one. `false` if there cannot be a new file like the old one here.
+fn replace(target: &Path, old: &Metadata, bytes: &[u8], known: Stamp) -> Result<bool, Trouble> {
+    let Some(folder) = target.parent() else { return Ok(false) };
+    let mut temporary = match tempfile::Builder::new().prefix(TEMPORARY).tempfile_in(folder) {
+        Ok(temporary) => temporary,
+        Err(error) if matches!(Trouble::of(&error), Trouble::ReadOnly) => return Ok(false),
+        Err(error) => return Err(error.into()),
+    };
+    // Dropping it deletes it.
+    let file = temporary.as_file_mut();
+    let new = file.metadata()?;
+    if (new.uid(), new.gid()) != (old.uid(), old.gid()) && fchown(&*file, Some(old.uid()), Some(old.gid())).is_err() {
+        return Ok(false);
+    }
+    file.write_all(bytes)?;
+    file.set_permissions(Permissions::from_mode(old.mode() & 0o7777))?;
+    file.sync_all()?;
+    // The write may have taken a while.
+    if Stamp::of(target)? != Some(known) {
+        return Err(Trouble::Changed);
+    }
+    temporary.persist(target).map_err(|error| error.error)?;
+    // The name is safe once the folder is; not every system lets a folder be flushed.
+    let _ = File::open(folder).and_then(|folder| folder.sync_all());
+    Ok(true)
+}
+
+/// Writes over the old text. If that fails, the old text is put back.
+fn overwrite(target: &Path, bytes: &[u8]) -> Result<(), Trouble> {
+    let old = fs::read(target)?;
+    let mut file = OpenOptions::new().write(true).open(target)?;
+    if bytes.len() > old.len()
+        && let Err(error) = rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, bytes.len() as u64)
+    {
+        use rustix::io::Errno;
+        if matches!(error, Errno::NOSPC | Errno::DQUOT | Errno::FBIG) {
+            let _ = file.set_len(old.len() as u64);
+            return Err(io::Error::from(error).into());
+        }
+        // A file system that reserves nothing: the write itself says whether there is room.
+    }
+    let written = fill(&mut file, bytes);
+    if let Err(error) = written {
+        return Err(match fill(&mut file, &old) {
+            Ok(()) => error.into(),
+            Err(worse) => Trouble::Failed(rescue(target, &old, &error, &worse)),
+        });
+    }
+    Ok(())
+}
+
+fn fill(file: &mut File, bytes: &[u8]) -> io::Result<()> {
+    file.seek(SeekFrom::Start(0))?;
+    file.write_all(bytes)?;
+    file.set_len(bytes.len() as u64)?;
+    file.sync_all()
+}
+
+/// Neither the new text nor the old one could be written: keeps the old one elsewhere, and says where.
+fn rescue(target: &Path, old: &[u8], error: &io::Error, worse: &io::Error) -> String {
+    let kept: io::Result<PathBuf> = tempfile::Builder::new()
+        .prefix("flemma-rescue-")
+        .tempfile()
+        .and_then(|mut file| file.write_all(old).and(Ok(file)))
+        .and_then(|file| file.keep().map_err(|error| error.error))
+        .map(|(_, path)| path);
+    let place = match kept {
+        Ok(path) => format!("the old text is in {}", path.display()),
+        Err(_) => "the old text is lost".to_owned(),
+    };
+    format!("{}: {error}, and putting the old text back failed: {worse}; {place}", target.display())
+}
+
+fn is_missing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}

@@ -1,0 +1,114 @@
+//! Callbacks of ours that meet an accident: a buffer that is wiped, a file that was changed, a folder that is gone.
+
+use std::fs;
+
+use serde_json::json;
+
+use super::{
+    anthropic::Stream,
+    chat::{Chat, Setup, reply, said},
+    http::Reply,
+};
+
+/// Moments of a turn at which somebody else's code may run between two steps of ours.
+const MOMENTS: [&str; 8] = [
+    "User FlemmaRequestSending",
+    "User FlemmaRequestFinished",
+    "User FlemmaToolExecuting",
+    "User FlemmaToolFinished",
+    "User FlemmaToolPending",
+    "BufWritePost",
+    "BufModifiedSet",
+    // The library changes text in the drain; a timer of somebody else's runs right after it.
+    "on_lines",
+];
+
+/// What happens then, in Lua. `buf`, `file` and `folder` are the conversation's.
+const ACCIDENTS: [(&str, &str); 6] = [
+    (
+        "the buffer is wiped",
+        "if vim.api.nvim_buf_is_valid(buf) then vim.api.nvim_buf_delete(buf, { force = true }) end",
+    ),
+    ("the buffer is read anew", "vim.api.nvim_buf_call(buf, function() vim.cmd('silent edit!') end)"),
+    ("the file is changed", "vim.fn.writefile({ '@You:', 'theirs' }, file)"),
+    (
+        "the file is changed, and a timer wipes the buffer",
+        "vim.fn.writefile({ '@You:', 'theirs' }, file)
+         vim.defer_fn(function() pcall(vim.api.nvim_buf_delete, buf, { force = true }) end, 1)",
+    ),
+    ("the folder is gone", "vim.fn.delete(folder, 'rf')"),
+    ("the filetype is another", "vim.bo[buf].filetype = 'text'"),
+];
+
+/// A reply with a call.
+fn first() -> Reply {
+    let input = json!({"label": null, "command": "echo hi", "timeout": null}).to_string();
+    reply(&Stream::new().text(&["I look.\n"]).tool_use("toolu_1", "bash", &[&input]).end("tool_use"))
+}
+
+#[test]
+fn no_accident_at_any_moment_of_a_turn_hurts_the_editor() {
+    let cases: Vec<_> = MOMENTS.iter().flat_map(|moment| ACCIDENTS.map(|accident| (*moment, accident))).collect();
+    // One request a case at most, and every request has the same answer.
+    let replies: Vec<Reply> = (0..=cases.len()).map(|_| first()).collect();
+    let lua = "function _G.case(name, moment, accident, policy)
+          folder = vim.fn.getcwd() .. '/' .. name
+          vim.fn.mkdir(folder)
+          file = folder .. '/a.chat'
+          vim.fn.writefile({ '@You:', 'Hello' }, file)
+          vim.cmd('silent edit! ' .. file)
+          buf = vim.api.nvim_get_current_buf()
+          happened = false
+          local run = assert(loadstring(accident))
+          local function happen()
+            if not happened then
+              happened = true
+              run()
+            end
+          end
+          local group = vim.api.nvim_create_augroup('accident', { clear = true })
+          if moment == 'on_lines' then
+            vim.api.nvim_buf_attach(buf, false, { on_lines = function() vim.schedule(happen) return true end })
+          else
+            local event, pattern = unpack(vim.split(moment, ' '))
+            vim.api.nvim_create_autocmd(event, { group = group, pattern = pattern or '*.chat', callback = happen })
+          end
+        end";
+    let options = "editing = { auto_write = true },
+        tools = { autopilot = { max_turns = 1 }, auto_approve = function() return vim.g.policy end }";
+    let mut chat = Chat::start(&Setup { options, lua, ..Setup::default() }, replies);
+    for (index, (moment, (accident, code))) in cases.iter().enumerate() {
+        let what = format!("{moment}: {accident}");
+        let policy = if moment.ends_with("Pending") { "require_approval" } else { "approve" };
+        chat.nvim.lua("vim.g.policy = ...", &[policy.into()]);
+        chat.nvim.command("messages clear");
+        chat.nvim.lua("case(...)", &[format!("case{index}").into(), (*moment).into(), (*code).into()]);
+        chat.nvim.input("<C-]>");
+        chat.nvim.wait_for(&format!("{what}: to happen"), |nvim| nvim.lua("return happened", &[]) == true);
+        chat.nvim.wait_for(&format!("{what}: rest"), |nvim| {
+            assert_eq!(nvim.request("nvim_get_mode", &[])["blocking"], false, "{what}: a question");
+            nvim.lua(
+                "return not vim.api.nvim_buf_is_valid(buf) or (vim.bo[buf].modifiable
+                   and vim.fn.exists('#flemma.saving.flight.' .. buf) == 0)",
+                &[],
+            ) == true
+        });
+        let messages = said(&mut chat.nvim);
+        for odd in ["Error executing", "traceback", "internal error", "E11", "E5", "E37", "E162"] {
+            assert!(!messages.contains(odd), "{what}: {messages}");
+        }
+        // Whoever changed the file finds their text in it, unless we wrote before that.
+        if accident.starts_with("the file is changed") && *moment == "User FlemmaRequestSending" {
+            let file = chat.nvim.work().join(format!("case{index}/a.chat"));
+            assert_eq!(fs::read_to_string(file).unwrap(), "@You:\ntheirs\n", "{what}");
+        }
+        chat.nvim.command("autocmd! accident");
+        chat.nvim.lua("pcall(vim.api.nvim_buf_delete, buf, { force = true })", &[]);
+    }
+    // And the plugin goes on.
+    chat.nvim.lua("vim.g.policy = 'approve'", &[]);
+    chat.nvim.command("silent edit! last.chat | call setline(1, ['@You:', 'Hello'])");
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the answer", |nvim| nvim.text().contains("```\nhi\n```"));
+    chat.wait_until_idle();
+}

@@ -1,0 +1,303 @@
+//! `editing.auto_write`: the file is written whole, without a question, and Neovim sees nothing odd afterwards.
+
+use std::{fs, os::unix::fs::PermissionsExt, path::Path};
+
+use serde_json::json;
+
+use super::{
+    chat::{Chat, Setup, call, prose, said},
+    http::Reply,
+    support::Nvim,
+};
+
+const OPTIONS: &str = "editing = { auto_write = true }, tools = { auto_approve = { 'bash' } }";
+
+fn start(lua: &str, replies: impl IntoIterator<Item = Reply>) -> Chat {
+    Chat::start(&Setup { options: OPTIONS, lua, ..Setup::default() }, replies)
+}
+
+/// Sends, and waits until the reply is there and the buffer is the user's.
+fn send(chat: &mut Chat, answer: &str) {
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for(answer, |nvim| nvim.text().contains(answer));
+    chat.wait_until_idle();
+}
+
+/// Waits until the buffer has no changes.
+fn wait_until_written(nvim: &mut Nvim) {
+    nvim.wait_for("the file to be written", |nvim| nvim.lua("return vim.bo.modified", &[]) == false);
+}
+
+/// Neovim neither waits for an answer nor has it asked or warned.
+fn nothing_odd(nvim: &mut Nvim) {
+    assert_eq!(nvim.request("nvim_get_mode", &[])["blocking"], false);
+    let messages = said(nvim);
+    for odd in
+        ["W11", "W12", "W13", "W16", "WARNING", "E211", "Error", "traceback", "internal error", "was not written"]
+    {
+        assert!(!messages.contains(odd), "{odd}: {messages}");
+    }
+}
+
+#[test]
+fn after_a_write_of_ours_neovim_sees_nothing_odd() {
+    let lua = "vim.o.undofile = true
+        vim.o.undodir = vim.fn.stdpath('state') .. '/undo'
+        vim.fn.mkdir(vim.o.undodir, 'p')
+        events = {}
+        vim.api.nvim_create_autocmd({ 'BufWritePre', 'BufWritePost', 'BufReadPost', 'FileChangedShell' }, {
+          pattern = '*.chat',
+          callback = function(args) events[#events + 1] = args.event end,
+        })";
+    let mut chat = start(lua, [prose(&["first"]), prose(&["second"]), prose(&["third"])]);
+    chat.nvim.lua("events = {}", &[]);
+    send(&mut chat, "first");
+    wait_until_written(&mut chat.nvim);
+    assert_eq!(chat.nvim.file("notes.chat"), chat.nvim.text());
+    assert_eq!(chat.nvim.lua("return events", &[]), json!(["BufWritePost"]), "plugins hear of the write");
+    // 'autoread' is on: a file that Neovim takes for changed would be read anew, and the undo history with it.
+    chat.nvim.command("checktime");
+    chat.nvim.command("set noautoread | checktime");
+    assert_eq!(chat.nvim.lua("return events", &[]), json!(["BufWritePost"]));
+    // Undo leads away from what is in the file, and redo back to it.
+    let text = chat.nvim.text();
+    chat.nvim.command("undo");
+    assert_eq!(chat.nvim.lua("return vim.bo.modified", &[]), true);
+    chat.nvim.command("redo");
+    assert_eq!(chat.nvim.text(), text);
+    // The history on the disk belongs to the text on the disk.
+    chat.nvim.command("set nomodified | bwipeout | edit notes.chat");
+    let steps = chat.nvim.lua("return vim.fn.undotree().seq_last", &[]).as_u64().unwrap();
+    assert!(steps >= 1, "the undo file was read: {steps} steps");
+    chat.nvim.input("Gosecond question<Esc>");
+    send(&mut chat, "second");
+    wait_until_written(&mut chat.nvim);
+    // The user's own write, right after one of ours.
+    chat.nvim.input("Gothird question<Esc>:write<CR>");
+    wait_until_written(&mut chat.nvim);
+    send(&mut chat, "third");
+    wait_until_written(&mut chat.nvim);
+    assert_eq!(chat.nvim.file("notes.chat"), chat.nvim.text());
+    nothing_odd(&mut chat.nvim);
+}
+
+#[test]
+fn what_we_write_is_what_neovim_would_write() {
+    let mut chat = start("", []);
+    let ours = chat.nvim.work().join("notes.chat");
+    let theirs = chat.nvim.work().join("theirs.txt");
+    let mut cases = Vec::new();
+    for format in ["unix", "dos", "mac"] {
+        for bits in 0..32_u32 {
+            let on = |bit: u32| if bits & (1 << bit) == 0 { "no" } else { "" };
+            cases.push(format!(
+                "fileformat={format} {}bomb {}endofline {}fixendofline {}binary {}endoffile",
+                on(0),
+                on(1),
+                on(2),
+                on(3),
+                on(4)
+            ));
+        }
+    }
+    for text in ["{ 'a', '', 'b\\r', 'nul\\n', 'no text \\255', 'ü' }", "{ '' }", "{ 'x' }"] {
+        for case in &cases {
+            let code = format!(
+                "vim.cmd('setlocal {case}')
+                 vim.api.nvim_buf_set_lines(0, 0, -1, false, {{}})
+                 vim.fn.setline(1, {text})
+                 vim.bo.modified = true
+                 vim.cmd('silent noautocmd keepalt write! theirs.txt')
+                 require('flemma.saving').write_now(0 + vim.api.nvim_get_current_buf())
+                 return vim.bo.modified"
+            );
+            assert_eq!(chat.nvim.lua(&code, &[]), false, "{case} {text}: {}", said(&mut chat.nvim));
+            assert_eq!(fs::read(&ours).unwrap(), fs::read(&theirs).unwrap(), "{case} {text}");
+        }
+    }
+    // Nothing at all is no line.
+    chat.nvim.command("set noautoread | silent %delete | silent noautocmd keepalt write! theirs.txt");
+    chat.nvim.lua("require('flemma.saving').write_now(vim.api.nvim_get_current_buf())", &[]);
+    assert_eq!(fs::read(&ours).unwrap(), fs::read(&theirs).unwrap());
+}
+
+/// What happens to the file, and the words of the message.
+fn accidents() -> [(fn(&Path), &'static str); 5] {
+    [
+        (|file| fs::write(file, "somebody else's text\n").unwrap(), "something else has changed the file"),
+        (|file| fs::remove_file(file).unwrap(), "the file was deleted"),
+        (|file| fs::remove_dir_all(file.parent().unwrap()).unwrap(), "its folder does not exist"),
+        (|file| fs::set_permissions(file, fs::Permissions::from_mode(0o444)).unwrap(), "the file is read-only"),
+        (
+            |file| {
+                fs::remove_file(file).unwrap();
+                fs::create_dir(file).unwrap();
+            },
+            "it is not a regular file",
+        ),
+    ]
+}
+
+#[test]
+fn a_file_that_cannot_be_written_is_named_once_and_stays_as_it_is() {
+    let replies = accidents().iter().flat_map(|_| [prose(&["one"]), prose(&["two"])]).collect::<Vec<_>>();
+    let mut chat = start("", replies);
+    for (index, (accident, words)) in accidents().iter().enumerate() {
+        let file = chat.nvim.work().join(format!("{index}/a.chat"));
+        fs::create_dir(file.parent().unwrap()).unwrap();
+        fs::write(&file, "@You:\nHello\n").unwrap();
+        chat.nvim.command(&format!("edit {}", file.display()));
+        accident(&file);
+        let before = fs::read(&file).ok();
+        chat.nvim.command("messages clear");
+        send(&mut chat, "one");
+        chat.nvim.wait_for(words, |nvim| said(nvim).contains(words));
+        chat.nvim.input("Gogo on<Esc>");
+        send(&mut chat, "two");
+        // What is written next is asked of the same thread, after that.
+        chat.nvim.wait_for("the second write to end", |nvim| {
+            nvim.lua("return vim.fn.exists('#flemma.saving.flight.' .. vim.api.nvim_get_current_buf())", &[]) == 0
+        });
+        let messages = said(&mut chat.nvim);
+        assert_eq!(messages.matches("a.chat was not written").count(), 1, "{messages}");
+        assert_eq!(chat.nvim.lua("return vim.bo.modified", &[]), true, "nothing is lost");
+        assert_eq!(fs::read(&file).ok(), before);
+        assert_eq!(chat.nvim.request("nvim_get_mode", &[])["blocking"], false);
+        chat.nvim.command("set nomodified");
+    }
+    // A write of the user's makes it ours again.
+    let file = chat.nvim.work().join("0/a.chat");
+    chat.nvim.command(&format!("edit {} | edit!", file.display()));
+    chat.nvim.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, { '@You:', 'mine' })", &[]);
+    fs::write(&file, "theirs\n").unwrap();
+    chat.nvim.command("silent write!");
+    chat.nvim.lua("vim.api.nvim_buf_set_lines(0, -1, -1, false, { 'more' })", &[]);
+    chat.nvim.lua("require('flemma.saving').auto_write(vim.api.nvim_get_current_buf())", &[]);
+    wait_until_written(&mut chat.nvim);
+    assert_eq!(fs::read_to_string(&file).unwrap(), "@You:\nmine\nmore\n");
+}
+
+#[test]
+fn what_is_not_ours_to_write_is_left_alone() {
+    let mut chat = start("", []);
+    let auto_write = "require('flemma.saving').auto_write(vim.api.nvim_get_current_buf())
+                      return vim.fn.exists('#flemma.saving.flight.' .. vim.api.nvim_get_current_buf()) == 1";
+    for (set, unset, words) in [
+        ("setlocal readonly", "setlocal noreadonly", "'readonly' is set"),
+        ("setlocal fileencoding=latin1", "setlocal fileencoding=utf-8", "'fileencoding' is latin1"),
+        ("autocmd BufWriteCmd *.chat let g:x = 1", "autocmd! BufWriteCmd *.chat", "another plugin writes this file"),
+        // Told of already.
+        ("autocmd BufWriteCmd <buffer> let g:x = 1", "autocmd! BufWriteCmd <buffer>", ""),
+        ("set nowrite", "set write", "the option 'write' is off"),
+        ("setlocal buftype=nofile", "setlocal buftype=", ""),
+        ("silent noautocmd file scp://host/a.chat", "silent noautocmd file notes.chat", ""),
+    ] {
+        chat.nvim.command("messages clear");
+        chat.nvim.command(set);
+        chat.nvim.command("set modified");
+        assert_eq!(chat.nvim.lua(auto_write, &[]), false, "{set}");
+        if !words.is_empty() {
+            chat.nvim.wait_for(words, |nvim| said(nvim).contains(words));
+        }
+        chat.nvim.command(unset);
+        assert_eq!(chat.nvim.lua("return vim.bo.modified", &[]), true, "{set}");
+    }
+    assert_eq!(chat.nvim.file("notes.chat"), "@You:\nHello\n");
+}
+
+#[test]
+fn the_users_own_commands_during_a_write_of_ours_do_not_meet_it() {
+    let mut chat = start("vim.g.written = 0 vim.cmd('autocmd BufWritePost *.chat let g:written += 1')", []);
+    // In one chunk: the end of our write cannot be heard in between.
+    let begin = "local buf = vim.api.nvim_get_current_buf()
+        vim.api.nvim_buf_set_lines(buf, -1, -1, false, { (...) })
+        require('flemma.saving').auto_write(buf)
+        assert(vim.fn.exists('#flemma.saving.flight.' .. buf) == 1)";
+    let landed = |nvim: &mut Nvim| {
+        nvim.wait_for("the write to end", |nvim| {
+            nvim.lua("return vim.fn.exists('#flemma.saving.flight.' .. vim.api.nvim_get_current_buf())", &[]) == 0
+        });
+    };
+    chat.nvim.lua(
+        &format!("{begin} vim.api.nvim_buf_set_lines(buf, -1, -1, false, {{ 'and more' }}) vim.cmd('write')"),
+        &["one".into()],
+    );
+    assert_eq!(chat.nvim.lua("return vim.bo.modified", &[]), false);
+    landed(&mut chat.nvim);
+    assert_eq!(chat.nvim.file("notes.chat"), "@You:\nHello\none\nand more\n");
+    chat.nvim.lua(&format!("{begin} vim.cmd('write! copy.txt')"), &["two".into()]);
+    assert_eq!(chat.nvim.file("copy.txt"), "@You:\nHello\none\nand more\ntwo\n");
+    landed(&mut chat.nvim);
+    // A look at the disk while the new file is there and Neovim has not heard of it.
+    chat.nvim.lua(
+        &format!(
+            "{begin} vim.wait(2000, function() return #vim.fn.readfile('notes.chat') == 6 end, 5, true)
+             vim.cmd('checktime')"
+        ),
+        &["three".into()],
+    );
+    landed(&mut chat.nvim);
+    // Text that was typed meanwhile stays a change.
+    chat.nvim.lua(&format!("{begin} vim.api.nvim_buf_set_lines(buf, -1, -1, false, {{ 'typed' }})"), &["four".into()]);
+    landed(&mut chat.nvim);
+    assert_eq!(chat.nvim.lua("return vim.bo.modified", &[]), true);
+    assert!(chat.nvim.file("notes.chat").ends_with("three\nfour\n"));
+    chat.nvim.command("checktime | write | checktime");
+    assert!(chat.nvim.file("notes.chat").ends_with("four\ntyped\n"));
+    // A buffer that is wiped loses nothing that was on its way.
+    chat.nvim.lua(&format!("{begin} vim.cmd('bwipeout!')"), &["five".into()]);
+    let file = chat.nvim.work().join("notes.chat");
+    chat.nvim.wait_for("the last line", |_| fs::read_to_string(&file).unwrap().ends_with("typed\nfive\n"));
+    nothing_odd(&mut chat.nvim);
+}
+
+#[test]
+fn leaving_waits_for_a_write_that_is_on_its_way() {
+    let mut chat = start("", []);
+    let file = chat.nvim.work().join("notes.chat");
+    let _ = chat.nvim.try_lua(
+        "vim.api.nvim_buf_set_lines(0, -1, -1, false, { 'last words' })
+         require('flemma.saving').auto_write(vim.api.nvim_get_current_buf())
+         vim.cmd('qall!')",
+        &[],
+    );
+    chat.nvim.wait_for_exit();
+    assert_eq!(fs::read_to_string(file).unwrap(), "@You:\nHello\nlast words\n");
+}
+
+#[test]
+fn a_file_that_a_tool_changed_is_told_of_and_not_asked_about() {
+    let command = "for f in clean mine new; do echo theirs >$f.txt; done; touch -d 2030-01-01 touched.txt; rm gone.txt";
+    let input = json!({ "label": null, "command": command, "timeout": null });
+    let files = ["clean", "mine", "new", "touched", "gone"].map(|name| (format!("{name}.txt"), "old\n"));
+    let files: Vec<_> = files.iter().map(|(name, text)| (name.as_str(), *text)).collect();
+    let mut chat = Chat::start(
+        &Setup { options: OPTIONS, files: &files, ..Setup::default() },
+        [call("toolu_1", "bash", &input), prose(&["done"])],
+    );
+    for (name, ..) in &files {
+        chat.nvim.command(&format!("split {name}"));
+        match *name {
+            "mine.txt" => chat.nvim.command("call setline(1, 'mine')"),
+            "new.txt" => chat.nvim.command("setlocal noautoread"),
+            _ => {}
+        }
+        chat.nvim.command("wincmd p");
+    }
+    chat.nvim.command("1wincmd w | buffer notes.chat | only");
+    send(&mut chat, "done");
+    for words in
+        ["mine.txt was changed on the disk and in its buffer", "new.txt was changed on the disk", "gone.txt was"]
+    {
+        chat.nvim.wait_for(words, |nvim| said(nvim).contains(words));
+    }
+    assert_eq!(chat.nvim.request("nvim_get_mode", &[])["blocking"], false);
+    let text = |nvim: &mut Nvim, name: &str| nvim.lua("return vim.fn.getbufline((...), 1)[1]", &[name.into()]);
+    assert_eq!(text(&mut chat.nvim, "clean.txt"), "theirs");
+    assert_eq!(text(&mut chat.nvim, "mine.txt"), "mine");
+    assert_eq!(text(&mut chat.nvim, "new.txt"), "old");
+    let messages = said(&mut chat.nvim);
+    assert!(!messages.contains("touched.txt") && !messages.contains("W12") && !messages.contains("E211"), "{messages}");
+    chat.nvim.command("buffer touched.txt | call setline(1, 'x') | write");
+    assert_eq!(chat.nvim.file("touched.txt"), "x\n", "a new time alone is nothing to ask about");
+}
