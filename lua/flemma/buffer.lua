@@ -8,6 +8,8 @@ local api = vim.api
 
 ---@class flemma.Attached
 ---@field unlocked_modifiable? boolean what 'modifiable' was before the lock; nil while unlocked
+---@field borrowed? boolean what the user's own 'modifiable' is, where another plugin set it during the lock and may yet
+---put the lock back
 ---@field watcher? { win: integer, line: integer } the window whose key set the conversation going, and the line its
 ---cursor was on when it, or we, last moved it
 ---@type table<integer, flemma.Attached>
@@ -167,6 +169,7 @@ function M.release(buf)
   end
   vim.bo[buf].commentstring = ""
   pcall(api.nvim_del_augroup_by_name, "flemma.buffer." .. buf)
+  pcall(api.nvim_del_augroup_by_name, "flemma.lock." .. buf)
   require("flemma.saving").release(buf)
   require("flemma.keymaps").remove(buf)
   require("flemma.ui").release(buf)
@@ -272,6 +275,40 @@ function M.write(buf, first, first_col, last, last_col, lines, join)
   end
 end
 
+--- Gives a buffer that is not locked its own 'modifiable', where another plugin has put our lock back: it saved the
+--- value during the lock, set it, and restored it when the lock was gone.
+---@param buf integer
+function M.give_back(buf)
+  local state = attached[buf]
+  local own = state and state.borrowed
+  if own == nil or state.unlocked_modifiable ~= nil or vim.bo[buf].modifiable == own then
+    return
+  end
+  state.borrowed = nil
+  vim.bo[buf].modifiable = own
+end
+
+--- Looks for that restore. It may come at any time, so it is watched for until it came, or until the next lock.
+local function watch_for_restore(buf, state, own)
+  state.borrowed = own
+  api.nvim_create_autocmd("OptionSet", {
+    group = api.nvim_create_augroup("flemma.lock." .. buf, { clear = true }),
+    pattern = "modifiable",
+    desc = "Flemma: a lock that is gone does not come back",
+    callback = function(args)
+      if attached[buf] ~= state or state.borrowed == nil then
+        return true
+      end
+      if args.buf == buf or api.nvim_get_current_buf() == buf then
+        -- Not while somebody else is at it.
+        vim.schedule(function()
+          M.give_back(buf)
+        end)
+      end
+    end,
+  })
+end
+
 --- Keeps the user from changing the buffer, or lets them again.
 ---@param buf integer
 ---@param locked boolean
@@ -281,14 +318,22 @@ function M.lock(buf, locked)
     return
   end
   if locked and state.unlocked_modifiable == nil then
+    M.give_back(buf)
+    state.borrowed = nil
     state.unlocked_modifiable = vim.bo[buf].modifiable
     vim.bo[buf].modifiable = false
     if buf == api.nvim_get_current_buf() and api.nvim_get_mode().mode:sub(1, 1) == "i" then
       vim.cmd.stopinsert()
     end
   elseif not locked and state.unlocked_modifiable ~= nil then
-    vim.bo[buf].modifiable = state.unlocked_modifiable
+    local own = state.unlocked_modifiable
     state.unlocked_modifiable = nil
+    -- Somebody has taken the lock off, and may want to put it back.
+    local is_borrowed = own and vim.bo[buf].modifiable
+    vim.bo[buf].modifiable = own
+    if is_borrowed then
+      watch_for_restore(buf, state, own)
+    end
   end
 end
 

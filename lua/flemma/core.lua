@@ -94,6 +94,7 @@ function M.cancel(buf)
   buf = resolve(buf)
   if buf then
     native("cancel", buf)
+    require("flemma.buffer").give_back(buf)
   end
 end
 

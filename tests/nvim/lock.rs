@@ -132,3 +132,55 @@ fn a_result_and_the_reply_after_it_are_two_steps_of_undo() {
     chat.nvim.input("u");
     chat.wait_for_text("@You:\nHello\n");
 }
+
+/// What another plugin does with a locked buffer: save, set, restore. The second half runs when `restore` is called.
+const SAVE_SET_RESTORE: &str = "local was = vim.bo.modifiable
+    vim.bo.modifiable = true
+    restore = function() SET end";
+
+#[test]
+fn a_plugin_that_restores_the_lock_after_it_went_does_not_lock_the_buffer() {
+    let ways = [
+        "vim.bo.modifiable = was",
+        "vim.api.nvim_set_option_value('modifiable', was, { buf = 0 })",
+        "vim.cmd('noautocmd let &l:modifiable = ' .. (was and 1 or 0))",
+    ];
+    for end in ["<C-c>", "by itself"] {
+        for way in ways {
+            let (mut chat, gate) = start("");
+            chat.nvim.lua(&SAVE_SET_RESTORE.replace("SET", way), &[]);
+            match end {
+                // The plugin ends after us, with what it found.
+                "<C-c>" => chat.nvim.input("<C-c>"),
+                _ => gate.open(),
+            }
+            chat.nvim.wait_for("the end", |nvim| nvim.text().ends_with("@You:\n\n"));
+            chat.nvim.lua("restore()", &[]);
+            if way.contains("noautocmd") {
+                // Nobody can hear of this one: the next Ctrl-C finds it.
+                chat.nvim.input("<C-c>");
+            }
+            chat.nvim.wait_for(&format!("{way} after {end}: the buffer to be the user's"), |nvim| {
+                nvim.lua("return vim.bo.modifiable", &[]) == true
+            });
+        }
+    }
+}
+
+#[test]
+fn the_users_own_modifiable_is_what_they_get_back() {
+    // A user's own `nomodifiable` is no lock of ours, before and after.
+    let (mut chat, _gate) = start("");
+    chat.nvim.input("<C-c>");
+    chat.wait_until_idle();
+    chat.nvim.command("setlocal nomodifiable");
+    chat.nvim.input("<C-c>");
+    chat.nvim.wait_for("the answer", |nvim| said(nvim).contains("Nothing is running here"));
+    assert_eq!(chat.nvim.lua("return vim.bo.modifiable", &[]), false);
+    // A plugin that sets it in the middle of a reply and leaves it so has not unlocked the buffer for good.
+    let (mut chat, gate) = start("");
+    chat.nvim.lua("vim.bo.modifiable = true", &[]);
+    chat.nvim.lua("vim.bo.modifiable = false", &[]);
+    gate.open();
+    chat.wait_until_idle();
+}
