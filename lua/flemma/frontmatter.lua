@@ -135,7 +135,8 @@ end
 --- A fresh set of what the code may use: what it changes there, it changes for itself.
 ---@param opt table
 local function environment(opt)
-  local env = copy(_G, "assert error ipairs next pairs select tonumber tostring type unpack")
+  local env = copy(_G, "assert error next select tonumber tostring type unpack")
+  env.ipairs, env.pairs = require("flemma.opt").iterator(ipairs), require("flemma.opt").iterator(pairs)
   --- Catches what the code throws, and not the end of its time.
   env.pcall = function(...)
     local result = vim.F.pack_len(pcall(...))

@@ -4,24 +4,48 @@
 local M = {}
 
 ---@class flemma.opt.Session functions of the library, see `src/nvim/opt.rs`
----@field node fun(path: string): kind: "value"|"table"|"list"?, value: any
+---@field node fun(path: string): kind: "value"|"table"|"list"?, value: any, problem: string?
 ---@field set fun(path: string, value: any): problem: string?
 ---@field change fun(path: string, operation: string, names: string[]): problem: string?
 
---- What stands behind each table, out of the code's reach.
----@type table<table, { session: flemma.opt.Session, path: string?, value: any }>
+---@class flemma.opt.State
+---@field session flemma.opt.Session
+---@field path? string nil for a list that stands nowhere yet
+---@field value? any the library's list, for one that stands nowhere
+
+--- What stands behind each list, out of the code's reach.
+---@type table<any, flemma.opt.State>
 local behind = setmetatable({}, { __mode = "k" })
 
-local lists = {}
+--- A list is a userdata and no table. What reads tables would find nothing in an empty one with a metatable, so that a
+--- copy of a list would be empty without a word; in a userdata it finds an error, or what the metatable says.
+local prototype = newproxy(true)
+local lists = getmetatable(prototype)
 
 --- The level at which the file's own code stands, seen from a function that a metatable or a method calls.
 local CALLER = 3
+
+--- The library's list behind an object. One that stands at a path is always what stands there now.
+---@param object any
+---@param level integer of the file's code, seen from here
+---@return any
+local function current(object, level)
+  local state = behind[object]
+  if not state.path then
+    return state.value
+  end
+  local _, value, problem = state.session.node(state.path)
+  if not value then
+    error(problem, level)
+  end
+  return value
+end
 
 ---@param value any
 ---@return string[]
 local function names(value)
   if behind[value] then
-    return behind[value].value:items()
+    return current(value, CALLER + 1):items()
   elseif type(value) == "string" then
     return { value }
   elseif type(value) == "table" then
@@ -41,9 +65,9 @@ end
 
 ---@param session flemma.opt.Session
 ---@param path? string nil for a list that stands nowhere yet
----@param value any the library's list
+---@param value? any the library's list, for one that stands nowhere
 local function list(session, path, value)
-  local object = setmetatable({}, lists)
+  local object = newproxy(prototype)
   behind[object] = { session = session, path = path, value = value }
   return object
 end
@@ -62,8 +86,6 @@ for _, operation in ipairs({ "append", "prepend", "remove", "set" }) do
       if problem then
         error(problem, 2)
       end
-      local _, value_now = state.session.node(state.path)
-      state.value = value_now
     else
       state.value = state.value:changed(operation, given)
     end
@@ -72,19 +94,20 @@ for _, operation in ipairs({ "append", "prepend", "remove", "set" }) do
 end
 
 --- The names, as a plain list.
-function methods:get()
-  return behind[self].value and behind[self].value:items() or {}
+function methods.get(self)
+  if not behind[self] then
+    error("call it with a colon: `:get()`", 2)
+  end
+  local items = current(self, CALLER):items()
+  return items
 end
 
 local function combine(operation)
   return function(left, right)
     local self = behind[left] and left or right
     local other = self == left and right or left
-    local state = behind[self]
-    if not state.value then
-      error(("`flemma.opt.%s` is decided by a function, so there is no list to change; assign one first"):format(state.path), 2)
-    end
-    return list(state.session, nil, state.value:changed(operation, names(other)))
+    local value = current(self, CALLER)
+    return list(behind[self].session, nil, value:changed(operation, names(other)))
   end
 end
 
@@ -94,11 +117,13 @@ lists.__pow = combine("prepend")
 lists.__metatable = false
 
 function lists.__len(self)
-  return #methods.get(self)
+  local items = current(self, CALLER):items()
+  return #items
 end
 
 function lists.__tostring(self)
-  return table.concat(methods.get(self), ", ")
+  local items = current(self, CALLER):items()
+  return table.concat(items, ", ")
 end
 
 ---@param session flemma.opt.Session
@@ -109,7 +134,7 @@ local function read(session, path, level)
   if not kind then
     error(value, level)
   elseif kind == "list" then
-    return list(session, path, value)
+    return list(session, path)
   elseif kind == "table" then
     return M.new(session, path)
   end
@@ -122,7 +147,7 @@ end
 ---@param level integer
 local function write(session, path, value, level)
   if behind[value] then
-    value = behind[value].value
+    value = current(value, level + 1)
   end
   local problem = session.set(path, value)
   if problem then
@@ -139,7 +164,8 @@ function lists.__index(self, key)
     local value = read(state.session, state.path .. "." .. key, CALLER)
     return value
   elseif type(key) == "number" then
-    return methods.get(self)[key]
+    local items = current(self, CALLER):items()
+    return items[key]
   end
   error(("a list has no `%s`"):format(tostring(key)), 2)
 end
@@ -150,6 +176,17 @@ function lists.__newindex(self, key, value)
     error("assign a whole list, or use :append, :prepend, :remove", 2)
   end
   write(state.session, state.path .. "." .. key, value, CALLER)
+end
+
+--- A function that walks through tables, for code that may give it a list.
+---@param iterate function `ipairs` or `pairs`
+function M.iterator(iterate)
+  return function(value, ...)
+    if behind[value] then
+      return iterate(current(value, CALLER):items())
+    end
+    return iterate(value, ...)
+  end
 end
 
 --- The options below a path.

@@ -56,9 +56,28 @@ pub struct BufferOptions {
     /// What stands in front of a path in messages: `flemma.opt.` in Lua, nothing in JSON.
     prefix: &'static str,
     known: Vec<(String, Node)>,
+    said: Said,
+}
+
+/// What a file has said so far.
+#[derive(Clone)]
+struct Said {
     layer: Value,
     tools: Option<ListOption>,
-    auto_approve: Option<ListOption>,
+    approval: Approval,
+}
+
+/// What a file has said of `tools.auto_approve`.
+#[derive(Clone, Debug, Default, PartialEq)]
+enum Approval {
+    /// Nothing: the default holds.
+    #[default]
+    Default,
+    /// A list.
+    List(ListOption),
+    /// A function, which whoever evaluates the file keeps. No operation on lists takes its place: the policy would be
+    /// lost without a word.
+    Function,
 }
 
 /// What a file says.
@@ -75,13 +94,18 @@ pub struct FileOptions {
 impl BufferOptions {
     /// Starts from `defaults`. `prefix` stands in front of paths in messages.
     pub fn new(defaults: Defaults, prefix: &'static str, check: Check) -> Self {
-        Self { defaults, check, prefix, known: known(), layer: json!({}), tools: None, auto_approve: None }
+        let said = Said { layer: json!({}), tools: None, approval: Approval::Default };
+        Self { defaults, check, prefix, known: known(), said }
     }
 
     /// What the evaluation comes to.
     #[must_use]
     pub fn finish(self) -> FileOptions {
-        FileOptions { layer: self.layer, tools: self.tools, auto_approve: self.auto_approve }
+        let auto_approve = match self.said.approval {
+            Approval::List(list) => Some(list),
+            Approval::Default | Approval::Function => None,
+        };
+        FileOptions { layer: self.said.layer, tools: self.said.tools, auto_approve }
     }
 
     /// What stands at a path.
@@ -118,21 +142,29 @@ impl BufferOptions {
     #[must_use]
     pub fn get(&self, path: &str) -> Value {
         let pointer = format!("/{}", config_path(path).replace('.', "/"));
-        let set = self.layer.pointer(&pointer).or_else(|| self.defaults.config.pointer(&pointer));
+        let set = self.said.layer.pointer(&pointer).or_else(|| self.defaults.config.pointer(&pointer));
         set.cloned().unwrap_or_default()
     }
 
     /// Sets the value at a path. Null takes back what the file has set. A table sets every option in it.
     ///
     /// # Errors
-    /// When the path is unknown, or does not take the value.
+    /// When the path is unknown, or does not take the value. Then nothing is changed.
     pub fn set(&mut self, path: &str, value: &Value) -> Result<(), String> {
+        let before = self.said.clone();
+        self.set_in_part(path, value).inspect_err(|_| self.said = before)
+    }
+
+    /// Like [`BufferOptions::set`], but an error may come when a part of a table is set.
+    fn set_in_part(&mut self, path: &str, value: &Value) -> Result<(), String> {
         match self.node(path)? {
             Node::List => self.set_list_from(path, value),
-            Node::Table if path == AUTOPILOT && value.is_boolean() => self.set("tools.autopilot.enabled", value),
+            Node::Table if path == AUTOPILOT && value.is_boolean() => {
+                self.set_in_part("tools.autopilot.enabled", value)
+            }
             Node::Table => match value {
                 Value::Object(entries) => {
-                    entries.iter().try_for_each(|(key, value)| self.set(&format!("{path}.{key}"), value))
+                    entries.iter().try_for_each(|(key, value)| self.set_in_part(&format!("{path}.{key}"), value))
                 }
                 Value::Array(list) if list.is_empty() => Ok(()),
                 other => Err(Problem::wrong(path, "a table", other)).map_err(|problem| self.complaint(&problem, path)),
@@ -144,7 +176,7 @@ impl BufferOptions {
                     let problem = error.problems.first().map(|problem| self.complaint(problem, path));
                     return Err(problem.unwrap_or_default());
                 }
-                put(&mut self.layer, &at, value.clone());
+                put(&mut self.said.layer, &at, value.clone());
                 Ok(())
             }
         }
@@ -153,65 +185,103 @@ impl BufferOptions {
     /// The list at a path: what the file has made of it so far, else the default.
     ///
     /// # Errors
-    /// When the default is no list, because a function decides what is approved.
+    /// When there is no list, because a function decides what is approved.
     pub fn list(&self, path: &str) -> Result<ListOption, String> {
         if path == TOOLS {
-            return Ok(self.tools.clone().unwrap_or_else(|| ListOption::new(self.defaults.tools.clone())));
+            return Ok(self.said.tools.clone().unwrap_or_else(|| ListOption::new(self.defaults.tools.clone())));
         }
-        match (&self.auto_approve, &self.defaults.auto_approve) {
-            (Some(list), _) => Ok(list.clone()),
-            (None, Some(items)) => Ok(ListOption::new(items.clone())),
-            (None, None) => Err(format!(
+        match (&self.said.approval, &self.defaults.auto_approve) {
+            (Approval::Function, _) => Err(self.is_a_function()),
+            (Approval::List(list), _) => Ok(list.clone()),
+            (Approval::Default, Some(items)) => Ok(ListOption::new(items.clone())),
+            (Approval::Default, None) => Err(format!(
                 "{}: the configuration decides with a function, so there is no list to change; assign one first",
                 self.shown(path)
             )),
         }
     }
 
-    /// Puts a list at a path.
+    /// Puts a list at a path that was made of what stood there.
     ///
     /// # Errors
-    /// When a name in it, or one that was removed from it, means nothing.
+    /// When a name in it, or one that was removed from it, means nothing, and when the file has set a function since.
     pub fn set_list(&mut self, path: &str, list: ListOption) -> Result<(), String> {
+        if path == AUTO_APPROVE && self.decides() {
+            return Err(self.is_a_function());
+        }
+        self.replace_list(path, list)
+    }
+
+    /// Changes the list at a path: `append`, `prepend` and `remove` names, or `set` them as all that it holds.
+    ///
+    /// # Errors
+    /// When there is no list, or a name means nothing; then nothing is changed.
+    pub fn change(&mut self, path: &str, operation: &str, names: Vec<String>) -> Result<(), String> {
+        let mut list = if operation == "set" { ListOption::default() } else { self.list(path)? };
+        match operation {
+            "prepend" => list.prepend(names),
+            "remove" => list.remove(names),
+            _ => list.append(names),
+        }
+        self.set_list(path, list)
+    }
+
+    /// A function decides what is approved from now on. Whoever evaluates the file keeps it.
+    pub fn set_function(&mut self) {
+        self.said.approval = Approval::Function;
+    }
+
+    /// Whether a function of the file's decides what is approved.
+    #[must_use]
+    pub fn decides(&self) -> bool {
+        self.said.approval == Approval::Function
+    }
+
+    /// Puts a list in the place of whatever is there.
+    fn replace_list(&mut self, path: &str, list: ListOption) -> Result<(), String> {
         for name in list.items().iter().chain(list.removed()) {
             (self.check)(path, name).map_err(|problem| format!("{}: {problem}", self.shown(path)))?;
         }
-        let slot = if path == TOOLS { &mut self.tools } else { &mut self.auto_approve };
-        *slot = Some(list);
+        if path == TOOLS {
+            self.said.tools = Some(list);
+        } else {
+            self.said.approval = Approval::List(list);
+        }
         Ok(())
     }
 
-    /// Forgets a list: the default holds again.
-    pub fn unset_list(&mut self, path: &str) {
-        let slot = if path == TOOLS { &mut self.tools } else { &mut self.auto_approve };
-        *slot = None;
+    fn is_a_function(&self) -> String {
+        format!(
+            "{} is decided by the function that this file has set, and a list would drop it. Decide in the function, or \
+             assign a plain list with `=` in its place",
+            self.shown(AUTO_APPROVE)
+        )
     }
 
     /// A list of names, or a table of operations: `{ "append": ["bash"], "remove": ["write"] }`. In the table for
     /// `tools` its own options may stand too.
     fn set_list_from(&mut self, path: &str, value: &Value) -> Result<(), String> {
         if value.is_null() {
-            self.unset_list(path);
+            // The default holds again.
+            if path == TOOLS {
+                self.said.tools = None;
+            } else {
+                self.said.approval = Approval::Default;
+            }
             return Ok(());
         }
         let Value::Object(entries) = value else {
             let names = self.names(path, value)?;
-            return self.set_list(path, ListOption::new(names));
+            return self.replace_list(path, ListOption::new(names));
         };
         // Whatever order the keys stand in, the result is one.
         for operation in OPERATIONS {
             let Some(names) = entries.get(operation) else { continue };
             let names = self.names(&format!("{path}.{operation}"), names)?;
-            let mut list = if operation == "set" { ListOption::default() } else { self.list(path)? };
-            match operation {
-                "append" | "set" => list.append(names),
-                "prepend" => list.prepend(names),
-                _ => list.remove(names),
-            }
-            self.set_list(path, list)?;
+            self.change(path, operation, names)?;
         }
         let others = entries.iter().filter(|(key, _)| !OPERATIONS.contains(&key.as_str()));
-        others.into_iter().try_for_each(|(key, value)| self.set(&format!("{path}.{key}"), value))
+        others.into_iter().try_for_each(|(key, value)| self.set_in_part(&format!("{path}.{key}"), value))
     }
 
     /// Reads a list of names; a lone name is a list of one.

@@ -22,6 +22,7 @@ const OVER: &str = "`flemma.opt` can only be used while the file is read, not in
 #[derive(Clone)]
 pub(super) struct Session {
     options: Rc<RefCell<Option<BufferOptions>>>,
+    /// The function that was assigned last to `tools.auto_approve`. Whether it counts is for the options to say.
     function: Rc<RefCell<Option<Function>>>,
 }
 
@@ -53,7 +54,9 @@ impl Session {
 
     /// Ends it: the options, and `tools.auto_approve` where that is a function.
     pub(super) fn finish(&self) -> (Option<BufferOptions>, Option<Function>) {
-        (self.options.take(), self.function.take())
+        let (options, function) = (self.options.take(), self.function.take());
+        let decides = options.as_ref().is_some_and(BufferOptions::decides);
+        (options, function.filter(|_| decides))
     }
 
     /// The functions that `opt.lua` calls. Each gives `nil` and what is wrong, or what it says.
@@ -62,28 +65,25 @@ impl Session {
     /// When Lua is out of memory.
     pub(super) fn table(&self, lua: &Lua) -> mlua::Result<Table> {
         let table = lua.create_table()?;
-        // node(path) -> "value", the value; or "table"; or "list", the list
+        // node(path) -> "value", the value; or "table"; or "list", the list, or nil and why there is none
         let session = self.clone();
         let node = move |lua: &Lua, path: String| {
             let found = session.with(|options| {
                 Ok(match options.node(&path)? {
                     Node::Value => ("value", Some(options.get(&path)), None),
                     Node::Table => ("table", None, None),
-                    // A function is no list: the code may assign one, and only that.
-                    Node::List => ("list", None, options.list(&path).ok()),
+                    Node::List => ("list", None, Some(options.list(&path))),
                 })
             });
-            match found {
-                Err(problem) => Ok((Value::Nil, lua.create_string(problem).map(Value::String)?)),
-                Ok((kind, value, list)) => {
-                    let value = match (value, list) {
-                        (Some(value), _) => convert::from_json(lua, &value)?,
-                        (None, Some(list)) => Value::UserData(lua.create_userdata(List(list))?),
-                        (None, None) => Value::Nil,
-                    };
-                    Ok((lua.create_string(kind).map(Value::String)?, value))
+            Ok(match found {
+                Err(problem) => (None, lua.create_string(problem).map(Value::String)?, None),
+                Ok((kind, Some(value), _)) => (Some(kind), convert::from_json(lua, &value)?, None),
+                Ok((kind, None, Some(Ok(list)))) => {
+                    (Some(kind), Value::UserData(lua.create_userdata(List(list))?), None)
                 }
-            }
+                Ok((kind, None, Some(Err(problem)))) => (Some(kind), Value::Nil, Some(problem)),
+                Ok((kind, None, None)) => (Some(kind), Value::Nil, None),
+            })
         };
         table.set("node", lua.create_function(node)?)?;
         // set(path, value) -> nil, or a problem
@@ -93,16 +93,7 @@ impl Session {
         // change(path, operation, names) -> nil, or a problem: changes the list where it is
         let session = self.clone();
         let change = move |_: &Lua, (path, operation, names): (String, String, Vec<String>)| {
-            let changed = session.with(|options| {
-                let mut list = if operation == "set" { ListOption::default() } else { options.list(&path)? };
-                match operation.as_str() {
-                    "prepend" => list.prepend(names),
-                    "remove" => list.remove(names),
-                    _ => list.append(names),
-                }
-                options.set_list(&path, list)
-            });
-            Ok(changed.err())
+            Ok(session.with(|options| options.change(&path, &operation, names)).err())
         };
         table.set("change", lua.create_function(change)?)?;
         Ok(table)
@@ -115,31 +106,25 @@ impl Session {
     fn set(&self, lua: &Lua, path: &str, value: Value) -> Result<(), String> {
         if let Value::UserData(list) = &value {
             let list = list.borrow::<List>().map_err(|error| convert::words(&error))?;
-            self.forget_function(path);
-            return self.with(|options| options.set_list(path, list.0.clone()));
+            return self.with(|options| match options.node(path)? {
+                Node::List => options.set_list(path, list.0.clone()),
+                Node::Value | Node::Table => options.set(path, &list.0.items().into()),
+            });
         }
         if let (Value::Function(function), AUTO_APPROVE) = (&value, path) {
-            self.with(|options| {
-                options.unset_list(path);
+            return self.with(|options| {
+                options.set_function();
+                *self.function.borrow_mut() = Some(function.clone());
                 Ok(())
-            })?;
-            *self.function.borrow_mut() = Some(function.clone());
-            return Ok(());
+            });
         }
         let value = convert::to_json(lua, value)
             .map_err(|error| format!("`flemma.opt.{path}` does not take this: {}", convert::words(&error)))?;
-        self.forget_function(path);
         let no_names = serde_json::Value::Array(Vec::new());
         self.with(|options| {
             // Lua writes an empty list and an empty table alike.
             let empty = options.node(path)? == Node::List && value.as_object().is_some_and(Map::is_empty);
             options.set(path, if empty { &no_names } else { &value })
         })
-    }
-
-    fn forget_function(&self, path: &str) {
-        if path == AUTO_APPROVE {
-            *self.function.borrow_mut() = None;
-        }
     }
 }

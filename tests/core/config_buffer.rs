@@ -3,9 +3,10 @@
 use std::rc::Rc;
 
 use flemma::config::{
-    Config, FileOptions, Node,
+    Config, FileOptions, ListOption, Node,
     buffer::{AUTO_APPROVE, BufferOptions, Defaults, TOOLS},
 };
+use proptest::{prelude::*, sample::select};
 use serde_json::{Value, json};
 
 fn defaults() -> Defaults {
@@ -154,5 +155,103 @@ fn what_stands_at_a_path_is_a_value_a_table_or_a_list() {
         ("provider", Node::Value),
     ] {
         assert_eq!(options.node(path), Ok(node), "{path}");
+    }
+}
+
+/// One thing that a file's code may do to `tools.auto_approve`.
+#[derive(Clone, Debug)]
+enum Step {
+    /// A function is assigned.
+    Function,
+    /// A value is assigned, to this path.
+    Set(&'static str, Value),
+    /// A method of the list.
+    Change(&'static str, &'static str),
+    /// The list is kept in a variable.
+    Keep,
+    /// The list in the variable is assigned, after this operation.
+    Assign(&'static str, &'static str),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let name = || select(vec!["bash", "read", "$readonly", "nonsense"]);
+    let operation = || select(vec!["set", "append", "prepend", "remove"]);
+    let value = prop_oneof![
+        Just(Value::Null),
+        Just(json!([])),
+        name().prop_map(|name| json!([name])),
+        name().prop_map(|name| json!(name)),
+        (operation(), name()).prop_map(|(operation, name)| json!({ operation: [name] })),
+        (operation(), name(), operation(), name()).prop_map(|(a, b, c, d)| json!({ a: [b], c: [d] })),
+        Just(json!({ "append": ["bash"], "nonsense": 1 })),
+        Just(json!(7)),
+    ];
+    let at = (any::<bool>(), value).prop_map(|(inside, value)| match inside {
+        true => Step::Set(TOOLS, json!({ "auto_approve": value })),
+        false => Step::Set(AUTO_APPROVE, value),
+    });
+    prop_oneof![
+        2 => Just(Step::Function),
+        6 => at,
+        1 => (operation(), name()).prop_map(|(operation, name)| Step::Set(TOOLS, json!({ operation: [name] }))),
+        4 => (operation(), name()).prop_map(|(operation, name)| Step::Change(operation, name)),
+        2 => Just(Step::Keep),
+        3 => (operation(), name()).prop_map(|(operation, name)| Step::Assign(operation, name)),
+    ]
+}
+
+proptest! {
+    /// What the code catches with `pcall` counts as well: a step that fails has changed nothing.
+    #[test]
+    fn a_function_is_lost_to_nothing_but_a_plain_assignment(
+        steps in proptest::collection::vec(step(), 1..12),
+        inherited in any::<bool>(),
+    ) {
+        let auto_approve = (!inherited).then(|| vec!["$default".to_owned()]);
+        let defaults = Defaults { auto_approve, ..defaults() };
+        let mut options = BufferOptions::new(defaults, "flemma.opt.", Rc::new(check));
+        let mut kept = ListOption::new(["read".to_owned()]);
+        for step in steps {
+            let (decided, before) = (options.decides(), options.list(AUTO_APPROVE));
+            let done = match &step {
+                Step::Function => {
+                    options.set_function();
+                    Ok(())
+                }
+                Step::Set(path, value) => options.set(path, value),
+                Step::Change(operation, name) => options.change(AUTO_APPROVE, operation, vec![(*name).to_owned()]),
+                Step::Keep => options.list(AUTO_APPROVE).map(|list| kept = list),
+                Step::Assign(operation, name) => {
+                    let mut list = kept.clone();
+                    match *operation {
+                        "set" => list.set([(*name).to_owned()]),
+                        "append" => list.append([(*name).to_owned()]),
+                        "prepend" => list.prepend([(*name).to_owned()]),
+                        _ => list.remove([(*name).to_owned()]),
+                    }
+                    options.set_list(AUTO_APPROVE, list)
+                }
+            };
+            let inner = match &step {
+                Step::Set(TOOLS, value) => value.get("auto_approve"),
+                Step::Set(_, value) => Some(value),
+                _ => None,
+            };
+            // A plain list, a lone name, or null.
+            let is_plain = inner.is_some_and(|value| !value.is_object());
+            if decided && !is_plain {
+                prop_assert!(options.decides(), "{step:?} has dropped the function");
+                let touches = matches!(step, Step::Change(..) | Step::Assign(..) | Step::Keep) || inner.is_some();
+                prop_assert!(!touches || done.is_err(), "{step:?}: an error says that there is no list");
+            }
+            if decided && done.is_err() {
+                prop_assert!(options.decides(), "{step:?} failed and has dropped the function");
+            }
+            if done.is_err() {
+                prop_assert_eq!(options.list(AUTO_APPROVE), before, "{:?} failed and has changed something", step);
+            }
+        }
+        let decides = options.decides();
+        prop_assert!(!decides || options.finish().auto_approve.is_none());
     }
 }

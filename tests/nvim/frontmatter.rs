@@ -170,6 +170,115 @@ fn mistakes_name_their_line_and_the_mend_and_nothing_is_sent() {
     }
 }
 
+const DENY: &str = "deny";
+
+/// What the chain says to three tools with this frontmatter, and what is wrong with it.
+fn evaluate(chat: &mut Chat, code: &str) -> ([String; 3], String) {
+    let before = chat.nvim.lines(0).len();
+    type_block(chat, &lua(code));
+    let typed = chat.nvim.lines(0).len() - before;
+    let decisions = ["read", "write", "bash"].map(|tool| resolve(chat, tool, &json!({})).0);
+    let shown = chat.nvim.lua("return require('flemma.status').lines(vim.api.nvim_get_current_buf())", &[]);
+    let mut shown = shown.as_array().unwrap().iter().filter_map(Value::as_str);
+    let fault = shown.find(|line| line.contains("line ")).unwrap_or_default().to_owned();
+    chat.nvim.request("nvim_buf_set_lines", &[json!(0), json!(0), json!(typed), json!(false), json!([])]);
+    (decisions, fault)
+}
+
+/// A function that this file sets, or that the configuration has, and code that works with a list.
+#[test]
+fn a_function_policy_is_still_the_policy_or_there_is_an_error_at_its_line() {
+    let function = "local before = flemma.opt.tools.auto_approve\n\
+        local derived = flemma.opt.tools.auto_approve + \"bash\"\n\
+        flemma.opt.tools.auto_approve = function() return \"deny\" end";
+    let list = "flemma.opt.tools.auto_approve";
+    let lost = "is decided by the function that this file has set";
+    let config = "the configuration decides with a function";
+    // Each line with what is said where the file has set the function, and where the configuration has.
+    let operations = [
+        (format!("{list} = {list} + \"bash\""), lost, config),
+        (format!("{list} = \"bash\" + {list}"), lost, config),
+        (format!("{list} = {list} - \"write\""), lost, config),
+        (format!("{list} = {list} ^ \"bash\""), lost, config),
+        (format!("{list}:append(\"bash\")"), lost, config),
+        (format!("{list}:prepend({{ \"bash\" }})"), lost, config),
+        (format!("{list}:remove(\"write\")"), lost, config),
+        (format!("{list} = {list}:get()"), lost, config),
+        (format!("local l = {{ unpack({list}:get()) }} {list} = l"), lost, config),
+        (format!("local l = {{}} for _, n in ipairs({list}) do l[#l + 1] = n end {list} = l"), lost, config),
+        (format!("local l = {{}} for _, n in pairs({list}) do l[#l + 1] = n end {list} = l"), lost, config),
+        (format!("local l = {{}} for i = 1, #{list} do l[i] = {list}[i] end {list} = l"), lost, config),
+        (format!("{list} = {{ {list}[1], \"bash\" }}"), lost, config),
+        (format!("{list} = vim.list_extend({{ \"bash\" }}, {list})"), "expected table", "expected table"),
+        (format!("{list} = {list}"), lost, config),
+        (format!("flemma.opt.tools = {{ auto_approve = {{ append = {{ \"bash\" }} }} }}"), lost, config),
+        (format!("{list} = {{ remove = {{ \"write\" }} }}"), lost, config),
+        (format!("{list}:set({{ \"bash\" }})"), lost, ""),
+        (format!("{list} = {{ set = {{ \"bash\" }} }}"), lost, ""),
+        // A list that was made before the function was set.
+        (format!("before:append(\"bash\")"), lost, config),
+        (format!("{list} = before + \"bash\""), lost, config),
+        (format!("{list} = before:get()"), lost, config),
+        (format!("{list} = derived"), lost, ""),
+        (format!("{list} = derived - \"write\""), lost, ""),
+    ];
+    let setups = [
+        Setup::default(),
+        Setup { options: "tools = { auto_approve = function() return 'deny' end }", ..Setup::default() },
+    ];
+    for (is_configured, setup) in [false, true].into_iter().zip(&setups) {
+        let mut chat = Chat::start(setup, []);
+        for (operation, in_file, in_config) in &operations {
+            if is_configured && (operation.contains("before") || operation.contains("derived")) {
+                continue; // There is no list to begin with.
+            }
+            let said_first = if is_configured { String::new() } else { format!("{function}\n") };
+            let code = format!("{said_first}{operation}");
+            let (decisions, messages) = evaluate(&mut chat, &code);
+            let expected = if is_configured { in_config } else { in_file };
+            if expected.is_empty() {
+                assert_eq!((decisions.each_ref().map(String::as_str), messages.as_str()), ([DENY; 3], ""), "{code}");
+                continue;
+            }
+            let at = format!("line {}: ", code.lines().count() + 1);
+            assert!(messages.contains(&at) && messages.contains(expected), "{code}: {messages}");
+            assert_ne!(decisions[2], "approve", "{code}");
+            // What catches the error has not lost the function either.
+            let caught = format!("{said_first}pcall(function() {operation} end)");
+            assert_eq!(evaluate(&mut chat, &caught), ([DENY; 3].map(str::to_owned), String::new()), "{caught}");
+        }
+    }
+    // What replaces it is said with `=`: a list, another function, or nothing.
+    let mut chat = Chat::start(&Setup::default(), []);
+    for (code, expected) in [
+        ("flemma.opt.tools.auto_approve = { \"bash\" }", ["require_approval", "approve"]),
+        ("flemma.opt.tools.auto_approve = function(tool) return tool == \"bash\" end", ["require_approval", "approve"]),
+        ("flemma.opt.tools.auto_approve = nil", ["approve", "require_approval"]),
+        ("pcall(function() flemma.opt.tools.auto_approve = { \"nonsense\" } end)", ["deny", "deny"]),
+        ("pcall(function() flemma.opt.tools = { auto_approve = { \"bash\" }, nonsense = 1 } end)", ["deny", "deny"]),
+        ("flemma.opt.tools = { \"read\" } flemma.opt.tools:append(\"bash\")", ["deny", "deny"]),
+    ] {
+        let before = chat.nvim.lines(0).len();
+        type_block(&mut chat, &lua(&format!("{function}\n{code}")));
+        let typed = chat.nvim.lines(0).len() - before;
+        let decisions = ["read", "bash"].map(|tool| resolve(&mut chat, tool, &json!({})).0);
+        assert_eq!(decisions, expected, "{code}");
+        chat.nvim.request("nvim_buf_set_lines", &[json!(0), json!(0), json!(typed), json!(false), json!([])]);
+    }
+}
+
+/// Lists can be walked through like any other, and say what is in them.
+#[test]
+fn lists_are_read_by_the_functions_that_read_tables() {
+    let sent = body(&lua("local names, pairs_too = {}, 0\n\
+        for index, name in ipairs(flemma.opt.tools) do names[index] = name end\n\
+        for _ in pairs(flemma.opt.tools) do pairs_too = pairs_too + 1 end\n\
+        assert(#flemma.opt.tools == #names and pairs_too == #names and flemma.opt.tools[2] == names[2])\n\
+        assert(tostring(flemma.opt.tools) == table.concat(names, \", \"))\n\
+        flemma.opt.model = table.concat(names, \" \")"));
+    assert_eq!(sent["model"], "bash calculator edit find grep ls read write");
+}
+
 #[test]
 fn the_code_of_a_file_reaches_nothing_but_its_options() {
     for code in [
