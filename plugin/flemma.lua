@@ -6,11 +6,25 @@ vim.g.loaded_flemma = true
 
 vim.filetype.add({ extension = { chat = "chat" } })
 
+local group = vim.api.nvim_create_augroup("flemma", { clear = true })
+
+-- The last lines of a conversation may be a model's, and a modeline there would set options. Neovim looks for modelines
+-- after it has read a file and its FileType autocommands have run. This comes before that, and does not need the library.
+vim.api.nvim_create_autocmd({ "BufReadPre", "BufNewFile" }, {
+  group = group,
+  pattern = "*.chat",
+  desc = "Flemma: no modelines in a conversation",
+  callback = function(args)
+    vim.bo[args.buf].modeline = false
+  end,
+})
+
 vim.api.nvim_create_autocmd("FileType", {
-  group = vim.api.nvim_create_augroup("flemma", { clear = true }),
+  group = group,
   pattern = "chat",
   desc = "Flemma: take a conversation in hand",
   callback = function(args)
+    vim.bo[args.buf].modeline = false
     require("flemma.buffer").attach(args.buf)
   end,
 })
@@ -26,14 +40,22 @@ end, {
   end,
 })
 
-for name, action in pairs({
-  ["send"] = "send_or_execute",
-  ["cancel"] = "cancel",
-  ["tool-execute"] = "execute_at_cursor",
-  ["next-message"] = "next_message",
-  ["prev-message"] = "prev_message",
-}) do
-  vim.keymap.set({ "n", "i" }, "<Plug>(flemma-" .. name .. ")", function()
-    require("flemma.core")[action]()
-  end, { desc = "Flemma: " .. action:gsub("_", " ") })
+local plugs = {
+  { "send", "send_or_execute", { "n", "i" } },
+  { "cancel", "cancel", { "n", "i" } },
+  { "tool-execute", "execute_at_cursor", { "n", "i" } },
+  { "next-message", "next_message", { "n", "i", "x", "o" } },
+  { "prev-message", "prev_message", { "n", "i", "x", "o" } },
+}
+for _, plug in ipairs(plugs) do
+  local name, action, modes = unpack(plug)
+  for _, mode in ipairs(modes) do
+    local is_motion = mode == "o"
+    vim.keymap.set(mode, "<Plug>(flemma-" .. name .. ")", function()
+      if is_motion then
+        return require("flemma.motion").keys(action == "next_message")
+      end
+      require("flemma.core")[action]()
+    end, { desc = "Flemma: " .. action:gsub("_", " "), expr = is_motion })
+  end
 end

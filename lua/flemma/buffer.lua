@@ -10,8 +10,10 @@ local api = vim.api
 ---@field unlocked_modifiable? boolean what 'modifiable' was before the lock; nil while unlocked
 ---@field borrowed? boolean what the user's own 'modifiable' is, where another plugin set it during the lock and may yet
 ---put the lock back
----@field watcher? { win: integer, line: integer } the window whose key set the conversation going, and the line its
----cursor was on when it, or we, last moved it
+---@field watcher? { win: integer, line: integer, decides?: boolean } the window whose key set the conversation going, the
+---line its cursor was on when it, or we, last moved it, and whether it was led to a call that waits
+---@field typing? { win: integer, line: integer, column: integer } where the user was in insert mode when the buffer was
+---locked; nil when that is over
 ---@type table<integer, flemma.Attached>
 local attached = {}
 
@@ -70,7 +72,6 @@ function M.attach(buf)
   end
   local state = {}
   attached[buf] = state
-  require("flemma.tools").load()
   greet(buf)
   local function parse_on(more)
     if attached[buf] ~= state then
@@ -144,7 +145,12 @@ function M.attach(buf)
   })
   require("flemma.saving").attach(buf)
   require("flemma.keymaps").apply(buf, options.keymaps)
-  vim.b[buf].undo_ftplugin = ("lua require('flemma.buffer').release(%d)"):format(buf)
+  -- `:lua` takes the rest of its line, so it comes last.
+  local release = ("lua require('flemma.buffer').release(%d)"):format(buf)
+  local before = vim.b[buf].undo_ftplugin or ""
+  if not vim.endswith(before, release) then
+    vim.b[buf].undo_ftplugin = before ~= "" and before .. " | " .. release or release
+  end
   require("flemma.ui").attach(buf)
 end
 
@@ -167,7 +173,9 @@ function M.release(buf)
   if state.unlocked_modifiable ~= nil then
     vim.bo[buf].modifiable = state.unlocked_modifiable
   end
-  vim.bo[buf].commentstring = ""
+  if vim.bo[buf].filetype ~= "chat" then
+    vim.bo[buf].modeline = vim.go.modeline
+  end
   pcall(api.nvim_del_augroup_by_name, "flemma.buffer." .. buf)
   pcall(api.nvim_del_augroup_by_name, "flemma.lock." .. buf)
   require("flemma.saving").release(buf)
@@ -228,6 +236,22 @@ local function followers(buf)
   end, vim.fn.win_findbuf(buf))
 end
 
+--- Puts text in the place of other text. What only inserts whole lines leaves the lines around them untouched, and with
+--- them the user's marks, which `nvim_buf_set_text` would delete.
+local function replace(buf, first, first_col, last, last_col, lines)
+  local inserts = first == last and first_col == last_col and #lines > 1
+  if inserts and lines[1] == "" then
+    local line = api.nvim_buf_get_lines(buf, first, first + 1, true)[1]
+    if first_col == #line then
+      return api.nvim_buf_set_lines(buf, first + 1, first + 1, true, vim.list_slice(lines, 2))
+    end
+  end
+  if inserts and first_col == 0 and lines[#lines] == "" then
+    return api.nvim_buf_set_lines(buf, first, first, true, vim.list_slice(lines, 1, #lines - 1))
+  end
+  api.nvim_buf_set_text(buf, first, first_col, last, last_col, lines)
+end
+
 --- Writes to a buffer: the only way in which the library changes text. A window whose cursor is on the last
 --- line follows what is added; every other window stays where it is.
 ---@param buf integer
@@ -260,7 +284,7 @@ function M.write(buf, first, first_col, last, last_col, lines, join)
     return shows and api.nvim_win_get_cursor(watcher.win)[1] or nil
   end
   local watches = watcher and line_of_watcher() == watcher.line
-  local ok, problem = pcall(api.nvim_buf_set_text, buf, first, first_col, last, last_col, lines)
+  local ok, problem = pcall(replace, buf, first, first_col, last, last_col, lines)
   bo.modifiable = modifiable
   if watcher and watches then
     -- Text that came or went above the cursor has moved it, and not the user.
@@ -269,6 +293,7 @@ function M.write(buf, first, first_col, last, last_col, lines, join)
   if not ok then
     error(problem, 0)
   end
+  require("flemma.ui").keep_at_end(buf)
   count = api.nvim_buf_line_count(buf)
   for _, win in ipairs(at_end) do
     move(buf, win, count, #api.nvim_buf_get_lines(buf, count - 1, count, false)[1])
@@ -309,6 +334,33 @@ local function watch_for_restore(buf, state, own)
   })
 end
 
+--- Gives insert mode back to a user who was in it when the turn began and has only waited since.
+---@param buf integer
+local function type_on(buf)
+  local state = attached[buf]
+  local typing = state and state.typing
+  if not state or not typing or state.unlocked_modifiable ~= nil then
+    return
+  end
+  state.typing = nil
+  local win = api.nvim_get_current_win()
+  local watcher = state.watcher
+  if win ~= typing.win or api.nvim_win_get_buf(win) ~= buf or api.nvim_get_mode().mode ~= "n" then
+    return
+  end
+  local cursor = api.nvim_win_get_cursor(win)
+  if not watcher or watcher.win ~= win or watcher.line ~= cursor[1] or not vim.bo[buf].modifiable then
+    return
+  end
+  -- Leaving insert mode moves the cursor one to the left. On a line that the conversation moved it to, it goes to the end.
+  local length = #api.nvim_get_current_line()
+  local column = cursor[1] == typing.line and math.min(typing.column, length) or length
+  if column < length then
+    api.nvim_win_set_cursor(win, { cursor[1], column })
+  end
+  vim.cmd.startinsert({ bang = column == length })
+end
+
 --- Keeps the user from changing the buffer, or lets them again.
 ---@param buf integer
 ---@param locked boolean
@@ -323,6 +375,9 @@ function M.lock(buf, locked)
     state.unlocked_modifiable = vim.bo[buf].modifiable
     vim.bo[buf].modifiable = false
     if buf == api.nvim_get_current_buf() and api.nvim_get_mode().mode:sub(1, 1) == "i" then
+      local win = api.nvim_get_current_win()
+      local cursor = api.nvim_win_get_cursor(win)
+      state.typing = { win = win, line = cursor[1], column = cursor[2] }
       vim.cmd.stopinsert()
     end
   elseif not locked and state.unlocked_modifiable ~= nil then
@@ -334,6 +389,43 @@ function M.lock(buf, locked)
     if is_borrowed then
       watch_for_restore(buf, state, own)
     end
+    if state.typing then
+      -- Only when everything that belongs to the end of the turn is done.
+      vim.schedule(function()
+        type_on(buf)
+      end)
+    end
+  end
+end
+
+--- The user did something else than wait for the end of the turn, or has something to decide: insert mode is not given
+--- back.
+---@param buf integer
+function M.stop_typing(buf)
+  if attached[buf] then
+    attached[buf].typing = nil
+  end
+end
+
+--- Whether the user is about to decide on a call: then no other one may come under the cursor.
+---@param buf integer
+---@param win integer
+---@param reason "pending"|"result"|"prompt" why the cursor is to move
+---@return boolean
+local function is_deciding(buf, win, reason)
+  local watcher = attached[buf] and attached[buf].watcher
+  local was_led_here = watcher ~= nil and watcher.win == win and watcher.decides == true
+  if reason == "prompt" or (reason == "pending" and not was_led_here) then
+    return false
+  end
+  return require("flemma.native").call("waits_at", buf, api.nvim_win_get_cursor(win)[1] - 1) == true
+end
+
+--- The user was led to a call that waits for them.
+local function mark_deciding(buf, win)
+  local watcher = attached[buf] and attached[buf].watcher
+  if watcher and watcher.win == win then
+    watcher.decides = true
   end
 end
 
@@ -350,8 +442,20 @@ function M.cursor(buf, line, reason)
   -- "next": to where the conversation goes on, which is its end.
   line = reason == "result" and wanted == "next" and math.huge or line + 1
   line = math.min(line, api.nvim_buf_line_count(buf))
+  if reason == "pending" then
+    M.stop_typing(buf)
+  end
   for _, win in ipairs(followers(buf)) do
-    move(buf, win, line, 0)
+    local stays = is_deciding(buf, win, reason)
+    if not stays then
+      move(buf, win, line, 0)
+      if reason == "pending" then
+        mark_deciding(buf, win)
+      end
+    end
+    if stays or reason == "pending" then
+      require("flemma.ui").reveal(buf, win, api.nvim_win_get_cursor(win)[1])
+    end
   end
 end
 

@@ -93,6 +93,7 @@ function M.cancel(buf)
   end
   buf = resolve(buf)
   if buf then
+    require("flemma.buffer").stop_typing(buf)
     native("cancel", buf)
     require("flemma.buffer").give_back(buf)
   end
@@ -116,21 +117,14 @@ function M.cancel_all_tools(buf)
   end
 end
 
-local function jump(forward)
-  local buf = resolve()
-  local line = buf and native("message_from", buf, cursor_line(), forward)
-  if line then
-    vim.cmd("normal! m'")
-    vim.api.nvim_win_set_cursor(0, { line + 1, 0 })
-  end
-end
-
+--- Moves to the next message. In Visual mode it extends the selection.
 function M.next_message()
-  jump(true)
+  require("flemma.motion").go(true)
 end
 
+--- Moves to the previous message, or to the beginning of this one.
 function M.prev_message()
-  jump(false)
+  require("flemma.motion").go(false)
 end
 
 return M

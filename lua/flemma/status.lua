@@ -1,17 +1,21 @@
 --- `:Flemma status`: what this conversation would do, and what it is doing.
 local M = {}
 
----@param buf? integer
+--- The cells that a float's border and a margin around it take.
+local FRAME = 4
+
+---@param buf integer
+---@param width? integer cells that a line may take; as many as it wants if not said
 ---@return string[]
-function M.lines(buf)
-  return require("flemma.native").call("status", buf) or {}
+function M.lines(buf, width)
+  return require("flemma.native").call("status", buf, width) or {}
 end
 
 --- Shows it in a float that any of q, Escape and Enter closes.
 function M.open()
   local buf = require("flemma.buffer").resolve()
   if buf then
-    M.show(M.lines(buf))
+    M.show(M.lines(buf, vim.o.columns - FRAME))
   end
 end
 
@@ -40,7 +44,7 @@ function M.show(lines)
   vim.api.nvim_buf_set_lines(float, 0, -1, false, lines)
   vim.bo[float].modifiable = false
   vim.bo[float].bufhidden = "wipe"
-  width = math.max(1, math.min(width + 1, vim.o.columns - 4))
+  width = math.max(1, math.min(width + 1, vim.o.columns - FRAME))
   local rows = 0
   for _, line in ipairs(lines) do
     rows = rows + math.max(1, math.ceil(vim.fn.strdisplaywidth(line) / width))

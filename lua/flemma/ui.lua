@@ -32,7 +32,6 @@ end
 --- knows nothing of messages.
 ---@param buf integer
 function M.highlight(buf)
-  vim.bo[buf].commentstring = "<!-- %s -->"
   if require("flemma.markdown").available() then
     -- Other plugins ask under this name.
     vim.treesitter.language.register("markdown", "chat")
@@ -86,19 +85,66 @@ function M.schedule_refresh(buf)
   end
 end
 
+--- Scrolls until the preview of a status block can be read. It is drawn below the block's first line.
+---@param buf integer
+---@param win integer
+---@param line integer the block's first line, from 1
+function M.reveal(buf, win, line)
+  -- The previews are drawn by then.
+  vim.schedule(function()
+    if not api.nvim_win_is_valid(win) or api.nvim_win_get_buf(win) ~= buf then
+      return
+    elseif api.nvim_win_get_cursor(win)[1] ~= line then
+      return
+    end
+    local below = math.min(line + 1, api.nvim_buf_line_count(buf))
+    api.nvim_win_call(win, function()
+      for _ = 1, api.nvim_win_get_height(win) do
+        local top = vim.fn.line("w0")
+        if vim.fn.line("w$") >= below or top >= line then
+          break
+        end
+        vim.fn.winrestview({ topline = top + 1 })
+      end
+    end)
+  end)
+end
+
+--- The mark with what goes on, below the last line of each buffer.
+---@type table<integer, { id: integer, line: integer, virt_lines: table }>
+local ends = {}
+
+--- Draws what goes on below the last line.
+---@param buf integer
+---@param id? integer the mark, if it is there already
+---@param virt_lines table
+local function draw_at_end(buf, id, virt_lines)
+  local last = api.nvim_buf_line_count(buf) - 1
+  -- At the very end of the line, so that text which is appended to it pushes the mark along.
+  local column = #api.nvim_buf_get_lines(buf, last, last + 1, false)[1]
+  id = api.nvim_buf_set_extmark(buf, live, last, column, { id = id, virt_lines = virt_lines })
+  ends[buf] = { id = id, line = last, virt_lines = virt_lines }
+end
+
+--- Lines were added: what goes on is still said below the last one.
+---@param buf integer
+function M.keep_at_end(buf)
+  local mark = ends[buf]
+  if mark and busy[buf] and mark.line ~= api.nvim_buf_line_count(buf) - 1 then
+    draw_at_end(buf, mark.id, mark.virt_lines)
+  end
+end
+
 local function draw(buf)
   api.nvim_buf_clear_namespace(buf, live, 0, -1)
+  ends[buf] = nil
   local spinner = frames[frame % #frames + 1]
   local now = native("live", buf, text_width(buf))
   if not now then
     return
   end
   if now.text then
-    -- At the very end, so that text which arrives before the next tick pushes it along.
-    local last = api.nvim_buf_line_count(buf) - 1
-    api.nvim_buf_set_extmark(buf, live, last, #api.nvim_buf_get_lines(buf, last, last + 1, false)[1], {
-      virt_lines = { { { spinner .. " " .. now.text, "FlemmaSpinner" } } },
-    })
+    draw_at_end(buf, nil, { { { spinner .. " " .. now.text, "FlemmaSpinner" } } })
   end
   for _, tool in ipairs(now.running) do
     local lines = {}
@@ -132,6 +178,7 @@ end
 ---@param is_busy boolean
 function M.show(buf, is_busy)
   if not is_busy then
+    ends[buf] = nil
     if busy[buf] then
       busy[buf] = nil
       if api.nvim_buf_is_loaded(buf) then
@@ -155,6 +202,7 @@ end
 ---@param buf integer
 function M.release(buf)
   busy[buf] = nil
+  ends[buf] = nil
   for _, namespace in ipairs({ previews, live, M.diagnostics }) do
     api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
   end

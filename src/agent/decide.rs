@@ -1,7 +1,7 @@
 //! What the user decides about calls that wait for them.
 //!
-//! A decision is written where the call stands, and the cursor goes on to the next call that waits. When none is left,
-//! autopilot goes on by itself: what was approved runs, and the results are sent.
+//! What is approved starts at once, and the cursor goes on to the next call that waits. When none is left, autopilot goes
+//! on by itself: the results are sent.
 
 use super::{
     Agent, Answer, Choice, Cursor, Effect, Level, Step,
@@ -41,9 +41,19 @@ impl Agent {
         if step == Step::Own {
             effects.push(Effect::UndoStep);
         }
+        let next = next_to_decide(&calls, &chosen);
+        let is_last = next.is_none() && !self.is_busy() && view.settings().autopilot;
+        // The last decision starts a round, which also runs what was approved by hand before.
+        let starts = !is_last && (self.is_busy() || view.tools_ready());
         for call in &chosen {
             match choice {
-                Choice::Approve => self.approve(call, view, effects),
+                Choice::Approve => {
+                    self.approve(call, effects);
+                    let overridden = call.placeholder.as_ref().is_some_and(|block| !block.content.is_empty());
+                    if starts && !overridden {
+                        self.run_if_possible(call.clone(), view, effects);
+                    }
+                }
                 Choice::Reject(words) => {
                     let content = call.placeholder.as_ref().map_or("", |placeholder| &placeholder.content);
                     let words = words.clone().unwrap_or_else(|| own_words(content, REJECTED));
@@ -52,28 +62,27 @@ impl Agent {
             }
         }
         if self.is_busy() {
-            // Other tools run: what was approved joins them.
             self.start_queued(view.settings(), effects);
-        } else if let Some(next) = next_to_decide(&calls, &chosen) {
+        } else if !self.queue.is_empty() {
+            self.arm();
+            self.start_queued(view.settings(), effects);
+        }
+        if let Some(next) = next {
             effects.push(Effect::Cursor(Cursor::Pending(next)));
-        } else if view.settings().autopilot {
+        } else if is_last {
             self.arm();
             self.look_back(After::Decision, effects);
         }
     }
 
     /// Binds the user's approval to what the call is now.
-    fn approve(&mut self, call: &OpenCall, view: &dyn View, effects: &mut Vec<Effect>) {
+    fn approve(&mut self, call: &OpenCall, effects: &mut Vec<Effect>) {
         if call.placeholder.is_none() {
             effects.push(Effect::Place(vec![(call.id.clone(), Status::Approved)]));
         } else {
             effects.push(Effect::SetStatus(call.id.clone(), Status::Approved));
         }
         self.bind(call);
-        let overridden = call.placeholder.as_ref().is_some_and(|placeholder| !placeholder.content.is_empty());
-        if self.is_busy() && !overridden {
-            self.run_if_possible(call.clone(), view, effects);
-        }
     }
 
     /// The user has edited the document: what they approve by hand is bound to what it is at that moment. Gives the calls

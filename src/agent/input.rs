@@ -1,6 +1,7 @@
 //! What can happen to a conversation.
 
 use crate::{
+    chat::Language,
     provider::{Attachment, CallId, Event, ProviderError},
     tools::Rendered,
 };
@@ -84,8 +85,8 @@ pub struct Answer {
     pub output: String,
     /// Whether the model is told that the call failed.
     pub is_error: bool,
-    /// Whether the text is JSON and its fence says so.
-    pub is_json: bool,
+    /// What its fence says that it is.
+    pub language: Language,
     /// The files that the model is shown with it. Only tools of Flemma's own have some.
     pub attachments: Vec<Attachment>,
 }
@@ -98,13 +99,13 @@ impl Answer {
 
     /// A plain text.
     pub fn text(output: impl Into<String>) -> Self {
-        Self { output: output.into(), is_error: false, is_json: false, attachments: Vec::new() }
+        Self { output: output.into(), is_error: false, language: Language::Plain, attachments: Vec::new() }
     }
 }
 
 impl From<Rendered> for Answer {
     fn from(rendered: Rendered) -> Self {
-        let Rendered { text, is_error, is_json, attachments } = rendered;
-        Self { output: text, is_error, is_json, attachments }
+        let Rendered { text, is_error, language, attachments } = rendered;
+        Self { output: text, is_error, language, attachments }
     }
 }

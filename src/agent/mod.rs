@@ -12,11 +12,13 @@ mod decide;
 mod effect;
 mod guard;
 mod input;
+mod progress;
 mod round;
 mod session;
 mod turn;
 
 pub use effect::{Activity, Ask, Cursor, Effect, Level};
 pub use input::{Answer, Choice, Input, RequestId, Step};
+pub use progress::Progress;
 pub use session::{CursorReason, CursorTarget, Moment, Session, Shell};
 pub use turn::{Agent, Settings, Verdict, View};

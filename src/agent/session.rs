@@ -12,7 +12,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
 };
 
-use super::{Activity, Agent, Answer, Ask, Cursor, Effect, Input, Level, RequestId, Settings, Verdict, View};
+use super::{Activity, Agent, Answer, Ask, Cursor, Effect, Input, Level, Progress, RequestId, Settings, Verdict, View};
 use crate::{
     chat::{
         self, BlockKind, Conversation, Diagnostic, Document, Ending, OpenCall, ReplyWriter, Severity, Status,
@@ -151,6 +151,8 @@ pub struct Session {
     requesting: Cell<bool>,
     /// How the provider counts the request that is out, or was last.
     used: Cell<Option<Usage>>,
+    /// How much of that request's reply has arrived.
+    progress: Cell<Progress>,
     /// The tool that was stopped last, and what it had printed, for its result.
     last_words: RefCell<Option<(CallId, String)>>,
 }
@@ -226,6 +228,11 @@ impl Session {
         self.writer.try_borrow().is_ok_and(|writer| writer.is_some())
     }
 
+    /// How much of the reply has arrived.
+    pub const fn progress(&self) -> Progress {
+        self.progress.get()
+    }
+
     /// The calls whose tools run now.
     pub fn running(&self) -> Vec<OpenCall> {
         self.agent.try_borrow().map_or_else(|_| Vec::new(), |agent| agent.running().cloned().collect())
@@ -297,9 +304,16 @@ impl Session {
             Effect::Send(request, ask) => {
                 // What an attempt that failed has used is no part of the next one's count.
                 self.account(shell, false);
+                self.progress.take();
                 self.send(request, ask, shell);
             }
-            Effect::Used(usage) => self.used.set(Some(usage)),
+            Effect::Used(usage) => {
+                self.used.set(Some(usage));
+                self.progress.update(|mut progress| {
+                    progress.counted(&usage);
+                    progress
+                });
+            }
             Effect::Abort(request) => shell.abort(request),
             Effect::Backoff(request, pause) => shell.later(pause, Input::BackoffOver { request }),
             Effect::OpenReply => {
@@ -307,6 +321,10 @@ impl Session {
                 *self.writer.borrow_mut() = Some(shell.with_document(|_, text| ReplyWriter::open(text)));
             }
             Effect::Write(event) => {
+                self.progress.update(|mut progress| {
+                    progress.arrived(&event);
+                    progress
+                });
                 if let Some(writer) = self.writer.borrow_mut().as_mut() {
                     writer.push(&event);
                 }
@@ -339,14 +357,14 @@ impl Session {
                     shell.disinherit(&id);
                 }
             }
-            Effect::Settle(id, Answer { mut output, is_error, is_json, attachments }) => {
+            Effect::Settle(id, Answer { mut output, is_error, language, attachments }) => {
                 if let Some((_, words)) = self.last_words.take().filter(|(killed, _)| *killed == id) {
                     output.push_str("\n\nThe last lines that it had printed:\n");
                     output.push_str(&words);
                 }
                 let edits = shell.with_document(|document, text| {
                     if attachments.is_empty() {
-                        chat::settle(document, text, &id, &output, is_error, is_json)
+                        chat::settle(document, text, &id, &output, is_error, language)
                     } else {
                         chat::settle_with(document, text, &id, &output, is_error, &attachments)
                     }

@@ -11,6 +11,30 @@ use super::{
 };
 use crate::provider::{Attachment, CallId, ToolInput};
 
+/// The language of a tool's output, as the fence around it names it. It is for whoever reads the file: the model gets the
+/// text inside.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Language {
+    /// None: text.
+    #[default]
+    Plain,
+    /// A table.
+    Json,
+    /// What changed in a file.
+    Diff,
+}
+
+impl Language {
+    /// The info string.
+    const fn info(self) -> &'static str {
+        match self {
+            Self::Plain => "",
+            Self::Json => "json",
+            Self::Diff => "diff",
+        }
+    }
+}
+
 /// The widest input that is written on one line, in columns.
 const COMPACT: usize = 80;
 
@@ -25,9 +49,9 @@ pub(super) fn tool_use(name: &str, id: &CallId, input: &ToolInput) -> Vec<String
 }
 
 /// A tool result.
-pub(super) fn tool_result(id: &CallId, output: &str, is_error: bool, json: bool) -> Vec<String> {
+pub(super) fn tool_result(id: &CallId, output: &str, is_error: bool, language: Language) -> Vec<String> {
     let mut lines = vec![result_header(id, is_error, false), String::new()];
-    lines.extend(output_fence(output, json));
+    lines.extend(output_fence(output, language));
     lines
 }
 
@@ -46,8 +70,8 @@ pub(super) fn placeholder(id: &CallId, block: &StatusBlock) -> Vec<String> {
 }
 
 /// The fence with a tool's output.
-pub(super) fn output_fence(output: &str, json: bool) -> Vec<String> {
-    fenced(if json { "json" } else { "" }, &normalise(output))
+pub(super) fn output_fence(output: &str, language: Language) -> Vec<String> {
+    fenced(language.info(), &normalise(output))
 }
 
 /// The fence with a tool's output, and the files that it shows.

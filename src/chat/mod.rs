@@ -43,6 +43,7 @@ pub use amend::{approve_always, mark_cut_off, restore_frontmatter};
 pub use block::{
     Block, BlockKind, CodeFence, Frontmatter, Message, ResultBody, Role, Stray, ToolFence, ToolResult, ToolUse,
 };
+pub use blocks::Language;
 pub use calls::{CallRef, OpenCall, Placeholder, PlaceholderRef};
 pub use conversation::{Conversation, read};
 pub use decorate::{Decoration, LineKind};

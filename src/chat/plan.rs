@@ -11,8 +11,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::{
-    BlockKind, Document, Fence, Position, ResultBody, Role, Status, StatusBlock, Text, TextEdit, ToolFence, attributes,
-    blocks,
+    BlockKind, Document, Fence, Language, Position, ResultBody, Role, Status, StatusBlock, Text, TextEdit, ToolFence,
+    attributes, blocks,
     calls::{Site, Turn},
     syntax,
 };
@@ -64,8 +64,7 @@ pub fn set_status(document: &Document, text: &dyn Text, id: &CallId, status: Sta
 }
 
 /// Writes the result of an open call: in the place of its placeholder, below an empty header, or as
-/// a new block in its place. `json` says that the output is a table written as JSON. One line break at
-/// the end of the output says only that its last line is complete, and is left out.
+/// a new block in its place. The fence names the output's language. One line break at the end of the output says only that its last line is complete, and is left out.
 ///
 /// Nothing happens for a call that is not open, or whose place cannot be told because thinking or a
 /// tool's fence above is not closed. Edits go from the bottom to the top.
@@ -76,11 +75,11 @@ pub fn settle(
     id: &CallId,
     output: &str,
     is_error: bool,
-    json: bool,
+    language: Language,
 ) -> Vec<TextEdit> {
     let output = output.strip_suffix('\n').unwrap_or(output);
-    let block = blocks::tool_result(id, output, is_error, json);
-    answer(document, text, id, is_error, block, blocks::output_fence(output, json))
+    let block = blocks::tool_result(id, output, is_error, language);
+    answer(document, text, id, is_error, block, blocks::output_fence(output, language))
 }
 
 /// Like [`settle`], for a result that shows files. Only a tool of Flemma's own may: the files are named by a fence

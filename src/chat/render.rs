@@ -62,7 +62,7 @@ fn message(role: Role, parts: &[Part]) -> String {
                 composer.block(&hosted::call(provider, name, id, raw));
             }
             Part::ToolResult { id, output, is_error, attachments } if attachments.is_empty() => {
-                composer.block(&blocks::tool_result(id, output, *is_error, false));
+                composer.block(&blocks::tool_result(id, output, *is_error, blocks::Language::Plain));
             }
             Part::ToolResult { id, output, is_error, attachments } => {
                 composer.block(&blocks::attached_result(id, output, *is_error, attachments));

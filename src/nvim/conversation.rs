@@ -5,7 +5,7 @@ use std::{
     collections::HashSet,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     rc::Rc,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use super::{
@@ -22,10 +22,10 @@ use super::{
     usage::Bill,
 };
 use crate::{
-    agent::{Answer, Input, Level, Session, Shell},
+    agent::{Activity, Answer, Input, Level, Session, Shell},
     chat::{self, Change, Decoration, Diagnostic, Document, NamedFile, Passage, Status, Text},
     config::{Config, ProviderName},
-    provider::CallId,
+    provider::{CallId, catalogue},
     runtime::{ConversationId, Notice, Report},
     tools::seconds,
     usage::Record,
@@ -33,6 +33,13 @@ use crate::{
 
 /// How many lines of a file that was just opened are parsed at a time.
 const SLICE: usize = 10_000;
+
+/// A request that went out.
+pub(super) struct Asked {
+    pub(super) provider: ProviderName,
+    pub(super) model: String,
+    pub(super) at: Instant,
+}
 
 /// A conversation.
 pub(super) struct Conversation {
@@ -55,8 +62,8 @@ pub(super) struct Conversation {
     pub(super) wanted: RefCell<Option<Input>>,
     /// The files that it names.
     pub(super) files: Files,
-    /// Whom the latest request went to: its provider and its model.
-    pub(super) asked: RefCell<Option<(ProviderName, String)>>,
+    /// Whom the latest request went to.
+    pub(super) asked: RefCell<Option<Asked>>,
     /// What the frontmatter came to, and from what.
     pub(super) effective: RefCell<Option<(Basis, Rc<Effective>)>>,
     /// Whether diagnostics are shown, which have to go when their cause does.
@@ -110,8 +117,24 @@ impl Conversation {
     pub(super) fn activity_text(&self) -> Option<String> {
         let asked = self.asked.borrow();
         let (provider, model) =
-            asked.as_ref().map_or((ProviderName::default(), ""), |(provider, model)| (*provider, model.as_str()));
+            asked.as_ref().map_or((ProviderName::default(), ""), |asked| (asked.provider, asked.model.as_str()));
         queries::activity_text(&self.session.activity(), provider, model)
+    }
+
+    /// How long a reply has taken so far and how much of it has arrived, for the screen; empty while there is none.
+    pub(super) fn progress_text(&self) -> String {
+        let activity = self.session.activity();
+        let is_reply = !matches!(
+            activity,
+            Activity::Idle | Activity::Loading | Activity::Retrying { .. } | Activity::Executing { .. }
+        );
+        match &*self.asked.borrow() {
+            Some(asked) if is_reply => {
+                let rate = catalogue::bytes_per_token(asked.provider.name(), &asked.model);
+                queries::progress_text(asked.at.elapsed(), self.session.progress().tokens(rate))
+            }
+            _ => String::new(),
+        }
     }
 
     /// Whether the whole buffer is parsed.
@@ -286,6 +309,18 @@ impl Conversation {
             }
             let open = document.open_calls(text);
             open.into_iter().map(|call| call.id).filter(|id| touched.contains(id)).collect()
+        })
+    }
+
+    /// Whether a line belongs to a call that waits for the user's decision.
+    pub(super) fn waits_at(&self, line: usize) -> bool {
+        self.with_document(|document, text| {
+            let Some(here) = document.call_at(line).map(|call| call.id) else { return false };
+            let open = document.open_calls(text);
+            open.iter().any(|call| {
+                let status = call.placeholder.as_ref().map(|placeholder| placeholder.block.status);
+                call.id == here && status == Some(Status::Pending)
+            })
         })
     }
 

@@ -305,8 +305,14 @@ fn fill_queries(exports: &Exports<'_>) -> mlua::Result<()> {
             .map(|conversation| conversation.with_document(|document, text| document.open_calls(text)));
         Ok(calls.unwrap_or_default().into_iter().map(|call| call.id.0).collect::<Vec<_>>())
     })?;
-    exports.add("status", |_, editor, buffer: i32| {
-        Ok(editor.conversation(buffer).map(|conversation| status::lines(editor, &conversation)))
+    // status(buffer, the cells that a line may take, or nil)
+    exports.add("status", |_, editor, (buffer, width): (i32, Option<usize>)| {
+        let width = width.unwrap_or(usize::MAX);
+        Ok(editor.conversation(buffer).map(|conversation| status::lines(editor, &conversation, width)))
+    })?;
+    // waits_at(buffer, line) -> whether the line belongs to a call that waits for the user
+    exports.add("waits_at", |_, editor, (buffer, line): (i32, usize)| {
+        Ok(editor.conversation(buffer).is_some_and(|conversation| conversation.waits_at(line)))
     })?;
     // message_from(buffer, line, forward) -> the line of the next or previous message's marker
     exports.add("message_from", |_, editor, (buffer, line, forward): (i32, usize, bool)| {

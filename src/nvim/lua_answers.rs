@@ -14,9 +14,12 @@ use super::{
     convert::{self, Room},
     lua_tools::Answering,
 };
-use crate::tools::{
-    Outcome, Output, Rendered, overflow,
-    truncate::{self, Limits, MAX_BYTES, MAX_LINES},
+use crate::{
+    chat::Language,
+    tools::{
+        Outcome, Output, Rendered, overflow,
+        truncate::{self, Limits, MAX_BYTES, MAX_LINES},
+    },
 };
 
 /// How many values of a table are converted, and how many bytes of text: more than a result shows, and no more than the
@@ -174,7 +177,7 @@ impl Said {
             ));
         }
         let text = format!("{shown}\n\n[{}]", notes.join(". "));
-        Rendered { text, is_json: false, ..rendered }
+        Rendered { text, language: Language::Plain, ..rendered }
     }
 }
 

@@ -1,5 +1,7 @@
 //! What the shim asks in order to draw.
 
+use std::time::Duration;
+
 use mlua::{Lua, Table};
 
 use super::{conversation::Conversation, convert, editor::Editor, frontmatter, policy};
@@ -9,6 +11,7 @@ use crate::{
     config::ProviderName,
     provider::{CallId, ToolInput},
     tools::{Definition, preview},
+    usage::figures,
 };
 
 /// The previews of the status blocks that are empty and wait: `{ line, text }` each. A file that is still being
@@ -79,11 +82,15 @@ fn own_preview(
     }
 }
 
+/// The cells in front of what goes on: the spinner and a space.
+const SPINNER: usize = 2;
+
 /// What goes on right now: `text` for the end of the buffer, and the tools that run, the lines of their latest output
 /// cut to `width` cells.
 pub(super) fn live(lua: &Lua, conversation: &Conversation, width: usize) -> mlua::Result<Table> {
     let live = lua.create_table()?;
-    live.set("text", conversation.activity_text())?;
+    let activity = conversation.activity_text().map(|text| text + &conversation.progress_text());
+    live.set("text", activity.map(|text| preview::clip(&text, width.saturating_sub(SPINNER))))?;
     let running = conversation.session.running();
     let places: Vec<(CallId, usize)> = conversation.with_document(|document, _| {
         let placeholders = document.placeholders();
@@ -110,6 +117,14 @@ pub(super) fn live(lua: &Lua, conversation: &Conversation, width: usize) -> mlua
         .collect();
     live.set("running", tools?)?;
     Ok(live)
+}
+
+/// Seconds, and tokens where there are any: `~` says that they are an estimate.
+pub(super) fn progress_text(elapsed: Duration, (tokens, is_estimate): (u64, bool)) -> String {
+    let about = if is_estimate { "~" } else { "" };
+    let noun = if tokens == 1 { "token" } else { "tokens" };
+    let tokens = if tokens == 0 { String::new() } else { format!(", {about}{} {noun}", figures::grouped(tokens)) };
+    format!(", {} s{tokens}", elapsed.as_secs())
 }
 
 pub(super) fn activity_text(activity: &Activity, provider: ProviderName, model: &str) -> Option<String> {

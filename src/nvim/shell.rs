@@ -12,7 +12,7 @@ use mlua::Function;
 use serde_json::Value;
 
 use super::{
-    conversation::Conversation,
+    conversation::{Asked, Conversation},
     convert,
     editor::Editor,
     frontmatter::{self, Effective},
@@ -180,7 +180,8 @@ impl Shell for At<'_> {
         let config = &file.config;
         let options = config.parameters_for(config.provider);
         let recipient = policy::recipient(config);
-        *self.conversation.asked.borrow_mut() = Some((config.provider, options.model));
+        *self.conversation.asked.borrow_mut() =
+            Some(Asked { provider: config.provider, model: options.model, at: Instant::now() });
         let mut body = self.request(&file, conversation);
         *self.conversation.bill.borrow_mut() = Some(Bill::of(config));
         self.conversation.files.withhold(&mut body);

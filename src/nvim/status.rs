@@ -1,6 +1,8 @@
 //! `:Flemma status`: what holds for this conversation, and who said so.
 
 use serde_json::Value;
+use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::UnicodeWidthStr;
 
 use super::{
     conversation::Conversation,
@@ -44,8 +46,9 @@ struct Row {
     layer: Layer,
 }
 
-/// The lines of `:Flemma status`.
-pub(super) fn lines(editor: &Editor, conversation: &Conversation) -> Vec<String> {
+/// The lines of `:Flemma status`, none wider than `width` cells.
+pub(super) fn lines(editor: &Editor, conversation: &Conversation, width: usize) -> Vec<String> {
+    let room = width.max(1);
     let file = frontmatter::effective(editor, conversation);
     let mut lines = Vec::new();
     if let Some(fault) = &file.fault {
@@ -56,9 +59,12 @@ pub(super) fn lines(editor: &Editor, conversation: &Conversation) -> Vec<String>
     let rows = rows(editor, &file);
     let width = |pick: fn(&Row) -> &str| rows.iter().map(|row| pick(row).chars().count()).max().unwrap_or_default();
     let (names, values) = (width(|row| &row.name), width(|row| &row.value).min(VALUE));
-    for Row { name, value, layer } in &rows {
-        lines.push(format!("{name:names$}  {value:values$}  {}", layer.name()));
-    }
+    let layers = rows.iter().map(|row| row.layer.name().len()).max().unwrap_or_default();
+    let is_table = names + values + layers + 2 * GAP <= room;
+    lines.extend(rows.iter().map(|Row { name, value, layer }| match is_table {
+        true => format!("{name:names$}{:GAP$}{value:values$}{:GAP$}{}", "", "", layer.name()),
+        false => format!("{name}: {value} ({})", layer.name()),
+    }));
     lines.push(String::new());
     let activity = conversation.session.activity();
     lines.push(match &activity {
@@ -67,8 +73,38 @@ pub(super) fn lines(editor: &Editor, conversation: &Conversation) -> Vec<String>
         _ => conversation.activity_text().unwrap_or_default(),
     });
     lines.extend(calls(conversation));
+    lines.iter().flat_map(|line| wrap(line, room)).collect()
+}
+
+/// How far the rest of a line that is too long is indented.
+const INDENT: usize = 2;
+
+/// Cuts a line into lines of at most `width` cells, between words where it can.
+fn wrap(line: &str, width: usize) -> Vec<String> {
+    if line.width() <= width {
+        return vec![line.to_owned()];
+    }
+    let indent = " ".repeat(INDENT.min(width.saturating_sub(1)));
+    let mut lines = Vec::new();
+    let mut current = String::new();
+    for word in line.split_inclusive(' ') {
+        if current.width() + word.trim_end().width() > width && !current.trim().is_empty() {
+            lines.push(current.trim_end().to_owned());
+            current.clone_from(&indent);
+        }
+        for letter in word.graphemes(true) {
+            if current.width() + letter.width() > width && letter != " " && !current.trim().is_empty() {
+                lines.push(std::mem::replace(&mut current, indent.clone()));
+            }
+            current.push_str(letter);
+        }
+    }
+    lines.push(current.trim_end().to_owned());
     lines
 }
+
+/// The blanks between two columns.
+const GAP: usize = 2;
 
 /// How many characters of values stand in one column; a longer value pushes its layer along.
 const VALUE: usize = 40;

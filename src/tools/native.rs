@@ -16,7 +16,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::paths;
-use crate::provider::Attachment;
+use crate::{chat::Language, provider::Attachment};
 
 /// JSON up to this many characters stays on one line in a result.
 const COMPACT_JSON: usize = 80;
@@ -116,6 +116,8 @@ pub enum Outcome {
 pub enum Output {
     /// Plain text.
     Text(String),
+    /// What changed in a file, as a diff.
+    Diff(String),
     /// A table.
     Json(Value),
     /// A file for the model to look at, and what to say about it.
@@ -129,8 +131,8 @@ pub struct Rendered {
     pub text: String,
     /// Whether the header says `(error)`.
     pub is_error: bool,
-    /// Whether the fence is a `json` fence.
-    pub is_json: bool,
+    /// What the fence says that it is.
+    pub language: Language,
     /// The files that the model is shown with it.
     pub attachments: Vec<Attachment>,
 }
@@ -148,18 +150,19 @@ impl Outcome {
 
     /// The text for the document. A failure that has output too keeps both: the error, a blank line, the output.
     pub fn render(&self) -> Rendered {
-        let (text, is_error, is_json) = match self {
-            Self::Success(Output::Text(text) | Output::Attached(text, _)) => (text.clone(), false, false),
-            Self::Success(Output::Json(value)) => (json_text(value), false, true),
-            Self::Structured { ok, value } => (json_text(value), !ok, true),
-            Self::Failure { error, output: None } => (error.clone(), true, false),
-            Self::Failure { error, output: Some(output) } => (format!("{error}\n\n{output}"), true, false),
+        let (text, is_error, language) = match self {
+            Self::Success(Output::Text(text) | Output::Attached(text, _)) => (text.clone(), false, Language::Plain),
+            Self::Success(Output::Diff(text)) => (text.clone(), false, Language::Diff),
+            Self::Success(Output::Json(value)) => (json_text(value), false, Language::Json),
+            Self::Structured { ok, value } => (json_text(value), !ok, Language::Json),
+            Self::Failure { error, output: None } => (error.clone(), true, Language::Plain),
+            Self::Failure { error, output: Some(output) } => (format!("{error}\n\n{output}"), true, Language::Plain),
         };
         let attachments = match self {
             Self::Success(Output::Attached(_, attachment)) => vec![attachment.clone()],
             _ => Vec::new(),
         };
-        Rendered { text, is_error, is_json, attachments }
+        Rendered { text, is_error, language, attachments }
     }
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use flemma::{
+    chat::Language,
     provider::ToolInput,
     tools::{Definition, Executor, Handler, LuaRef, Outcome, Output, Registered, Registry},
 };
@@ -231,7 +232,7 @@ fn a_failure_keeps_its_error_and_its_output() {
 #[test]
 fn a_table_is_shown_as_json_on_one_line_where_it_fits() {
     let short = Outcome::Success(Output::Json(json!({ "ok": true, "a": 1 }))).render();
-    assert_eq!((short.text.as_str(), short.is_json), (r#"{"ok":true,"a":1}"#, true));
+    assert_eq!((short.text.as_str(), short.language), (r#"{"ok":true,"a":1}"#, Language::Json));
     let long = Outcome::Success(Output::Json(json!({ "ok": false, "text": "x".repeat(80) }))).render();
     assert!(long.text.starts_with("{\n  \"ok\": false,\n"), "{}", long.text);
 }

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use flemma::provider::Attachment;
+use flemma::{chat::Language, provider::Attachment};
 use serde_json::{Value, json};
 
 use crate::tools_workshop::Workshop;
@@ -480,6 +480,15 @@ fn bytes_that_are_no_utf8_survive_an_edit_elsewhere() {
     shop.ok("edit", edit("latin1.txt", "old", "new"));
     assert_eq!(fs::read(&path).unwrap(), b"caf\xe9\nnew\n");
     assert_eq!(mode(&path), 0o640);
+}
+
+#[test]
+fn a_change_is_a_diff_and_a_refusal_is_text() {
+    let shop = Workshop::new();
+    shop.put("a.txt", "one\n```diff\n-two\n```\n");
+    assert_eq!(shop.render("edit", edit("a.txt", "one", "1")).language, Language::Diff);
+    assert_eq!(shop.render("edit", edit("a.txt", "one", "1")).language, Language::Plain);
+    assert_eq!(shop.render("read", read("a.txt")).language, Language::Plain);
 }
 
 #[test]

@@ -252,7 +252,8 @@ fn approve_and_reject_walk_from_call_to_call_and_then_the_conversation_goes_on()
     let mut chat = waiting(&["echo one", "echo two", "echo three"], &Setup::default());
     assert!(chat.nvim.lines(0)[chat.nvim.cursor().0 as usize - 1].contains("status=pending"), "on the first");
     chat.nvim.command("Flemma tool:approve");
-    chat.nvim.wait_for("the next", |nvim| nvim.text().contains("status=approved"));
+    chat.nvim.wait_for("its result", |nvim| nvim.text().contains("\none\n```"));
+    chat.wait_until_idle();
     chat.nvim.command("Flemma tool:reject not this one | please");
     chat.nvim.wait_for("the rejection", |nvim| nvim.text().contains("not this one | please"));
     assert_eq!(chat.server.requests().len(), 1, "one still waits");
@@ -267,7 +268,8 @@ fn a_selection_is_decided_at_once() {
     chat.nvim.input("V");
     chat.go_to("**Tool Result:** `toolu_1`");
     chat.nvim.input(":Flemma tool:approve<CR>");
-    chat.nvim.wait_for("two approvals", |nvim| nvim.text().matches("status=approved").count() == 2);
+    chat.nvim.wait_for("two results", |nvim| nvim.text().contains("\none\n```") && nvim.text().contains("\ntwo\n```"));
+    chat.wait_until_idle();
     assert!(chat.nvim.text().contains("status=pending"));
     chat.go_to("**Tool Result:** `toolu_2`");
     chat.nvim.command("Flemma tool:reject");
@@ -501,7 +503,8 @@ fn one_undo_takes_back_always_and_what_it_approved() {
     chat.wait_until_idle();
     let before = chat.nvim.text();
     chat.nvim.command("Flemma tool:approve always");
-    chat.nvim.wait_for("the approval", |nvim| nvim.text().contains("status=approved"));
+    chat.nvim.wait_for("the result", |nvim| nvim.text().contains("\none\n```"));
+    chat.wait_until_idle();
     assert!(said(&mut chat.nvim).contains("from now on without asking: bash(echo one)"));
     chat.nvim.command("undo");
     assert_eq!(chat.nvim.text(), before);

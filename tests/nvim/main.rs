@@ -15,6 +15,7 @@ mod completions;
 mod contract;
 mod cursor;
 mod docs;
+mod editing;
 mod frontmatter;
 mod harness;
 mod hosted;

@@ -78,9 +78,9 @@ fn a_list_registers_several_and_an_empty_properties_table_is_an_object() {
 }
 
 #[test]
-fn a_module_gives_definitions_or_a_source_and_is_loaded_when_a_conversation_opens() {
-    let definitions = "vim.g.loaded_search = true
-        return { definitions = { { name = 'from_list', description = 'x', input_schema = { type = 'object' } } } }";
+fn a_module_gives_definitions_at_once_or_a_source() {
+    let definitions =
+        "return { definitions = { { name = 'from_list', description = 'x', input_schema = { type = 'object' } } } }";
     let source = "local M = {}
         function M.resolve(register, done)
           vim.defer_fn(function()
@@ -93,11 +93,63 @@ fn a_module_gives_definitions_or_a_source_and_is_loaded_when_a_conversation_open
     let lua = "
         package.path = package.path .. ';./?.lua'
         local tools = require('flemma.tools')
-        tools.register('search_tools')
-        tools.register('source_tools')
-        assert(not vim.g.loaded_search, 'a module is loaded when it is needed')";
+        assert(tools.register('search_tools') == true)
+        assert(tools.get('from_list').description == 'x' and tools.is_ready() and tools.count() > 1)
+        assert(tools.register('source_tools') == true)
+        assert(tools.get('from_source') == nil and not tools.is_ready(), 'a source takes its time')";
     let tools = own_tools(lua, &[("search_tools.lua", definitions), ("source_tools.lua", source)]);
     assert_eq!(names(&tools), ["from_list", "from_source"]);
+}
+
+#[test]
+fn a_module_that_does_not_load_is_refused_with_the_reason_at_once() {
+    let modules = [
+        ("throws.lua", "error('no such service')"),
+        ("throws_table.lua", "error({ code = 7 })"),
+        ("no_table.lua", "return 7"),
+        ("empty.lua", "return {}"),
+        (
+            "half.lua",
+            "return { definitions = { { name = 'whole', description = 'x', input_schema = { type = 'object' } }, { name = 'half' } } }",
+        ),
+        ("bad_timeout.lua", "return { resolve = function() end, timeout = 'soon' }"),
+    ];
+    let table = [
+        (
+            "no.such.module",
+            "the module `no.such.module` was not registered, because it does not load: module 'no.such.module' not found",
+        ),
+        ("throws", "no such service"),
+        ("throws_table", "code = 7"),
+        ("no_table", "the module `no_table` must be a table with `definitions` or `resolve`, not a number"),
+        ("empty", "the module `empty` has neither `definitions`"),
+        ("half", "tool `half`: `description` is missing"),
+        ("bad_timeout", "`timeout` must be a number of seconds, not a string"),
+    ];
+    // Before `setup`, and without a conversation.
+    let mut nvim = Nvim::start(&Options { files: &modules, ..Options::default() });
+    nvim.lua("package.path = package.path .. ';./?.lua'", &[]);
+    for (module, message) in table {
+        let taken = nvim.lua("return require('flemma.tools').register(...)", &[json!(module)]);
+        assert_eq!(taken, json!(false), "{module}");
+        nvim.wait_for(message, |nvim| said(nvim).contains(message));
+    }
+    assert!(!said(&mut nvim).contains("stack traceback"));
+    let found =
+        nvim.lua("local tools = require('flemma.tools') return { tools.get('whole') ~= nil, tools.is_ready() }", &[]);
+    assert_eq!(found, json!([true, true]), "what is right in it was taken, and nothing is waited for");
+}
+
+#[test]
+fn without_the_library_a_module_is_refused_and_says_why() {
+    let mut nvim = Nvim::start(&Options {
+        environment: &[("FLEMMA_NATIVE", "/nonexistent/flemma.so")],
+        files: &[("mine.lua", "vim.g.loaded_mine = true return { definitions = {} }")],
+        ..Options::default()
+    });
+    nvim.lua("package.path = package.path .. ';./?.lua'", &[]);
+    assert_eq!(nvim.lua("return require('flemma.tools').register('mine')", &[]), json!(false));
+    nvim.wait_for("the reason", |nvim| said(nvim).contains("the module `mine` was not registered: the native library"));
 }
 
 #[test]

@@ -96,7 +96,7 @@ fn a_conversation_reads_edits_asks_runs_and_carries_on() {
     let text = chat.nvim.text();
     assert!(text.starts_with(STORY), "{text}");
     let rest = &text[STORY.len()..];
-    assert!(rest.starts_with("\n@You:\n**Tool Result:** `toolu_edit`\n\n```\nEdited greet.txt"), "{rest}");
+    assert!(rest.starts_with("\n@You:\n**Tool Result:** `toolu_edit`\n\n```diff\nEdited greet.txt"), "{rest}");
     assert!(rest.ends_with("\n**Tool Result:** `toolu_bash`\n\n```flemma:tool status=pending\n```\n"), "{rest}");
     assert_eq!(chat.nvim.file("greet.txt"), "Hello\n");
     let fence = chat.nvim.lines(0).len() as u64 - 1;

@@ -6,12 +6,6 @@ local notify = require("flemma.notify")
 --- The longest time limit, in seconds.
 local DAY = 24 * 60 * 60
 
---- Modules that were registered by name and are not loaded yet.
----@type string[]
-local waiting = {}
---- Whether a conversation is open, so that modules are loaded at once.
-local loading = false
-
 local function native(...)
   return require("flemma.native").call(...)
 end
@@ -145,28 +139,21 @@ local function take(label, found, register_all)
   return ok
 end
 
+--- Loads a module. Its definitions are registered when this returns; a source starts as every source does.
+---@param name string
+---@return boolean ok
 local function load_module(name)
   local label = ("the module `%s`"):format(name)
-  start(label, function(_, done)
-    local ok, found = pcall(require, name)
-    if not ok then
-      done((tostring(found):match("[^\n]*"):gsub(":$", "")))
-      return
-    end
-    take(label, found, add_all)
-    done()
-  end)
-end
-
---- Loads the modules that were registered by name. Done when the first conversation opens, or when somebody asks what
---- tools there are.
-function M.load()
-  loading = true
-  local names = waiting
-  waiting = {}
-  for _, name in ipairs(names) do
-    load_module(name)
+  local library, missing = require("flemma.native").load()
+  if not library then
+    return refuse(("%s was not registered: %s"):format(label, missing))
   end
+  local ok, found = pcall(require, name)
+  if not ok then
+    local why = type(found) == "string" and found:match("[^\n]*"):gsub(":$", "") or vim.inspect(found)
+    return refuse(("%s was not registered, because it does not load: %s"):format(label, why))
+  end
+  return take(label, found, add_all)
 end
 
 --- Where a function is written, for messages.
@@ -181,7 +168,8 @@ end
 
 --- Registers tools. The forms:
 ---  - `register(name, definition)`: one tool;
----  - `register(module)`: the name of a module with `.definitions`, or with `.resolve` and perhaps `.timeout`;
+---  - `register(module)`: the name of a module with `.definitions`, or with `.resolve` and perhaps `.timeout`. It is loaded
+---    at once, and its definitions are there when this returns;
 ---  - `register({ definition, … })`: several tools;
 ---  - `register(function(register, done) … end)`: a source that takes its time;
 ---  - `register({ resolve = function(register, done) … end, timeout = seconds })`: the same with a limit.
@@ -195,11 +183,7 @@ function M.register(what, definition)
   if kind == "string" and definition ~= nil then
     return add(what, definition)
   elseif kind == "string" then
-    waiting[#waiting + 1] = what
-    if loading then
-      M.load()
-    end
-    return true
+    return load_module(what)
   elseif kind == "function" then
     return start(where(what), what)
   elseif kind == "table" and (what.resolve ~= nil or what.definitions ~= nil) then
@@ -234,7 +218,6 @@ function M.get(name)
     refuse(("get: the name must be a string, not a %s"):format(type(name)))
     return nil
   end
-  M.load()
   return native("tool", name)
 end
 
@@ -242,21 +225,18 @@ end
 ---@param opts? { include_disabled?: boolean }
 ---@return table[]
 function M.get_all(opts)
-  M.load()
   return native("tools", type(opts) == "table" and opts.include_disabled == true) or {}
 end
 
 --- How many tools there are, the ones that are not enabled too.
 ---@return integer
 function M.count()
-  M.load()
   return native("tool_count") or 0
 end
 
 --- Whether every source has loaded. Requests wait until then.
 ---@return boolean
 function M.is_ready()
-  M.load()
   return native("tools_ready") or false
 end
 

@@ -14,7 +14,7 @@ use similar::{ChangeTag, TextDiff};
 
 use super::{files, line_range, lines, nearest, replace};
 use crate::tools::{
-    Context, Definition, NativeTool, Outcome, preview,
+    Context, Definition, NativeTool, Outcome, Output, preview,
     truncate::{count_lines, format_size},
 };
 
@@ -57,7 +57,11 @@ pub(super) fn definition() -> Definition {
 
 impl NativeTool for Edit {
     fn run(self: Arc<Self>, input: Value, context: Context) -> BoxFuture<'static, Outcome> {
-        super::blocking(context, move |context| edit(&input, context)).boxed()
+        let work = move |context: &Context| match edit(&input, context) {
+            Ok(diff) => Outcome::Success(Output::Diff(diff)),
+            Err(error) => Outcome::failure(error),
+        };
+        super::looking(context, work).boxed()
     }
 
     fn preview(&self, input: &Value, _width: usize) -> Option<String> {

@@ -26,11 +26,11 @@ impl Desk {
 }
 
 #[test]
-fn approving_the_last_call_that_waits_runs_what_was_approved() {
+fn approving_one_of_several_calls_starts_it_at_once() {
     let desk = waiting(&[("a", "bash"), ("b", "bash"), ("c", "bash")]);
     desk.approve(&["a"]);
-    assert_eq!(desk.statuses(), ["a approved", "b pending", "c pending"]);
-    assert!(desk.running().is_empty(), "the user is not done yet");
+    assert_eq!(desk.statuses(), ["a running", "b pending", "c pending"]);
+    assert_eq!(desk.running(), ["a"]);
     let fence = desk.open_calls()[1].placeholder.as_ref().unwrap().fence;
     assert_eq!(desk.log(&["cursor"]), [format!("cursor pending {fence}")], "on to the next");
     desk.reject(&["b"], Some("not this one"));
@@ -38,8 +38,52 @@ fn approving_the_last_call_that_waits_runs_what_was_approved() {
     desk.approve(&["c"]);
     assert_eq!(desk.running(), ["a", "c"]);
     desk.tool("a", "1");
+    assert_eq!(desk.requests(), 1, "a call still runs");
     desk.tool("c", "3");
     assert_eq!(desk.sent_results(), ["a: 1", "b!: not this one", "c: 3"]);
+}
+
+#[test]
+fn a_tool_that_ends_while_another_call_waits_sends_nothing() {
+    let desk = waiting(&[("a", "bash"), ("b", "bash")]);
+    desk.approve(&["a"]);
+    desk.tool("a", "1");
+    assert_eq!(desk.statuses(), ["b pending"]);
+    assert!(!desk.session.is_busy(), "the buffer is the user's");
+    assert_eq!(desk.requests(), 1);
+    desk.approve(&["b"]);
+    desk.tool("b", "2");
+    assert_eq!(desk.sent_results(), ["a: 1", "b: 2"]);
+}
+
+#[test]
+fn the_last_decision_also_runs_what_was_approved_by_hand_before() {
+    let desk = waiting(&[("a", "bash"), ("b", "bash")]);
+    desk.replace("`a`\n\n```flemma:tool status=pending", "`a`\n\n```flemma:tool status=approved");
+    desk.approve(&["b"]);
+    assert_eq!(desk.running(), ["a", "b"]);
+}
+
+#[test]
+fn text_in_the_block_of_an_approved_call_is_its_result_and_nothing_runs() {
+    let desk = waiting(&[("a", "bash"), ("b", "bash")]);
+    desk.replace("`a`\n\n```flemma:tool status=pending\n", "`a`\n\n```flemma:tool status=pending\nI did it myself.\n");
+    desk.approve(&["a"]);
+    assert!(desk.running().is_empty());
+    desk.reject(&["b"], None);
+    assert!(desk.running().is_empty());
+    assert!(desk.text().contains("**Tool Result:** `a`\n\n```\nI did it myself."), "{}", desk.text());
+}
+
+#[test]
+fn an_approval_before_the_tools_have_loaded_is_written_down_and_starts_later() {
+    let desk = waiting(&[("a", "bash"), ("b", "bash")]);
+    desk.tools_ready.set(false);
+    desk.approve(&["a"]);
+    assert_eq!(desk.statuses(), ["a approved", "b pending"]);
+    desk.tools_ready.set(true);
+    desk.approve(&["b"]);
+    assert_eq!(desk.running(), ["a", "b"]);
 }
 
 #[test]
@@ -68,17 +112,19 @@ fn a_rejection_without_a_message_takes_the_text_in_the_block() {
 }
 
 #[test]
-fn without_autopilot_a_decision_is_only_written_down() {
+fn without_autopilot_an_approved_call_runs_and_nothing_is_sent() {
     let desk = waiting(&[("a", "bash")]).without_autopilot();
     desk.feed([]);
     if desk.statuses() == ["a open"] {
         desk.go();
     }
     desk.approve(&["a"]);
-    assert_eq!(desk.statuses(), ["a approved"]);
-    assert!(desk.running().is_empty() && !desk.session.is_busy());
-    desk.go();
     assert_eq!(desk.running(), ["a"]);
+    desk.tool("a", "1");
+    assert_eq!(desk.requests(), 1);
+    assert!(!desk.session.is_busy());
+    desk.go();
+    assert_eq!(desk.sent_results(), ["a: 1"]);
 }
 
 #[test]
@@ -94,7 +140,7 @@ fn what_joins_while_other_tools_run_runs_with_them() {
 #[test]
 fn an_approval_is_bound_to_what_was_approved() {
     let desk = waiting(&[("a", "bash"), ("b", "bash")]);
-    desk.approve(&["a"]);
+    desk.replace("`a`\n\n```flemma:tool status=pending", "`a`\n\n```flemma:tool status=approved");
     // The input of the call that was approved is changed before it runs.
     desk.replace(
         "**Tool Use:** `bash` (`a`)\n\n```json\n{}",

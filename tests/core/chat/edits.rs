@@ -1,8 +1,8 @@
 //! Planned edits, on the screen.
 
 use flemma::{
-    chat::{Position, Severity, Status, StatusBlock, open_prompt, place, set_status, settle},
-    provider::CallId,
+    chat::{Language, Position, Severity, Status, StatusBlock, open_prompt, place, set_status, settle},
+    provider::{CallId, Part},
 };
 
 use proptest::prelude::*;
@@ -36,12 +36,12 @@ impl Page {
 
     #[track_caller]
     fn settle(&mut self, id: &str, output: &str) {
-        self.apply(settle(&self.document, &self.text, &id.into(), output, false, false));
+        self.apply(settle(&self.document, &self.text, &id.into(), output, false, Language::Plain));
     }
 
     #[track_caller]
     fn fail(&mut self, id: &str, output: &str) {
-        self.apply(settle(&self.document, &self.text, &id.into(), output, true, false));
+        self.apply(settle(&self.document, &self.text, &id.into(), output, true, Language::Plain));
     }
 }
 
@@ -260,6 +260,30 @@ fn holds(text: &[String], lines: &[String]) -> bool {
     lines.iter().all(|line| rest.any(|other| other == line))
 }
 
+#[test]
+fn the_language_of_a_result_is_for_the_reader_and_the_model_gets_what_stands_inside() {
+    let outputs = ["plain", "@@ -1 +1 @@\n-a\n+b", "```diff\n-a\n```", "{\"a\":1}", "@You:\n\\@You:", "````", ""];
+    for (language, info) in [(Language::Plain, ""), (Language::Json, "json"), (Language::Diff, "diff")] {
+        for output in outputs {
+            let mut page = Page::new("@You:\nx\n\n@Assistant:\n**Tool Use:** `x` (`a`)\n\n```json\n{}\n```");
+            let id: CallId = "a".into();
+            let waiting = [(id.clone(), StatusBlock::new(Status::Running))];
+            page.apply(place(&page.document, &page.text, &waiting));
+            page.apply(settle(&page.document, &page.text, &id, output, false, language));
+            let fence =
+                page.text.iter().rposition(|line| line.trim_start_matches('`') == info && line.starts_with("```"));
+            assert!(fence.is_some(), "{:#?}", page.text);
+            let conversation = page.document.conversation(&page.text).unwrap();
+            let parts = &conversation.messages.last().unwrap().parts;
+            let sent = parts.iter().find_map(|part| match part {
+                Part::ToolResult { output, .. } => Some(output.as_str()),
+                _ => None,
+            });
+            assert_eq!(sent, Some(output), "{info}");
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(600))]
 
@@ -270,6 +294,7 @@ proptest! {
         pick: prop::sample::Index,
         output in "[a`\n]{0,8}",
         is_error: bool,
+        language in prop::sample::select(vec![Language::Plain, Language::Json, Language::Diff]),
     ) {
         // Two calls in the middle of anything.
         let mut text = before;
@@ -296,7 +321,7 @@ proptest! {
             let id = pick.get(&open).clone();
             let count = |page: &Page| page.document.open_calls(&page.text).iter().filter(|call| call.id == id).count();
             let before = count(&page);
-            let planned = settle(&page.document, &page.text, &id, &output, is_error, false);
+            let planned = settle(&page.document, &page.text, &id, &output, is_error, language);
             let planned_any = !planned.is_empty();
             page.apply(planned);
             if planned_any {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use flemma::{
-    chat::{Conversation, Document, Ending, Fence, ReplyWriter, read, render, unescape},
+    chat::{Conversation, Document, Ending, Fence, Language, ReplyWriter, read, render, unescape},
     provider::{Attachment, CallId, Event, Message, Part, Role, Signature, Source, ToolInput},
 };
 use proptest::prelude::*;
@@ -166,7 +166,7 @@ fn parts(page: &Page) -> Vec<Part> {
     // Every call gets a result, so that the conversation can be built.
     let mut page = Page::of(page.text.clone());
     for call in page.document.open_calls(&page.text.clone()) {
-        let edits = flemma::chat::settle(&page.document, &page.text, &call.id, "", false, false);
+        let edits = flemma::chat::settle(&page.document, &page.text, &call.id, "", false, Language::Plain);
         page.apply(edits);
     }
     let Ok(conversation) = page.document.conversation(&page.text) else { panic!("{:#?}", page.text) };

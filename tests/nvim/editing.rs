@@ -1,0 +1,338 @@
+//! A conversation is a buffer like others: its local options, its motions, its marks, its modes.
+
+use serde_json::json;
+
+use super::{
+    anthropic::Stream,
+    chat::{Chat, Setup, call, previews, prose, reply, spinner},
+    http::{Gate, Reply},
+    support::{Nvim, Options},
+};
+
+/// Files that end with a modeline, as a model could have written it.
+fn with_modeline() -> String {
+    "@You:\nHello\n\n@Assistant:\nvim: set tabstop=3 shiftwidth=3:\n".to_owned()
+}
+
+fn tabstop(nvim: &mut Nvim) -> u64 {
+    nvim.lua("return vim.bo.tabstop", &[]).as_u64().unwrap()
+}
+
+#[test]
+fn no_modeline_of_a_conversation_takes_effect_however_it_is_opened() {
+    let text = with_modeline();
+    let session = "edit from_session.chat\n";
+    let mut nvim = Nvim::start(&Options {
+        init: "vim.o.modeline = true",
+        files: &[
+            ("argument.chat", &text),
+            ("edited.chat", &text),
+            ("split.chat", &text),
+            ("from_session.chat", &text),
+            ("Session.vim", session),
+            ("late.txt", "vim: set tabstop=3:\n"),
+            ("other.txt", "vim: set tabstop=3:\n"),
+            ("by_hand.chat", &text),
+            ("noname", &text),
+        ],
+        arguments: &["argument.chat"],
+        ..Options::default()
+    });
+    assert_eq!(tabstop(&mut nvim), 8, "on the command line");
+    for command in [
+        "edit edited.chat",
+        "edit!",
+        "split split.chat",
+        "source Session.vim",
+        "set filetype=chat",
+        "doautocmd FileType chat",
+        "filetype detect",
+        "doautocmd BufReadPost",
+    ] {
+        nvim.command(command);
+        assert_eq!(tabstop(&mut nvim), 8, "{command}");
+        assert_eq!(nvim.lua("return vim.bo.modeline", &[]), false, "{command}");
+    }
+    // A buffer without such a name, once it is a conversation.
+    nvim.command("noautocmd edit noname");
+    nvim.command("setlocal tabstop=8");
+    nvim.command("setfiletype chat");
+    nvim.command("doautocmd BufReadPost");
+    assert_eq!(tabstop(&mut nvim), 8);
+    // Other files are as the user set it, and so is a buffer that is a conversation no more.
+    nvim.command("edit other.txt");
+    assert_eq!(tabstop(&mut nvim), 3);
+    assert_eq!(nvim.lua("return { vim.go.modeline, vim.bo.modeline }", &[]), json!([true, true]));
+    nvim.command("edit late.txt");
+    nvim.command("set filetype=chat");
+    nvim.command("set filetype=text");
+    assert_eq!(nvim.lua("return vim.bo.modeline", &[]), true);
+    // Nothing depends on filetype detection.
+    nvim.command("filetype off");
+    nvim.command("edit by_hand.chat");
+    assert_eq!(tabstop(&mut nvim), 8);
+}
+
+#[test]
+fn without_the_library_no_modeline_takes_effect_either() {
+    let mut nvim = Nvim::start(&Options {
+        init: "vim.o.modeline = true",
+        files: &[("notes.chat", &with_modeline())],
+        arguments: &["notes.chat"],
+        environment: &[("FLEMMA_NATIVE", "/nonexistent/flemma.so")],
+        ..Options::default()
+    });
+    assert_eq!(tabstop(&mut nvim), 8);
+}
+
+#[test]
+fn options_of_a_conversation_are_local_and_the_users_own_stand_above_them() {
+    let after = "vim.opt_local.breakindent = false\n";
+    let mut nvim = Nvim::start(&Options {
+        init: "vim.opt.runtimepath:append(vim.fn.getcwd() .. '/own/after')
+               vim.api.nvim_create_autocmd('FileType', { pattern = 'chat', command = 'setlocal textwidth=7' })",
+        files: &[("notes.chat", "@You:\nHello\n"), ("own/after/ftplugin/chat.lua", after), ("other.txt", "x\n")],
+        arguments: &["notes.chat"],
+        ..Options::default()
+    });
+    let options = |nvim: &mut Nvim| {
+        nvim.lua("return { vim.bo.commentstring, vim.wo.linebreak, vim.wo.breakindent, vim.bo.textwidth }", &[])
+    };
+    assert_eq!(options(&mut nvim), json!(["<!-- %s -->", true, false, 7]));
+    nvim.command("split");
+    assert_eq!(options(&mut nvim)[1], true);
+    nvim.command("edit other.txt");
+    assert_eq!(options(&mut nvim), json!(["", false, false, 0]));
+    assert_eq!(nvim.lua("return { vim.go.linebreak, vim.go.breakindent }", &[]), json!([false, false]));
+    nvim.command("edit notes.chat");
+    nvim.command("set filetype=");
+    assert_eq!(nvim.lua("return { vim.bo.commentstring, vim.wo.linebreak }", &[]), json!(["", false]));
+}
+
+const MESSAGES: &str = "@You:\none\n{ brace\n\n@Assistant:\ntwo\n\n@You:\nthree\n\n@Assistant:\nfour\n";
+
+#[test]
+fn the_motions_take_counts_extend_selections_and_follow_operators() {
+    let mut nvim =
+        Nvim::start(&Options { files: &[("notes.chat", MESSAGES)], arguments: &["notes.chat"], ..Options::default() });
+    // Where the cursor is at first, the keys, where it is then, and the text that is left.
+    let table = [
+        ((1, 0), "]m", (5, 0), MESSAGES.to_owned()),
+        ((1, 0), "2]m", (8, 0), MESSAGES.to_owned()),
+        ((1, 0), "9]m", (11, 0), MESSAGES.to_owned()),
+        ((12, 0), "2[m", (8, 0), MESSAGES.to_owned()),
+        ((6, 1), "[m", (5, 0), MESSAGES.to_owned()),
+        ((1, 0), "d]m", (1, 0), MESSAGES[MESSAGES.find("@Assistant").unwrap()..].to_owned()),
+        ((1, 0), "d2]m", (1, 0), MESSAGES[MESSAGES.find("@You:\nthree").unwrap()..].to_owned()),
+        ((1, 0), "2d]m", (1, 0), MESSAGES[MESSAGES.find("@You:\nthree").unwrap()..].to_owned()),
+        ((9, 0), "d[m", (8, 0), MESSAGES.replace("@You:\nthree", "three")),
+        ((2, 0), "v]mkd", (2, 0), MESSAGES.replace("one\n{ brace\n\n@Assistant", "@Assistant")),
+        ((1, 0), "V]mkd", (1, 0), MESSAGES[MESSAGES.find("@Assistant").unwrap()..].to_owned()),
+        // Where there is no message, an operator does nothing: not to its own line either.
+        ((11, 0), "d]m", (11, 0), MESSAGES.to_owned()),
+        ((11, 0), ">]m", (11, 0), MESSAGES.to_owned()),
+        ((11, 0), "c]m", (11, 0), MESSAGES.to_owned()),
+        ((11, 0), "]m", (11, 0), MESSAGES.to_owned()),
+        ((1, 0), "d[m", (1, 0), MESSAGES.to_owned()),
+    ];
+    for plug in [false, true] {
+        if plug {
+            nvim.lua(
+                "for _, mode in ipairs({ 'n', 'x', 'o' }) do
+                   vim.keymap.del(mode, ']m', { buffer = 0 })
+                   vim.keymap.del(mode, '[m', { buffer = 0 })
+                   vim.keymap.set(mode, ']m', '<Plug>(flemma-next-message)')
+                   vim.keymap.set(mode, '[m', '<Plug>(flemma-prev-message)')
+                 end",
+                &[],
+            );
+        }
+        for ((line, column), keys, cursor, text) in &table {
+            let lines: Vec<&str> = MESSAGES.lines().collect();
+            nvim.request("nvim_buf_set_lines", &[json!(0), json!(0), json!(-1), json!(false), json!(lines)]);
+            nvim.request("nvim_win_set_cursor", &[json!(0), json!([line, column])]);
+            nvim.input(keys);
+            nvim.wait_for(&format!("{keys} from {line}"), |nvim| {
+                nvim.mode() == "n" && nvim.cursor() == *cursor && nvim.text() == *text
+            });
+        }
+    }
+    // The jump can be taken back.
+    nvim.input("gg]m<C-o>");
+    nvim.wait_for("the first line", |nvim| nvim.cursor().0 == 1);
+}
+
+#[test]
+fn marks_survive_what_is_written_below_and_above_them() {
+    let input = json!({"label": null, "command": "echo done", "timeout": null});
+    let setup = Setup { text: Some("@You:\nfirst\nlast"), ..Setup::default() };
+    let mut chat = Chat::start(&setup, [call("toolu_1", "bash", &input), prose(&["a", "\n", "b"])]);
+    let mark = |nvim: &mut Nvim, name: &str| {
+        let line = nvim.lua("return vim.fn.getline(vim.fn.line(\"'\" .. ...))", &[name.into()]);
+        line.as_str().unwrap_or_default().to_owned()
+    };
+    chat.nvim.input("GmambkmcGmL<C-]>");
+    chat.nvim.wait_for("the call", |nvim| !previews(nvim).is_empty());
+    chat.wait_until_idle();
+    for (name, line) in [("a", "last"), ("b", "last"), ("c", "first"), ("L", "last")] {
+        assert_eq!(mark(&mut chat.nvim, name), line, "mark {name}");
+    }
+    // Prose of the user's below a call that has no block yet: what is written goes in front of it.
+    chat.nvim.input("Gomine<Esc>md");
+    chat.nvim.wait_for("the mark", |nvim| mark(nvim, "d") == "mine");
+    chat.go_to("status=pending");
+    chat.nvim.input("<M-CR>");
+    chat.nvim.wait_for("the last reply", |nvim| nvim.text().contains("a\nb"));
+    chat.wait_until_idle();
+    for (name, line) in [("a", "last"), ("c", "first"), ("d", "mine"), ("L", "last")] {
+        assert_eq!(mark(&mut chat.nvim, name), line, "mark {name}");
+    }
+}
+
+/// A reply that waits for the gate after its first words.
+fn gated(gate: &Gate) -> Reply {
+    let stream = Stream::new().text(&["some words ", "and more"]).end("end_turn");
+    stream.events().iter().enumerate().fold(Reply::stream(), |reply, (n, event)| {
+        let reply = reply.chunk(event.as_str());
+        if n == 2 { reply.hold(gate) } else { reply }
+    })
+}
+
+#[test]
+fn insert_mode_comes_back_when_the_turn_is_over() {
+    let mut chat = Chat::start(&Setup::default(), [prose(&["one"]), prose(&["two"])]);
+    chat.nvim.input("A there<C-]>");
+    chat.nvim
+        .wait_for("the prompt, in insert mode", |nvim| nvim.text().contains("one\n\n@You:\n") && nvim.mode() == "i");
+    chat.nvim.type_text("more");
+    chat.nvim.wait_for("the typed text", |nvim| nvim.text().ends_with("@You:\nmore\n"));
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the second prompt", |nvim| nvim.text().contains("two\n\n@You:\n") && nvim.mode() == "i");
+    // Nothing to send: it was in insert mode and still is, where the cursor was.
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the message", |nvim| nvim.messages().contains("Nothing to send"));
+    chat.nvim.wait_for("insert mode", |nvim| nvim.mode() == "i");
+}
+
+#[test]
+fn insert_mode_does_not_come_back_to_who_did_something_else_meanwhile() {
+    for (keys, expected) in [("gg", "n"), ("<C-w>n", "n"), ("ggv", "v"), ("<C-c>", "n")] {
+        let gate = Gate::new();
+        let setup = Setup { options: "tools = { autopilot = { enabled = true } }", ..Setup::default() };
+        let mut chat = Chat::start(&setup, [gated(&gate)]);
+        chat.nvim.input("A there<C-]>");
+        chat.nvim.wait_for_screen("some words");
+        chat.nvim.wait_for("normal mode", |nvim| nvim.mode() == "n");
+        chat.nvim.input(keys);
+        if keys != "<C-c>" {
+            gate.open();
+        }
+        chat.nvim.wait_for("the end", |nvim| {
+            let lines = nvim.lua("return vim.api.nvim_buf_get_lines(vim.fn.bufnr('notes.chat'), -2, -1, true)", &[]);
+            lines == json!([""]) && nvim.lua("return vim.bo[vim.fn.bufnr('notes.chat')].modifiable", &[]) == true
+        });
+        // Whatever was to be done after the end is done by now.
+        chat.nvim.lua("vim.wait(20)", &[]);
+        assert_eq!(chat.nvim.mode(), expected, "{keys}");
+        gate.open();
+    }
+}
+
+#[test]
+fn a_call_that_waits_leaves_the_user_in_normal_mode() {
+    let input = json!({"label": null, "command": "echo done", "timeout": null});
+    let mut chat = Chat::start(&Setup::default(), [call("toolu_1", "bash", &input)]);
+    chat.nvim.input("A there<C-]>");
+    chat.nvim.wait_for("the call", |nvim| !previews(nvim).is_empty());
+    chat.wait_until_idle();
+    chat.nvim.lua("vim.wait(20)", &[]);
+    assert_eq!(chat.nvim.mode(), "n");
+}
+
+#[test]
+fn the_preview_of_the_next_call_that_waits_can_be_read() {
+    let input = |n: usize| json!({"label": null, "command": format!("echo number-{n}"), "timeout": null}).to_string();
+    let calls = (1..=6).fold(Stream::new(), |stream, n| stream.tool_use(&format!("toolu_{n}"), "bash", &[&input(n)]));
+    let mut chat = Chat::start(&Setup::default(), [reply(&calls.end("tool_use")), prose(&["done"])]);
+    chat.nvim.lua("vim.o.scrolloff = 0; vim.o.lines = 14", &[]);
+    chat.nvim.input("<C-]>");
+    for n in 1..=6 {
+        chat.nvim.wait_for(&format!("the preview of call {n}"), |nvim| {
+            nvim.row_with(&format!("$ echo number-{n}")).is_some()
+        });
+        chat.nvim.wait_for(&format!("the cursor on call {n}"), |nvim| {
+            let text = nvim.text();
+            let line = nvim.cursor().0 as usize;
+            text.lines().nth(line - 3).is_some_and(|header| header == format!("**Tool Result:** `toolu_{n}`"))
+        });
+        chat.nvim.command("Flemma tool:approve");
+        chat.nvim.wait_for(&format!("call {n} to be taken"), |nvim| {
+            nvim.row_with("status=running").is_some() || nvim.text().contains(&format!("\nnumber-{n}\n"))
+        });
+    }
+    chat.nvim.wait_for("the last reply", |nvim| nvim.text().contains("@Assistant:\ndone"));
+    assert_eq!(chat.server.requests().len(), 2);
+}
+
+#[test]
+fn a_result_does_not_take_the_cursor_from_a_call_that_waits() {
+    let command = |line: &str| json!({"label": null, "command": line, "timeout": null}).to_string();
+    let stream = Stream::new()
+        .tool_use("toolu_1", "bash", &[&command("echo one")])
+        .tool_use("toolu_2", "bash", &[&command("while ! test -e go; do sleep 0.01; done; echo two")])
+        .tool_use("toolu_3", "bash", &[&command("echo three")])
+        .end("tool_use");
+    let mut chat = Chat::start(&Setup::default(), [reply(&stream)]);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the calls", |nvim| previews(nvim).len() == 3);
+    chat.wait_until_idle();
+    chat.go_to("**Tool Result:** `toolu_2`");
+    chat.nvim.command("Flemma tool:approve");
+    let waits_at = |nvim: &mut Nvim| {
+        let line = nvim.cursor().0 as usize;
+        nvim.lines(0).get(line.saturating_sub(3)).cloned().unwrap_or_default()
+    };
+    chat.nvim.wait_for("the cursor on the third", |nvim| waits_at(nvim) == "**Tool Result:** `toolu_3`");
+    std::fs::write(chat.nvim.work().join("go"), "").unwrap();
+    chat.nvim.wait_for("the result", |nvim| nvim.text().contains("\ntwo\n"));
+    chat.wait_until_idle();
+    assert_eq!(waits_at(&mut chat.nvim), "**Tool Result:** `toolu_3`", "{}", chat.nvim.text());
+}
+
+#[test]
+fn the_spinner_says_for_how_long_and_how_many_tokens() {
+    let gate = Gate::new();
+    let mut chat = Chat::start(&Setup::default(), [gated(&gate)]);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the spinner", |nvim| {
+        spinner(nvim).iter().any(|(_, text)| {
+            let words = text.split_once("writing, ").map(|(_, rest)| rest.split(", ").collect::<Vec<_>>());
+            words.is_some_and(|words| {
+                words.len() == 2
+                    && words[0].strip_suffix(" s").is_some_and(|seconds| seconds.parse::<u64>().is_ok())
+                    && words[1].strip_suffix(" tokens").is_some_and(|tokens| tokens.starts_with('~'))
+            })
+        })
+    });
+    gate.open();
+    chat.wait_until_idle();
+}
+
+#[test]
+fn status_fits_into_thirty_columns() {
+    let mut chat = Chat::start(&Setup::default(), []);
+    let columns = 30;
+    chat.nvim.lua("vim.o.columns = ...", &[json!(columns)]);
+    chat.nvim.command("Flemma status");
+    chat.nvim.wait_for_screen("tools.auto_approve");
+    let text = chat.nvim.lines(0);
+    for line in &text {
+        assert!(line.chars().count() <= columns - 4, "{line}");
+    }
+    let words = text.join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in ["provider: anthropic (setup)", "model: claude-test (setup)", "nothing goes on; the buffer is yours"] {
+        assert!(words.contains(part), "{part} in {words}");
+    }
+    let shown = chat.nvim.screen();
+    assert!(shown.iter().all(|row| row.chars().count() <= columns), "{shown:?}");
+}
