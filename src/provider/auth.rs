@@ -7,7 +7,10 @@
 
 use std::{fmt, sync::Arc};
 
-use super::{ErrorKind, ProviderError};
+use super::{
+    ErrorKind, ProviderError,
+    redact::{Hide, redact},
+};
 
 /// A vendor's key. It cannot be printed by accident.
 #[derive(Clone, PartialEq, Eq)]
@@ -48,11 +51,11 @@ impl Key {
         &self.origin
     }
 
-    /// `text` with every occurrence of the key replaced by `…`: for what a vendor or a gateway says
-    /// back, which may quote what it was sent.
+    /// `text` with `…` in the place of the key, of its parts and of its other forms: for what a vendor or a gateway says
+    /// back, which may quote what it was sent. A key of fewer than eight bytes is no secret and stays.
     #[must_use]
     pub fn redact(&self, text: &str) -> String {
-        text.replace(&self.value, "…")
+        redact(text, &self.value, Hide::Parts)
     }
 }
 

@@ -54,9 +54,9 @@ impl Headers {
         self.0.contains_key(name)
     }
 
-    /// The values, to keep them out of messages.
-    pub(super) fn values(&self) -> impl Iterator<Item = &str> {
-        self.0.values().map(String::as_str)
+    /// Names and values, to keep the values out of messages.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
     /// Lays these over `own`.

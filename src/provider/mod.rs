@@ -34,6 +34,7 @@ mod headers;
 pub mod hosted;
 mod one_line;
 pub mod openai;
+mod redact;
 mod refuse;
 pub mod rehearsal;
 mod reply;

@@ -9,13 +9,10 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::{ErrorKind, ErrorResponse, ProviderError, auth::Key, excess::excess, headers::Headers, one_line};
+use super::{ErrorKind, ErrorResponse, ProviderError, auth::Key, excess::excess, headers::Headers, redact::Secrets};
 
 /// The most characters of the vendor's own words in a message.
 const MAX_WORDS: usize = 400;
-
-/// The shortest value of a header that is taken for a secret: shorter ones are words like `true`.
-const MIN_SECRET: usize = 8;
 
 /// What messages say about a vendor, and what its errors mean.
 #[derive(Debug)]
@@ -94,8 +91,8 @@ pub(super) struct Peer {
     /// The host, for messages.
     host: String,
     key: Option<Key>,
-    /// Values of the user's headers.
-    secrets: Vec<Key>,
+    /// The key, and the values of the user's headers.
+    secrets: Secrets,
 }
 
 /// What an error's body or event says.
@@ -114,7 +111,8 @@ struct Said {
 
 impl Peer {
     pub fn new(vendor: &'static Vendor, host: String, key: Option<Key>, headers: &Headers) -> Self {
-        Self { vendor, host, key, secrets: secrets(headers) }
+        let secrets = Secrets::new(key.as_ref(), headers);
+        Self { vendor, host, key, secrets }
     }
 
     /// The host, with its port if it is not the usual one.
@@ -148,9 +146,8 @@ impl Peer {
     }
 
     /// The first `limit` characters of foreign text on one line, without secrets.
-    fn quote(&self, text: &str, limit: usize) -> String {
-        let secrets = self.key.iter().chain(&self.secrets);
-        one_line(&secrets.fold(text.to_owned(), |text, secret| secret.redact(&text)), limit)
+    pub fn quote(&self, text: &str, limit: usize) -> String {
+        self.secrets.quote(text, limit)
     }
 
     fn explain(&self, status: Option<u16>, retry_after: Option<f64>, said: &Said) -> ProviderError {
@@ -226,11 +223,6 @@ impl Peer {
             (Trouble::Refused, _) => format!("{host} refused the request ({code})"),
         }
     }
-}
-
-/// The values of the user's headers that may be secrets.
-pub(super) fn secrets(headers: &Headers) -> Vec<Key> {
-    headers.values().filter(|value| value.len() >= MIN_SECRET).map(Key::from).collect()
 }
 
 /// What a body says, whoever wrote it.

@@ -31,6 +31,7 @@ mod provider_openai_decode;
 mod provider_openai_encode;
 mod provider_openai_refuse;
 mod provider_prefixes;
+mod provider_redact;
 mod provider_rehearsal;
 mod provider_retry;
 mod provider_scripts;

@@ -11,11 +11,7 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use crate::provider::{
-    ErrorKind, ErrorResponse, Headers, ProviderError,
-    auth::Key,
-    excess::excess,
-    one_line,
-    refuse::{plain_words, secrets},
+    ErrorKind, ErrorResponse, Headers, ProviderError, auth::Key, excess::excess, redact::Secrets, refuse::plain_words,
 };
 
 /// The most characters of the vendor's own words in a message.
@@ -25,10 +21,10 @@ const MAX_WORDS: usize = 600;
 pub(super) struct Peer {
     /// The host, for messages.
     pub host: String,
-    /// The access token, to keep it out of them; none if the user's headers bring one.
+    /// The access token; none if the user's headers bring one.
     token: Option<Key>,
-    /// Values of the user's headers.
-    secrets: Vec<Key>,
+    /// The token, and the values of the user's headers.
+    secrets: Secrets,
     /// The project that is asked for.
     project: String,
     /// The location that is asked.
@@ -49,7 +45,8 @@ struct Said {
 impl Peer {
     /// The project's models at `host`.
     pub fn new(host: String, token: Option<Key>, headers: &Headers, project: String, location: String) -> Self {
-        Self { host, token, secrets: secrets(headers), project, location }
+        let secrets = Secrets::new(token.as_ref(), headers);
+        Self { host, token, secrets, project, location }
     }
 
     /// The error for a response whose status is no success.
@@ -84,9 +81,8 @@ impl Peer {
     }
 
     /// The first `limit` characters of foreign text on one line, without secrets.
-    fn quote(&self, text: &str, limit: usize) -> String {
-        let secrets = self.token.iter().chain(&self.secrets);
-        one_line(&secrets.fold(text.to_owned(), |text, secret| secret.redact(&text)), limit)
+    pub fn quote(&self, text: &str, limit: usize) -> String {
+        self.secrets.quote(text, limit)
     }
 
     fn explain(&self, status: Option<u16>, request_id: Option<&str>, said: &Said) -> ProviderError {

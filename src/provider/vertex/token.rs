@@ -14,7 +14,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use url::{Url, form_urlencoded};
 
-use crate::provider::{ErrorKind, ErrorResponse, HttpRequest, ProviderError, auth::Key, one_line};
+use crate::provider::{
+    ErrorKind, ErrorResponse, HttpRequest, ProviderError,
+    auth::Key,
+    one_line,
+    redact::{Hide, redact},
+};
 
 /// The variable that names the key file, as in all of Google's libraries.
 pub const FILE_VARIABLE: &str = "GOOGLE_APPLICATION_CREDENTIALS";
@@ -200,6 +205,12 @@ impl KeyFile {
             _ => "",
         };
         let words = [name, words].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(": ");
+        let words = match &self.0 {
+            Kind::User(user) => [&user.client_secret, &user.refresh_token]
+                .into_iter()
+                .fold(words, |words, secret| redact(&words, secret, Hide::Parts)),
+            Kind::Service { .. } => words,
+        };
         let words = if words.is_empty() { String::new() } else { format!(": {}", one_line(&words, 300)) };
         let origin = self.origin();
         let message = format!("the token server gives no access token {origin} ({}){words}{mend}", response.status);
