@@ -322,10 +322,16 @@ impl Agent {
             StopReason::MaxTokens => {
                 Some("The reply was cut off at max_tokens; raise parameters.max_tokens, or ask it to go on.".to_owned())
             }
+            StopReason::ContextFull => Some(
+                "The reply was cut off: the model's context is full, and a higher max_tokens would not help. \
+                 Shorten the conversation, or give the server a larger context."
+                    .to_owned(),
+            ),
+            StopReason::Blocked(reason) => Some(format!("The provider ended the reply: it was blocked ({reason}).")),
             StopReason::Refusal => Some("The provider ended the reply: the model refused to go on.".to_owned()),
             StopReason::Other(reason) => Some(format!("The provider ended the reply: {reason}.")),
         };
-        if *reason == StopReason::Refusal {
+        if matches!(reason, StopReason::Refusal | StopReason::Blocked(_)) {
             // What it called for before that is not to run without the user.
             self.armed = false;
         }

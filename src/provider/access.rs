@@ -47,6 +47,11 @@ impl Access {
         self
     }
 
+    /// The address as it was set, without a slash at its end.
+    pub fn base_url(&self) -> &str {
+        &self.base_url
+    }
+
     /// The address of `path`, which begins with a slash.
     ///
     /// # Errors

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::retry::MAX_ATTEMPTS;
+
 /// An error whose message is fit for the user's eyes: it names the thing and the mend, and no key.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProviderError {
@@ -11,6 +13,8 @@ pub struct ProviderError {
     pub message: String,
     /// Seconds after which the provider wants to be asked again.
     pub retry_after: Option<f64>,
+    /// How often the request is worth sending, the first time included.
+    pub attempts: u32,
 }
 
 /// The kinds of failure.
@@ -41,7 +45,7 @@ pub enum ErrorKind {
 impl ProviderError {
     /// An error with a message for the user.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), retry_after: None }
+        Self { kind, message: message.into(), retry_after: None, attempts: MAX_ATTEMPTS }
     }
 
     /// Whether the same request may succeed when it is sent again.

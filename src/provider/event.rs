@@ -92,8 +92,12 @@ pub enum StopReason {
     ToolUse,
     /// `max_tokens` was reached.
     MaxTokens,
+    /// The model's context is full: the conversation and the reply have as many tokens as it holds.
+    ContextFull,
     /// The provider refused to go on.
     Refusal,
+    /// The provider refused to go on, and says why in a word of its own, such as `SAFETY`.
+    Blocked(String),
     /// The provider pauses a long turn and is to be asked again with the conversation as it is.
     Pause,
     /// Something this version has no name for.

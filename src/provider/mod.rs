@@ -15,6 +15,7 @@
 //! | [`sse`]        | server-sent events, which most vendors stream                 |
 //! | [`auth`]       | keys, read from the environment and kept out of sight         |
 //! | [`credential`] | where a key is when the environment has none                  |
+//! | [`place`]      | which hosts are the user's own                                |
 //! | [`catalogue`]  | the known models: prices, sizes, capabilities                 |
 //! | [`hosted`]     | tools that a provider runs itself                             |
 //! | [`retry`]      | when a failed request is sent again                           |
@@ -32,8 +33,10 @@ mod event;
 mod excess;
 mod headers;
 pub mod hosted;
+mod limit;
 mod one_line;
 pub mod openai;
+pub mod place;
 mod redact;
 mod refuse;
 pub mod rehearsal;
@@ -48,6 +51,7 @@ mod wire;
 use std::borrow::Cow;
 
 pub use attachment::{Attachment, Content};
+pub use compatible::abilities::{Inquiry, Question};
 pub use error::{ErrorKind, ProviderError};
 pub use event::{Event, StopReason, ToolInput, Usage};
 pub use headers::{HeaderProblem, Headers};
@@ -63,6 +67,12 @@ pub trait Provider: Send + Sync + std::fmt::Debug {
 
     /// What images and PDFs it takes; `None` if it takes none, and then nobody reads them.
     fn attachment_limits(&self) -> Option<attachment::Limits> {
+        None
+    }
+
+    /// What to ask the server about the model that a request is for, before its tools can be relied on; `None` where
+    /// there is no doubt, or nobody to ask.
+    fn inquiry(&self, _request: &Request) -> Option<Inquiry> {
         None
     }
 

@@ -11,6 +11,9 @@ use serde_json::Value;
 
 use super::{ErrorKind, ErrorResponse, ProviderError, auth::Key, excess::excess, headers::Headers, redact::Secrets};
 
+/// The most characters of a vendor's word for why a reply ends.
+pub(super) const MAX_REASON: usize = 200;
+
 /// The most characters of the vendor's own words in a message.
 const MAX_WORDS: usize = 400;
 
@@ -76,6 +79,8 @@ impl Trouble {
             Some(404) => Self::NotFound,
             Some(408) => Self::Timeout,
             Some(413) => Self::TooLarge,
+            // What is not implemented will not be in a moment.
+            Some(501) => Self::Refused,
             Some(429) => Self::RateLimit,
             Some(503 | 529) => Self::Overloaded,
             Some(300..=399) => Self::Redirect,
@@ -168,10 +173,15 @@ impl Peer {
         if let Some(id) = &said.request_id {
             let _ = write!(message, " [request {}]", self.quote(id, 80));
         }
-        ProviderError { kind: trouble.kind(), message, retry_after }
+        ProviderError { retry_after, ..ProviderError::new(trouble.kind(), message) }
     }
 
     fn trouble(&self, status: Option<u16>, said: &Said) -> Trouble {
+        let trouble = self.named_trouble(status, said);
+        if trouble == Trouble::Server && is_lasting(&said.message) { Trouble::Refused } else { trouble }
+    }
+
+    fn named_trouble(&self, status: Option<u16>, said: &Said) -> Trouble {
         let of_status = Trouble::of_status(status);
         match said.names.iter().find_map(|name| (self.vendor.trouble)(name)) {
             // The status says more than "invalid request".
@@ -223,6 +233,17 @@ impl Peer {
             (Trouble::Refused, _) => format!("{host} refused the request ({code})"),
         }
     }
+}
+
+/// What servers write that call everything a failure of theirs (llama.cpp's 500 most of all) and mean that they cannot
+/// do what is asked: show an image to a model without eyes, or tools to a template without a place for them.
+const LASTING: [&str; 7] =
+    ["not support", "n't support", "unsupported", "not implemented", "requires --", "mmproj", "chat template"];
+
+/// Whether a failure will be the same however often the request is sent.
+fn is_lasting(words: &str) -> bool {
+    let words = words.to_ascii_lowercase();
+    LASTING.iter().any(|sign| words.contains(sign)) || (words.contains("requires") && words.contains("--jinja"))
 }
 
 /// What a body says, whoever wrote it.

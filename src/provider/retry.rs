@@ -27,7 +27,7 @@ const FIRST_DELAY: Duration = Duration::from_secs(1);
 /// told the same would come back together otherwise. Beyond [`MAX_DELAY`] nothing is sent again.
 #[must_use]
 pub fn delay(attempt: u32, error: &ProviderError, shown_anything: bool, random: f64) -> Option<Duration> {
-    if !error.is_transient() || shown_anything || attempt >= MAX_ATTEMPTS {
+    if !error.is_transient() || shown_anything || attempt >= error.attempts.min(MAX_ATTEMPTS) {
         return None;
     }
     let nominal = FIRST_DELAY.saturating_mul(1 << attempt.saturating_sub(1));

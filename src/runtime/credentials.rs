@@ -46,6 +46,9 @@ const MARGIN: Duration = Duration::from_secs(240);
 /// How long the token server has for its answer.
 const TOKEN_TIME: Duration = Duration::from_secs(30);
 
+/// The fewest bytes that a command prints for it to be hidden in what it says: fewer are found in every other word.
+const SHORTEST_PRINTED: usize = 4;
+
 /// The most characters that are shown of what a command says.
 const MAX_WORDS: usize = 300;
 
@@ -246,7 +249,9 @@ fn succeed(answer: Option<ask::Answer>, what: &str, mend: &str) -> Result<Vec<u8
         return if printed.is_empty() { fail("printed nothing".to_owned()) } else { Ok(answer.stdout) };
     }
     let words = String::from_utf8_lossy(&answer.stderr);
-    let words = if printed.is_empty() { words.into_owned() } else { Key::from(printed.as_str()).redact(&words) };
+    // Whatever it printed may be a key, also where that would be a short one.
+    let words = if printed.len() < SHORTEST_PRINTED { words.into_owned() } else { words.replace(&printed, "…") };
+    let words = Key::from(printed.as_str()).redact(&words);
     let words = one_line(&words, MAX_WORDS);
     let how = match answer.end {
         End::Exited(code) => format!("failed with exit code {code}"),

@@ -1,6 +1,13 @@
 //! The tokio runtime, and the tasks that conversations ask for.
 
-use std::{future::Future, io, mem, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    collections::HashSet,
+    future::Future,
+    io, mem,
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use once_cell::sync::OnceCell;
 use tokio::{
@@ -8,6 +15,7 @@ use tokio::{
     task::{self, AbortHandle},
     time,
 };
+use url::Url;
 
 use super::{
     Attachments, ConversationId, Credentials, Notice, Queue, Report,
@@ -16,10 +24,13 @@ use super::{
 use crate::{
     agent::{Input, RequestId},
     provider::{
-        ErrorKind, Event, Exchange, Provider, ProviderError, Request, auth::Environment, compatible::OpenAiCompatible,
-        credential::Credential,
+        ErrorKind, Event, Exchange, HttpRequest, Inquiry, Provider, ProviderError, Question, Request,
+        auth::Environment, compatible::OpenAiCompatible, credential::Credential, place,
     },
 };
+
+/// How long a server has to say what a model can do.
+const INQUIRY_TIME: Duration = Duration::from_secs(10);
 
 /// Whom a request goes to. The provider is built when its key is there, which may take a process or a socket.
 pub struct Recipient {
@@ -49,6 +60,8 @@ pub struct Worker {
     http: Arc<Http>,
     attachments: Arc<Attachments>,
     credentials: Arc<Credentials>,
+    /// What has been said or asked about servers, so that it is not again.
+    known: Arc<Mutex<HashSet<String>>>,
 }
 
 impl Worker {
@@ -57,7 +70,7 @@ impl Worker {
     pub fn new(queue: Arc<Queue>) -> Self {
         let http = Arc::<Http>::default();
         let credentials = Arc::new(Credentials::new(Arc::clone(&http)));
-        Self { runtime: OnceCell::new(), queue, http, credentials, attachments: Arc::default() }
+        Self { runtime: OnceCell::new(), queue, http, credentials, attachments: Arc::default(), known: Arc::default() }
     }
 
     /// The runtime, for whoever starts tasks without holding on to the worker.
@@ -95,6 +108,7 @@ impl Worker {
             credentials: Arc::clone(&self.credentials),
             attachments: Arc::clone(&self.attachments),
             queue: Arc::clone(&self.queue),
+            known: Arc::clone(&self.known),
             conversation,
             folder,
             timeouts,
@@ -182,6 +196,7 @@ struct Errand {
     credentials: Arc<Credentials>,
     attachments: Arc<Attachments>,
     queue: Arc<Queue>,
+    known: Arc<Mutex<HashSet<String>>>,
     conversation: ConversationId,
     folder: PathBuf,
     timeouts: Timeouts,
@@ -201,8 +216,11 @@ impl Errand {
         };
         let provider = build(environment)?;
         let request = self.with_files(&*provider, request).await?;
+        let inquiry = provider.inquiry(&request);
         match provider.prepare(&request)? {
             Exchange::Http { request, decoder } => {
+                self.warn_of_plain_http(&request.url);
+                self.inquire(inquiry);
                 let result = self.http.perform(request, decoder, self.timeouts, sink).await;
                 if let (Err(error), Some(credential)) = (&result, &credential)
                     && error.kind == ErrorKind::Authentication
@@ -221,6 +239,64 @@ impl Errand {
                 Ok(())
             }
         }
+    }
+
+    /// Whether this is the first time.
+    fn is_news(&self, what: String) -> bool {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(what)
+    }
+
+    fn warn(&self, words: String) {
+        self.queue.push(Notice { conversation: self.conversation, report: Report::Warning(words) });
+    }
+
+    /// Tells the user once that a server is talked to in the open.
+    fn warn_of_plain_http(&self, url: &str) {
+        let Some(url) = Url::parse(url).ok().filter(|url| url.scheme() == "http") else { return };
+        let Some(host) = url.host_str().filter(|host| !place::is_loopback(host)) else { return };
+        let host = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+        if self.is_news(format!("http {host}")) {
+            self.warn(format!(
+                "http://{host} is not encrypted: others on the way can read the key and the conversation. Write \
+                 https:// in `base_url` if the server speaks TLS."
+            ));
+        }
+    }
+
+    /// Asks the server, once for each model and beside the request, whether the model can use tools. What cannot be
+    /// found out is nobody's trouble.
+    fn inquire(&self, inquiry: Option<Inquiry>) {
+        let Some(mut inquiry) = inquiry else { return };
+        let name = format!("tools {} {}", inquiry.host, inquiry.model);
+        if !self.is_news(name.clone()) {
+            return;
+        }
+        let (http, queue, conversation) = (Arc::clone(&self.http), Arc::clone(&self.queue), self.conversation);
+        let known = Arc::clone(&self.known);
+        let timeouts = Timeouts { first_byte: INQUIRY_TIME, idle: INQUIRY_TIME, ..self.timeouts };
+        tokio::spawn(async move {
+            for Question { url, headers, body } in mem::take(&mut inquiry.questions) {
+                let answer = match body {
+                    Some(body) => http.fetch(HttpRequest { url, headers, body }, timeouts).await,
+                    None => http.get(url, headers, timeouts).await,
+                };
+                let answer = match answer {
+                    Ok(Ok(answer)) => answer,
+                    Ok(Err(_)) => continue,
+                    Err(_) => {
+                        // Nobody was there: another request may find somebody.
+                        known.lock().unwrap_or_else(PoisonError::into_inner).remove(&name);
+                        return;
+                    }
+                };
+                if let Some(found) = inquiry.read(&answer) {
+                    if let Some(words) = found {
+                        queue.push(Notice { conversation, report: Report::Warning(words) });
+                    }
+                    return;
+                }
+            }
+        });
     }
 
     /// The request with the files that it shows, as far as the provider takes them.

@@ -169,7 +169,7 @@ fn every_stop_reason_has_its_meaning() {
         ("max_tokens", StopReason::MaxTokens),
         ("refusal", StopReason::Refusal),
         ("pause_turn", StopReason::Pause),
-        ("model_context_window_exceeded", StopReason::Other("model_context_window_exceeded".to_owned())),
+        ("model_context_window_exceeded", StopReason::ContextFull),
         ("from_the_future", StopReason::Other("from_the_future".to_owned())),
     ] {
         assert_eq!(events(&Stream::new().end(wire)), [Event::Finished(meaning)], "{wire}");

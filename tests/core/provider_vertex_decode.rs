@@ -204,18 +204,19 @@ fn a_tool_whose_name_was_changed_for_the_api_is_called_by_its_own() {
 #[test]
 fn every_finish_reason_has_its_meaning() {
     let other = |words: &str| StopReason::Other(words.to_owned());
+    let blocked = |words: &str| StopReason::Blocked(words.to_owned());
     for (wire, meaning) in [
         ("STOP", StopReason::EndTurn),
         ("MAX_TOKENS", StopReason::MaxTokens),
-        ("SAFETY", StopReason::Refusal),
-        ("RECITATION", StopReason::Refusal),
-        ("BLOCKLIST", StopReason::Refusal),
-        ("PROHIBITED_CONTENT", StopReason::Refusal),
-        ("SPII", StopReason::Refusal),
-        ("MODEL_ARMOR", StopReason::Refusal),
-        ("IMAGE_SAFETY", StopReason::Refusal),
-        ("IMAGE_PROHIBITED_CONTENT", StopReason::Refusal),
-        ("IMAGE_RECITATION", StopReason::Refusal),
+        ("SAFETY", blocked("SAFETY")),
+        ("RECITATION", blocked("RECITATION")),
+        ("BLOCKLIST", blocked("BLOCKLIST")),
+        ("PROHIBITED_CONTENT", blocked("PROHIBITED_CONTENT")),
+        ("SPII", blocked("SPII")),
+        ("MODEL_ARMOR", blocked("MODEL_ARMOR")),
+        ("IMAGE_SAFETY", blocked("IMAGE_SAFETY")),
+        ("IMAGE_PROHIBITED_CONTENT", blocked("IMAGE_PROHIBITED_CONTENT")),
+        ("IMAGE_RECITATION", blocked("IMAGE_RECITATION")),
         ("MALFORMED_FUNCTION_CALL", other("MALFORMED_FUNCTION_CALL")),
         ("UNEXPECTED_TOOL_CALL", other("UNEXPECTED_TOOL_CALL")),
         ("TOO_MANY_TOOL_CALLS", other("TOO_MANY_TOOL_CALLS")),
@@ -227,6 +228,9 @@ fn every_finish_reason_has_its_meaning() {
     let candidate = json!({"finishReason": "MALFORMED_FUNCTION_CALL", "finishMessage": "Malformed call:\n read(."});
     let found = events(&Stream::new().event(&json!({"candidates": [candidate]})));
     assert_eq!(found, [Event::Finished(other("MALFORMED_FUNCTION_CALL (Malformed call: read()"))]);
+    let candidate = json!({"finishReason": "SAFETY", "finishMessage": "It is about knives."});
+    let found = events(&Stream::new().event(&json!({"candidates": [candidate]})));
+    assert_eq!(found, [Event::Finished(blocked("SAFETY (It is about knives)"))]);
 }
 
 #[test]

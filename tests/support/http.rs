@@ -4,6 +4,9 @@
 //! a list of steps, so that the test decides byte by byte what arrives and when: a [`Gate`] holds the
 //! stream until the test opens it. Connections are kept alive, as a real server keeps them.
 //!
+//! What a server says about its models (`/props`, `/api/show`) stands beside the script: it is asked for once for each
+//! model, at any time, and is not among the requests. A server says nothing about them unless a test makes it.
+//!
 //! Include it with `#[path = "../support/http.rs"] mod http;`.
 
 // Each test binary uses its own part of this, and a test that cannot go on panics.
@@ -178,6 +181,9 @@ impl Recorded {
 struct Shared {
     replies: Mutex<VecDeque<Reply>>,
     requests: Mutex<Vec<Recorded>>,
+    /// What the server says about its models, by path, and who has asked.
+    abilities: Mutex<Vec<(String, Value)>>,
+    inquiries: Mutex<Vec<Recorded>>,
     arrived: Condvar,
     /// Clients that left before their reply was over.
     left: AtomicUsize,
@@ -225,6 +231,20 @@ impl Server {
         self.shared.replies.lock().unwrap().push_back(reply);
     }
 
+    /// Lets the server say this about its models.
+    pub fn tell(&self, path: &str, answer: Value) {
+        self.shared.abilities.lock().unwrap().push((path.to_owned(), answer));
+    }
+
+    /// Waits until the server was asked so often about its models, and returns all of it.
+    pub fn wait_for_inquiries(&self, count: usize) -> Vec<Recorded> {
+        let inquiries = self.shared.inquiries.lock().unwrap();
+        let (inquiries, timeout) =
+            self.shared.arrived.wait_timeout_while(inquiries, PATIENCE, |asked| asked.len() < count).unwrap();
+        assert!(!timeout.timed_out(), "{} of {count} inquiries arrived", inquiries.len());
+        inquiries.clone()
+    }
+
     /// The requests so far.
     pub fn requests(&self) -> Vec<Recorded> {
         self.shared.requests.lock().unwrap().clone()
@@ -262,6 +282,12 @@ impl Shared {
         let _ = stream.set_nodelay(true);
         let mut reader = BufReader::new(stream);
         while let Ok(Some(request)) = read_request(&mut reader, number) {
+            if let Some(reply) = self.answer_aside(&request) {
+                if !self.write_reply(stream, &reply).unwrap_or(false) {
+                    break;
+                }
+                continue;
+            }
             let reply =
                 self.replies.lock().unwrap().pop_front().unwrap_or_else(|| {
                     Reply::status(500).chunk("the test's server has no reply left for this request")
@@ -279,6 +305,19 @@ impl Shared {
                 }
             }
         }
+    }
+
+    /// The answer to a question about the server's models; `None` for any other request.
+    fn answer_aside(&self, request: &Recorded) -> Option<Reply> {
+        let path = request.path.split('?').next().unwrap();
+        if !path.ends_with("/props") && !path.ends_with("/api/show") {
+            return None;
+        }
+        self.inquiries.lock().unwrap().push(request.clone());
+        self.arrived.notify_all();
+        let abilities = self.abilities.lock().unwrap();
+        let answer = abilities.iter().find(|(known, _)| known == path).map(|(_, answer)| Reply::json(200, answer));
+        Some(answer.unwrap_or_else(|| Reply::status(404)))
     }
 
     /// Returns whether the connection may serve another request; an error when the client has left.

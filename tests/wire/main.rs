@@ -6,6 +6,8 @@
 mod anthropic;
 #[path = "../support/completions.rs"]
 mod completions;
+#[path = "../support/conversation.rs"]
+mod conversation;
 #[path = "../support/http.rs"]
 mod http;
 #[path = "../support/responses.rs"]
@@ -16,4 +18,5 @@ mod vertex;
 mod anthropic_http;
 mod credentials;
 mod openai_http;
+mod own_server;
 mod resilience;

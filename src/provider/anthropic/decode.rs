@@ -40,7 +40,7 @@ use serde_json::Value;
 use super::{NAME, cited::Cited};
 use crate::provider::{
     CallId, Decoder, ErrorResponse, Event, ProviderError, Signature, StopReason, Usage,
-    refuse::Peer,
+    refuse::{MAX_REASON, Peer},
     reply::{Progress, parse, push_text, push_thinking, text_of, tool_input},
     sse::Sse,
 };
@@ -216,7 +216,7 @@ impl Reply {
             "message_delta" => {
                 let delta: MessageDelta = parse(data, peer)?;
                 if let Some(reason) = delta.delta.stop_reason {
-                    self.stop = Some(stop_reason(reason));
+                    self.stop = Some(stop_reason(peer.quote(&reason, MAX_REASON)));
                 }
                 self.count(delta.usage, events);
             }
@@ -360,7 +360,7 @@ fn stop_reason(reason: String) -> StopReason {
         "max_tokens" => StopReason::MaxTokens,
         "refusal" => StopReason::Refusal,
         "pause_turn" => StopReason::Pause,
-        // Among them `model_context_window_exceeded`: raising `max_tokens` would not help there.
+        "model_context_window_exceeded" => StopReason::ContextFull,
         _ => StopReason::Other(reason),
     }
 }

@@ -85,6 +85,7 @@ impl Provider for Anthropic {
         headers.extend(key.iter().map(|key| (KEY_HEADER, key.expose().to_owned())));
         Ok(Exchange::Http {
             request: HttpRequest { url, headers: self.0.post_headers(headers), body: encode::body(request)? },
+            // No watch over the limit: the vendor has a word of its own for a context that is full.
             decoder: Box::new(Reader::new(self.0.peer(host, key))),
         })
     }

@@ -35,7 +35,7 @@ use super::{
 };
 use crate::provider::{
     Decoder, ErrorResponse, Event, ProviderError, Request, Signature, StopReason, Usage,
-    refuse::Peer,
+    refuse::{MAX_REASON, Peer},
     reply::{Progress, parse, push_text, push_thinking, text_of},
     sse::{Sse, SseEvent},
 };
@@ -203,7 +203,8 @@ impl Reply {
         let has_calls = !calls.is_empty();
         events.extend(calls.finish(&mut self.ids).map_err(|what| peer.malformed(what, data))?);
         self.progress = Progress::Complete;
-        let stop = if self.refused { StopReason::Refusal } else { stop_reason(self.stop.take(), has_calls) };
+        let reason = self.stop.take().map(|reason| peer.quote(&reason, MAX_REASON));
+        let stop = if self.refused { StopReason::Refusal } else { stop_reason(reason, has_calls) };
         events.push(Event::Finished(stop));
         Ok(())
     }
@@ -232,12 +233,14 @@ fn usage(usage: &Value) -> Option<Usage> {
     if prompt.is_none() && output.is_none() {
         return None;
     }
+    // Some count thinking among the total alone.
+    let generated = count("/total_tokens").zip(prompt).map(|(total, prompt)| total.saturating_sub(prompt));
     let cached = count("/prompt_tokens_details/cached_tokens").or_else(|| count("/prompt_cache_hit_tokens"));
     let cache_read = cached.unwrap_or_default();
     let cache_write = count("/prompt_tokens_details/cache_write_tokens").unwrap_or_default();
     Some(Usage {
         input: prompt.unwrap_or_default().saturating_sub(cache_read).saturating_sub(cache_write),
-        output: output.unwrap_or_default(),
+        output: output.max(generated).unwrap_or_default(),
         reasoning: count("/completion_tokens_details/reasoning_tokens").unwrap_or_default(),
         cache_read,
         cache_write,

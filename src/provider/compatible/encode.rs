@@ -161,17 +161,22 @@ pub(super) fn body(request: &Request, host: &str) -> Result<Vec<u8>, ProviderErr
     if messages.len() == preface {
         return Err(wire::nothing_to_send());
     }
-    let room = parameters.thinking.budget().unwrap_or(0);
     wire::to_json(&Body {
         model: &request.model,
         stream: true,
         stream_options: StreamOptions { include_usage: true },
-        max_tokens: parameters.max_tokens.map(|tokens| wire::with_room(tokens, room)),
+        max_tokens: limit(request),
         temperature: parameters.temperature.filter(|value| value.is_finite()),
         reasoning_effort: effort(parameters.thinking),
         tools: request.tools.iter().map(tool).collect(),
         messages,
     })
+}
+
+/// The most tokens that the reply to a request may have; `None` leaves it to the server.
+pub(super) fn limit(request: &Request) -> Option<u32> {
+    let room = request.parameters.thinking.budget().unwrap_or(0);
+    request.parameters.max_tokens.map(|tokens| wire::with_room(tokens, room))
 }
 
 /// One of the three words that all servers know which know any.

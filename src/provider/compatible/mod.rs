@@ -2,24 +2,27 @@
 //!
 //! `encode` turns a request into the body of `POST /v1/chat/completions`, `decode` turns the stream into
 //! [`Event`](super::Event)s with the help of `calls`, which puts calls together however a server cuts them; `models`
-//! asks what a server has. What is sent is what all of them take; what they send is taken as far as it can be
+//! asks what a server has, `abilities`
+//! whether a model can use tools. What is sent is what all of them take; what they send is taken as far as it can be
 //! understood: fields that are left out, calls in one piece, ends that are not said.
 //!
 //! The format is the one of <https://developers.openai.com/api/reference/resources/chat> and of the types in
 //! OpenAI's Python SDK (`openai.types.chat`, 3.54); where servers differ from it, the code says which.
 
+pub mod abilities;
 mod calls;
 mod decode;
 mod encode;
 pub mod models;
 mod refuse;
 
-use self::{decode::Reader, models::ModelsRequest};
+use self::{abilities::Inquiry, decode::Reader, models::ModelsRequest};
 use super::{
     ErrorKind, Exchange, Headers, HttpRequest, Provider, ProviderError, Request,
     access::{Access, Endpoint},
     attachment::{Kind, Limits},
     auth::{Environment, Key},
+    limit,
 };
 
 /// The name in the configuration, and the owner of the marks at thinking that goes back.
@@ -88,6 +91,16 @@ impl Provider for OpenAiCompatible {
         Some(LIMITS)
     }
 
+    fn inquiry(&self, request: &Request) -> Option<Inquiry> {
+        if request.tools.is_empty() {
+            return None;
+        }
+        let Endpoint { host, .. } = self.0.endpoint("").ok()?;
+        let key = self.0.optional_key(KEY_HEADER).ok()?;
+        let headers = || self.0.get_headers(bearer(key.as_ref()));
+        Inquiry::new(self.0.base_url(), &host, &request.model, headers)
+    }
+
     fn prepare(&self, request: &Request) -> Result<Exchange, ProviderError> {
         let Endpoint { url, host } = self.0.endpoint("/chat/completions")?;
         if request.model.trim().is_empty() {
@@ -99,7 +112,7 @@ impl Provider for OpenAiCompatible {
         let body = encode::body(request, &host)?;
         Ok(Exchange::Http {
             request: HttpRequest { url, headers, body },
-            decoder: Box::new(Reader::new(self.0.peer(host, key), request)),
+            decoder: limit::watch(Reader::new(self.0.peer(host, key), request), encode::limit(request)),
         })
     }
 }

@@ -58,7 +58,7 @@ use super::{
 };
 use crate::provider::{
     CallId, Decoder, ErrorResponse, Event, ProviderError, Source, StopReason, Usage,
-    refuse::Peer,
+    refuse::{MAX_REASON, Peer},
     reply::{Progress, parse, push_text, push_thinking, text_of, tool_input},
     sse::Sse,
 };
@@ -271,6 +271,7 @@ impl Reply {
                 let ResponseEvent { response } = parse(data, peer)?;
                 self.break_off(events);
                 let reason = response.incomplete_details.and_then(|details| details.reason);
+                let reason = reason.map(|reason| peer.quote(&reason, MAX_REASON));
                 self.complete(response.usage, stop_reason(reason), events);
             }
             "response.failed" => {

@@ -182,10 +182,10 @@ pub(super) fn body(request: &Request, effort: Option<Effort>) -> Result<Vec<u8>,
     if input.is_empty() {
         return Err(wire::nothing_to_send());
     }
-    let wants_thinking = effort.map_or(parameters.thinking.level().is_some(), |effort| effort != Effort::None);
+    let limit = limit(request, effort);
+    let wants_thinking = wants_thinking(request, effort);
     let effort = effort.or_else(|| effort::effort(family.as_ref(), parameters.thinking));
     let reasons = family.map_or(effort.is_some(), |family| family.reasons());
-    let room = effort.filter(|_| wants_thinking).map_or(0, Effort::room);
     let tools: Vec<_> = request.tools.iter().map(tool).chain(request.hosted.iter().map(hosted)).collect();
     let instructions = request.system.as_deref().filter(|text| is_visible(text));
     let keep = family.map_or(Keep::Usual, |family| family.keep(parameters.cache_retention));
@@ -198,7 +198,7 @@ pub(super) fn body(request: &Request, effort: Option<Effort>) -> Result<Vec<u8>,
         reasoning: effort.map(|effort| ReasoningOptions { effort, summary: wants_thinking.then_some("auto") }),
         // The API takes no temperature for a model that reasons.
         temperature: parameters.temperature.filter(|value| value.is_finite() && !reasons),
-        max_output_tokens: parameters.max_tokens.map(|tokens| wire::with_room(tokens, room).max(MIN_OUTPUT_TOKENS)),
+        max_output_tokens: limit,
         prompt_cache_key: if caches { Some(cache_key(instructions, &tools, &input)?) } else { None },
         prompt_cache_retention: (keep == Keep::ADay).then_some("24h"),
         prompt_cache_options: match keep {
@@ -217,6 +217,19 @@ pub(super) fn body(request: &Request, effort: Option<Effort>) -> Result<Vec<u8>,
         input,
     };
     wire::to_json(&body)
+}
+
+/// The most tokens that the reply to a request may have; `None` leaves it to the API.
+pub(super) fn limit(request: &Request, effort: Option<Effort>) -> Option<u32> {
+    let wanted = wants_thinking(request, effort);
+    let family = Family::of(&request.model);
+    let effort = effort.or_else(|| effort::effort(family.as_ref(), request.parameters.thinking));
+    let room = effort.filter(|_| wanted).map_or(0, Effort::room);
+    request.parameters.max_tokens.map(|tokens| wire::with_room(tokens, room).max(MIN_OUTPUT_TOKENS))
+}
+
+fn wants_thinking(request: &Request, effort: Option<Effort>) -> bool {
+    effort.map_or(request.parameters.thinking.level().is_some(), |effort| effort != Effort::None)
 }
 
 /// A key under which the vendor finds what it has read of this conversation: a hash of what its requests have in

@@ -22,6 +22,7 @@ use super::{
     access::{Access, Endpoint},
     attachment::{Kind, Limits},
     auth::Environment,
+    limit,
 };
 
 /// The name in the configuration, and the owner of the signatures that this protocol brings.
@@ -98,7 +99,7 @@ impl Provider for OpenAi {
                 headers: self.access.post_headers(bearer),
                 body: encode::body(request, self.effort)?,
             },
-            decoder: Box::new(Reader::new(self.access.peer(host, key))),
+            decoder: limit::watch(Reader::new(self.access.peer(host, key)), encode::limit(request, self.effort)),
         })
     }
 }

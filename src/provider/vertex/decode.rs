@@ -49,7 +49,7 @@ use super::{
 };
 use crate::provider::{
     Decoder, ErrorKind, ErrorResponse, Event, ProviderError, Request, Signature, StopReason, ToolInput, Usage,
-    one_line,
+    refuse::MAX_REASON,
     reply::{NO_STREAM, error_in},
     sse::Sse,
 };
@@ -224,7 +224,8 @@ impl Reply {
                 self.grounding.note(metadata);
             }
             if let Some(reason) = candidate.finish_reason.filter(|reason| !UNSPECIFIED.contains(&reason.as_str())) {
-                self.stop = Some(stop_reason(&reason, candidate.finish_message.as_deref().unwrap_or_default()));
+                let words = candidate.finish_message.as_deref().unwrap_or_default();
+                self.stop = Some(stop_reason(&peer.quote(&reason, MAX_REASON), &peer.quote(words, MAX_REASON)));
             }
         }
         if let Some(usage) = chunk.usage_metadata {
@@ -345,12 +346,14 @@ fn mark(signature: Signature, events: &mut Vec<Event>) {
 /// |-------------------------------------------------------------------------------|-------------------------|
 /// | `STOP`                                                                        | the model is done       |
 /// | `MAX_TOKENS`                                                                  | the limit was reached   |
-/// | `SAFETY`, `RECITATION`, `BLOCKLIST`, `PROHIBITED_CONTENT`, `SPII`,            | the provider refused    |
-/// | `MODEL_ARMOR`, `IMAGE_SAFETY`, `IMAGE_PROHIBITED_CONTENT`, `IMAGE_RECITATION` |                         |
+/// | `SAFETY`, `RECITATION`, `BLOCKLIST`, `PROHIBITED_CONTENT`, `SPII`,            | the provider refused,   |
+/// | `MODEL_ARMOR`, `IMAGE_SAFETY`, `IMAGE_PROHIBITED_CONTENT`, `IMAGE_RECITATION` | for this reason         |
 /// | `MALFORMED_FUNCTION_CALL`, `UNEXPECTED_TOOL_CALL`, `TOO_MANY_TOOL_CALLS`,     | named, with Google's    |
 /// | `MALFORMED_RESPONSE`, `MISSING_THOUGHT_SIGNATURE`, `LANGUAGE`, `CONTINUATION`,| own words               |
 /// | `OTHER` and any other                                                         |                         |
 fn stop_reason(reason: &str, words: &str) -> StopReason {
+    let words = words.trim_end_matches('.');
+    let named = if words.is_empty() { reason.to_owned() } else { format!("{reason} ({words})") };
     match reason {
         "STOP" => StopReason::EndTurn,
         "MAX_TOKENS" => StopReason::MaxTokens,
@@ -362,9 +365,8 @@ fn stop_reason(reason: &str, words: &str) -> StopReason {
         | "MODEL_ARMOR"
         | "IMAGE_SAFETY"
         | "IMAGE_PROHIBITED_CONTENT"
-        | "IMAGE_RECITATION" => StopReason::Refusal,
-        _ if words.trim().is_empty() => StopReason::Other(reason.to_owned()),
-        _ => StopReason::Other(format!("{reason} ({})", one_line(words, 200).trim_end_matches('.'))),
+        | "IMAGE_RECITATION" => StopReason::Blocked(named),
+        _ => StopReason::Other(named),
     }
 }
 

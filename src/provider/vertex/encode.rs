@@ -220,6 +220,11 @@ impl GenerationConfig {
     }
 }
 
+/// The most tokens that the reply to a request may have; `None` leaves it to the API.
+pub(super) fn limit_of(request: &Request) -> Option<u32> {
+    GenerationConfig::of(&request.model, &request.parameters).max_output_tokens
+}
+
 /// The limit of a reply of `tokens` after `thought` tokens of thinking, which the API counts as a part of the reply. It is
 /// raised no further than the models go.
 fn limit(tokens: u32, thought: u32) -> u32 {

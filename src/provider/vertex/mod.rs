@@ -31,6 +31,7 @@ use super::{
     attachment::{Kind, Limits},
     auth::{Environment, Key},
     credential::{Credential, Source},
+    limit,
 };
 
 /// The name in the configuration, and the owner of the signatures that this protocol brings.
@@ -221,7 +222,7 @@ impl Provider for Vertex {
         let peer = Peer::new(host, token, &self.headers, project, location);
         Ok(Exchange::Http {
             request: HttpRequest { url, headers, body: encode::body(request)? },
-            decoder: Box::new(Reader::new(peer, request)),
+            decoder: limit::watch(Reader::new(peer, request), encode::limit_of(request)),
         })
     }
 }

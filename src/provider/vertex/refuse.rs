@@ -108,7 +108,7 @@ impl Peer {
         if let Some(id) = request_id {
             let _ = write!(message, " [request {}]", self.quote(id, 80));
         }
-        ProviderError { kind, message, retry_after }
+        ProviderError { retry_after, ..ProviderError::new(kind, message) }
     }
 
     /// What happened and, where there is one, the mend.

@@ -214,7 +214,7 @@ impl KeyFile {
         let words = if words.is_empty() { String::new() } else { format!(": {}", one_line(&words, 300)) };
         let origin = self.origin();
         let message = format!("the token server gives no access token {origin} ({}){words}{mend}", response.status);
-        ProviderError { kind, message, retry_after: response.retry_after }
+        ProviderError { retry_after: response.retry_after, ..ProviderError::new(kind, message) }
     }
 }
 

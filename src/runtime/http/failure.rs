@@ -8,16 +8,24 @@ use std::{env, error::Error, io, time::Duration};
 
 use reqwest::Url;
 
-use crate::provider::{ErrorKind, ProviderError, one_line};
+use crate::provider::{ErrorKind, ProviderError, one_line, place};
 
 /// The variables that name a proxy, as reqwest reads them.
 const PROXY_VARIABLES: [&str; 6] = ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
+
+/// How often a request is sent to a server of the user's own that does not answer in time.
+const ATTEMPTS_AT_OWN_SERVER: u32 = 2;
 
 /// The other side of a request.
 pub(super) struct Peer {
     /// The host, with its port if it is not the usual one.
     name: String,
     is_loopback: bool,
+    /// Whether it is in the user's own network.
+    is_own: bool,
+    wants_tls: bool,
+    host: String,
+    port: u16,
 }
 
 /// The deepest cause in the chain that is known.
@@ -33,10 +41,35 @@ impl Peer {
     /// The other side of a request to `url`; `None` if it names no host.
     pub fn of(url: &Url) -> Option<Self> {
         let host = url.host_str()?;
-        let is_loopback = host == "localhost"
-            || host.trim_matches(['[', ']']).parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback());
         let name = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
-        Some(Self { name, is_loopback })
+        Some(Self {
+            name,
+            is_loopback: place::is_loopback(host),
+            is_own: place::is_own(host),
+            wants_tls: url.scheme() == "https",
+            host: host.to_owned(),
+            port: url.port_or_known_default()?,
+        })
+    }
+
+    /// The host, with its port if it is not the usual one.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether that is a server of the user's own.
+    pub fn is_own(&self) -> bool {
+        self.is_own
+    }
+
+    /// Whether the address begins with `https`.
+    pub fn wants_tls(&self) -> bool {
+        self.wants_tls
+    }
+
+    /// Host and port, unless a proxy stands in between.
+    pub fn direct_address(&self) -> Option<(&str, u16)> {
+        self.proxy().is_none().then_some((self.host.as_str(), self.port))
     }
 
     /// Whether that is this machine.
@@ -53,7 +86,7 @@ impl Peer {
                 connect.as_secs_f64(),
                 self.proxy_hint()
             );
-            return ProviderError::new(ErrorKind::Timeout, message);
+            return self.worth_less(ProviderError::new(ErrorKind::Timeout, message));
         }
         if error.is_dns() {
             let message =
@@ -111,6 +144,23 @@ impl Peer {
         let message =
             format!("{} {what}: nothing for {} s (the limit is `parameters.timeout`)", self.name, limit.as_secs_f64());
         ProviderError::new(ErrorKind::Timeout, message)
+    }
+
+    /// The error for a reply of which nothing has come, whatever the server has said about the request.
+    pub fn no_answer(&self, limit: Duration) -> ProviderError {
+        self.worth_less(self.silent("did not answer", limit))
+    }
+
+    /// The error for plain HTTP where TLS was asked for.
+    pub fn plain_http(&self) -> ProviderError {
+        let message = format!("{} speaks plain HTTP and no TLS; write http:// in `base_url`", self.name);
+        ProviderError::new(ErrorKind::Tls, message)
+    }
+
+    /// A server of the user's own that was silent is busy with what it was asked, or is not there: asking it again and
+    /// again makes it no faster.
+    fn worth_less(&self, error: ProviderError) -> ProviderError {
+        if self.is_own { ProviderError { attempts: ATTEMPTS_AT_OWN_SERVER, ..error } } else { error }
     }
 
     /// The error for an answer of more than `limit` bytes.

@@ -8,10 +8,12 @@
 //! Redirects are not followed: the headers carry a key, and the API has none.
 
 mod failure;
+mod plain;
 
 use std::{
     borrow::Cow,
-    sync::{Mutex, Once, PoisonError},
+    collections::HashSet,
+    sync::{Mutex, MutexGuard, Once, PoisonError},
     time::{Duration, SystemTime},
 };
 
@@ -20,7 +22,7 @@ use reqwest::{
     header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER},
     redirect,
 };
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use self::failure::Peer;
 use crate::provider::{Decoder, ErrorKind, ErrorResponse, Event, HttpRequest, ProviderError};
@@ -37,6 +39,9 @@ const ERROR_BODY_TIME: Duration = Duration::from_secs(10);
 /// How long the end of a stream may take after the reply is complete. Reading it lets the next request
 /// of the conversation have the same connection.
 const END_TIME: Duration = Duration::from_millis(100);
+
+/// How long a server of the user's own may take for TLS before it is found out whether it speaks any.
+const TLS_TIME: Duration = Duration::from_secs(2);
 
 /// How often a connection is asked whether it still lives while a reply is awaited: one that died in a
 /// suspended laptop is found out long before the reply counts as late.
@@ -68,6 +73,8 @@ pub struct Http {
     /// The client and what it was built for. It is built at the first request, because reading the
     /// system's certificates takes a while, and again when the settings change.
     client: Mutex<Option<(Settings, Client)>>,
+    /// The servers that have answered: what they speak is no question any more.
+    answered: Mutex<HashSet<String>>,
 }
 
 /// What a client cannot change later.
@@ -101,11 +108,16 @@ impl Http {
             return Err(peer.web_page());
         }
         let mut events = Vec::new();
+        // Whether anything of the reply has come: a count alone is nothing of it.
+        let mut has_begun = false;
         loop {
             let chunk = match timeout(timeouts.idle, response.chunk()).await {
                 Ok(Ok(chunk)) => chunk,
                 Ok(Err(error)) => return Err(peer.during_reply(&error)),
-                Err(_) => return Err(peer.silent("fell silent in the middle of the reply", timeouts.idle)),
+                Err(_) if has_begun => {
+                    return Err(peer.silent("fell silent in the middle of the reply", timeouts.idle));
+                }
+                Err(_) => return Err(peer.no_answer(timeouts.idle)),
             };
             let result = match &chunk {
                 Some(bytes) => decoder.feed(bytes, &mut events),
@@ -114,6 +126,7 @@ impl Http {
             let mut is_complete = chunk.is_none();
             for event in events.drain(..) {
                 is_complete |= matches!(event, Event::Finished(_));
+                has_begun |= !matches!(event, Event::Usage(_));
                 sink(event);
             }
             result?;
@@ -186,17 +199,43 @@ impl Http {
     ) -> Result<(Peer, Result<Response, ErrorResponse>), ProviderError> {
         let (peer, request) = build(method, request)?;
         let client = self.client(Settings { connect_timeout: timeouts.connect, proxy: !peer.is_loopback() })?;
-        let response = match timeout(timeouts.connect + timeouts.first_byte, client.execute(request)).await {
-            Ok(Ok(response)) => response,
-            Ok(Err(error)) => return Err(peer.before_reply(&error, timeouts.connect)),
-            Err(_) => return Err(peer.silent("did not answer", timeouts.first_byte)),
+        let asked = timeout(timeouts.connect + timeouts.first_byte, client.execute(request));
+        let response = tokio::select! {
+            response = asked => response,
+            () = self.until_plain_http(&peer) => return Err(peer.plain_http()),
         };
+        let response = match response {
+            Ok(Ok(response)) => response,
+            Ok(Err(error)) if error.is_connect() && self.is_plain_http(&peer).await => return Err(peer.plain_http()),
+            Ok(Err(error)) => return Err(peer.before_reply(&error, timeouts.connect)),
+            Err(_) => return Err(peer.no_answer(timeouts.first_byte)),
+        };
+        lock(&self.answered).insert(peer.name().to_owned());
         let answer = if response.status().is_success() { Ok(response) } else { Err(error_response(response).await) };
         Ok((peer, answer))
     }
 
+    /// Comes back only for a server of the user's own that should speak TLS, has taken a while, and speaks plain HTTP.
+    async fn until_plain_http(&self, peer: &Peer) {
+        if peer.is_own() && peer.wants_tls() && !lock(&self.answered).contains(peer.name()) {
+            sleep(TLS_TIME).await;
+            if self.is_plain_http(peer).await {
+                return;
+            }
+        }
+        std::future::pending().await
+    }
+
+    /// Whether a server that should speak TLS speaks plain HTTP. Behind a proxy nobody is asked.
+    async fn is_plain_http(&self, peer: &Peer) -> bool {
+        match peer.direct_address().filter(|_| peer.wants_tls()) {
+            Some((host, port)) => plain::speaks_plain_http(host, port).await,
+            None => false,
+        }
+    }
+
     fn client(&self, settings: Settings) -> Result<Client, ProviderError> {
-        let mut slot = self.client.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut slot = lock(&self.client);
         if let Some((built_for, client)) = &*slot
             && *built_for == settings
         {
@@ -215,6 +254,11 @@ impl Http {
         *slot = Some((settings, client.clone()));
         Ok(client)
     }
+}
+
+/// A panic elsewhere leaves a whole value behind: each is changed in one go.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Names ring as the process's cryptography. Somebody else in the process may have chosen already;

@@ -150,6 +150,12 @@ fn a_reply_that_was_cut_off_says_why_and_leaves_a_prompt() {
             "The reply was cut off at max_tokens; raise parameters.max_tokens, or ask it to go on.",
         ),
         (StopReason::Refusal, "The provider ended the reply: the model refused to go on."),
+        (StopReason::Blocked("SAFETY".into()), "The provider ended the reply: it was blocked (SAFETY)."),
+        (
+            StopReason::ContextFull,
+            "The reply was cut off: the model's context is full, and a higher max_tokens would not help. Shorten the \
+             conversation, or give the server a larger context.",
+        ),
         (StopReason::Other("tired".into()), "The provider ended the reply: tired."),
     ] {
         let desk = asking();
@@ -161,12 +167,14 @@ fn a_reply_that_was_cut_off_says_why_and_leaves_a_prompt() {
 
 #[test]
 fn nothing_of_a_reply_that_was_refused_runs_by_itself() {
-    let desk = asking();
-    desk.reply([call("a", "read", json!({}))], StopReason::Refusal);
-    assert_eq!((desk.running(), desk.locked.get()), (vec![], false));
-    assert_eq!(desk.statuses(), ["a open"]);
-    desk.go();
-    assert_eq!(desk.running(), ["a"], "but the user may");
+    for stop in [StopReason::Refusal, StopReason::Blocked("SAFETY".into())] {
+        let desk = asking();
+        desk.reply([call("a", "read", json!({}))], stop);
+        assert_eq!((desk.running(), desk.locked.get()), (vec![], false));
+        assert_eq!(desk.statuses(), ["a open"]);
+        desk.go();
+        assert_eq!(desk.running(), ["a"], "but the user may");
+    }
 }
 
 #[test]

@@ -1,0 +1,33 @@
+//! Where a host is: on this machine, in the user's own network, or out there.
+
+use std::net::{IpAddr, Ipv6Addr};
+
+/// Endings of names that only a network of one's own knows (RFC 6762, RFC 8375, and what ICANN has set aside).
+const OWN_ENDINGS: [&str; 5] = [".local", ".lan", ".home", ".internal", ".home.arpa"];
+
+/// Whether `host` is this machine.
+#[must_use]
+pub fn is_loopback(host: &str) -> bool {
+    host == "localhost" || host.ends_with(".localhost") || address(host).is_some_and(|address| address.is_loopback())
+}
+
+/// Whether `host` is this machine or one in the user's own network: by its address, or by a name that nobody else knows.
+#[must_use]
+pub fn is_own(host: &str) -> bool {
+    match address(host) {
+        Some(IpAddr::V4(address)) => address.is_loopback() || address.is_private() || address.is_link_local(),
+        Some(IpAddr::V6(address)) => address.is_loopback() || is_local(address),
+        None => is_loopback(host) || !host.contains('.') || OWN_ENDINGS.iter().any(|end| host.ends_with(end)),
+    }
+}
+
+/// The address that a URL has as its host.
+fn address(host: &str) -> Option<IpAddr> {
+    let address: IpAddr = host.trim_matches(['[', ']']).parse().ok()?;
+    Some(address.to_canonical())
+}
+
+/// Unique local and link-local addresses.
+fn is_local(address: Ipv6Addr) -> bool {
+    address.is_unique_local() || address.is_unicast_link_local()
+}

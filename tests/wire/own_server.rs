@@ -1,0 +1,340 @@
+//! A server of the user's own, over real sockets: a small machine with a small model, at an address that somebody typed.
+
+use std::{
+    path::PathBuf,
+    sync::{Arc, Mutex, mpsc},
+    time::{Duration, Instant},
+};
+
+use flemma::{
+    agent::{Input, RequestId},
+    provider::{
+        ErrorKind, Event, Exchange, Provider, ProviderError, Request, StopReason, anthropic::Anthropic,
+        auth::Environment, compatible::OpenAiCompatible, openai::OpenAi, place, retry,
+    },
+    runtime::{
+        ConversationId, Queue, Recipient, Report, Worker,
+        http::{Http, Timeouts},
+    },
+};
+use serde_json::{Value, json};
+
+use crate::{
+    completions::Stream,
+    conversation::{hello, tool},
+    http::{Reply, Server},
+};
+
+/// Long enough for any machine, where nothing is silent.
+const LONG: Timeouts =
+    Timeouts { connect: Duration::from_secs(30), first_byte: Duration::from_secs(30), idle: Duration::from_secs(30) };
+
+type Build = fn(&str) -> Box<dyn Provider>;
+
+/// How long a silence takes that a test waits for.
+const SHORT: Duration = Duration::from_millis(400);
+
+fn environment() -> Environment {
+    Environment::new(|_| Some("sk-own-server-key".to_owned()))
+}
+
+async fn perform(
+    provider: &dyn Provider,
+    request: &Request,
+    timeouts: Timeouts,
+) -> (Vec<Event>, Result<(), ProviderError>) {
+    let mut events = Vec::new();
+    let result = match provider.prepare(request).unwrap() {
+        Exchange::Http { request, decoder } => {
+            Http::default().perform(request, decoder, timeouts, |event| events.push(event)).await
+        }
+        Exchange::Script(_) => panic!("no script is asked"),
+    };
+    (events, result)
+}
+
+async fn ask(base_url: &str, timeouts: Timeouts) -> (Vec<Event>, Result<(), ProviderError>) {
+    let provider = OpenAiCompatible::new(&format!("{base_url}/v1"), environment());
+    perform(&provider, &hello(), timeouts).await
+}
+
+/// How often a request is sent that always fails so.
+fn attempts(error: &ProviderError) -> u32 {
+    (1..10).take_while(|attempt| retry::delay(*attempt, error, false, 0.5).is_some()).count() as u32 + 1
+}
+
+#[tokio::test]
+async fn a_reply_that_does_not_begin_is_asked_for_once_more_and_is_told_in_the_same_words() {
+    let timeouts = Timeouts { first_byte: SHORT, idle: SHORT, connect: Duration::from_secs(2) };
+    let mut told = Vec::new();
+    // Some read the conversation before they send the status, others after it, and some say now and then that they live.
+    for reply in [
+        Reply::silence(),
+        Reply::stream().hang(),
+        Reply::stream().chunk(": still reading\n\n").hang(),
+        Reply::stream().chunk(Stream::new().bytes()).hang(),
+    ] {
+        let server = Server::start([reply]);
+        let (events, result) = ask(&server.base_url(), timeouts).await;
+        assert_eq!(events, []);
+        let error = result.unwrap_err();
+        assert_eq!(error.kind, ErrorKind::Timeout);
+        assert_eq!(attempts(&error), 2, "{error}");
+        told.push(error.message.replace(&server.host(), "HOST"));
+    }
+    told.dedup();
+    assert_eq!(told.len(), 1, "{told:?}");
+    for words in ["HOST did not answer", "nothing for 0.4 s", "`parameters.timeout`"] {
+        assert!(told[0].contains(words), "{words:?} is not in {}", told[0]);
+    }
+}
+
+#[tokio::test]
+async fn https_to_a_server_without_tls_says_so_at_once() {
+    // The scripted server waits for the rest of the line, as llama.cpp's does, and so TLS is never refused.
+    let providers: [Build; 3] = [
+        |base| Box::new(OpenAiCompatible::new(&format!("{base}/v1"), environment())),
+        |base| Box::new(OpenAi::new(&format!("{base}/v1"), environment())),
+        |base| Box::new(Anthropic::new(base, environment())),
+    ];
+    for build in providers {
+        let server = Server::start([Reply::json(404, &json!({"error": "no such page"}))]);
+        let begun = Instant::now();
+        let provider = build(&server.base_url().replace("http://", "https://"));
+        let (events, result) = perform(&*provider, &hello(), LONG).await;
+        assert_eq!(events, []);
+        let error = result.unwrap_err();
+        assert_eq!(error.kind, ErrorKind::Tls, "{error}");
+        assert_eq!(attempts(&error), 1, "{error}");
+        for words in [&server.host(), "http://", "`base_url`"] {
+            assert!(error.message.contains(words), "{words:?} is not in {error}");
+        }
+        assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
+        // Nobody was shown the key on the way.
+        let [probe] = &server.wait_for_requests(1)[..] else { panic!("more than one request") };
+        assert!(probe.headers.iter().all(|(_, value)| !value.contains("sk-own")), "{:?}", probe.headers);
+        assert!(probe.body.is_empty());
+    }
+}
+
+#[tokio::test]
+async fn a_failure_that_will_not_pass_is_sent_once() {
+    for words in [
+        "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj",
+        "tools param requires --jinja flag",
+        "Unsupported param: tools",
+        "This model does not support tools",
+        "this server was not started with `--mmproj`",
+        "Value is not callable: null at row 1, column 1 of the chat template",
+    ] {
+        let body = json!({"error": {"code": 500, "message": words, "type": "server_error"}});
+        let server = Server::start([Reply::json(500, &body)]);
+        let error = ask(&server.base_url(), LONG).await.1.unwrap_err();
+        assert_eq!(error.kind, ErrorKind::InvalidRequest, "{error}");
+        assert_eq!(attempts(&error), 1, "{error}");
+        assert!(error.message.contains(words) && error.message.contains("(500)"), "{error}");
+    }
+    let server = Server::start([Reply::status(501)]);
+    let error = ask(&server.base_url(), LONG).await.1.unwrap_err();
+    assert_eq!(attempts(&error), 1, "{error}");
+    // What may pass is sent again.
+    for body in [json!({"error": {"code": 500, "message": "internal error", "type": "server_error"}}), json!({})] {
+        let server = Server::start([Reply::json(500, &body)]);
+        let error = ask(&server.base_url(), LONG).await.1.unwrap_err();
+        assert_eq!(attempts(&error), 4, "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_context_that_fills_during_the_reply_is_told_apart_from_max_tokens() {
+    let usage = |output: u64| json!({"choices": [], "usage": {"prompt_tokens": 500, "completion_tokens": output, "total_tokens": 500 + output}});
+    let cut = |output: Option<u64>| {
+        let stream = Stream::new().text(&["It rai"]).stop("length");
+        output.map_or_else(|| stream.clone(), |output| stream.clone().chunk(&usage(output))).line("data: [DONE]\n\n")
+    };
+    for (output, stop) in [
+        (Some(12), StopReason::ContextFull),
+        (Some(99), StopReason::ContextFull),
+        (Some(100), StopReason::MaxTokens),
+        (Some(0), StopReason::MaxTokens),
+        (None, StopReason::MaxTokens),
+    ] {
+        let server = Server::start([Reply::stream().chunk(cut(output).bytes())]);
+        let mut request = hello();
+        request.parameters.max_tokens = Some(100);
+        let provider = OpenAiCompatible::new(&format!("{}/v1", server.base_url()), environment());
+        let (events, result) = perform(&provider, &request, LONG).await;
+        assert_eq!(result, Ok(()));
+        assert_eq!(events.last(), Some(&Event::Finished(stop)), "{output:?}");
+        let sent: Value = serde_json::from_slice(&server.requests()[0].body).unwrap();
+        assert_eq!(sent["max_tokens"], 100);
+    }
+}
+
+/// A worker, and what its tasks report.
+struct Desk {
+    worker: Worker,
+    wakes: mpsc::Receiver<()>,
+    warnings: Vec<String>,
+}
+
+impl Desk {
+    fn new() -> Self {
+        let (sender, wakes) = mpsc::channel();
+        let sender = Mutex::new(sender);
+        let worker = Worker::new(Arc::new(Queue::new(move || _ = sender.lock().unwrap().send(()))));
+        Self { worker, wakes, warnings: Vec::new() }
+    }
+
+    /// Waits for the next reports, and says whether they end a request.
+    fn listen(&mut self) -> bool {
+        self.wakes.recv_timeout(Duration::from_secs(30)).expect("something is reported");
+        let mut is_over = false;
+        for notice in self.worker.queue().drain().0 {
+            match notice.report {
+                Report::Warning(words) => self.warnings.push(words),
+                Report::Input(Input::Failed { .. } | Input::Event { event: Event::Finished(_), .. }) => is_over = true,
+                _ => {}
+            }
+        }
+        is_over
+    }
+
+    /// Sends a request with these tools up to its end.
+    fn send(&mut self, base_url: &str, model: &str, tools: usize) {
+        let mut request = hello();
+        request.model = model.to_owned();
+        request.tools = (0..tools).map(|nth| tool(&format!("tool_{nth}"), false)).collect();
+        let base_url = base_url.to_owned();
+        let recipient = Recipient {
+            environment: environment(),
+            credential: None,
+            build: Box::new(move |environment| {
+                Ok(Arc::new(OpenAiCompatible::new(&base_url, environment)) as Arc<dyn Provider>)
+            }),
+        };
+        let timeouts = Timeouts { connect: Duration::from_millis(200), ..LONG };
+        self.worker.send(ConversationId(1), RequestId(1), recipient, request, PathBuf::new(), timeouts).unwrap();
+        while !self.listen() {}
+    }
+
+    fn wait_for_warning(&mut self) -> String {
+        while self.warnings.is_empty() {
+            self.listen();
+        }
+        self.warnings.remove(0)
+    }
+}
+
+fn replies(count: usize) -> impl Iterator<Item = Reply> {
+    (0..count).map(|_| Reply::stream().chunk(Stream::new().text(&["hi"]).end("stop").bytes()))
+}
+
+#[test]
+fn a_model_that_cannot_use_tools_is_warned_about_once_where_its_server_says_so() {
+    for (path, answer) in [
+        (
+            "/props",
+            json!({"chat_template": "{% for m in messages %}{{ tools }}", "chat_template_caps": {"supports_tools": false}}),
+        ),
+        ("/props", json!({"chat_template": "{% for m in messages %}{{ m.content }}{% endfor %}"})),
+        ("/api/show", json!({"template": "{{ .Prompt }}", "capabilities": ["completion", "vision"]})),
+    ] {
+        let server = Server::start(replies(3));
+        server.tell(path, answer);
+        let base_url = format!("{}/v1", server.base_url());
+        let mut desk = Desk::new();
+        desk.send(&base_url, "small model", 0);
+        desk.send(&base_url, "small model", 2);
+        let warning = desk.wait_for_warning();
+        for words in ["small model", &server.host(), "cannot use tools", "`flemma.opt.tools = {}`"] {
+            assert!(warning.contains(words), "{words:?} is not in {warning}");
+        }
+        desk.send(&base_url, "small model", 2);
+        assert_eq!(desk.warnings, [""; 0]);
+        // It was asked once, with what the server needs to know.
+        let asked = server.wait_for_inquiries(1);
+        let paths: Vec<_> = asked.iter().map(|request| request.path.as_str()).collect();
+        assert_eq!(paths, &["/props?model=small+model", "/api/show"][..asked.len()]);
+        assert_eq!(asked.len(), if path == "/props" { 1 } else { 2 });
+        assert_eq!(asked[0].header("authorization"), Some("Bearer sk-own-server-key"));
+        if let Some(show) = asked.get(1) {
+            assert_eq!(show.json(), json!({"model": "small model"}));
+        }
+        assert_eq!(server.requests().len(), 3, "the requests themselves went out beside it");
+    }
+}
+
+#[test]
+fn a_server_that_says_nothing_bad_about_its_model_causes_no_warning() {
+    let answers = [
+        Some(("/props", json!({"chat_template": "{{ messages }}", "chat_template_caps": {"supports_tools": true}}))),
+        Some(("/props", json!({"chat_template": "{% if tools %}"}))),
+        Some(("/props", json!({"chat_template": "x", "chat_template_tool_use": "{{ tools }}"}))),
+        Some(("/props", json!({"chat_template": ""}))),
+        Some(("/props", json!(["what"]))),
+        Some(("/api/show", json!({"capabilities": ["completion", "tools"]}))),
+        None,
+    ];
+    let mut desk = Desk::new();
+    for answer in answers {
+        let server = Server::start(replies(1));
+        // Where the first question is answered, the second is not asked.
+        let questions = if matches!(answer, Some(("/props", _))) { 1 } else { 2 };
+        if let Some((path, answer)) = answer {
+            server.tell(path, answer);
+        }
+        desk.send(&format!("{}/v1/", server.base_url()), "m", 1);
+        server.wait_for_inquiries(questions);
+    }
+    // The last of the questions has been answered by the time another server's warning is here.
+    let server = Server::start(replies(1));
+    server.tell("/props", json!({"chat_template_caps": {"supports_tools": false}}));
+    desk.send(&format!("{}/v1", server.base_url()), "m", 1);
+    assert!(desk.wait_for_warning().contains(&server.host()));
+    assert_eq!(desk.warnings, [""; 0]);
+}
+
+#[test]
+fn plain_http_to_another_machine_is_warned_about_once() {
+    let mut desk = Desk::new();
+    // An address of a documentation network: nobody is there.
+    for _ in 0..2 {
+        desk.send("http://192.0.2.1:9/v1", "m", 0);
+    }
+    let warning = desk.wait_for_warning();
+    for words in ["http://192.0.2.1:9", "not encrypted", "https://"] {
+        assert!(warning.contains(words), "{words:?} is not in {warning}");
+    }
+    desk.send("https://192.0.2.1:9/v1", "m", 0);
+    desk.send("http://127.0.0.1:9/v1", "m", 0);
+    desk.send("http://[::1]:9/v1", "m", 0);
+    desk.send("http://localhost:9/v1", "m", 0);
+    assert_eq!(desk.warnings, [""; 0]);
+}
+
+#[test]
+fn a_server_of_ones_own_is_known_by_its_place() {
+    for own in [
+        "localhost",
+        "127.0.0.1",
+        "[::1]",
+        "10.1.2.3",
+        "192.168.0.7",
+        "172.16.9.1",
+        "169.254.1.1",
+        "[fd00::1]",
+        "[fe80::1]",
+        "[::ffff:10.0.0.1]",
+        "gpu",
+        "gpu.local",
+        "nas.lan",
+        "box.home.arpa",
+        "x.internal",
+    ] {
+        assert!(place::is_own(own), "{own}");
+    }
+    for other in ["api.openai.com", "8.8.8.8", "172.32.0.1", "[2001:db8::1]", "localhost.example.com", "192.0.2.1"] {
+        assert!(!place::is_own(other), "{other}");
+    }
+}
