@@ -151,7 +151,8 @@ pub(super) fn verdict(editor: &Editor, conversation: &Conversation, call: &OpenC
 pub(super) fn ground(editor: &Editor, buffer: i32) -> Ground {
     let (file, cwd) = editor.host.place(buffer);
     let folder = Path::new(&file).parent().filter(|folder| !folder.as_os_str().is_empty());
-    Ground { base: folder.unwrap_or(Path::new(&cwd)).to_owned(), home: std::env::home_dir() }
+    let exported = std::env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned()).collect();
+    Ground { base: folder.unwrap_or(Path::new(&cwd)).to_owned(), home: std::env::home_dir(), exported }
 }
 
 /// What a call is about.

@@ -5,7 +5,7 @@
 //! ([`Decision::RequireApproval`]). The built-in resolvers are made here ([`config`], [`frontmatter`], [`declared`], [`catch_all`]);
 //! others come from Lua. Resolvers run on the main thread, as the Lua functions among them must.
 
-use std::{fmt, path::PathBuf, rc::Rc};
+use std::{collections::BTreeSet, fmt, path::PathBuf, rc::Rc};
 
 use serde_json::Value;
 
@@ -66,7 +66,7 @@ impl<'a> ApprovalCall<'a> {
     /// A call of which nothing more is known: its tool declares nothing, only rules about the whole tool speak, and no
     /// file says anything about it.
     pub fn new(tool: &'a str, input: &'a Value, id: &'a CallId, buffer: i64) -> Self {
-        static NOWHERE: Ground = Ground { base: PathBuf::new(), home: None };
+        static NOWHERE: Ground = Ground { base: PathBuf::new(), home: None, exported: BTreeSet::new() };
         Self { tool, input, id, buffer, declared: None, subject: Subject::Other, ground: &NOWHERE, frontmatter: None }
     }
 }

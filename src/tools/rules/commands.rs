@@ -5,11 +5,12 @@
 //! something: wrappers, `find -exec`, the text that a shell is given. What stays dark is a question for the user.
 
 use super::{
-    Pattern,
+    Ground, Pattern, folders,
     never::{self, Code},
     options,
     pattern::{CommandPattern, Likeness},
     script::{self, Run, Script},
+    variables,
     word::Word,
     wrappers::{self, Inner},
 };
@@ -36,7 +37,7 @@ pub(super) fn check(pattern: CommandPattern, denies: bool) -> Result<CommandPatt
     }
     for assignment in &pattern.assignments {
         let name = assignment.split('=').next().unwrap_or_default();
-        if never::is_powerful(name) {
+        if variables::is_powerful(name) {
             return Err(format!(
                 "it sets {name}, which changes what is run, and is never approved by a rule. Leave {name} out"
             ));
@@ -55,7 +56,7 @@ pub(super) fn check(pattern: CommandPattern, denies: bool) -> Result<CommandPatt
 }
 
 /// Whether rules deny a command line, and whether they approve it.
-pub(super) fn judge(denying: &[Pattern], approving: &[Pattern], command: &str) -> (Likeness, bool) {
+pub(super) fn judge(denying: &[Pattern], approving: &[Pattern], command: &str, ground: &Ground) -> (Likeness, bool) {
     let script = script::read(command);
     let denied = if denying.is_empty() {
         Likeness::No
@@ -63,42 +64,17 @@ pub(super) fn judge(denying: &[Pattern], approving: &[Pattern], command: &str) -
         let mut search = Search { denying, left: MAX_LOOKS };
         search.script(&script, 0)
     };
-    (denied, approves(approving, &script))
+    (denied, approves(approving, &script, ground))
 }
 
 /// Whether rules approve every command of a script.
-fn approves(approving: &[Pattern], script: &Script) -> bool {
-    // After a change of folder a relative path is another program than the rule's.
-    let strays = script.runs.iter().any(changes_folder) && script.runs.iter().any(runs_a_file);
+fn approves(approving: &[Pattern], script: &Script, ground: &Ground) -> bool {
     script.approvable
         && !script.hides
-        && !strays
         && !script.runs.is_empty()
+        && script.variables.iter().all(|name| variables::stays_within(name, &ground.exported))
+        && folders::keeps_its_meaning(&script.runs, ground)
         && script.runs.iter().all(|run| approves_run(approving, run, 0))
-}
-
-/// Whether a command changes the working directory.
-fn changes_folder(run: &Run) -> bool {
-    matches!(innermost(run).words.first().and_then(Word::known), Some("cd" | "pushd" | "popd"))
-}
-
-/// Whether what a command runs is a file that it names from the working directory.
-fn runs_a_file(run: &Run) -> bool {
-    let run = innermost(run);
-    let program = run.words.first().and_then(Word::known);
-    program.is_some_and(|word| word.contains('/') && !word.starts_with('/')) || never::code(&run.words).is_some()
-}
-
-/// What a command runs in the end, if it is a wrapper; as far down as anything is approved.
-fn innermost(run: &Run) -> Run {
-    let mut run = run.clone();
-    for _ in 0..MAX_DEPTH {
-        match wrappers::unwrap(&run) {
-            Some(Inner::Run(inner)) => run = inner,
-            _ => break,
-        }
-    }
-    run
 }
 
 fn approves_run(approving: &[Pattern], run: &Run, depth: usize) -> bool {
@@ -126,13 +102,14 @@ fn is_beyond_rules(run: &Run) -> bool {
     let Some(program) = run.words.first().and_then(Word::known).map(never::program) else { return true };
     never::is_never_approved(&program)
         || wrappers::is_never_approved(&program)
+        || variables::assigns(&program, run)
         || matches!(never::code(&run.words), Some(Code::Given { .. }))
 }
 
 /// Whether a command sets exactly the variables that a pattern spells out, none of which changes what is run.
 fn sets_the_same(pattern: &CommandPattern, run: &Run) -> bool {
     let harmless = |assignment: &Word| {
-        assignment.known().and_then(|text| text.split_once('=')).is_some_and(|(name, _)| !never::is_powerful(name))
+        assignment.known().and_then(|text| text.split_once('=')).is_some_and(|(name, _)| !variables::is_powerful(name))
     };
     run.assignments.len() == pattern.assignments.len()
         && run.assignments.iter().all(harmless)

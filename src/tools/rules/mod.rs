@@ -20,7 +20,10 @@
 //! | `wrappers` | programs that run the command in their arguments                     |
 //! | `options`  | what a wildcard never matches                                        |
 //! | `guards`   | the options that it never matches, program by program                |
+//! | `known`    | the subcommands and options that it does match, of some programs     |
 //! | `filters`  | the scripts of `sed` and `awk` that it does match                    |
+//! | `folders`  | what may run in another folder                                       |
+//! | `variables`| what may be set                                                      |
 //! | `never`    | what no rule approves                                                |
 //! | `files`    | path rules                                                           |
 //! | `suggest`  | rules for the call at hand                                           |
@@ -29,7 +32,9 @@
 mod commands;
 mod files;
 mod filters;
+mod folders;
 mod guards;
+mod known;
 mod never;
 mod options;
 mod pattern;
@@ -37,10 +42,12 @@ mod plain;
 mod script;
 mod suggest;
 mod target;
+mod variables;
 mod word;
 mod wrappers;
 
 use std::{
+    collections::BTreeSet,
     fmt,
     path::{Path, PathBuf},
 };
@@ -82,13 +89,15 @@ pub enum Subject<'a> {
     Other,
 }
 
-/// What the paths in rules stand on.
+/// What rules stand on: where paths start, and what commands find in their environment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ground {
     /// The folder that relative paths start from; absolute.
     pub base: PathBuf,
     /// The folder behind `~`, if it is known; absolute.
     pub home: Option<PathBuf>,
+    /// The names of the variables in the environment that commands get.
+    pub exported: BTreeSet<String>,
 }
 
 impl Rule {
@@ -203,7 +212,7 @@ pub fn decide(rules: &[Rule], tool: &str, subject: &Subject<'_>, ground: &Ground
         return None;
     }
     let (denied, approved) = match subject {
-        Subject::Command(command) => commands::judge(&denying, &approving, command),
+        Subject::Command(command) => commands::judge(&denying, &approving, command, ground),
         Subject::Path(path) => paths(&denying, &approving, path, ground),
         Subject::Other => (if denying.is_empty() { Likeness::No } else { Likeness::Maybe }, false),
     };

@@ -1,39 +1,16 @@
-//! What no rule approves: built-in commands that change what later words mean, variables that change what programs
-//! run, and interpreters that are given their program as text.
+//! What no rule approves: built-in commands that change what later words mean, and interpreters that are given their
+//! program as text.
 
 use super::word::Word;
 
 /// Built-in commands of the shell that run text, or change what commands and files mean from then on. Several of
 /// them evaluate a subscript in a name that they are given, and so run what stands in it.
 #[rustfmt::skip]
-const COMMANDS: [&str; 31] = [
-    ".", "alias", "bind", "compgen", "complete", "compopt", "declare", "enable", "eval", "exec", "export", "fc",
-    "getopts", "hash", "history", "let", "local", "mapfile", "read", "readarray", "readonly", "set", "shopt",
-    "source", "trap", "typeset", "ulimit", "umask", "unalias", "unset", "wait",
+const COMMANDS: [&str; 35] = [
+    ".", "[[", "alias", "bind", "compgen", "complete", "compopt", "coproc", "declare", "enable", "eval", "exec", "export",
+    "fc", "function", "getopts", "hash", "history", "let", "local", "mapfile", "read", "readarray", "readonly", "select",
+    "set", "shopt", "source", "trap", "typeset", "ulimit", "umask", "unalias", "unset", "wait",
 ];
-
-/// Variables that programs and the shell run something by, or find it by.
-#[rustfmt::skip]
-const VARIABLES: [&str; 44] = [
-    "AWKPATH", "BASHOPTS", "BASH_ENV", "BASH_XTRACEFD", "BROWSER", "CC", "CDPATH", "CFLAGS", "CLASSPATH", "CXX",
-    "EDITOR", "ENV", "FCEDIT", "FPATH", "GCONV_PATH", "GLOBIGNORE", "HISTFILE", "HOME", "HOSTALIASES", "IFS", "LD",
-    "LDFLAGS", "LESSCLOSE", "LESSOPEN", "LOCPATH", "LUA_INIT", "MAKEFLAGS", "MAKEFILES", "MANPAGER", "NLSPATH",
-    "PAGER", "PATH", "PROMPT_COMMAND", "PS0", "PS1", "PS2", "PS4", "RUSTFLAGS", "SHELL", "SHELLOPTS", "TERMINFO",
-    "VISUAL", "XDG_CONFIG_HOME", "ZDOTDIR",
-];
-
-/// The same, by how their names begin.
-#[rustfmt::skip]
-const VARIABLE_PREFIXES: [&str; 37] = [
-    "ANSIBLE_", "BASH_FUNC_", "BUN_", "CARGO_", "CMAKE_", "COMPOSER_", "DENO_", "DOCKER_", "DYLD_", "ERL_", "GCC_",
-    "GEM_", "GIO_", "GIT_", "GLIBC_", "GO", "GRADLE_", "GTK_", "JAVA_", "JDK_", "LD_", "LESS", "LUA_", "MALLOC_",
-    "MAVEN_", "MYSQL_", "NODE_", "NPM_CONFIG_", "OPENSSL_", "PERL", "PIP_", "PYTEST_", "PYTHON", "RUBY", "RUSTC",
-    "SSH_", "npm_config_",
-];
-
-/// And by how they end.
-const VARIABLE_SUFFIXES: [&str; 9] =
-    ["_COMMAND", "_EDITOR", "_PAGER", "_PRELOAD", "_SHELL", "_OPTS", "_OPTIONS", "_WRAPPER", "_ASKPASS"];
 
 /// The name of the program behind a command's first word: the last part of its path, in lower case, since some file
 /// systems make no difference.
@@ -44,14 +21,6 @@ pub(super) fn program(word: &str) -> String {
 /// Whether a command is one that no rule approves.
 pub(super) fn is_never_approved(program: &str) -> bool {
     COMMANDS.contains(&program)
-}
-
-/// Whether a variable of this name changes what is run.
-pub(super) fn is_powerful(name: &str) -> bool {
-    VARIABLES.contains(&name)
-        || VARIABLE_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
-        || VARIABLE_SUFFIXES.iter().any(|suffix| name.ends_with(suffix))
-        || name.eq_ignore_ascii_case("path")
 }
 
 /// How an interpreter takes its program.
@@ -83,7 +52,7 @@ const fn interpreter(
     Interpreter { name, code, long, commands: &["eval", "repl"], values, shell: false }
 }
 
-const INTERPRETERS: [Interpreter; 38] = [
+const INTERPRETERS: [Interpreter; 60] = [
     shell("sh"),
     shell("bash"),
     shell("rbash"),
@@ -122,6 +91,28 @@ const INTERPRETERS: [Interpreter; 38] = [
     interpreter("octave", "", &["eval"], ""),
     interpreter("groovy", "e", &[], ""),
     interpreter("scala", "e", &[], ""),
+    interpreter("ipython", "c", &[], ""),
+    interpreter("bpython", "c", &[], ""),
+    interpreter("micropython", "c", &[], "m"),
+    interpreter("jython", "c", &[], "m"),
+    interpreter("jruby", "e", &[], "rI"),
+    interpreter("ts-node", "ep", &["eval", "print"], "rOPC"),
+    interpreter("tsx", "ep", &["eval", "print"], "r"),
+    interpreter("qjs", "e", &["eval"], "I"),
+    interpreter("irb", "", &[], "rI"),
+    interpreter("ghci", "e", &[], ""),
+    interpreter("runghc", "e", &[], ""),
+    interpreter("sbcl", "", &["eval", "load"], ""),
+    interpreter("clisp", "x", &[], ""),
+    interpreter("ocaml", "e", &[], "I"),
+    interpreter("erl", "", &["eval"], ""),
+    interpreter("iex", "e", &["eval", "rpc-eval"], "r"),
+    interpreter("clojure", "e", &["eval"], ""),
+    interpreter("clj", "e", &["eval"], ""),
+    interpreter("bb", "e", &["eval"], ""),
+    interpreter("raku", "e", &[], "IM"),
+    interpreter("swipl", "gt", &[], "s"),
+    interpreter("java", "", &[], ""),
 ];
 
 fn interpreter_of(program: &str) -> Option<&'static Interpreter> {

@@ -1,11 +1,12 @@
 //! What a wildcard never matches: arguments by which a program runs something else, or writes where it usually reads.
 //!
 //! [`allows`] looks at the words that a wildcard had a part in, and at no others: written out in a rule, such an
-//! argument is the user's own will and matches. Most of what it minds is in the table of [`guards`]; programs whose
-//! arguments are a language of their own have a function.
+//! argument is the user's own will and matches. Most of what it minds is in the tables of [`guards`] and [`known`];
+//! programs whose arguments are a language of their own have a function.
 
 use super::{
-    filters, guards, never,
+    filters, guards, known,
+    never::{self, Code},
     pattern::Match,
     word::{DESCRIPTOR, Word},
     wrappers,
@@ -44,17 +45,34 @@ pub(super) fn subcommand(words: &[Word]) -> Option<usize> {
     None
 }
 
+/// Programs that run the program that one of their arguments names.
+#[rustfmt::skip]
+const LAUNCHERS: [&str; 40] = [
+    "asdf", "bun", "bundle", "bunx", "catchsegv", "conda", "devbox", "direnv", "docker", "dotnet", "fnm", "go", "hatch", "kubectl", "mamba",
+    "micromamba", "mise", "nerdctl", "nix", "nodenv", "npm", "oc", "pdm", "pipenv", "pipx", "pixi", "pnpm", "poetry", "podman", "pyenv",
+    "rbenv", "rustup", "rye", "ssh", "uv", "volta", "xcrun", "yarn", "opam", "luarocks",
+];
+
+/// How many programs are looked for in the arguments of others.
+const MAX_LAUNCHES: usize = 4;
+
 /// Whether a wildcard may have had the part in a command that it had.
 pub(super) fn allows(words: &[Word], found: &Match) -> bool {
+    allows_program(words, &found.wild, 0)
+}
+
+/// The same of a command that may be the end of another one, whose launches count.
+fn allows_program(words: &[Word], wild: &[(usize, String)], launches: usize) -> bool {
     let Some(program) = words.first().and_then(Word::known).map(never::program) else { return false };
     let guards = guards::of(&program, words);
+    let known = known::of(&program);
     let runner = wrappers::is_runner(&program);
-    found.wild.iter().all(|(place, literal)| {
+    let is_allowed = |(place, literal): &(usize, String)| {
         let text = match &words[*place] {
             Word::Known(text) => text,
             // Its end may make it anything: a subcommand, `NAME=value`, an option. Only a descriptor's path is itself.
             Word::Filled(start) => {
-                let guarded = !guards.is_empty() || is_special(&program);
+                let guarded = !guards.is_empty() || known.is_some() || is_special(&program);
                 return !runner
                     && is_ascii_text(start)
                     && (!guarded || is_message(words, *place) || (start == DESCRIPTOR && !is_special(&program)));
@@ -64,10 +82,12 @@ pub(super) fn allows(words: &[Word], found: &Match) -> bool {
         !runner
             && is_ascii_text(text)
             && !guards.iter().any(|guard| guard.forbids(text, literal, &program, *place))
+            && known.is_none_or(|known| known.allows(words, *place, text, literal))
             && {
                 match program.as_str() {
                     "git" => git(words, *place, text),
-                    "make" | "gmake" | "bmake" => !text.contains('=') || text.starts_with('-'),
+                    "make" | "gmake" | "bmake" | "remake" => !text.contains('=') || text.starts_with('-'),
+                    "curl" => !(text.starts_with('-') && text.contains('@')),
                     "sed" | "gsed" => filters::sed(words, *place, text),
                     "awk" | "gawk" | "mawk" | "nawk" | "original-awk" => filters::awk(text),
                     "uniq" | "xxd" => words.iter().skip(1).filter(|word| !is_option(word)).count() < 2,
@@ -75,8 +95,35 @@ pub(super) fn allows(words: &[Word], found: &Match) -> bool {
                     _ => true,
                 }
             }
+    };
+    wild.iter().all(is_allowed) && launched(words, &program, wild, launches)
+}
+
+/// Whether the wildcards are harmless to what the command launches by a word that the rule has: `pytest` in
+/// `uv run pytest *` and in `python3 -m pytest *`.
+fn launched(words: &[Word], program: &str, wild: &[(usize, String)], launches: usize) -> bool {
+    let launches_others = LAUNCHERS.contains(&program) || never::code(words).is_some();
+    if !launches_others {
+        return true;
+    }
+    let is_literal = |place: &usize| wild.iter().all(|(other, _)| other != place);
+    let is_program = |place: &usize| {
+        words[*place].known().is_some_and(|text| !text.starts_with('-') && !NO_PROGRAMS.contains(&text))
+    };
+    (1..words.len()).filter(is_literal).filter(is_program).all(|place| {
+        let inner = &words[place..];
+        let wild: Vec<(usize, String)> = wild
+            .iter()
+            .filter(|(other, _)| *other > place)
+            .map(|(other, literal)| (other - place, literal.clone()))
+            .collect();
+        let is_given = matches!(never::code(inner), Some(Code::Given { .. }));
+        !is_given && (wild.is_empty() || (launches < MAX_LAUNCHES && allows_program(inner, &wild, launches + 1)))
     })
 }
+
+/// Words that are subcommands where a launcher has them.
+const NO_PROGRAMS: [&str; 5] = ["test", "run", "exec", "build", "start"];
 
 /// Whether the options before the script, which may load code, are left alone.
 fn interpreter(words: &[Word], place: usize, text: &str) -> bool {

@@ -48,11 +48,14 @@ pub(super) struct Script {
     pub(super) approvable: bool,
     /// Whether it may run something that is not among `runs`.
     pub(super) hides: bool,
+    /// The variables that its loops set.
+    pub(super) variables: Vec<String>,
 }
 
 /// Reads a command line.
 pub(super) fn read(source: &str) -> Script {
-    let mut reader = Reader { script: Script { runs: Vec::new(), approvable: true, hides: false }, depth: 0 };
+    let script = Script { runs: Vec::new(), approvable: true, hides: false, variables: Vec::new() };
+    let mut reader = Reader { script, depth: 0 };
     reader.source(source);
     reader.script
 }
@@ -155,7 +158,7 @@ impl Reader {
             CompoundCommand::BraceGroup(group) => self.list(&group.list),
             CompoundCommand::Subshell(subshell) => self.list(&subshell.list),
             CompoundCommand::ForClause(clause) => {
-                self.variable(&clause.variable_name);
+                self.script.variables.push(clause.variable_name.clone());
                 for value in clause.values.iter().flatten() {
                     self.settled(value);
                 }
@@ -358,13 +361,6 @@ impl Reader {
 
     fn output(&mut self, target: &Raw) {
         if self.word(target).known() != Some("/dev/null") {
-            self.never();
-        }
-    }
-
-    /// A variable that the command line sets.
-    fn variable(&mut self, name: &str) {
-        if super::never::is_powerful(name) {
             self.never();
         }
     }

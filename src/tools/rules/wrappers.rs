@@ -56,13 +56,29 @@ const NEVER: [&str; 8] = ["xargs", "parallel", "watch", "entr", "watchexec", "at
 /// Programs whose arguments are, or hold, commands that nothing here can take apart. A rule approves one only word
 /// by word.
 #[rustfmt::skip]
-const RUNNERS: [&str; 65] = [
-    "arch", "bash-static", "busybox", "bwrap", "chroot", "chrt", "choom", "cpulimit", "dbus-run-session", "dc",
-    "direnv", "ed", "emacs", "ex", "expect", "fakeroot", "firejail", "flock", "gdb", "gnuplot", "gosu", "hyperfine",
-    "lldb", "ltrace", "m4", "mariadb", "mysql", "nix-shell", "npx", "nsenter", "numactl", "nvim", "perf", "pkexec",
-    "prlimit", "proot", "psql", "rlwrap", "rr", "run-parts", "runuser", "screen", "script", "scriptreplay", "setarch",
-    "setpriv", "socat", "sqlite3", "ssh-agent", "start-stop-daemon", "strace", "su", "systemd-run", "taskset", "tmux",
-    "toybox", "tsp", "unbuffer", "unshare", "uvx", "valgrind", "vi", "view", "vim", "xvfb-run",
+const RUNNERS: [&str; 228] = [
+    "aa-exec", "abduco", "apptainer", "arch", "aws-vault", "bash-static", "bpftrace", "bunx", "busybox", "bwrap",
+    "byobu", "capsh", "catchsegv", "cgexec", "chamber", "choom", "chpst", "chronic", "chroot", "chrt", "clush",
+    "code", "code-insiders", "concurrently", "coz", "cpan", "cpanm", "cpulimit", "crictl", "cross-env", "crun", "ctr",
+    "dbus-launch", "dbus-run-session", "dc", "direnv", "distrobox", "dlv", "doppler", "dotenv", "dotenvx", "dsh",
+    "dtach", "dtrace", "duckdb", "dumb-init", "eatmydata", "ed", "emacs", "envchain", "envdir", "envuidgid", "ex",
+    "expect", "fakeroot", "faketime", "firejail", "flatpak", "flatpak-spawn", "flock", "forego", "foreman", "gdb",
+    "gdbserver", "gforth", "gnuplot", "gosu", "gs", "gvim", "gvimdiff", "heaptrack", "helix", "hivemind", "honcho",
+    "hx", "hyperfine", "i386", "ifne", "incus", "isql", "joe", "jove", "kak", "lckdo", "ld-linux-aarch64.so.1",
+    "ld-linux-x86-64.so.2", "ld-linux.so.2", "ld.so", "linux32", "linux64", "lldb", "lldb-server", "lockf", "ltrace",
+    "lxc", "lxc-attach", "m4", "machinectl", "mariadb", "mc", "mcedit", "micro", "mispipe", "mlr", "mongo", "mongosh",
+    "mpiexec", "mpirun", "multipass", "mysql", "nano", "ne", "newgrp", "nix-shell", "nodemon", "npm-run-all",
+    "npm-run-all2", "npx", "nq", "nsenter", "numactl", "nvim", "nvimdiff", "ocamlrun", "op", "overmind", "pdb",
+    "pdsh", "pee", "perf", "pg_ctl", "pico", "pkexec", "pnpx", "prlimit", "proot", "proxychains", "proxychains4",
+    "psql", "pssh", "ptyexec", "qemu-aarch64", "qemu-arm", "qemu-system-x86_64", "qemu-x86_64", "rdbg", "redis-cli",
+    "retry", "rlfe", "rlwrap", "rr", "run-p", "run-parts", "run-s", "run0", "runc", "runcon", "runit", "runsv",
+    "runuser", "rust-gdb", "rust-lldb", "rview", "rvim", "s6-setuidgid", "sbt", "screen", "script", "scriptreplay",
+    "sem", "setarch", "setlock", "setpriv", "setuidgid", "sg", "singularity", "socat", "softlimit", "sqlite3",
+    "sqlplus", "ssh-agent", "sshpass", "stap", "start-stop-daemon", "startx", "strace", "su", "su-exec",
+    "supervisord", "swaks", "systemd-cat", "systemd-inhibit", "systemd-nspawn", "systemd-run", "taskset", "teller",
+    "tini", "tmux", "toolbox", "torify", "torsocks", "toybox", "trickle", "tsocks", "tsp", "uftrace", "uname26",
+    "unbuffer", "unshare", "usql", "uvx", "valgrind", "vi", "view", "vim", "vimdiff", "vimtutor", "vipe", "wine",
+    "wine64", "winpty", "wsl", "x86_64", "xinit", "xtrace", "xvfb-run", "zargs", "zellij",
 ];
 
 /// Options of `find`, `fd` and the like after which a command stands.

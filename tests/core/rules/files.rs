@@ -31,7 +31,7 @@ fn project() -> (TempDir, Ground) {
     symlink(at("outside/new"), at("project/src/dangling")).unwrap();
     symlink(at("project/src"), at("project/alias")).unwrap();
     symlink(at("project/secrets/key"), at("project/src/innocent")).unwrap();
-    let ground = Ground { base: at("project"), home: Some(at("home")) };
+    let ground = Ground { base: at("project"), home: Some(at("home")), ..Ground::default() };
     (dir, ground)
 }
 

@@ -6,6 +6,7 @@ mod denials;
 mod entries;
 mod files;
 mod properties;
+mod spellings;
 mod suggestions;
 mod truth;
 
@@ -20,8 +21,16 @@ fn rules(entries: &[&str]) -> Vec<Rule> {
     entries.iter().map(|entry| Rule::parse(entry).unwrap()).collect()
 }
 
+/// What the environment has.
+const EXPORTED: &[&str] =
+    &["PATH", "HOME", "RIPGREP_CONFIG_PATH", "KUBECONFIG", "RUSTUP_TOOLCHAIN", "item", "http_proxy", "RECORD"];
+
 fn ground() -> Ground {
-    Ground { base: Path::new("/nowhere/project").to_owned(), home: Some("/nowhere/home".into()) }
+    Ground {
+        base: Path::new("/nowhere/project").to_owned(),
+        home: Some("/nowhere/home".into()),
+        exported: EXPORTED.iter().map(|&name| name.to_owned()).collect(),
+    }
 }
 
 /// What rules say of a command.

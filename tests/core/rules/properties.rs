@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::{GENEROUS, command, ground, rules};
 
 /// A word that a rule knows, quoted in one of the ways there are.
-fn quoted(word: &str, ways: &[u8]) -> String {
+pub(super) fn quoted(word: &str, ways: &[u8]) -> String {
     let piece = |(letter, way): (char, &u8)| match way % 5 {
         0 => letter.to_string(),
         1 => format!("\\{letter}"),
@@ -41,7 +41,7 @@ fn around(inner: &str, way: u8) -> String {
     }
 }
 
-fn nested(inner: &str, ways: &[u8]) -> String {
+pub(super) fn nested(inner: &str, ways: &[u8]) -> String {
     ways.iter().fold(inner.to_owned(), |inner, way| around(&inner, *way))
 }
 

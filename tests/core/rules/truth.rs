@@ -1,8 +1,12 @@
 //! What bash really runs of the commands that rules approve.
 //!
+//! The invariant: if the verdict is to approve, bash runs only commands that the rules approve by themselves, in the
+//! conversation's folder unless they merely read and print, with every exported variable as it was, and writes no
+//! file.
+//!
 //! Every approved command runs in an empty folder, with a `PATH` that has nothing but programs that write down how
-//! they were called. Each call that was written down must be one that the same rules approve by itself, and no file
-//! may have come into being. Commands with a path in them are left out: nothing real is to run.
+//! they were called, where, and with what environment. Commands with a path in them are left out: nothing real is to
+//! run.
 
 use std::{
     collections::BTreeSet,
@@ -15,7 +19,7 @@ use std::{
 
 use flemma::tools::{
     approval::Decision,
-    rules::{Rule, Subject, suggest},
+    rules::{Ground, Rule, Subject, decide, suggest},
 };
 use proptest::{
     prelude::*,
@@ -23,7 +27,7 @@ use proptest::{
     test_runner::{Config, RngAlgorithm, TestRng, TestRunner},
 };
 
-use super::{GENEROUS, approvals::APPROVED, attacks::ATTACKS, command, ground, rules};
+use super::{EXPORTED, GENEROUS, approvals::APPROVED, attacks::ATTACKS, ground, rules};
 
 /// The programs that are there. None of them does anything.
 #[rustfmt::skip]
@@ -32,12 +36,63 @@ const PROGRAMS: &[&str] = &[
     "env", "timeout", "nice", "nohup", "stdbuf", "setsid", "sudo", "python3", "bash", "sh", "zsh", "node", "perl",
     "ruby", "php", "deno", "head", "wc", "diff", "rsync", "ssh", "less", "man", "vim", "pytest", "go", "curl",
     "strace", "uniq", "docker", "gcc", "busybox", "date", "split", "zip", "cmake", "uv", "tree", "rm", "x", "cp", "a",
-    "b", "EOF", "status", "xargs", "tee", "f", "A", "B",
+    "b", "EOF", "status", "xargs", "tee", "f", "A", "B", "kubectl",
 ];
+
+/// Programs that may run in another folder, since they only read and print.
+#[rustfmt::skip]
+const READERS: &[&str] = &[
+    "ls", "cat", "wc", "head", "grep", "rg", "find", "fd", "sort", "sed", "awk", "gawk", "diff", "date", "tree", "env", "jq",
+];
+
+/// What changes with the folder and with each shell, and what a rule of these tests sets.
+const OWN: &[&str] = &["PWD", "OLDPWD", "SHLVL", "_", "RUST_LOG"];
+
+/// In a command, the folder that it runs in.
+const HERE: &str = "@HERE@";
+
+/// A call that was written down.
+#[derive(Debug)]
+struct Call {
+    /// It, as a command line.
+    text: String,
+    /// Where it ran.
+    folder: PathBuf,
+    /// The variables that it got, as bash declares them.
+    environment: BTreeSet<String>,
+}
+
+impl Call {
+    fn read(line: &str) -> Self {
+        let [text, folder, environment] = line.split('\t').collect::<Vec<_>>()[..] else { panic!("odd: {line:?}") };
+        let is_own = |line: &&str| {
+            let name = line.trim_start_matches("declare -x ").split('=').next().unwrap();
+            !OWN.contains(&name)
+        };
+        // It is quoted as `$'…'`, with a line for each variable.
+        let environment = environment.split("\\n").map(|line| line.trim_start_matches("$'").trim_end_matches('\''));
+        Self {
+            text: text.to_owned(),
+            folder: folder.into(),
+            environment: environment.filter(is_own).map(str::to_owned).collect(),
+        }
+    }
+
+    /// Whether it only reads and prints, behind a wrapper or not.
+    fn reads(&self) -> bool {
+        let wrappers = ["timeout", "nice", "nohup", "stdbuf", "setsid", "sudo", "env", "time"];
+        let mut words = self.text.split_whitespace().skip_while(|word| {
+            wrappers.contains(word) || word.starts_with('-') || word.bytes().all(|byte| byte.is_ascii_digit())
+        });
+        words.next().is_none_or(|program| READERS.contains(&program))
+    }
+}
 
 struct Stage {
     dir: tempfile::TempDir,
     bash: PathBuf,
+    /// What the environment is where nothing changes it.
+    environment: BTreeSet<String>,
 }
 
 impl Stage {
@@ -54,7 +109,9 @@ impl Stage {
         let stub = dir.path().join("stub");
         // One write a call, so that calls that run at the same time do not mix.
         let text = format!(
-            "#!{}\nprintf -v call '%q ' \"${{0##*/}}\" \"$@\"\necho \"$call\" >> \"$RECORD\"\n",
+            "#!{}\nprintf -v call '%q ' \"${{0##*/}}\" \"$@\"\n\
+             printf -v call '%s\\t%s\\t%q' \"$call\" \"$(pwd -P)\" \"$(export -p)\"\n\
+             echo \"$call\" >> \"${{0%/*}}/../record\"\n",
             bash.display()
         );
         fs::write(&stub, text).unwrap();
@@ -62,14 +119,36 @@ impl Stage {
         for program in PROGRAMS {
             symlink(&stub, dir.path().join("bin").join(program)).unwrap();
         }
-        Some(Self { dir, bash })
+        let mut stage = Self { dir, bash, environment: BTreeSet::new() };
+        let plain = stage.run("ls", &[]);
+        stage.environment = plain.into_iter().next().unwrap().environment;
+        assert!(stage.environment.iter().any(|line| line.starts_with("declare -x KUBECONFIG=")));
+        Some(stage)
     }
 
-    /// The calls that a command makes, each as a command line.
-    fn run(&self, text: &str, options: &[&str]) -> Vec<String> {
-        let own = tempfile::tempdir_in(self.dir.path()).unwrap();
-        let (work, record) = (own.path().join("work"), own.path().join("record"));
-        fs::create_dir(&work).unwrap();
+    /// The folder that commands run in. It is made anew for each.
+    fn here(&self) -> PathBuf {
+        self.dir.path().canonicalize().unwrap().join("work")
+    }
+
+    fn ground(&self) -> Ground {
+        Ground { base: self.here(), ..ground() }
+    }
+
+    fn approves(&self, rules: &[Rule], text: &str) -> bool {
+        decide(rules, "bash", &Subject::Command(text), &self.ground()) == Some(Decision::Approve)
+    }
+
+    /// The calls that a command makes.
+    fn run(&self, text: &str, options: &[&str]) -> Vec<Call> {
+        let (work, record) = (self.here(), self.dir.path().join("record"));
+        if work.exists() {
+            fs::remove_dir_all(&work).unwrap();
+        }
+        // Folders to go to.
+        for folder in ["", "a", "sub"] {
+            fs::create_dir(work.join(folder)).unwrap();
+        }
         fs::write(&record, "").unwrap();
         let mut child = Command::new(&self.bash)
             .args(options)
@@ -77,8 +156,9 @@ impl Stage {
             .arg(text)
             .current_dir(&work)
             .env_clear()
+            .envs(EXPORTED.iter().map(|name| (name, "original")))
             .env("PATH", self.dir.path().join("bin"))
-            .env("RECORD", &record)
+            .env("HOME", &work)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -96,30 +176,34 @@ impl Stage {
             std::thread::sleep(Duration::from_millis(1));
         }
         reader.join().unwrap().unwrap();
-        let written: Vec<_> = fs::read_dir(&work).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-        assert!(written.is_empty(), "{text:?} made {written:?}");
-        fs::read_to_string(&record).unwrap().lines().map(str::to_owned).collect()
+        let written: BTreeSet<_> = fs::read_dir(&work).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(written, ["a", "sub"].into_iter().map(Into::into).collect(), "{text:?} made files");
+        fs::read_to_string(&record).unwrap().lines().map(Call::read).collect()
     }
 
     /// Runs a command if it is approved, and says whether it was.
     fn check(&self, rules: &[Rule], text: &str) -> bool {
-        let harmless = !text.replace("/dev/null", "").contains('/') && !text.contains("cd ");
-        if !harmless || command(rules, text) != Some(Decision::Approve) {
+        let here = self.here();
+        let is_harmless = !text.replace("/dev/null", "").contains('/') && !text.contains("cd -");
+        let text = &text.replace(HERE, here.to_str().unwrap());
+        if !is_harmless || !self.approves(rules, text) {
             return false;
         }
         // What is suggested has no wildcard, so that what ran must be what was read, to the letter.
-        let exact = suggest("bash", &Subject::Command(text), &ground()).map(|entries| {
+        let exact = suggest("bash", &Subject::Command(text), &self.ground()).map(|entries| {
             let entries: Vec<&str> = entries.iter().map(String::as_str).collect();
             super::rules(&entries)
         });
-        for options in [&[][..], &["--norc", "--noprofile"]] {
+        for options in [&[][..], &["--posix"]] {
             for call in self.run(text, options) {
                 // A rule about a variable is about the call that it is set for.
-                let calls = [call.clone(), format!("RUST_LOG=debug {call}")];
+                let calls = [call.text.clone(), format!("RUST_LOG=debug {}", call.text)];
                 for rules in std::iter::once(rules).chain(exact.as_deref()) {
-                    let approved = calls.iter().any(|call| command(rules, call) == Some(Decision::Approve));
+                    let approved = calls.iter().any(|call| self.approves(rules, call));
                     assert!(approved, "{text:?} ran {call:?}, which {rules:?} do not approve");
                 }
+                assert!(call.folder == here || call.reads(), "{text:?} ran {call:?} in another folder");
+                assert_eq!(call.environment, self.environment, "{text:?} changed what {:?} gets", call.text);
             }
         }
         true
@@ -152,12 +236,14 @@ fn bash_runs_of_random_commands_only_what_is_approved() {
         " ", " ", "  ", "(", ")", "{ ", "; }", "$(", "\"$(", ")\"", "`", "<(", "<<'EOF'", "<<EOF", "\nEOF\n", "<<<",
         "2>&1", ">/dev/null", "</dev/null", "!", "$'", "a", "=", "if ", "; then ", "; fi", "for f in a", "; do ",
         "; done", "case a in ", "a) ", ";; esac", "\\\n", "\t", "env ", "timeout 5 ", "{", "}", "-n", "time ", "\\$", "\"\\a\"", "$'\\x41\\''", "a=b", "$",
-        "EOF", "$\\\n(",
+        "EOF", "$\\\n(", "cd sub", "cd a", "cd .", "cd @HERE@", "pushd sub", "popd", "cargo test", "make", "for item in a",
+        "for KUBECONFIG in a", "for file in a b", "printf '%n' PATH", "printf '%3n' KUBECONFIG", "printf a", "kubectl get a",
+        "npm run a", "rg x", "(cd sub", "; ", " && ",
     ]);
     let commands = prop::collection::vec(token, 1..12).prop_map(|tokens| tokens.concat());
     let mut runner = TestRunner::new_with_rng(Config::default(), TestRng::deterministic_rng(RngAlgorithm::ChaCha));
     let mut ran = BTreeSet::new();
-    for _ in 0..30_000 {
+    for _ in 0..40_000 {
         let text = commands.new_tree(&mut runner).unwrap().current();
         if ran.len() < 250 && !ran.contains(&text) && stage.check(&rules, &text) {
             ran.insert(text);
@@ -166,9 +252,90 @@ fn bash_runs_of_random_commands_only_what_is_approved() {
     assert!(ran.len() > 50, "only {} ran", ran.len());
 }
 
+/// Ways to set the variable `N`, before `RUN` or around it.
+#[rustfmt::skip]
+const ASSIGNMENTS: &[&str] = &[
+    "for N in x; do RUN; done", "for N in x y; do :; done; RUN", "for N; do RUN; done", "{ for N in x; do ls; done; }; RUN",
+    "printf 'ab%n' N; RUN", "printf '%*n' 3 N; RUN", "printf '%-5.2ln' N; RUN", "printf -v N x; RUN", "printf -vN x; RUN",
+    "printf -- 'a%n' N; RUN", "builtin printf 'a%n' N; RUN", "command printf 'a%n' N; RUN", "printf '%s%n' a N; RUN",
+    "printf 'a%%%n' N; RUN", "read N <<< x; RUN", "read -r N < <(echo x); RUN", "mapfile N <<< x; RUN", "readarray N <<< x; RUN",
+    "N=x; RUN", "N=x RUN", "N+=x RUN", "N=x : ; RUN", "N=x exit | RUN", "export N=x; RUN", "declare -x N=x; RUN", "typeset N=x; RUN",
+    "declare -g N=x; RUN", "readonly N=x; RUN", "local N=x; RUN", "let N=1; RUN", "((N=1)); RUN", "for ((N=1;N<2;N++)); do RUN; done",
+    ": ${N:=x}; RUN", ": ${N=x}; RUN", "echo $((N=1)); RUN", "echo $[N=1]; RUN", "getopts a N -a; RUN", "wait -p N; RUN",
+    "select N in x; do RUN; done <<< 1", "coproc N { ls; }; RUN", "unset N; RUN", "exec {N}< /dev/null; RUN", "ls {N}>/dev/null; RUN",
+    "test -v N; RUN", "test -v 'a[N=1]'; RUN", "[ -v 'a[N=1]' ]; RUN", "[[ -v 'a[N=1]' ]]; RUN", "[[ 'N=1' -eq 1 ]]; RUN", "env N=x RUN",
+    "env -u N RUN", "env -i RUN", "set -a; for N in x; do RUN; done", "eval N=x; RUN", "command eval N=x; RUN", "alias ls=N; RUN",
+    "printf '%d' 'a[N=1]'; RUN", "printf '%(%n)T' N; RUN", "trap 'N=x' DEBUG; RUN", "f() { N=x; }; f; RUN", "export -n N; RUN",
+    "time for N in x; do RUN; done", "if for N in x; do ls; done; then RUN; fi", "exec env N=x RUN", "source <(echo N=x); RUN",
+];
+
+/// Ways to go to another folder, before `RUN` or around it.
+#[rustfmt::skip]
+const MOVES: &[&str] = &[
+    "cd sub && RUN", "cd sub; RUN", "(cd sub && RUN)", "{ cd sub; RUN; }", "pushd sub && RUN", "pushd sub; popd; RUN", "cd . && cd sub && RUN",
+    "if cd sub; then RUN; fi", "while cd sub; do RUN; break; done", "for file in a; do cd sub; RUN; done", "cd ./sub; RUN", "cd sub & RUN",
+    "echo \"$(cd sub && RUN)\"", "cat <(cd sub && RUN)", "builtin cd sub; RUN", "command cd sub; RUN", "cd 'sub'; RUN", "c\\d sub; RUN", "RUN; cd sub",
+    "cd sub | RUN", "ls && cd a || RUN", "! cd sub; RUN", "time cd sub; RUN", "cd; RUN", "cd -- sub; RUN", "cd -P sub; RUN", "cd @HERE@ && RUN",
+    "cd . && RUN", "cd @HERE@; cd sub; RUN", "cd @HERE@sub; RUN", "env -C sub RUN", "env --chdir=sub RUN", "chdir sub; RUN", "case a in a) cd sub;; esac; RUN",
+    "until cd sub; do ls; done; RUN", "cat <<EOF\n$(cd sub && RUN)\nEOF", "cd sub && timeout 5 RUN", "cd sub && nice -n 5 RUN", "CDPATH=a cd sub; RUN",
+];
+
+/// Rules that would allow all of it, if rules could.
+const EVERYTHING: &[&str] = &[
+    "bash(for *)",
+    "bash(kubectl *)",
+    "bash(pushd *)",
+    "bash(popd)",
+    "bash(chdir *)",
+    "bash(jq *)",
+    "bash(break)",
+    "bash(exit)",
+    "bash(tee *)",
+    "bash(KUBECONFIG=x :)",
+    "bash(item=x :)",
+];
+
+#[test]
+fn bash_gives_what_is_approved_its_own_folder_and_environment() {
+    let Some(stage) = Stage::new() else { return };
+    let entries: Vec<&str> = GENEROUS.iter().chain(EVERYTHING).copied().collect();
+    let rules = rules(&entries);
+    let names = [
+        "KUBECONFIG",
+        "RIPGREP_CONFIG_PATH",
+        "RUSTUP_TOOLCHAIN",
+        "PATH",
+        "HOME",
+        "http_proxy",
+        "item",
+        "file",
+        "OPTIND",
+    ];
+    let runs = ["ls", "rg x", "kubectl get a", "cargo test", "git status", "make all", "npm test", "cat a"];
+    let (mut tried, mut ran) = (0, 0);
+    for run in runs {
+        let assigning = ASSIGNMENTS
+            .iter()
+            .flat_map(|text| names.iter().map(move |name| text.replace("RUN", run).replace('N', name)));
+        for text in assigning.chain(MOVES.iter().map(|text| text.replace("RUN", run))) {
+            tried += 1;
+            ran += usize::from(stage.check(&rules, &text));
+        }
+    }
+    assert!(tried > 4_000, "only {tried} were tried");
+    assert!(ran > 100, "only {ran} of {tried} ran");
+}
+
 #[test]
 fn the_stage_sees_what_runs() {
     let Some(stage) = Stage::new() else { return };
-    assert_eq!(stage.run("git 'a b' | wc; $(echo rm) x", &[]).into_iter().collect::<BTreeSet<_>>().len(), 3);
+    let seen = |text: &str| stage.run(text, &[]);
+    let texts: BTreeSet<String> = seen("git 'a b' | wc; $(echo rm) x").into_iter().map(|call| call.text).collect();
+    assert_eq!(texts.len(), 3);
+    for text in ["for item in x; do ls; done", "printf 'abc%n' KUBECONFIG; ls", "http_proxy=x ls"] {
+        assert!(seen(text).iter().all(|call| call.environment != stage.environment), "{text}");
+    }
+    assert!(seen("cd sub && git status").iter().all(|call| call.folder == stage.here().join("sub") && !call.reads()));
+    assert!(seen("cd . && timeout 5 cat a").iter().all(|call| call.folder == stage.here() && call.reads()));
     assert!(!Path::new("work").exists());
 }

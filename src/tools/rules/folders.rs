@@ -1,0 +1,94 @@
+//! What a command line may run once it has changed the folder.
+//!
+//! What most programs do depends on where they are: git runs what the repository's configuration says, make, cargo
+//! and npm what a file there says, and a relative path is another file. So where a line goes anywhere else than the
+//! conversation's folder, only programs are approved that merely read and print. Whoever wants one to run elsewhere
+//! writes a rule with the program's own option for it: `git -C sub status`.
+
+use std::path::{Component, Path};
+
+use super::{
+    Ground, filters, guards, never,
+    script::Run,
+    word::Word,
+    wrappers::{self, Inner},
+};
+use crate::tools::paths::real;
+
+/// Programs that do the same in every folder: they read what they are given, and print.
+#[rustfmt::skip]
+const READERS: [&str; 76] = [
+    ":", "[", "awk", "basename", "break", "cat", "cd", "chdir", "cksum", "cmp", "column", "comm", "command", "continue", "cut",
+    "date", "df", "diff", "dirname", "dirs", "du", "echo", "egrep", "env", "exit", "expand", "expr", "false", "fd", "fdfind",
+    "fgrep", "file", "find", "fmt", "fold", "gawk", "grep", "head", "hexdump", "id", "join", "jq", "ls", "mawk",
+    "md5sum", "nl", "numfmt", "od", "paste", "popd", "printf", "pushd", "pwd", "readlink", "realpath", "return", "rev",
+    "rg", "sed", "seq", "sha1sum", "sha256sum", "sleep", "sort", "stat", "tac", "tail", "test", "time", "tr",
+    "tree", "true", "type", "uname", "wc", "which",
+];
+
+/// Whether a line of these commands keeps the meaning that rules give to each of them.
+pub(super) fn keeps_its_meaning(runs: &[Run], ground: &Ground) -> bool {
+    !runs.iter().any(|run| leaves(run, ground)) || runs.iter().all(is_the_same_anywhere)
+}
+
+/// Whether a command goes to another folder than the conversation's.
+fn leaves(run: &Run, ground: &Ground) -> bool {
+    let (run, _) = innermost(run);
+    let Some(program) = run.words.first().and_then(Word::known).map(never::program) else { return true };
+    match program.as_str() {
+        "cd" | "chdir" => !matches!(run.words.as_slice(), [_, folder] if is_here(folder, ground)),
+        "pushd" | "popd" => true,
+        _ => false,
+    }
+}
+
+/// Whether a folder is certainly the conversation's own. Nothing is followed from there that a command could change.
+fn is_here(folder: &Word, ground: &Ground) -> bool {
+    let Some(folder) = folder.known().map(Path::new) else { return false };
+    let is_plain = !folder.components().any(|part| part == Component::ParentDir);
+    let is_dot = folder.components().eq([Component::CurDir]);
+    is_dot || (is_plain && ground.base.is_absolute() && (folder == ground.base || folder == real(&ground.base)))
+}
+
+/// Whether a command does the same in every folder.
+fn is_the_same_anywhere(run: &Run) -> bool {
+    let (run, is_whole) = innermost(run);
+    let Some(word) = run.words.first().and_then(Word::known) else { return false };
+    let program = never::program(word);
+    let is_found = !word.contains('/') || word.starts_with('/');
+    // An option that writes or runs something does so there, even if the rule has it.
+    let guards = guards::of(&program, &run.words);
+    let is_guarded = |(place, word): (usize, &Word)| {
+        word.known().is_none_or(|text| guards.iter().any(|guard| guard.forbids(text, "", &program, place)))
+    };
+    let is_quiet = guards.is_empty() || !run.words.iter().enumerate().skip(1).any(is_guarded);
+    let is_filter = |allows: &dyn Fn(usize, &str) -> bool| {
+        run.words.iter().enumerate().skip(1).all(|(place, word)| word.known().is_some_and(|text| allows(place, text)))
+    };
+    is_whole
+        && is_found
+        && is_quiet
+        && READERS.contains(&program.as_str())
+        && match program.as_str() {
+            "sed" => is_filter(&|place, text| filters::sed(&run.words, place, text)),
+            "awk" | "gawk" | "mawk" => is_filter(&|_, text| filters::awk(text)),
+            _ => true,
+        }
+}
+
+/// What a command runs in the end, if it is a wrapper, and whether that was found out.
+fn innermost(run: &Run) -> (Run, bool) {
+    let mut run = run.clone();
+    for _ in 0..super::commands::MAX_DEPTH {
+        match wrappers::unwrap(&run) {
+            Some(Inner::Run(inner)) => run = inner,
+            // The word `time` before more than a simple command has none of its own.
+            Some(Inner::Unclear) => {
+                let is_keyword = run.keyword;
+                return (run, is_keyword);
+            }
+            Some(Inner::Nothing) | None => return (run, true),
+        }
+    }
+    (run, false)
+}

@@ -1,0 +1,83 @@
+//! Variables: which ones change what is run, and what a command line may set.
+//!
+//! A variable that is exported when the shell starts stays exported, and what it is set to reaches every program that
+//! runs later. So an approved line sets none but a loop's own, by a name that the environment does not have and that
+//! no shell gives a meaning to.
+
+use std::collections::BTreeSet;
+
+use super::{script::Run, word::Word};
+
+/// Variables that programs and the shell run something by, or find it by.
+#[rustfmt::skip]
+const VARIABLES: [&str; 44] = [
+    "AWKPATH", "BASHOPTS", "BASH_ENV", "BASH_XTRACEFD", "BROWSER", "CC", "CDPATH", "CFLAGS", "CLASSPATH", "CXX",
+    "EDITOR", "ENV", "FCEDIT", "FPATH", "GCONV_PATH", "GLOBIGNORE", "HISTFILE", "HOME", "HOSTALIASES", "IFS", "LD",
+    "LDFLAGS", "LESSCLOSE", "LESSOPEN", "LOCPATH", "LUA_INIT", "MAKEFLAGS", "MAKEFILES", "MANPAGER", "NLSPATH",
+    "PAGER", "PATH", "PROMPT_COMMAND", "PS0", "PS1", "PS2", "PS4", "RUSTFLAGS", "SHELL", "SHELLOPTS", "TERMINFO",
+    "VISUAL", "XDG_CONFIG_HOME", "ZDOTDIR",
+];
+
+/// The same, by how their names begin.
+#[rustfmt::skip]
+const VARIABLE_PREFIXES: [&str; 37] = [
+    "ANSIBLE_", "BASH_FUNC_", "BUN_", "CARGO_", "CMAKE_", "COMPOSER_", "DENO_", "DOCKER_", "DYLD_", "ERL_", "GCC_",
+    "GEM_", "GIO_", "GIT_", "GLIBC_", "GO", "GRADLE_", "GTK_", "JAVA_", "JDK_", "LD_", "LESS", "LUA_", "MALLOC_",
+    "MAVEN_", "MYSQL_", "NODE_", "NPM_CONFIG_", "OPENSSL_", "PERL", "PIP_", "PYTEST_", "PYTHON", "RUBY", "RUSTC",
+    "SSH_", "npm_config_",
+];
+
+/// And by how they end.
+const VARIABLE_SUFFIXES: [&str; 9] =
+    ["_COMMAND", "_EDITOR", "_PAGER", "_PRELOAD", "_SHELL", "_OPTS", "_OPTIONS", "_WRAPPER", "_ASKPASS"];
+
+/// Whether a variable of this name changes what is run.
+pub(super) fn is_powerful(name: &str) -> bool {
+    VARIABLES.contains(&name)
+        || VARIABLE_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+        || VARIABLE_SUFFIXES.iter().any(|suffix| name.ends_with(suffix))
+        || name.eq_ignore_ascii_case("path")
+}
+
+/// Lower-case names that bash gives a meaning to.
+const OF_THE_SHELL: [&str; 2] = ["auto_resume", "histchars"];
+
+/// Variables by which bash takes its settings from the environment: with them it may export more than is known.
+const SETTINGS: [&str; 3] = ["BASH_ENV", "BASHOPTS", "SHELLOPTS"];
+
+/// Built-in commands that a POSIX shell keeps the assignments before.
+const SPECIAL: [&str; 6] = [":", "break", "continue", "exit", "return", "shift"];
+
+/// Whether a loop's variable is seen by nobody but the loop.
+pub(super) fn stays_within(name: &str, exported: &BTreeSet<String>) -> bool {
+    let is_small = |character: char| character.is_ascii_lowercase() || character.is_ascii_digit() || character == '_';
+    name.starts_with(|first: char| first.is_ascii_lowercase())
+        && name.chars().all(is_small)
+        && !is_powerful(name)
+        && !OF_THE_SHELL.contains(&name)
+        && !exported.contains(name)
+        && !SETTINGS.iter().any(|setting| exported.contains(*setting))
+}
+
+/// Whether a command sets a variable of the shell that runs it.
+pub(super) fn assigns(program: &str, run: &Run) -> bool {
+    match program {
+        "printf" => {
+            let mut arguments = run.words.iter().skip(1);
+            let first = arguments.next();
+            let format = if first.and_then(Word::known) == Some("--") { arguments.next() } else { first };
+            // Without a format it prints how it is used.
+            format.is_some_and(|format| format.known().is_none_or(|format| format.starts_with("-v") || counts(format)))
+        }
+        _ => SPECIAL.contains(&program) && !run.assignments.is_empty(),
+    }
+}
+
+/// Whether a format has a `%n`, which stores in a variable how much was printed.
+fn counts(format: &str) -> bool {
+    let after = |rest: &str| {
+        let rest = rest.trim_start_matches(|flag: char| flag.is_ascii_digit() || "#'-+ .*$".contains(flag));
+        rest.trim_start_matches(|size| "hjlLqtz".contains(size)).starts_with('n')
+    };
+    format.match_indices('%').any(|(place, _)| after(&format[place + 1..]))
+}
