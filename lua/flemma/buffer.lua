@@ -252,6 +252,35 @@ local function replace(buf, first, first_col, last, last_col, lines)
   api.nvim_buf_set_text(buf, first, first_col, last, last_col, lines)
 end
 
+---@type function? what `_run` runs
+local to_run
+
+--- Runs what `quietly` is given. For Neovim's command line.
+function M._run()
+  local run = to_run
+  to_run = nil
+  if run then
+    run()
+  end
+end
+
+--- Runs something that calls other plugins' callbacks (`on_bytes` and the like). Neovim prints an error for each of
+--- them that throws, for each piece of a reply, and then waits for Enter: it is said once instead.
+local function quietly(run)
+  local before = vim.v.errmsg
+  vim.v.errmsg = ""
+  to_run = run
+  api.nvim_cmd({ cmd = "lua", args = { "require('flemma.buffer')._run()" }, mods = { emsg_silent = true } }, {})
+  local problem = vim.v.errmsg
+  vim.v.errmsg = before
+  if problem ~= "" then
+    require("flemma.notify").once(
+      vim.log.levels.WARN,
+      "another plugin's callback failed while the conversation was written: " .. problem:match("[^\n]*")
+    )
+  end
+end
+
 --- Writes to a buffer: the only way in which the library changes text. A window whose cursor is on the last
 --- line follows what is added; every other window stays where it is.
 ---@param buf integer
@@ -284,7 +313,10 @@ function M.write(buf, first, first_col, last, last_col, lines, join)
     return shows and api.nvim_win_get_cursor(watcher.win)[1] or nil
   end
   local watches = watcher and line_of_watcher() == watcher.line
-  local ok, problem = pcall(replace, buf, first, first_col, last, last_col, lines)
+  local ok, problem
+  quietly(function()
+    ok, problem = pcall(replace, buf, first, first_col, last, last_col, lines)
+  end)
   bo.modifiable = modifiable
   if watcher and watches then
     -- Text that came or went above the cursor has moved it, and not the user.

@@ -24,6 +24,7 @@
 ---@field temperature? number from 0 to 2
 ---@field timeout? number seconds that a provider may be silent
 ---@field connect_timeout? number seconds that a connection may take
+---@field max_reply_bytes? integer the most bytes that a reply may bring
 ---@field thinking? false|integer|"minimal"|"low"|"medium"|"high"|"max" how much the model may think
 ---@field cache_retention? "none"|"short"|"long" for how long the provider keeps what it has read
 ---@field anthropic? flemma.Anthropic what holds for Anthropic alone
@@ -93,6 +94,7 @@
 ---@field shell? string the program that runs commands
 ---@field cwd? string where commands run
 ---@field timeout? number seconds that a command may run
+---@field keep_env? string[] variables with a provider's key that commands inherit all the same
 
 --- Limits of the searches that the provider makes.
 ---@class flemma.WebSearch

@@ -56,7 +56,12 @@ impl Agent {
                 }
                 Choice::Reject(words) => {
                     let content = call.placeholder.as_ref().map_or("", |placeholder| &placeholder.content);
-                    let words = words.clone().unwrap_or_else(|| own_words(content, REJECTED));
+                    let words = match words {
+                        // What the user has typed in the block is theirs to say as well.
+                        Some(words) if !content.is_empty() => format!("{words}\n\n{}", own_words(content, "")),
+                        Some(words) => words.clone(),
+                        None => own_words(content, REJECTED),
+                    };
                     self.settle(call, Answer::error(words), effects);
                 }
             }

@@ -13,6 +13,9 @@ use super::{
     syntax::{THINKING, THINKING_END, ThinkingTag},
 };
 
+/// How many bytes of blank lines are kept back.
+const MAX_GAP: usize = 4096;
+
 /// Writes the blocks of one message.
 #[derive(Debug, Default)]
 pub(super) struct Composer {
@@ -191,6 +194,14 @@ impl Composer {
         flow.judged = false;
         flow.line.clear();
         flow.gap.push('\n');
+        if flow.gap.len() > MAX_GAP {
+            // Blank lines before the first line say nothing; those of a text that goes on for ever must not be written
+            // all at once.
+            if flow.written {
+                self.out.push_str(&flow.gap);
+            }
+            flow.gap.clear();
+        }
     }
 
     /// Writes the beginning of a line once it is clear whether it needs a backslash.

@@ -72,6 +72,8 @@ pub struct ProviderOptions {
     pub timeout: Duration,
     /// How long the connection may take.
     pub connect_timeout: Duration,
+    /// The most bytes that a reply may bring.
+    pub max_reply_bytes: u32,
     /// The host or address to ask in place of the vendor's.
     pub base_url: Option<String>,
     /// Headers that are added to every request.
@@ -160,6 +162,7 @@ impl Config {
             },
             timeout: general.timeout,
             connect_timeout: general.connect_timeout,
+            max_reply_bytes: general.max_reply_bytes,
             base_url: None,
             headers: Headers::default(),
             api_key_command: None,

@@ -14,7 +14,8 @@ use super::{
     seconds,
 };
 use crate::provider::{
-    CacheRetention, HeaderProblem, Headers, Thinking, ThinkingLevel, openai::Effort, vertex::DEFAULT_LOCATION,
+    CacheRetention, HeaderProblem, Headers, Thinking, ThinkingLevel, bounds::DEFAULT_REPLY_BYTES, openai::Effort,
+    vertex::DEFAULT_LOCATION,
 };
 
 /// The fewest tokens that Anthropic takes as a thinking budget
@@ -105,6 +106,8 @@ pub struct Parameters {
     /// How long a connection may take. Seconds in the options.
     #[serde(serialize_with = "seconds")]
     pub connect_timeout: Duration,
+    /// The most bytes that a reply may bring; it is cut off there.
+    pub max_reply_bytes: u32,
     /// How much the model may think.
     pub thinking: Thinking,
     /// For how long a provider keeps what it has read.
@@ -128,6 +131,7 @@ impl Default for Parameters {
             temperature: None,
             timeout: Duration::from_secs(120),
             connect_timeout: Duration::from_secs(10),
+            max_reply_bytes: DEFAULT_REPLY_BYTES,
             thinking: Thinking::Off,
             cache_retention: CacheRetention::Short,
             anthropic: Anthropic::default(),
@@ -145,6 +149,7 @@ impl Parameters {
         table.set_some("temperature", &mut self.temperature, &TEMPERATURE);
         table.set("timeout", &mut self.timeout, &SECONDS);
         table.set("connect_timeout", &mut self.connect_timeout, &SECONDS);
+        table.set("max_reply_bytes", &mut self.max_reply_bytes, &COUNT);
         table.set("thinking", &mut self.thinking, &THINKING);
         table.choose("cache_retention", &mut self.cache_retention, &RETENTIONS);
         table.table("anthropic", |table| self.anthropic.read(table));

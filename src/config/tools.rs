@@ -114,12 +114,13 @@ impl Tools {
 
     /// `tools.bash`: the built-in tool's table is checked here, and then kept like any tool's.
     fn read_bash(&mut self, table: &mut Table<'_>) {
-        let (mut shell, mut cwd, mut timeout, mut enabled) = (None, None, None, true);
+        let (mut shell, mut cwd, mut timeout, mut enabled, mut keep_env) = (None, None, None, true, Vec::new());
         table.table("bash", |table| {
             table.set_some("shell", &mut shell, &TEXT);
             table.set_some("cwd", &mut cwd, &TEXT);
             table.set_some("timeout", &mut timeout, &SECONDS);
             table.set("enabled", &mut enabled, &SWITCH);
+            table.set("keep_env", &mut keep_env, &NAMES);
         });
         if let Some(options) = table.raw("bash") {
             self.keep("bash", options);

@@ -47,6 +47,7 @@ pub(super) fn recipient(config: &Config) -> Recipient {
         ProviderName::Vertex => Some(vertex::credential()),
     };
     let (_, build_compatible) = compatible(config);
+    let max_reply_bytes = options.max_reply_bytes as usize;
     let (name, place) = (config.provider, config.parameters.vertex.clone());
     let build = move |environment| -> Result<Arc<dyn Provider>, ProviderError> {
         Ok(match name {
@@ -71,7 +72,7 @@ pub(super) fn recipient(config: &Config) -> Recipient {
             }
         })
     };
-    Recipient { environment: Environment::of_process(), credential, build: Box::new(build) }
+    Recipient { environment: Environment::of_process(), credential, build: Box::new(build), max_reply_bytes }
 }
 
 /// How long a provider may be silent.

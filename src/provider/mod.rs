@@ -24,6 +24,7 @@ mod access;
 pub mod anthropic;
 pub mod attachment;
 pub mod auth;
+pub mod bounds;
 mod call_ids;
 pub mod catalogue;
 pub mod compatible;
@@ -59,6 +60,16 @@ pub use hosted::{Hosted, HostedTool, SearchLimits, Source};
 pub(crate) use one_line::one_line;
 pub use request::{By, CacheRetention, CallId, Message, Parameters, Part, Request, Role, Signature, ToolSpec};
 pub use thinking::{Thinking, ThinkingLevel};
+
+/// The variables of the environment that hold a provider's key, or lead to one. Commands that tools run do not inherit
+/// them.
+pub const SECRET_VARIABLES: [&str; 5] = [
+    anthropic::KEY_VARIABLE,
+    openai::KEY_VARIABLE,
+    compatible::KEY_VARIABLE,
+    vertex::TOKEN_VARIABLE,
+    vertex::token::FILE_VARIABLE,
+];
 
 /// One vendor's protocol.
 pub trait Provider: Send + Sync + std::fmt::Debug {

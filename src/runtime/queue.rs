@@ -9,7 +9,7 @@ use std::{
 use super::{LeftOut, Outside, trust::Trusted};
 use crate::{
     agent::{Input, RequestId},
-    provider::{CallId, Event},
+    provider::{CallId, Event, bounds},
     usage::Estimate,
 };
 
@@ -150,7 +150,7 @@ fn join(last: &mut Notice, next: &Notice) -> Option<()> {
     let (conversation, request, thinking, text) = piece(next)?;
     let (last_conversation, last_request, last_thinking, last_text) = piece(last)?;
     let same = (conversation, request, thinking) == (last_conversation, last_request, last_thinking);
-    if !same || last_text.len() + text.len() > SLICE_BYTES {
+    if !same || bounds::weight(last_text) + bounds::weight(text) > SLICE_BYTES {
         return None;
     }
     if let Report::Input(Input::Event { event: Event::Text(into) | Event::Thinking(into), .. }) = &mut last.report {
@@ -161,7 +161,7 @@ fn join(last: &mut Notice, next: &Notice) -> Option<()> {
 
 fn weight(notice: &Notice) -> usize {
     match &notice.report {
-        Report::Input(Input::Event { event: Event::Text(text) | Event::Thinking(text), .. }) => text.len(),
+        Report::Input(Input::Event { event: Event::Text(text) | Event::Thinking(text), .. }) => bounds::weight(text),
         Report::Input(Input::ToolFinished { answer, .. }) => answer.output.len(),
         _ => 64,
     }

@@ -12,6 +12,7 @@ use std::{
 use once_cell::sync::OnceCell;
 use tokio::{
     runtime,
+    sync::oneshot,
     task::{self, AbortHandle},
     time,
 };
@@ -25,7 +26,7 @@ use crate::{
     agent::{Input, RequestId},
     provider::{
         ErrorKind, Event, Exchange, HttpRequest, Inquiry, Provider, ProviderError, Question, Request,
-        auth::Environment, compatible::OpenAiCompatible, credential::Credential, place,
+        auth::Environment, bounds::Bounds, compatible::OpenAiCompatible, credential::Credential, place,
     },
 };
 
@@ -40,6 +41,8 @@ pub struct Recipient {
     pub credential: Option<Credential>,
     /// Builds the provider.
     pub build: Build,
+    /// The most bytes that its reply may bring.
+    pub max_reply_bytes: usize,
 }
 
 /// Builds a provider that looks its key up in the environment that it is given.
@@ -209,7 +212,7 @@ impl Errand {
         request: Request,
         mut sink: impl FnMut(Event),
     ) -> Result<(), ProviderError> {
-        let Recipient { environment, credential, build } = recipient;
+        let Recipient { environment, credential, build, max_reply_bytes } = recipient;
         let environment = match &credential {
             Some(credential) => self.credentials.complete(environment, credential, self.timeouts).await?,
             None => environment,
@@ -221,7 +224,29 @@ impl Errand {
             Exchange::Http { request, decoder } => {
                 self.warn_of_plain_http(&request.url);
                 self.inquire(inquiry);
-                let result = self.http.perform(request, decoder, self.timeouts, sink).await;
+                let mut bounds = Bounds::new(max_reply_bytes);
+                let (tell, mut over) = oneshot::channel();
+                let mut tell = Some(tell);
+                let sink = |event| {
+                    // After the end nothing more is let through, though the rest of a chunk may still come.
+                    if let Some(end) = tell.take() {
+                        match bounds.pass(event, &mut sink) {
+                            Ok(()) => tell = Some(end),
+                            Err(error) => drop(end.send(error)),
+                        }
+                    }
+                };
+                let result = {
+                    let performed = self.http.perform(request, decoder, self.timeouts, sink);
+                    tokio::pin!(performed);
+                    tokio::select! {
+                        biased;
+                        Ok(error) = &mut over => Err(error),
+                        result = &mut performed => result,
+                    }
+                };
+                // Both may have come to pass at once.
+                let result = over.try_recv().map_or(result, Err);
                 if let (Err(error), Some(credential)) = (&result, &credential)
                     && error.kind == ErrorKind::Authentication
                 {

@@ -20,6 +20,7 @@ mod provider_anthropic_encode;
 mod provider_anthropic_refuse;
 mod provider_auth;
 mod provider_bodies;
+mod provider_bounds;
 mod provider_catalogue;
 mod provider_compatible_decode;
 mod provider_compatible_encode;

@@ -82,6 +82,22 @@ fn neovims_own_variables_do_not_reach_a_command() {
 }
 
 #[test]
+fn keys_of_providers_do_not_reach_a_command_unless_the_user_says_so() {
+    for (index, name) in flemma::provider::SECRET_VARIABLES.into_iter().enumerate() {
+        // SAFETY: the environment of this process is read through the standard library alone, which locks it.
+        unsafe { std::env::set_var(name, format!("secret-{index}")) };
+    }
+    let mut shop = Workshop::new();
+    assert_eq!(shop.ok("bash", bash("env | grep secret- || echo none")), "none");
+    shop.context.config = json!({ "keep_env": ["OPENAI_API_KEY"] });
+    assert_eq!(shop.ok("bash", bash("env | grep secret-")), "OPENAI_API_KEY=secret-1");
+    for name in flemma::provider::SECRET_VARIABLES {
+        // SAFETY: as above.
+        unsafe { std::env::remove_var(name) };
+    }
+}
+
+#[test]
 fn a_command_that_begins_like_an_option_is_a_command() {
     assert!(Workshop::new().err("bash", bash("-c 'echo run'")).starts_with("exit code 127"));
 }
@@ -136,6 +152,21 @@ fn cancelling_stops_the_whole_group_and_keeps_the_output() {
     assert!(text.contains("begun") && !text.contains("never"), "{text}");
     assert!(started.elapsed() < Duration::from_secs(8));
     wait_until("the grandchild dies", || !is_alive(&shop.content("child")));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_has_left_the_group_is_stopped_with_it() {
+    let shop = Workshop::new();
+    let away = "setsid sh -c 'trap \"\" TERM; exec >/dev/null 2>&1; echo $$ >NAME; while :; do sleep 0.1; done' &";
+    let text = shop.err("bash", bash_for(0.5, &format!("{} sleep 1000", away.replace("NAME", "one"))));
+    assert!(text.starts_with("Timed out"), "{text}");
+    wait_until("it dies", || !is_alive(&shop.content("one")));
+    // What an earlier command left running is not the later command's.
+    shop.ok("bash", bash(&format!("{} while ! test -s two; do sleep 0.01; done", away.replace("NAME", "two"))));
+    shop.err("bash", bash_for(0.3, "sleep 1000"));
+    assert!(is_alive(&shop.content("two")));
+    std::process::Command::new("kill").args(["-KILL", shop.content("two").trim()]).status().unwrap();
 }
 
 #[test]

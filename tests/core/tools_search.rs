@@ -527,3 +527,37 @@ fn search_tools_look_where_read_looks() {
     assert!(shop.ok("ls", ls("..")).contains("README.md"));
     assert_eq!(shop.ok("find", with(find("main.rs"), json!({ "path": "../src" }))), "../src/main.rs");
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_search_without_more_threads_finds_the_same() {
+    // A process of its own, whose address space is too small for another thread's stack.
+    const TEST: &str = "FLEMMA_TEST_SEARCH_WITHOUT_THREADS";
+    let shop = Workshop::new();
+    for n in 0..40 {
+        shop.put(&format!("{n:02}/file.txt"), "a needle\n");
+    }
+    let input = grep("needle");
+    let expected = shop.ok("grep", input.clone());
+    assert_eq!(expected.matches("a needle").count(), 40, "{expected}");
+    if std::env::var_os(TEST).is_some() {
+        let status = fs::read_to_string("/proc/self/status").unwrap();
+        let size = status.lines().find_map(|line| line.strip_prefix("VmSize:")).unwrap();
+        let size: u64 = size.trim().trim_end_matches(" kB").parse().unwrap();
+        let limit = Some((size + 1024) * 1024);
+        rustix::process::setrlimit(
+            rustix::process::Resource::As,
+            rustix::process::Rlimit { current: limit, maximum: limit },
+        )
+        .unwrap();
+        // The stacks of threads that have ended are used again, as long as there are any.
+        while std::thread::Builder::new().spawn(std::thread::park).is_ok() {}
+        assert_eq!(shop.ok("grep", input), expected);
+        return;
+    }
+    let name = "tools_search::a_search_without_more_threads_finds_the_same";
+    let own = std::env::current_exe().unwrap();
+    let output = std::process::Command::new(own).args(["--exact", name]).env(TEST, "1").output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && said.contains("1 passed"), "{said}{}", String::from_utf8_lossy(&output.stderr));
+}

@@ -96,3 +96,97 @@ fn the_end_of_a_long_command_is_on_the_screen() {
         previews(nvim).iter().any(|(_, text)| text.starts_with("bash: $ echo aaa") && text.ends_with("a; rm -rf ~"))
     });
 }
+
+/// A command that does not go by itself: it ignores the polite signal, and so do a child in the background and one
+/// that has left the group. Each writes its number to a file.
+const STUBBORN: &str = "trap '' TERM HUP
+    (trap '' TERM HUP; sh -c 'echo $PPID' >child; while :; do sleep 0.1; done) &
+    setsid sh -c 'trap \"\" TERM HUP; echo $$ >far; while :; do sleep 0.1; done' &
+    echo $$ >shell
+    while :; do sleep 0.1; done";
+
+fn pid(chat: &Chat, name: &str) -> Option<String> {
+    let text = std::fs::read_to_string(chat.nvim.folder("work").join(name)).ok()?;
+    text.ends_with('\n').then(|| text.trim().to_owned())
+}
+
+fn is_alive(pid: &str) -> bool {
+    // A zombie that nobody has reaped yet is gone.
+    std::fs::read_to_string(format!("/proc/{pid}/stat"))
+        .is_ok_and(|stat| !stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('Z')))
+}
+
+/// The processes that this one has started, by whichever of its threads.
+fn children_of(parent: &str) -> Vec<String> {
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    let pids = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let is_child = |pid: &String| {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        stat.rsplit(") ").next().and_then(|rest| rest.split(' ').nth(1)) == Some(parent)
+    };
+    pids.filter(is_child).collect()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_a_command_has_started_ends_with_its_editor_however_that_ends() {
+    for way in ["kill -KILL", "kill -TERM", "kill -HUP", "qall!", "cquit", "<C-c>", "timeout"] {
+        let timeout = if way == "timeout" { json!(0.5) } else { json!(null) };
+        let input = json!({ "label": null, "command": STUBBORN, "timeout": timeout });
+        let setup = Setup {
+            options: "tools = { auto_approve = { 'bash' }, bash = { timeout = 600 }, autopilot = { enabled = true, max_turns = 1 } }",
+            ..Setup::default()
+        };
+        let mut chat = Chat::start(&setup, [call("toolu_1", "bash", &input)]);
+        chat.nvim.input("<C-]>");
+        let names = ["shell", "child", "far"];
+        chat.nvim.wait_for("the command", |nvim| {
+            let work = nvim.folder("work");
+            names.iter().all(|name| std::fs::read_to_string(work.join(name)).is_ok_and(|text| text.ends_with('\n')))
+        });
+        let pids = names.map(|name| pid(&chat, name).unwrap());
+        match way {
+            "kill -KILL" => chat.nvim.kill(),
+            "<C-c>" => chat.nvim.input("<C-c>"),
+            "timeout" => {}
+            _ if way.starts_with("kill") => {
+                let editor = chat.nvim.lua("return vim.uv.os_getpid()", &[]).to_string();
+                let signal = way.rsplit(' ').next().unwrap();
+                assert!(
+                    std::process::Command::new("sh")
+                        .args(["-c", &format!("kill {signal} {editor}")])
+                        .status()
+                        .unwrap()
+                        .success()
+                );
+            }
+            _ => drop(chat.nvim.try_lua(&format!("vim.cmd('{way}')"), &[])),
+        }
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
+        while let Some(left) = pids.iter().zip(names).find(|(pid, _)| is_alive(pid)) {
+            assert!(std::time::Instant::now() < deadline, "{way}: {left:?} is still running");
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_a_command_has_left_running_goes_on_when_the_editor_leaves() {
+    let input = json!({ "label": null, "command": "sleep 600 & echo $! >left; echo started", "timeout": null });
+    let setup = Setup { options: "tools = { auto_approve = { 'bash' } }", ..Setup::default() };
+    let mut chat = Chat::start(&setup, [call("toolu_1", "bash", &input), prose(&["fine"])]);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the answer", |nvim| nvim.text().contains("fine"));
+    let left = pid(&chat, "left").unwrap();
+    let editor = chat.nvim.lua("return vim.uv.os_getpid()", &[]).to_string();
+    let children = children_of(&editor);
+    assert_eq!(children.len(), 1, "the watchdog");
+    let _ = chat.nvim.try_lua("vim.cmd('qall!')", &[]);
+    chat.nvim.wait_for_exit();
+    while children.iter().any(|child| is_alive(child)) {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    assert!(is_alive(&left), "the result said that it goes on running");
+    std::process::Command::new("kill").arg(&left).status().unwrap();
+}

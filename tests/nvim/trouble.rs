@@ -222,3 +222,86 @@ fn a_misspelt_option_and_a_misspelt_command_name_the_nearest() {
     nvim.command("Flemma snd");
     nvim.wait_for("the message", |nvim| said(nvim).contains("did you mean `send`?"));
 }
+
+#[test]
+fn a_callback_of_another_plugin_that_throws_is_reported_once() {
+    let pieces: Vec<String> = (0..300).map(|n| format!("piece {n}\n")).collect();
+    let pieces: Vec<&str> = pieces.iter().map(String::as_str).collect();
+    let lua = "vim.api.nvim_create_autocmd('FileType', { pattern = 'chat', callback = function(args)
+        vim.api.nvim_buf_attach(args.buf, false, { on_bytes = function() error('not my day') end })
+      end })";
+    let mut chat = Chat::start(&Setup { lua, ..Setup::default() }, [prose(&pieces)]);
+    chat.nvim.lua("vim.v.errmsg = 'the user\\'s own'", &[]);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the last piece", |nvim| nvim.text().contains("piece 299\n\n@You:"));
+    chat.wait_until_idle();
+    assert_eq!(chat.nvim.request("nvim_get_mode", &[])["blocking"], false);
+    chat.nvim.wait_for("the message", |nvim| said(nvim).contains("another plugin's callback failed"));
+    let messages = said(&mut chat.nvim);
+    assert_eq!(messages.matches("not my day").count(), 1, "{messages}");
+    assert_eq!(chat.nvim.lua("return vim.v.errmsg", &[]), "the user's own");
+}
+
+/// The longest time that the main loop did not get to a timer of a millisecond while the reply came.
+fn longest_stall(replies: impl IntoIterator<Item = Reply>, end: &str) -> (Chat, f64) {
+    let lua = "longest = 0
+        local last = vim.uv.hrtime()
+        vim.uv.new_timer():start(1, 1, vim.schedule_wrap(function()
+          local now = vim.uv.hrtime()
+          longest = math.max(longest, (now - last) / 1e6)
+          last = now
+        end))";
+    let mut chat = Chat::start(&Setup { ..Setup::default() }, replies);
+    chat.nvim.lua(lua, &[]);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for(end, |nvim| {
+        said(nvim).contains(end) || nvim.lua("return vim.fn.search((...), 'nw')", &[end.into()]) != 0
+    });
+    chat.wait_until_idle();
+    let stall = chat.nvim.lua("return longest", &[]).as_f64().unwrap();
+    (chat, stall)
+}
+
+#[test]
+fn no_reply_holds_up_the_editor() {
+    // Generous: a build without optimisations on a busy machine. Without bounds it is seconds to minutes.
+    const MOST: f64 = 1500.0;
+    let long_name = Stream::new().tool_use("toolu_1", &"x".repeat(5 << 20), &["{}"]).end("tool_use");
+    let (mut chat, stall) = longest_stall([super::chat::reply(&long_name), prose(&["sorry"])], "sorry");
+    assert!(stall < MOST, "a long name: {stall} ms");
+    let longest = chat.nvim.lines(0).iter().map(String::len).max().unwrap();
+    assert!(longest < 300, "{longest}");
+
+    let blank = "\n".repeat(500_000);
+    let (mut chat, stall) = longest_stall([prose(&["a", &blank, "the end"])], "the end");
+    assert!(stall < MOST, "many lines: {stall} ms");
+    assert!(chat.nvim.request("nvim_buf_line_count", &[0.into()]).as_u64().unwrap() > 500_000);
+
+    let mut many = Stream::new();
+    for n in 0..10_000 {
+        many = many.tool_use(&format!("toolu_{n}"), "read", &["{\"path\":\"x\"}"]);
+    }
+    let (mut chat, stall) = longest_stall([super::chat::reply(&many.end("tool_use"))], "more than 128 tools");
+    assert!(stall < MOST, "many calls: {stall} ms");
+    assert_eq!(chat.nvim.text().matches("**Tool Use:**").count(), 128);
+    assert_eq!(chat.nvim.text().matches("` (error)\n").count(), 128, "each has its result, and none was run");
+}
+
+#[test]
+fn a_reply_that_is_too_large_is_cut_off_and_the_option_is_named() {
+    let server = Server::start([prose(&[&"y".repeat(900), &"z".repeat(900), "never"])]);
+    let init = init(&server.base_url(), "").replace("parameters = {", "parameters = { max_reply_bytes = 1000,");
+    let nvim = Nvim::start(&Options {
+        files: &[("notes.chat", "@You:\nHello\n")],
+        arguments: &["notes.chat"],
+        init: &init,
+        environment: &[("ANTHROPIC_API_KEY", KEY)],
+        ..Options::default()
+    });
+    let mut chat = Chat { nvim, server };
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the message", |nvim| said(nvim).contains("parameters.max_reply_bytes"));
+    chat.wait_until_idle();
+    let text = chat.nvim.text();
+    assert!(text.contains(&format!("{}{}\n\n<!-- flemma:aborted -->", "y".repeat(900), "z".repeat(100))), "{text}");
+}

@@ -399,6 +399,7 @@ fn a_request_goes_out_with_the_key_that_was_fetched_and_asks_anew_after_a_refusa
                 build: Box::new(move |environment| {
                     Ok(Arc::new(Anthropic::new(&base_url, environment)) as Arc<dyn Provider>)
                 }),
+                max_reply_bytes: 1 << 20,
             },
         );
         if let (2, Some(Input::Failed { error, .. })) = (nth, inputs.last()) {
@@ -428,6 +429,7 @@ fn vertex_is_asked_with_the_token_and_the_project_of_the_key_file() {
             build: Box::new(move |environment| {
                 Ok(Arc::new(Vertex::new(Options { base_url, ..Options::default() }, environment)) as Arc<dyn Provider>)
             }),
+            max_reply_bytes: 1 << 20,
         },
     );
     assert!(matches!(inputs.last(), Some(Input::Event { .. })), "{inputs:?}");

@@ -209,6 +209,7 @@ impl Desk {
         let recipient = Recipient {
             environment: environment(),
             credential: None,
+            max_reply_bytes: 1 << 20,
             build: Box::new(move |environment| {
                 Ok(Arc::new(OpenAiCompatible::new(&base_url, environment)) as Arc<dyn Provider>)
             }),

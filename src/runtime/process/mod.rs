@@ -10,12 +10,14 @@
 //! * *Timeout or cancel*: SIGTERM for the group, SIGKILL a second later, and the call returns with what had been
 //!   printed.
 //! * *The future is dropped*: SIGKILL for the group.
+//! * *This process ends*, in whatever way: a `watchdog` process does the same for what still runs.
 //!
 //! Nothing here listens for SIGCHLD: inside Neovim that signal is libuv's. A thread waits for each command instead.
 
 pub mod ask;
 mod capture;
 mod group;
+mod watchdog;
 
 use std::{
     ffi::OsString,

@@ -4,9 +4,10 @@
 //! is cancelled or takes too long. Its output and errors come back together, cut to their end when they are long. An
 //! exit code other than 0 is a failure that keeps the output.
 //!
-//! The environment is the editor's, with three changes. `TERM=dumb` and the pagers set to `cat` keep programs from
+//! The environment is the editor's, with some changes. `TERM=dumb` and the pagers set to `cat` keep programs from
 //! drawing and from waiting for a key. The variables that Neovim sets for its own children are taken out: `NVIM`
-//! would let a command drive the editor past every approval, and `VIMRUNTIME` breaks any other Neovim it starts.
+//! would let a command drive the editor past every approval, and `VIMRUNTIME` breaks any other Neovim it starts. The keys
+//! of all providers are taken out as well ([`SECRET_VARIABLES`]), but for those that `tools.bash.keep_env` names.
 
 use std::{
     ffi::OsString, io, os::unix::process::ExitStatusExt, path::Path, process::ExitStatus, sync::Arc, time::Duration,
@@ -16,6 +17,7 @@ use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::{Value, json};
 
 use crate::{
+    provider::SECRET_VARIABLES,
     runtime::process::{self, Captured, End, Finished, Saved, Spec, Stop},
     tools::{
         Context, Definition, NativeTool, Outcome, overflow, preview, seconds,
@@ -123,7 +125,16 @@ fn timeout(input: &Value, context: &Context) -> Result<Duration, String> {
 
 fn spec(shell: &str, command: &str, timeout: Duration, context: &Context) -> Spec {
     let set = SET.map(|(name, value)| (OsString::from(name), Some(OsString::from(value))));
-    let removed = REMOVED.map(|name| (OsString::from(name), None));
+    let kept: Vec<&str> = context
+        .config
+        .get("keep_env")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    let secret = SECRET_VARIABLES.into_iter().filter(|name| !kept.contains(name));
+    let removed = REMOVED.into_iter().chain(secret).map(|name| (OsString::from(name), None));
     Spec {
         program: shell.into(),
         args: vec!["-c".into(), command.into()],

@@ -280,7 +280,9 @@ fn search_all(files: &Files, search: &Search, watch: &Watch) -> Vec<(usize, std:
     };
     let threads = thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS).min(files.paths.len());
     let mut all: Vec<_> = thread::scope(|scope| {
-        let helpers: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+        // Where the system gives no more threads, those that are there do the work.
+        let spawn = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
+        let helpers: Vec<_> = (1..threads).map_while(spawn).collect();
         let mut all = work();
         for helper in helpers {
             all.extend(helper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));

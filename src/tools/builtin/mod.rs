@@ -22,7 +22,11 @@ mod walk;
 mod watch;
 mod write;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+    time::Duration,
+};
 
 use serde_json::{Map, Value, json};
 
@@ -151,7 +155,11 @@ async fn give_up_on(
     work: impl FnOnce(&Context) -> Outcome + Send + 'static,
 ) -> Outcome {
     let (cancel, timeout) = (context.cancel.clone(), context.timeout);
-    let mut task = tokio::task::spawn_blocking(move || work(&context));
+    // Where the system gives no thread at all, this panics.
+    let begun = catch_unwind(AssertUnwindSafe(|| tokio::task::spawn_blocking(move || work(&context))));
+    let Ok(mut task) = begun else {
+        return Outcome::failure("The system gives no more threads now, so the tool did not run. Try again later.");
+    };
     let given_up = async {
         tokio::select! {
             () = tokio::time::sleep(timeout.saturating_add(grace)) => format!("within {}", seconds::in_words(timeout)),

@@ -12,6 +12,7 @@ use std::{
         atomic::{AtomicUsize, Ordering},
         mpsc,
     },
+    thread,
 };
 
 use ignore::{DirEntry, WalkBuilder, WalkState};
@@ -24,6 +25,9 @@ use super::{
 
 /// The most entries that are kept: more would be no help to anybody, and memory is not without end.
 const MAX_KEPT: usize = 1_000_000;
+
+/// The most threads that walk.
+const MAX_THREADS: usize = 12;
 
 /// Which entries a walk sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,29 +70,39 @@ pub(super) fn walk<T: Send>(
         .filter_entry(|entry| entry.depth() == 0 || entry.file_name() != ".git");
     let (sender, receiver) = mpsc::channel();
     let count = AtomicUsize::new(0);
-    builder.build_parallel().run(|| {
-        let (sender, count, keep) = (sender.clone(), &count, &keep);
-        Box::new(move |entry| {
-            if watch.over().is_some() || count.load(Ordering::Relaxed) > MAX_KEPT {
-                return WalkState::Quit;
+    let see = |sender: &mpsc::Sender<_>, entry: Result<DirEntry, ignore::Error>| {
+        if watch.over().is_some() || count.load(Ordering::Relaxed) > MAX_KEPT {
+            return WalkState::Quit;
+        }
+        let found = match entry {
+            Ok(entry) if entry.depth() == 0 => return WalkState::Continue,
+            Ok(entry) => match entry.path().strip_prefix(root).ok().and_then(|path| keep(&entry, path)) {
+                None => return WalkState::Continue,
+                Some(kept) => Ok(kept),
+            },
+            Err(error) => match problem(&error, root, prefix) {
+                None => return WalkState::Continue,
+                Some(problem) => Err(problem),
+            },
+        };
+        count.fetch_add(1, Ordering::Relaxed);
+        // The receiver lives until the walk is over.
+        let _ = sender.send(found);
+        WalkState::Continue
+    };
+    let threads = thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
+    if threads > 1 && are_to_be_had(threads) {
+        builder.threads(threads).build_parallel().run(|| {
+            let (sender, see) = (sender.clone(), &see);
+            Box::new(move |entry| see(&sender, entry))
+        });
+    } else {
+        for entry in builder.build() {
+            if matches!(see(&sender, entry), WalkState::Quit) {
+                break;
             }
-            let found = match entry {
-                Ok(entry) if entry.depth() == 0 => return WalkState::Continue,
-                Ok(entry) => match entry.path().strip_prefix(root).ok().and_then(|path| keep(&entry, path)) {
-                    None => return WalkState::Continue,
-                    Some(kept) => Ok(kept),
-                },
-                Err(error) => match problem(&error, root, prefix) {
-                    None => return WalkState::Continue,
-                    Some(problem) => Err(problem),
-                },
-            };
-            count.fetch_add(1, Ordering::Relaxed);
-            // The receiver lives until the walk is over.
-            let _ = sender.send(found);
-            WalkState::Continue
-        })
-    });
+        }
+    }
     drop(sender);
     if count.into_inner() > MAX_KEPT {
         return Err(format!("There are more than {MAX_KEPT} files to look at. Name a smaller `path`."));
@@ -101,6 +115,16 @@ pub(super) fn walk<T: Send>(
         }
     }
     Ok(Walked { kept, problems, stopped: watch.over() })
+}
+
+/// Whether the system gives as many threads now. The parallel walk takes that for granted.
+fn are_to_be_had(threads: usize) -> bool {
+    thread::scope(|scope| {
+        let park = || thread::Builder::new().spawn_scoped(scope, thread::park).ok();
+        let parked: Vec<_> = (0..threads).map_while(|_| park()).collect();
+        parked.iter().for_each(|thread| thread.thread().unpark());
+        parked.len() == threads
+    })
 }
 
 /// What to say about an error; nothing about what went away while the walk was on, or about an ignore file that

@@ -206,3 +206,19 @@ fn an_approval_by_hand_of_a_call_that_came_approved_counts() {
     desk.go();
     assert_eq!(desk.running(), ["a"]);
 }
+
+#[test]
+fn what_was_typed_in_a_block_is_said_with_the_message_of_a_rejection() {
+    for (message, typed, told) in [
+        (Some("not now"), "", "not now"),
+        (Some("not now"), "the branch is\nfrozen", "not now\n\nthe branch is\nfrozen"),
+        (None, "the branch is frozen", "the branch is frozen"),
+    ] {
+        let desk = waiting(&[("a", "bash")]);
+        if !typed.is_empty() {
+            desk.replace("status=pending\n```", &format!("status=pending\n{typed}\n```"));
+        }
+        desk.reject(&["a"], message);
+        assert_eq!(desk.sent_results(), [format!("a!: {told}")]);
+    }
+}

@@ -1,0 +1,165 @@
+//! Ends commands with their editor, however the editor ends.
+//!
+//! One small shell a process, in a session of its own, reads from a pipe that only this process writes to. A command
+//! announces its group there before it runs, and is signed off before it is reaped. When the pipe closes, because the
+//! editor has left, crashed or was killed, the shell sends SIGTERM to the groups that are left, and SIGKILL a second
+//! later. (Linux's parent-death signal would follow the thread that spawned, and reaches no grandchildren.)
+//!
+//! A process that has left its group (`setsid`) is found by a [`Mark`] in its environment, where the system has
+//! `/proc`. What a command that has ended left running is signed off with it, and goes on.
+
+use std::{
+    io::{self, PipeReader, PipeWriter, Write},
+    os::{
+        fd::{AsFd, AsRawFd},
+        unix::process::CommandExt,
+    },
+    process::{Child, Command, Stdio},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use rustix::{fs::OFlags, process::Pid};
+
+/// The variable that marks the processes of one command.
+const VARIABLE: &str = "FLEMMA_COMMAND";
+
+/// What the shell does. `kill` and `read` are its own; `grep` and `sleep` are everywhere.
+const SCRIPT: &str = r#"
+trap '' HUP INT QUIT TERM TSTP
+live=' '
+while read -r sign mark group; do
+  case $sign in
+    +) live="$live$mark:$group " ;;
+    -) case $live in
+         *" $mark:"*) rest=${live#*" $mark:"}; live="${live%%" $mark:"*} ${rest#* }" ;;
+       esac ;;
+  esac
+done
+set -- $live
+[ $# -gt 0 ] || exit 0
+end() {
+  signal=$1
+  shift
+  for one; do
+    kill -s "$signal" -- "-${one#*:}"
+    for found in $(grep -lsF "FLEMMA_COMMAND=${one%%:*}" /proc/[0-9]*/environ); do
+      found=${found#/proc/}
+      kill -s "$signal" "${found%/environ}"
+    done
+  done
+}
+end TERM "$@"
+sleep 1
+end KILL "$@"
+end KILL "$@"
+"#;
+
+/// Names the processes of one command: everything that it starts inherits it.
+#[derive(Clone, Debug)]
+pub(super) struct Mark(String);
+
+/// Where a command announces itself. As long as one is left the pipe stays open.
+#[derive(Clone)]
+pub(super) struct Line(Arc<Pipe>);
+
+struct Pipe {
+    writer: PipeWriter,
+    /// Kept so that writing never raises SIGPIPE, even if somebody ends the shell.
+    _reader: PipeReader,
+}
+
+struct Watchdog {
+    shell: Child,
+    line: Line,
+}
+
+static WATCHDOG: Mutex<Option<Watchdog>> = Mutex::new(None);
+
+impl Mark {
+    /// A mark for `command`.
+    pub(super) fn put_on(command: &mut Command) -> Self {
+        let mark = format!("{:016x}", fastrand::u64(..));
+        command.env(VARIABLE, &mark);
+        Self(mark)
+    }
+
+    /// The processes that have this mark, where the system tells.
+    pub(super) fn processes(&self) -> Vec<Pid> {
+        let wanted = format!("{VARIABLE}={}", self.0);
+        let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
+        let has_mark = |pid: &i32| {
+            let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+            environment.split(|byte| *byte == 0).any(|variable| variable == wanted.as_bytes())
+        };
+        let numbers = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+        numbers.filter(has_mark).filter_map(Pid::from_raw).collect()
+    }
+}
+
+/// The way to the watchdog, which is started if there is none. Without one commands run all the same: `None`.
+pub(super) fn line() -> Option<Line> {
+    let mut watchdog = WATCHDOG.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_running = |watchdog: &mut Watchdog| matches!(watchdog.shell.try_wait(), Ok(None));
+    if !watchdog.as_mut().is_some_and(is_running) {
+        *watchdog = start().ok();
+    }
+    watchdog.as_ref().map(|watchdog| watchdog.line.clone())
+}
+
+fn start() -> io::Result<Watchdog> {
+    let (reader, writer) = io::pipe()?;
+    // A command never waits for the watchdog.
+    rustix::fs::fcntl_setfl(&writer, OFlags::NONBLOCK)?;
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", SCRIPT]).current_dir("/").env_remove(VARIABLE);
+    command.stdin(reader.try_clone()?).stdout(Stdio::null()).stderr(Stdio::null());
+    // SAFETY: between fork and exec only what is async-signal-safe may run; setsid(2) is, and nothing allocates.
+    unsafe {
+        command.pre_exec(|| rustix::process::setsid().map(drop).map_err(io::Error::from));
+    }
+    let shell = command.spawn()?;
+    Ok(Watchdog { shell, line: Line(Arc::new(Pipe { writer, _reader: reader })) })
+}
+
+impl Line {
+    /// Says that the calling process leads a group of its own. For between fork and exec: it only writes.
+    pub(super) fn announce(&self, mark: &Mark) {
+        let mut line = [0_u8; 64];
+        let id = rustix::process::getpid().as_raw_nonzero().get();
+        if let Some(length) = announcement(&mut line, mark, id) {
+            let _ = rustix::io::write(self.0.writer.as_fd(), &line[..length]);
+        }
+    }
+
+    /// Says that a command is not to be ended with the editor any more, or that it never began.
+    pub(super) fn sign_off(&self, mark: &Mark) {
+        let _ = rustix::io::write(self.0.writer.as_fd(), format!("- {}\n", mark.0).as_bytes());
+    }
+}
+
+impl std::fmt::Debug for Line {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Line").field(&self.0.writer.as_raw_fd()).finish()
+    }
+}
+
+/// Writes `+ mark 123` without allocating: one line, one write. Its length.
+fn announcement(into: &mut [u8], mark: &Mark, id: i32) -> Option<usize> {
+    let mut digits = [0_u8; 10];
+    let mut at = digits.len();
+    let mut number = id.unsigned_abs();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    let room = into.len();
+    let mut rest = into;
+    for part in [&b"+ "[..], mark.0.as_bytes(), b" ", &digits[at..], b"\n"] {
+        rest.write_all(part).ok()?;
+    }
+    Some(room - rest.len())
+}
