@@ -13,6 +13,7 @@
 //! | [`provider`] | provider-neutral requests and events; one file a provider               |
 //! | [`agent`]    | the turn as a pure state machine                                        |
 //! | [`usage`]    | tokens and money: sums, estimates, and how they are written             |
+//! | [`lua_pattern`] | Lua's patterns in a bounded number of steps, for the code of files       |
 //! | [`runtime`]  | tokio: sockets, processes, timers, and the queue to the main thread     |
 //! | `nvim`       | the only code that knows Neovim (feature `nvim`)                        |
 //!
@@ -22,6 +23,7 @@
 pub mod agent;
 pub mod chat;
 pub mod config;
+pub mod lua_pattern;
 #[cfg(feature = "nvim")]
 mod nvim;
 pub mod provider;

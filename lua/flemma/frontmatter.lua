@@ -2,91 +2,63 @@
 ---
 --- The code sees what it needs to say what it wants of its own conversation and nothing else: no files, no processes, no
 --- modules, no editor. It is no prison for code that is out to break it, which is why a file's code runs only once the user
---- trusts it; it keeps a slip from costing more than a message. Instructions are counted, and a function that works for
---- long inside (a pattern, a repetition) is measured before it begins.
+--- trusts it; it keeps a slip from costing more than a message. Between two instructions a hook looks at the clock and at
+--- the memory; what works for long inside one instruction is bounded by itself, in `flemma.bounded`.
 local M = {}
+
+local bounded = require("flemma.bounded")
 
 --- How long a file's code may run, in nanoseconds.
 local DEADLINE = 250e6
---- How many instructions pass between two looks at the clock.
-local STEP = 1000
---- The longest string that a function makes, and the most steps that a pattern may take.
-local LONGEST, STEPS = 1e6, 1e8
-local TIMEOUT = "it ran for a quarter of a second without an end and was stopped"
+--- How many instructions pass between two looks at the memory, and how many such looks between two at the clock. In so
+--- few instructions `..` makes a string about eight times as long, and no more: each string that it joins costs one.
+local STEP, LOOKS = 8, 8
+--- How much memory it may take in all, and between two looks, in KB. The second is what a string of 1 MB costs while it is
+--- made.
+local IN_ALL, AT_ONCE = 64 * 1024, 4 * 1024
 
---- When the code that runs now has to be done, and whether it was not.
-local stop, expired = 0, false
+--- What a limit says when it is reached.
+local TOO_LONG = "it ran for a quarter of a second without an end and was stopped"
+local TOO_BIG = "it used more than 64 MB of memory and was stopped"
+local TOO_BIG_AT_ONCE = "it made more than 4 MB at once and was stopped"
 
-local function check()
-  if vim.uv.hrtime() > stop then
-    expired = true
-    error(TIMEOUT, 0)
-  end
+--- When the code that runs now has to be done, on the clock and in the processor's time, the memory that was in use before it began and at the last look, how many
+--- looks there were, and which limit it has reached.
+local stop, stop_cpu, floor, before, looks = 0, 0, 0, 0, 0
+---@type string?
+local reached
+
+local function give_up(limit)
+  reached = limit
+  -- It must not throw again while the error is handled.
+  debug.sethook()
+  error(limit, 0)
 end
 
---- The string functions of a file's code, also those that a string has as methods. In here strings have no other methods
---- while it runs, so nothing below calls one.
-local text = {}
-
-for name in ("byte char format len lower reverse sub upper"):gmatch("%S+") do
-  text[name] = function(...)
-    check()
-    return string[name](...)
-  end
-end
-
-function text.rep(s, n)
-  check()
-  if type(s) == "string" and type(n) == "number" and #s * n > LONGEST then
-    error(string.format("string.rep would make %d MB", #s * n / 1e6), 2)
-  end
-  return string.rep(s, n)
-end
-
---- A pattern with several repetitions may try every combination of places.
-local function measure(s, pattern)
-  check()
-  if type(s) == "string" and type(pattern) == "string" then
-    local repetitions = select(2, string.gsub(pattern, "[%*%+%-]", ""))
-    if (#s + 1) ^ (repetitions + 1) > STEPS then
-      error(string.format("the pattern is too much work for a text of %d letters", #s), 3)
+local function watch()
+  local now = collectgarbage("count")
+  if now - before > AT_ONCE then
+    give_up(TOO_BIG_AT_ONCE)
+  elseif now - floor > IN_ALL then
+    -- Much of it may be garbage.
+    collectgarbage()
+    now = collectgarbage("count")
+    if now - floor > IN_ALL / 2 then
+      give_up(TOO_BIG)
     end
   end
-end
-
-function text.find(s, pattern, init, plain)
-  if not plain then
-    measure(s, pattern)
+  before = now
+  looks = looks + 1
+  -- Both, so that a machine that is busy with something else does not stop it.
+  if looks % LOOKS == 0 and vim.uv.hrtime() > stop and os.clock() > stop_cpu then
+    give_up(TOO_LONG)
   end
-  return string.find(s, pattern, init, plain)
-end
-
-for name in ("match gmatch"):gmatch("%S+") do
-  text[name] = function(s, pattern, init)
-    measure(s, pattern)
-    return string[name](s, pattern, init)
-  end
-end
-
-function text.gsub(s, pattern, replacement, n)
-  measure(s, pattern)
-  if type(s) == "string" and type(replacement) == "string" and (#s + 1) * #replacement > LONGEST then
-    error("string.gsub would make more than 1 MB", 2)
-  end
-  return string.gsub(s, pattern, replacement, n)
-end
-
-local function concat(list, separator, ...)
-  check()
-  if type(list) == "table" and type(separator) == "string" and #list * #separator > LONGEST then
-    error("table.concat would make more than 1 MB", 2)
-  end
-  return table.concat(list, separator, ...)
 end
 
 --- Where the code was when something that it called threw.
 local function locate(thrown)
-  if type(thrown) ~= "string" or string.match(thrown, "^frontmatter:%d+:") or thrown == TIMEOUT then
+  debug.sethook()
+  if type(thrown) ~= "string" or string.match(thrown, "^frontmatter:%d+:") or thrown == reached then
     return thrown
   end
   for level = 2, 50 do
@@ -107,63 +79,62 @@ function M.guard(fn, ...)
   local hook, mask, count = debug.gethook()
   local strings = getmetatable("")
   local methods = strings.__index
-  stop, expired = vim.uv.hrtime() + DEADLINE, false
-  strings.__index = text
-  debug.sethook(check, "", STEP)
+  stop, reached, looks = vim.uv.hrtime() + DEADLINE, nil, 0
+  stop_cpu = os.clock() + DEADLINE / 1e9
+  strings.__index = bounded.string
+  floor = collectgarbage("count")
+  before = floor
   local arguments = vim.F.pack_len(...)
-  local result = vim.F.pack_len(xpcall(function()
-    return fn(unpack(arguments, 1, arguments.n))
-  end, locate))
+  local _, result = xpcall(function()
+    debug.sethook(watch, "", STEP)
+    local result = vim.F.pack_len(true, fn(unpack(arguments, 1, arguments.n)))
+    debug.sethook()
+    return result
+  end, function(thrown)
+    return { false, locate(thrown), n = 2 }
+  end)
   debug.sethook(hook, mask or "", count or 0)
   strings.__index = methods
-  if expired then
-    return false, TIMEOUT
+  if reached then
+    return false, reached
+  end
+  if type(result) ~= "table" then
+    return false, tostring(result)
   end
   return unpack(result, 1, result.n)
 end
 
-local function copy(from, names)
+--- A copy of a table of functions and of tables of functions: what the code changes there, it changes for itself.
+local function copy(from)
   local to = {}
-  for name in names:gmatch("%S+") do
-    -- Functions and numbers cannot be changed from inside; a table could, for everybody.
-    assert(type(from[name]) ~= "table", name)
-    to[name] = from[name]
+  for name, value in pairs(from) do
+    to[name] = type(value) == "table" and copy(value) or value
   end
   return to
 end
 
---- A fresh set of what the code may use: what it changes there, it changes for itself.
+--- A fresh set of what the code may use.
 ---@param opt table
 local function environment(opt)
-  local env = copy(_G, "assert error next select tonumber tostring type unpack")
+  local env = {}
+  for name in ("assert error ipairs next pairs select tonumber tostring type unpack"):gmatch("%S+") do
+    env[name] = _G[name]
+  end
   env.ipairs, env.pairs = require("flemma.opt").iterator(ipairs), require("flemma.opt").iterator(pairs)
   --- Catches what the code throws, and not the end of its time.
   env.pcall = function(...)
     local result = vim.F.pack_len(pcall(...))
-    if expired then
-      error(TIMEOUT, 0)
+    if reached then
+      error(reached, 0)
     end
     return unpack(result, 1, result.n)
   end
-  env.math = copy(math, "abs ceil floor fmod huge max min modf pi pow random sqrt")
-  env.string = copy(text, "byte char find format gmatch gsub len lower match rep reverse sub upper")
-  env.table = copy(table, "insert maxn remove sort")
-  env.table.concat = concat
-  env.os = copy(os, "clock date difftime time")
-  env.vim = copy(
-    vim,
-    "deepcopy endswith list_contains list_extend list_slice split startswith tbl_contains tbl_count "
-      .. "tbl_deep_extend tbl_extend tbl_filter tbl_isempty tbl_keys tbl_map tbl_values trim"
-  )
-  env.vim.inspect = function(value)
-    return vim.inspect(value)
+  env.math = {}
+  for name in ("abs ceil floor fmod huge max min modf pi pow random sqrt"):gmatch("%S+") do
+    env.math[name] = math[name]
   end
-  env.vim.fn = {}
-  for name in ("getcwd has hostname"):gmatch("%S+") do
-    env.vim.fn[name] = function(...)
-      return vim.fn[name](...)
-    end
-  end
+  env.string, env.table, env.os, env.vim =
+    copy(bounded.string), copy(bounded.table), copy(bounded.os), copy(bounded.vim)
   env.flemma = { opt = opt }
   env._G = env
   return env
@@ -179,7 +150,7 @@ function M.run(code, session)
   local chunk, problem = load(code, "=frontmatter", "t", environment(require("flemma.opt").new(session)))
   local ok = chunk ~= nil
   if chunk then
-    -- Compiled code never looks at the clock.
+    -- Compiled code never calls the hook.
     jit.off(chunk, true)
     ok, problem = M.guard(chunk)
   end

@@ -12,8 +12,8 @@ use std::{
 use mlua::{FromLuaMulti, Function, IntoLuaMulti, Lua, LuaString, Table, Value};
 
 use super::{
-    approvals, checks, convert, editor::Editor, lua_tools, panics, policy, queries, saving, standing, status, switch,
-    trust::Answer, usage,
+    approvals, checks, convert, editor::Editor, lua_tools, panics, patterns, policy, queries, saving, standing, status,
+    switch, trust::Answer, usage,
 };
 use crate::{
     agent::{Choice, Input, Level, Step},
@@ -83,6 +83,7 @@ fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     switch::fill(exports)?;
     usage::fill(exports)?;
     checks::fill(exports)?;
+    patterns::fill(exports)?;
     saving::fill(exports)?;
     if std::env::var_os(FAULTS).is_some() { fill_faults(exports) } else { Ok(()) }
 }

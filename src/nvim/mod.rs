@@ -24,6 +24,7 @@ mod lua_answers;
 mod lua_tools;
 mod opt;
 mod panics;
+mod patterns;
 mod policy;
 mod queries;
 mod saving;

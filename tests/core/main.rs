@@ -15,6 +15,7 @@ mod config_list;
 mod config_switch;
 #[path = "../support/conversation.rs"]
 mod conversation;
+mod lua_pattern;
 mod provider_anthropic_decode;
 mod provider_anthropic_encode;
 mod provider_anthropic_refuse;

@@ -23,6 +23,7 @@ mod hosted;
 mod http;
 mod journey;
 mod leaving;
+mod limits;
 mod lock;
 mod references;
 mod registration;
