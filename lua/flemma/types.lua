@@ -33,39 +33,41 @@
 ---@field vertex? flemma.Vertex what holds for Vertex AI alone
 ---@field rehearsal? flemma.Rehearsal what holds for the embedded script alone
 
----@class flemma.Anthropic
+--- General parameters that a provider may have for itself; each beats the one in `parameters`.
+---@class flemma.OwnParameters
+---@field max_tokens? integer the most tokens that a reply may have
+---@field temperature? number from 0 to 2
+---@field timeout? number seconds that the provider may be silent
+---@field connect_timeout? number seconds that a connection may take
+---@field max_reply_bytes? integer the largest reply, in bytes
+---@field thinking? false|integer|"minimal"|"low"|"medium"|"high"|"max" how much the model may think
+---@field cache_retention? "none"|"short"|"long" for how long the provider keeps what it has read
+
+---@class flemma.Anthropic: flemma.OwnParameters
 ---@field base_url? string scheme and host in place of the vendor's; `/v1/messages` is added to it
 ---@field thinking_budget? integer tokens from 1024 up, or 0 for no thinking
----@field max_tokens? integer beats `parameters.max_tokens`
----@field temperature? number beats `parameters.temperature`
 ---@field headers? table<string, string> headers that are added to every request
 ---@field api_key_command? string|string[] what prints the key: a line for the shell, or a program and its arguments
 
----@class flemma.OpenAi
+---@class flemma.OpenAi: flemma.OwnParameters
 ---@field base_url? string the address in place of the vendor's, `/v1` at its end; `/responses` is added to it
 ---@field reasoning? "none"|"minimal"|"low"|"medium"|"high"|"xhigh"|"max" how hard the model thinks; beats `parameters.thinking`
----@field max_tokens? integer beats `parameters.max_tokens`
----@field temperature? number beats `parameters.temperature`
 ---@field headers? table<string, string> headers that are added to every request
 ---@field api_key_command? string|string[] what prints the key: a line for the shell, or a program and its arguments
 
----@class flemma.OpenAiCompatible
+---@class flemma.OpenAiCompatible: flemma.OwnParameters
 ---@field base_url? string the server's address, `/v1` at its end; `/chat/completions` is added to it
----@field max_tokens? integer beats `parameters.max_tokens`
----@field temperature? number beats `parameters.temperature`
 ---@field headers? table<string, string> headers that are added to every request
 ---@field api_key_command? string|string[] what prints the key: a line for the shell, or a program and its arguments
 
----@class flemma.Vertex
+---@class flemma.Vertex: flemma.OwnParameters
 ---@field base_url? string scheme and host in place of the location's own; `/v1/projects/…` is added to it
 ---@field project_id? string the project that pays
 ---@field location? string `"global"`, a region, `"us"` or `"eu"`
 ---@field thinking_budget? integer tokens to think with; 0 for as few as the model can do with
----@field max_tokens? integer beats `parameters.max_tokens`
----@field temperature? number beats `parameters.temperature`
 ---@field headers? table<string, string> headers that are added to every request
 
----@class flemma.Rehearsal
+---@class flemma.Rehearsal: flemma.OwnParameters
 ---@field pace? number from 0 to 100: what the script's pauses are multiplied by
 
 --- Any other key is the name of a tool, and its value that tool's own table.

@@ -1,11 +1,18 @@
 //! Layers of options: a later layer beats an earlier one, key by key.
+//!
+//! A provider may have two names for one thing, a general one and one in its own words. The own words beat the general
+//! name where both stand in one layer; a later layer that says either of them beats both of the layers below.
 
 use serde_json::{Map, Value};
 
 use super::ProviderName;
 
+/// A general parameter, and what a provider may call it in its own table.
+pub(super) const OTHER_NAMES: [(&str, &str); 2] = [("thinking", "thinking_budget"), ("thinking", "reasoning")];
+
 /// The layers, lowest first, with what they leave unsaid: a model belongs to the provider that it was named with, so a
-/// layer that names another provider and no model takes back the model of the layers below.
+/// layer that names another provider and no model takes back the model of the layers below, and one that names a
+/// provider's parameter takes back the other name that it may have there.
 pub(super) fn settled(layers: &[Value]) -> Vec<Value> {
     let default = ProviderName::default().name();
     let mut provider = default.to_owned();
@@ -20,7 +27,21 @@ pub(super) fn settled(layers: &[Value]) -> Vec<Value> {
         }
         provider = named;
     }
+    layers.iter_mut().for_each(take_back_other_names);
     layers
+}
+
+fn take_back_other_names(layer: &mut Value) {
+    for provider in ProviderName::ALL {
+        let table = layer.pointer_mut(&format!("/parameters/{}", provider.name()));
+        let Some(table) = table.and_then(Value::as_object_mut) else { continue };
+        for (general, other) in OTHER_NAMES {
+            let says = table.get(general).is_some_and(|value| !value.is_null());
+            if says && provider.knows(other) && !table.contains_key(other) {
+                table.insert(other.to_owned(), Value::Null);
+            }
+        }
+    }
 }
 
 /// Lays `over` on `base`: tables merge, everything else replaces what was there.

@@ -26,7 +26,7 @@ use std::{collections::BTreeMap, time::Duration};
 pub use buffer::{FileOptions, Node};
 pub use editor::{Editing, Highlight, InsertKeys, Keymaps, Keys, Level, Logging, NormalKeys, Notify};
 pub use list::ListOption;
-pub use parameters::{Anthropic, OpenAi, OpenAiCompatible, Parameters, ProviderName, Rehearsal, Vertex};
+pub use parameters::{Anthropic, OpenAi, OpenAiCompatible, Own, Parameters, ProviderName, Rehearsal, Vertex};
 pub use problem::{ConfigError, Problem};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
@@ -152,44 +152,42 @@ impl Config {
     pub fn parameters_for(&self, provider: ProviderName) -> ProviderOptions {
         let general = &self.parameters;
         let model = if provider == self.provider { self.model() } else { provider.default_model() };
+        let own = general.own(provider);
+        let budget = |tokens: Option<u32>| {
+            tokens.map(|tokens| match tokens {
+                0 => Thinking::Off,
+                tokens => Thinking::Budget(tokens),
+            })
+        };
         let mut options = ProviderOptions {
             model: model.to_owned(),
             parameters: provider::Parameters {
-                max_tokens: Some(general.max_tokens),
-                temperature: general.temperature,
-                thinking: general.thinking,
-                cache_retention: general.cache_retention,
+                max_tokens: Some(own.max_tokens.unwrap_or(general.max_tokens)),
+                temperature: own.temperature.or(general.temperature),
+                thinking: own.thinking.unwrap_or(general.thinking),
+                cache_retention: own.cache_retention.unwrap_or(general.cache_retention),
             },
-            timeout: general.timeout,
-            connect_timeout: general.connect_timeout,
-            max_reply_bytes: general.max_reply_bytes,
+            timeout: own.timeout.unwrap_or(general.timeout),
+            connect_timeout: own.connect_timeout.unwrap_or(general.connect_timeout),
+            max_reply_bytes: own.max_reply_bytes.unwrap_or(general.max_reply_bytes),
             base_url: None,
             headers: Headers::default(),
             api_key_command: None,
             effort: None,
             pace: 1.0,
         };
+        let mut thinking = None;
         match provider {
             ProviderName::Rehearsal => options.pace = general.rehearsal.pace,
             ProviderName::Anthropic => {
                 let own = &general.anthropic;
-                let to = &mut options.parameters;
-                to.max_tokens = own.max_tokens.or(to.max_tokens);
-                to.temperature = own.temperature.or(to.temperature);
-                to.thinking = match own.thinking_budget {
-                    Some(0) => Thinking::Off,
-                    Some(tokens) => Thinking::Budget(tokens),
-                    None => to.thinking,
-                };
+                thinking = budget(own.thinking_budget);
                 options.base_url.clone_from(&own.base_url);
                 options.headers.clone_from(&own.headers);
                 options.api_key_command.clone_from(&own.api_key_command);
             }
             ProviderName::OpenAi => {
                 let own = &general.openai;
-                let to = &mut options.parameters;
-                to.max_tokens = own.max_tokens.or(to.max_tokens);
-                to.temperature = own.temperature.or(to.temperature);
                 options.effort = own.reasoning;
                 options.base_url.clone_from(&own.base_url);
                 options.headers.clone_from(&own.headers);
@@ -197,29 +195,25 @@ impl Config {
             }
             ProviderName::OpenAiCompatible => {
                 let own = &general.openai_compatible;
-                let to = &mut options.parameters;
-                to.max_tokens = own.max_tokens.or(to.max_tokens);
-                to.temperature = own.temperature.or(to.temperature);
                 options.base_url.clone_from(&own.base_url);
                 options.headers.clone_from(&own.headers);
                 options.api_key_command.clone_from(&own.api_key_command);
             }
             ProviderName::Vertex => {
                 let own = &general.vertex;
-                let to = &mut options.parameters;
-                to.max_tokens = own.max_tokens.or(to.max_tokens);
-                to.temperature = own.temperature.or(to.temperature);
-                to.thinking = match own.thinking_budget {
-                    Some(0) => Thinking::Off,
-                    Some(tokens) => Thinking::Budget(tokens),
-                    None => to.thinking,
-                };
+                thinking = budget(own.thinking_budget);
                 options.base_url.clone_from(&own.base_url);
                 options.headers.clone_from(&own.headers);
             }
         }
+        options.parameters.thinking = thinking.unwrap_or(options.parameters.thinking);
         options
     }
+}
+
+/// The same where it may not be set.
+fn some_seconds<S: Serializer>(time: &Option<Duration>, to: S) -> Result<S::Ok, S::Error> {
+    time.map(|time| time.as_secs_f64()).serialize(to)
 }
 
 /// A stretch of time as the options write it: in seconds.

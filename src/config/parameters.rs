@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::{
     kinds::{COUNT, SECONDS, TEXT, text, whole, within},
     reader::{Kind, Table},
-    seconds,
+    seconds, some_seconds,
 };
 use crate::provider::{
     CacheRetention, HeaderProblem, Headers, Thinking, ThinkingLevel, bounds::DEFAULT_REPLY_BYTES, openai::Effort,
@@ -60,6 +60,15 @@ impl ProviderName {
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|provider| provider.name() == name)
+    }
+
+    /// Whether the provider has this word of its own for how much a model thinks.
+    pub(super) fn knows(self, word: &str) -> bool {
+        match self {
+            Self::Anthropic | Self::Vertex => word == "thinking_budget",
+            Self::OpenAi => word == "reasoning",
+            Self::Rehearsal | Self::OpenAiCompatible => false,
+        }
     }
 
     /// The model that is asked when `model` is not set; empty where every server has its own.
@@ -144,6 +153,18 @@ impl Default for Parameters {
 }
 
 impl Parameters {
+    /// What a provider has of the general parameters for itself.
+    #[must_use]
+    pub fn own(&self, provider: ProviderName) -> &Own {
+        match provider {
+            ProviderName::Rehearsal => &self.rehearsal.own,
+            ProviderName::Anthropic => &self.anthropic.own,
+            ProviderName::OpenAi => &self.openai.own,
+            ProviderName::OpenAiCompatible => &self.openai_compatible.own,
+            ProviderName::Vertex => &self.vertex.own,
+        }
+    }
+
     pub(super) fn read(&mut self, table: &mut Table<'_>) {
         table.set("max_tokens", &mut self.max_tokens, &COUNT);
         table.set_some("temperature", &mut self.temperature, &TEMPERATURE);
@@ -163,6 +184,41 @@ impl Parameters {
 /// No vendor takes more than 2; one that takes less says so itself.
 const TEMPERATURE: Kind<f64> = Kind { expected: "a number from 0 to 2", read: |value| within(value, 0.0..=2.0) };
 
+/// General parameters that a provider has for itself. What is set here beats what is set for all.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Own {
+    /// Beats `parameters.max_tokens`.
+    pub max_tokens: Option<u32>,
+    /// Beats `parameters.temperature`.
+    pub temperature: Option<f64>,
+    /// Beats `parameters.timeout`.
+    #[serde(serialize_with = "some_seconds")]
+    pub timeout: Option<Duration>,
+    /// Beats `parameters.connect_timeout`.
+    #[serde(serialize_with = "some_seconds")]
+    pub connect_timeout: Option<Duration>,
+    /// Beats `parameters.max_reply_bytes`.
+    pub max_reply_bytes: Option<u32>,
+    /// Beats `parameters.thinking`. The provider's own words for it, `thinking_budget` and `reasoning`, beat both.
+    pub thinking: Option<Thinking>,
+    /// Beats `parameters.cache_retention`.
+    pub cache_retention: Option<CacheRetention>,
+}
+
+impl Own {
+    fn read(&mut self, table: &mut Table<'_>) {
+        table.set_some("max_tokens", &mut self.max_tokens, &COUNT);
+        table.set_some("temperature", &mut self.temperature, &TEMPERATURE);
+        table.set_some("timeout", &mut self.timeout, &SECONDS);
+        table.set_some("connect_timeout", &mut self.connect_timeout, &SECONDS);
+        table.set_some("max_reply_bytes", &mut self.max_reply_bytes, &COUNT);
+        table.set_some("thinking", &mut self.thinking, &THINKING);
+        let mut retention = None;
+        table.choose("cache_retention", &mut retention, &RETENTIONS.map(|(word, chosen)| (word, Some(chosen))));
+        self.cache_retention = retention.or(self.cache_retention);
+    }
+}
+
 /// `parameters.anthropic`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Anthropic {
@@ -170,10 +226,9 @@ pub struct Anthropic {
     pub base_url: Option<String>,
     /// Tokens to think with; 0 for none. Beats `parameters.thinking`.
     pub thinking_budget: Option<u32>,
-    /// Beats `parameters.max_tokens`.
-    pub max_tokens: Option<u32>,
-    /// Beats `parameters.temperature`.
-    pub temperature: Option<f64>,
+    /// What it has of the general parameters for itself.
+    #[serde(flatten)]
+    pub own: Own,
     /// Headers that are added to every request.
     pub headers: Headers,
     /// What prints the key, if neither the environment nor the keyring has it.
@@ -184,8 +239,7 @@ impl Anthropic {
     fn read(&mut self, table: &mut Table<'_>) {
         table.set_some("base_url", &mut self.base_url, &BASE_URL);
         table.set_some("thinking_budget", &mut self.thinking_budget, &ANTHROPIC_BUDGET);
-        table.set_some("max_tokens", &mut self.max_tokens, &COUNT);
-        table.set_some("temperature", &mut self.temperature, &TEMPERATURE);
+        self.own.read(table);
         read_headers(&mut self.headers, table);
         table.set_some("api_key_command", &mut self.api_key_command, &COMMAND);
     }
@@ -198,10 +252,9 @@ pub struct OpenAi {
     pub base_url: Option<String>,
     /// How hard the model is asked to think. Beats `parameters.thinking`, and is sent as it is.
     pub reasoning: Option<Effort>,
-    /// Beats `parameters.max_tokens`.
-    pub max_tokens: Option<u32>,
-    /// Beats `parameters.temperature`.
-    pub temperature: Option<f64>,
+    /// What it has of the general parameters for itself.
+    #[serde(flatten)]
+    pub own: Own,
     /// Headers that are added to every request.
     pub headers: Headers,
     /// What prints the key, if neither the environment nor the keyring has it.
@@ -214,8 +267,7 @@ impl OpenAi {
         let mut effort = None;
         table.choose("reasoning", &mut effort, &Effort::WORDS.map(|(word, effort)| (word, Some(effort))));
         self.reasoning = effort.or(self.reasoning);
-        table.set_some("max_tokens", &mut self.max_tokens, &COUNT);
-        table.set_some("temperature", &mut self.temperature, &TEMPERATURE);
+        self.own.read(table);
         read_headers(&mut self.headers, table);
         table.set_some("api_key_command", &mut self.api_key_command, &COMMAND);
     }
@@ -227,10 +279,9 @@ pub struct OpenAiCompatible {
     /// The server's address, as `http://localhost:11434/v1`; `/chat/completions` is added to it. There is no server
     /// to ask without it.
     pub base_url: Option<String>,
-    /// Beats `parameters.max_tokens`.
-    pub max_tokens: Option<u32>,
-    /// Beats `parameters.temperature`.
-    pub temperature: Option<f64>,
+    /// What it has of the general parameters for itself.
+    #[serde(flatten)]
+    pub own: Own,
     /// Headers that are added to every request.
     pub headers: Headers,
     /// What prints the key, if neither the environment nor the keyring has it.
@@ -240,8 +291,7 @@ pub struct OpenAiCompatible {
 impl OpenAiCompatible {
     fn read(&mut self, table: &mut Table<'_>) {
         table.set_some("base_url", &mut self.base_url, &VERSIONED_URL);
-        table.set_some("max_tokens", &mut self.max_tokens, &COUNT);
-        table.set_some("temperature", &mut self.temperature, &TEMPERATURE);
+        self.own.read(table);
         read_headers(&mut self.headers, table);
         table.set_some("api_key_command", &mut self.api_key_command, &COMMAND);
     }
@@ -274,10 +324,9 @@ pub struct Vertex {
     pub location: String,
     /// Tokens to think with; 0 for as few as the model can do with. Beats `parameters.thinking`.
     pub thinking_budget: Option<u32>,
-    /// Beats `parameters.max_tokens`.
-    pub max_tokens: Option<u32>,
-    /// Beats `parameters.temperature`.
-    pub temperature: Option<f64>,
+    /// What it has of the general parameters for itself.
+    #[serde(flatten)]
+    pub own: Own,
     /// Headers that are added to every request.
     pub headers: Headers,
 }
@@ -289,8 +338,7 @@ impl Default for Vertex {
             project_id: None,
             location: DEFAULT_LOCATION.to_owned(),
             thinking_budget: None,
-            max_tokens: None,
-            temperature: None,
+            own: Own::default(),
             headers: Headers::default(),
         }
     }
@@ -302,8 +350,7 @@ impl Vertex {
         table.set_some("project_id", &mut self.project_id, &TEXT);
         table.set("location", &mut self.location, &TEXT);
         table.set_some("thinking_budget", &mut self.thinking_budget, &VERTEX_BUDGET);
-        table.set_some("max_tokens", &mut self.max_tokens, &COUNT);
-        table.set_some("temperature", &mut self.temperature, &TEMPERATURE);
+        self.own.read(table);
         read_headers(&mut self.headers, table);
     }
 }
@@ -392,16 +439,20 @@ const PACE: Kind<f64> = Kind { expected: "a number from 0 to 100", read: |value|
 pub struct Rehearsal {
     /// What every pause of the script is multiplied by: 1 is the natural pace, 0 is no pauses.
     pub pace: f64,
+    /// What it has of the general parameters for itself.
+    #[serde(flatten)]
+    pub own: Own,
 }
 
 impl Default for Rehearsal {
     fn default() -> Self {
-        Self { pace: 1.0 }
+        Self { pace: 1.0, own: Own::default() }
     }
 }
 
 impl Rehearsal {
     fn read(&mut self, table: &mut Table<'_>) {
         table.set("pace", &mut self.pace, &PACE);
+        self.own.read(table);
     }
 }

@@ -24,9 +24,6 @@ const PRESET: char = '$';
 /// Parameters that may be secrets. The command line is kept in a history, so they are not said there.
 const SECRET: [&str; 2] = ["headers", "api_key_command"];
 
-/// A general parameter, and what a provider may call it in its own table.
-const OTHER_NAMES: [(&str, &str); 2] = [("thinking", "thinking_budget"), ("thinking", "reasoning")];
-
 /// Values that completion offers wherever an option takes them.
 const WORDS: [&str; 11] =
     ["false", "true", "none", "minimal", "low", "medium", "high", "xhigh", "max", "short", "long"];
@@ -264,11 +261,14 @@ fn parameters(words: &[String], provider: ProviderName) -> Result<Value, String>
         let path = path_of(key, provider)?;
         let value = read(&path, key, value)?;
         if path.matches('.').count() > 1 {
+            let (table, name) = path.rsplit_once('.').unwrap_or_default();
+            for other in others(name).map(|other| format!("{table}.{other}")).filter(|other| paths.contains(other)) {
+                layers::lay(&mut layer, &nested(&other, Value::Null));
+            }
             layers::lay(&mut own, &nested(&path, value));
             continue;
         }
-        let others = OTHER_NAMES.iter().filter(|(general, _)| *general == key).map(|(_, other)| *other);
-        for name in others.chain([key]) {
+        for name in others(key).chain([key]) {
             let beating = format!("parameters.{}.{name}", provider.name());
             if paths.contains(&beating) {
                 layers::lay(&mut layer, &nested(&beating, Value::Null));
@@ -278,6 +278,11 @@ fn parameters(words: &[String], provider: ProviderName) -> Result<Value, String>
     }
     layers::lay(&mut layer, &own);
     Ok(layer)
+}
+
+/// What providers may call a general parameter in their own tables.
+fn others<'a>(name: &'a str) -> impl Iterator<Item = &'a str> {
+    layers::OTHER_NAMES.iter().filter(move |(general, _)| *general == name).map(|(_, other)| *other)
 }
 
 /// The names that parameters of a provider may be given by.

@@ -38,13 +38,17 @@ pub fn room(name: &str, width: usize) -> usize {
     width.saturating_sub(name.width() + 2)
 }
 
-/// Puts the tool's name before its preview and fits both into `width` cells.
+/// Puts the tool's name before its preview and fits both into `width` cells; the name alone where there is nothing to
+/// preview.
 ///
 /// Line breaks become `⤶`, a tab becomes a space, other control characters their pictures (`␛`); what is too long
 /// ends in `…`.
 pub fn line(name: &str, body: &str, width: usize) -> String {
     // What is certainly past the edge needs no work: a call may carry a whole file.
     let visible = prefix(body, width.saturating_mul(16).max(1024));
+    if body.trim().is_empty() {
+        return clip(name, width);
+    }
     fit(&flatten(&format!("{name}: {visible}")), width)
 }
 

@@ -12,6 +12,7 @@ mod completions;
 mod config;
 mod config_buffer;
 mod config_list;
+mod config_own;
 mod config_switch;
 #[path = "../support/conversation.rs"]
 mod conversation;

@@ -257,6 +257,28 @@ fn reasoning_goes_through_the_document_and_back_unchanged() {
     assert_eq!(body["input"][1], item);
 }
 
+/// The fields called `strict` in a body, wherever they stand.
+fn strict(value: &Value) -> Vec<Value> {
+    match value {
+        Value::Object(fields) => fields
+            .iter()
+            .flat_map(|(name, value)| if name == "strict" { vec![value.clone()] } else { strict(value) })
+            .collect(),
+        Value::Array(items) => items.iter().flat_map(strict).collect(),
+        _ => Vec::new(),
+    }
+}
+
+#[test]
+fn strict_is_said_to_the_api_that_is_strict_by_itself_and_to_no_other() {
+    let with_tools = bodies().into_iter().filter(|(name, ..)| name.ends_with("2 tools"));
+    for (name, provider, body) in with_tools {
+        // Left out, the Responses API would make the tool that is not strict a strict one.
+        let expected: &[bool] = if provider == "openai" { &[false, true] } else { &[] };
+        assert_eq!(strict(&body), expected, "{provider}, {name}");
+    }
+}
+
 /// Bodies that the vendors' types refuse: what shows that the check sees anything.
 fn broken() -> Vec<(&'static str, Value)> {
     let user = json!({"role": "user", "content": [{"type": "text", "txt": "Hi"}]});

@@ -57,11 +57,23 @@ fn every_built_in_tool_has_its_own_words() {
 }
 
 #[test]
+fn a_call_with_nothing_to_preview_shows_its_name_alone() {
+    for input in [json!({}), json!({ "a": null }), json!({ "a": null, "b": null })] {
+        assert_eq!(shown("of_mine", input.clone(), 80), "of_mine", "{input}");
+        assert_eq!(shown("of_mine", input, 4), "of_…");
+    }
+    assert_eq!(preview::call(None, "of_mine", &ToolInput::Malformed(" \n".to_owned()), 80), "of_mine");
+    for body in ["", " ", "\n\t"] {
+        assert_eq!(preview::line("of_mine", body, 80), "of_mine", "what a tool's own preview says");
+    }
+}
+
+#[test]
 fn a_tool_without_words_lists_its_arguments() {
     let input = json!({ "filters": { "since": 1, "author": "x" }, "query": "a b", "ids": [1, 2], "limit": 3 });
     let expected = r#"my_search: limit=3, query="a b", filters={author, since}, ids=[2 items]"#;
     assert_eq!(shown("my_search", input, 200), expected);
-    assert_eq!(shown("my_search", json!({}), 200), "my_search: ");
+    assert_eq!(shown("my_search", json!({}), 200), "my_search");
 }
 
 #[test]
