@@ -281,7 +281,7 @@ fn parameters(words: &[String], provider: ProviderName) -> Result<Value, String>
 }
 
 /// What providers may call a general parameter in their own tables.
-fn others<'a>(name: &'a str) -> impl Iterator<Item = &'a str> {
+fn others(name: &str) -> impl Iterator<Item = &str> {
     layers::OTHER_NAMES.iter().filter(move |(general, _)| *general == name).map(|(_, other)| *other)
 }
 

@@ -265,18 +265,33 @@ fn newer_models_are_told_an_effort_and_no_temperature() {
         ("claude-opus-5", disabled.clone(), Value::Null),
         ("claude-opus-5-5", Value::Null, low.clone()),
         ("claude-sonnet-5", disabled.clone(), Value::Null),
-        ("claude-sonnet-5-5-20261001", between, Value::Null),
-        ("claude-haiku-5-5", disabled, Value::Null),
+        ("claude-sonnet-5-5-20261001", between.clone(), Value::Null),
+        ("claude-haiku-5-5", disabled.clone(), Value::Null),
         ("claude-fable-5-1", Value::Null, low.clone()),
-        ("claude-mythos-preview", Value::Null, low),
+        ("claude-mythos-preview", Value::Null, low.clone()),
         ("claude-saga-7", Value::Null, Value::Null),
+        // As other platforms and gateways write them.
+        ("claude-opus-5-5@20260922", Value::Null, low.clone()),
+        ("us.anthropic.claude-opus-5-5-v1:0", Value::Null, low),
+        ("anthropic.claude-sonnet-5-5", between.clone(), Value::Null),
+        ("anthropic/claude-haiku-5.5", disabled.clone(), Value::Null),
+        ("anthropic/claude-4.7-opus", Value::Null, Value::Null),
     ] {
         assert_eq!(ask(model, Thinking::Off), (off, least, Value::Null, 1_000), "{model}");
         let thinks = (adaptive.clone(), json!({"effort": "high"}), Value::Null, 17_384);
         assert_eq!(ask(model, high), thinks, "{model}");
     }
-    for model in ["claude-opus-4-6", "claude-sonnet-4-20250514", "claude-haiku-4-5", "claude-3-7-sonnet-latest", "mine"]
-    {
+    for model in [
+        "claude-opus-4-6",
+        "claude-opus-4-6@20260205",
+        "claude-sonnet-4-20250514",
+        "claude-haiku-4-5",
+        "claude-3-7-sonnet-latest",
+        "claude-2.1",
+        "claude-instant-1.2",
+        "claude-",
+        "mine",
+    ] {
         assert_eq!(ask(model, Thinking::Off), (Value::Null, Value::Null, json!(0.3), 1_000), "{model}");
         let thinks = (json!({"type": "enabled", "budget_tokens": 16_384}), Value::Null, Value::Null, 17_384);
         assert_eq!(ask(model, high), thinks, "{model}");

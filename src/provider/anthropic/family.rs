@@ -88,17 +88,21 @@ fn effort(level: ThinkingLevel) -> &'static str {
 }
 
 impl Family {
-    /// The family of a model, by its name: `claude-opus-4-7`, `anthropic/claude-sonnet-5`. What is no Claude, and a
-    /// name without a version where newer ones have it (`claude-3-5-sonnet-…`), is taken for an older model.
+    /// The family of a model, by its name: `claude-opus-4-7`, `anthropic/claude-sonnet-5`, and as other platforms write
+    /// it: `anthropic.claude-opus-5-5-v1:0`, `claude-haiku-5-5@20260922`, `claude-4.7-opus`. What is no Claude, and a name
+    /// without a version, is taken for an older model.
     fn of(model: &str) -> Self {
         let name = model.to_ascii_lowercase().replace('.', "-");
         let Some((_, rest)) = name.split_once("claude-") else { return Self::Budget };
-        let mut words = rest.split('-');
-        let line = words.next().unwrap_or_default();
+        let words: Vec<&str> = rest.split(['-', '@', ':']).collect();
         // A date is no version.
-        let mut number = || words.next().filter(|word| word.len() <= 2).and_then(|word| word.parse::<u32>().ok());
-        let major = number();
-        let version = major.map(|major| (major, number().unwrap_or(0)));
+        let number = |word: &&str| Some(*word).filter(|word| word.len() <= 2)?.parse::<u32>().ok();
+        // Older names have the version in front of the line.
+        let at = words.iter().position(|word| number(word).is_none()).unwrap_or(0);
+        let line = words.get(at).copied().unwrap_or_default();
+        let version = if at > 0 { &words[..at] } else { &words[1..] };
+        let mut version = version.iter().map_while(number);
+        let version = version.next().map(|major| (major, version.next().unwrap_or(0)));
         match (line, version) {
             ("fable" | "mythos", _) => Self::Always,
             ("opus" | "sonnet" | "haiku", None | Some((..=3, _) | (4, ..=6))) => Self::Budget,
@@ -107,8 +111,8 @@ impl Family {
             ("opus", Some(_)) => Self::Always,
             ("sonnet", Some((5, 5..) | (6.., _))) => Self::Unless(Thinking::BetweenTools),
             ("sonnet" | "haiku", Some(_)) => Self::Unless(Thinking::Disabled),
-            // A line that is not known yet is a newer one. An older name has its number first.
-            (line, Some(_)) if line.starts_with(|c: char| c.is_ascii_alphabetic()) => Self::OnDemand,
+            // A line that is not known yet is a newer one.
+            (line, Some((4.., _))) if line.starts_with(|c: char| c.is_ascii_alphabetic()) => Self::OnDemand,
             _ => Self::Budget,
         }
     }
