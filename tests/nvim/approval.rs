@@ -359,12 +359,16 @@ fn rules_speak_of_a_commands_words_and_of_a_files_place() {
     let setup = Setup {
         files: &[("src/a.rs", "x")],
         options: "tools = { auto_approve = { 'bash(git status)', 'bash(cargo test *)', 'read(src/**)', '!bash(rm *)' } }",
-        lua: "vim.uv.fs_symlink('/etc', 'src/link')",
+        lua: "vim.uv.fs_symlink('/etc', 'src/link'); vim.env.exported = 'x'",
         ..Setup::default()
     };
     let mut chat = Chat::start(&setup, []);
     for (command, decision) in [
         ("git status", "approve"),
+        ("for own in a; do git status; done", "approve"),
+        // What Neovim has in its environment, the command gets.
+        ("for exported in a; do git status; done", "require_approval"),
+        ("cd sub && git status", "require_approval"),
         ("cargo test --lib | cargo test", "approve"),
         ("git status && cargo test x; git status", "approve"),
         ("git push", "require_approval"),

@@ -102,7 +102,7 @@ fn is_beyond_rules(run: &Run) -> bool {
     let Some(program) = run.words.first().and_then(Word::known).map(never::program) else { return true };
     never::is_never_approved(&program)
         || wrappers::is_never_approved(&program)
-        || variables::assigns(&program, run)
+        || variables::touches(&program, run)
         || matches!(never::code(&run.words), Some(Code::Given { .. }))
 }
 

@@ -179,8 +179,8 @@ const KNOWN: &[Known] = &[
     Known {
         programs: &["latexmk", "context", "tectonic", "arara", "texi2dvi", "texi2pdf", "texi2any", "mf", "mpost", "texfot"],
         options: Some(&[
-            "-pdf", "-xelatex", "-lualatex", "-dvi", "-ps", "-f", "-g", "-gg", "-c", "-C", "-silent", "-quiet", "-verbose", "-version", "--version", "-help", "--help",
-            "-interaction", "-halt-on-error", "-file-line-error", "-synctex", "-norc", "-view", "-bibtex", "-nobibtex", "-recorder",
+            "-pdf", "-pdfxe", "-pdflua", "-dvi", "-ps", "-f", "-g", "-gg", "-c", "-C", "-silent", "-quiet", "-verbose", "-version", "--version", "-help", "--help",
+            "-interaction", "-halt-on-error", "-file-line-error", "-synctex", "-norc", "-recorder",
         ]),
         ..NONE
     },

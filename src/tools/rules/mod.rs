@@ -21,6 +21,7 @@
 //! | `options`  | what a wildcard never matches                                        |
 //! | `guards`   | the options that it never matches, program by program                |
 //! | `known`    | the subcommands and options that it does match, of some programs     |
+//! | `git`      | the arguments of git that it does match                              |
 //! | `filters`  | the scripts of `sed` and `awk` that it does match                    |
 //! | `folders`  | what may run in another folder                                       |
 //! | `variables`| what may be set                                                      |
@@ -33,6 +34,7 @@ mod commands;
 mod files;
 mod filters;
 mod folders;
+mod git;
 mod guards;
 mod known;
 mod never;

@@ -5,45 +5,12 @@
 //! programs whose arguments are a language of their own have a function.
 
 use super::{
-    filters, guards, known,
+    filters, git, guards, known,
     never::{self, Code},
     pattern::Match,
     word::{DESCRIPTOR, Word},
     wrappers,
 };
-
-/// The subcommands of git that a wildcard matches. Any other may be an alias, which runs what it likes, or runs
-/// programs that its arguments or the repository name.
-#[rustfmt::skip]
-const GIT_SUBCOMMANDS: [&str; 58] = [
-    "add", "annotate", "apply", "blame", "branch", "cat-file", "check-attr", "check-ignore", "checkout", "cherry",
-    "cherry-pick", "clean", "commit", "count-objects", "describe", "diff", "diff-files", "diff-index", "diff-tree",
-    "fetch", "for-each-ref", "fsck", "gc", "grep", "init", "log", "ls-files", "ls-remote", "ls-tree", "merge",
-    "merge-base", "mv", "name-rev", "notes", "pull", "push", "range-diff", "rebase", "reflog", "remote", "reset",
-    "restore", "rev-list", "rev-parse", "revert", "rm", "shortlog", "show", "show-branch", "show-ref", "stash",
-    "status", "switch", "symbolic-ref", "tag", "version", "whatchanged", "worktree",
-];
-
-/// Git's own options that may stand before a subcommand, under a wildcard.
-const GIT_OPTIONS: [&str; 6] =
-    ["--no-pager", "--version", "--no-optional-locks", "--literal-pathspecs", "--no-replace-objects", "-P"];
-
-/// Git's own options whose value is the next word.
-const GIT_VALUES: [&str; 8] =
-    ["--attr-source", "-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env", "--super-prefix"];
-
-/// Where git's subcommand stands in a command.
-pub(super) fn subcommand(words: &[Word]) -> Option<usize> {
-    let mut place = 1;
-    while let Some(text) = words.get(place)?.known() {
-        match text {
-            _ if GIT_VALUES.contains(&text) => place += 2,
-            _ if text.starts_with('-') => place += 1,
-            _ => return Some(place),
-        }
-    }
-    None
-}
 
 /// Programs that run the program that one of their arguments names.
 #[rustfmt::skip]
@@ -52,6 +19,9 @@ const LAUNCHERS: [&str; 40] = [
     "micromamba", "mise", "nerdctl", "nix", "nodenv", "npm", "oc", "pdm", "pipenv", "pipx", "pixi", "pnpm", "poetry", "podman", "pyenv",
     "rbenv", "rustup", "rye", "ssh", "uv", "volta", "xcrun", "yarn", "opam", "luarocks",
 ];
+
+/// Programs that run the program after one of [`wrappers::EXEC`], and no other.
+const SEARCHERS: [&str; 4] = ["bfs", "fd", "fdfind", "find"];
 
 /// How many programs are looked for in the arguments of others.
 const MAX_LAUNCHES: usize = 4;
@@ -85,7 +55,7 @@ fn allows_program(words: &[Word], wild: &[(usize, String)], launches: usize) -> 
             && known.is_none_or(|known| known.allows(words, *place, text, literal))
             && {
                 match program.as_str() {
-                    "git" => git(words, *place, text),
+                    "git" => git::is_harmless(words, *place, text),
                     "make" | "gmake" | "bmake" | "remake" => !text.contains('=') || text.starts_with('-'),
                     "curl" => !(text.starts_with('-') && text.contains('@')),
                     "sed" | "gsed" => filters::sed(words, *place, text),
@@ -102,13 +72,15 @@ fn allows_program(words: &[Word], wild: &[(usize, String)], launches: usize) -> 
 /// Whether the wildcards are harmless to what the command launches by a word that the rule has: `pytest` in
 /// `uv run pytest *` and in `python3 -m pytest *`.
 fn launched(words: &[Word], program: &str, wild: &[(usize, String)], launches: usize) -> bool {
-    let launches_others = LAUNCHERS.contains(&program) || never::code(words).is_some();
+    let launches_others = LAUNCHERS.contains(&program) || SEARCHERS.contains(&program) || never::code(words).is_some();
     if !launches_others {
         return true;
     }
     let is_literal = |place: &usize| wild.iter().all(|(other, _)| other != place);
     let is_program = |place: &usize| {
-        words[*place].known().is_some_and(|text| !text.starts_with('-') && !NO_PROGRAMS.contains(&text))
+        let after_exec = words[*place - 1].known().is_some_and(|word| wrappers::EXEC.contains(&word));
+        (after_exec || !SEARCHERS.contains(&program))
+            && words[*place].known().is_some_and(|text| !text.starts_with('-') && !NO_PROGRAMS.contains(&text))
     };
     (1..words.len()).filter(is_literal).filter(is_program).all(|place| {
         let inner = &words[place..];
@@ -149,13 +121,4 @@ fn is_message(words: &[Word], place: usize) -> bool {
 /// Whether a text has nothing in it that looks like something else.
 pub(super) fn is_ascii_text(text: &str) -> bool {
     text.chars().all(|character| matches!(character, ' '..='~' | '\n' | '\t'))
-}
-
-/// Whether a word of `git …` is harmless: before the subcommand, as one, or after it.
-fn git(words: &[Word], place: usize, text: &str) -> bool {
-    match subcommand(words) {
-        Some(subcommand) if place == subcommand => GIT_SUBCOMMANDS.contains(&text),
-        Some(subcommand) if place > subcommand => !text.contains("::"),
-        _ => GIT_OPTIONS.contains(&text),
-    }
 }

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{script::Run, word::Word};
+use super::{plain, script::Run, word::Word};
 
 /// Variables that programs and the shell run something by, or find it by.
 #[rustfmt::skip]
@@ -59,8 +59,9 @@ pub(super) fn stays_within(name: &str, exported: &BTreeSet<String>) -> bool {
         && !SETTINGS.iter().any(|setting| exported.contains(*setting))
 }
 
-/// Whether a command sets a variable of the shell that runs it.
-pub(super) fn assigns(program: &str, run: &Run) -> bool {
+/// Whether a command sets a variable of the shell that runs it, or evaluates the name of one, which may run what stands
+/// in a subscript.
+pub(super) fn touches(program: &str, run: &Run) -> bool {
     match program {
         "printf" => {
             let mut arguments = run.words.iter().skip(1);
@@ -69,6 +70,10 @@ pub(super) fn assigns(program: &str, run: &Run) -> bool {
             // Without a format it prints how it is used.
             format.is_some_and(|format| format.known().is_none_or(|format| format.starts_with("-v") || counts(format)))
         }
+        "test" | "[" => run.words.windows(2).any(|pair| {
+            let asks = pair[0].known().is_none_or(|word| matches!(word, "-v" | "-R"));
+            asks && !matches!(pair[1].known(), Some(name) if plain::is_name(name) || name == "]")
+        }),
         _ => SPECIAL.contains(&program) && !run.assignments.is_empty(),
     }
 }

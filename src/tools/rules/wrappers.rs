@@ -82,7 +82,7 @@ const RUNNERS: [&str; 228] = [
 ];
 
 /// Options of `find`, `fd` and the like after which a command stands.
-const EXEC: [&str; 8] = ["-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"];
+pub(super) const EXEC: [&str; 8] = ["-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"];
 
 /// The most words of a command in which others are looked for.
 const MAX_WORDS: usize = 64;
@@ -166,7 +166,7 @@ pub(super) fn inside(run: &Run) -> Option<Vec<Run>> {
         }
         // `git -C elsewhere push` is a `git push` as well.
         "git" => {
-            let place = super::options::subcommand(&run.words).filter(|place| *place > 1);
+            let place = super::git::subcommand(&run.words).filter(|place| *place > 1);
             let plain = place.map(|place| {
                 let mut inner = from(place);
                 inner.words.insert(0, run.words[0].clone());

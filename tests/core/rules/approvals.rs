@@ -130,6 +130,8 @@ const EVERYDAY: &[&str] = &[
     "gpg --verify a.sig a", "ssh-keygen -l a", "journalctl -u a -n 50 --no-pager", "systemctl status a", "date +%Y-%m-%d", "ip addr show",
     "objdump -t a", "nm -C a", "strings a", "file a b", "shellcheck a.sh", "javac -version", "hg status", "hg log -l 5", "jj log", "svn status",
     "git log --oneline --graph -10", "git diff HEAD~2 -- a", "git show --stat", "git commit -am 'a b'", "git branch -vv", "git fetch origin", "git rebase origin/a",
+    "git push", "git push -u origin a", "git push --force-with-lease origin HEAD:a", "git pull --rebase", "git pull origin a", "git fetch --all --prune",
+    "git remote -v", "git remote get-url origin",
     "printf '%s: %5.2f%%\\n' a 1.5", "printf -- '- %s\\n' a b", "apt-cache policy a", "rpm -qa", "bazel test --test_output=errors a", "bazel build a",
 ];
 

@@ -14,6 +14,7 @@ const SUBCOMMANDS: &[&str] = &[
     "bash(uv run pytest *)", "bash(poetry run python *)", "bash(bundle exec rspec *)", "bash(pnpm exec eslint *)",
     "bash(php vendor/bin/phpunit *)", "bash(bundle exec rake *)", "bash(python3 -m pip install *)", "bash(go test *)",
     "bash(rg *)", "bash(sort *)", "bash(find *)", "bash(curl *)", "bash(git log *)", "bash(git diff *)", "bash(git *)",
+    "bash(find . -exec sort * a +)", "bash(test -v *)", "bash([ -v *)", "bash(npm *)", "bash(cargo *)", "bash(just *)", "bash(wget *)",
 ];
 
 /// Every program of the attacks, open at the end.
@@ -37,7 +38,7 @@ const MORE: &[&str] = &[
     "bash(gofmt *)", "bash(xz *)", "bash(shellcheck *)", "bash(dot *)", "bash(plantuml *)", "bash(convert *)",
     "bash(ffmpeg *)", "bash(systemd-run *)", "bash(journalctl *)", "bash(perf *)", "bash(hg *)", "bash(jj *)",
     "bash(svn *)", "bash(printf *)", "bash(test *)", "bash(echo *)", "bash(ls *)", "bash(command *)",
-    "bash(builtin *)", "bash(rm *)", "bash(cp *)",
+    "bash(builtin *)", "bash(rustc *)", "bash(pytest *)", "bash(rm *)", "bash(cp *)",
 ];
 
 /// The attacks, by what they try and the rules they try it on.
@@ -244,6 +245,13 @@ pub(super) const ATTACKS: &[(&str, &[&str], &[&str])] = &[
             "php vendor/bin/phpunit --bootstrap x", "bundle exec rake -E x", "python3 -m pip install --config-settings=a",
             "go test ---exec=x", "go test -exe=x", "go test -toolexec x", "go test --vettool=x", "go test -outputdir=x",
             "go test -coverprofile=f", "rg --pr=x a", "rg -pre=x a", "sort -outp=f", "sort ---output=f", "find . --exec ls",
+            "git push ./sub HEAD:a", "git push sub HEAD:a", "git push -f sub HEAD:a", "git push -- sub HEAD:a", "git push --repo=sub HEAD:a",
+            "git push --repo sub", "git push -o origin sub", "git push --push-option origin sub", "git push --all ../x", "git push ~/x",
+            "git push file:///x", "git push -u sub", "git fetch sub", "git fetch -j origin sub", "git fetch --shallow-since origin sub",
+            "git fetch --multiple origin sub", "git pull ./sub", "git pull -s x", "git ls-remote sub", "git ls-remote -o origin sub",
+            "git remote show sub", "git remote update sub", "git remote prune sub", "git mv a .git/hooks/pre-commit", "git mv a link/pre-commit",
+            "git merge -s x a", "git rebase --strategy=x a", "git cherry-pick --strategy x a", "git worktree add .GIT/hooks/x",
+            "find . -exec sort -of a +", "test -v 'a[$(x)]'", "[ -v 'a[$(x)]' ]", "npm -- install x", "npm -- exec x", "cargo -- x", "cargo fmt -- --config-path x", "just a=b", "wget -xnH a/.git/config",
             "curl --OUTPUT f a", "curl --outpu=f a", "curl -output f a", "git log ---output=f", "git diff -ext-diff",
         ],
     ),
@@ -265,7 +273,8 @@ pub(super) const ATTACKS: &[(&str, &[&str], &[&str])] = &[
             "pdflatex -shell-escape a", "pdflatex --shell-escape a", "pdflatex --shell-e a", "pdflatex -enable-write18 a",
             "pdflatex '\\write18{x}'", "pdflatex '&x' a", "pdflatex -cnf-line=shell_escape=t a", "lualatex --lua=x a",
             "lualatex '\\directlua{x}'", "pdflatex -output-directory=x a", "latexmk -e x a", "latexmk -pdflatex=x a",
-            "latexmk -r x a", "xelatex -jobname=f a",
+            "latexmk -r x a", "latexmk -xelatex=x a", "latexmk -lualatex=x a", "gcc -time=f a.c", "gcc -fdiagnostics-format=sarif-file a.c",
+            "clang -cc1as x", "rustc --print link-args=f a.rs", "pytest @f", "rake RUBYOPT=x a", "eslint --init", "curl --unix-socket x a", "xelatex -jobname=f a",
             "pandoc --filter x a", "pandoc --lua-filter=x a", "pandoc -F x a", "pandoc -t x.lua a", "pandoc -o f a",
             "pandoc --pdf-engine=x a", "pandoc -Lx a", "pandoc --defaults=x a",
             "helm template a --post-renderer x", "helm template a -post-renderer=x", "helm plugin install x",

@@ -94,7 +94,7 @@ fn spelt() -> impl Strategy<Value = (Vec<String>, String)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(6000))]
+    #![proptest_config(ProptestConfig::with_cases(2500))]
 
     #[test]
     fn no_spelling_of_a_dangerous_option_is_matched_by_a_wildcard((entries, text) in spelt(), ways in prop::collection::vec(any::<u8>(), 0..2)) {

@@ -34,7 +34,7 @@ pub(super) const GUARDS: &[Guard] = &[
         programs: &["rustc", "rustdoc"],
         short: "oCZL",
         long: &[
-            "codegen", "emit", "extern", "out-dir", "output", "remap-path-prefix", "runner", "runtool", "sysroot",
+            "codegen", "emit", "extern", "out-dir", "output", "print", "remap-path-prefix", "runner", "runtool", "sysroot",
             "test-builder", "test-run-directory", "test-runtool",
         ],
         prefixes: &["@", "+"],
@@ -61,6 +61,7 @@ pub(super) const GUARDS: &[Guard] = &[
             "justfile", "working-directory", "shell", "shell-arg", "set", "command", "chooser", "dotenv-path",
             "dotenv-filename", "edit", "global-justfile", "dir", "taskfile", "entrypoint", "tempdir",
         ],
+        parts: &["="],
         ..NONE
     },
     Guard { programs: &["ninja", "samu"], short: "fC", ..NONE },
@@ -110,10 +111,10 @@ pub(super) const GUARDS: &[Guard] = &[
             "aux-info", "ccbin", "config", "config-system-dir", "config-user-dir", "dumpbase", "dumpdir",
             "gcc-install-dir", "gcc-toolchain", "gen-reproducer", "iplugindir", "ld-path", "load", "output",
             "rtlib", "save-temps", "serialize-diagnostics", "specs", "sysroot", "use-ld", "wrapper", "compiler-bindir",
-            "ivfsoverlay", "MF", "MJ", "MD", "MMD", "write-dependencies", "write-user-dependencies",
+            "ivfsoverlay", "vfsoverlay", "MF", "MJ", "MD", "MMD", "write-dependencies", "write-user-dependencies",
         ],
         prefixes: &[
-            "@", "-B", "-o", "-Wa,", "-Wl,", "-Wp,", "-X", "-T", "-M", "-ccc", "-fcallgraph-info", "-fcrash-diagnostics", "-fdebug-prefix",
+            "@", "-B", "-o", "-cc1", "-time", "-fdiagnostics-format", "-Wa,", "-Wl,", "-Wp,", "-X", "-T", "-M", "-ccc", "-fcallgraph-info", "-fcrash-diagnostics", "-fdebug-prefix",
             "-fdump", "-fmodule", "-fopt-info", "-fpass-plugin", "-fplugin", "-fprebuilt", "-fprofile", "-fsave-optimization",
             "-fuse-ld", "-foptimization-record", "-ftime-trace", "-ftest-coverage", "-fada-spec", "-fdiagnostics-add-output",
             "-mllvm", "-stack-usage", "-fstack-usage", "--for-linker", "--for-assembler", "-isysroot", "-resource-dir", "-z",

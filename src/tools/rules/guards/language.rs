@@ -58,6 +58,7 @@ pub(super) const GUARDS: &[Guard] = &[
             "alluredir", "csv", "json-report-file", "profile-svg", "benchmark-json", "benchmark-save", "benchmark-storage",
             "basetempdir", "ds", "dc", "driver", "splinter-webdriver",
         ],
+        prefixes: &["@"],
         ..NONE
     },
     Guard {
@@ -134,7 +135,7 @@ pub(super) const GUARDS: &[Guard] = &[
             "cache-file", "cache-location", "config", "config-path", "configuration", "custom-formatter", "custom-syntax", "extends",
             "flag", "format", "formatter", "ignore-path", "output", "output-file", "parser", "parser-opts", "parserOptions", "plugin",
             "plugins", "plugin-search-dir", "rc-path", "report", "reporter", "resolve-plugins-relative-to", "rulesdir", "rules-dir",
-            "rulePaths", "setting", "syntax", "tsconfig", "use", "cwd", "working-directory", "env-info", "config-basedir", "globby",
+            "rulePaths", "setting", "syntax", "tsconfig", "use", "cwd", "working-directory", "env-info", "config-basedir", "globby", "init", "inspect-config", "suppressions-location",
             "stdin-file-path", "prelude", "preset", "rule", "edit", "parser-preset", "file", "out", "log-path", "vcs-root",
         ],
         plain: &["ext", "fix"],
@@ -195,6 +196,8 @@ pub(super) const GUARDS: &[Guard] = &[
         ],
         words: &["runner", "r", "console", "c", "dbconsole", "db", "generate", "g", "new", "plugin", "exec", "install", "i", "open",
             "push", "destroy", "app:template", "credentials:edit", "encrypted:edit", "fetch", "update"],
+        // A variable of the environment, which what it runs gets.
+        parts: &["="],
         ..NONE
     },
     Guard {

@@ -18,7 +18,7 @@ mod language;
 mod network;
 mod text;
 
-use super::{options::subcommand, word::Word};
+use super::{git::subcommand, word::Word};
 
 /// What is dangerous in the arguments of a program.
 pub(super) struct Guard {

@@ -22,6 +22,13 @@ pub(super) const GUARDS: &[Guard] = &[
     Guard { programs: &["git"], subcommand: "fetch-pack", short: "u", ..NONE },
     Guard { programs: &["git"], subcommand: "cat-file", long: &["filters"], ..NONE },
     Guard { programs: &["git"], subcommand: "apply", long: &["unsafe-paths", "directory", "build-fake-ancestor"], ..NONE },
+    Guard { programs: &["git"], subcommand: "merge", short: "s", long: &["strategy"], ..NONE },
+    Guard { programs: &["git"], subcommand: "pull", short: "so", long: &["server-option", "strategy"], ..NONE },
+    Guard { programs: &["git"], subcommand: "rebase", short: "s", long: &["strategy"], ..NONE },
+    Guard { programs: &["git"], subcommand: "cherry-pick", long: &["strategy"], ..NONE },
+    Guard { programs: &["git"], subcommand: "revert", long: &["strategy"], ..NONE },
+    Guard { programs: &["git"], subcommand: "push", short: "o", long: &["push-option", "repo"], ..NONE },
+    Guard { programs: &["git"], subcommand: "fetch", short: "oj", long: &["multiple", "server-option"], ..NONE },
     Guard { programs: &["git"], subcommand: "bisect", words: &["run"], ..NONE },
     Guard { programs: &["git"], subcommand: "submodule", words: &["foreach", "add", "update"], ..NONE },
     Guard { programs: &["git"], subcommand: "remote", words: &["add", "set-url"], ..NONE },
@@ -41,7 +48,7 @@ pub(super) const GUARDS: &[Guard] = &[
         long: &[
             "alt-svc", "cert", "config", "cookie-jar", "create-dirs", "create-file-mode", "dump-ca-embed", "dump-header", "engine",
             "etag-save", "ftp-create-dirs", "hsts", "key", "libcurl", "output", "output-dir", "quote", "remote-header-name",
-            "remote-name", "remote-name-all", "stderr", "trace", "trace-ascii", "trace-config", "upload-file", "upload-flags",
+            "remote-name", "remote-name-all", "stderr", "trace", "trace-ascii", "trace-config", "upload-file", "ssl-sessions", "upload-flags", "unix-socket", "abstract-unix-socket",
             "variable", "xattr",
         ],
         prefixes: &["@", "--expand", "-expand", "---"],
@@ -50,9 +57,10 @@ pub(super) const GUARDS: &[Guard] = &[
     },
     Guard {
         programs: &["wget", "wget2", "aria2c", "http", "https", "httpie", "xh", "lftp", "axel", "yt-dlp", "youtube-dl"],
-        short: "oOPeaidKD",
+        short: "oOPeaidKDrxNm",
         long: &[
-            "append-output", "body-file", "ca-certificate", "config", "config-path", "conf-path", "cookies", "directory-prefix", "exec", "execute",
+            "append-output", "body-file", "ca-certificate", "config", "content-disposition", "force-directories", "mirror", "recursive", "timestamping",
+            "trust-server-names", "config-path", "conf-path", "cookies", "directory-prefix", "exec", "execute",
             "external-downloader", "hsts-file", "input-file", "log", "netrc-cmd", "on-bt-download-complete", "on-bt-download-error",
             "on-download-complete", "on-download-error", "on-download-pause", "on-download-start", "on-download-stop", "output", "output-document",
             "output-file", "plugin", "plugin-dirs", "plugin-opt", "post-file", "postprocessor", "ppa", "postprocessor-args", "use-postprocessor",
@@ -135,9 +143,9 @@ pub(super) const GUARDS: &[Guard] = &[
     },
     Guard {
         programs: &["gh", "glab", "hub", "tea"],
-        short: "DOo",
+        short: "DOow",
         long: &["dir", "output", "output-file", "recurse-submodules", "template-file", "web", "cert-identity", "bundle"],
-        words: &["alias", "api", "auth", "browse", "clone", "codespace", "co", "config", "create", "ext", "extension", "extensions", "fork", "ssh-key", "gpg-key", "--"],
+        words: &["alias", "api", "auth", "browse", "clone", "codespace", "co", "download", "sync", "config", "create", "ext", "extension", "extensions", "fork", "ssh-key", "gpg-key", "--"],
         ..NONE
     },
     Guard {
