@@ -100,6 +100,21 @@ M.ask_files = function(...)
   return require("flemma.trust").ask_files(...)
 end
 
+--- Asks whether to go on with a conversation that another Neovim has open as well.
+---@param buf integer
+---@param holder? integer the number of its process
+function M.ask_holder(buf, holder)
+  local name = vim.fn.fnamemodify(api.nvim_buf_get_name(buf), ":t")
+  local process = holder and (" (process %d)"):format(holder) or ""
+  local prompt = "%s is open in another Neovim as well%s. Both might send it, or run the same call:"
+  require("flemma.ask").select({ "Not now", "Go on here" }, {
+    prompt = prompt:format(name, process),
+    kind = "flemma.holder",
+  }, function(choice)
+    require("flemma.native").call("share", buf, choice == "Go on here")
+  end)
+end
+
 M.ask_trust = function(...)
   return require("flemma.trust").ask(...)
 end
@@ -200,8 +215,6 @@ end
 --- What a step of ours does may fire an autocommand of somebody else's that wipes the buffer, and the step goes on:
 --- nothing is done to a buffer that is not loaded any more.
 for _, name in ipairs({
-  "ask_files",
-  "ask_trust",
   "cursor",
   "diagnose",
   "follow",
@@ -217,6 +230,20 @@ for _, name in ipairs({
     if api.nvim_buf_is_loaded(buf) then
       return perform(buf, ...)
     end
+  end
+end
+
+--- Neovim's own |vim.ui.select()| waits for the answer, and meanwhile everything else may happen: nothing of the library
+--- is on the stack then.
+for _, name in ipairs({ "ask_files", "ask_holder", "ask_trust" }) do
+  local ask = M[name]
+  M[name] = function(buf, ...)
+    local arguments = vim.F.pack_len(...)
+    vim.schedule(function()
+      if api.nvim_buf_is_loaded(buf) then
+        ask(buf, vim.F.unpack_len(arguments))
+      end
+    end)
   end
 end
 

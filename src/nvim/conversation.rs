@@ -14,6 +14,7 @@ use super::{
     editor::Editor,
     files::Files,
     frontmatter::{Basis, Effective},
+    holding::Holding,
     queries,
     saving::OnDisk,
     shell::At,
@@ -76,6 +77,8 @@ pub(super) struct Conversation {
     pub(super) writing: Cell<bool>,
     /// Its file.
     pub(super) on_disk: OnDisk,
+    /// Whether this Neovim is the only one that has it open.
+    pub(super) holding: Holding,
 }
 
 impl Conversation {
@@ -100,6 +103,7 @@ impl Conversation {
             touched: Cell::new(false),
             writing: Cell::new(false),
             on_disk: OnDisk::default(),
+            holding: Holding::default(),
         }
     }
 

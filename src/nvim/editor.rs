@@ -66,6 +66,12 @@ pub(super) struct Editor {
     pub(super) ledger: RefCell<Ledger>,
     /// Only ever set by the export `fault`, which only the tests have.
     fault: Cell<bool>,
+    /// Where the locks of conversations lie.
+    pub(super) locks: PathBuf,
+    /// Files that another Neovim has open, and that the user goes on with here all the same.
+    pub(super) shared: RefCell<BTreeSet<String>>,
+    /// Files of which the user was told that another Neovim has them open.
+    pub(super) told_shared: RefCell<BTreeSet<String>>,
 }
 
 impl Editor {
@@ -111,6 +117,9 @@ impl Editor {
             slow_tools: RefCell::default(),
             ledger: RefCell::default(),
             fault: Cell::new(false),
+            locks: state_dir.join("open"),
+            shared: RefCell::default(),
+            told_shared: RefCell::default(),
         };
         approvals::install(&editor, &config, None);
         Ok(editor)
@@ -260,6 +269,7 @@ impl Editor {
         self.last_id.set(self.last_id.get() + 1);
         let conversation = Rc::new(Conversation::new(ConversationId(self.last_id.get()), buffer));
         self.conversations.borrow_mut().insert(buffer, Rc::clone(&conversation));
+        conversation.hold(self, &self.host.place(buffer).0);
         conversation
     }
 
@@ -334,6 +344,9 @@ impl Editor {
                 Report::Expired { call, run, limit } => {
                     catch_unwind(AssertUnwindSafe(|| conversation.expire(self, &call, run, limit)))
                 }
+                Report::Hold { path, hold } => {
+                    catch_unwind(AssertUnwindSafe(|| conversation.hold_was_tried(self, &path, hold)))
+                }
                 Report::CutOff => catch_unwind(AssertUnwindSafe(|| conversation.mark_cut_off(self))),
                 Report::LeftOut(files) => catch_unwind(AssertUnwindSafe(|| conversation.files_were_read(self, files))),
                 Report::Outside(outside) => {
@@ -390,7 +403,7 @@ impl Editor {
     /// The user wants something of a buffer's conversation.
     pub(super) fn want(&self, buffer: i32, input: Input) {
         if let Some(conversation) = self.conversation(buffer) {
-            conversation.want(self, input);
+            conversation.want_alone(self, input);
         }
     }
 

@@ -12,8 +12,8 @@ use std::{
 use mlua::{FromLuaMulti, Function, IntoLuaMulti, Lua, LuaString, Table, Value};
 
 use super::{
-    approvals, checks, convert, editor::Editor, lua_tools, panics, patterns, policy, queries, saving, standing, status,
-    switch, trust::Answer, usage,
+    approvals, checks, convert, editor::Editor, holding, lua_tools, panics, patterns, policy, queries, saving,
+    standing, status, switch, trust::Answer, usage,
 };
 use crate::{
     agent::{Choice, Input, Level, Step},
@@ -85,6 +85,7 @@ fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     checks::fill(exports)?;
     patterns::fill(exports)?;
     saving::fill(exports)?;
+    holding::fill(exports)?;
     if std::env::var_os(FAULTS).is_some() { fill_faults(exports) } else { Ok(()) }
 }
 
@@ -128,6 +129,7 @@ fn fill_lifecycle(exports: &Exports<'_>) -> mlua::Result<()> {
     exports.add("saved", |_, editor, (buffer, path): (i32, String)| {
         if let Some(conversation) = editor.conversation(buffer) {
             conversation.keep_trust(editor, path.clone());
+            conversation.hold(editor, &path);
             conversation.keep_files(editor, path);
         }
         Ok(())
@@ -210,7 +212,7 @@ fn fill_keys(exports: &Exports<'_>) -> mlua::Result<()> {
         if always {
             standing::approve(editor, &conversation, calls);
         } else {
-            conversation.want(editor, Input::Decide(calls, choice, Step::Own));
+            conversation.want_alone(editor, Input::Decide(calls, choice, Step::Own));
         }
         Ok(())
     })?;

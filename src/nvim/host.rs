@@ -17,9 +17,10 @@ pub(super) struct Host {
 }
 
 /// The names that `host.lua` has to define.
-pub(super) const NAMES: [&str; 28] = [
+pub(super) const NAMES: [&str; 29] = [
     "announce",
     "ask_files",
+    "ask_holder",
     "ask_trust",
     "checktime",
     "context",
@@ -179,6 +180,12 @@ impl Host {
     /// answer comes as a call of `trust_files`.
     pub(super) fn ask_files(&self, buffer: i32, files: Vec<String>, line: usize) {
         self.tell("ask_files", (buffer, files, line));
+    }
+
+    /// Asks the user whether to go on with a conversation that another process has open as well. The answer comes as a
+    /// call of `share`.
+    pub(super) fn ask_holder(&self, buffer: i32, holder: Option<u32>) {
+        self.tell("ask_holder", (buffer, holder));
     }
 
     /// Asks the user whether they trust a file's frontmatter. The answer comes as a call of `trust`.

@@ -19,6 +19,7 @@ mod exports;
 mod files;
 mod frontmatter;
 mod functions;
+mod holding;
 mod host;
 mod lua_answers;
 mod lua_tools;

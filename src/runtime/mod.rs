@@ -6,6 +6,7 @@
 
 mod attachments;
 mod credentials;
+pub mod holder;
 pub mod http;
 mod log;
 mod outside;

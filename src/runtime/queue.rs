@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use super::{LeftOut, Outside, trust::Trusted};
+use super::{LeftOut, Outside, holder::Hold, trust::Trusted};
 use crate::{
     agent::{Input, RequestId},
     provider::{CallId, Event, bounds},
@@ -57,6 +57,13 @@ pub enum Report {
     Estimate(Estimate),
     /// What the user has trusted was read, or could not be: then it is nothing.
     Trust(Trusted),
+    /// It was tried to hold a conversation.
+    Hold {
+        /// Its file.
+        path: String,
+        /// Who holds it; or why nobody can, in the system's words.
+        hold: Result<Hold, String>,
+    },
     /// A buffer's file was written, or not; for no conversation, since it may be closed meanwhile.
     Saved {
         /// The buffer.

@@ -32,6 +32,7 @@ mod responses;
 mod saving;
 #[path = "../support/sdk.rs"]
 mod sdk;
+mod shared;
 mod story;
 #[allow(dead_code, reason = "not every binary that drives an editor needs every way to do it")]
 #[path = "../support/nvim.rs"]

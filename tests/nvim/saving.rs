@@ -122,7 +122,9 @@ fn what_we_write_is_what_neovim_would_write() {
 }
 
 /// What happens to the file, and the words of the message.
-fn accidents() -> [(fn(&Path), &'static str); 5] {
+type Accident = (fn(&Path), &'static str);
+
+fn accidents() -> [Accident; 5] {
     [
         (|file| fs::write(file, "somebody else's text\n").unwrap(), "something else has changed the file"),
         (|file| fs::remove_file(file).unwrap(), "the file was deleted"),
