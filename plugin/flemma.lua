@@ -40,6 +40,11 @@ end, {
   end,
 })
 
+-- Not while Neovim starts.
+vim.schedule(function()
+  require("flemma.helptags").ensure()
+end)
+
 local plugs = {
   { "send", "send_or_execute", { "n", "i" } },
   { "cancel", "cancel", { "n", "i" } },

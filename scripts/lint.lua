@@ -3,15 +3,17 @@
 
 local broken = 0
 local checked = 0
-for _, folder in ipairs({ "lua", "plugin", "ftplugin", "syntax", "scripts", "tests", "benches" }) do
+local paths = { "build.lua" }
+for _, folder in ipairs({ "lua", "plugin", "ftplugin", "ftdetect", "scripts", "tests", "benches" }) do
   local is_lua = function(name) return name:sub(-4) == ".lua" end
-  for _, path in ipairs(vim.fs.find(is_lua, { path = folder, type = "file", limit = math.huge })) do
-    local chunk, problem = loadfile(path)
-    checked = checked + 1
-    if not chunk then
-      broken = broken + 1
-      io.stderr:write(problem, "\n")
-    end
+  vim.list_extend(paths, vim.fs.find(is_lua, { path = folder, type = "file", limit = math.huge }))
+end
+for _, path in ipairs(paths) do
+  local chunk, problem = loadfile(path)
+  checked = checked + 1
+  if not chunk then
+    broken = broken + 1
+    io.stderr:write(problem, "\n")
   end
 end
 io.stdout:write(("%d Lua files, %d broken\n"):format(checked, broken))

@@ -67,7 +67,9 @@ function M.attach(buf)
   require("flemma.ui").highlight(buf)
   local library, why = native.load()
   if not library or not options then
-    require("flemma.notify").once(vim.log.levels.ERROR, why or "no options")
+    why = why or "no options"
+    require("flemma.arrival").tell(buf, why)
+    require("flemma.notify").once(vim.log.levels.ERROR, why)
     return
   end
   local state = {}

@@ -40,6 +40,21 @@ local commands = {
       require("flemma.status").open()
     end,
   },
+  build = {
+    run = function()
+      require("flemma.build").run()
+    end,
+  },
+  health = {
+    run = function()
+      vim.cmd.checkhealth("flemma")
+    end,
+  },
+  tour = {
+    run = function()
+      require("flemma.tour").open()
+    end,
+  },
   switch = {
     takes = "words",
     run = function(args)

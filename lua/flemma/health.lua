@@ -16,8 +16,20 @@ function M.check()
   if library then
     health.ok(("native library %s: %s"):format(library.version, native.path()))
   else
-    health.error(problem, { "Run: " .. native.mend() })
+    health.error(problem, { "Run " .. native.build_command, "Or, in a shell: " .. native.shell_command() })
     return
+  end
+  local helptags = require("flemma.helptags")
+  if not helptags.are_there() then
+    helptags.ensure()
+    vim.wait(3000, helptags.are_there, 20)
+  end
+  if helptags.are_there() then
+    health.ok("help tags: `:help flemma`")
+  else
+    health.warn(("there are no help tags in %s, and they could not be made"):format(helptags.folder), {
+      "If that folder can be written to, run `:helptags " .. helptags.folder .. "`.",
+    })
   end
 
   local options = require("flemma.options").get()

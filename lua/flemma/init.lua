@@ -9,6 +9,9 @@ function M.setup(opts)
   -- A copy of the tables: the library takes a function out of it.
   opts = vim.deepcopy(opts or {})
   local native = require("flemma.native")
+  if not native.load() then
+    require("flemma.arrival").postpone(opts)
+  end
   require("flemma.switch").take_back()
   local options, problems = native.call("setup", next(opts) and opts or vim.empty_dict(), vim.fn.stdpath("log"))
   if options then
@@ -22,6 +25,11 @@ function M.setup(opts)
     notify.say(options and vim.log.levels.WARN or vim.log.levels.ERROR, problem)
   end
   return options ~= nil
+end
+
+--- Builds the native library in the background, as `:Flemma build` does: for plugin managers that call a function.
+function M.build()
+  require("flemma.build").run()
 end
 
 --- The options in force, defaults included, as a copy.

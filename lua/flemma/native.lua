@@ -1,7 +1,7 @@
 --- Finds the native library, checks that it belongs to this Lua, and hands it out.
 ---
 --- There is no Lua twin of what the library does. Without it every command says what is wrong and the one
---- command that mends it, and the user's text stays an ordinary buffer.
+--- command that builds it, and the user's text stays an ordinary buffer.
 local M = {}
 
 --- The version of the Lua side; the library's has to be the same.
@@ -24,10 +24,34 @@ function M.path()
   return vim.fs.joinpath(root, "build", "flemma.so")
 end
 
---- The one command that mends a library that is missing or of another version.
+--- The one command that builds a library that is missing or of another version.
+M.build_command = ":Flemma build"
+
+--- The same for a shell.
 ---@return string
-function M.mend()
+function M.shell_command()
   return "make -C " .. vim.fn.shellescape(root) .. " build"
+end
+
+--- How to get a library, for the end of a message. Where the user has named one, nothing that we build is used.
+---@return string
+local function advice()
+  local given = vim.env.FLEMMA_NATIVE
+  if given and given ~= "" then
+    return "$FLEMMA_NATIVE names it: correct that, or unset it and restart Neovim."
+  end
+  return ("Build it with %s, which takes a few minutes and needs Rust 1.91 or newer."):format(M.build_command)
+end
+
+--- Whether this Neovim has a library in its memory, if only one of another version: it takes no other one.
+---@return boolean
+function M.is_loaded()
+  return library ~= nil or package.loaded.flemma_native ~= nil
+end
+
+--- Forgets that there was no library, so that the next call looks for it again.
+function M.forget()
+  problem = nil
 end
 
 ---@return table? library
@@ -35,21 +59,21 @@ end
 local function open()
   local path = M.path()
   if not vim.uv.fs_stat(path) then
-    return nil, ("the native library is missing: there is no %s. Build it with: %s"):format(path, M.mend())
+    return nil, ("the native library is missing: there is no %s. %s"):format(path, advice())
   end
   local entry, message = package.loadlib(path, "luaopen_flemma_native")
   if not entry then
-    return nil, ("the native library %s does not load (%s). Build it anew with: %s"):format(path, message, M.mend())
+    return nil, ("the native library %s does not load (%s). %s"):format(path, message, advice())
   end
   entry()
   local opened = package.loaded.flemma_native
   if opened.version ~= M.version then
     return nil,
-      ("the native library %s has version %s, but the plugin has %s. Build it anew with: %s, then restart Neovim."):format(
+      ("the native library %s has version %s, but the plugin has %s. %s Then restart Neovim."):format(
         path,
         opened.version,
         M.version,
-        M.mend()
+        advice()
       )
   end
   opened.init(require("flemma.host"), vim.fs.joinpath(vim.fn.stdpath("state"), "flemma"))
@@ -82,7 +106,7 @@ function M._open()
   if ok then
     library, problem = opened, why
   else
-    problem = ("the native library does not start (%s). Build it anew with: %s"):format(opened, M.mend())
+    problem = ("the native library does not start (%s). %s"):format(opened, advice())
   end
 end
 

@@ -22,7 +22,7 @@ end
 ---@param message string
 ---@param room integer cells
 ---@return string[]
-local function wrap(message, room)
+function M.wrap(message, room)
   local lines = {}
   local line = ""
   for word in message:gmatch("%S+") do
@@ -51,7 +51,7 @@ local function flush()
   ---@type { message: string, level: integer }
   local gravest = messages[1]
   for _, item in ipairs(messages) do
-    for _, line in ipairs(wrap(item.message, room)) do
+    for _, line in ipairs(M.wrap(item.message, room)) do
       vim.api.nvim_echo({ { line, highlights[item.level] } }, true, {})
       -- Tells Neovim that the next line may take this one's place.
       vim.cmd.redraw()

@@ -41,7 +41,7 @@ function M.highlight(buf)
 end
 
 --- The width, in cells, of the narrowest text area that shows the buffer.
-local function text_width(buf)
+function M.text_width(buf)
   local width = vim.o.columns
   for _, win in ipairs(vim.fn.win_findbuf(buf)) do
     local info = vim.fn.getwininfo(win)[1]
@@ -58,7 +58,7 @@ function M.refresh(buf)
   end
   api.nvim_buf_clear_namespace(buf, previews, 0, -1)
   local tick = api.nvim_buf_get_changedtick(buf)
-  local items = native("previews", buf, text_width(buf)) or {}
+  local items = native("previews", buf, M.text_width(buf)) or {}
   if api.nvim_buf_get_changedtick(buf) ~= tick then
     -- A tool's own preview is code of somebody's; where it changed the text, the lines are others now.
     return
@@ -139,7 +139,7 @@ local function draw(buf)
   api.nvim_buf_clear_namespace(buf, live, 0, -1)
   ends[buf] = nil
   local spinner = frames[frame % #frames + 1]
-  local now = native("live", buf, text_width(buf))
+  local now = native("live", buf, M.text_width(buf))
   if not now then
     return
   end

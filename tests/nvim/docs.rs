@@ -334,7 +334,7 @@ fn every_snippet_of_lua_runs_and_nobody_complains() {
             "local source = ...
              local spec = source:match('^%s*{') and assert(loadstring('return ' .. source))()
              if spec then
-               assert(spec.build == 'make build' and spec.ft == 'chat')
+               assert(spec.url and spec.cmd == 'Flemma' and spec.ft == 'chat')
                return require('flemma').setup(spec.opts)
              end
              assert(loadstring(source))()

@@ -16,6 +16,7 @@ mod contract;
 mod cursor;
 mod docs;
 mod editing;
+mod first_contact;
 mod frontmatter;
 mod harness;
 mod hosted;

@@ -179,7 +179,7 @@ fn a_missing_library_and_one_of_another_version_name_the_command_that_mends_them
         nvim.command("Flemma send");
         nvim.wait_for("the message", |nvim| said(nvim).contains(words));
         let messages = said(&mut nvim);
-        assert!(messages.contains("make -C "), "{messages}");
+        assert!(messages.contains("$FLEMMA_NATIVE names it: correct that"), "{messages}");
         nvim.input("Gotyped<Esc>");
         nvim.wait_for("an ordinary buffer", |nvim| nvim.text() == "@You:\nHello\ntyped\n");
         nvim.command("checkhealth flemma");

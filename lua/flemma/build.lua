@@ -1,0 +1,220 @@
+--- Builds the native library: `:Flemma build`, and `build.lua` for lazy.nvim.
+---
+--- The work is done by `scripts/build`, a process of its own; here its progress is read and its end is told. This module
+--- needs no other one while it runs, because a plugin manager runs it before the plugin is on 'runtimepath'.
+local M = {}
+
+local root =
+  vim.fs.dirname(vim.fs.dirname(vim.fs.dirname(vim.fs.normalize(vim.fn.fnamemodify(debug.getinfo(1, "S").source:sub(2), ":p")))))
+
+--- How many of cargo's lines a message about a failure quotes.
+local QUOTED = 3
+
+---@class flemma.Build
+---@field text string what is going on, in one line
+---@field began integer when it began, in milliseconds of the loop's clock
+---@field ok? boolean how it ended; nil while it runs
+---@field problem? string why it failed
+
+--- What runs now.
+---@type flemma.Build?
+local current
+
+--- What goes wrong without cargo having a say.
+---@return string? problem
+local function obstacle()
+  if vim.fn.executable("bash") == 0 then
+    return "there is no bash, which runs scripts/build"
+  elseif vim.fn.executable("cargo") == 0 then
+    return "there is no cargo. Install Rust 1.91 or newer (https://rustup.rs), restart Neovim, and build again"
+  end
+end
+
+--- Where everything that cargo says is written.
+---@return string
+local function log_path()
+  return vim.fs.joinpath(vim.fn.stdpath("log") --[[@as string]], "flemma-build.log")
+end
+
+--- What of cargo's words tells the user why it failed.
+---@param output string
+---@return string
+local function reason(output)
+  local lines = {}
+  for line in output:gsub("\27%[[%d;]*%a", ""):gmatch("[^\r\n]+") do
+    local is_error = line:match("^error") or line:match("^build: ") or line:match("rror: ")
+    if #lines < QUOTED and (is_error or #lines > 0) and vim.trim(line) ~= "" then
+      lines[#lines + 1] = vim.trim(line)
+    end
+  end
+  local words = #lines > 0 and table.concat(lines, " ") or "it said nothing of an error"
+  if output:find("resolve host", 1, true) or output:find("download", 1, true) and output:find("failed", 1, true) then
+    words = "cargo could not download the crates; is there a network? " .. words
+  end
+  return words
+end
+
+--- Starts to build, or gives the build that runs.
+---@return flemma.Build build
+function M.start()
+  if current and current.ok == nil then
+    return current
+  end
+  local build = { text = "starting", began = vim.uv.now() }
+  current = build
+  local function finish(problem)
+    build.ok, build.problem = problem == nil, problem
+    build.text = problem and "failed" or "done"
+  end
+  local problem = obstacle()
+  if problem then
+    finish(problem)
+    return build
+  end
+  local output = {}
+  local function heard(_, data)
+    if not data then
+      return
+    end
+    output[#output + 1] = data
+    for line in data:gmatch("[^\r\n]+") do
+      local done, all = line:match("(%d+)/(%d+)")
+      if line:find("Building", 1, true) and done then
+        build.text = ("crate %s of %s"):format(done, all)
+      else
+        local verb, crate = line:match("^%s*(%u%l+)%s+(%S+)")
+        if verb == "Compiling" or verb == "Downloading" or verb == "Updating" then
+          build.text = ("%s %s"):format(verb:lower(), crate)
+        end
+      end
+    end
+  end
+  local started, why = pcall(vim.system, { "bash", vim.fs.joinpath(root, "scripts", "build") }, {
+    cwd = root,
+    -- A bar with numbers, though nobody sees a terminal.
+    env = { CARGO_TERM_PROGRESS_WHEN = "always", CARGO_TERM_PROGRESS_WIDTH = "80", CARGO_TERM_COLOR = "never" },
+    stdout = heard,
+    stderr = heard,
+  }, function(result)
+    local text = table.concat(output)
+    vim.schedule(function()
+      local file = io.open(log_path(), "w")
+      if file then
+        file:write(text)
+        file:close()
+      end
+      if result.code == 0 then
+        finish()
+      else
+        finish(("%s (all of it is in %s)"):format(reason(text), log_path()))
+      end
+    end)
+  end)
+  if not started then
+    finish(tostring(why))
+  end
+  return build
+end
+
+--- One line for the screen.
+---@param build flemma.Build
+---@return string
+function M.line(build)
+  return ("Flemma: building the native library, %s, %d s"):format(
+    build.text,
+    math.floor((vim.uv.now() - build.began) / 1000)
+  )
+end
+
+--- Builds, and comes back when that is done. In a coroutine, as lazy.nvim's, each line of progress is yielded.
+---@param yield? fun(line: string)
+function M.wait(yield)
+  local build = M.start()
+  local told
+  local function tell()
+    local line = M.line(build)
+    if yield and line ~= told then
+      told = line
+      yield(line)
+    elseif yield then
+      coroutine.yield()
+    end
+    return build.ok ~= nil
+  end
+  if yield then
+    while not tell() do
+    end
+  else
+    vim.wait(60 * 60 * 1000, function()
+      return build.ok ~= nil
+    end, 100)
+  end
+  if not build.ok then
+    error("Flemma: the native library was not built: " .. (build.problem or "it took longer than an hour"), 0)
+  end
+end
+
+--- The float that shows the progress.
+---@type integer?
+local float
+
+---@param line? string nil takes it away
+local function show(line)
+  if not line then
+    if float and vim.api.nvim_win_is_valid(float) then
+      vim.api.nvim_win_close(float, true)
+    end
+    float = nil
+    return
+  end
+  local width = math.max(1, math.min(vim.fn.strdisplaywidth(line), vim.o.columns - 2))
+  local config = {
+    relative = "editor",
+    anchor = "SE",
+    row = math.max(1, vim.o.lines - vim.o.cmdheight - 1),
+    col = vim.o.columns,
+    width = width,
+    height = 1,
+  }
+  if not float or not vim.api.nvim_win_is_valid(float) then
+    local buf = vim.api.nvim_create_buf(false, true)
+    vim.bo[buf].bufhidden = "wipe"
+    local fresh = vim.tbl_extend("force", config, { style = "minimal", focusable = false, noautocmd = true })
+    float = vim.api.nvim_open_win(buf, false, fresh)
+  else
+    vim.api.nvim_win_set_config(float, config)
+  end
+  vim.api.nvim_buf_set_lines(vim.api.nvim_win_get_buf(float), 0, -1, false, { line })
+end
+
+--- `:Flemma build`: builds in the background, shows how far it is, and loads the library when it is there.
+function M.run()
+  local notify = require("flemma.notify")
+  if current and current.ok == nil then
+    return notify.say(vim.log.levels.INFO, "the native library is being built already")
+  end
+  local build = M.start()
+  local timer = assert(vim.uv.new_timer())
+  timer:start(
+    0,
+    200,
+    vim.schedule_wrap(function()
+      if timer:is_closing() then
+        return
+      elseif build.ok == nil then
+        return show(M.line(build))
+      end
+      timer:close()
+      show(nil)
+      if not build.ok then
+        notify.say(vim.log.levels.ERROR, "the native library was not built: " .. build.problem)
+      elseif require("flemma.native").is_loaded() then
+        notify.say(vim.log.levels.INFO, "the native library is built; restart Neovim to use it")
+      else
+        require("flemma.arrival").take()
+      end
+    end)
+  )
+end
+
+return M

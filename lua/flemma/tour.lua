@@ -1,0 +1,76 @@
+--- `:Flemma tour`: a conversation with a script in place of a model, on a small project to work on.
+---
+--- The files are copied to a folder of their own, so that the plugin's stay as they are and the tour can be taken again.
+--- Only that conversation talks to the script: its own frontmatter says so.
+local M = {}
+
+local root =
+  vim.fs.dirname(vim.fs.dirname(vim.fs.dirname(vim.fs.normalize(vim.fn.fnamemodify(debug.getinfo(1, "S").source:sub(2), ":p")))))
+
+local FRONTMATTER = '```json\n{ "provider": "rehearsal", "model": "tour" }\n```\n\n'
+
+--- The files of the tour: their text by their name.
+---@return table<string, string>? files
+---@return string? problem
+local function read()
+  local files = {}
+  local paths = { vim.fs.joinpath(root, "doc", "tour.chat") }
+  for name, kind in vim.fs.dir(vim.fs.joinpath(root, "doc", "tour")) do
+    if kind == "file" then
+      paths[#paths + 1] = vim.fs.joinpath(root, "doc", "tour", name)
+    end
+  end
+  for _, path in ipairs(paths) do
+    local file, problem = io.open(path, "rb")
+    if not file then
+      return nil, problem
+    end
+    files[vim.fs.basename(path)] = file:read("*a")
+    file:close()
+  end
+  files["tour.chat"] = FRONTMATTER .. files["tour.chat"]
+  return files
+end
+
+--- Copies the tour into a new folder.
+---@return string? folder
+---@return string? problem
+local function prepare()
+  local files, problem = read()
+  if not files then
+    return nil, problem
+  end
+  local parent = vim.fs.joinpath(vim.fn.stdpath("state") --[[@as string]], "flemma")
+  vim.fn.mkdir(parent, "p")
+  local folder, why = vim.uv.fs_mkdtemp(vim.fs.joinpath(parent, "tour-XXXXXX"))
+  if not folder then
+    return nil, why
+  end
+  for name, text in pairs(files) do
+    local file, failed = io.open(vim.fs.joinpath(folder, name), "wb")
+    if not file then
+      return nil, failed
+    end
+    file:write(text)
+    file:close()
+  end
+  return folder
+end
+
+--- Opens the tour in a tab page of its own, whose working directory is the tour's folder.
+function M.open()
+  local notify = require("flemma.notify")
+  local library, missing = require("flemma.native").load()
+  if not library then
+    return notify.say(vim.log.levels.ERROR, missing)
+  end
+  local ok, folder, problem = pcall(prepare)
+  if not ok or not folder then
+    return notify.say(vim.log.levels.ERROR, ("the tour cannot be opened: %s"):format(ok and problem or folder))
+  end
+  vim.cmd.tabedit(vim.fn.fnameescape(vim.fs.joinpath(folder, "tour.chat")))
+  vim.cmd.tcd(vim.fn.fnameescape(folder))
+  vim.cmd("normal! G")
+end
+
+return M

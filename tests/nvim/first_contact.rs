@@ -1,0 +1,338 @@
+//! What somebody sees who has just installed the plugin: no library yet, a plugin manager, the help, the tour.
+//!
+//! The plugin is a copy in the editor's home without anything that was built, and `cargo` is a script that says what the
+//! real one says.
+
+use std::{
+    env, fs,
+    os::unix::fs::{PermissionsExt, symlink},
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use serde_json::json;
+
+use super::{
+    chat::{said, virtual_lines},
+    support::{Nvim, Options},
+};
+
+/// What the plugin is, for a plugin manager.
+const PARTS: [&str; 8] = ["lua", "plugin", "ftplugin", "ftdetect", "doc", "scripts", "build.lua", "README.md"];
+
+/// A plugin that was just installed, and a folder for programs.
+struct Installed {
+    home: tempfile::TempDir,
+}
+
+impl Installed {
+    fn new() -> Self {
+        let home = tempfile::Builder::new().prefix("flemma-installed-").tempdir().unwrap();
+        let source = home.path().join("source");
+        fs::create_dir_all(home.path().join("bin")).unwrap();
+        fs::create_dir_all(&source).unwrap();
+        for part in PARTS {
+            let from = Path::new(env!("CARGO_MANIFEST_DIR")).join(part);
+            assert!(Command::new("cp").arg("-R").arg(from).arg(&source).status().unwrap().success());
+        }
+        let _ = fs::remove_file(source.join("doc/tags"));
+        // As a plugin manager gets it.
+        let git = |arguments: &[&str], folder: &Path| {
+            let mut command = Command::new("git");
+            command.args(["-c", "user.name=x", "-c", "user.email=x@y", "-c", "init.defaultBranch=main"]);
+            let output = command.args(arguments).current_dir(folder).output().unwrap();
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        };
+        git(&["init", "--quiet"], &source);
+        git(&["add", "."], &source);
+        git(&["commit", "--quiet", "--message", "x"], &source);
+        let url = format!("file://{}", source.display());
+        git(&["clone", "--quiet", "--depth=1", &url, "plugin"], home.path());
+        Self { home }
+    }
+
+    fn plugin(&self) -> PathBuf {
+        self.home.path().join("plugin").canonicalize().unwrap()
+    }
+
+    /// A `cargo` that does this. `$LIBRARY` is the library, and `$HERE` the folder of this installation.
+    fn cargo(&self, script: &str) {
+        let built = env::var("FLEMMA_NATIVE").expect("FLEMMA_NATIVE is the library under test");
+        let library = self.home.path().join("libflemma.so");
+        if !library.exists() {
+            symlink(fs::canonicalize(built).unwrap(), &library).unwrap();
+        }
+        let path = self.home.path().join("bin/cargo");
+        let text =
+            format!("#!/bin/sh\nHERE='{}'\nLIBRARY='{}'\n{script}\n", self.home.path().display(), library.display());
+        fs::write(&path, text).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    /// Lua that makes an editor one that has this plugin, and no other trace of it.
+    fn init(&self) -> String {
+        format!(
+            "vim.opt.runtimepath:remove([==[{}]==])
+             vim.env.FLEMMA_NATIVE = nil
+             vim.env.PATH = [==[{}]==] .. ':' .. vim.env.PATH
+             local plugin = [==[{}]==]\n",
+            env!("CARGO_MANIFEST_DIR"),
+            self.home.path().join("bin").display(),
+            self.plugin().display()
+        )
+    }
+}
+
+/// A build that waits for the file `go` in its middle.
+const BUILDS: &str = r#"
+printf '    Updating crates.io index\n' >&2
+printf '   Compiling serde v1.0.0\r    Building [=>   ] 12/240: serde\r' >&2
+while [ ! -e "$HERE/go" ]; do sleep 0.02; done
+printf '{"reason":"compiler-artifact","filenames":["%s"]}\n' "$LIBRARY""#;
+
+const CHAT: (&str, &str) = ("notes.chat", "@You:\nHello\n");
+
+#[test]
+fn a_missing_library_is_said_once_and_in_the_buffer_and_one_command_builds_it() {
+    let installed = Installed::new();
+    installed.cargo(BUILDS);
+    let init = installed.init()
+        + "vim.opt.runtimepath:prepend(plugin)
+           require('flemma').setup({ provider = 'rehearsal', parameters = { rehearsal = { pace = 0 } }, tools = { max_concurrent = 3 } })";
+    let mut nvim = Nvim::start(&Options {
+        init: &init,
+        files: &[CHAT, ("other.chat", "@You:\n")],
+        arguments: &["notes.chat"],
+        ..Options::default()
+    });
+    let notice = |nvim: &mut Nvim| virtual_lines(nvim, "flemma.arrival");
+    nvim.wait_for("the message", |nvim| said(nvim).contains("the native library is missing"));
+    let whole = notice(&mut nvim).iter().map(|(_, line)| line.trim()).collect::<Vec<_>>().join(" ");
+    assert!(whole.contains("Build it with :Flemma build"), "{whole}");
+    nvim.wait_for_screen("Flemma: the native library is missing");
+    nvim.command("edit other.chat");
+    assert!(notice(&mut nvim).len() > 1, "the whole of it fits into the window");
+    nvim.command("edit notes.chat");
+    assert_eq!(said(&mut nvim).matches("is missing").count(), 1, "{}", said(&mut nvim));
+    for command in ["Flemma status", "Flemma tour", "Flemma send"] {
+        nvim.command(command);
+    }
+    assert!(said(&mut nvim).contains(":Flemma build"), "{}", said(&mut nvim));
+    // It is an ordinary buffer.
+    nvim.input("Gothere<Esc>");
+    nvim.wait_for("the text", |nvim| nvim.text() == "@You:\nHello\nthere\n");
+
+    nvim.command("Flemma build");
+    nvim.wait_for_screen("building the native library, crate 12 of 240");
+    nvim.command("Flemma build");
+    nvim.wait_for("that it is at it", |nvim| said(nvim).contains("is being built already"));
+    nvim.input("Gomore<Esc>");
+    fs::write(installed.home.path().join("go"), "").unwrap();
+    nvim.wait_for("the library", |nvim| said(nvim).contains("the native library is built and loaded"));
+    nvim.wait_for("no float", |nvim| nvim.row_with("building the native library").is_none());
+    assert!(notice(&mut nvim).is_empty());
+    // The options of `setup` hold, and every conversation that is open is one now.
+    assert_eq!(nvim.lua("return require('flemma').options().tools.max_concurrent", &[]), 3);
+    nvim.input("<C-]>");
+    nvim.wait_for("the answer", |nvim| nvim.text().contains("@Assistant:"));
+    assert!(!said(&mut nvim).contains("stack traceback"));
+    // Another build is for the next Neovim.
+    nvim.command("Flemma build");
+    nvim.wait_for("the hint", |nvim| said(nvim).contains("restart Neovim to use it"));
+}
+
+#[test]
+fn a_build_that_fails_says_why() {
+    let failures = [
+        (
+            "echo 'error[E0308]: mismatched types' >&2; echo '  --> src/lib.rs:1:1' >&2; exit 101",
+            "error[E0308]: mismatched types",
+        ),
+        (
+            "echo 'error: failed to download from `https://crates.example/x`' >&2; echo 'Caused by:' >&2; \
+             echo '  Could not resolve host' >&2; exit 101",
+            "is there a network?",
+        ),
+        (
+            "echo 'error: rustc 1.75.0 is not supported by the following package:' >&2; \
+             echo '  flemma@0.1.0 requires rustc 1.91' >&2; exit 101",
+            "requires rustc 1.91",
+        ),
+        ("exit 7", "it said nothing of an error"),
+        ("echo '{}'", "cargo finished, but named no library"),
+    ];
+    let installed = Installed::new();
+    let init = installed.init() + "vim.opt.runtimepath:prepend(plugin)";
+    let mut nvim =
+        Nvim::start(&Options { init: &init, files: &[CHAT], arguments: &["notes.chat"], ..Options::default() });
+    for (script, reason) in failures {
+        installed.cargo(script);
+        nvim.command("messages clear");
+        nvim.command("Flemma build");
+        nvim.wait_for(reason, |nvim| said(nvim).contains(reason));
+        let messages = said(&mut nvim);
+        assert!(messages.contains("the native library was not built: "), "{messages}");
+        assert!(messages.contains("flemma-build.log") && !messages.contains("traceback"), "{messages}");
+    }
+    // Without cargo nothing is started.
+    nvim.command("messages clear");
+    nvim.lua("vim.env.PATH = '/nonexistent'", &[]);
+    nvim.command("Flemma build");
+    nvim.wait_for("the reason", |nvim| said(nvim).contains("the native library was not built: there is no"));
+    // And once the cause is gone it works.
+    installed.cargo(BUILDS);
+    fs::write(installed.home.path().join("go"), "").unwrap();
+    nvim.lua(
+        "vim.env.PATH = ... .. ':/usr/local/bin:/usr/bin:/bin'",
+        &[json!(installed.home.path().join("bin").to_str())],
+    );
+    nvim.command("Flemma build");
+    nvim.wait_for("the library", |nvim| said(nvim).contains("the native library is built and loaded"));
+}
+
+/// What lazy.nvim does with the spec of the README: it runs `build.lua` in a coroutine, and loads the plugin at its command
+/// or its filetype, when it calls `setup` with `opts`.
+const LAZY: &str = "
+    vim.cmd('filetype on')
+    for _, file in ipairs(vim.fn.glob(plugin .. '/ftdetect/*.lua', false, true)) do vim.cmd.source(file) end
+    _G.build_as_lazy = function()
+      local lines = {}
+      local thread = coroutine.create(assert(loadfile(plugin .. '/build.lua')))
+      local done, ok, problem = false, nil, nil
+      local function step()
+        local going, line = coroutine.resume(thread)
+        lines[#lines + 1] = line
+        if coroutine.status(thread) == 'dead' then
+          done, ok, problem = true, going, line
+        else
+          vim.defer_fn(step, 5)
+        end
+      end
+      step()
+      vim.wait(15000, function() return done end, 5)
+      return { ok == true, tostring(problem), table.concat(lines, '|') }
+    end
+    _G.loads = 0
+    local function load_plugin()
+      if _G.loads > 0 then return end
+      _G.loads = 1
+      pcall(vim.api.nvim_del_user_command, 'Flemma')
+      vim.opt.runtimepath:prepend(plugin)
+      vim.cmd.source(plugin .. '/plugin/flemma.lua')
+      require('flemma').setup({})
+    end
+    vim.api.nvim_create_user_command('Flemma', function(event)
+      load_plugin()
+      vim.cmd({ cmd = 'Flemma', args = event.fargs, bang = event.bang })
+    end, { nargs = '*', range = true, bang = true, complete = function() load_plugin() return {} end })
+    vim.api.nvim_create_autocmd('FileType', { pattern = 'chat', once = true, callback = function(event)
+      load_plugin()
+      vim.api.nvim_exec_autocmds('FileType', { buffer = event.buf, modeline = false })
+    end })
+";
+
+#[test]
+fn the_spec_of_the_readme_works_step_by_step_as_lazy_does_it() {
+    let installed = Installed::new();
+    installed.cargo("echo 'error: no such luck' >&2; exit 101");
+    let init = installed.init() + LAZY;
+    let mut nvim = Nvim::start(&Options { init: &init, files: &[CHAT], ..Options::default() });
+    // The build fails, and the plugin manager shows why.
+    let failed = nvim.lua("return build_as_lazy()", &[]);
+    assert_eq!(failed[0], false);
+    assert!(failed[1].as_str().unwrap().contains("error: no such luck"), "{failed}");
+    installed.cargo(BUILDS);
+    fs::write(installed.home.path().join("go"), "").unwrap();
+    let built = nvim.lua("return build_as_lazy()", &[]);
+    assert_eq!(built[0], true, "{built}");
+    assert!(built[2].as_str().unwrap().contains("building the native library"), "{built}");
+    assert!(installed.plugin().join("build/flemma.so").exists());
+    assert_eq!(nvim.lua("return package.loaded.flemma_native == nil", &[]), true, "never in a coroutine");
+
+    // The command is there before the plugin, and does what was asked.
+    assert_eq!(nvim.lua("return loads", &[]), 0);
+    nvim.command("Flemma health");
+    nvim.wait_for("the report", |nvim| nvim.text().contains("native library 0.1.0"));
+    assert!(!nvim.text().contains("ERROR"), "{}", nvim.text());
+    nvim.command("edit notes.chat");
+    nvim.input("<C-]>");
+    nvim.wait_for("the answer", |nvim| nvim.text().contains("@Assistant:"));
+    assert!(!said(&mut nvim).contains("Error"), "{}", said(&mut nvim));
+}
+
+#[test]
+fn a_conversation_loads_the_plugin_as_lazy_does_it() {
+    let installed = Installed::new();
+    installed.cargo(BUILDS);
+    fs::write(installed.home.path().join("go"), "").unwrap();
+    let init = installed.init() + LAZY;
+    let mut nvim = Nvim::start(&Options { init: &init, files: &[CHAT], ..Options::default() });
+    assert_eq!(nvim.lua("return build_as_lazy()[1]", &[]), true);
+    nvim.command("edit notes.chat");
+    assert_eq!(nvim.lua("return { loads, vim.bo.modeline, vim.wo.linebreak }", &[]), json!([1, false, true]));
+    nvim.input("<C-]>");
+    nvim.wait_for("the answer", |nvim| nvim.text().contains("@Assistant:"));
+}
+
+#[test]
+fn the_help_makes_its_own_tags() {
+    let installed = Installed::new();
+    let init = installed.init() + "vim.opt.runtimepath:prepend(plugin)";
+    let tags = installed.plugin().join("doc/tags");
+    assert!(!tags.exists());
+    let mut nvim = Nvim::start(&Options { init: &init, ..Options::default() });
+    nvim.wait_for("the tags", |_| fs::metadata(&tags).is_ok_and(|file| file.len() > 1000));
+    nvim.command("help flemma-quickstart");
+    assert!(nvim.text().contains("Quick start"));
+    assert_eq!(nvim.messages(), "");
+    // Tags that are older than the help are made anew.
+    drop(nvim);
+    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(3600 * 24 * 365);
+    fs::write(&tags, "").unwrap();
+    fs::File::options().write(true).open(&tags).unwrap().set_modified(old).unwrap();
+    let mut nvim = Nvim::start(&Options { init: &init, ..Options::default() });
+    nvim.wait_for("new tags", |_| fs::metadata(&tags).is_ok_and(|file| file.len() > 1000));
+    assert_eq!(nvim.messages(), "");
+}
+
+#[test]
+fn the_commands_are_there_without_a_conversation() {
+    let mut nvim = Nvim::start(&Options { screen: None, ..Options::default() });
+    nvim.command("checkhealth flemma");
+    nvim.wait_for("the report", |nvim| nvim.text().contains("native library 0.1.0"));
+    nvim.command("Flemma send");
+    nvim.wait_for("the message", |nvim| said(nvim).contains("this buffer is no conversation"));
+}
+
+#[test]
+fn the_tour_opens_from_an_installed_plugin_and_leaves_it_as_it_was() {
+    let init = "require('flemma').setup({ provider = 'anthropic', parameters = { rehearsal = { pace = 0 } } })";
+    let mut nvim = Nvim::start(&Options { init, files: &[CHAT], arguments: &["notes.chat"], ..Options::default() });
+    let greet = Path::new(env!("CARGO_MANIFEST_DIR")).join("doc/tour/greet.py");
+    let before = fs::read_to_string(&greet).unwrap();
+    nvim.command("Flemma tour");
+    nvim.wait_for("the tour", |nvim| nvim.text().contains("This is the tour of Flemma"));
+    let folder = nvim.lua("return vim.fn.getcwd()", &[]).as_str().unwrap().to_owned();
+    let state = fs::canonicalize(nvim.folder("state")).unwrap();
+    assert!(Path::new(&folder).starts_with(&state), "{folder}");
+    nvim.input("<C-]>");
+    nvim.wait_for("the first question", |nvim| nvim.text().contains("status=pending"));
+    assert!(nvim.text().contains("\ndef greet"), "{}", nvim.text());
+    assert_eq!(fs::read_to_string(&greet).unwrap(), before);
+    assert_ne!(
+        fs::read_to_string(Path::new(&folder).join("greet.py")).unwrap(),
+        before,
+        "the edit was made in the copy"
+    );
+    // Everything else talks to whom it talked to before.
+    nvim.command("tabprevious");
+    let status =
+        nvim.lua("return table.concat(require('flemma.status').lines(vim.api.nvim_get_current_buf()), '\\n')", &[]);
+    assert!(!status.as_str().unwrap().contains("rehearsal  "), "{status}");
+    assert!(status.as_str().unwrap().contains("anthropic"), "{status}");
+    assert_ne!(nvim.lua("return vim.fn.getcwd()", &[]), json!(folder));
+    // A second tour is a fresh one.
+    nvim.command("Flemma tour");
+    nvim.wait_for("another folder", |nvim| nvim.lua("return vim.fn.getcwd()", &[]) != json!(folder));
+    assert!(!nvim.text().contains("@Assistant:"));
+}
