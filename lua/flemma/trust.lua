@@ -52,7 +52,12 @@ end
 ---@param files string[] where they really are
 ---@param line integer the first line, from 0, that names one of them
 function M.ask_files(buf, files, line)
-  local name = vim.fn.fnamemodify(vim.api.nvim_buf_get_name(buf), ":t")
+  local path = vim.api.nvim_buf_get_name(buf)
+  local name = vim.fn.fnamemodify(path, ":t")
+  local folder = vim.fs.dirname(path) .. "/"
+  local hidden = vim.iter(files):any(function(file)
+    return vim.startswith(file, folder)
+  end)
   local named = vim.tbl_map(function(file)
     return (vim.fn.fnamemodify(file, ":~"):gsub("%c", "?"))
   end, vim.list_slice(files, 1, NAMED))
@@ -60,8 +65,9 @@ function M.ask_files(buf, files, line)
     named[#named + 1] = ("%d more"):format(#files - NAMED)
   end
   require("flemma.ask").select(file_choices, {
-    prompt = ("%s shows files from outside its folder, and that was not written here: %s"):format(
+    prompt = ("%s shows %s, and that was not written here: %s"):format(
       name ~= "" and name or "This buffer",
+      hidden and "hidden files or files from outside its folder" or "files from outside its folder",
       table.concat(named, ", ")
     ),
     kind = "flemma.trust",

@@ -75,6 +75,7 @@
 ---@field require_approval? boolean whether a call that no policy decides waits for the user
 ---@field auto_approve? string[]|string|fun(tool_name: string, input: table, ctx: { bufnr: integer, tool_id: string }): boolean|"deny"|nil tools and `$presets` that run without asking, modules that decide, or a function that does
 ---@field presets? table<string, flemma.Preset> the user's presets; names begin with `$`
+---@field write_outside? "ask"|"auto" what `$default` means for files that are no ordinary ones of the project
 ---@field default_timeout? number seconds that a tool may run
 ---@field show_spinner? boolean whether a spinner shows what goes on
 ---@field cursor_after_result? "result"|"stay"|"next" where the cursor goes when a result has landed

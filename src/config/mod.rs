@@ -30,7 +30,7 @@ pub use parameters::{Anthropic, OpenAi, OpenAiCompatible, Own, Parameters, Provi
 pub use problem::{ConfigError, Problem};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
-pub use tools::{Autopilot, CursorAfterResult, Preset, Tools};
+pub use tools::{Autopilot, CursorAfterResult, Preset, Tools, WriteOutside};
 
 use crate::provider::{self, Headers, Thinking, catalogue::Price, openai::Effort};
 

@@ -42,6 +42,8 @@ pub struct Tools {
     pub auto_approve: Vec<String>,
     /// The user's presets, by name with its `$`.
     pub presets: BTreeMap<String, Preset>,
+    /// What becomes of files outside the conversation's project that `$default` would let be written.
+    pub write_outside: WriteOutside,
     /// How long a tool may run, and a source of tools may take to load. Seconds in the options.
     #[serde(serialize_with = "seconds")]
     pub default_timeout: Duration,
@@ -67,6 +69,7 @@ impl Default for Tools {
             require_approval: true,
             auto_approve: vec!["$default".to_owned()],
             presets: BTreeMap::new(),
+            write_outside: WriteOutside::default(),
             default_timeout: Duration::from_secs(30),
             show_spinner: true,
             cursor_after_result: CursorAfterResult::default(),
@@ -100,6 +103,7 @@ impl Tools {
             presets.table(name, |table| preset.read(table));
             self.presets.insert(name.to_owned(), preset);
         });
+        table.choose("write_outside", &mut self.write_outside, &WriteOutside::WORDS);
         table.set("default_timeout", &mut self.default_timeout, &SECONDS);
         table.set("show_spinner", &mut self.show_spinner, &SWITCH);
         table.choose("cursor_after_result", &mut self.cursor_after_result, &CursorAfterResult::WORDS);
@@ -168,6 +172,21 @@ impl Preset {
         table.set("approve", &mut self.approve, &NAMES);
         table.set("deny", &mut self.deny, &NAMES);
     }
+}
+
+/// What `$default` says of a file that is no ordinary one of the conversation's project.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum WriteOutside {
+    /// Nothing, so that the user is asked.
+    #[default]
+    Ask,
+    /// That it may be written, like every other.
+    Auto,
+}
+
+impl WriteOutside {
+    const WORDS: [(&'static str, Self); 2] = [("ask", Self::Ask), ("auto", Self::Auto)];
 }
 
 /// Where the cursor goes when a result arrives.

@@ -15,7 +15,7 @@ use mlua::{Function, Lua, Table, Value};
 use super::{convert, editor::Editor, exports::Exports, frontmatter, host::Host, policy};
 use crate::{
     agent::Level,
-    config::Config,
+    config::{Config, WriteOutside},
     provider::CallId,
     tools::{
         Policy, Preset, Presets,
@@ -27,7 +27,10 @@ use crate::{
 
 /// The presets that a list may name, and what is wrong with the user's.
 pub(super) fn presets(config: &Config) -> (Presets, Vec<String>) {
-    let mut presets = Presets::builtin();
+    let mut presets = match config.tools.write_outside {
+        WriteOutside::Ask => Presets::builtin(),
+        WriteOutside::Auto => Presets::builtin().unbounded(),
+    };
     let problems = config.tools.presets.iter().filter_map(|(name, preset)| {
         presets.define(name, Preset { approve: preset.approve.clone(), deny: preset.deny.clone() }).err()
     });
@@ -78,11 +81,12 @@ pub(super) fn install(editor: &Editor, config: &Config, function: Option<Functio
         chain.register(from_module(editor, module));
     }
     chain.register(approval::frontmatter());
-    chain.register(approval::declared(policy));
+    chain.register(approval::declared(policy.clone()));
     if !config.tools.require_approval {
         chain.register(approval::catch_all());
     }
     *editor.approvals.borrow_mut() = chain;
+    *editor.policy.borrow_mut() = policy;
     *editor.modules.borrow_mut() = modules;
     warnings
 }
@@ -222,12 +226,14 @@ pub(super) fn resolve(
         .and_then(|buffer| editor.conversation(buffer))
         .map(|conversation| frontmatter::effective(editor, &conversation));
     let definition = editor.registry.borrow().get(&tool).cloned();
-    let ground = policy::ground(editor, i32::try_from(buffer).unwrap_or_default());
-    let target =
-        definition.as_ref().map(|definition| policy::target(editor, definition, &input, &ground)).unwrap_or_default();
+    let number = i32::try_from(buffer).unwrap_or_default();
+    let ground = policy::ground(editor, number);
+    let about = definition.as_ref().map(|definition| policy::about(editor, number, definition, &input));
+    let about = about.unwrap_or_default();
     let call = ApprovalCall {
         declared: definition.as_ref().and_then(|definition| definition.approval),
-        subject: target.subject(),
+        subject: about.target.subject(),
+        reading: about.reading(),
         ground: &ground,
         frontmatter: file.as_ref().and_then(|file| file.policy.as_ref()),
         ..ApprovalCall::new(&tool, &input, &id, buffer)

@@ -18,7 +18,7 @@ use crate::{
     config::{Config, Logging},
     runtime::{ConversationId, Log, Notice, Queue, Report, Worker, trust::Trusted},
     tools::{
-        Registry, SourceEnd, SourceId, Sources,
+        Policy, Registry, SourceEnd, SourceId, Sources,
         approval::{Chain, Verdict},
         overflow, presets,
     },
@@ -36,6 +36,8 @@ pub(super) struct Editor {
     pub(super) waker: Waker,
     pub(super) registry: RefCell<Registry>,
     pub(super) approvals: RefCell<Chain>,
+    /// The list of the user's `tools.auto_approve`; an empty word where there is none.
+    pub(super) policy: RefCell<Policy>,
     /// The resolvers that are modules of the user's `tools.auto_approve`.
     pub(super) modules: RefCell<Vec<String>>,
     /// Whether `tools.auto_approve` is a function.
@@ -100,6 +102,7 @@ impl Editor {
             waker,
             registry: RefCell::new(registry),
             approvals: RefCell::default(),
+            policy: RefCell::default(),
             modules: RefCell::default(),
             decides: Cell::new(false),
             trusted: RefCell::default(),

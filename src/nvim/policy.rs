@@ -1,6 +1,8 @@
 //! What the options say about providers, tools and files.
 
 use std::{
+    fs,
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -9,6 +11,7 @@ use super::{
     conversation::Conversation,
     editor::Editor,
     frontmatter::{self, Effective},
+    shell::folder_of,
 };
 use crate::{
     agent::Verdict,
@@ -26,11 +29,11 @@ use crate::{
     },
     runtime::{Recipient, http::Timeouts},
     tools::{
-        Definition,
-        approval::{ApprovalCall, Decision},
+        Definition, Policy,
+        approval::{ApprovalCall, BufferPolicy, Decision},
         hosted::{self, Offer},
-        paths::real,
-        rules::{self, Ground, Target},
+        paths::{self, real},
+        rules::{self, Denied, Ground, Reading, Target},
     },
 };
 
@@ -131,10 +134,11 @@ pub(super) fn verdict(editor: &Editor, conversation: &Conversation, call: &OpenC
     // A clone: a resolver may change the chain while it decides.
     let chain = editor.approvals.borrow().clone();
     let ground = ground(editor, conversation.buffer);
-    let target = target(editor, &definition, input, &ground);
+    let about = about(editor, conversation.buffer, &definition, input);
     let call = ApprovalCall {
         declared: definition.approval,
-        subject: target.subject(),
+        subject: about.target.subject(),
+        reading: about.reading(),
         ground: &ground,
         frontmatter: file.policy.as_ref(),
         ..ApprovalCall::new(&call.name, input, &call.id, i64::from(conversation.buffer))
@@ -156,10 +160,48 @@ pub(super) fn ground(editor: &Editor, buffer: i32) -> Ground {
     Ground { base: folder.unwrap_or(Path::new(&cwd)).to_owned(), home: std::env::home_dir(), exported }
 }
 
-/// What a call is about.
-pub(super) fn target(editor: &Editor, definition: &Definition, input: &serde_json::Value, ground: &Ground) -> Target {
+/// What a call is about, and what it reads.
+#[derive(Default)]
+pub(super) struct About {
+    pub(super) target: Target,
+    read: Option<Target>,
+    leaves_out_denied: bool,
+}
+
+impl About {
+    pub(super) fn reading(&self) -> Option<Reading<'_>> {
+        let subject = self.read.as_ref()?.subject();
+        Some(Reading { subject, leaves_out_denied: self.leaves_out_denied })
+    }
+}
+
+/// What a call is about: the paths in it start where the tool will start them.
+pub(super) fn about(editor: &Editor, buffer: i32, definition: &Definition, input: &serde_json::Value) -> About {
     let options = editor.config().tools.options_of(&definition.name);
-    Target::of(definition, input, ground, options.get("shell").and_then(serde_json::Value::as_str))
+    let text = |name: &str| options.get(name).and_then(serde_json::Value::as_str);
+    let mut ground = ground(editor, buffer);
+    // A conversation without a file has no folder, so that the tool's own one counts.
+    if let Some(own) = text("cwd")
+        && folder_of(&editor.host.place(buffer).0).is_none()
+    {
+        ground.base = paths::resolve(&ground.base, Path::new(own));
+    }
+    About {
+        target: Target::of(definition, input, &ground, text("shell")),
+        read: Target::of_reading(definition, input, &ground),
+        leaves_out_denied: definition.leaves_out_denied,
+    }
+}
+
+/// The paths that the user denies reading, in the configuration and in the file.
+pub(super) fn denied(editor: &Editor, conversation: &Conversation) -> Denied {
+    let file = frontmatter::effective(editor, conversation);
+    let config = editor.policy.borrow();
+    let list = match &file.policy {
+        Some(BufferPolicy::List(list)) => Some(list),
+        Some(BufferPolicy::Function(_)) | None => None,
+    };
+    Policy::denied([&*config].into_iter().chain(list), &ground(editor, conversation.buffer))
 }
 
 /// The entries of `auto_approve` that would let this call, and those like it, run without asking.
@@ -172,7 +214,7 @@ pub(super) fn standing_entries(editor: &Editor, buffer: i32, call: &OpenCall) ->
     };
     let ToolInput::Json(input) = &call.input else { return Err("the call's input is no JSON".to_owned()) };
     let ground = ground(editor, buffer);
-    let target = target(editor, &definition, input, &ground);
+    let target = about(editor, buffer, &definition, input).target;
     if !Target::exists_for(&definition) {
         return Ok(vec![call.name.clone()]);
     }
@@ -180,13 +222,27 @@ pub(super) fn standing_entries(editor: &Editor, buffer: i32, call: &OpenCall) ->
         .ok_or_else(|| format!("no rule can stand for this call of `{}`; it can only be approved by hand", call.name))
 }
 
-/// Why no tool writes to a file, if so: it is a conversation that is open here, or says what the user trusts.
+/// Why no tool writes to a file, if so: it is a conversation that is open here, or says what the user trusts, by whatever
+/// name. It looks at the disk.
 pub(super) fn protected(path: &Path, open: &[PathBuf], trust_store: &Path) -> Option<String> {
-    let path = real(path);
-    if path == real(trust_store) {
-        return Some(format!("{} says what the user trusts; tools do not write to it", path.display()));
+    let found = real(path);
+    // A hard link is another name of the same file.
+    let same = |other: &Path| real(other) == found || identity(&found).is_some_and(|own| identity(other) == Some(own));
+    if same(trust_store) {
+        return Some(format!("{} says what the user trusts; tools do not write to it", found.display()));
     }
-    open.iter()
-        .any(|chat| real(chat) == path)
-        .then(|| format!("{} is a conversation that is open in the editor; tools do not write to it", path.display()))
+    let chat = open.iter().find(|chat| same(chat))?;
+    Some(if real(chat) == found {
+        format!("{} is a conversation that is open in the editor; tools do not write to it", found.display())
+    } else {
+        let (found, chat) = (found.display(), chat.display());
+        format!(
+            "{found} is the same file as {chat}, a conversation that is open in the editor; tools do not write to it"
+        )
+    })
+}
+
+/// What a file is, whatever it is called; `None` if there is none.
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()))
 }

@@ -90,6 +90,7 @@ impl At<'_> {
         let open: Vec<PathBuf> = self.editor.host.open_chats().into_iter().map(PathBuf::from).collect();
         let store = self.editor.trust_store.clone();
         context.protected = Arc::new(move |path| policy::protected(path, &open, &store));
+        context.denied = Arc::new(policy::denied(self.editor, self.conversation));
         let latest = Latest::default();
         let progress = latest.clone();
         context.progress = Arc::new(move |text| progress.put(&text));

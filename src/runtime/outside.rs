@@ -1,7 +1,8 @@
 //! Where the files lead that a conversation names.
 //!
 //! A reference that looks as if it stayed in the conversation's folder may lead out of it by a link, so this looks at the
-//! disk, on a thread that may wait for it.
+//! disk, on a thread that may wait for it. A hidden file counts as outside: its name says that it is not meant to be
+//! shown (`.env`, `.git/config`), and a stranger may know it in every project.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +17,7 @@ pub enum Concern {
     Saved(String),
 }
 
-/// The files that lead outside a conversation's folder.
+/// The files that lead outside a conversation's folder, or to what is hidden in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outside {
     /// What this is for.
@@ -25,7 +26,7 @@ pub struct Outside {
     pub files: Vec<OutsideFile>,
 }
 
-/// A file outside the folder of the conversation that names it.
+/// A file outside the folder of the conversation that names it, or hidden in it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct OutsideFile {
     /// Where it really is.
@@ -39,8 +40,14 @@ pub struct OutsideFile {
 pub fn outside(concern: Concern, files: impl IntoIterator<Item = PathBuf>, folder: &Path) -> Outside {
     let home = real(folder);
     let look = |named: PathBuf| OutsideFile { real: real(&resolve(folder, &named)), named };
-    let mut files: Vec<_> = files.into_iter().map(look).filter(|file| !file.real.starts_with(&home)).collect();
+    let is_open = |file: &OutsideFile| file.real.strip_prefix(&home).is_ok_and(|path| !is_hidden(path));
+    let mut files: Vec<_> = files.into_iter().map(look).filter(|file| !is_open(file)).collect();
     files.sort();
     files.dedup();
     Outside { concern, files }
+}
+
+/// Whether a name in a path begins with a dot.
+fn is_hidden(path: &Path) -> bool {
+    path.iter().any(|name| name.as_encoded_bytes().starts_with(b"."))
 }

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::{
     Declared, Policy,
-    rules::{Ground, Subject},
+    rules::{Ground, Reading, Subject},
 };
 use crate::provider::CallId;
 
@@ -56,6 +56,8 @@ pub struct ApprovalCall<'a> {
     pub declared: Option<Declared>,
     /// What the call is about, for rules.
     pub subject: Subject<'a>,
+    /// What it reads, for rules about reading; `None` for nothing.
+    pub reading: Option<Reading<'a>>,
     /// What paths in rules stand on.
     pub ground: &'a Ground,
     /// What the conversation's own file says, if it says anything.
@@ -67,7 +69,17 @@ impl<'a> ApprovalCall<'a> {
     /// file says anything about it.
     pub fn new(tool: &'a str, input: &'a Value, id: &'a CallId, buffer: i64) -> Self {
         static NOWHERE: Ground = Ground { base: PathBuf::new(), home: None, exported: BTreeSet::new() };
-        Self { tool, input, id, buffer, declared: None, subject: Subject::Other, ground: &NOWHERE, frontmatter: None }
+        Self {
+            tool,
+            input,
+            id,
+            buffer,
+            declared: None,
+            subject: Subject::Other,
+            reading: None,
+            ground: &NOWHERE,
+            frontmatter: None,
+        }
     }
 }
 

@@ -56,6 +56,8 @@ pub struct Definition {
     pub read_path_param: Option<String>,
     /// The input property that names a path that is written.
     pub write_path_param: Option<String>,
+    /// Whether it leaves out what it comes upon and the user denies reading ([`super::Context::denied`]).
+    pub leaves_out_denied: bool,
     /// What runs a call.
     pub handler: Handler,
     /// The Lua function that makes a preview; native tools bring their own ([`NativeTool::preview`]).
@@ -132,6 +134,7 @@ impl Definition {
             idempotent: false,
             read_path_param: None,
             write_path_param: None,
+            leaves_out_denied: false,
             handler,
             format_preview: None,
             compiled: OnceLock::new(),

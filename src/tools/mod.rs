@@ -22,10 +22,12 @@ pub mod overflow;
 pub mod paths;
 pub mod presets;
 pub mod preview;
+pub mod project;
 mod registry;
 pub mod rules;
 mod schema;
 pub mod seconds;
+mod sensitive;
 mod sources;
 pub mod truncate;
 

@@ -15,7 +15,7 @@ use futures_util::future::BoxFuture;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::paths;
+use super::{paths, rules::Denied};
 use crate::{chat::Language, provider::Attachment};
 
 /// JSON up to this many characters stays on one line in a result.
@@ -59,6 +59,8 @@ pub struct Context {
     pub overflow_dir: PathBuf,
     /// Asked before a file is written.
     pub protected: Protected,
+    /// What the user denies reading: it is neither searched nor listed.
+    pub denied: Arc<Denied>,
 }
 
 impl Context {
@@ -74,6 +76,7 @@ impl Context {
             config: Value::Null,
             overflow_dir,
             protected: Arc::new(|_| None),
+            denied: Arc::default(),
         }
     }
 

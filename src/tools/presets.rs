@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{
     Registry,
     approval::{ApprovalCall, Decision},
-    rules::{self, Rule, Target},
+    rules::{self, Denied, Ground, Rule, Target},
 };
 use crate::config::suggest::nearest;
 
@@ -25,17 +25,33 @@ pub struct Preset {
 
 /// The presets that a list can name, by name with the `$`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Presets(BTreeMap<String, Preset>);
+pub struct Presets {
+    all: BTreeMap<String, Preset>,
+    /// The built-in ones among them that approve writing within the project and not outside it.
+    bounded: BTreeSet<String>,
+}
+
+/// The tools that a built-in preset approves within the project: see [`super::project`].
+const WRITING: [&str; 2] = ["write", "edit"];
 
 impl Presets {
-    /// The built-in presets: `$readonly` approves `read`; `$default` approves `read`, `write` and `edit`.
+    /// The built-in presets: `$readonly` approves `read`; `$default` approves `read`, and `write` and `edit` for the
+    /// ordinary files of the conversation's project.
     pub fn builtin() -> Self {
         let approving =
             |tools: &[&str]| Preset { approve: tools.iter().map(|&tool| tool.to_owned()).collect(), deny: Vec::new() };
-        Self(BTreeMap::from([
+        let all = BTreeMap::from([
             ("$readonly".to_owned(), approving(&["read"])),
             ("$default".to_owned(), approving(&["read", "write", "edit"])),
-        ]))
+        ]);
+        let bounded = all.keys().cloned().collect();
+        Self { all, bounded }
+    }
+
+    /// The same presets, of which the built-in ones approve writing anywhere: `tools.write_outside = "auto"`.
+    #[must_use]
+    pub fn unbounded(self) -> Self {
+        Self { bounded: BTreeSet::new(), ..self }
     }
 
     /// Adds a preset of the user's; one of the same name, a built-in one too, is replaced.
@@ -46,18 +62,20 @@ impl Presets {
         if name.len() < 2 || !name.starts_with('$') {
             return Err(format!("tools.presets: the name of a preset begins with `$`: write `$name`, not `{name}`"));
         }
-        self.0.insert(name.to_owned(), preset);
+        // What a preset of the user's says, it says of every file.
+        self.bounded.remove(name);
+        self.all.insert(name.to_owned(), preset);
         Ok(())
     }
 
     /// The preset of this name, which includes the `$`.
     pub fn get(&self, name: &str) -> Option<&Preset> {
-        self.0.get(name)
+        self.all.get(name)
     }
 
     /// The names of all presets, sorted.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.0.keys().map(String::as_str)
+        self.all.keys().map(String::as_str)
     }
 }
 
@@ -84,8 +102,10 @@ impl Policy {
             if !entry.starts_with('$') {
                 rules.extend(rule(entry));
             } else if let Some(preset) = presets.get(entry) {
-                rules
-                    .extend(preset.approve.iter().filter_map(|entry| rule(entry)).filter(|rule| !gone.takes_out(rule)));
+                let is_bounded = |rule: &Rule| presets.bounded.contains(entry) && WRITING.contains(&rule.tool());
+                let approving = preset.approve.iter().filter_map(|entry| rule(entry));
+                let approving = approving.filter(|rule| !gone.takes_out(rule));
+                rules.extend(approving.map(|rule| if is_bounded(&rule) { rule.within_project() } else { rule }));
                 rules.extend(preset.deny.iter().filter_map(|entry| rule(entry)).map(Rule::denying));
             }
         }
@@ -94,7 +114,18 @@ impl Policy {
 
     /// What the list says about a call; `None` if it does not speak of it.
     pub fn decide(&self, call: &ApprovalCall<'_>) -> Option<Decision> {
-        rules::decide(&self.rules, call.tool, &call.subject, call.ground)
+        let own = || rules::decide(&self.rules, call.tool, &call.subject, call.ground);
+        match rules::decide_reading(&self.rules, call.tool, call.reading.as_ref(), call.ground) {
+            None => own(),
+            Some(Decision::Deny) => Some(Decision::Deny),
+            // A denial of the tool's own is certain.
+            Some(question) => own().filter(|own| *own == Decision::Deny).or(Some(question)),
+        }
+    }
+
+    /// The paths that these lists deny reading.
+    pub fn denied<'a>(policies: impl IntoIterator<Item = &'a Self>, ground: &Ground) -> Denied {
+        Denied::new(policies.into_iter().map(|policy| &*policy.rules), ground)
     }
 
     /// Whether the tool's own word that it is harmless does not count: the user has removed it from the list, or has

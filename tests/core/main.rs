@@ -58,6 +58,8 @@ mod tools_definition;
 mod tools_files;
 mod tools_inputs;
 mod tools_preview;
+mod tools_project;
+mod tools_reading;
 mod tools_search;
 mod tools_truncate;
 mod tools_workshop;

@@ -65,3 +65,25 @@ fn files_lead_where_their_links_do() {
     let found: Vec<_> = found.iter().map(|file| (file.named.to_str().unwrap(), file.real.clone())).collect();
     assert_eq!(found, [("./link", root.join("b")), ("../b", root.join("b"))]);
 }
+
+#[test]
+fn what_is_hidden_in_the_folder_is_asked_about_like_what_lies_outside() {
+    let folder = tempfile::tempdir().unwrap();
+    // The folder itself may be hidden: what is in it is the conversation's own.
+    let root = fs::canonicalize(folder.path()).unwrap().join(".notes");
+    fs::create_dir_all(root.join(".git")).unwrap();
+    fs::create_dir_all(root.join("a/.b")).unwrap();
+    for file in [".env", ".git/config", "a/.b/c", "a/open"] {
+        fs::write(root.join(file), "").unwrap();
+    }
+    std::os::unix::fs::symlink(".env", root.join("shown")).unwrap();
+    std::os::unix::fs::symlink("a/open", root.join(".link")).unwrap();
+    let named =
+        ["./.env", "./.git/config", "./a/.b/c", "./a/.b/../open", "./a/open", "./shown", "./.link", "./a/../.env"];
+    for concern in [Concern::Sending, Concern::Saved("/a.chat".to_owned())] {
+        let found = outside(concern, named.map(std::path::PathBuf::from), &root).files;
+        let mut found: Vec<_> = found.iter().map(|file| file.named.to_str().unwrap()).collect();
+        found.sort_unstable();
+        assert_eq!(found, ["./.env", "./.git/config", "./a/../.env", "./a/.b/c", "./shown"]);
+    }
+}

@@ -8,21 +8,30 @@ use flemma::{
         Declared, Policy, Preset, Presets, Registry,
         approval::{self, ApprovalCall, Chain, Decision, Failure, Resolver},
         presets,
+        rules::{Ground, Subject},
     },
 };
 use serde_json::{Value, json};
 
 const TOOLS: [&str; 5] = ["bash", "calculator", "edit", "read", "write"];
 
-fn decide(chain: &Chain, tool: &str, declared: Option<Declared>) -> (Decision, Option<String>) {
+/// A call about a file of the project.
+fn about_a_file<R>(tool: &str, declared: Option<Declared>, look: impl FnOnce(&ApprovalCall<'_>) -> R) -> R {
     let (input, id) = (json!({}), CallId::from("a"));
-    let verdict = chain.decide(&ApprovalCall { declared, ..ApprovalCall::new(tool, &input, &id, 1) });
+    let ground = Ground { base: "/nowhere/project".into(), home: None, ..Ground::default() };
+    let path = ground.base.join("notes");
+    let call = ApprovalCall::new(tool, &input, &id, 1);
+    look(&ApprovalCall { declared, subject: Subject::Path(&path), ground: &ground, ..call })
+}
+
+fn decide(chain: &Chain, tool: &str, declared: Option<Declared>) -> (Decision, Option<String>) {
+    let verdict = about_a_file(tool, declared, |call| chain.decide(call));
     (verdict.decision, verdict.resolver)
 }
 
 /// What a list says about a tool.
 fn says(policy: &Policy, tool: &str) -> Option<Decision> {
-    policy.decide(&ApprovalCall::new(tool, &json!({}), &CallId::from("a"), 1))
+    about_a_file(tool, None, |call| policy.decide(call))
 }
 
 fn resolver(name: &str, priority: i64, answer: Result<Option<Decision>, String>) -> Resolver {

@@ -14,6 +14,7 @@ use flemma::{
             FRONTMATTER, Resolve, Resolver,
         },
         presets,
+        rules::{Ground, Subject},
     },
 };
 use serde_json::json;
@@ -146,8 +147,14 @@ impl Row {
             Throws => Some(BufferPolicy::Function(Rc::new(|_| Err("attempt to index nil".to_owned())))),
         };
         let (input, id) = (json!({}), CallId::from("a"));
+        // A file of the project, for the tools that are about files.
+        let ground = Ground { base: "/nowhere/project".into(), home: None, ..Ground::default() };
+        let path = ground.base.join("notes");
+        let is_about_files = matches!(self.tool, "read" | "write" | "edit");
         let call = ApprovalCall {
             declared: self.declared,
+            subject: if is_about_files { Subject::Path(&path) } else { Subject::Other },
+            ground: &ground,
             frontmatter: file.as_ref(),
             ..ApprovalCall::new(self.tool, &input, &id, 1)
         };

@@ -643,15 +643,35 @@ fn a_policy_in_json_is_asked_about_and_plain_parameters_are_not() {
 }
 
 #[test]
-fn no_tool_writes_to_what_is_trusted() {
-    let input = json!({ "path": "../state/nvim/flemma/trust.jsonl", "content": "{}", "label": null });
-    let mut chat = Chat::start(&Setup::default(), [call("toolu_1", "write", &input), prose(&["fine"])]);
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the end", |nvim| nvim.text().contains("@Assistant:\nfine"));
-    let result = chat.messages(1)[2]["content"][0].clone();
-    assert_eq!(result["is_error"], true);
-    assert!(result["content"].as_str().unwrap().contains("says what the user trusts"), "{result}");
-    assert!(!chat.nvim.folder("state").join("nvim/flemma/trust.jsonl").exists());
+fn no_tool_writes_to_what_is_trusted_or_to_an_open_conversation_by_any_name() {
+    let store = "state/nvim/flemma/trust.jsonl";
+    for (path, why) in [
+        ("../state/nvim/flemma/trust.jsonl", "says what the user trusts"),
+        ("../state/link.jsonl", "says what the user trusts"),
+        ("../state/twin.jsonl", "says what the user trusts"),
+        ("notes.chat", "is a conversation that is open in the editor"),
+        ("link.txt", "is a conversation that is open in the editor"),
+        ("twin.txt", "is the same file as "),
+    ] {
+        let input = json!({ "path": path, "content": "{}", "label": null });
+        let options = "tools = { write_outside = 'auto' }";
+        let setup = Setup { options, ..Setup::default() };
+        let mut chat = Chat::start(&setup, [call("toolu_1", "write", &input), prose(&["fine"])]);
+        let (home, work) = (chat.nvim.folder("state").parent().unwrap().to_owned(), chat.nvim.work());
+        std::fs::create_dir_all(home.join(store).parent().unwrap()).unwrap();
+        std::fs::write(home.join(store), "").unwrap();
+        std::fs::hard_link(home.join(store), home.join("state/twin.jsonl")).unwrap();
+        std::os::unix::fs::symlink(home.join(store), home.join("state/link.jsonl")).unwrap();
+        std::fs::hard_link(work.join("notes.chat"), work.join("twin.txt")).unwrap();
+        std::os::unix::fs::symlink("notes.chat", work.join("link.txt")).unwrap();
+        chat.nvim.input("<C-]>");
+        chat.nvim.wait_for("the end", |nvim| nvim.text().contains("@Assistant:\nfine"));
+        let result = chat.messages(1)[2]["content"][0].clone();
+        assert_eq!(result["is_error"], true, "{path}");
+        assert!(result["content"].as_str().unwrap().contains(why), "{path}: {result}");
+        assert_eq!(std::fs::read_to_string(home.join(store)).unwrap(), "", "{path}");
+        assert_ne!(std::fs::read_to_string(work.join("notes.chat")).unwrap(), "{}", "{path}");
+    }
 }
 
 #[test]

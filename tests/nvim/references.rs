@@ -241,6 +241,24 @@ fn a_strangers_file_asks_before_it_shows_what_lies_outside_its_folder() {
 }
 
 #[test]
+fn a_hidden_file_in_its_folder_is_asked_about_as_well() {
+    let text = "@You:\n@./.env and @./open.txt\n";
+    let files = [(".env", "KEY=sesame\n"), ("open.txt", "open\n")];
+    let mut chat = Chat::start(&Setup { text: Some(text), files: &files, ..Setup::default() }, [prose(&["ok"])]);
+    ask(&mut chat);
+    chat.nvim.input("<C-]>");
+    wait_for_question(&mut chat, 1);
+    assert_eq!(
+        chat.nvim.lua("return vim.g.prompt", &[]),
+        "notes.chat shows hidden files or files from outside its folder, and that was not written here: ~/work/.env"
+    );
+    assert!(chat.server.requests().is_empty());
+    chat.nvim.lua("choose(2)", &[]);
+    let sent = unmarked(chat.messages(0)[0]["content"].clone());
+    assert!(sent.to_string().contains("sesame"), "{sent}");
+}
+
+#[test]
 fn an_attachment_that_a_strangers_file_brings_along_is_asked_about_too() {
     let text = "@You:\nLook.\n\n@Assistant:\n**Tool Use:** `read` (`a`)\n\n```json\n{\"path\":\"x\"}\n```\n\n@You:\n\
                 **Tool Result:** `a`\n\n```flemma:attachment type=image/png path=\"../elsewhere/x.png\"\nx\n```\n";

@@ -53,6 +53,7 @@ pub(super) fn definition() -> Definition {
     ));
     definition.is_async = true;
     definition.read_path_param = Some("path".into());
+    definition.leaves_out_denied = true;
     definition
 }
 
@@ -106,7 +107,7 @@ fn find(input: &Value, context: &Context) -> Result<Outcome, String> {
     let name = super::optional_text(input, "path");
     let (root, prefix) = (report::folder(context, name)?, Prefix::new(name));
 
-    let walked = walk::walk(&root, &prefix, scope, &watch, |entry, path| {
+    let walked = walk::walk(&root, &prefix, scope, &context.denied, &watch, |entry, path| {
         if !glob.matches(path) {
             return None;
         }
@@ -135,6 +136,7 @@ fn find(input: &Value, context: &Context) -> Result<Outcome, String> {
     }
     notes.extend(report::unspeakable(found.iter().map(|found| found.path.as_os_str())));
     notes.extend(report::unreadable(walked.problems));
+    notes.extend(report::denied(walked.denied));
     if total == 0 && walked.stopped.is_none() {
         let what = match kind {
             Kind::Any => "Nothing",

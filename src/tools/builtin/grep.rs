@@ -27,7 +27,7 @@ use super::{
     walk::{self, Scope},
     watch::{Stopped, Watch},
 };
-use crate::tools::{Context, Definition, NativeTool, Outcome, preview};
+use crate::tools::{Context, Definition, NativeTool, Outcome, paths::real, preview};
 
 /// How many matching lines are shown unless the call says otherwise.
 const USUAL_LIMIT: usize = 100;
@@ -82,6 +82,7 @@ pub(super) fn definition() -> Definition {
     ));
     definition.is_async = true;
     definition.read_path_param = Some("path".into());
+    definition.leaves_out_denied = true;
     definition
 }
 
@@ -116,6 +117,8 @@ struct Files {
     problems: Vec<String>,
     /// Why some may be missing.
     stopped: Option<Stopped>,
+    /// How many files and folders the user denies reading.
+    denied: usize,
 }
 
 fn grep(input: &Value, context: &Context) -> Result<Outcome, String> {
@@ -135,6 +138,7 @@ fn grep(input: &Value, context: &Context) -> Result<Outcome, String> {
     let name = super::optional_text(input, "path");
     let path = context.resolve(name.unwrap_or("."));
     let (files, is_one_file) = if path.is_file() {
+        report::may_be_read(context, &[&path, &real(&path)], name.unwrap_or("."))?;
         (one_file(&path, name.unwrap_or(".")), true)
     } else {
         (files_below(context, name, glob.as_ref(), scope, &watch)?, false)
@@ -145,7 +149,7 @@ fn grep(input: &Value, context: &Context) -> Result<Outcome, String> {
     let stopped = files.stopped.or_else(|| watch.over());
     let mut report = hits::Report::new(&search);
     let mut searched = 0;
-    let mut problems = files.problems;
+    let (mut problems, denied) = (files.problems, files.denied);
     let mut with_hits = Vec::new();
     for (index, result) in found {
         let shown = files.prefix.show(&files.paths[index]);
@@ -167,6 +171,7 @@ fn grep(input: &Value, context: &Context) -> Result<Outcome, String> {
     let (body, mut notes) = report.finish();
     notes.extend(report::unspeakable(with_hits));
     notes.extend(report::unreadable(problems));
+    notes.extend(report::denied(denied));
     if nothing {
         let pattern = super::text(input, "pattern")?;
         let place = match (&glob, is_one_file) {
@@ -240,6 +245,7 @@ fn one_file(path: &Path, name: &str) -> Files {
         prefix: Prefix::new(folder(Path::new(name)).to_str()),
         problems: Vec::new(),
         stopped: None,
+        denied: 0,
     }
 }
 
@@ -252,13 +258,13 @@ fn files_below(
 ) -> Result<Files, String> {
     let prefix = Prefix::new(name);
     let root = report::folder(context, name)?;
-    let walked = walk::walk(&root, &prefix, scope, watch, |entry, path| {
+    let walked = walk::walk(&root, &prefix, scope, &context.denied, watch, |entry, path| {
         let wanted = entry.file_type()?.is_file() && glob.is_none_or(|glob| glob.matches(path));
         wanted.then(|| path.to_owned())
     })?;
     let mut paths = walked.kept;
     paths.sort_unstable();
-    Ok(Files { root, paths, prefix, problems: walked.problems, stopped: walked.stopped })
+    Ok(Files { root, paths, prefix, problems: walked.problems, stopped: walked.stopped, denied: walked.denied })
 }
 
 /// What the threads found, in the order of the files: only the files that were searched, without gaps.

@@ -35,6 +35,7 @@ pub(super) fn definition() -> Definition {
         Ls,
     ));
     definition.read_path_param = Some("path".into());
+    definition.leaves_out_denied = true;
     definition
 }
 
@@ -57,11 +58,12 @@ fn ls(input: &Value, context: &Context) -> Result<Outcome, String> {
     let limit = super::limit(input, USUAL_LIMIT, MAX_LIMIT)?;
     let name = super::optional_text(input, "path").unwrap_or(".");
     let path = context.resolve(name);
-    files::directory(&path, name)?;
+    let folder = report::folder(context, Some(name))?;
     let problem = |error| files::problem(&path, name, &error);
-    let (mut names, mut problems) = (Vec::new(), Vec::new());
+    let (mut names, mut problems, mut denied) = (Vec::new(), Vec::new(), 0);
     for entry in fs::read_dir(&path).map_err(problem)? {
         match entry {
+            Ok(entry) if context.denied.contains(&folder.join(entry.file_name())) => denied += 1,
             Ok(entry) => names.push(entry.file_name()),
             Err(error) => problems.push(format!("a part of {name} ({})", files::reason(&error))),
         }
@@ -87,6 +89,7 @@ fn ls(input: &Value, context: &Context) -> Result<Outcome, String> {
     }
     notes.extend(unspeakable);
     notes.extend(report::unreadable(problems));
+    notes.extend(report::denied(denied));
     if total == 0 && notes.is_empty() {
         return Ok(Outcome::text("(empty folder)"));
     }

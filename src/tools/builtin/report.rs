@@ -41,6 +41,14 @@ pub(super) fn unreadable(mut problems: Vec<String>) -> Option<String> {
     (!named.is_empty()).then(|| format!("Could not be read: {named}{and_more}"))
 }
 
+/// A note on what was left out, if there is any, since the user denies reading it.
+pub(super) fn denied(number: usize) -> Option<String> {
+    (number > 0).then(|| {
+        let were = if number == 1 { "1 path was".to_owned() } else { format!("{number} paths were") };
+        format!("{were} left out: a policy of the user's denies reading there")
+    })
+}
+
 /// A note on names that cannot be written here, if there are any.
 pub(super) fn unspeakable<'a>(names: impl IntoIterator<Item = &'a OsStr>) -> Option<String> {
     let number = names.into_iter().filter(|name| name.to_str().is_none()).count();
@@ -99,12 +107,25 @@ pub(super) fn things(number: usize, thing: &str) -> String {
 /// The folder a search begins in, links in its own path followed.
 ///
 /// # Errors
-/// A message that names it: it is not there, it is no folder, or it cannot be looked at.
+/// A message that names it: it is not there, it is no folder, it cannot be looked at, or the user denies reading it.
 pub(super) fn folder(context: &Context, name: Option<&str>) -> Result<PathBuf, String> {
     let name = name.unwrap_or(".");
     let path = context.resolve(name);
     super::files::directory(&path, name)?;
-    path.canonicalize().map_err(|error| super::files::problem(&path, name, &error))
+    let folder = path.canonicalize().map_err(|error| super::files::problem(&path, name, &error))?;
+    may_be_read(context, &[&path, &folder], name)?;
+    Ok(folder)
+}
+
+/// The call was decided on before it ran, and links may have changed since.
+///
+/// # Errors
+/// When the user denies reading one of `paths`, which the model calls `name`.
+pub(super) fn may_be_read(context: &Context, paths: &[&Path], name: &str) -> Result<(), String> {
+    match paths.iter().any(|path| context.denied.contains(path)) {
+        true => Err(format!("A policy of the user's denies reading {}.", one_line(name))),
+        false => Ok(()),
+    }
 }
 
 #[cfg(test)]

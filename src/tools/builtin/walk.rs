@@ -2,13 +2,14 @@
 //!
 //! Several threads walk at once, so the caller sorts what was kept. Hidden files and what the project's ignore files
 //! name (`.gitignore`, with or without a repository around it, `.ignore`, git's own excludes) are left out unless all
-//! is asked for; the insides of a `.git` always are, unless the walk begins there. Links are not followed, so there
-//! are no loops.
+//! is asked for; the insides of a `.git` always are, unless the walk begins there. What the user denies reading is left
+//! out, and counted. Links are not followed, so there are no loops.
 
 use std::{
     io,
     path::Path,
     sync::{
+        Arc,
         atomic::{AtomicUsize, Ordering},
         mpsc,
     },
@@ -22,6 +23,7 @@ use super::{
     report::Prefix,
     watch::{Stopped, Watch},
 };
+use crate::tools::rules::Denied;
 
 /// The most entries that are kept: more would be no help to anybody, and memory is not without end.
 const MAX_KEPT: usize = 1_000_000;
@@ -48,6 +50,8 @@ pub(super) struct Walked<T> {
     pub(super) problems: Vec<String>,
     /// Why the walk is not complete, if it is not.
     pub(super) stopped: Option<Stopped>,
+    /// How many files and folders were left out, since the user denies reading them.
+    pub(super) denied: usize,
 }
 
 /// Walks through `root`, an absolute path without links, and keeps what `keep` makes of each entry and its path
@@ -59,15 +63,25 @@ pub(super) fn walk<T: Send>(
     root: &Path,
     prefix: &Prefix,
     scope: Scope,
+    denied: &Arc<Denied>,
     watch: &Watch,
     keep: impl Fn(&DirEntry, &Path) -> Option<T> + Sync,
 ) -> Result<Walked<T>, String> {
     let mut builder = WalkBuilder::new(root);
+    let left_out = Arc::new(AtomicUsize::new(0));
+    let may_be_read = {
+        let (denied, left_out) = (Arc::clone(denied), Arc::clone(&left_out));
+        move |path: &Path| {
+            let is_denied = denied.contains(path);
+            left_out.fetch_add(usize::from(is_denied), Ordering::Relaxed);
+            !is_denied
+        }
+    };
     builder
         .standard_filters(scope != Scope::All)
         .hidden(scope == Scope::Usual)
         .require_git(false)
-        .filter_entry(|entry| entry.depth() == 0 || entry.file_name() != ".git");
+        .filter_entry(move |entry| entry.depth() == 0 || (entry.file_name() != ".git" && may_be_read(entry.path())));
     let (sender, receiver) = mpsc::channel();
     let count = AtomicUsize::new(0);
     let see = |sender: &mpsc::Sender<_>, entry: Result<DirEntry, ignore::Error>| {
@@ -114,7 +128,7 @@ pub(super) fn walk<T: Send>(
             Err(problem) => problems.push(problem),
         }
     }
-    Ok(Walked { kept, problems, stopped: watch.over() })
+    Ok(Walked { kept, problems, stopped: watch.over(), denied: left_out.load(Ordering::Relaxed) })
 }
 
 /// Whether the system gives as many threads now. The parallel walk takes that for granted.

@@ -77,7 +77,13 @@ impl PathPattern {
         pairs.iter().map(|(path, base)| self.compare(path, base)).max().unwrap_or(Likeness::Maybe)
     }
 
-    fn compare(&self, path: &Path, base: &Path) -> Likeness {
+    /// The folder that the pattern stands on; `None` where that is not known.
+    pub(super) fn base(&self, ground: &Ground) -> Option<PathBuf> {
+        ground.resolve(&self.base)
+    }
+
+    /// Compares a path with the pattern on its folder `base`, by their words.
+    pub(super) fn compare(&self, path: &Path, base: &Path) -> Likeness {
         let Ok(rest) = path.strip_prefix(base) else {
             // A tool that is given a folder may go down to where the rule is.
             return if base.starts_with(path) { Likeness::Maybe } else { Likeness::No };

@@ -27,6 +27,7 @@
 //! | `variables`| what may be set                                                      |
 //! | `never`    | what no rule approves                                                |
 //! | `files`    | path rules                                                           |
+//! | `reading`  | what denials for `read` say to other tools that read                 |
 //! | `suggest`  | rules for the call at hand                                           |
 //! | `target`   | what a call is about                                                 |
 
@@ -41,6 +42,7 @@ mod never;
 mod options;
 mod pattern;
 mod plain;
+mod reading;
 mod script;
 mod suggest;
 mod target;
@@ -55,8 +57,10 @@ use std::{
 };
 
 use self::{files::PathPattern, pattern::CommandPattern, pattern::Likeness};
-use super::approval::Decision;
+use super::{approval::Decision, project};
 
+pub(super) use reading::decide as decide_reading;
+pub use reading::{Denied, Reading};
 pub use suggest::suggest;
 pub use target::Target;
 
@@ -71,6 +75,16 @@ pub struct Rule {
     denies: bool,
     /// What it is about; `None` for every call of the tool.
     pattern: Option<Pattern>,
+    reach: Reach,
+}
+
+/// Where a rule without a pattern holds that approves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reach {
+    /// For every call.
+    Everywhere,
+    /// For the ordinary files of the conversation's project ([`project`]).
+    Project,
 }
 
 /// What a rule is about. Which of the two counts depends on the call.
@@ -142,12 +156,18 @@ impl Rule {
             }
             Some(text) => Some(Pattern::parse(tool, text, denies).map_err(|problem| wrong(&problem))?),
         };
-        Ok(Self { entry: entry.to_owned(), tool: tool.to_owned(), denies, pattern })
+        Ok(Self { entry: entry.to_owned(), tool: tool.to_owned(), denies, pattern, reach: Reach::Everywhere })
     }
 
     /// The rule that approves every call of a tool.
     pub fn approving(tool: &str) -> Self {
-        Self { entry: tool.to_owned(), tool: tool.to_owned(), denies: false, pattern: None }
+        Self { entry: tool.to_owned(), tool: tool.to_owned(), denies: false, pattern: None, reach: Reach::Everywhere }
+    }
+
+    /// The same rule, which approves only what happens to the ordinary files of the conversation's project.
+    #[must_use]
+    pub(super) fn within_project(self) -> Self {
+        Self { reach: Reach::Project, ..self }
     }
 
     /// The same rule, denying what it means.
@@ -191,7 +211,7 @@ impl fmt::Display for Rule {
 
 impl PartialEq for Rule {
     fn eq(&self, other: &Self) -> bool {
-        self.entry == other.entry
+        self.entry == other.entry && self.reach == other.reach
     }
 }
 
@@ -207,10 +227,11 @@ pub fn decide(rules: &[Rule], tool: &str, subject: &Subject<'_>, ground: &Ground
     if denying.iter().any(|rule| rule.is_whole()) {
         return Some(Decision::Deny);
     }
-    let whole = approving.iter().any(|rule| rule.is_whole());
+    let is_whole = |reach: Reach| approving.iter().any(|rule| rule.is_whole() && rule.reach == reach);
+    let (whole, within_project) = (is_whole(Reach::Everywhere), is_whole(Reach::Project));
     let patterns = |rules: &[&Rule]| -> Vec<Pattern> { rules.iter().filter_map(|rule| rule.pattern.clone()).collect() };
     let (denying, approving) = (patterns(&denying), patterns(&approving));
-    if !whole && denying.is_empty() && approving.is_empty() {
+    if !whole && !within_project && denying.is_empty() && approving.is_empty() {
         return None;
     }
     let (denied, approved) = match subject {
@@ -221,7 +242,11 @@ pub fn decide(rules: &[Rule], tool: &str, subject: &Subject<'_>, ground: &Ground
     match denied {
         Likeness::Yes => Some(Decision::Deny),
         Likeness::Maybe => Some(Decision::RequireApproval),
-        Likeness::No => (whole || approved).then_some(Decision::Approve),
+        Likeness::No if whole || approved => Some(Decision::Approve),
+        Likeness::No => match subject {
+            Subject::Path(path) if within_project => project::is_ordinary(path, ground).then_some(Decision::Approve),
+            _ => None,
+        },
     }
 }
 

@@ -35,9 +35,17 @@ impl Target {
             let command = input.get("command").and_then(Value::as_str).filter(|_| known);
             return command.map_or(Self::Other, |command| Self::Command(command.to_owned()));
         }
-        let Some(parameter) = definition.write_path_param.as_ref().or(definition.read_path_param.as_ref()) else {
-            return Self::Other;
-        };
+        let parameter = definition.write_path_param.as_ref().or(definition.read_path_param.as_ref());
+        parameter.map_or(Self::Other, |parameter| Self::named(parameter, input, ground))
+    }
+
+    /// What a call of this tool with this input reads; `None` if its definition names nothing that it reads.
+    pub fn of_reading(definition: &Definition, input: &Value, ground: &Ground) -> Option<Self> {
+        definition.read_path_param.as_ref().map(|parameter| Self::named(parameter, input, ground))
+    }
+
+    /// The path in a parameter.
+    fn named(parameter: &str, input: &Value, ground: &Ground) -> Self {
         match input.get(parameter) {
             Some(Value::String(path)) => Self::Path(paths::resolve(&ground.base, Path::new(path))),
             None | Some(Value::Null) => Self::Path(ground.base.clone()),

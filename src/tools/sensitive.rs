@@ -1,0 +1,389 @@
+//! Files that make something else run later, or that hold secrets.
+//!
+//! Writing such a file is more than changing a project: a shell, an editor, git or a server runs what it says, and
+//! nobody is asked again. So `$default` does not approve it, wherever it lies. The tables name what is known by its name.
+//! They cannot name the files of a project that its own programs run (`Makefile`, `package.json`, `build.rs`): to write
+//! those is what an agent is for. What `core.hooksPath` or a program's own option points to cannot be known here.
+//!
+//! Names are compared without case, and without the characters that some file systems pass over.
+
+use std::{
+    env,
+    ffi::OsStr,
+    path::{Path, PathBuf},
+};
+
+/// What a shell, a login or another interactive program reads when it starts.
+const START_UP: &[&str] = &[
+    ".bashrc",
+    ".bashrc.d/**",
+    ".bash_*",
+    ".profile",
+    ".profile.d/**",
+    ".zshrc",
+    ".zshrc.d/**",
+    ".zshenv",
+    ".zprofile",
+    ".zlogin",
+    ".zlogout",
+    ".zsh/**",
+    ".oh-my-zsh/**",
+    ".kshrc",
+    ".mkshrc",
+    ".cshrc",
+    ".tcshrc",
+    ".login",
+    ".logout",
+    ".aliases",
+    ".pam_environment",
+    ".xinitrc",
+    ".xprofile",
+    ".xsession",
+    ".xsessionrc",
+    ".inputrc",
+    ".tmux.conf",
+    ".tmux/**",
+    ".screenrc",
+    ".psqlrc",
+    ".sqliterc",
+    ".mailrc",
+    ".muttrc",
+    ".gdbinit",
+    ".lldbinit",
+    ".pdbrc",
+    ".pdbrc.py",
+    ".pythonrc",
+    ".pythonrc.py",
+    ".ipython/**",
+    ".jupyter/**",
+    "sitecustomize.py",
+    "usercustomize.py",
+    "*.pth",
+    ".irbrc",
+    ".pryrc",
+    ".rprofile",
+    ".renviron",
+    ".ghci",
+    ".octaverc",
+];
+
+/// Editors: their own configuration, and what they read in a project.
+const EDITORS: &[&str] = &[
+    ".nvim.lua",
+    ".nvimrc",
+    ".nvim/**",
+    ".exrc",
+    "_exrc",
+    ".vimrc",
+    "_vimrc",
+    ".gvimrc",
+    "_gvimrc",
+    ".vim/**",
+    "vimfiles/**",
+    ".lvimrc",
+    ".local.vimrc",
+    ".vimrc.local",
+    ".lazy.lua",
+    ".vimspector.json",
+    ".ycm_extra_conf.py",
+    ".luarc.json",
+    ".luarc.jsonc",
+    ".emacs",
+    ".emacs.el",
+    ".emacs.d/**",
+    ".dir-locals.el",
+    ".dir-locals-2.el",
+    ".vscode/**",
+    ".vscode-server/**",
+    ".devcontainer/**",
+    ".devcontainer.json",
+    ".idea/**",
+    ".fleet/**",
+    ".zed/**",
+    ".helix/**",
+    ".cursor/**",
+    ".mcp.json",
+];
+
+/// Version control: repositories from the inside, their configuration, and what runs before a commit. A bare repository
+/// may lie anywhere, and is none without its `HEAD`.
+const REPOSITORIES: &[&str] = &[
+    "*.git/**",
+    "head",
+    ".gitconfig",
+    ".gitmodules",
+    ".git-credentials",
+    ".githooks/**",
+    ".hooks/**",
+    ".husky/**",
+    ".jj/**",
+    ".hg/**",
+    ".hgrc",
+    ".svn/**",
+    ".subversion/**",
+    ".bzr/**",
+    ".pre-commit-config.yaml",
+    ".pre-commit-config.yml",
+    ".pre-commit-hooks.yaml",
+    "lefthook*.yml",
+    "lefthook*.yaml",
+    "lefthook*.toml",
+    "lefthook*.json",
+    ".lefthook*",
+    ".lintstagedrc*",
+    ".overcommit.yml",
+];
+
+/// What a server runs after a push.
+const SERVERS: &[&str] = &[
+    ".github/workflows/**",
+    ".github/actions/**",
+    ".gitea/workflows/**",
+    ".forgejo/workflows/**",
+    ".gitlab-ci.yml",
+    ".gitlab/ci/**",
+    ".circleci/**",
+    ".travis.yml",
+    ".drone.yml",
+    ".woodpecker/**",
+    ".woodpecker.yml",
+    ".woodpecker.yaml",
+    ".buildkite/**",
+    ".cirrus.yml",
+    ".builds/**",
+    ".build.yml",
+    "azure-pipelines.yml",
+    "bitbucket-pipelines.yml",
+    "jenkinsfile",
+    ".ci/**",
+];
+
+/// What changes the environment, or what a package manager runs, in a folder or for a user.
+const ENVIRONMENTS: &[&str] = &[
+    ".envrc",
+    ".direnv/**",
+    ".mise.toml",
+    ".mise.*.toml",
+    "mise.toml",
+    "mise.*.toml",
+    ".mise/**",
+    ".rtx.toml",
+    ".tool-versions",
+    ".asdfrc",
+    ".autoenv*",
+    ".cargo/**",
+    ".rustup/**",
+    ".npmrc",
+    ".npm/**",
+    "node_modules/.bin/**",
+    ".yarnrc",
+    ".yarnrc.yml",
+    ".yarn/**",
+    ".pnpmfile.cjs",
+    ".pnpmrc",
+    ".bunfig.toml",
+    ".gemrc",
+    ".gem/**",
+    ".bundle/**",
+    ".condarc",
+    "pip.conf",
+    ".pip/**",
+    ".pydistutils.cfg",
+    ".m2/**",
+    ".gradle/**",
+    ".sbt/**",
+    ".ivy2/**",
+    ".wgetrc",
+    ".curlrc",
+];
+
+/// What a system or a desktop starts by itself, and programs on the search path.
+const SYSTEM: &[&str] = &[
+    ".config/**",
+    ".local/bin/**",
+    ".local/lib/**",
+    ".local/share/**",
+    ".local/state/**",
+    "~/bin/**",
+    "library/launchagents/**",
+    "library/launchdaemons/**",
+    "library/preferences/**",
+    "library/application support/**",
+    "systemd/user/**",
+    "systemd/system/**",
+    "autostart/**",
+    "crontab",
+    "crontabs/**",
+    "cron.*/**",
+    "init.d/**",
+    "profile.d/**",
+    "sudoers",
+    "sudoers.d/**",
+    "ld.so.preload",
+];
+
+/// Secrets: keys, passwords and what logs in somewhere.
+const SECRETS: &[&str] = &[
+    ".ssh/**",
+    ".gnupg/**",
+    ".password-store/**",
+    ".aws/**",
+    ".azure/**",
+    ".gcloud/**",
+    ".oci/**",
+    ".kube/**",
+    ".docker/**",
+    ".terraform.d/**",
+    ".terraformrc",
+    ".netrc",
+    "_netrc",
+    ".authinfo*",
+    ".pgpass",
+    ".my.cnf",
+    ".mylogin.cnf",
+    ".pypirc",
+    ".htpasswd",
+    ".vault-token",
+    ".env",
+    ".env.*",
+    "library/keychains/**",
+    "authorized_keys*",
+    "known_hosts",
+    "id_rsa*",
+    "id_dsa*",
+    "id_ecdsa*",
+    "id_ed25519*",
+    "*.pem",
+    "*.key",
+    "*.p12",
+    "*.pfx",
+    "*.jks",
+    "*.keystore",
+    "*.kdbx",
+    "credentials",
+    "credentials.json",
+    "credentials.toml",
+    "application_default_credentials.json",
+    "secrets.json",
+    "secrets.toml",
+    "secrets.yaml",
+    "secrets.yml",
+];
+
+const TABLES: [&[&str]; 7] = [START_UP, EDITORS, REPOSITORIES, SERVERS, ENVIRONMENTS, SYSTEM, SECRETS];
+
+/// Variables that name a folder, or a file, of programs that read it when they start.
+const VARIABLES: [&str; 24] = [
+    "AWS_CONFIG_FILE",
+    "AWS_SHARED_CREDENTIALS_FILE",
+    "BASH_ENV",
+    "CARGO_HOME",
+    "DOCKER_CONFIG",
+    "ENV",
+    "GIT_CONFIG_GLOBAL",
+    "GIT_DIR",
+    "GNUPGHOME",
+    "GOOGLE_APPLICATION_CREDENTIALS",
+    "INPUTRC",
+    "KUBECONFIG",
+    "MYVIMRC",
+    "NETRC",
+    "NPM_CONFIG_USERCONFIG",
+    "PIP_CONFIG_FILE",
+    "PYTHONSTARTUP",
+    "RIPGREP_CONFIG_PATH",
+    "RUSTUP_HOME",
+    "VIMRUNTIME",
+    "WGETRC",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "XDG_STATE_HOME",
+];
+
+/// Whether a file is one of these, by its name and by those of the folders above it. `path` is absolute; links are not
+/// followed, so a caller asks about the path as it is written and about where it leads.
+pub(super) fn is_sensitive(path: &Path, home: Option<&Path>) -> bool {
+    let below_home = home.and_then(|home| path.strip_prefix(home).ok()).map(folded);
+    let names = folded(path);
+    let is_named = |pattern: &str| match pattern.strip_prefix("~/") {
+        Some(pattern) => below_home.as_ref().is_some_and(|names| starts(pattern, names)),
+        None => matches(pattern, &names),
+    };
+    TABLES.iter().any(|table| table.iter().any(|pattern| is_named(pattern))) || is_in_environment(path, home)
+}
+
+/// Whether a variable of the environment names the file, or the folder that it lies in.
+fn is_in_environment(path: &Path, home: Option<&Path>) -> bool {
+    let variables = VARIABLES.iter().filter_map(env::var_os);
+    let named: Vec<PathBuf> = variables.flat_map(|value| env::split_paths(&value).collect::<Vec<_>>()).collect();
+    // A folder around the home folder would mean everything.
+    let is_wide = |folder: &Path| !folder.is_absolute() || home.is_some_and(|home| home.starts_with(folder));
+    if named.iter().any(|folder| !is_wide(folder) && path.starts_with(folder)) {
+        return true;
+    }
+    // A program is found by its name right in a folder of the search path.
+    let search = env::var_os("PATH").unwrap_or_default();
+    env::split_paths(&search).any(|folder| folder.is_absolute() && path.parent() == Some(&folder))
+}
+
+/// The names of a path, as they are compared.
+fn folded(path: &Path) -> Vec<String> {
+    path.iter().map(fold).collect()
+}
+
+/// A name without case, and without what HFS+ passes over in names.
+fn fold(name: &OsStr) -> String {
+    let is_passed_over = |character: char| matches!(character, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}');
+    let name = name.to_string_lossy();
+    // Over capitals, since some letters have a small form that only another one's capital leads to.
+    name.chars()
+        .filter(|&character| !is_passed_over(character))
+        .flat_map(char::to_uppercase)
+        .collect::<String>()
+        .to_lowercase()
+}
+
+/// Whether a pattern means a path: its last names, or with `/**` names anywhere in it.
+fn matches(pattern: &str, names: &[String]) -> bool {
+    match pattern.strip_suffix("/**") {
+        Some(folder) => {
+            let parts: Vec<&str> = folder.split('/').collect();
+            names.windows(parts.len()).any(|names| are_like(&parts, names))
+        }
+        None => {
+            let parts: Vec<&str> = pattern.split('/').collect();
+            names.len().checked_sub(parts.len()).is_some_and(|from| are_like(&parts, &names[from..]))
+        }
+    }
+}
+
+/// Whether the first names of a path are those of a pattern that ends in `/**`.
+fn starts(pattern: &str, names: &[String]) -> bool {
+    let parts: Vec<&str> = pattern.trim_end_matches("/**").split('/').collect();
+    names.get(..parts.len()).is_some_and(|names| are_like(&parts, names))
+}
+
+fn are_like(parts: &[&str], names: &[String]) -> bool {
+    parts.iter().zip(names).all(|(part, name)| is_like(part, name))
+}
+
+/// Whether a name is like a part of a pattern, in which each `*` stands for any letters.
+fn is_like(part: &str, name: &str) -> bool {
+    let Some((first, rest)) = part.split_once('*') else { return part == name };
+    let Some(mut name) = name.strip_prefix(first) else { return false };
+    let mut pieces = rest.split('*').peekable();
+    while let Some(piece) = pieces.next() {
+        if pieces.peek().is_none() {
+            return name.ends_with(piece);
+        }
+        match name.find(piece) {
+            Some(at) => name = &name[at + piece.len()..],
+            None => return false,
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+#[path = "sensitive_tests.rs"]
+mod tests;

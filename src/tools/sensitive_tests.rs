@@ -1,0 +1,124 @@
+use super::*;
+
+#[track_caller]
+fn says(paths: &[&str], expected: bool) {
+    for path in paths {
+        let found = is_sensitive(Path::new(path), Some(Path::new("/home/me")));
+        assert_eq!(found, expected, "{path}");
+    }
+}
+
+#[test]
+fn what_runs_later_or_is_secret_is_known_wherever_it_lies() {
+    says(
+        &[
+            "/home/me/.bashrc",
+            "/home/me/.bash_profile",
+            "/home/me/.zshenv",
+            "/home/me/.config/fish/config.fish",
+            "/home/me/.config/nvim/init.lua",
+            "/home/me/.local/share/nvim/site/plugin/x.lua",
+            "/home/me/.local/bin/ls",
+            "/home/me/bin/ls",
+            "/home/me/.ssh/authorized_keys",
+            "/p/.nvim.lua",
+            "/p/sub/.exrc",
+            "/p/.git",
+            "/p/.git/hooks/pre-commit",
+            "/p/sub/.git/config",
+            "/p/.git/modules/sub/config",
+            "/p/bare.git/config",
+            "/p/bare/HEAD",
+            "/p/.jj/repo/config.toml",
+            "/p/.hg/hgrc",
+            "/p/.husky/pre-commit",
+            "/p/.githooks/pre-push",
+            "/p/lefthook.yml",
+            "/p/lefthook-local.yml",
+            "/p/.pre-commit-config.yaml",
+            "/p/.envrc",
+            "/p/.mise.local.toml",
+            "/p/.env",
+            "/p/.env.production",
+            "/p/.github/workflows/ci.yml",
+            "/p/.gitlab-ci.yml",
+            "/p/Jenkinsfile",
+            "/p/.vscode/tasks.json",
+            "/p/.cargo/config.toml",
+            "/p/.npmrc",
+            "/p/server.pem",
+            "/p/deploy/id_ed25519.pub",
+            "/p/venv/lib/python3/site-packages/evil.pth",
+        ],
+        true,
+    );
+}
+
+#[test]
+fn the_files_of_a_project_are_its_own_affair() {
+    says(
+        &[
+            "/p/src/main.rs",
+            "/p/Makefile",
+            "/p/package.json",
+            "/p/build.rs",
+            "/p/Cargo.toml",
+            "/p/.gitignore",
+            "/p/.gitattributes",
+            "/p/.github/README.md",
+            "/p/.editorconfig",
+            "/p/config/nvim/init.lua",
+            "/p/bin/run",
+            "/p/src/head.rs",
+            "/p/header",
+            "/p/git/config",
+            "/p/environment.md",
+            "/p/keyring.rs",
+            "/p/x.git.md",
+            "/home/me/src/project/notes.md",
+        ],
+        false,
+    );
+}
+
+#[test]
+fn neither_case_nor_letters_that_do_not_show_make_another_name() {
+    says(
+        &[
+            "/p/.GIT/config",
+            "/p/.Git/hooks/x",
+            "/p/.g\u{200c}it/config",
+            "/p/.git\u{feff}/config",
+            "/p/.BashRC",
+            "/p/.\u{17f}sh/config",
+            "/p/.NVIM.LUA",
+            "/p/.\u{212a}ube/config",
+        ],
+        true,
+    );
+}
+
+#[test]
+fn a_star_stands_for_any_letters_of_one_name() {
+    for (part, name, expected) in [
+        ("*.pem", "a.pem", true),
+        ("*.pem", ".pem", true),
+        ("*.pem", "a.pem.txt", false),
+        ("id_rsa*", "id_rsa", true),
+        ("a*b*c", "abc", true),
+        ("a*b*c", "axxbyyc", true),
+        ("a*b*c", "acb", false),
+        ("a*b", "a", false),
+        ("*", "", true),
+    ] {
+        assert_eq!(is_like(part, name), expected, "{part} {name}");
+    }
+}
+
+#[test]
+fn every_pattern_is_written_as_names_are_compared() {
+    for pattern in TABLES.iter().copied().flatten() {
+        assert_eq!(fold(OsStr::new(pattern)), *pattern, "it could never match");
+        assert!(!pattern.trim_end_matches("/**").contains("**"), "{pattern}");
+    }
+}
