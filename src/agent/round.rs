@@ -7,7 +7,7 @@
 //! No round begins in a document with an error: it could not be sent, and perhaps could not even take
 //! the results of what ran.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::{
     Agent, Answer, Cursor, Effect, Level,
@@ -62,7 +62,8 @@ impl Agent {
         if !place.is_empty() {
             effects.push(Effect::Place(place.clone()));
         }
-        calls.retain(|call| !settled.iter().any(|(other, _)| other.id == call.id));
+        let done: HashSet<CallId> = settled.iter().map(|(call, _)| call.id.clone()).collect();
+        calls.retain(|call| !done.contains(&call.id));
         for (call, answer) in settled {
             self.settle(&call, answer, effects);
         }
@@ -72,8 +73,9 @@ impl Agent {
             effects.push(Effect::Cursor(Cursor::Pending(call)));
             return;
         }
+        let placed: HashMap<CallId, Status> = place.into_iter().collect();
         for call in calls {
-            let placed = place.iter().find(|(id, _)| *id == call.id).map(|(_, status)| *status);
+            let placed = placed.get(&call.id).copied();
             self.process(call, placed, false, view, effects);
         }
         self.start_queued(settings, effects);
