@@ -38,6 +38,7 @@ mod reply;
 mod status;
 mod syntax;
 mod text;
+mod unsent;
 
 pub use amend::{approve_always, mark_cut_off, restore_frontmatter};
 pub use block::{

@@ -14,7 +14,7 @@ use super::{
     reference::{Reference, references},
     syntax::{self, ThinkingTag},
 };
-use crate::provider::{self, Attachment, Part, ToolInput};
+use crate::provider::{self, Attachment, Part, Signature, ToolInput};
 
 /// Some lines, in one buffer.
 pub(super) struct Lines {
@@ -123,9 +123,12 @@ pub(super) fn build(message: &Message, text: &dyn Text) -> Result<Arc<provider::
             BlockKind::Aborted => parts.end_prose(),
             BlockKind::Thinking => {
                 let tag = ThinkingTag::read(lines.get(at));
-                parts.push(match tag.signature {
-                    Some(signature) if tag.redacted => Part::RedactedThinking(signature),
-                    signature => Part::Thinking { text: lines.thinking(block, at), signature },
+                let text = lines.thinking(block, at);
+                // Other tools write what the vendor hides between the tags.
+                let hidden = || Signature::redacted(&text).filter(|_| tag.redacted);
+                parts.push(match tag.signature.clone().filter(|_| tag.redacted).or_else(hidden) {
+                    Some(signature) => Part::RedactedThinking(signature),
+                    None => Part::Thinking { signature: tag.signature.filter(|_| !tag.redacted), text },
                 });
             }
             BlockKind::ToolUse(tool) if tool.hosted => {

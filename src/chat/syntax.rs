@@ -127,6 +127,22 @@ impl ThinkingTag {
         tag
     }
 
+    /// Every signature that a line names which [`opens_thinking`], those that are none of anybody's too: without a
+    /// provider, or without a value.
+    pub fn signatures(line: &str) -> Vec<Signature> {
+        let inside = line.trim_end().strip_prefix(THINKING).and_then(|rest| rest.strip_suffix('>')).unwrap_or_default();
+        let attributes = attributes::read(inside).into_iter();
+        let signature = |attribute: attributes::Attribute<'_>| {
+            let provider = match attribute.key.strip_suffix("signature")? {
+                "" => "",
+                prefix => prefix.strip_suffix(':')?,
+            };
+            let value = attribute.value.unwrap_or_default().into_owned();
+            Some(Signature { provider: provider.to_owned(), value })
+        };
+        attributes.filter_map(signature).collect()
+    }
+
     /// The attributes as they stand between `<thinking` and `>`, with a space in front.
     pub fn attributes(&self) -> String {
         let mut text = String::new();

@@ -267,6 +267,7 @@ impl Conversation {
     pub(super) fn diagnostics(&self) -> Vec<Diagnostic> {
         self.with_document(|document, text| {
             let mut found = document.diagnostics(text);
+            found.extend(document.unsent(text));
             found.extend(self.files.diagnostics(document, text));
             found.sort_by_key(|diagnostic| diagnostic.line);
             found

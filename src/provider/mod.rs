@@ -44,6 +44,7 @@ pub mod rehearsal;
 mod reply;
 mod request;
 pub mod retry;
+mod signature;
 pub mod sse;
 mod thinking;
 pub mod vertex;
@@ -59,6 +60,7 @@ pub use headers::{HeaderProblem, Headers};
 pub use hosted::{Hosted, HostedTool, SearchLimits, Source};
 pub(crate) use one_line::one_line;
 pub use request::{By, CacheRetention, CallId, Message, Parameters, Part, Request, Role, Signature, ToolSpec};
+pub use signature::SIGNERS;
 pub use thinking::{Thinking, ThinkingLevel};
 
 /// The variables of the environment that hold a provider's key, or lead to one. Commands that tools run do not inherit

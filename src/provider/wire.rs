@@ -59,9 +59,11 @@ pub(super) fn is_visible(text: &str) -> bool {
 
 /// The messages as turns: each part as `encode` has it, neighbours of the same role joined, those with nothing to
 /// send left out. In what the user says the results stand first, right behind the calls that they answer, and
-/// everything keeps its order otherwise. `ids` are those of the calls, for `encode`.
+/// everything keeps its order otherwise. `parts` are those of a message, in the order of the vendor; `ids` are those of
+/// the calls, for `encode`.
 pub(super) fn turns<'a, M: AsRef<Message>, T>(
     messages: &'a [M],
+    parts: impl Fn(&'a Message) -> Vec<&'a Part>,
     ids: &mut CallIds<'a>,
     mut encode: impl FnMut(&'a Part, &mut CallIds<'a>) -> Option<T>,
     is_result: impl Fn(&T) -> bool,
@@ -69,7 +71,7 @@ pub(super) fn turns<'a, M: AsRef<Message>, T>(
     let mut turns: Vec<(Role, Vec<T>)> = Vec::new();
     for message in messages.iter().map(AsRef::as_ref) {
         ids.begin(message.role);
-        let parts: Vec<_> = message.parts.iter().filter_map(|part| encode(part, ids)).collect();
+        let parts: Vec<_> = parts(message).into_iter().filter_map(|part| encode(part, ids)).collect();
         if parts.is_empty() {
             continue;
         }
@@ -82,6 +84,29 @@ pub(super) fn turns<'a, M: AsRef<Message>, T>(
         parts.sort_by_key(|part| !is_result(part));
     }
     turns
+}
+
+/// The parts of a message with the thinking that `provider` signed in front of what came of it. Other tools write it at
+/// the end of a reply, and the vendors want it before the calls that it led to. It is moved only where it ends the
+/// message, where none of it stands in front, and where something `leads_back` to it.
+pub(super) fn thinking_first<'a>(
+    message: &'a Message,
+    provider: &str,
+    leads_back: impl Fn(&Part) -> bool,
+) -> Vec<&'a Part> {
+    let is_own = |part: &Part| match part {
+        Part::Thinking { signature, .. } => signature.as_ref().is_some_and(|signature| signature.provider == provider),
+        Part::RedactedThinking(signature) => signature.provider == provider,
+        _ => false,
+    };
+    let is_thinking = |part: &Part| matches!(part, Part::Thinking { .. } | Part::RedactedThinking(_));
+    let end = message.parts.iter().rposition(|part| !is_thinking(part)).map_or(0, |last| last + 1);
+    let (before, behind) = message.parts.split_at(end);
+    if before.iter().any(is_own) || !before.iter().any(|part| !is_thinking(part) && leads_back(part)) {
+        return message.parts.iter().collect();
+    }
+    let (own, others): (Vec<_>, Vec<_>) = behind.iter().partition(|part| is_own(part));
+    own.into_iter().chain(before).chain(others).collect()
 }
 
 /// The value of a signature that `provider` made.

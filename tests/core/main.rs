@@ -27,6 +27,7 @@ mod provider_catalogue;
 mod provider_compatible_decode;
 mod provider_compatible_encode;
 mod provider_compatible_refuse;
+mod provider_foreign;
 mod provider_hosted;
 mod provider_ids;
 mod provider_no_stream;

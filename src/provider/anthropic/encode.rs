@@ -21,11 +21,15 @@ use super::{
 use crate::provider::{
     Attachment, CacheRetention, CallId, Hosted, Message, Part, ProviderError, Request, Role, Signature, ToolSpec,
     call_ids::{self, CallIds},
+    signature::from_base64,
     wire::{self, Base64, SILENT_ERROR, is_visible, object},
 };
 
 /// The user, as the API calls them.
 const USER: &str = "user";
+
+/// The fewest letters that a signature of the vendor's has: shorter ones may be base64 of text by chance.
+const LEAST_SIGNATURE: usize = 16;
 
 /// The most letters of a call's id. The vendor's own have about thirty.
 const MAX_CALL_ID: usize = 64;
@@ -155,10 +159,10 @@ enum Block<'a> {
     },
     Thinking {
         thinking: &'a str,
-        signature: &'a str,
+        signature: Cow<'a, str>,
     },
     RedactedThinking {
-        data: &'a str,
+        data: Cow<'a, str>,
     },
     ToolUse {
         id: String,
@@ -267,7 +271,8 @@ fn turns<'a, M: AsRef<Message>>(messages: &'a [M]) -> Vec<Turn<'a>> {
         part => piece(part, ids),
     };
     let is_result = |piece: &Piece<'_>| matches!(piece, Piece::Block(Block::ToolResult { .. }));
-    let turns = wire::turns(messages, &mut call_ids::plain::<MAX_CALL_ID>(), encode, is_result);
+    let parts = |message| wire::thinking_first(message, NAME, |_| true);
+    let turns = wire::turns(messages, parts, &mut call_ids::plain::<MAX_CALL_ID>(), encode, is_result);
     let mut turns: Vec<_> = turns.into_iter().map(|(role, pieces)| (role, cite(pieces))).collect();
     // A turn of nothing but citations has lost what it cites.
     turns.retain(|(_, blocks)| !blocks.is_empty());
@@ -427,6 +432,12 @@ fn shown(attachment: &Attachment) -> Option<Block<'_>> {
 }
 
 /// The signature's value, if this vendor signed.
-fn ours(signature: &Signature) -> Option<&str> {
-    wire::signed_by(NAME, signature)
+///
+/// The vendor's own value is base64 of bytes that are no text. Other tools put it into base64 once more: then what comes
+/// out of it is base64 again.
+fn ours(signature: &Signature) -> Option<Cow<'_, str>> {
+    let value = wire::signed_by(NAME, signature)?;
+    let inner = from_base64(value).and_then(|bytes| String::from_utf8(bytes).ok());
+    let twice = inner.filter(|inner| inner.len() >= LEAST_SIGNATURE && from_base64(inner).is_some());
+    Some(twice.map_or(Cow::Borrowed(value), Cow::Owned))
 }

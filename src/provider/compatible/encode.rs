@@ -148,6 +148,7 @@ pub(super) fn body(request: &Request, host: &str) -> Result<Vec<u8>, ProviderErr
     let preface = messages.len();
     let turns = wire::turns(
         &request.messages,
+        |message| message.parts.iter().collect(),
         &mut call_ids::plain::<MAX_CALL_ID>(),
         |part, ids| piece(part, host, ids),
         |piece| matches!(piece, Piece::Result { .. }),

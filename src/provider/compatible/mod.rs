@@ -18,7 +18,7 @@ mod refuse;
 
 use self::{abilities::Inquiry, decode::Reader, models::ModelsRequest};
 use super::{
-    ErrorKind, Exchange, Headers, HttpRequest, Provider, ProviderError, Request,
+    ErrorKind, Exchange, Headers, HttpRequest, Provider, ProviderError, Request, Signature,
     access::{Access, Endpoint},
     attachment::{Kind, Limits},
     auth::{Environment, Key},
@@ -115,6 +115,12 @@ impl Provider for OpenAiCompatible {
             decoder: limit::watch(Reader::new(self.0.peer(host, key), request), encode::limit(request)),
         })
     }
+}
+
+/// Whether a signature says in which field the thinking came, and from whom.
+pub(super) fn reads(signature: &Signature) -> bool {
+    let place = signature.value.split_once('@');
+    place.is_some_and(|(field, host)| THINKING_FIELDS.contains(&field) && !host.is_empty())
 }
 
 fn bearer(key: Option<&Key>) -> Vec<(&'static str, String)> {

@@ -15,10 +15,10 @@ mod hosted;
 mod reasoning;
 pub(super) mod refuse;
 
-use self::decode::Reader;
 pub use self::effort::Effort;
+use self::{decode::Reader, reasoning::Reasoning};
 use super::{
-    Exchange, Headers, HttpRequest, Provider, ProviderError, Request,
+    Exchange, Headers, HttpRequest, Provider, ProviderError, Request, Signature,
     access::{Access, Endpoint},
     attachment::{Kind, Limits},
     auth::Environment,
@@ -78,6 +78,11 @@ impl OpenAi {
     pub fn with_effort(self, effort: Option<Effort>) -> Self {
         Self { effort, ..self }
     }
+}
+
+/// Whether a signature of this vendor's holds a reasoning item.
+pub(super) fn reads(signature: &Signature) -> bool {
+    Reasoning::item(signature).is_some()
 }
 
 impl Provider for OpenAi {

@@ -6,19 +6,21 @@
 
 use std::borrow::Cow;
 
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde::Serialize;
+use serde_json::{Map, Value};
 
 use super::NAME;
-use crate::provider::{Signature, wire};
+use crate::provider::{Signature, signature::from_base64, wire};
+
+/// The fields of [`Reasoning`].
+const FIELDS: [&str; 3] = ["id", "encrypted_content", "summary"];
 
 /// What a signature holds, as compact JSON.
-#[derive(Debug, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Serialize)]
 pub(super) struct Reasoning {
     id: String,
     encrypted_content: String,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     summary: Vec<String>,
 }
 
@@ -59,10 +61,28 @@ impl Reasoning {
     }
 
     /// The item of a signature; `None` for another vendor's, and for one that somebody has damaged.
+    ///
+    /// Other tools write the vendor's whole item, and put it into base64. Of our own shape nothing may be unknown: what a
+    /// later version has added must not be dropped.
     pub fn item(signature: &Signature) -> Option<ReasoningItem> {
-        let Self { id, encrypted_content, summary } = serde_json::from_str(wire::signed_by(NAME, signature)?).ok()?;
-        let summary = summary.into_iter().map(|text| SummaryText { text }).collect();
-        Some(ReasoningItem { id, summary, encrypted_content })
+        let value = wire::signed_by(NAME, signature)?;
+        let item: Value = match serde_json::from_str(value) {
+            Ok(item) => item,
+            Err(_) => serde_json::from_slice(&from_base64(value)?).ok()?,
+        };
+        let is_vendors = item.get("type").is_some_and(|kind| kind == "reasoning");
+        let is_ours = |item: &Map<String, Value>| item.keys().all(|field| FIELDS.contains(&field.as_str()));
+        if !is_vendors && !item.as_object().is_some_and(is_ours) {
+            return None;
+        }
+        let text = |field| item.get(field).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned);
+        let summary = item.get("summary").and_then(Value::as_array).into_iter().flatten();
+        let summary = summary.filter_map(|part| part.as_str().or_else(|| part.get("text")?.as_str()));
+        Some(ReasoningItem {
+            id: text("id")?,
+            encrypted_content: text("encrypted_content")?,
+            summary: summary.map(|text| SummaryText { text: text.to_owned() }).collect(),
+        })
     }
 }
 

@@ -27,7 +27,7 @@ use url::Url;
 
 use self::{decode::Reader, refuse::Peer};
 use super::{
-    ErrorKind, Exchange, Headers, HttpRequest, Provider, ProviderError, Request,
+    ErrorKind, Exchange, Headers, HttpRequest, Provider, ProviderError, Request, Signature,
     attachment::{Kind, Limits},
     auth::{Environment, Key},
     credential::{Credential, Source},
@@ -190,6 +190,11 @@ fn segment(option: &str, value: &str, marks: &str, example: &str) -> Result<(), 
     }
     let message = format!("`{option}` is \"{value}\": write letters and digits, {example}");
     Err(ProviderError::new(ErrorKind::InvalidRequest, message))
+}
+
+/// Whether a signature of this vendor's can be one: base64, and perhaps a word behind it.
+pub(super) fn reads(signature: &Signature) -> bool {
+    signature::read(signature).is_some_and(|(value, _)| !value.is_empty() && !value.contains(char::is_whitespace))
 }
 
 impl Provider for Vertex {

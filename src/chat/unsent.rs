@@ -1,0 +1,66 @@
+//! What stands in a document and can be sent to nobody: the thinking whose signature no provider here could read.
+//!
+//! Other tools write this format too, each with signatures in its own form, and people edit files. What cannot go back to
+//! whom it came from is told at its line, so that it is not lost in silence. Thinking without a signature is no loss: it
+//! is for people.
+
+use std::ops::Range;
+
+use super::{BlockKind, Diagnostic, Document, Text, syntax::ThinkingTag};
+use crate::provider::{SIGNERS, Signature};
+
+/// How many letters of a provider's name may be wrong for a suggestion.
+const SLIP: usize = 2;
+
+impl Document {
+    /// A warning for every block of thinking that is sent to nobody. Reads the first line of each, and of hidden
+    /// thinking without a signature all lines.
+    #[must_use]
+    pub fn unsent(&self, text: &dyn Text) -> Vec<Diagnostic> {
+        let mut found = Vec::new();
+        for message in &self.messages {
+            let thinking = message.blocks.iter().filter(|block| block.closed && block.kind == BlockKind::Thinking);
+            for lines in thinking.map(|block| message.lines_of(block)) {
+                let line = lines.start;
+                found.extend(problem(lines, text).map(|note| Diagnostic::warning(line, note)));
+            }
+        }
+        found
+    }
+}
+
+/// Why the thinking on these lines is sent to nobody.
+fn problem(lines: Range<usize>, text: &dyn Text) -> Option<String> {
+    let tag = text.line(lines.start);
+    let signatures = ThinkingTag::signatures(&tag);
+    let Some(signature) = signatures.first() else {
+        let is_lost = ThinkingTag::read(&tag).redacted && Signature::redacted(&hidden(lines, text)).is_none();
+        let note = "This hidden thinking names no provider and holds no data, so it is not sent back.";
+        return is_lost.then(|| note.to_owned());
+    };
+    let name = signature.provider.as_str();
+    if signatures.len() > 1 {
+        return Some("This thinking has several signatures, and only the first one counts.".to_owned());
+    }
+    if name.is_empty() {
+        let note = "This signature does not say which provider made it, so it is sent to none. Write `anthropic:signature=…`, or whose it is.";
+        return Some(note.to_owned());
+    }
+    if !SIGNERS.contains(&name) {
+        let near = SIGNERS.into_iter().find(|known| strsim::osa_distance(known, name) <= SLIP);
+        let meant = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+        return Some(format!("No provider is called `{name}`, so this signature is sent to none{meant}"));
+    }
+    let note = || format!("This signature of `{name}` cannot be read, so the thinking is not sent back.");
+    (!signature.is_readable()).then(note)
+}
+
+/// What stands between the tags of a closed block.
+fn hidden(lines: Range<usize>, text: &dyn Text) -> String {
+    let mut hidden = String::new();
+    text.read(lines.start + 1..lines.end.saturating_sub(1), &mut |line| {
+        hidden.push_str(line);
+        hidden.push('\n');
+    });
+    hidden
+}
