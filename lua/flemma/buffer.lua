@@ -53,6 +53,22 @@ local function greet(buf)
   end
 end
 
+--- The number of the step of undo that a change belongs to, if the user made it.
+---@param buf integer
+---@return integer? step nil when nobody could tell us of text that comes from a file or a command
+local function step_of(buf)
+  local ignored = vim.o.eventignore
+  if ignored ~= "" then
+    for event in ignored:lower():gmatch("[^,]+") do
+      if event == "all" or event == "filereadpost" or event == "shellfilterpost" then
+        return nil
+      end
+    end
+  end
+  -- Undo changes the current buffer only.
+  return buf == api.nvim_get_current_buf() and vim.fn.changenr() or 0
+end
+
 --- Takes a buffer in hand. Harmless when that was done before.
 ---@param buf integer
 function M.attach(buf)
@@ -96,12 +112,18 @@ function M.attach(buf)
       if attached[buf] ~= state then
         return true
       end
-      local last = native.call("changed", buf, first, old_last, new_last)
+      local last = native.call("changed", buf, first, old_last, new_last, step_of(buf))
       if last then
         require("flemma.ui").redraw(buf, first, last)
       else
         -- It failed, and the library begins anew.
         parse_on(true)
+      end
+    end,
+    on_changedtick = function()
+      -- Neovim sends this after undo and redo, once their changes were reported.
+      if attached[buf] == state then
+        native.call("undone", buf)
       end
     end,
     on_reload = function()
@@ -134,11 +156,11 @@ function M.attach(buf)
       end
     end,
   })
-  api.nvim_create_autocmd("FileReadPost", {
+  api.nvim_create_autocmd({ "FileReadPost", "ShellFilterPost" }, {
     group = api.nvim_create_augroup("flemma.buffer." .. buf, { clear = false }),
     -- The pattern is the other file's name.
     pattern = "*",
-    desc = "Flemma: what is read in from another file was not typed here",
+    desc = "Flemma: what comes from another file or from a command was not typed here",
     callback = function()
       if attached[buf] == state and api.nvim_get_current_buf() == buf then
         native.call("read_in", buf, vim.fn.line("'[") - 1, vim.fn.line("']"))

@@ -119,17 +119,6 @@ M.ask_trust = function(...)
   return require("flemma.trust").ask(...)
 end
 
---- Whether the change that was just made is undo.
----@param buf integer
----@return boolean
-function M.is_undoing(buf)
-  if not api.nvim_buf_is_loaded(buf) then
-    return true
-  end
-  local tree = api.nvim_buf_call(buf, vim.fn.undotree)
-  return tree.seq_cur < tree.seq_last
-end
-
 M.current_buffer = api.nvim_get_current_buf
 
 ---@param buf integer

@@ -90,33 +90,16 @@ impl Agent {
         self.bind(call);
     }
 
-    /// The user has edited the document: what they approve by hand is bound to what it is at that moment. Gives the calls
-    /// that came with somebody else's approval and that the user has now approved themselves.
-    pub fn notice(&mut self, view: &dyn View) -> Vec<CallId> {
-        let mut own = Vec::new();
+    /// The user has edited the document. What they approved by hand is bound to what it is at this moment.
+    pub fn notice(&mut self, view: &dyn View) {
         for call in view.open_calls() {
             let status = call.placeholder.as_ref().map(|placeholder| placeholder.block.status);
-            if status != Some(Status::Approved) {
+            if status != Some(Status::Approved) || !view.is_vouched(&call) {
                 self.approvals.remove(&call.id);
-                self.asked.insert(call.id);
-                continue;
-            }
-            let inherited = view.is_inherited(&call);
-            if inherited && view.is_undoing() {
-                // It is again what it came as.
-                self.asked.remove(&call.id);
-            }
-            if inherited && !self.asked.contains(&call.id) {
-                continue;
-            }
-            if inherited {
-                own.push(call.id.clone());
-            }
-            if !self.approvals.contains_key(&call.id) {
+            } else if !self.approvals.contains_key(&call.id) {
                 self.bind(&call);
             }
         }
-        own
     }
 
     fn bind(&mut self, call: &OpenCall) {

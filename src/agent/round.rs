@@ -160,8 +160,8 @@ impl Agent {
             }
             _ if asked => self.run_if_possible(call, view, effects),
             Status::Pending => {}
-            Status::Approved if placed.is_some() || !view.is_inherited(&call) => self.run_approved(call, view, effects),
-            // Nothing of ours runs it, or this user never approved it.
+            Status::Approved if placed.is_some() || view.is_vouched(&call) => self.run_approved(call, view, effects),
+            // Nothing runs it, or nobody approved it in this session.
             Status::Approved | Status::Running => {
                 let warning = if status == Status::Running {
                     format!("{}: nothing runs for this call any more, so it waits for you again.", call.name)
@@ -218,7 +218,6 @@ impl Agent {
     /// A call waits for the user. What they approve then is what stands there then.
     fn ask_again(&mut self, call: &OpenCall, effects: &mut Vec<Effect>) {
         self.approvals.remove(&call.id);
-        self.asked.insert(call.id.clone());
         effects.push(Effect::SetStatus(call.id.clone(), Status::Pending));
     }
 

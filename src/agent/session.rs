@@ -82,14 +82,11 @@ pub trait Shell {
     /// See [`View::verdict`].
     fn verdict(&self, call: &OpenCall) -> Verdict;
 
-    /// See [`View::is_inherited`].
-    fn is_inherited(&self, call: &OpenCall) -> bool;
+    /// See [`View::is_vouched`].
+    fn is_vouched(&self, call: &OpenCall) -> bool;
 
-    /// The call's status was written in this session.
-    fn disinherit(&self, call: &CallId);
-
-    /// See [`View::is_undoing`].
-    fn is_undoing(&self) -> bool;
+    /// The status that was just written into the call's block was decided: see [`View::is_vouched`].
+    fn vouch(&self, call: &CallId);
 
     /// See [`View::tools_ready`].
     fn tools_ready(&self) -> bool;
@@ -206,9 +203,8 @@ impl Session {
 
     /// The user has edited the document: see [`Agent::notice`].
     pub fn notice<S: Shell>(&self, shell: &S) {
-        let approved = self.agent.try_borrow_mut().map(|mut agent| agent.notice(&Eyes(shell)));
-        for id in approved.unwrap_or_default() {
-            shell.disinherit(&id);
+        if let Ok(mut agent) = self.agent.try_borrow_mut() {
+            agent.notice(&Eyes(shell));
         }
     }
 
@@ -342,7 +338,7 @@ impl Session {
                 let blocks: Vec<_> = calls.iter().map(|(id, status)| (id.clone(), StatusBlock::new(*status))).collect();
                 shell.apply(&shell.with_document(|document, text| chat::place(document, text, &blocks)));
                 for (id, status) in &calls {
-                    shell.disinherit(id);
+                    shell.vouch(id);
                     if *status == Status::Pending {
                         shell.announce(Moment::ToolPending(id));
                     }
@@ -350,11 +346,9 @@ impl Session {
             }
             Effect::SetStatus(id, status) => {
                 shell.apply(&shell.with_document(|document, text| chat::set_status(document, text, &id, status)));
+                shell.vouch(&id);
                 if status == Status::Pending {
-                    // What the file said is not forgotten: undo brings it back, and it is still not the user's word.
                     shell.announce(Moment::ToolPending(&id));
-                } else {
-                    shell.disinherit(&id);
                 }
             }
             Effect::Settle(id, Answer { mut output, is_error, language, attachments }) => {
@@ -477,12 +471,8 @@ impl<S: Shell> View for Eyes<'_, S> {
         self.0.verdict(call)
     }
 
-    fn is_inherited(&self, call: &OpenCall) -> bool {
-        self.0.is_inherited(call)
-    }
-
-    fn is_undoing(&self) -> bool {
-        self.0.is_undoing()
+    fn is_vouched(&self, call: &OpenCall) -> bool {
+        self.0.is_vouched(call)
     }
 
     fn tools_ready(&self) -> bool {

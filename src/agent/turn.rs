@@ -7,7 +7,7 @@
 //! A step sees the document as it was before its own effects. Where the next decision needs the
 //! document after them (which calls did that reply make?), the step ends with [`Effect::Review`].
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use super::{Activity, Ask, Cursor, Effect, Input, Level, RequestId, guard::LoopGuard};
 use crate::{
@@ -23,11 +23,8 @@ pub trait View {
     /// What policy says about a call.
     fn verdict(&self, call: &OpenCall) -> Verdict;
 
-    /// Whether the call's `approved` or `running` stood in the file when it was opened: this user never said it.
-    fn is_inherited(&self, call: &OpenCall) -> bool;
-
-    /// Whether the edit that was just made was undo: what comes back by it was not typed.
-    fn is_undoing(&self) -> bool;
+    /// Whether the status in the call's block was written in this session, by the user's own edit or after a decision.
+    fn is_vouched(&self, call: &OpenCall) -> bool;
 
     /// Whether every source of tools has loaded: nothing is decided or sent before.
     fn tools_ready(&self) -> bool;
@@ -114,8 +111,6 @@ pub struct Agent {
     pub(super) queue: VecDeque<OpenCall>,
     /// What a policy or the user approved: a call runs only while its name and input are still these.
     pub(super) approvals: BTreeMap<CallId, (String, ToolInput)>,
-    /// Calls that came with an approval that was not the user's, and whose status has been another since.
-    pub(super) asked: BTreeSet<CallId>,
     /// Whether autopilot may go on by itself. A user's key arms it, a stop disarms it.
     pub(super) armed: bool,
     pub(super) guard: LoopGuard,
@@ -216,8 +211,7 @@ impl Agent {
     /// to what was decided about, and no request gets the number of an older one.
     pub(super) fn forget(&mut self) {
         let approvals = std::mem::take(&mut self.approvals);
-        let asked = std::mem::take(&mut self.asked);
-        *self = Self { approvals, asked, last_request: self.last_request, ..Self::default() };
+        *self = Self { approvals, last_request: self.last_request, ..Self::default() };
     }
 
     fn advance(&mut self, view: &dyn View, effects: &mut Vec<Effect>) {

@@ -235,6 +235,16 @@ impl Document {
         })
     }
 
+    /// The line that carries the status of the last open call with this id; `None` if it has no status block.
+    #[must_use]
+    pub fn status_line(&self, id: &CallId) -> Option<usize> {
+        let (_, _, site) = self.find_open(id)?;
+        let (message, block) = self.block(site?)?;
+        let BlockKind::ToolResult(tool) = &block.kind else { return None };
+        let ResultBody::Placeholder(fence, _) = &tool.body else { return None };
+        Some(message.lines_of(block).start + fence.line as usize)
+    }
+
     /// The id of the call that a tool block belongs to.
     pub(super) fn id_at(&self, site: Site) -> Option<&CallId> {
         match &self.block(site)?.1.kind {

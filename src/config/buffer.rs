@@ -91,6 +91,15 @@ pub struct FileOptions {
     pub auto_approve: Option<ListOption>,
 }
 
+impl FileOptions {
+    /// Whether the file has any say in tools: which are on offer, what runs without asking, how far they go by themselves.
+    /// It judges what the options came to, so no spelling of a path goes past it.
+    #[must_use]
+    pub fn concerns_tools(&self) -> bool {
+        self.tools.is_some() || self.auto_approve.is_some() || self.layer.get(TOOLS).is_some()
+    }
+}
+
 impl BufferOptions {
     /// Starts from `defaults`. `prefix` stands in front of paths in messages.
     pub fn new(defaults: Defaults, prefix: &'static str, check: Check) -> Self {

@@ -2,7 +2,6 @@
 
 use std::{
     cell::{Cell, RefCell},
-    collections::HashSet,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     rc::Rc,
     time::{Duration, Instant},
@@ -19,12 +18,13 @@ use super::{
     saving::OnDisk,
     shell::At,
     tasks::Tasks,
-    trust::Found,
     usage::Bill,
 };
 use crate::{
     agent::{Activity, Answer, Input, Level, Session, Shell},
-    chat::{self, Change, Decoration, Diagnostic, Document, NamedFile, Passage, Status, Text},
+    chat::{
+        self, Change, Decoration, Diagnostic, Document, Hand, NamedFile, OpenCall, Passage, Provenance, Status, Text,
+    },
     config::{Config, ProviderName},
     provider::{CallId, catalogue},
     runtime::{ConversationId, Notice, Report},
@@ -55,10 +55,8 @@ pub(super) struct Conversation {
     document: RefCell<Document>,
     /// Whether the whole buffer is parsed.
     complete: Cell<bool>,
-    /// Calls whose `approved` or `running` stood in the file when it was opened.
-    pub(super) inherited: RefCell<HashSet<CallId>>,
-    /// What stood in the file when it was opened or read anew, until the user trusts it.
-    pub(super) found: RefCell<Found>,
+    /// Who wrote which line.
+    pub(super) provenance: RefCell<Provenance>,
     /// What the user wants once they have said whether they trust it.
     pub(super) wanted: RefCell<Option<Input>>,
     /// The files that it names.
@@ -92,8 +90,7 @@ impl Conversation {
             accounted: RefCell::default(),
             document: RefCell::default(),
             complete: Cell::new(false),
-            inherited: RefCell::default(),
-            found: RefCell::default(),
+            provenance: RefCell::default(),
             wanted: RefCell::default(),
             files: Files::default(),
             asked: RefCell::default(),
@@ -155,29 +152,29 @@ impl Conversation {
         let mut document = self.document.borrow_mut();
         let known = document.line_count();
         let next = text.line_count().min(known + SLICE);
-        document.update(Change { first: known, old_last: known, new_last: next }, &text);
+        let change = Change { first: known, old_last: known, new_last: next };
+        self.provenance.borrow_mut().follow(&mut document, change, Hand::Stranger, &text);
         self.files.find(&document, known..next, &text);
         // Asked after every slice, so that no slice has to look at all of the calls.
-        let open = document.open_calls(&text);
+        let _ = document.open_calls(&text);
         if next < text.line_count() {
             return true;
         }
-        let inherited = open.into_iter().filter(|call| {
-            let status = call.placeholder.as_ref().map(|placeholder| placeholder.block.status);
-            matches!(status, Some(Status::Approved | Status::Running))
-        });
-        *self.inherited.borrow_mut() = inherited.map(|call| call.id).collect();
-        *self.found.borrow_mut() = Found::remember(&text, document.frontmatter().is_some());
         self.complete.set(true);
         false
     }
 
-    /// The text changed: the lines `first..old_last` are now the lines `first..new_last`.
+    /// The text changed: the lines `first..old_last` are now the lines `first..new_last`. `hand` changed it, unless we did.
     ///
     /// Gives the line up to which the text may look different now: a fence that was opened makes code of what
     /// stands below it.
-    pub(super) fn changed(&self, editor: &Editor, change: Change) -> usize {
+    pub(super) fn changed(&self, editor: &Editor, change: Change, hand: Hand) -> usize {
         let foreign = !self.writing.get() && self.session.is_busy();
+        let hand = match (self.writing.get(), self.session.is_replying()) {
+            (true, true) => Hand::Model,
+            (true, false) => Hand::Flemma,
+            (false, _) => hand,
+        };
         let update = {
             let mut document = self.document.borrow_mut();
             let known = document.line_count();
@@ -191,13 +188,19 @@ impl Conversation {
             };
             let text = BufferText(self.buffer);
             let update = |change: Change| {
-                let update = document.update(change, &text);
-                self.files.follow(&document, &(change.first..change.new_last), &update.lines, &text);
+                let mut provenance = self.provenance.borrow_mut();
+                let update = provenance.follow(&mut document, change, hand, &text);
+                let changed = change.first..change.new_last;
+                if hand == Hand::Flemma {
+                    self.files.written(&document, changed.clone(), &text);
+                }
+                self.files.follow(&document, &provenance, &changed, &update.lines, &text);
                 update
             };
             catch_unwind(AssertUnwindSafe(|| change.map(update))).unwrap_or_else(|panic| {
                 // What was half updated is thrown away and parsed anew.
                 *document = Document::default();
+                self.provenance.take();
                 self.complete.set(false);
                 resume_unwind(panic)
             })
@@ -206,14 +209,29 @@ impl Conversation {
             editor.host.refresh(self.buffer);
             self.touched.set(!self.writing.get() && self.complete.get() && !self.session.is_busy());
         }
+        if self.provenance.borrow().is_unsettled() || self.files.is_unsettled() {
+            editor.host.refresh(self.buffer);
+        }
         if foreign {
             self.stop_for_foreign_change(editor);
         }
         update.map_or(change.new_last, |update| update.lines.end.max(change.new_last))
     }
 
-    /// The user's edit is complete, and what it was can be told from the history of undo.
+    /// The changes since the user's last step were undo or redo.
+    pub(super) fn undone(&self) {
+        let document = self.document.borrow();
+        let text = BufferText(self.buffer);
+        let mut provenance = self.provenance.borrow_mut();
+        for lines in provenance.undone(&text) {
+            self.files.undone(&document, &provenance, lines, &text);
+        }
+    }
+
+    /// The user's edit is complete.
     pub(super) fn noticed(&self, editor: &Editor) {
+        self.provenance.borrow_mut().settle();
+        self.files.settle();
         if self.touched.take() && !self.session.is_busy() {
             self.session.notice(&At { editor, conversation: self });
         }
@@ -222,6 +240,7 @@ impl Conversation {
     /// The buffer was read anew from its file; says whether `parse_on` has more to do.
     pub(super) fn reloaded(&self, editor: &Editor) -> bool {
         *self.document.borrow_mut() = Document::default();
+        self.provenance.take();
         self.files.forget();
         self.complete.set(false);
         let more = self.parse_on();
@@ -327,6 +346,20 @@ impl Conversation {
                 call.id == here && status == Some(Status::Pending)
             })
         })
+    }
+
+    /// Whether the status in a call's block was written in this session, by the user or after a decision.
+    pub(super) fn is_vouched(&self, call: &OpenCall) -> bool {
+        call.placeholder.as_ref().is_some_and(|placeholder| self.provenance.borrow().is_vouched(placeholder.fence))
+    }
+
+    /// The status that was just written into a call's block was decided.
+    pub(super) fn vouch(&self, call: &CallId) {
+        self.with_document(|document, text| {
+            if let Some(line) = document.status_line(call) {
+                self.provenance.borrow_mut().vouch(line, text);
+            }
+        });
     }
 
     /// Stops a running tool.

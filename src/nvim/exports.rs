@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     agent::{Choice, Input, Level, Step},
-    chat::{Change, LineKind, Role},
+    chat::{Change, Hand, LineKind, Role},
     config::suggest,
     provider::CallId,
     tools::{
@@ -107,10 +107,20 @@ fn fill_lifecycle(exports: &Exports<'_>) -> mlua::Result<()> {
     exports.add("parse_on", |_, editor, buffer: i32| {
         Ok(editor.conversation(buffer).is_some_and(|conversation| conversation.parse_on()))
     })?;
-    // changed(buffer, first, old_last, new_last) -> the line up to which the text may look different now
-    exports.add("changed", |_, editor, (buffer, first, old_last, new_last): (i32, usize, usize, usize)| {
+    // changed(buffer, first, old_last, new_last, step) -> the line up to which the text may look different now. `step` is
+    // the number of the user's step of undo; nil where the text did not come from the user.
+    exports.add("changed", |_, editor, args: (i32, usize, usize, usize, Option<u64>)| {
+        let (buffer, first, old_last, new_last, step) = args;
         let change = Change { first, old_last, new_last };
-        Ok(editor.conversation(buffer).map(|conversation| conversation.changed(editor, change)))
+        let hand = step.map_or(Hand::Stranger, |step| Hand::User { step });
+        Ok(editor.conversation(buffer).map(|conversation| conversation.changed(editor, change, hand)))
+    })?;
+    // undone(buffer): the changes that were just reported were undo or redo
+    exports.add("undone", |_, editor, buffer: i32| {
+        if let Some(conversation) = editor.conversation(buffer) {
+            conversation.undone();
+        }
+        Ok(())
     })?;
     // noticed(buffer): an edit of a tool's block is complete
     exports.add("noticed", |_, editor, buffer: i32| {

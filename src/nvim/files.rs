@@ -10,7 +10,7 @@ use std::{cell::RefCell, collections::HashSet, ops::Range, path::PathBuf, rc::Rc
 use super::{conversation::Conversation, editor::Editor, shell::folder_of, trust::Answer};
 use crate::{
     agent::{Input, Level},
-    chat::{Diagnostic, Document, NamedFile, Severity, Text},
+    chat::{Diagnostic, Document, NamedFile, Provenance, Severity, Text},
     provider::{Content, Request},
     runtime::{Concern, ConversationId, LeftOut, Notice, Outside, OutsideFile, Report, outside, trust},
 };
@@ -22,6 +22,8 @@ pub(super) struct Files {
     found: RefCell<HashSet<PathBuf>>,
     /// Those that were named since.
     typed: RefCell<HashSet<PathBuf>>,
+    /// Of those, what the user's latest step of undo has added.
+    fresh: RefCell<(Option<u64>, Vec<PathBuf>)>,
     /// What the user wants once it is known where the found ones lead, and which of them are looked at.
     wanted: RefCell<Option<(Input, Vec<PathBuf>)>>,
     /// Those that the user is asked about.
@@ -42,17 +44,54 @@ impl Files {
         self.found.borrow_mut().extend(document.files(lines, text).into_iter().map(|file| file.path));
     }
 
-    /// The lines `changed` were written here, and all of `lines` may mean something else now: a fence that was taken away
+    /// The lines `changed` were written just now, and all of `lines` may mean something else: a fence that was taken away
     /// makes references of what stood in it.
-    pub(super) fn follow(&self, document: &Document, changed: &Range<usize>, lines: &Range<usize>, text: &dyn Text) {
+    pub(super) fn follow(
+        &self,
+        document: &Document,
+        provenance: &Provenance,
+        changed: &Range<usize>,
+        lines: &Range<usize>,
+        text: &dyn Text,
+    ) {
+        let step = provenance.step();
+        let mut fresh = self.fresh.borrow_mut();
+        if fresh.0 != step {
+            *fresh = (step, Vec::new());
+        }
         let all = lines.start.min(changed.start)..lines.end.max(changed.end);
         for NamedFile { line, path, .. } in document.files(all, text) {
-            if changed.contains(&line) {
-                self.typed.borrow_mut().insert(path);
+            if changed.contains(&line) && provenance.is_own(line..line + 1) {
+                if self.typed.borrow_mut().insert(path.clone()) {
+                    fresh.1.push(path);
+                }
             } else if !self.typed.borrow().contains(&path) {
                 self.found.borrow_mut().insert(path);
             }
         }
+    }
+
+    /// Flemma has written these lines: the files in them are what its tools have read.
+    pub(super) fn written(&self, document: &Document, lines: Range<usize>, text: &dyn Text) {
+        self.typed.borrow_mut().extend(document.files(lines, text).into_iter().map(|file| file.path));
+    }
+
+    /// These lines were not typed after all: they came back by undo, or were read in.
+    pub(super) fn undone(&self, document: &Document, provenance: &Provenance, lines: Range<usize>, text: &dyn Text) {
+        for path in self.fresh.take().1 {
+            self.typed.borrow_mut().remove(&path);
+        }
+        self.follow(document, provenance, &(0..0), &lines, text);
+    }
+
+    /// The latest changes are over, and were neither undo nor read in.
+    pub(super) fn settle(&self) {
+        self.fresh.take();
+    }
+
+    /// Whether [`Files::settle`] has anything to do.
+    pub(super) fn is_unsettled(&self) -> bool {
+        !self.fresh.borrow().1.is_empty()
     }
 
     /// Takes out of a request what nobody has let it send. The user is asked before it comes to that; this is the second

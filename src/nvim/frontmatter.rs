@@ -86,6 +86,13 @@ pub(super) struct Source {
     pub(super) code: String,
 }
 
+impl Source {
+    /// The lines between the fences.
+    pub(super) fn lines(&self) -> std::ops::Range<usize> {
+        1..1 + self.code.lines().count()
+    }
+}
+
 /// The frontmatter of a conversation, if it has any that is complete.
 pub(super) fn source(conversation: &Conversation) -> Option<Source> {
     conversation.with_document(|document, text| source_in(document, text))
@@ -201,10 +208,11 @@ fn data(editor: &Editor, value: &Value, trusted: bool) -> Result<FileOptions, Fa
     for (key, value) in entries {
         options.set(key, value).map_err(|problem| Fault::new(0, format!("the frontmatter: {problem}")))?;
     }
-    if entries.contains_key(TOOLS) && !trusted {
+    let file = options.finish();
+    if file.concerns_tools() && !trusted {
         return Err(untrusted("policy for tools"));
     }
-    Ok(options.finish())
+    Ok(file)
 }
 
 fn lua(editor: &Editor, code: &str) -> Result<(FileOptions, Option<mlua::Function>), Fault> {

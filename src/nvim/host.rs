@@ -17,7 +17,7 @@ pub(super) struct Host {
 }
 
 /// The names that `host.lua` has to define.
-pub(super) const NAMES: [&str; 29] = [
+pub(super) const NAMES: [&str; 28] = [
     "announce",
     "ask_files",
     "ask_holder",
@@ -31,7 +31,6 @@ pub(super) const NAMES: [&str; 29] = [
     "execute",
     "follow",
     "guard",
-    "is_undoing",
     "languages",
     "lock",
     "notify",
@@ -168,12 +167,6 @@ impl Host {
     /// The buffer that the user is in.
     pub(super) fn current_buffer(&self) -> i32 {
         self.table.get::<Function>("current_buffer").and_then(|buffer| buffer.call(())).unwrap_or_default()
-    }
-
-    /// Whether the change that was just made is undo.
-    pub(super) fn is_undoing(&self, buffer: i32) -> bool {
-        // Who cannot tell takes it for undo, by which nothing is approved.
-        self.table.get::<Function>("is_undoing").and_then(|undoing| undoing.call(buffer)).unwrap_or(true)
     }
 
     /// Asks the user whether a conversation may show files outside its folder, the first of which it names in `line`. The

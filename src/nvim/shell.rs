@@ -322,12 +322,8 @@ impl Shell for At<'_> {
         policy::verdict(self.editor, self.conversation, call)
     }
 
-    fn is_inherited(&self, call: &OpenCall) -> bool {
-        self.conversation.inherited.borrow().contains(&call.id)
-    }
-
-    fn is_undoing(&self) -> bool {
-        self.editor.host.is_undoing(self.buffer())
+    fn is_vouched(&self, call: &OpenCall) -> bool {
+        self.conversation.is_vouched(call)
     }
 
     fn tools_ready(&self) -> bool {
@@ -344,8 +340,8 @@ impl Shell for At<'_> {
         }
     }
 
-    fn disinherit(&self, call: &CallId) {
-        self.conversation.inherited.borrow_mut().remove(call);
+    fn vouch(&self, call: &CallId) {
+        self.conversation.vouch(call);
     }
 }
 

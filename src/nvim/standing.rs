@@ -52,6 +52,10 @@ fn write(editor: &Editor, conversation: &Conversation, calls: &[CallId]) -> Resu
     let shell = At { editor, conversation };
     shell.undo_step();
     shell.apply(&edits);
+    // It says what the user has just asked for.
+    if let Some(source) = frontmatter::source(conversation) {
+        conversation.own(&source);
+    }
     let fault = frontmatter::effective(editor, conversation).fault.as_ref().map(|fault| fault.diagnostic().message);
     let still_asks = |call: &&OpenCall| policy::verdict(editor, conversation, call) != Verdict::Run;
     let problem = fault.or_else(|| {

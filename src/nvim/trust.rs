@@ -1,9 +1,8 @@
 //! Whether the user trusts what a file's frontmatter says.
 //!
-//! What they typed in this editor is theirs; what was there when the file was opened is theirs if they said so before
-//! (see [`crate::runtime::trust`]), and else they are asked when it first matters: the key that they pressed waits for the
-//! answer. Frontmatter that came with a file stays a stranger's until they trust it, whatever is changed in it; and so
-//! does code that stood anywhere else in the file and became frontmatter by an edit around it.
+//! What they wrote in this session is theirs ([`crate::chat::Provenance`]). Everything else is theirs if they said so
+//! before (see [`crate::runtime::trust`]). Otherwise they are asked when it first matters, and the key that they pressed
+//! waits for the answer.
 
 use std::{ops::Range, rc::Rc};
 
@@ -14,12 +13,10 @@ use super::{
 };
 use crate::{
     agent::{Input, Level},
-    chat::Text,
     runtime::{
         Notice, Report,
         trust::{self, Trusted},
     },
-    tools::truncate,
 };
 
 /// What the user says when they are asked.
@@ -31,78 +28,32 @@ pub(super) enum Answer {
     Later,
 }
 
-/// How many lines of a file are remembered, and how many letters of each. What stands further down is not moved to the
-/// top by a slip of the finger.
-const REMEMBERED: usize = 2_000;
-const LETTERS: usize = 300;
-
-/// A line with fewer letters says nothing: it may well be typed again.
-const TELLING: usize = 6;
-
-/// What stood in a file when it was opened or read anew: nobody typed it here.
-#[derive(Debug, Default)]
-pub(super) struct Found {
-    /// Whether it began with frontmatter. Then what stands there now is asked about until it is trusted, however it was
-    /// changed since.
-    block: bool,
-    lines: Vec<String>,
-}
-
-impl Found {
-    /// Remembers how a file begins.
-    pub(super) fn remember(text: &dyn Text, block: bool) -> Self {
-        let mut found = Self { block, lines: Vec::new() };
-        found.add(text, 0..text.line_count());
-        found
-    }
-
-    /// Remembers lines that came from another file.
-    pub(super) fn add(&mut self, text: &dyn Text, lines: Range<usize>) {
-        let end = lines.end.min(text.line_count()).min(lines.start.saturating_add(REMEMBERED));
-        text.read(lines.start..end, &mut |line: &str| {
-            let line = truncate::prefix(line.trim(), LETTERS);
-            if line.len() >= TELLING {
-                self.lines.push(line.to_owned());
-            }
-        });
-    }
-
-    /// Whether this code, or a part of it, was there.
-    fn has(&self, code: &str) -> bool {
-        let code = code.lines().map(str::trim).filter(|line| !line.is_empty());
-        let mut code = code.peekable();
-        (self.block && code.peek().is_some())
-            || code.any(|line| {
-                self.lines
-                    .iter()
-                    .any(|found| line.contains(found.as_str()) || (line.len() >= TELLING && found.contains(line)))
-            })
-    }
-}
-
 impl Conversation {
-    /// Whether the user trusts this frontmatter.
+    /// Whether the user trusts this frontmatter: they wrote all of it in this session, or they said so before.
     pub(super) fn trusts(&self, editor: &Editor, source: &Source) -> bool {
-        if !self.found.borrow().has(&source.code) {
+        if self.provenance.borrow().is_own(source.lines()) {
             return true;
         }
         let path = self.path(editor);
         let trusted = editor.trusted.borrow().as_ref().is_some_and(|trusted| trusted.contains(&path, &source.code));
         if trusted {
             // From here on it is the user's to change.
-            self.found.take();
+            self.own(source);
         }
         trusted
     }
 
-    /// Lines were read in from another file: they are as little the user's as those of a file that is opened.
+    /// The user takes the frontmatter as their own.
+    pub(super) fn own(&self, source: &Source) {
+        self.with_document(|_, text| self.provenance.borrow_mut().own(source.lines(), text));
+    }
+
+    /// Lines came from another file or from a command: they are as little the user's as those of a file that is opened.
     pub(super) fn read_in(&self, lines: Range<usize>) {
-        let calls = self.calls_in(lines.clone());
-        self.inherited.borrow_mut().extend(calls);
         self.with_document(|document, text| {
-            let mut found = self.found.borrow_mut();
-            found.block |= lines.start == 0 && document.frontmatter().is_some();
-            found.add(text, lines);
+            let mut provenance = self.provenance.borrow_mut();
+            provenance.read_in(lines.clone(), text);
+            self.files.undone(document, &provenance, lines, text);
         });
         self.effective.take();
     }
@@ -142,7 +93,9 @@ impl Conversation {
     pub(super) fn answer_trust(self: &Rc<Self>, editor: &Editor, answer: Answer) {
         let wanted = self.wanted.take();
         if answer == Answer::Trust {
-            self.found.take();
+            if let Some(source) = frontmatter::source(self) {
+                self.own(&source);
+            }
             self.keep_trust(editor, self.path(editor));
             if let Some(input) = wanted {
                 self.want(editor, input);

@@ -255,3 +255,55 @@ proptest! {
         prop_assert!(!decides || options.finish().auto_approve.is_none());
     }
 }
+
+/// Every way to spell a path and a value: as one dotted key, as tables, and as everything between.
+fn spellings(path: &str, value: &Value) -> Vec<Value> {
+    let mut spelled = vec![json!({ path: value })];
+    for (dot, _) in path.match_indices('.') {
+        let inner = spellings(&path[dot + 1..], value);
+        spelled.extend(inner.into_iter().map(|inner| json!({ &path[..dot]: inner })));
+    }
+    spelled
+}
+
+#[test]
+fn a_say_in_tools_is_recognised_in_every_spelling() {
+    let about_tools = [
+        ("tools", json!(["bash"])),
+        ("tools", json!("bash")),
+        ("tools", json!([])),
+        ("tools.set", json!(["bash"])),
+        ("tools.append", json!(["bash"])),
+        ("tools.prepend", json!("bash")),
+        ("tools.remove", json!(["bash"])),
+        ("tools.auto_approve", json!(["bash"])),
+        ("tools.auto_approve", json!([])),
+        ("tools.auto_approve.set", json!(["bash"])),
+        ("tools.auto_approve.append", json!("bash")),
+        ("tools.auto_approve.prepend", json!(["bash"])),
+        ("tools.auto_approve.remove", json!(["$default"])),
+        ("tools.autopilot", json!(true)),
+        ("tools.autopilot.enabled", json!(true)),
+        ("tools.autopilot.max_turns", json!(9)),
+    ];
+    let mut read = 0;
+    for (path, value) in &about_tools {
+        for spelled in spellings(path, value) {
+            let Ok(file) = file(&spelled) else { continue };
+            assert!(file.concerns_tools(), "{spelled}");
+            read += 1;
+        }
+    }
+    assert!(read > 20, "{read}");
+    // Every option there is: what is not about tools is not.
+    for path in Config::paths() {
+        let short = path.strip_prefix("parameters.").unwrap_or(&path);
+        for value in [json!(true), json!(1), json!(["bash"]), json!("low"), json!({})] {
+            for spelled in spellings(short, &value) {
+                let Ok(file) = file(&spelled) else { continue };
+                let says = file.layer != json!({}) || file.tools.is_some() || file.auto_approve.is_some();
+                assert_eq!(file.concerns_tools(), says && short.starts_with("tools"), "{spelled}");
+            }
+        }
+    }
+}

@@ -17,6 +17,7 @@ mod config_switch;
 #[path = "../support/conversation.rs"]
 mod conversation;
 mod lua_pattern;
+mod provenance;
 mod provider_anthropic_decode;
 mod provider_anthropic_encode;
 mod provider_anthropic_refuse;

@@ -41,6 +41,7 @@ mod support;
 mod switching;
 mod tools;
 mod trouble;
+mod trust;
 mod usage;
 #[path = "../support/vertex.rs"]
 mod vertex;

@@ -372,7 +372,7 @@ fn approved_and_running_from_a_file_that_was_opened_read_as_pending() {
         ("running", "nothing runs for this call any more, so it waits for you again."),
     ];
     for (status, why) in table {
-        let desk = Desk::opened(&format!(
+        let desk = Desk::new(&format!(
             "@You:\nHi\n\n@Assistant:\n**Tool Use:** `bash` (`a`)\n\n```json\n{{}}\n```\n\n@You:\n**Tool Result:** `a`\n\n```flemma:tool status={status} kind=\"x y\"\n```"
         ));
         desk.go();
@@ -390,7 +390,7 @@ fn approved_and_running_from_a_file_that_was_opened_read_as_pending() {
 #[test]
 fn an_id_that_comes_again_inherits_nothing() {
     for autopilot in [true, false] {
-        let desk = Desk::opened(
+        let desk = Desk::new(
             "@You:\nHi\n\n@Assistant:\n**Tool Use:** `bash` (`a`)\n\n```json\n{}\n```\n\n@You:\n**Tool Result:** `a`\n\n```flemma:tool status=approved\n```",
         );
         desk.set(|settings| settings.autopilot = autopilot);

@@ -179,12 +179,10 @@ fn a_decision_about_a_call_that_has_its_result_says_so() {
 fn undo_makes_no_approval_of_a_strangers_one() {
     let block = "@You:\nFix it\n\n@Assistant:\n**Tool Use:** `bash` (`a`)\n\n```json\n{}\n```\n\n\
                  @You:\n**Tool Result:** `a`\n\n```flemma:tool status=approved\n```";
-    let desk = Desk::opened(block);
+    let desk = Desk::new(block);
     desk.go();
     assert_eq!(desk.statuses(), ["a pending"]);
-    desk.undoing.set(true);
-    desk.replace("status=pending", "status=approved");
-    desk.undoing.set(false);
+    desk.undo("status=pending", "status=approved");
     desk.go();
     assert!(desk.running().is_empty());
     assert_eq!(desk.statuses(), ["a pending"]);
@@ -198,7 +196,7 @@ fn undo_makes_no_approval_of_a_strangers_one() {
 fn an_approval_by_hand_of_a_call_that_came_approved_counts() {
     let block = "@You:\nFix it\n\n@Assistant:\n**Tool Use:** `bash` (`a`)\n\n```json\n{}\n```\n\n\
                  @You:\n**Tool Result:** `a`\n\n```flemma:tool status=approved\n```";
-    let desk = Desk::opened(block);
+    let desk = Desk::new(block);
     // An edit of something else leaves it what it was.
     desk.replace("Fix it", "Mend it");
     desk.replace("status=approved", "status=pending");
@@ -221,4 +219,16 @@ fn what_was_typed_in_a_block_is_said_with_the_message_of_a_rejection() {
         desk.reject(&["a"], message);
         assert_eq!(desk.sent_results(), [format!("a!: {told}")]);
     }
+}
+
+#[test]
+fn a_substitution_in_the_whole_text_is_an_edit_of_the_status_lines_that_it_changes() {
+    let desk = waiting(&[("a", "bash")]);
+    let lines: Vec<String> = desk.text().replace("pending", "approved").split('\n').map(str::to_owned).collect();
+    let mut page = desk.page.borrow_mut();
+    let all = 0..page.text.len();
+    page.replace(all, lines);
+    drop(page);
+    desk.go();
+    assert_eq!(desk.running(), ["a"]);
 }

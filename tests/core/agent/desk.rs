@@ -7,7 +7,7 @@
 
 use std::{
     cell::{Cell, RefCell},
-    collections::HashSet,
+    ops::Range,
     time::Duration,
 };
 
@@ -47,10 +47,7 @@ pub struct Desk {
     pub page: RefCell<Page>,
     settings: Cell<Settings>,
     policy: RefCell<Policy>,
-    inherited: RefCell<HashSet<CallId>>,
     pub locked: Cell<bool>,
-    /// Whether the user's edits are undo.
-    pub undoing: Cell<bool>,
     /// Whether every source of tools has loaded.
     pub tools_ready: Cell<bool>,
     /// What was sent, and under which number.
@@ -76,9 +73,7 @@ impl Desk {
             page: RefCell::new(Page::new(text)),
             settings: Cell::new(settings),
             policy: RefCell::new(Box::new(policy) as Policy),
-            inherited: RefCell::default(),
             locked: Cell::new(false),
-            undoing: Cell::new(false),
             tools_ready: Cell::new(true),
             sent: RefCell::default(),
             timers: RefCell::default(),
@@ -88,14 +83,6 @@ impl Desk {
             log: RefCell::default(),
             pranks: RefCell::default(),
         }
-    }
-
-    /// A file that was just opened: nobody in this session set what its status blocks say.
-    pub fn opened(text: &str) -> Self {
-        let desk = Self::new(text);
-        let calls = desk.open_calls().into_iter().map(|call| call.id);
-        desk.inherited.borrow_mut().extend(calls);
-        desk
     }
 
     pub fn set(&self, change: impl FnOnce(&mut Settings)) {
@@ -147,12 +134,28 @@ impl Desk {
     #[track_caller]
     pub fn replace(&self, old: &str, new: &str) {
         assert!(!self.locked.get(), "the buffer is locked");
+        self.edit(old, new, Page::replace);
+    }
+
+    /// The same, by undo.
+    #[track_caller]
+    pub fn undo(&self, old: &str, new: &str) {
+        self.edit(old, new, Page::undo);
+    }
+
+    #[track_caller]
+    fn edit(&self, old: &str, new: &str, how: impl FnOnce(&mut Page, Range<usize>, Vec<String>)) {
         let text = self.text();
         assert_eq!(text.matches(old).count(), 1, "`{old}` stands there once, in\n{text}");
-        let lines = text.replace(old, new).split('\n').map(str::to_owned).collect();
+        let mut lines: Vec<String> = text.replace(old, new).split('\n').map(str::to_owned).collect();
         let mut page = self.page.borrow_mut();
-        let all = 0..page.text.len();
-        page.replace(all, lines);
+        // Neovim reports the lines that changed.
+        let same = |(old, new): &(&String, &String)| old == new;
+        let before = page.text.iter().zip(&lines).take_while(same).count();
+        let behind = page.text[before..].iter().rev().zip(lines[before..].iter().rev()).take_while(same).count();
+        let changed = before..page.text.len() - behind;
+        lines.truncate(lines.len() - behind);
+        how(&mut page, changed, lines.split_off(before));
         drop(page);
         self.session.notice(self);
     }
@@ -412,10 +415,6 @@ impl Shell for Desk {
         self.note(format!("{level}: {message}"));
     }
 
-    fn is_undoing(&self) -> bool {
-        self.undoing.get()
-    }
-
     fn diagnostics(&self) -> Vec<Diagnostic> {
         self.with_diagnostics(|_| true)
     }
@@ -450,12 +449,15 @@ impl Shell for Desk {
         (*self.policy.borrow())(call)
     }
 
-    fn is_inherited(&self, call: &OpenCall) -> bool {
-        self.inherited.borrow().contains(&call.id)
+    fn is_vouched(&self, call: &OpenCall) -> bool {
+        let page = self.page.borrow();
+        call.placeholder.as_ref().is_some_and(|placeholder| page.provenance.is_vouched(placeholder.fence))
     }
 
-    fn disinherit(&self, call: &CallId) {
-        self.inherited.borrow_mut().remove(call);
+    fn vouch(&self, call: &CallId) {
+        let page = &mut *self.page.borrow_mut();
+        let line = page.document.status_line(call).expect("a status block");
+        page.provenance.vouch(line, &page.text);
     }
 
     fn tools_ready(&self) -> bool {

@@ -3,7 +3,9 @@
 //! A screen is a string literal, one line a line, indented as the test is. A bar `|` in column 0
 //! (after the indent) protects blanks; the screen's first line may be empty for layout.
 
-use flemma::chat::{Change, Document, TextEdit};
+use std::ops::Range;
+
+use flemma::chat::{Change, Document, Hand, Provenance, TextEdit};
 
 /// The lines of a screen.
 pub fn screen(text: &str) -> Vec<String> {
@@ -24,10 +26,13 @@ pub fn screen(text: &str) -> Vec<String> {
     lines
 }
 
-/// A document as it is worked on: text and structure side by side.
+/// A document as it is worked on: text, structure and authors side by side.
 pub struct Page {
     pub text: Vec<String>,
     pub document: Document,
+    pub provenance: Provenance,
+    /// The user's step of undo.
+    pub step: u64,
 }
 
 impl Page {
@@ -36,8 +41,10 @@ impl Page {
     }
 
     pub fn of(text: Vec<String>) -> Self {
-        let document = Document::parse(&text);
-        Self { text, document }
+        let mut page =
+            Self { text: Vec::new(), document: Document::default(), provenance: Provenance::default(), step: 0 };
+        page.change(Hand::Stranger, 0..0, text);
+        page
     }
 
     /// Applies edits in order, each followed by an update, and checks the structure.
@@ -46,16 +53,29 @@ impl Page {
         for edit in edits {
             let change = edit.change();
             edit.apply(&mut self.text);
-            self.document.update(change, &self.text);
+            self.provenance.follow(&mut self.document, change, Hand::Flemma, &self.text);
         }
         self.check();
     }
 
+    /// Replaces lines, as the user does in one step of undo.
+    pub fn replace(&mut self, lines: Range<usize>, with: Vec<String>) {
+        self.step += 1;
+        self.change(Hand::User { step: self.step }, lines, with);
+        self.provenance.settle();
+    }
+
+    /// Replaces lines by undo or redo.
+    pub fn undo(&mut self, lines: Range<usize>, with: Vec<String>) {
+        self.change(Hand::User { step: self.step }, lines, with);
+        self.provenance.undone(&self.text);
+    }
+
     /// Replaces lines.
-    pub fn replace(&mut self, lines: std::ops::Range<usize>, with: Vec<String>) {
+    pub fn change(&mut self, hand: Hand, lines: Range<usize>, with: Vec<String>) {
         let change = Change { first: lines.start, old_last: lines.end, new_last: lines.start + with.len() };
         self.text.splice(lines, with);
-        self.document.update(change, &self.text);
+        self.provenance.follow(&mut self.document, change, hand, &self.text);
     }
 
     #[track_caller]

@@ -1,0 +1,432 @@
+//! Who wrote which line, and whose word an `approved` is.
+//!
+//! Text that came with a file, from a program, from a model or back through undo must not act as what the user wrote.
+//! [`Provenance`] therefore keeps one byte per line beside the [`Document`]. It is told of every change and of the
+//! [`Hand`] that made it, and answers two questions:
+//!
+//! - [`Provenance::is_own`]: did the user write these lines in this session? Frontmatter that is theirs runs without a
+//!   question, and so are the files that such a line names.
+//! - [`Provenance::is_vouched`]: does this line say `approved` because the user's own edit, or Flemma after a decision,
+//!   made it say so in this session? Only then does it approve anything.
+//!
+//! Both are lists of what is allowed: a line of which nothing is known counts for nothing. What a line means plays no
+//! part, so it does not matter whether it stood in a block that could be read when the file was opened.
+//!
+//! A line that the user edits keeps its author. It becomes theirs when they empty it and type it anew, or when they
+//! insert it. A line that somebody else wrote and that is inserted elsewhere was moved or copied, and stays theirs.
+
+use std::{
+    cell::RefCell,
+    collections::{HashSet, hash_map::RandomState},
+    hash::BuildHasher,
+    ops::Range,
+};
+
+use super::{Change, Document, Role, Text, Update};
+
+/// Who changes the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hand {
+    /// The user, by typing, pasting or a command. `step` numbers the step of undo that the change belongs to.
+    User {
+        /// See `:help changenr()`.
+        step: u64,
+    },
+    /// Flemma: markers, status blocks, results.
+    Flemma,
+    /// A model whose reply streams in. Its lines are not looked at.
+    Model,
+    /// The file that is opened, another file that is read in, or the output of a command.
+    Stranger,
+}
+
+/// The user wrote it in this session.
+const OWN: u8 = 1;
+/// It holds nothing that anybody could have written: it is blank, or a role marker alone.
+const BLANK: u8 = 2;
+/// It is known not to say `approved`.
+const CLEAN: u8 = 4;
+/// It is known to say `approved`. (`running` approves nothing.)
+const SAYS: u8 = 8;
+
+/// As many separate places of one step of undo are told apart.
+const PLACES: usize = 64;
+
+/// The author of every line.
+#[derive(Clone, Debug, Default)]
+pub struct Provenance {
+    /// One byte a line. Inserting a line near the top moves the bytes behind it, which is a copy of as many bytes as the
+    /// buffer has lines: two microseconds for 80,000.
+    lines: Vec<u8>,
+    /// The lines that somebody else wrote, those that are gone by now included.
+    known: Known,
+    /// The lines of a reply that streams in, which nobody has looked at yet.
+    streamed: Option<Range<usize>>,
+    /// The lines that the user typed where code may stand, by hash: undo brings them back as theirs.
+    typed: HashSet<u64>,
+    /// The lines that say `approved` because of the user's own edit or after a decision, and what they say, by hash.
+    vouched: Vec<(usize, u64)>,
+    step: Option<Step>,
+    hasher: RandomState,
+}
+
+/// The step of undo in which the user made their latest changes.
+#[derive(Clone, Debug)]
+struct Step {
+    id: u64,
+    /// What was changed in it, as it is numbered now.
+    touched: Vec<Range<usize>>,
+    /// What was typed in it, unless it turns out to be undo.
+    typed: Vec<u64>,
+}
+
+/// A set of hashes that takes many and is asked rarely.
+#[derive(Clone, Debug, Default)]
+struct Known {
+    hashes: Vec<u64>,
+    /// How many of them are in order.
+    sorted: usize,
+    /// Some are missing, so that any may be in it.
+    incomplete: bool,
+}
+
+impl Known {
+    /// As many may be out of order.
+    const LOOSE: usize = 512;
+
+    fn extend(&mut self, hashes: impl IntoIterator<Item = u64>) {
+        self.hashes.extend(hashes);
+    }
+
+    fn contains(&mut self, hash: u64) -> bool {
+        if self.incomplete {
+            return true;
+        }
+        if self.hashes.len() - self.sorted > Self::LOOSE {
+            self.hashes.sort_unstable();
+            self.hashes.dedup();
+            self.sorted = self.hashes.len();
+        }
+        let (sorted, loose) = self.hashes.split_at(self.sorted);
+        sorted.binary_search(&hash).is_ok() || loose.contains(&hash)
+    }
+}
+
+/// What is seen of lines while the parser reads them.
+struct Sight {
+    first: usize,
+    /// Each line's flags and hash; nothing for a line that nobody looked at.
+    lines: Vec<(u8, u64)>,
+}
+
+impl Provenance {
+    /// Brings the document up to date after a change (see [`Document::update`]), and the authors of its lines with it.
+    pub fn follow(&mut self, document: &mut Document, change: Change, hand: Hand, text: &dyn Text) -> Update {
+        let first = change.first.min(self.lines.len());
+        let change = Change { first, old_last: change.old_last.clamp(first, self.lines.len()), ..change };
+        let new_last = change.new_last.max(first);
+        if hand == Hand::Model {
+            let update = document.update(change, text);
+            self.step = None;
+            self.lines.splice(first..change.old_last, std::iter::repeat_n(0, new_last - first));
+            self.vouch_anew(change, Vec::new());
+            let before = self.streamed.take().unwrap_or(first..first);
+            self.streamed = Some(before.start.min(first)..before.end.max(new_last));
+            return update;
+        }
+        self.look_at_reply(change, text);
+        let sight = RefCell::new(Sight { first, lines: vec![(0, 0); new_last - first] });
+        let watched = Watched { text, each: &|line, words| sight.borrow_mut().see(line, words, &self.hasher) };
+        let update = document.update(change, &watched);
+        let sight = sight.into_inner();
+        match hand {
+            Hand::User { step } => self.edited(change, step, &sight, document.head().end, text),
+            Hand::Flemma | Hand::Stranger | Hand::Model => {
+                self.known.extend(sight.lines.iter().map(|(_, hash)| *hash));
+                self.step = None;
+                self.lines.splice(first..change.old_last, sight.lines.iter().map(|(flags, _)| *flags));
+                self.vouch_anew(change, Vec::new());
+            }
+        }
+        update
+    }
+
+    /// The changes of the latest step were undo or redo: what they brought back, nobody wrote. Gives the lines.
+    pub fn undone(&mut self, text: &dyn Text) -> Vec<Range<usize>> {
+        let Some(step) = self.step.take() else { return Vec::new() };
+        for lines in &step.touched {
+            self.look(lines.clone(), text, |provenance, at, flags, hash| {
+                provenance.vouched.retain(|(line, _)| *line != at);
+                let own = if provenance.typed.contains(&hash) { OWN } else { 0 };
+                provenance.lines[at] = flags | own;
+                provenance.known.extend((own == 0).then_some(hash));
+            });
+        }
+        step.touched
+    }
+
+    /// The latest changes are over, and were not undo.
+    pub fn settle(&mut self) {
+        if let Some(step) = &mut self.step {
+            self.typed.extend(step.typed.drain(..));
+        }
+    }
+
+    /// The step of undo that the latest changes belong to, if the user made them.
+    #[must_use]
+    pub fn step(&self) -> Option<u64> {
+        self.step.as_ref().map(|step| step.id)
+    }
+
+    /// Whether [`Provenance::settle`] has anything to do.
+    #[must_use]
+    pub fn is_unsettled(&self) -> bool {
+        self.step.as_ref().is_some_and(|step| !step.typed.is_empty())
+    }
+
+    /// These lines came from another file or from a program, and the user has written nothing of them.
+    pub fn read_in(&mut self, lines: Range<usize>, text: &dyn Text) {
+        self.step = None;
+        self.look(lines, text, |provenance, at, flags, hash| {
+            provenance.vouched.retain(|(line, _)| *line != at);
+            provenance.known.extend([hash]);
+            provenance.typed.remove(&hash);
+            provenance.lines[at] = flags;
+        });
+    }
+
+    /// The user takes these lines as their own: they trust them.
+    pub fn own(&mut self, lines: Range<usize>, text: &dyn Text) {
+        self.look(lines, text, |provenance, at, _, hash| {
+            provenance.typed.insert(hash);
+            provenance.lines[at] |= OWN;
+        });
+    }
+
+    /// What this line says was just decided, by the user or by a policy of theirs.
+    pub fn vouch(&mut self, line: usize, text: &dyn Text) {
+        self.look(line..line + 1, text, |provenance, at, flags, hash| {
+            provenance.vouched.retain(|(line, _)| *line != at);
+            provenance.vouched.extend((flags & SAYS != 0).then_some((at, hash)));
+        });
+    }
+
+    /// Whether this line says what it says because it was decided in this session.
+    #[must_use]
+    pub fn is_vouched(&self, line: usize) -> bool {
+        self.vouched.iter().any(|(vouched, _)| *vouched == line)
+    }
+
+    /// Whether the user wrote all of these lines in this session. Blank lines are everybody's.
+    #[must_use]
+    pub fn is_own(&self, lines: Range<usize>) -> bool {
+        let lines = self.lines.get(lines.start..lines.end.min(self.lines.len()));
+        lines.is_some_and(|lines| lines.iter().all(|flags| flags & (OWN | BLANK) != 0))
+    }
+
+    /// The user's change: which lines are theirs, and which approvals.
+    fn edited(&mut self, change: Change, step: u64, sight: &Sight, head: usize, text: &dyn Text) {
+        let Change { first, old_last, .. } = change;
+        let old: Vec<u8> = self.lines[first..old_last].to_vec();
+        let in_place = old.len() == sight.lines.len();
+        let all_own = old.iter().all(|flags| flags & (OWN | BLANK) != 0);
+        // Lines that trade places are an edit in place for all that can be seen of them.
+        let moved =
+            old.len() > 1 && old.iter().zip(&sight.lines).any(|(old, (new, _))| old & SAYS != 0 && new & SAYS == 0);
+        let (mut new, mut typed, mut vouched) = (Vec::with_capacity(sight.lines.len()), Vec::new(), Vec::new());
+        for (index, &(flags, hash)) in sight.lines.iter().enumerate() {
+            // Whole lines that come in may be copies of somebody else's. What is typed letter by letter is not.
+            let by_hand = in_place && old.len() == 1;
+            let before = old.get(index).copied().filter(|_| in_place || (index == 0 && old.len() == 1));
+            let replaces_own = if in_place { before.is_some_and(|flags| flags & (OWN | BLANK) != 0) } else { all_own };
+            let is_blank = flags & BLANK != 0;
+            let own = replaces_own && (by_hand || is_blank || self.was_typed(hash) || !self.known.contains(hash));
+            if own && !is_blank && first + index < head && (by_hand || old.is_empty()) {
+                typed.push(hash);
+            }
+            // Of several lines that change at once, one that says something else than before may have been moved.
+            let was_vouched = self.vouched.iter().find(|(line, _)| *line == first + index).map(|(_, before)| *before);
+            let is_vouched = before.is_some_and(|before| match was_vouched {
+                Some(before) => old.len() == 1 || before == hash,
+                None => !moved && before & CLEAN != 0,
+            });
+            if is_vouched && flags & SAYS != 0 {
+                vouched.push((first + index, hash));
+            }
+            new.push(flags | if own { OWN } else { 0 });
+        }
+        let foreign = sight.lines.iter().zip(&new).filter(|(_, flags)| **flags & (OWN | BLANK) == 0);
+        self.known.extend(foreign.map(|((_, hash), _)| *hash));
+        self.lines.splice(first..old_last, new);
+        self.vouch_anew(change, vouched);
+        self.note_step(change, step, typed);
+        if !in_place && !all_own {
+            self.suspect(first..first + sight.lines.len(), text);
+        }
+    }
+
+    /// Moves what is vouched for along with a change. Of the lines in it, these are vouched for.
+    fn vouch_anew(&mut self, change: Change, vouched: Vec<(usize, u64)>) {
+        self.vouched.retain(|(line, _)| !(change.first..change.old_last).contains(line));
+        for (line, _) in &mut self.vouched {
+            if *line >= change.old_last {
+                *line = *line - change.old_last + change.new_last;
+            }
+        }
+        self.vouched.extend(vouched);
+    }
+
+    /// Remembers a reply that has stopped streaming. `text` is the text after `change`, the first one since.
+    fn look_at_reply(&mut self, change: Change, text: &dyn Text) {
+        let Some(lines) = self.streamed.take() else { return };
+        let moved = |line: usize| (line + change.new_last).saturating_sub(change.old_last);
+        let before = lines.start.min(change.first)..lines.end.min(change.first);
+        let behind = moved(lines.start.max(change.old_last))..moved(lines.end.max(change.old_last));
+        let mut seen = Vec::with_capacity(before.len() + behind.len());
+        for (lines, offset) in [(before, 0), (behind, change.new_last.cast_signed() - change.old_last.cast_signed())] {
+            let mut at = lines.start;
+            text.read(lines, &mut |words: &str| {
+                seen.push((at.saturating_add_signed(-offset), flags(words), self.hasher.hash_one(words.trim())));
+                at += 1;
+            });
+        }
+        for (at, flags, hash) in seen {
+            self.known.extend([hash]);
+            if let Some(line) = self.lines.get_mut(at) {
+                *line |= flags;
+            }
+        }
+        // Lines of it are gone, and nobody knows what they were.
+        self.known.incomplete |= change.first < lines.end && lines.start < change.old_last;
+    }
+
+    /// Lines of somebody else's went in the step that changed these: their text may have moved into them (`:move`, `J`).
+    fn suspect(&mut self, except: Range<usize>, text: &dyn Text) {
+        let Some(step) = &mut self.step else { return };
+        step.typed.clear();
+        for lines in step.touched.clone() {
+            self.look(lines, text, |provenance, at, _, hash| {
+                if except.contains(&at) {
+                    return;
+                }
+                provenance.lines[at] &= !OWN;
+                provenance.vouched.retain(|(line, _)| *line != at);
+                provenance.known.extend([hash]);
+            });
+        }
+    }
+
+    fn note_step(&mut self, Change { first, old_last, new_last }: Change, id: u64, typed: Vec<u64>) {
+        if self.step.as_ref().is_some_and(|step| step.id != id) {
+            self.settle();
+            self.step = None;
+        }
+        let step = self.step.get_or_insert_with(|| Step { id, touched: Vec::new(), typed: Vec::new() });
+        step.typed.extend(typed);
+        let moved = |line: usize| line + new_last - old_last;
+        let mut merged = first..new_last;
+        let mut touched = Vec::with_capacity(step.touched.len() + 1);
+        for range in step.touched.drain(..) {
+            if range.end < first {
+                touched.push(range);
+            } else if range.start > old_last {
+                touched.push(moved(range.start)..moved(range.end));
+            } else {
+                merged.start = merged.start.min(range.start);
+                merged.end = merged.end.max(if range.end > old_last { moved(range.end) } else { new_last });
+            }
+        }
+        touched.push(merged);
+        if touched.len() > PLACES {
+            let start = touched.iter().map(|range| range.start).min().unwrap_or(first);
+            let end = touched.iter().map(|range| range.end).max().unwrap_or(new_last);
+            touched = vec![start..end];
+        }
+        step.touched = touched;
+    }
+
+    fn was_typed(&self, hash: u64) -> bool {
+        self.typed.contains(&hash) || self.step.as_ref().is_some_and(|step| step.typed.contains(&hash))
+    }
+
+    /// Looks at lines: at each one's number, what can be seen of it, and its hash.
+    fn look(&mut self, lines: Range<usize>, text: &dyn Text, mut each: impl FnMut(&mut Self, usize, u8, u64)) {
+        let lines = lines.start..lines.end.min(self.lines.len());
+        let mut at = lines.start;
+        text.read(lines, &mut |words: &str| {
+            let hash = self.hasher.hash_one(words.trim());
+            each(self, at, flags(words), hash);
+            at += 1;
+        });
+    }
+}
+
+impl Sight {
+    fn see(&mut self, line: usize, words: &str, hasher: &RandomState) {
+        if let Some(seen) = line.checked_sub(self.first).and_then(|index| self.lines.get_mut(index)) {
+            *seen = (flags(words), hasher.hash_one(words.trim()));
+        }
+    }
+}
+
+/// What can be seen of a line.
+fn flags(words: &str) -> u8 {
+    let words = words.trim();
+    let marker = |role: Role| words.strip_prefix('@').and_then(|rest| rest.strip_suffix(':')) == Some(role.as_str());
+    // Without a letter or a digit there is nothing in it that could name anything.
+    if !words.bytes().any(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii()) || Role::ALL.into_iter().any(marker)
+    {
+        return BLANK | CLEAN;
+    }
+    // Only a line that begins like a fence can be a status line. What another one says is not known to be harmless.
+    if !words.starts_with(['`', '~']) {
+        return 0;
+    }
+    // Neither the case of letters nor quotes hide what it says.
+    let letters: String =
+        plain(words).chars().filter(char::is_ascii_alphabetic).map(|letter| letter.to_ascii_lowercase()).collect();
+    if letters.contains("approved") { SAYS } else { CLEAN }
+}
+
+/// A line with the escapes of JSON that stand for letters as those letters.
+fn plain(words: &str) -> String {
+    let mut pieces = words.split("\\u");
+    let mut plain = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let letter = piece.get(..4).and_then(|code| u32::from_str_radix(code, 16).ok()).and_then(char::from_u32);
+        match letter {
+            Some(letter) => plain.extend([letter].into_iter().chain(piece[4..].chars())),
+            None => plain.push_str(piece),
+        }
+    }
+    plain
+}
+
+/// A text whose lines are looked at while somebody else reads it.
+struct Watched<'a> {
+    text: &'a dyn Text,
+    each: &'a dyn Fn(usize, &str),
+}
+
+impl Text for Watched<'_> {
+    fn line_count(&self) -> usize {
+        self.text.line_count()
+    }
+
+    fn read(&self, lines: Range<usize>, each: &mut dyn FnMut(&str)) {
+        let mut at = lines.start;
+        self.text.read(lines, &mut |line| {
+            (self.each)(at, line);
+            at += 1;
+            each(line);
+        });
+    }
+
+    fn length(&self, line: usize) -> usize {
+        self.text.length(line)
+    }
+}
+
+#[cfg(test)]
+#[path = "provenance_tests.rs"]
+mod tests;
