@@ -10,10 +10,6 @@ local api = vim.api
 ---@field unlocked_modifiable? boolean what 'modifiable' was before the lock; nil while unlocked
 ---@field borrowed? boolean what the user's own 'modifiable' is, where another plugin set it during the lock and may yet
 ---put the lock back
----@field watcher? { win: integer, line: integer, decides?: boolean } the window whose key set the conversation going, the
----line its cursor was on when it, or we, last moved it, and whether it was led to a call that waits
----@field typing? { win: integer, line: integer, column: integer } where the user was in insert mode when the buffer was
----locked; nil when that is over
 ---@type table<integer, flemma.Attached>
 local attached = {}
 
@@ -21,6 +17,13 @@ local attached = {}
 ---@return boolean
 function M.is_attached(buf)
   return attached[buf] ~= nil
+end
+
+--- Whether we are at work in a buffer, so that the user cannot change it.
+---@param buf integer
+---@return boolean
+function M.is_locked(buf)
+  return attached[buf] ~= nil and attached[buf].unlocked_modifiable ~= nil
 end
 
 --- The buffer a command means, and whether it is a conversation.
@@ -132,6 +135,7 @@ function M.attach(buf)
     on_detach = function()
       if attached[buf] == state then
         attached[buf] = nil
+        require("flemma.following").forget(buf)
         native.call("detach", buf)
         require("flemma.saving").release(buf)
         require("flemma.ui").show(buf, false)
@@ -193,6 +197,7 @@ function M.release(buf)
     )
   end
   attached[buf] = nil
+  require("flemma.following").forget(buf)
   require("flemma.native").call("detach", buf)
   if state.unlocked_modifiable ~= nil then
     vim.bo[buf].modifiable = state.unlocked_modifiable
@@ -220,44 +225,6 @@ function M.leave()
     end
   end
   require("flemma.saving").leave()
-end
-
---- The user set the conversation going in the current window: it is the one that wants to see what comes.
----@param buf integer
-function M.watch(buf)
-  local win = api.nvim_get_current_win()
-  if attached[buf] and api.nvim_win_get_buf(win) == buf then
-    attached[buf].watcher = { win = win, line = api.nvim_win_get_cursor(win)[1] }
-  end
-end
-
---- Moves a window's cursor; one that watches goes on watching.
-local function move(buf, win, line, column)
-  api.nvim_win_set_cursor(win, { line, column })
-  local watcher = attached[buf] and attached[buf].watcher
-  if watcher and watcher.win == win then
-    watcher.line = api.nvim_win_get_cursor(win)[1]
-  end
-end
-
---- Whether the user is about to do something with the text up to the cursor: a selection, or an operator that waits.
-local function is_selecting(win)
-  local mode = api.nvim_get_mode().mode
-  return win == api.nvim_get_current_win() and (mode:find("^[vV\22sS\19]") or mode:find("^no")) ~= nil
-end
-
---- The windows that want to see what comes: those whose cursor is on the last line, and the one that watches. A
---- user who moves the cursor in that one has something else to look at.
----@param buf integer
----@return integer[]
-local function followers(buf)
-  local watcher = attached[buf] and attached[buf].watcher
-  local last = api.nvim_buf_line_count(buf)
-  return vim.tbl_filter(function(win)
-    local cursor = api.nvim_win_get_cursor(win)
-    local follows = cursor[1] == last or (watcher ~= nil and watcher.win == win and watcher.line == cursor[1])
-    return follows and not is_selecting(win)
-  end, vim.fn.win_findbuf(buf))
 end
 
 --- Puts text in the place of other text. What only inserts whole lines leaves the lines around them untouched, and with
@@ -305,8 +272,7 @@ local function quietly(run)
   end
 end
 
---- Writes to a buffer: the only way in which the library changes text. A window whose cursor is on the last
---- line follows what is added; every other window stays where it is.
+--- Writes to a buffer: the only way in which the library changes text.
 ---@param buf integer
 ---@param first integer first line, from 0
 ---@param first_col integer byte
@@ -318,10 +284,6 @@ function M.write(buf, first, first_col, last, last_col, lines, join)
   local bo = vim.bo[buf]
   local modifiable = bo.modifiable
   bo.modifiable = true
-  local count = api.nvim_buf_line_count(buf)
-  local at_end = vim.tbl_filter(function(win)
-    return api.nvim_win_get_cursor(win)[1] == count and not is_selecting(win)
-  end, vim.fn.win_findbuf(buf))
   api.nvim_buf_call(buf, function()
     if join then
       -- Fails right after an undo: then the edit is a step of its own.
@@ -331,28 +293,18 @@ function M.write(buf, first, first_col, last, last_col, lines, join)
       bo.undolevels = bo.undolevels
     end
   end)
-  local watcher = attached[buf] and attached[buf].watcher
-  local function line_of_watcher()
-    local shows = watcher and api.nvim_win_is_valid(watcher.win) and api.nvim_win_get_buf(watcher.win) == buf
-    return shows and api.nvim_win_get_cursor(watcher.win)[1] or nil
-  end
-  local watches = watcher and line_of_watcher() == watcher.line
+  local settle = require("flemma.following").before_write(buf)
   local ok, problem
   quietly(function()
     ok, problem = pcall(replace, buf, first, first_col, last, last_col, lines)
   end)
   bo.modifiable = modifiable
-  if watcher and watches then
-    -- Text that came or went above the cursor has moved it, and not the user.
-    watcher.line = line_of_watcher() or watcher.line
+  if ok then
+    require("flemma.ui").keep_at_end(buf)
   end
+  settle(ok)
   if not ok then
     error(problem, 0)
-  end
-  require("flemma.ui").keep_at_end(buf)
-  count = api.nvim_buf_line_count(buf)
-  for _, win in ipairs(at_end) do
-    move(buf, win, count, #api.nvim_buf_get_lines(buf, count - 1, count, false)[1])
   end
 end
 
@@ -390,33 +342,6 @@ local function watch_for_restore(buf, state, own)
   })
 end
 
---- Gives insert mode back to a user who was in it when the turn began and has only waited since.
----@param buf integer
-local function type_on(buf)
-  local state = attached[buf]
-  local typing = state and state.typing
-  if not state or not typing or state.unlocked_modifiable ~= nil then
-    return
-  end
-  state.typing = nil
-  local win = api.nvim_get_current_win()
-  local watcher = state.watcher
-  if win ~= typing.win or api.nvim_win_get_buf(win) ~= buf or api.nvim_get_mode().mode ~= "n" then
-    return
-  end
-  local cursor = api.nvim_win_get_cursor(win)
-  if not watcher or watcher.win ~= win or watcher.line ~= cursor[1] or not vim.bo[buf].modifiable then
-    return
-  end
-  -- Leaving insert mode moves the cursor one to the left. On a line that the conversation moved it to, it goes to the end.
-  local length = #api.nvim_get_current_line()
-  local column = cursor[1] == typing.line and math.min(typing.column, length) or length
-  if column < length then
-    api.nvim_win_set_cursor(win, { cursor[1], column })
-  end
-  vim.cmd.startinsert({ bang = column == length })
-end
-
 --- Keeps the user from changing the buffer, or lets them again.
 ---@param buf integer
 ---@param locked boolean
@@ -431,10 +356,7 @@ function M.lock(buf, locked)
     state.unlocked_modifiable = vim.bo[buf].modifiable
     vim.bo[buf].modifiable = false
     if buf == api.nvim_get_current_buf() and api.nvim_get_mode().mode:sub(1, 1) == "i" then
-      local win = api.nvim_get_current_win()
-      local cursor = api.nvim_win_get_cursor(win)
-      state.typing = { win = win, line = cursor[1], column = cursor[2] }
-      vim.cmd.stopinsert()
+      require("flemma.following").leave_insert(buf)
     end
   elseif not locked and state.unlocked_modifiable ~= nil then
     local own = state.unlocked_modifiable
@@ -445,85 +367,7 @@ function M.lock(buf, locked)
     if is_borrowed then
       watch_for_restore(buf, state, own)
     end
-    if state.typing then
-      -- Only when everything that belongs to the end of the turn is done.
-      vim.schedule(function()
-        type_on(buf)
-      end)
-    end
-  end
-end
-
---- The user did something else than wait for the end of the turn, or has something to decide: insert mode is not given
---- back.
----@param buf integer
-function M.stop_typing(buf)
-  if attached[buf] then
-    attached[buf].typing = nil
-  end
-end
-
---- Whether the user is about to decide on a call: then no other one may come under the cursor.
----@param buf integer
----@param win integer
----@param reason "pending"|"result"|"prompt" why the cursor is to move
----@return boolean
-local function is_deciding(buf, win, reason)
-  local watcher = attached[buf] and attached[buf].watcher
-  local was_led_here = watcher ~= nil and watcher.win == win and watcher.decides == true
-  if reason == "prompt" or (reason == "pending" and not was_led_here) then
-    return false
-  end
-  return require("flemma.native").call("waits_at", buf, api.nvim_win_get_cursor(win)[1] - 1) == true
-end
-
---- The user was led to a call that waits for them.
-local function mark_deciding(buf, win)
-  local watcher = attached[buf] and attached[buf].watcher
-  if watcher and watcher.win == win then
-    watcher.decides = true
-  end
-end
-
---- Moves the cursor in the windows in which the user follows the conversation. Whoever reads elsewhere is left alone.
----@param buf integer
----@param line integer from 0
----@param reason "pending"|"result"|"prompt"
-function M.cursor(buf, line, reason)
-  local options = require("flemma.options").get()
-  local wanted = options and options.tools.cursor_after_result
-  if reason == "result" and wanted == "stay" then
-    return
-  end
-  -- "next": to where the conversation goes on, which is its end.
-  line = reason == "result" and wanted == "next" and math.huge or line + 1
-  line = math.min(line, api.nvim_buf_line_count(buf))
-  if reason == "pending" then
-    M.stop_typing(buf)
-  end
-  for _, win in ipairs(followers(buf)) do
-    local stays = is_deciding(buf, win, reason)
-    if not stays then
-      move(buf, win, line, 0)
-      if reason == "pending" then
-        mark_deciding(buf, win)
-      end
-    end
-    if stays or reason == "pending" then
-      require("flemma.ui").reveal(buf, win, api.nvim_win_get_cursor(win)[1])
-    end
-  end
-end
-
---- A reply begins: puts the cursor at the end where the user wants to see it come.
----@param buf integer
-function M.follow(buf)
-  local options = require("flemma.options").get()
-  if options and options.tools.cursor_after_result == "stay" then
-    return
-  end
-  for _, win in ipairs(followers(buf)) do
-    move(buf, win, api.nvim_buf_line_count(buf), 0)
+    require("flemma.following").type_on_later(buf)
   end
 end
 

@@ -18,7 +18,7 @@ end
 function M.send_or_execute(buf)
   buf = resolve(buf)
   if buf then
-    require("flemma.buffer").watch(buf)
+    require("flemma.following").watch(buf)
     native("advance", buf)
   end
 end
@@ -37,7 +37,7 @@ function M.send_to_provider(buf)
       ("not sent: %d tool call%s no result yet"):format(open, open == 1 and " has" or "s have")
     )
   else
-    require("flemma.buffer").watch(buf)
+    require("flemma.following").watch(buf)
     native("advance", buf)
   end
 end
@@ -47,7 +47,7 @@ end
 function M.execute_at_cursor(buf)
   buf = resolve(buf)
   if buf then
-    require("flemma.buffer").watch(buf)
+    require("flemma.following").watch(buf)
     native("execute", buf, cursor_line())
   end
 end
@@ -60,7 +60,7 @@ end
 local function decide(first, last, approve, message, always)
   local buf = resolve()
   if buf then
-    require("flemma.buffer").watch(buf)
+    require("flemma.following").watch(buf)
     first = first or cursor_line()
     native("decide", buf, first, last or first, approve, message, always)
   end
@@ -93,7 +93,7 @@ function M.cancel(buf)
   end
   buf = resolve(buf)
   if buf then
-    require("flemma.buffer").stop_typing(buf)
+    require("flemma.following").stop_typing(buf)
     native("cancel", buf)
     require("flemma.buffer").give_back(buf)
   end

@@ -12,11 +12,11 @@ M.lock = function(...)
 end
 
 M.cursor = function(...)
-  return require("flemma.buffer").cursor(...)
+  return require("flemma.following").cursor(...)
 end
 
 M.follow = function(...)
-  return require("flemma.buffer").follow(...)
+  return require("flemma.following").follow(...)
 end
 
 local levels = { info = vim.log.levels.INFO, warn = vim.log.levels.WARN, error = vim.log.levels.ERROR }

@@ -32,7 +32,7 @@ local function read()
   return files
 end
 
---- Copies the tour into a new folder.
+--- Copies the tour into a new folder. It is no folder of Neovim's own: there every write asks.
 ---@return string? folder
 ---@return string? problem
 local function prepare()
@@ -40,9 +40,8 @@ local function prepare()
   if not files then
     return nil, problem
   end
-  local parent = vim.fs.joinpath(vim.fn.stdpath("state") --[[@as string]], "flemma")
-  vim.fn.mkdir(parent, "p")
-  local folder, why = vim.uv.fs_mkdtemp(vim.fs.joinpath(parent, "tour-XXXXXX"))
+  local temporary = vim.uv.os_tmpdir()
+  local folder, why = vim.uv.fs_mkdtemp(vim.fs.joinpath(temporary, "flemma-tour-XXXXXX"))
   if not folder then
     return nil, why
   end

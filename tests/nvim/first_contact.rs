@@ -313,8 +313,8 @@ fn the_tour_opens_from_an_installed_plugin_and_leaves_it_as_it_was() {
     nvim.command("Flemma tour");
     nvim.wait_for("the tour", |nvim| nvim.text().contains("This is the tour of Flemma"));
     let folder = nvim.lua("return vim.fn.getcwd()", &[]).as_str().unwrap().to_owned();
-    let state = fs::canonicalize(nvim.folder("state")).unwrap();
-    assert!(Path::new(&folder).starts_with(&state), "{folder}");
+    let temporary = fs::canonicalize(nvim.folder("tmp")).unwrap();
+    assert!(Path::new(&folder).starts_with(&temporary), "{folder}");
     nvim.input("<C-]>");
     nvim.wait_for("the first question", |nvim| nvim.text().contains("status=pending"));
     assert!(nvim.text().contains("\ndef greet"), "{}", nvim.text());
