@@ -106,7 +106,9 @@ function M._open()
   if ok then
     library, problem = opened, why
   else
-    problem = ("the native library does not start (%s). %s"):format(opened, advice())
+    -- The rest is a traceback.
+    local first_line = tostring(opened):match("[^\n]*")
+    problem = ("the native library does not start (%s). %s"):format(first_line, advice())
   end
 end
 
