@@ -340,7 +340,8 @@ impl Provenance {
         if touched.len() > PLACES {
             let start = touched.iter().map(|range| range.start).min().unwrap_or(first);
             let end = touched.iter().map(|range| range.end).max().unwrap_or(new_last);
-            touched = vec![start..end];
+            touched.clear();
+            touched.push(start..end);
         }
         step.touched = touched;
     }

@@ -134,7 +134,7 @@ impl Buffer {
             // `cc`, and typing anew; perhaps letter for letter what stood there.
             2 if count > 0 => {
                 let old = &self.lines[line].text;
-                let word = if b % 2 == 0 || old.contains("flemma") || old.contains("approved") {
+                let word = if b.is_multiple_of(2) || old.contains("flemma") || old.contains("approved") {
                     self.word("mine")
                 } else {
                     old.clone()
@@ -218,7 +218,7 @@ impl Buffer {
             14 => {
                 let read =
                     vec![Line::new(self.word("theirs"), true), Line::new(STATUS.replace("pending", "approved"), true)];
-                if b % 2 == 0 {
+                if b.is_multiple_of(2) {
                     self.user(at..at, read);
                     self.provenance.read_in(at..at + 2, &self.text);
                 } else {
@@ -245,7 +245,7 @@ impl Buffer {
                 self.travel(&state, a);
             }
         }
-        if a % 3 > 0 {
+        if !a.is_multiple_of(3) {
             self.provenance.settle();
         }
     }
