@@ -36,6 +36,7 @@ mod read;
 mod reference;
 mod render;
 mod reply;
+mod sight;
 mod status;
 mod syntax;
 mod text;

@@ -4,8 +4,8 @@
 //! [`Provenance`] therefore keeps one byte per line beside the [`Document`]. It is told of every change and of the
 //! [`Hand`] that made it, and answers two questions:
 //!
-//! - [`Provenance::is_own`]: did the user write these lines in this session? Frontmatter that is theirs runs without a
-//!   question, and so are the files that such a line names.
+//! - [`Provenance::is_own`]: did the user write these lines in this session? Then frontmatter runs without a question, and
+//!   the files that the lines name are sent without one.
 //! - [`Provenance::is_vouched`]: does this line say `approved` because the user's own edit, or Flemma after a decision,
 //!   made it say so in this session? Only then does it approve anything.
 //!
@@ -22,7 +22,10 @@ use std::{
     ops::Range,
 };
 
-use super::{Change, Document, Role, Text, Update};
+use super::{
+    Change, Document, Text, Update,
+    sight::{BLANK, CLEAN, SAYS, Sight, Watched, flags},
+};
 
 /// Who changes the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,12 +45,6 @@ pub enum Hand {
 
 /// The user wrote it in this session.
 const OWN: u8 = 1;
-/// It holds nothing that anybody could have written: it is blank, or a role marker alone.
-const BLANK: u8 = 2;
-/// It is known not to say `approved`.
-const CLEAN: u8 = 4;
-/// It is known to say `approved`. (`running` approves nothing.)
-const SAYS: u8 = 8;
 
 /// As many separate places of one step of undo are told apart.
 const PLACES: usize = 64;
@@ -112,13 +109,6 @@ impl Known {
     }
 }
 
-/// What is seen of lines while the parser reads them.
-struct Sight {
-    first: usize,
-    /// Each line's flags and hash; nothing for a line that nobody looked at.
-    lines: Vec<(u8, u64)>,
-}
-
 impl Provenance {
     /// Brings the document up to date after a change (see [`Document::update`]), and the authors of its lines with it.
     pub fn follow(&mut self, document: &mut Document, change: Change, hand: Hand, text: &dyn Text) -> Update {
@@ -135,7 +125,7 @@ impl Provenance {
             return update;
         }
         self.look_at_reply(change, text);
-        let sight = RefCell::new(Sight { first, lines: vec![(0, 0); new_last - first] });
+        let sight = RefCell::new(Sight::of(first..new_last));
         let watched = Watched { text, each: &|line, words| sight.borrow_mut().see(line, words, &self.hasher) };
         let update = document.update(change, &watched);
         let sight = sight.into_inner();
@@ -154,13 +144,20 @@ impl Provenance {
     /// The changes of the latest step were undo or redo: what they brought back, nobody wrote. Gives the lines.
     pub fn undone(&mut self, text: &dyn Text) -> Vec<Range<usize>> {
         let Some(step) = self.step.take() else { return Vec::new() };
+        self.vouched.retain(|(line, _)| !step.touched.iter().any(|lines| lines.contains(line)));
         for lines in &step.touched {
-            self.look(lines.clone(), text, |provenance, at, flags, hash| {
-                provenance.vouched.retain(|(line, _)| *line != at);
-                let own = if provenance.typed.contains(&hash) { OWN } else { 0 };
-                provenance.lines[at] = flags | own;
-                provenance.known.extend((own == 0).then_some(hash));
-            });
+            // Only what was taken for the user's has to be looked at again.
+            let last = lines.end.min(self.lines.len());
+            let mut at = lines.start;
+            while let Some(start) = (at..last).find(|line| self.lines[*line] & OWN != 0) {
+                at = (start..last).find(|line| self.lines[*line] & OWN == 0).unwrap_or(last);
+                self.look(start..at, text, |provenance, at, _, hash| {
+                    if !provenance.typed.contains(&hash) {
+                        provenance.lines[at] &= !OWN;
+                        provenance.known.extend([hash]);
+                    }
+                });
+            }
         }
         step.touched
     }
@@ -359,72 +356,6 @@ impl Provenance {
             each(self, at, flags(words), hash);
             at += 1;
         });
-    }
-}
-
-impl Sight {
-    fn see(&mut self, line: usize, words: &str, hasher: &RandomState) {
-        if let Some(seen) = line.checked_sub(self.first).and_then(|index| self.lines.get_mut(index)) {
-            *seen = (flags(words), hasher.hash_one(words.trim()));
-        }
-    }
-}
-
-/// What can be seen of a line.
-fn flags(words: &str) -> u8 {
-    let words = words.trim();
-    let marker = |role: Role| words.strip_prefix('@').and_then(|rest| rest.strip_suffix(':')) == Some(role.as_str());
-    // Without a letter or a digit there is nothing in it that could name anything.
-    if !words.bytes().any(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii()) || Role::ALL.into_iter().any(marker)
-    {
-        return BLANK | CLEAN;
-    }
-    // Only a line that begins like a fence can be a status line. What another one says is not known to be harmless.
-    if !words.starts_with(['`', '~']) {
-        return 0;
-    }
-    // Neither the case of letters nor quotes hide what it says.
-    let letters: String =
-        plain(words).chars().filter(char::is_ascii_alphabetic).map(|letter| letter.to_ascii_lowercase()).collect();
-    if letters.contains("approved") { SAYS } else { CLEAN }
-}
-
-/// A line with the escapes of JSON that stand for letters as those letters.
-fn plain(words: &str) -> String {
-    let mut pieces = words.split("\\u");
-    let mut plain = pieces.next().unwrap_or_default().to_owned();
-    for piece in pieces {
-        let letter = piece.get(..4).and_then(|code| u32::from_str_radix(code, 16).ok()).and_then(char::from_u32);
-        match letter {
-            Some(letter) => plain.extend([letter].into_iter().chain(piece[4..].chars())),
-            None => plain.push_str(piece),
-        }
-    }
-    plain
-}
-
-/// A text whose lines are looked at while somebody else reads it.
-struct Watched<'a> {
-    text: &'a dyn Text,
-    each: &'a dyn Fn(usize, &str),
-}
-
-impl Text for Watched<'_> {
-    fn line_count(&self) -> usize {
-        self.text.line_count()
-    }
-
-    fn read(&self, lines: Range<usize>, each: &mut dyn FnMut(&str)) {
-        let mut at = lines.start;
-        self.text.read(lines, &mut |line| {
-            (self.each)(at, line);
-            at += 1;
-            each(line);
-        });
-    }
-
-    fn length(&self, line: usize) -> usize {
-        self.text.length(line)
     }
 }
 

@@ -1,0 +1,95 @@
+//! What can be seen of a line without knowing what it means: enough to follow who wrote it.
+//!
+//! See [`super::Provenance`]. A line's flags are bits of one byte, in which that module keeps bits of its own.
+
+use std::{
+    hash::{BuildHasher, RandomState},
+    ops::Range,
+};
+
+use super::{Role, Text};
+
+/// It holds nothing that anybody could have written: it is blank, or a role marker alone.
+pub(super) const BLANK: u8 = 2;
+/// It is known not to say `approved`.
+pub(super) const CLEAN: u8 = 4;
+/// It is known to say `approved`. (`running` approves nothing.)
+pub(super) const SAYS: u8 = 8;
+
+/// What is seen of lines while the parser reads them.
+pub(super) struct Sight {
+    first: usize,
+    /// Each line's flags and hash; nothing for a line that nobody looked at.
+    pub lines: Vec<(u8, u64)>,
+}
+
+impl Sight {
+    /// Nothing is seen of these lines yet.
+    pub fn of(lines: Range<usize>) -> Self {
+        Self { first: lines.start, lines: vec![(0, 0); lines.len()] }
+    }
+
+    pub fn see(&mut self, line: usize, words: &str, hasher: &RandomState) {
+        if let Some(seen) = line.checked_sub(self.first).and_then(|index| self.lines.get_mut(index)) {
+            *seen = (flags(words), hasher.hash_one(words.trim()));
+        }
+    }
+}
+
+/// What can be seen of a line.
+pub(super) fn flags(words: &str) -> u8 {
+    let words = words.trim();
+    let marker = |role: Role| words.strip_prefix('@').and_then(|rest| rest.strip_suffix(':')) == Some(role.as_str());
+    // Without a letter or a digit there is nothing in it that could name anything.
+    if !words.bytes().any(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii()) || Role::ALL.into_iter().any(marker)
+    {
+        return BLANK | CLEAN;
+    }
+    // Only a line that begins like a fence can be a status line. What another one says is not known to be harmless.
+    if !words.starts_with(['`', '~']) {
+        return 0;
+    }
+    // Neither the case of letters nor quotes hide what it says.
+    let letters: String =
+        plain(words).chars().filter(char::is_ascii_alphabetic).map(|letter| letter.to_ascii_lowercase()).collect();
+    if letters.contains("approved") { SAYS } else { CLEAN }
+}
+
+/// A line with the escapes of JSON that stand for letters as those letters.
+fn plain(words: &str) -> String {
+    let mut pieces = words.split("\\u");
+    let mut plain = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let letter = piece.get(..4).and_then(|code| u32::from_str_radix(code, 16).ok()).and_then(char::from_u32);
+        match letter {
+            Some(letter) => plain.extend([letter].into_iter().chain(piece[4..].chars())),
+            None => plain.push_str(piece),
+        }
+    }
+    plain
+}
+
+/// A text whose lines are looked at while somebody else reads it.
+pub(super) struct Watched<'a> {
+    pub text: &'a dyn Text,
+    pub each: &'a dyn Fn(usize, &str),
+}
+
+impl Text for Watched<'_> {
+    fn line_count(&self) -> usize {
+        self.text.line_count()
+    }
+
+    fn read(&self, lines: Range<usize>, each: &mut dyn FnMut(&str)) {
+        let mut at = lines.start;
+        self.text.read(lines, &mut |line| {
+            (self.each)(at, line);
+            at += 1;
+            each(line);
+        });
+    }
+
+    fn length(&self, line: usize) -> usize {
+        self.text.length(line)
+    }
+}
