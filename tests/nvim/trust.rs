@@ -70,14 +70,14 @@ fn a_say_in_tools_is_asked_about_in_every_spelling_and_language() {
         .collect();
     let files: Vec<(&str, &str)> = texts.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
     let ini = "require('flemma.codeblock.parsers').register('ini', function(code)
-        local key, value = code:match('([%w.]+)=(%w+)')
+        local key, value = code:match('([%w_.]+)=(%w+)')
         return { [key] = { value } }
       end)";
     let mut chat = open(&files, ini);
     for (name, text) in &files {
         edit(&mut chat.nvim, name);
         go(&mut chat);
-        assert_eq!(chat.nvim.lua("return vim.g.asked", &[]), 1, "{text}");
+        assert_eq!(chat.nvim.lua("return vim.g.asked", &[]), 1, "{}\n{text}", said(&mut chat.nvim));
         assert!(!chat.nvim.work().join("ran").exists(), "{text}");
     }
     assert!(chat.server.requests().is_empty());
