@@ -7,6 +7,7 @@ local M = {}
 local api = vim.api
 
 ---@class flemma.Attached
+---@field reading? boolean whether another file or the output of a command is being read in
 ---@field unlocked_modifiable? boolean what 'modifiable' was before the lock; nil while unlocked
 ---@field borrowed? boolean what the user's own 'modifiable' is, where another plugin set it during the lock and may yet
 ---put the lock back
@@ -56,20 +57,34 @@ local function greet(buf)
   end
 end
 
---- The number of the step of undo that a change belongs to, if the user made it.
----@param buf integer
----@return integer? step nil when nobody could tell us of text that comes from a file or a command
-local function step_of(buf)
-  local ignored = vim.o.eventignore
-  if ignored ~= "" then
-    for event in ignored:lower():gmatch("[^,]+") do
-      if event == "all" or event == "filereadpost" or event == "shellfilterpost" then
-        return nil
-      end
+--- Whether text that comes in now could come from a file or a command without a word to us: the events that would
+--- tell are ignored, or an autocommand runs, in which they are not sent.
+local function is_deaf()
+  for event in vim.o.eventignore:lower():gmatch("[^,]+") do
+    if event == "all" or event:find("^fileread") or event == "shellfilterpost" then
+      return true
     end
   end
-  -- Undo changes the current buffer only.
-  return buf == api.nvim_get_current_buf() and vim.fn.changenr() or 0
+  return vim.fn.expand("<abuf>") ~= ""
+end
+
+--- The number of the step of undo that a change belongs to, if the user made it.
+---@param buf integer
+---@param state flemma.Attached
+---@param in_place boolean whether as many lines came as went
+---@return integer? step nil for text that comes from elsewhere, and for text of which nobody knows
+local function step_of(buf, state, in_place)
+  if state.reading or (not in_place and is_deaf()) then
+    return nil
+  end
+  -- Undo and `:diffget` change the current buffer only.
+  if buf ~= api.nvim_get_current_buf() then
+    return 0
+  end
+  if vim.wo.diff and not api.nvim_get_mode().mode:find("^[iR]") then
+    return nil
+  end
+  return vim.fn.changenr()
 end
 
 --- Takes a buffer in hand. Harmless when that was done before.
@@ -115,7 +130,7 @@ function M.attach(buf)
       if attached[buf] ~= state then
         return true
       end
-      local last = native.call("changed", buf, first, old_last, new_last, step_of(buf))
+      local last = native.call("changed", buf, first, old_last, new_last, step_of(buf, state, old_last == new_last))
       if last then
         require("flemma.ui").redraw(buf, first, last)
       else
@@ -160,18 +175,27 @@ function M.attach(buf)
       end
     end,
   })
-  api.nvim_create_autocmd({ "FileReadPost", "ShellFilterPost" }, {
+  api.nvim_create_autocmd({ "FileReadPre", "FileReadPost", "FilterReadPost", "ShellFilterPost" }, {
     group = api.nvim_create_augroup("flemma.buffer." .. buf, { clear = false }),
     -- The pattern is the other file's name.
     pattern = "*",
     desc = "Flemma: what comes from another file or from a command was not typed here",
-    callback = function()
-      if attached[buf] == state and api.nvim_get_current_buf() == buf then
+    callback = function(args)
+      if attached[buf] ~= state or api.nvim_get_current_buf() ~= buf then
+        return
+      end
+      if args.event ~= "FileReadPre" then
         native.call("read_in", buf, vim.fn.line("'[") - 1, vim.fn.line("']"))
+      end
+      -- Others may still change what was read: a compressed file is read as it is, and then unpacked.
+      if not state.reading then
+        state.reading = true
+        vim.schedule(function()
+          state.reading = nil
+        end)
       end
     end,
   })
-  require("flemma.saving").attach(buf)
   require("flemma.keymaps").apply(buf, options.keymaps)
   -- `:lua` takes the rest of its line, so it comes last.
   local release = ("lua require('flemma.buffer').release(%d)"):format(buf)

@@ -64,6 +64,8 @@ pub struct Provenance {
     /// The lines that say `approved` because of the user's own edit or after a decision, and what they say, by hash.
     vouched: Vec<(usize, u64)>,
     step: Option<Step>,
+    /// Lines that were taken for the user's for a moment, and are somebody else's after all.
+    suspected: Vec<Range<usize>>,
     hasher: RandomState,
 }
 
@@ -160,6 +162,11 @@ impl Provenance {
             }
         }
         step.touched
+    }
+
+    /// Takes the lines that were taken for the user's earlier in this step of undo and are not theirs after all.
+    pub fn take_suspected(&mut self) -> Vec<Range<usize>> {
+        std::mem::take(&mut self.suspected)
     }
 
     /// The latest changes are over, and were not undo.
@@ -301,7 +308,9 @@ impl Provenance {
     fn suspect(&mut self, except: Range<usize>, text: &dyn Text) {
         let Some(step) = &mut self.step else { return };
         step.typed.clear();
-        for lines in step.touched.clone() {
+        let touched = step.touched.clone();
+        self.suspected.extend(touched.iter().cloned());
+        for lines in touched {
             self.look(lines, text, |provenance, at, _, hash| {
                 if except.contains(&at) {
                     return;

@@ -7,7 +7,7 @@ use std::{
     ops::Range,
 };
 
-use super::{Role, Text};
+use super::{Role, Text, attributes, status::INFO};
 
 /// It holds nothing that anybody could have written: it is blank, or a role marker alone.
 pub(super) const BLANK: u8 = 2;
@@ -49,10 +49,24 @@ pub(super) fn flags(words: &str) -> u8 {
     if !words.starts_with(['`', '~']) {
         return 0;
     }
-    // Neither the case of letters nor quotes hide what it says.
-    let letters: String =
-        plain(words).chars().filter(char::is_ascii_alphabetic).map(|letter| letter.to_ascii_lowercase()).collect();
-    if letters.contains("approved") { SAYS } else { CLEAN }
+    if says_approved(words) { SAYS } else { CLEAN }
+}
+
+/// Whether a fence says `approved`, or could be made to by taking a letter away.
+fn says_approved(words: &str) -> bool {
+    let letters = |words: &str| -> String {
+        words.chars().filter(char::is_ascii_alphabetic).map(|letter| letter.to_ascii_lowercase()).collect()
+    };
+    if !letters(&plain(words)).contains("approved") {
+        return false;
+    }
+    // The value of another attribute may well be about approval.
+    let Some(info) = words.trim_start_matches(['`', '~']).trim().strip_prefix(INFO) else { return true };
+    attributes::read(info).iter().any(|attribute| {
+        let value = attribute.value.as_deref().unwrap_or(attribute.key);
+        let counts = attribute.value.is_none() || !attribute.sound || letters(attribute.key).contains("status");
+        counts && letters(&plain(value)).contains("approved")
+    })
 }
 
 /// A line with the escapes of JSON that stand for letters as those letters.

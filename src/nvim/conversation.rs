@@ -195,6 +195,9 @@ impl Conversation {
                     self.files.written(&document, changed.clone(), &text);
                 }
                 self.files.follow(&document, &provenance, &changed, &update.lines, &text);
+                for lines in provenance.take_suspected() {
+                    self.files.undone(&document, &provenance, lines, &text);
+                }
                 update
             };
             catch_unwind(AssertUnwindSafe(|| change.map(update))).unwrap_or_else(|panic| {

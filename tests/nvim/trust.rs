@@ -120,6 +120,9 @@ fn code_that_came_with_a_file_is_asked_about_however_it_became_frontmatter() {
         ("@You:\nHello\n".to_owned(), "noautocmd %!cat evil.txt -"),
         ("@You:\nHello\n".to_owned(), "0read !cat evil.txt\n undo | redo"),
         ("@You:\nHello\n".to_owned(), "0read evil.txt\n earlier 1 | later 1"),
+        // Neovim reads a compressed file as it is, and its plugin unpacks it then.
+        ("@You:\nHello\n".to_owned(), "!gzip -kf evil.txt\n 0read evil.txt.gz"),
+        ("@You:\nHello\n".to_owned(), "autocmd! User Evil 0read evil.txt\n doautocmd User Evil"),
     ];
     let named: Vec<(String, &str)> =
         cases.iter().enumerate().map(|(n, (text, _))| (format!("{n}.chat"), text.as_str())).collect();
@@ -260,4 +263,57 @@ fn no_movement_through_history_approves() {
         chat.nvim.command("silent bwipeout!");
     }
     assert_eq!(chat.nvim.lua("return vim.g.asked", &[]), json!(0));
+}
+
+#[test]
+fn an_approval_that_comes_from_another_buffer_does_not_count() {
+    let theirs = format!("@You:\nHi\n\n{}", approved("a"));
+    let mine = theirs.replace("approved", "pending");
+    let mut chat = open(&[("mine.chat", &mine), ("theirs.txt", &theirs)], "");
+    edit(&mut chat.nvim, "mine.chat");
+    for command in ["diffthis", "vertical diffsplit theirs.txt", "wincmd p", "%diffget", "diffoff!", "only"] {
+        chat.nvim.command(command);
+    }
+    assert!(chat.nvim.text().contains("status=approved"));
+    go(&mut chat);
+    assert!(chat.nvim.text().contains("status=pending"));
+    assert!(!chat.nvim.work().join("ran").exists());
+}
+
+#[test]
+fn a_pending_call_with_a_word_about_approval_can_be_approved_by_hand() {
+    let block = "**Tool Result:** `a`\n\n```flemma:tool status=pending note=\"approved by me\"\n```\n";
+    let text = format!("@You:\nHello\n\n{}", call("a", block));
+    let mut chat = open(&[("a.chat", &text)], "");
+    edit(&mut chat.nvim, "a.chat");
+    chat.nvim.input(":%s/pending/approved/<CR><C-]>");
+    chat.nvim.wait_for("the file", |nvim| nvim.work().join("ran").exists());
+    chat.wait_until_idle();
+}
+
+#[test]
+fn lines_that_are_joined_name_no_files_of_the_users() {
+    let cases = [
+        ("@You:\nhi `the file @//etc/passwd` ok\n", "call append(1, 'please `do`` this')|2|join"),
+        ("@You:\nhi `the file @//etc/passwd` ok\n", "call append(1, 'look `')|2|join!"),
+        ("@You:\n//etc/passwd and more\n", "call append(1, 'mail me @')|2|join!"),
+        ("@You:\n``` x @//etc/passwd\n", "call append(1, 'look `a`  ')|2|join!"),
+        ("@You:\nHello\n`@//etc/passwd`\n", "3substitute/`//g"),
+        ("@You:\nHello\n@//etc/passwd\n", "3delete|1put|undo|redo"),
+        ("@You:\nHello\n", "2read secret.txt"),
+        ("@You:\nHello\n", "2read !cat secret.txt"),
+    ];
+    let named: Vec<(String, &str)> =
+        cases.iter().enumerate().map(|(n, (text, _))| (format!("{n}.chat"), *text)).collect();
+    let mut files: Vec<(&str, &str)> = named.iter().map(|(name, text)| (name.as_str(), *text)).collect();
+    files.push(("secret.txt", "@//etc/passwd\n"));
+    let mut chat = open(&files, "");
+    for ((name, _), (_, commands)) in named.iter().zip(cases) {
+        edit(&mut chat.nvim, name);
+        chat.nvim.command(&format!("silent {commands}"));
+        go(&mut chat);
+        assert_eq!(chat.nvim.lua("return vim.g.asked", &[]), 1, "{commands}\n{}", chat.nvim.text());
+        chat.nvim.command("silent bwipeout!");
+    }
+    assert!(chat.server.requests().is_empty());
 }
