@@ -9,8 +9,10 @@ local api = vim.api
 ---@class flemma.Attached
 ---@field reading? boolean whether another file or the output of a command is being read in
 ---@field unlocked_modifiable? boolean what 'modifiable' was before the lock; nil while unlocked
----@field borrowed? boolean what the user's own 'modifiable' is, where another plugin set it during the lock and may yet
----put the lock back
+---@field own_modifiable? boolean the user's own 'modifiable' since the last lock; nil before the first one, and once the
+---user has set it themselves
+---@field is_borrowed? boolean whether another plugin has set 'modifiable' since then and may yet put the lock back
+---@field is_setting? boolean whether we set 'modifiable' ourselves just now
 ---@type table<integer, flemma.Attached>
 local attached = {}
 
@@ -48,9 +50,20 @@ local function greet(buf)
     return
   end
   local undolevels = vim.bo[buf].undolevels
-  vim.bo[buf].undolevels = -1
+  local has_history = api.nvim_buf_call(buf, vim.fn.undotree).seq_last > 0
+  if has_history then
+    -- A file that was emptied and read again: one undo brings back the text before that. An insertion without undo
+    -- would delete the history. Joining fails right after an undo.
+    api.nvim_buf_call(buf, function()
+      pcall(vim.cmd.undojoin)
+    end)
+  else
+    vim.bo[buf].undolevels = -1
+  end
   api.nvim_buf_set_lines(buf, 0, -1, false, { "@You:", "" })
-  vim.bo[buf].undolevels = undolevels
+  if not has_history then
+    vim.bo[buf].undolevels = undolevels
+  end
   vim.bo[buf].modified = false
   for _, win in ipairs(vim.fn.win_findbuf(buf)) do
     api.nvim_win_set_cursor(win, { 2, 0 })
@@ -296,6 +309,14 @@ local function quietly(run)
   end
 end
 
+--- Sets 'modifiable' for ourselves, which says nothing about other plugins.
+local function set_modifiable(buf, value)
+  local state = attached[buf] or {}
+  state.is_setting = true
+  vim.bo[buf].modifiable = value
+  state.is_setting = false
+end
+
 --- Writes to a buffer: the only way in which the library changes text.
 ---@param buf integer
 ---@param first integer first line, from 0
@@ -307,7 +328,7 @@ end
 function M.write(buf, first, first_col, last, last_col, lines, join)
   local bo = vim.bo[buf]
   local modifiable = bo.modifiable
-  bo.modifiable = true
+  set_modifiable(buf, true)
   api.nvim_buf_call(buf, function()
     if join then
       -- Fails right after an undo: then the edit is a step of its own.
@@ -322,7 +343,7 @@ function M.write(buf, first, first_col, last, last_col, lines, join)
   quietly(function()
     ok, problem = pcall(replace, buf, first, first_col, last, last_col, lines)
   end)
-  bo.modifiable = modifiable
+  set_modifiable(buf, modifiable)
   if ok then
     require("flemma.ui").keep_at_end(buf)
   end
@@ -332,31 +353,57 @@ function M.write(buf, first, first_col, last, last_col, lines, join)
   end
 end
 
---- Gives a buffer that is not locked its own 'modifiable', where another plugin has put our lock back: it saved the
---- value during the lock, set it, and restored it when the lock was gone.
+--- Gives a buffer that is not locked the user's own 'modifiable', where another plugin has put our lock back: it saved
+--- the value during the lock, and restored it when the lock was gone.
 ---@param buf integer
 function M.give_back(buf)
   local state = attached[buf]
-  local own = state and state.borrowed
-  if own == nil or state.unlocked_modifiable ~= nil or vim.bo[buf].modifiable == own then
-    return
+  if state and state.own_modifiable and state.unlocked_modifiable == nil and not vim.bo[buf].modifiable then
+    set_modifiable(buf, true)
   end
-  state.borrowed = nil
-  vim.bo[buf].modifiable = own
 end
 
---- Looks for that restore. It may come at any time, so it is watched for until it came, or until the next lock.
-local function watch_for_restore(buf, state, own)
-  state.borrowed = own
+--- Whether the `OptionSet` that runs now comes from a command of the user's (typed, or in a mapping), and not from
+--- anybody's code.
+---@return boolean
+local function is_set_by_the_user()
+  -- A function, a script or another autocommand stands in front of this event.
+  if not vim.startswith(vim.fn.expand("<stack>"), "OptionSet ") then
+    return false
+  end
+  -- Levels 1 and 2 are this function and the callback. Code that set the option is below them; `:lua` may be typed.
+  local level = 3
+  while true do
+    local frame = debug.getinfo(level, "S")
+    if not frame then
+      return true
+    end
+    if frame.what ~= "C" and frame.source ~= ":lua" then
+      return false
+    end
+    level = level + 1
+  end
+end
+
+--- Watches for such a restore. It may come at any time, and more than once, so the watch ends with the next lock.
+local function watch_for_restore(buf, state)
   api.nvim_create_autocmd("OptionSet", {
     group = api.nvim_create_augroup("flemma.lock." .. buf, { clear = true }),
     pattern = "modifiable",
     desc = "Flemma: a lock that is gone does not come back",
     callback = function(args)
-      if attached[buf] ~= state or state.borrowed == nil then
+      if attached[buf] ~= state or state.own_modifiable == nil then
         return true
       end
-      if args.buf == buf or api.nvim_get_current_buf() == buf then
+      if state.is_setting or (args.buf ~= buf and api.nvim_get_current_buf() ~= buf) then
+        return
+      end
+      if is_set_by_the_user() then
+        state.own_modifiable = nil
+      elseif vim.bo[buf].modifiable then
+        -- Whoever sets what is set already wants to be sure of it for a while. A toggle does not.
+        state.is_borrowed = state.is_borrowed or vim.v.option_oldlocal == true
+      elseif state.is_borrowed then
         -- Not while somebody else is at it.
         vim.schedule(function()
           M.give_back(buf)
@@ -376,7 +423,7 @@ function M.lock(buf, locked)
   end
   if locked and state.unlocked_modifiable == nil then
     M.give_back(buf)
-    state.borrowed = nil
+    pcall(api.nvim_del_augroup_by_name, "flemma.lock." .. buf)
     state.unlocked_modifiable = vim.bo[buf].modifiable
     vim.bo[buf].modifiable = false
     if buf == api.nvim_get_current_buf() and api.nvim_get_mode().mode:sub(1, 1) == "i" then
@@ -386,11 +433,10 @@ function M.lock(buf, locked)
     local own = state.unlocked_modifiable
     state.unlocked_modifiable = nil
     -- Somebody has taken the lock off, and may want to put it back.
-    local is_borrowed = own and vim.bo[buf].modifiable
+    state.is_borrowed = vim.bo[buf].modifiable
     vim.bo[buf].modifiable = own
-    if is_borrowed then
-      watch_for_restore(buf, state, own)
-    end
+    state.own_modifiable = own
+    watch_for_restore(buf, state)
     require("flemma.following").type_on_later(buf)
   end
 end

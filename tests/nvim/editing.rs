@@ -336,3 +336,35 @@ fn status_fits_into_thirty_columns() {
     let shown = chat.nvim.screen();
     assert!(shown.iter().all(|row| row.chars().count() <= columns), "{shown:?}");
 }
+
+#[test]
+fn undo_brings_back_a_conversation_whose_file_was_emptied_outside() {
+    let question = "@You:\nHello there\n\nand more\n";
+    let greeting = "@You:\n\n";
+    for reload in ["checktime", "edit", "edit!", "enew | bunload # | buffer notes.chat"] {
+        let setup = Setup { text: Some(question), lua: "vim.o.undofile = true", ..Setup::default() };
+        let mut chat = Chat::start(&setup, []);
+        chat.nvim.input("Gotyped<Esc>:silent write<CR>");
+        let text = format!("{question}typed\n");
+        chat.wait_for_text(&text);
+        std::fs::write(chat.nvim.work().join("notes.chat"), "").unwrap();
+        chat.nvim.command(&format!("silent {reload}"));
+        chat.wait_for_text(greeting);
+        assert_eq!(chat.nvim.lua("return vim.bo.modified", &[]), false, "{reload}");
+        if !reload.starts_with("enew") {
+            chat.nvim.input("u");
+            chat.wait_for_text(&text);
+            chat.nvim.input("<C-r>");
+            chat.wait_for_text(greeting);
+        }
+    }
+    // A new file, typed in and then read anew.
+    let mut chat = Chat::start(&Setup { text: None, ..Setup::default() }, []);
+    chat.wait_for_text(greeting);
+    chat.nvim.input("itext<Esc>");
+    chat.wait_for_text("@You:\ntext\n");
+    chat.nvim.command("silent edit!");
+    chat.wait_for_text(greeting);
+    chat.nvim.input("u");
+    chat.wait_for_text("@You:\ntext\n");
+}

@@ -168,6 +168,62 @@ fn a_plugin_that_restores_the_lock_after_it_went_does_not_lock_the_buffer() {
 }
 
 #[test]
+fn ctrl_c_gives_modifiable_back_whatever_plugins_did_with_it() {
+    // Each is what runs during the lock, and what runs when it is gone.
+    let plugins = [
+        // Two that overlap.
+        (
+            "one = vim.bo.modifiable vim.bo.modifiable = true two = vim.bo.modifiable",
+            "vim.bo.modifiable = two vim.bo.modifiable = one",
+        ),
+        // One that restores again and again.
+        ("was = vim.bo.modifiable vim.bo.modifiable = true", "SOON(function() vim.bo.modifiable = was end)"),
+        // Two that overlap, of which the second saved what the first had put back.
+        (
+            "one = vim.bo.modifiable vim.bo.modifiable = true",
+            "vim.bo.modifiable = one two = vim.bo.modifiable SOON(function() vim.bo.modifiable = two end)",
+        ),
+        // One that only saves during the lock.
+        ("was = vim.bo.modifiable", "vim.bo.modifiable = true vim.bo.modifiable = was"),
+        ("was = vim.bo.modifiable", "vim.bo.modifiable = true SOON(function() vim.bo.modifiable = was end)"),
+        ("was = vim.bo.modifiable", "vim.cmd('noautocmd let &l:modifiable = ' .. (was and 1 or 0))"),
+        ("was = vim.bo.modifiable", "vim.cmd('set eventignore=all') vim.bo.modifiable = was vim.o.eventignore = ''"),
+        ("vim.cmd('function! Put(was) \\n let &l:modifiable = a:was \\n endfunction')", "vim.fn.Put(0)"),
+    ];
+    for (during, after) in plugins {
+        let (mut chat, _gate) = start("");
+        chat.nvim.lua(during, &[]);
+        chat.nvim.input("<C-c>");
+        chat.nvim.wait_for("the end", |nvim| nvim.text().ends_with("@You:\n\n"));
+        let after = after.replace(
+            "SOON(",
+            "; (function(f) ran = false vim.defer_fn(f, 1) vim.defer_fn(f, 20) vim.defer_fn(function() ran = true end, 30) end)(",
+        );
+        chat.nvim.lua(&format!("ran = true {after}"), &[]);
+        chat.nvim.wait_for("the plugin to end", |nvim| nvim.lua("return ran", &[]) == true);
+        chat.nvim.input("<C-c>");
+        chat.nvim.wait_for(&format!("{during}; {after}: the buffer to be the user's"), |nvim| {
+            nvim.lua("return vim.bo.modifiable", &[]) == true
+        });
+        // What the user sets then is theirs, and stays through another Ctrl-C.
+        chat.nvim.input(":setlocal nomodifiable<CR>");
+        chat.nvim.command("messages clear");
+        chat.nvim.input("<C-c>");
+        chat.nvim.wait_for("the answer", |nvim| said(nvim).contains("Nothing is running here"));
+        assert_eq!(chat.nvim.lua("return vim.bo.modifiable", &[]), false, "{during}; {after}");
+    }
+    // A mapping of the user's that runs Lua works as often as they like.
+    let (mut chat, _gate) = start("");
+    chat.nvim.input("<C-c>");
+    chat.wait_until_idle();
+    for value in [false, true, false, true, false] {
+        chat.nvim.lua("vim.bo.modifiable = not vim.bo.modifiable", &[]);
+        chat.nvim.lua("vim.wait(20)", &[]);
+        assert_eq!(chat.nvim.lua("return vim.bo.modifiable", &[]), value);
+    }
+}
+
+#[test]
 fn the_users_own_modifiable_is_what_they_get_back() {
     // A user's own `nomodifiable` is no lock of ours, before and after.
     let (mut chat, _gate) = start("");
