@@ -15,11 +15,33 @@ local watchers = {}
 ---@type table<integer, { win: integer, line: integer, column: integer }>
 local typing = {}
 
+local namespace = api.nvim_create_namespace("flemma.following")
+
+--- Any key that the user presses is something else than to wait: insert mode is not given back, in no buffer.
+local function watch_keys()
+  local mouse_moves = vim.keycode("<MouseMove>")
+  vim.on_key(function(_, typed)
+    if typed ~= "" and typed ~= mouse_moves then
+      typing = {}
+      vim.on_key(nil, namespace)
+    end
+  end, namespace)
+end
+
+--- Insert mode is not given back in this buffer.
+---@param buf integer
+local function forget_typing(buf)
+  typing[buf] = nil
+  if not next(typing) then
+    vim.on_key(nil, namespace)
+  end
+end
+
 --- The buffer is no conversation any more.
 ---@param buf integer
 function M.forget(buf)
   watchers[buf] = nil
-  typing[buf] = nil
+  forget_typing(buf)
 end
 
 --- The user set the conversation going in the current window: it is the one that wants to see what comes.
@@ -103,6 +125,8 @@ function M.leave_insert(buf)
   local win = api.nvim_get_current_win()
   local cursor = api.nvim_win_get_cursor(win)
   typing[buf] = { win = win, line = cursor[1], column = cursor[2] }
+  watch_keys()
+  require("flemma.lastline").forget()
   vim.cmd.stopinsert()
 end
 
@@ -110,7 +134,7 @@ end
 --- back.
 ---@param buf integer
 function M.stop_typing(buf)
-  typing[buf] = nil
+  forget_typing(buf)
 end
 
 --- Gives insert mode back to a user who was in it when the turn began and has only waited since.
@@ -120,7 +144,7 @@ local function type_on(buf)
   if not was or not api.nvim_buf_is_loaded(buf) or require("flemma.buffer").is_locked(buf) then
     return
   end
-  typing[buf] = nil
+  forget_typing(buf)
   local win = api.nvim_get_current_win()
   if win ~= was.win or api.nvim_win_get_buf(win) ~= buf or api.nvim_get_mode().mode ~= "n" then
     return
@@ -135,6 +159,7 @@ local function type_on(buf)
   if column < length then
     api.nvim_win_set_cursor(win, { cursor[1], column })
   end
+  require("flemma.lastline").keep()
   vim.cmd.startinsert({ bang = column == length })
 end
 

@@ -1,6 +1,8 @@
 --- Messages for the user's eyes.
 local M = {}
 
+local api = vim.api
+
 local told = {}
 
 local levels = {
@@ -18,20 +20,43 @@ local function shows_in_command_line()
   return source == "?" or vim.startswith(source, "@vim/")
 end
 
---- Cuts a message into lines that fit, at spaces where there are any.
+--- Cuts a word into pieces that fit.
+---@param word string
+---@param room integer cells
+---@return string[] pieces at least one; all but the last are as long as they can be
+local function cut(word, room)
+  local pieces, piece = {}, ""
+  for character in word:gmatch("[%z\1-\127\194-\244][\128-\191]*") do
+    if piece ~= "" and vim.fn.strdisplaywidth(piece .. character) > room then
+      pieces[#pieces + 1] = piece
+      piece = ""
+    end
+    piece = piece .. character
+  end
+  pieces[#pieces + 1] = piece
+  return pieces
+end
+
+--- Cuts a message into lines that fit: at spaces, and in the middle of a word that is longer than a line.
 ---@param message string
 ---@param room integer cells
 ---@return string[]
 function M.wrap(message, room)
+  -- The indentation of the lines after the first takes its share of the room where there is enough.
+  local indent = room > 8 and "  " or ""
   local lines = {}
   local line = ""
   for word in message:gmatch("%S+") do
     local longer = line == "" and word or line .. " " .. word
-    if line ~= "" and vim.fn.strdisplaywidth(longer) > room then
-      lines[#lines + 1] = line
-      line = "  " .. word
-    else
+    if vim.fn.strdisplaywidth(longer) <= room then
       line = longer
+    else
+      for _, piece in ipairs(cut(word, room - #indent)) do
+        if line ~= "" then
+          lines[#lines + 1] = line
+        end
+        line = (#lines > 0 and indent or "") .. piece
+      end
     end
   end
   lines[#lines + 1] = line
@@ -41,36 +66,56 @@ end
 ---@type { message: string, level: integer }[]
 local waiting = {}
 
+--- Puts messages into `:messages`. Neovim has no way to do that without showing them, so they are shown in lines that
+--- fit, each of which may be overwritten at once: then Neovim does not wait for Enter.
+local function record(messages)
+  local ignored, showcmd, ruler = vim.o.eventignore, vim.o.showcmd, vim.o.ruler
+  local is_narrow = vim.v.echospace < 20
+  if is_narrow then
+    -- These two take most of a narrow command line, or all of it.
+    vim.o.eventignore = "OptionSet"
+    vim.o.showcmd, vim.o.ruler = false, false
+  end
+  for _, item in ipairs(messages) do
+    for _, line in ipairs(M.wrap(item.message, math.max(vim.v.echospace, 1))) do
+      api.nvim_echo({ { line, highlights[item.level] } }, true, {})
+      vim.cmd.redraw()
+    end
+  end
+  if is_narrow then
+    vim.o.showcmd, vim.o.ruler = showcmd, ruler
+    vim.o.eventignore = ignored
+  end
+end
+
 --- More than the command line holds makes Neovim stop and wait for Enter, and everything that streams waits with it.
 --- So what is said in one go becomes one line on the screen; all of it is in `:messages`.
 local function flush()
+  if api.nvim_get_mode().mode:find("^cr?$") then
+    -- The user types at the command line.
+    api.nvim_create_autocmd("ModeChanged", {
+      group = api.nvim_create_augroup("flemma.notify", { clear = true }),
+      desc = "Flemma: messages that came while the command line was in use",
+      callback = vim.schedule_wrap(flush),
+      once = true,
+    })
+    return
+  end
   local messages = waiting
   waiting = {}
-  local room = math.max(vim.v.echospace, 20)
-  local total = 0
+  record(messages)
   ---@type { message: string, level: integer }
   local gravest = messages[1]
   for _, item in ipairs(messages) do
-    for _, line in ipairs(M.wrap(item.message, room)) do
-      vim.api.nvim_echo({ { line, highlights[item.level] } }, true, {})
-      -- Tells Neovim that the next line may take this one's place.
-      vim.cmd.redraw()
-      total = total + 1
-    end
     if item.level > gravest.level then
       gravest = item
     end
   end
-  if total == 1 then
-    vim.api.nvim_echo({ { messages[1].message, highlights[messages[1].level] } }, false, {})
-    return
-  end
-  local hint = #messages == 1 and " … :messages" or (" … and %d more in :messages"):format(#messages - 1)
-  local short = gravest.message
-  while short ~= "" and vim.fn.strdisplaywidth(short .. hint) > room do
-    short = vim.fn.strcharpart(short, 0, vim.fn.strcharlen(short) - 1)
-  end
-  vim.api.nvim_echo({ { short .. hint, highlights[gravest.level] } }, false, {})
+  require("flemma.lastline").show({
+    text = gravest.message,
+    more = #messages - 1,
+    highlight = highlights[gravest.level],
+  })
 end
 
 --- Says something. Safe to call from anywhere, even from a callback of libuv's.

@@ -227,7 +227,10 @@ function M.show_estimate(lines, warning)
     require("flemma.status").show(lines)
   else
     -- It took a moment, and the user has begun to type: no float takes that away.
-    notify.say(vim.log.levels.INFO, table.concat(lines, "; "))
+    local words = vim.tbl_filter(function(line)
+      return vim.trim(line) ~= ""
+    end, lines)
+    notify.say(vim.log.levels.INFO, table.concat(words, "; "))
   end
   if warning then
     notify.say(vim.log.levels.WARN, warning)

@@ -216,7 +216,19 @@ fn insert_mode_comes_back_when_the_turn_is_over() {
 
 #[test]
 fn insert_mode_does_not_come_back_to_who_did_something_else_meanwhile() {
-    for (keys, expected) in [("gg", "n"), ("<C-w>n", "n"), ("ggv", "v"), ("<C-c>", "n")] {
+    let keys = [
+        ("gg", "n"),
+        ("<C-w>n", "n"),
+        ("ggv", "v"),
+        ("<C-c>", "n"),
+        // What ends where it began counts as well.
+        ("yy", "n"),
+        ("<C-u>G", "n"),
+        (":w<CR>", "n"),
+        (":Flemma status<CR><C-w>p", "n"),
+        (":e other.txt<CR>isome<Esc>:w<CR>:b notes.chat<CR>", "n"),
+    ];
+    for (keys, expected) in keys {
         let gate = Gate::new();
         let setup = Setup { options: "tools = { autopilot = { enabled = true } }", ..Setup::default() };
         let mut chat = Chat::start(&setup, [gated(&gate)]);

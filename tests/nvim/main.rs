@@ -23,6 +23,7 @@ mod hosted;
 #[path = "../support/http.rs"]
 mod http;
 mod journey;
+mod lastline;
 mod leaving;
 mod limits;
 mod lock;

@@ -1,0 +1,167 @@
+--- One line of ours at the bottom of the screen, where a message is expected.
+---
+--- It is echoed where an echo stays: in Normal mode, with a command line that has room for it. Elsewhere Neovim writes
+--- `-- INSERT --` over an echo, or stops and waits for Enter. There the line is a float over the last row instead.
+local M = {}
+
+local api = vim.api
+
+local namespace = api.nvim_create_namespace("flemma.lastline")
+
+--- Fewer cells are not enough for the beginning of a message.
+local ENOUGH = 20
+
+---@class flemma.LastLine
+---@field text string the whole message
+---@field more integer how many other messages were said with it
+---@field highlight? string
+
+--- What was said last; nil when that is over.
+---@type flemma.LastLine?
+local latest
+
+---@type integer?
+local float
+
+--- Whether Neovim shows the name of the mode in the command line: insert, replace, Visual, Select and Terminal mode.
+---@param mode string
+local function names_itself(mode)
+  return mode:find("^[iRvV\22sS\19t]") ~= nil
+end
+
+--- The line as it fits into so many cells.
+---@param line flemma.LastLine
+---@param room integer
+local function fit(line, room)
+  local width = vim.fn.strdisplaywidth
+  if line.more == 0 and width(line.text) <= room then
+    return line.text
+  end
+  local hint = line.more == 0 and " … :messages" or (" … and %d more in :messages"):format(line.more)
+  if width(hint) + ENOUGH / 2 > room then
+    hint = "…"
+  end
+  local low, high = 0, vim.fn.strcharlen(line.text)
+  while low < high do
+    local middle = math.ceil((low + high) / 2)
+    if width(vim.fn.strcharpart(line.text, 0, middle)) + width(hint) <= room then
+      low = middle
+    else
+      high = middle - 1
+    end
+  end
+  return vim.fn.strcharpart(line.text, 0, low) .. hint
+end
+
+local function close()
+  vim.on_key(nil, namespace)
+  pcall(api.nvim_del_augroup_by_name, "flemma.lastline")
+  local old = float
+  float = nil
+  if old and api.nvim_win_is_valid(old) then
+    pcall(api.nvim_win_close, old, true)
+  end
+end
+
+---@param line flemma.LastLine
+local function echo(line)
+  api.nvim_echo({ { fit(line, vim.v.echospace), line.highlight } }, false, {})
+end
+
+--- Shows the line over the last row. In a mode that names itself it stays until that mode ends, and is echoed then; in
+--- Normal mode until the next key.
+---@param line flemma.LastLine
+local function cover(line)
+  close()
+  local buf = api.nvim_create_buf(false, true)
+  vim.bo[buf].bufhidden = "wipe"
+  api.nvim_buf_set_lines(buf, 0, -1, false, { fit(line, vim.o.columns) })
+  -- Only a float above Neovim's own messages (200) may cover the command line.
+  local opened, win = pcall(api.nvim_open_win, buf, false, {
+    relative = "editor",
+    row = vim.o.lines - 1,
+    col = 0,
+    width = vim.o.columns,
+    height = 1,
+    focusable = false,
+    style = "minimal",
+    border = "none",
+    zindex = 201,
+    noautocmd = true,
+  })
+  if not opened then
+    -- In the command-line window, for one, there can be no other. The message is in `:messages`.
+    api.nvim_buf_delete(buf, { force = true })
+    return
+  end
+  float = win
+  vim.wo[win].wrap = false
+  vim.wo[win].winhighlight = "NormalFloat:" .. (line.highlight or "MsgArea")
+  local group = api.nvim_create_augroup("flemma.lastline", { clear = true })
+  local stays = names_itself(api.nvim_get_mode().mode)
+  if stays then
+    api.nvim_create_autocmd("ModeChanged", {
+      group = group,
+      desc = "Flemma: a message that was shown over the name of the mode",
+      callback = function()
+        local mode = vim.v.event.new_mode
+        if not names_itself(mode) then
+          vim.schedule(function()
+            close()
+            if mode:find("^n") then
+              M.show(line)
+            end
+          end)
+        end
+      end,
+    })
+  else
+    vim.on_key(function(_, typed)
+      if typed ~= "" then
+        vim.schedule(close)
+      end
+    end, namespace)
+  end
+  api.nvim_create_autocmd("VimResized", {
+    group = group,
+    desc = "Flemma: a message stays on the last row",
+    callback = vim.schedule_wrap(function()
+      if float == win then
+        M.show(line)
+      end
+    end),
+  })
+end
+
+--- Shows a line. It never makes Neovim wait for Enter.
+---@param line flemma.LastLine
+function M.show(line)
+  latest = line
+  if names_itself(api.nvim_get_mode().mode) or vim.o.cmdheight == 0 or vim.v.echospace < ENOUGH then
+    cover(line)
+  else
+    close()
+    echo(line)
+  end
+end
+
+--- What was said is not to be said again.
+function M.forget()
+  latest = nil
+end
+
+--- Insert mode is about to begin, and not because the user asked for it: what was said stays on the screen.
+function M.keep()
+  api.nvim_create_autocmd("InsertEnter", {
+    group = api.nvim_create_augroup("flemma.lastline.keep", { clear = true }),
+    desc = "Flemma: a message stays when insert mode comes back",
+    callback = vim.schedule_wrap(function()
+      if latest then
+        M.show(latest)
+      end
+    end),
+    once = true,
+  })
+end
+
+return M
