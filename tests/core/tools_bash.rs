@@ -74,6 +74,30 @@ fn there_is_no_input_no_terminal_and_no_pager() {
 }
 
 #[test]
+fn an_editor_that_a_program_starts_fails_at_once() {
+    let names = ["EDITOR", "VISUAL", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR"];
+    for name in names.into_iter().chain(["SVN_EDITOR", "HGEDITOR", "SUDO_EDITOR"]) {
+        // SAFETY: the environment of this process is read through the standard library alone, which locks it.
+        unsafe { std::env::set_var(name, "sh -c 'echo started; exit 0'") };
+    }
+    let shop = Workshop::new();
+    let said = "No editor is available here. Give the text in the command, as in git commit -m.";
+    for name in names {
+        let text = shop.err("bash", bash(&format!("eval \"${name} file\"")));
+        assert_eq!(text, format!("exit code 1\n\n{said}"), "{name}");
+        // As a program does that starts it without a shell.
+        let text = shop.err("bash", bash(&format!("${name} file")));
+        assert!(!text.contains("started"), "{text}");
+    }
+    assert_eq!(shop.ok("bash", bash("echo ${SVN_EDITOR-none} ${HGEDITOR-none} ${SUDO_EDITOR-none}")), "none none none");
+    let start = Instant::now();
+    let text =
+        shop.err("bash", bash("git init -q . && git -c core.editor='echo started' commit --allow-empty <<< ':!x'"));
+    assert!(text.contains(said) && !text.contains("started"), "{text}");
+    assert!(start.elapsed() < Duration::from_secs(20));
+}
+
+#[test]
 fn neovims_own_variables_do_not_reach_a_command() {
     // SAFETY: the environment of this process is read through the standard library alone, which locks it.
     unsafe { std::env::set_var("NVIM", "/run/nvim.sock") };

@@ -5,7 +5,8 @@
 //! exit code other than 0 is a failure that keeps the output.
 //!
 //! The environment is the editor's, with some changes. `TERM=dumb` and the pagers set to `cat` keep programs from
-//! drawing and from waiting for a key. The variables that Neovim sets for its own children are taken out: `NVIM`
+//! drawing and from waiting for a key. The editors are set to a command that fails: what a program's editor reads from
+//! the input would be commands that nobody approved. The variables that Neovim sets for its own children are taken out: `NVIM`
 //! would let a command drive the editor past every approval, and `VIMRUNTIME` breaks any other Neovim it starts. The keys
 //! of all providers are taken out as well ([`SECRET_VARIABLES`]), but for those that `tools.bash.keep_env` names.
 
@@ -26,11 +27,39 @@ use crate::{
 };
 
 /// What is set in the command's environment.
-const SET: [(&str, &str); 5] =
-    [("TERM", "dumb"), ("PAGER", "cat"), ("GIT_PAGER", "cat"), ("MANPAGER", "cat"), ("SYSTEMD_PAGER", "cat")];
+const SET: [(&str, &str); 9] = [
+    ("TERM", "dumb"),
+    ("PAGER", "cat"),
+    ("GIT_PAGER", "cat"),
+    ("MANPAGER", "cat"),
+    ("SYSTEMD_PAGER", "cat"),
+    ("EDITOR", NO_EDITOR),
+    ("VISUAL", NO_EDITOR),
+    ("GIT_EDITOR", NO_EDITOR),
+    ("GIT_SEQUENCE_EDITOR", NO_EDITOR),
+];
 
-/// What is taken out of it.
-const REMOVED: [&str; 6] = ["NVIM", "NVIM_LISTEN_ADDRESS", "NVIM_LOG_FILE", "VIM", "VIMRUNTIME", "MYVIMRC"];
+/// The editor of commands, which fails at once. A real one would wait for keys, or take its commands from the input.
+/// Programs hand it to a shell with a file's name behind it; for those that run it without a shell it fails as well.
+const NO_EDITOR: &str =
+    "sh -c 'echo \"No editor is available here. Give the text in the command, as in git commit -m.\" >&2; exit 1'";
+
+/// What is taken out of it. The editors of single programs would come before `EDITOR`.
+const REMOVED: [&str; 13] = [
+    "NVIM",
+    "NVIM_LISTEN_ADDRESS",
+    "NVIM_LOG_FILE",
+    "VIM",
+    "VIMRUNTIME",
+    "MYVIMRC",
+    "CVSEDITOR",
+    "FCEDIT",
+    "GH_EDITOR",
+    "HGEDITOR",
+    "KUBE_EDITOR",
+    "SUDO_EDITOR",
+    "SVN_EDITOR",
+];
 
 /// The longest single argument that Linux hands to a program, in bytes, with its final NUL.
 const MAX_COMMAND: usize = 128 * 1024;

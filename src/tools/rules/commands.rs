@@ -1,11 +1,11 @@
 //! What rules say of a command line.
 //!
 //! To approve, every simple command must be matched by a rule, word by word; a wrapper must be, and what it runs as
-//! well. To deny, it is enough that one command anywhere is meant, and there everything is looked into that might run
+//! well; and what it is given to read must be plain data for it ([`input`]). To deny, it is enough that one command anywhere is meant, and there everything is looked into that might run
 //! something: wrappers, `find -exec`, the text that a shell is given. What stays dark is a question for the user.
 
 use super::{
-    Ground, Pattern, folders,
+    Ground, Pattern, folders, input,
     never::{self, Code},
     options,
     pattern::{CommandPattern, Likeness},
@@ -90,7 +90,10 @@ fn approves_run(approving: &[Pattern], run: &Run, depth: usize) -> bool {
     }
     match wrappers::unwrap(run) {
         // Even word by word, `find -exec` and the like are not a way to what is beyond rules.
-        None => wrappers::inside(run).is_some_and(|inside| !inside.iter().any(is_beyond_rules)),
+        None => {
+            (!run.fed || input::is_data_for(run))
+                && wrappers::inside(run).is_some_and(|inside| !inside.iter().any(is_beyond_rules))
+        }
         Some(Inner::Nothing) => true,
         Some(Inner::Run(inner)) => approves_run(approving, &inner, depth + 1),
         Some(Inner::Unclear) => false,

@@ -53,27 +53,36 @@ fn is_here(folder: &Word, ground: &Ground) -> bool {
 /// Whether a command does the same in every folder.
 fn is_the_same_anywhere(run: &Run) -> bool {
     let (run, is_whole) = innermost(run);
-    let Some(word) = run.words.first().and_then(Word::known) else { return false };
+    is_whole && reads_and_prints(&run)
+}
+
+/// Whether a command, which is no wrapper, does nothing but read and print.
+pub(super) fn reads_and_prints(run: &Run) -> bool {
+    let is_filter = |allows: &dyn Fn(usize, &str) -> bool| {
+        run.words.iter().enumerate().skip(1).all(|(place, word)| word.known().is_some_and(|text| allows(place, text)))
+    };
+    quiet_program(run).is_some_and(|program| {
+        READERS.contains(&program.as_str())
+            && match program.as_str() {
+                "sed" => is_filter(&|place, text| filters::sed(&run.words, place, text)),
+                "awk" | "gawk" | "mawk" => is_filter(&|_, text| filters::awk(text)),
+                _ => true,
+            }
+    })
+}
+
+/// The program of a command, if it is not found from the folder that the command runs in, and if it has no option that
+/// writes or runs something. Such an option counts even if the rule has it.
+pub(super) fn quiet_program(run: &Run) -> Option<String> {
+    let word = run.words.first().and_then(Word::known)?;
     let program = never::program(word);
     let is_found = !word.contains('/') || word.starts_with('/');
-    // An option that writes or runs something does so there, even if the rule has it.
     let guards = guards::of(&program, &run.words);
     let is_guarded = |(place, word): (usize, &Word)| {
         word.known().is_none_or(|text| guards.iter().any(|guard| guard.forbids(text, "", &program, place)))
     };
     let is_quiet = guards.is_empty() || !run.words.iter().enumerate().skip(1).any(is_guarded);
-    let is_filter = |allows: &dyn Fn(usize, &str) -> bool| {
-        run.words.iter().enumerate().skip(1).all(|(place, word)| word.known().is_some_and(|text| allows(place, text)))
-    };
-    is_whole
-        && is_found
-        && is_quiet
-        && READERS.contains(&program.as_str())
-        && match program.as_str() {
-            "sed" => is_filter(&|place, text| filters::sed(&run.words, place, text)),
-            "awk" | "gawk" | "mawk" => is_filter(&|_, text| filters::awk(text)),
-            _ => true,
-        }
+    (is_found && is_quiet).then_some(program)
 }
 
 /// What a command runs in the end, if it is a wrapper, and whether that was found out.

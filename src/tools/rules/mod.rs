@@ -24,6 +24,7 @@
 //! | `git`      | the arguments of git that it does match                              |
 //! | `filters`  | the scripts of `sed` and `awk` that it does match                    |
 //! | `folders`  | what may run in another folder                                       |
+//! | `input`    | what a program does with its standard input                         |
 //! | `variables`| what may be set                                                      |
 //! | `never`    | what no rule approves                                                |
 //! | `files`    | path rules                                                           |
@@ -37,6 +38,7 @@ mod filters;
 mod folders;
 mod git;
 mod guards;
+mod input;
 mod known;
 mod never;
 mod options;

@@ -35,6 +35,8 @@ pub(super) struct Run {
     pub(super) words: Vec<Word>,
     /// The text that it is given to read, if the command line has it.
     pub(super) input: Option<Word>,
+    /// Whether it has anything to read: from a pipe, a file or the command line, by itself or with what it stands in.
+    pub(super) fed: bool,
     /// Whether it stands for the word `time`, whose command is a run of its own.
     pub(super) keyword: bool,
 }
@@ -55,7 +57,7 @@ pub(super) struct Script {
 /// Reads a command line.
 pub(super) fn read(source: &str) -> Script {
     let script = Script { runs: Vec::new(), approvable: true, hides: false, variables: Vec::new() };
-    let mut reader = Reader { script, depth: 0 };
+    let mut reader = Reader { script, depth: 0, fed: false };
     reader.source(source);
     reader.script
 }
@@ -82,6 +84,8 @@ fn parse(source: &str) -> Option<Program> {
 struct Reader {
     script: Script,
     depth: usize,
+    /// Whether the commands that are read now share something to read.
+    fed: bool,
 }
 
 impl Reader {
@@ -106,6 +110,14 @@ impl Reader {
         self.script.approvable = false;
     }
 
+    /// Reads commands that get something to read, if `feeds` says so, or if what they stand in does.
+    fn feeding(&mut self, feeds: bool, read: impl FnOnce(&mut Self)) {
+        let outer = self.fed;
+        self.fed |= feeds;
+        read(self);
+        self.fed = outer;
+    }
+
     fn list(&mut self, list: &CompoundList) {
         for item in &list.0 {
             let AndOrList { first, additional } = &item.0;
@@ -118,8 +130,8 @@ impl Reader {
 
     fn pipeline(&mut self, pipeline: &Pipeline) {
         let first = self.script.runs.len();
-        for command in &pipeline.seq {
-            self.command(command);
+        for (place, command) in pipeline.seq.iter().enumerate() {
+            self.feeding(place > 0, |reader| reader.command(command));
         }
         if pipeline.timed.is_some() {
             let mut words = vec![Word::Known("time".into())];
@@ -134,13 +146,13 @@ impl Reader {
         match command {
             Command::Simple(command) => self.simple(command),
             Command::Compound(command, redirects) => {
-                self.compound(command);
+                self.feeding(feed(redirects.as_ref()), |reader| reader.compound(command));
                 self.redirects(redirects.as_ref());
             }
             Command::Function(function) => {
                 // From here on the name runs something else than the rules mean by it.
                 self.never();
-                self.compound(&function.body.0);
+                self.feeding(feed(function.body.1.as_ref()), |reader| reader.compound(&function.body.0));
                 self.redirects(function.body.1.as_ref());
             }
             Command::ExtendedTest(test, redirects) => {
@@ -188,7 +200,7 @@ impl Reader {
             }
             CompoundCommand::Coprocess(coprocess) => {
                 self.never();
-                self.command(&coprocess.body);
+                self.feeding(true, |reader| reader.command(&coprocess.body));
             }
         }
     }
@@ -231,7 +243,7 @@ impl Reader {
     }
 
     fn simple(&mut self, command: &SimpleCommand) {
-        let mut run = Run::default();
+        let mut run = Run { fed: self.fed, ..Run::default() };
         for item in command.prefix.iter().flat_map(|prefix| &prefix.0) {
             match item {
                 CommandPrefixOrSuffixItem::AssignmentWord(assignment, raw) => {
@@ -263,6 +275,7 @@ impl Reader {
     fn item(&mut self, item: &CommandPrefixOrSuffixItem, run: &mut Run) {
         match item {
             CommandPrefixOrSuffixItem::IoRedirect(redirect) => {
+                run.fed |= feeds(redirect);
                 if let Some(input) = self.redirect(redirect) {
                     run.input = Some(input);
                 }
@@ -271,8 +284,8 @@ impl Reader {
                 let word = self.word(raw);
                 run.words.push(word);
             }
-            CommandPrefixOrSuffixItem::ProcessSubstitution(_, subshell) => {
-                self.list(&subshell.list);
+            CommandPrefixOrSuffixItem::ProcessSubstitution(kind, subshell) => {
+                self.feeding(is_written_to(kind), |reader| reader.list(&subshell.list));
                 run.words.push(Word::Filled(DESCRIPTOR.into()));
             }
         }
@@ -327,8 +340,8 @@ impl Reader {
     fn file(&mut self, kind: &IoFileRedirectKind, target: &IoFileRedirectTarget) {
         match (kind, target) {
             (_, IoFileRedirectTarget::ProcessSubstitution(direction, SubshellCommand { list, .. })) => {
-                self.list(list);
-                if matches!(direction, ProcessSubstitutionKind::Write) {
+                self.feeding(is_written_to(direction), |reader| reader.list(list));
+                if is_written_to(direction) {
                     self.never();
                 }
             }
@@ -382,5 +395,37 @@ impl Reader {
         };
         decoded.code.iter().for_each(|code| self.source(code));
         decoded.word
+    }
+}
+
+fn is_written_to(direction: &ProcessSubstitutionKind) -> bool {
+    matches!(direction, ProcessSubstitutionKind::Write)
+}
+
+/// Whether redirections give something to read.
+fn feed(redirects: Option<&RedirectList>) -> bool {
+    redirects.iter().flat_map(|list| &list.0).any(feeds)
+}
+
+/// Whether a redirection gives something to read, as any descriptor: another redirection may make it the input.
+fn feeds(redirect: &IoRedirect) -> bool {
+    match redirect {
+        IoRedirect::HereDocument(..) | IoRedirect::HereString(..) => true,
+        IoRedirect::OutputAndError(..) => false,
+        IoRedirect::File(_, kind, target) => match (kind, target) {
+            (IoFileRedirectKind::Read, IoFileRedirectTarget::Filename(raw) | IoFileRedirectTarget::Duplicate(raw)) => {
+                raw.value != "/dev/null"
+            }
+            (IoFileRedirectKind::Read | IoFileRedirectKind::ReadAndWrite, _) => true,
+            // Copies of descriptors, which are the shell's own or opened by another redirection.
+            (
+                IoFileRedirectKind::DuplicateInput
+                | IoFileRedirectKind::DuplicateOutput
+                | IoFileRedirectKind::Write
+                | IoFileRedirectKind::Append
+                | IoFileRedirectKind::Clobber,
+                _,
+            ) => false,
+        },
     }
 }

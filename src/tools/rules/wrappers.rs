@@ -135,7 +135,7 @@ fn take_apart(wrapper: &Wrapper, run: &Run) -> Option<Inner> {
         rest = rest.get(used..)?;
     }
     rest = rest.get(wrapper.operands..)?;
-    let mut inner = Run { input: run.input.clone(), ..Run::default() };
+    let mut inner = Run { input: run.input.clone(), fed: run.fed, ..Run::default() };
     while let Some(word) = rest.first().filter(|word| wrapper.assigns && is_assignment(word)) {
         inner.assignments.push(word.clone());
         rest = &rest[1..];
@@ -155,7 +155,12 @@ fn is_assignment(word: &Word) -> bool {
 /// there are too many to look at.
 pub(super) fn inside(run: &Run) -> Option<Vec<Run>> {
     let Some(program) = run.words.first().and_then(Word::known).map(never::program) else { return Some(Vec::new()) };
-    let from = |start: usize| Run { words: run.words[start..].to_vec(), input: run.input.clone(), ..Run::default() };
+    let from = |start: usize| Run {
+        words: run.words[start..].to_vec(),
+        input: run.input.clone(),
+        fed: run.fed,
+        ..Run::default()
+    };
     let few = run.words.len() <= MAX_WORDS;
     let any = || few.then(|| (1..run.words.len()).map(from).collect());
     match program.as_str() {

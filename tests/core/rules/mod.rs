@@ -5,6 +5,7 @@ mod attacks;
 mod denials;
 mod entries;
 mod files;
+mod input;
 mod properties;
 mod spellings;
 mod suggestions;
