@@ -165,7 +165,7 @@ function M.attach(buf)
         attached[buf] = nil
         require("flemma.following").forget(buf)
         native.call("detach", buf)
-        require("flemma.saving").release(buf)
+        require("flemma.saving").release(buf, true)
         require("flemma.ui").show(buf, false)
         if state.unlocked_modifiable ~= nil then
           -- `:edit!` and `:bunload` end up here: the lock goes with what it was for.
@@ -209,6 +209,7 @@ function M.attach(buf)
       end
     end,
   })
+  require("flemma.saving").attach(buf)
   require("flemma.keymaps").apply(buf, options.keymaps)
   -- `:lua` takes the rest of its line, so it comes last.
   local release = ("lua require('flemma.buffer').release(%d)"):format(buf)
@@ -244,7 +245,7 @@ function M.release(buf)
   end
   pcall(api.nvim_del_augroup_by_name, "flemma.buffer." .. buf)
   pcall(api.nvim_del_augroup_by_name, "flemma.lock." .. buf)
-  require("flemma.saving").release(buf)
+  require("flemma.saving").release(buf, false)
   require("flemma.keymaps").remove(buf)
   require("flemma.ui").release(buf)
 end

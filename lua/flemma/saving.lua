@@ -11,6 +11,8 @@ local api = vim.api
 
 ---@class flemma.Saving
 ---@field writing boolean whether the library writes the file now
+---@field name? string the file that is being written
+---@field released? boolean whether the buffer is no conversation any more; the write under way is still settled
 ---@field again boolean whether the text is to be written once more after that
 ---@field told? string the last problem that the user was told of, until a write succeeds
 ---@field ours boolean whether the `BufWritePost` that runs now is ours
@@ -40,7 +42,9 @@ end
 --- Follows what Neovim reads and writes.
 ---@param buf integer
 function M.attach(buf)
-  local state = { writing = false, again = false, ours = false }
+  -- A buffer may come back while its file is still being written.
+  local state = states[buf] or { writing = false, again = false, ours = false }
+  state.released = false
   states[buf] = state
   api.nvim_create_autocmd("BufWritePost", {
     group = api.nvim_create_augroup(group_of(buf), { clear = true }),
@@ -62,17 +66,31 @@ function M.attach(buf)
     end,
   })
   -- With changes in it, nobody knows when the file was read.
-  if not vim.bo[buf].modified then
+  if not state.writing and not vim.bo[buf].modified then
     note(buf)
   end
 end
 
---- Lets go of a buffer. A write that is on its way comes to its end.
----@param buf integer
-function M.release(buf)
+--- Forgets a buffer, and the write of its file if there is one.
+local function forget(buf)
   states[buf] = nil
-  pcall(api.nvim_del_augroup_by_name, group_of(buf))
   pcall(api.nvim_del_augroup_by_name, flight_of(buf))
+  native("landed", buf)
+end
+
+--- Lets go of a buffer. A write that is under way comes to its end. Unless the buffer's text is gone, Neovim is told
+--- of it then, so that it does not take the write for somebody else's.
+---@param buf integer
+---@param is_gone boolean whether the buffer was unloaded or read again
+function M.release(buf, is_gone)
+  local state = states[buf]
+  pcall(api.nvim_del_augroup_by_name, group_of(buf))
+  if state and state.writing and not is_gone then
+    state.released = true
+    state.again = false
+  else
+    forget(buf)
+  end
 end
 
 --- Whether an autocommand of somebody else's writes this buffer in Neovim's place.
@@ -100,14 +118,15 @@ local function has_something_to_write(buf)
 end
 
 --- Why we do not write this buffer.
+---@param is_forced? boolean whether the user said `:write!`
 ---@return string?
-local function refusal(buf)
+local function refusal(buf, is_forced)
   local name, bo = api.nvim_buf_get_name(buf), vim.bo[buf]
   local encoding = bo.fileencoding
   local why
   if not vim.o.write then
     why = "the option 'write' is off"
-  elseif bo.readonly then
+  elseif bo.readonly and not is_forced then
     why = "the option 'readonly' is set. Use `:write!`"
   elseif encoding ~= "" and encoding ~= "utf-8" then
     why = ("'fileencoding' is %s, and editing.auto_write writes UTF-8 only. Use `:write`"):format(encoding)
@@ -191,9 +210,10 @@ local function announce(buf, state)
 end
 
 --- Writes the buffer here and now, and waits for the disk.
+---@param is_forced boolean whether the file is overwritten whatever is in it now
 ---@return string? problem
-local function write_here(buf)
-  return refusal(buf) or native("save_now", buf, api.nvim_buf_get_name(buf), layout(buf))
+local function write_here(buf, is_forced)
+  return refusal(buf, is_forced) or native("save_now", buf, api.nvim_buf_get_name(buf), layout(buf), is_forced)
 end
 
 --- While the library writes, Neovim must neither take its write for somebody else's nor write at the same time.
@@ -217,7 +237,7 @@ local function guard(buf, state)
         vim.cmd.write({ args = { target }, bang = vim.v.cmdbang == 1, magic = { file = false }, mods = { noautocmd = true } })
         return
       end
-      local problem = write_here(buf)
+      local problem = write_here(buf, vim.v.cmdbang == 1)
       if problem then
         require("flemma.notify").say(vim.log.levels.ERROR, problem)
         return
@@ -233,7 +253,7 @@ end
 ---@param buf integer
 function M.auto_write(buf)
   local state = states[buf]
-  if not state or not has_something_to_write(buf) then
+  if not state or state.released or not has_something_to_write(buf) then
     return
   end
   if state.writing then
@@ -247,7 +267,7 @@ function M.auto_write(buf)
   end
   local name = api.nvim_buf_get_name(buf)
   guard(buf, state)
-  state.writing = true
+  state.writing, state.name = true, name
   if not native("save", buf, name, layout(buf), api.nvim_buf_get_changedtick(buf)) then
     state.writing = false
     pcall(api.nvim_del_augroup_by_name, flight_of(buf))
@@ -271,12 +291,21 @@ function M.finished(buf, tick, problem)
   pcall(api.nvim_del_augroup_by_name, flight_of(buf))
   if problem then
     tell(state, problem)
-  elseif api.nvim_buf_is_loaded(buf) then
+  elseif api.nvim_buf_is_loaded(buf) and api.nvim_buf_get_name(buf) == state.name then
+    -- Under another name (`:saveas`, `:file`) it is another file, of which this write says nothing.
     state.told = nil
     settle(buf, state, api.nvim_buf_get_changedtick(buf) == tick)
     announce(buf, state)
   end
-  if states[buf] == state and state.again then
+  if states[buf] ~= state or state.writing then
+    return
+  end
+  if state.released then
+    forget(buf)
+    return
+  end
+  native("landed", buf)
+  if state.again then
     state.again = false
     M.auto_write(buf)
   end
@@ -289,7 +318,7 @@ function M.write_now(buf)
   if not state or not has_something_to_write(buf) then
     return
   end
-  local problem = write_here(buf)
+  local problem = write_here(buf, false)
   if problem then
     tell(state, problem)
   else

@@ -80,7 +80,7 @@ pub(super) struct Conversation {
 }
 
 impl Conversation {
-    pub(super) fn new(id: ConversationId, buffer: i32) -> Self {
+    pub(super) fn new(id: ConversationId, buffer: i32, on_disk: OnDisk) -> Self {
         Self {
             id,
             buffer,
@@ -99,7 +99,7 @@ impl Conversation {
             joins: Cell::new(false),
             touched: Cell::new(false),
             writing: Cell::new(false),
-            on_disk: OnDisk::default(),
+            on_disk,
             holding: Holding::default(),
         }
     }

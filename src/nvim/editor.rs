@@ -12,7 +12,9 @@ use std::{
 
 use mlua::{Function, Lua, Table};
 
-use super::{approvals, conversation::Conversation, functions::Functions, host::Host, shell::At, waker::Waker};
+use super::{
+    approvals, conversation::Conversation, functions::Functions, host::Host, saving::OnDisk, shell::At, waker::Waker,
+};
 use crate::{
     agent::{Input, Level},
     config::{Config, Logging},
@@ -68,6 +70,8 @@ pub(super) struct Editor {
     pub(super) ledger: RefCell<Ledger>,
     /// Only ever set by the export `fault`, which only the tests have.
     fault: Cell<bool>,
+    /// What is known of the files that are written now, by buffer. A buffer may be let go before the end.
+    pub(super) flights: RefCell<BTreeMap<i32, OnDisk>>,
     /// Where the locks of conversations lie.
     pub(super) locks: PathBuf,
     /// Files that another Neovim has open, and that the user goes on with here all the same.
@@ -115,6 +119,7 @@ impl Editor {
             log_dir: RefCell::default(),
             generation: Cell::new(0),
             conversations: RefCell::default(),
+            flights: RefCell::default(),
             last_id: Cell::new(0),
             unchecked: Cell::new(false),
             slow_tools: RefCell::default(),
@@ -270,7 +275,8 @@ impl Editor {
             self.clean_outputs();
         }
         self.last_id.set(self.last_id.get() + 1);
-        let conversation = Rc::new(Conversation::new(ConversationId(self.last_id.get()), buffer));
+        let on_disk = self.flights.borrow().get(&buffer).cloned().unwrap_or_default();
+        let conversation = Rc::new(Conversation::new(ConversationId(self.last_id.get()), buffer, on_disk));
         self.conversations.borrow_mut().insert(buffer, Rc::clone(&conversation));
         conversation.hold(self, &self.host.place(buffer).0);
         conversation

@@ -16,12 +16,12 @@ use std::{
 
 use mlua::Table;
 
-use super::{buffer::BufferText, exports::Exports};
+use super::{buffer::BufferText, editor::Editor, exports::Exports};
 use crate::{
     chat::Text as _,
     runtime::{
         ConversationId, Notice, Report,
-        save::{Stamp, save},
+        save::{Stamp, Trouble, save},
     },
 };
 
@@ -57,6 +57,8 @@ struct Text {
     number: u64,
     path: PathBuf,
     bytes: Vec<u8>,
+    /// Whether the file is overwritten whatever is in it now: `:write!`.
+    is_forced: bool,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -80,18 +82,21 @@ impl OnDisk {
     /// Takes the buffer's text.
     fn take(&self, buffer: i32, path: PathBuf, layout: &Table) -> mlua::Result<Text> {
         let bytes = Layout::read(layout)?.bytes(BufferText(buffer));
-        Ok(Text { number: self.0.taken.fetch_add(1, Ordering::Relaxed) + 1, path, bytes })
+        let number = self.0.taken.fetch_add(1, Ordering::Relaxed) + 1;
+        Ok(Text { number, path, bytes, is_forced: false })
     }
 
     /// Writes the file, unless a later text was written meanwhile. It blocks on the disk. `Err` is a sentence for the
     /// user.
-    fn write(&self, Text { number, path, bytes }: &Text) -> Result<(), String> {
+    fn write(&self, Text { number, path, bytes, is_forced }: &Text) -> Result<(), String> {
         let mut written = lock(&self.0.written);
         if *written > *number {
             return Ok(());
         }
         let known = lock(&self.0.known).clone();
+        let failed = |trouble: Trouble| sentence(path, &trouble.to_string());
         let stamp = match known {
+            _ if *is_forced => Stamp::of(path).map_err(|error| failed(error.into()))?,
             Known::At(at, stamp) if at == *path => stamp,
             // The buffer has another name now: such a file must not be there yet.
             Known::At(..) => None,
@@ -99,7 +104,7 @@ impl OnDisk {
                 return Err(sentence(path, "it is not known whether the file was changed. Use `:write` once"));
             }
         };
-        let stamp = save(path, bytes, stamp).map_err(|trouble| sentence(path, &trouble.to_string()))?;
+        let stamp = save(path, bytes, stamp).map_err(failed)?;
         *lock(&self.0.known) = Known::At(path.clone(), Some(stamp));
         *written = *number;
         Ok(())
@@ -171,6 +176,14 @@ impl Layout {
     }
 }
 
+/// What is known of a buffer's file, also when the buffer was let go and its file is still being written.
+fn on_disk_of(editor: &Editor, buffer: i32) -> Option<OnDisk> {
+    match editor.conversation(buffer) {
+        Some(conversation) => Some(conversation.on_disk.clone()),
+        None => editor.flights.borrow().get(&buffer).cloned(),
+    }
+}
+
 /// The functions that Lua calls.
 pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     // on_disk(buffer, path or nil): the file of this name has the buffer's text, or nobody knows
@@ -185,14 +198,15 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     })?;
     // is_on_disk(buffer) -> whether the file is as it was last seen
     exports.add("is_on_disk", |_, editor, buffer: i32| {
-        Ok(editor.conversation(buffer).is_some_and(|conversation| conversation.on_disk.is_current()))
+        Ok(on_disk_of(editor, buffer).is_some_and(|on_disk| on_disk.is_current()))
     })?;
-    // save(buffer, path, layout, tick) -> whether it was begun; `host.saved` hears of its end
+    // save(buffer, path, layout, tick) -> whether it was begun; `host.saved` hears of its end, and calls `landed`
     exports.add("save", |_, editor, (buffer, path, layout, tick): (i32, PathBuf, Table, i64)| {
         let Some(conversation) = editor.conversation(buffer) else { return Ok(false) };
         let Ok(threads) = editor.worker.handle() else { return Ok(false) };
         let on_disk = conversation.on_disk.clone();
         let text = on_disk.take(buffer, path, &layout)?;
+        editor.flights.borrow_mut().insert(buffer, on_disk.clone());
         let queue = Arc::clone(editor.worker.queue());
         threads.spawn_blocking(move || {
             let problem = on_disk.write(&text).err();
@@ -201,11 +215,15 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         });
         Ok(true)
     })?;
-    // save_now(buffer, path, layout) -> what went wrong, or nil
-    exports.add("save_now", |_, editor, (buffer, path, layout): (i32, PathBuf, Table)| {
-        let Some(conversation) = editor.conversation(buffer) else { return Ok(None) };
-        let on_disk = conversation.on_disk.clone();
-        let text = on_disk.take(buffer, path, &layout)?;
+    // landed(buffer): nobody waits for the end of its write any more
+    exports.add("landed", |_, editor, buffer: i32| {
+        editor.flights.borrow_mut().remove(&buffer);
+        Ok(())
+    })?;
+    // save_now(buffer, path, layout, forced) -> what went wrong, or nil
+    exports.add("save_now", |_, editor, (buffer, path, layout, is_forced): (i32, PathBuf, Table, bool)| {
+        let Some(on_disk) = on_disk_of(editor, buffer) else { return Ok(None) };
+        let text = Text { is_forced, ..on_disk.take(buffer, path, &layout)? };
         Ok(save_now(on_disk, text).err())
     })
 }

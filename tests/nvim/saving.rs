@@ -5,6 +5,7 @@ use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 use serde_json::json;
 
 use super::{
+    anthropic::Stream,
     chat::{Chat, Setup, call, prose, said},
     http::Reply,
     support::Nvim,
@@ -302,4 +303,91 @@ fn a_file_that_a_tool_changed_is_told_of_and_not_asked_about() {
     assert!(!messages.contains("touched.txt") && !messages.contains("W12") && !messages.contains("E211"), "{messages}");
     chat.nvim.command("buffer touched.txt | call setline(1, 'x') | write");
     assert_eq!(chat.nvim.file("touched.txt"), "x\n", "a new time alone is nothing to ask about");
+}
+
+/// Takes more lines, begins a write of ours, and runs `then` before the end of the write can be heard.
+fn during_a_write(chat: &mut Chat, line: &str, then: &str) {
+    let code = format!(
+        "local buf = vim.api.nvim_get_current_buf()
+         vim.api.nvim_buf_set_lines(buf, -1, -1, false, {{ (...) }})
+         require('flemma.saving').auto_write(buf)
+         assert(vim.fn.exists('#flemma.saving.flight.' .. buf) == 1)
+         {then}"
+    );
+    chat.nvim.lua(&code, &[line.into()]);
+    chat.nvim.wait_for("the write to end", |nvim| {
+        nvim.lua("return vim.fn.exists('#flemma.saving.flight.' .. vim.api.nvim_get_current_buf())", &[]) == 0
+    });
+}
+
+#[test]
+fn a_write_that_is_under_way_is_settled_when_the_filetype_changes() {
+    for filetype in ["set filetype=text", "set filetype=text | set filetype=chat"] {
+        let mut chat = start("", []);
+        during_a_write(&mut chat, "one", &format!("vim.cmd('{filetype}')"));
+        wait_until_written(&mut chat.nvim);
+        assert_eq!(chat.nvim.file("notes.chat"), "@You:\nHello\none\n");
+        chat.nvim.command("set noautoread | checktime | call append(line('$'), 'two') | write");
+        assert_eq!(chat.nvim.file("notes.chat"), "@You:\nHello\none\ntwo\n");
+        if filetype.ends_with("chat") {
+            during_a_write(&mut chat, "three", "");
+            wait_until_written(&mut chat.nvim);
+            assert_eq!(chat.nvim.file("notes.chat"), "@You:\nHello\none\ntwo\nthree\n");
+        }
+        nothing_odd(&mut chat.nvim);
+    }
+    // A cancel that comes from the change of the filetype begins a write of its own.
+    let stream = Stream::new().text(&["half a reply"]);
+    let reply = stream.events().iter().fold(Reply::stream(), |reply, event| reply.chunk(event.as_str())).hang();
+    let mut chat = start("", [reply]);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the beginning", |nvim| nvim.text().contains("half a reply"));
+    chat.nvim.command("set filetype=text");
+    wait_until_written(&mut chat.nvim);
+    assert_eq!(chat.nvim.file("notes.chat"), chat.nvim.text());
+    chat.nvim.command("set noautoread | checktime | call append(line('$'), 'more') | write");
+    nothing_odd(&mut chat.nvim);
+}
+
+#[test]
+fn a_buffer_that_takes_another_name_during_a_write_of_ours_has_its_text_in_that_file() {
+    for before in [None, Some("old text\n")] {
+        let mut chat = start("", []);
+        let file = chat.nvim.work().join("b.chat");
+        if let Some(text) = before {
+            fs::write(&file, text).unwrap();
+        }
+        during_a_write(&mut chat, "one", "vim.cmd('saveas! b.chat')");
+        assert_eq!(fs::read_to_string(&file).unwrap(), "@You:\nHello\none\n");
+        assert_eq!(chat.nvim.lua("return vim.bo.modified", &[]), false);
+        during_a_write(&mut chat, "two", "");
+        wait_until_written(&mut chat.nvim);
+        assert_eq!(fs::read_to_string(&file).unwrap(), "@You:\nHello\none\ntwo\n");
+        // A name alone: nothing has the text yet.
+        during_a_write(&mut chat, "three", "vim.cmd('file c.chat')");
+        assert_eq!(chat.nvim.lua("return vim.bo.modified", &[]), true, "c.chat was never written");
+        assert!(!chat.nvim.work().join("c.chat").exists());
+        chat.nvim.command("silent write | set noautoread | checktime");
+        assert_eq!(chat.nvim.file("c.chat"), chat.nvim.text());
+        nothing_odd(&mut chat.nvim);
+    }
+}
+
+#[test]
+fn a_write_with_a_bang_during_a_write_of_ours_overwrites() {
+    let change = "vim.fn.writefile({ 'theirs' }, 'notes.chat')";
+    let mut chat = start("", []);
+    // Without a bang their text stays. Which of the two writes finds it is open.
+    chat.nvim.lua(change, &[]);
+    during_a_write(&mut chat, "one", "vim.cmd('write')");
+    chat.nvim.wait_for("the reason", |nvim| said(nvim).contains("something else has changed the file"));
+    assert_eq!(chat.nvim.lua("return vim.bo.modified", &[]), true);
+    assert_eq!(chat.nvim.file("notes.chat"), "theirs\n");
+    during_a_write(&mut chat, "two", "vim.bo.readonly = true vim.cmd('write!') vim.bo.readonly = false");
+    assert_eq!(chat.nvim.lua("return vim.bo.modified", &[]), false);
+    assert_eq!(chat.nvim.file("notes.chat"), "@You:\nHello\none\ntwo\n");
+    chat.nvim.command("set noautoread | checktime");
+    during_a_write(&mut chat, "three", "");
+    wait_until_written(&mut chat.nvim);
+    assert_eq!(chat.nvim.request("nvim_get_mode", &[])["blocking"], false);
 }
