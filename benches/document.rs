@@ -12,7 +12,7 @@ use std::{
 };
 
 use flemma::{
-    chat::{Change, Document, Ending, ReplyWriter},
+    chat::{Change, Document, Ending, Hand, Provenance, ReplyWriter},
     provider::Event,
 };
 use support::{conversation, message};
@@ -24,6 +24,7 @@ fn main() {
     for lines in [1_000, 80_000, 400_000] {
         let text = conversation(lines);
         row(&format!("full parse, {lines} lines"), best(|| time(|| drop(black_box(Document::parse(&text))))));
+        row(&format!("full parse with authors, {lines} lines"), best(|| time(|| drop(black_box(opened(&text))))));
     }
     for (name, text) in [
         ("1,000-line conversation", conversation(1_000)),
@@ -33,6 +34,7 @@ fn main() {
         row(&format!("a keystroke in the last message, {name}"), best(|| keystrokes(&text, text.len() - 2)));
         row(&format!("a keystroke in the middle, {name}"), best(|| keystrokes(&text, text.len() / 2)));
         row(&format!("a line break in the middle, {name}"), best(|| line_breaks(&text, text.len() / 2)));
+        row(&format!("a line break at the top with authors, {name}"), best(|| line_breaks_at_the_top(&text)));
         row(&format!("decorations of 60 lines, {name}"), best(|| decorations(&text)));
     }
     for (name, text) in [("empty", Vec::new()), ("80,000-line", conversation(80_000))] {
@@ -67,6 +69,31 @@ fn line_breaks(text: &[String], line: usize) -> Duration {
         text.insert(line, String::new());
         spent += time(|| {
             black_box(document.update(Change { first: line, old_last: line, new_last: line + 1 }, &text));
+        });
+    }
+    spent / KEYS
+}
+
+/// Reads a file as the editor does when it is opened.
+fn opened(text: &[String]) -> (Document, Provenance) {
+    let (mut document, mut provenance) = (Document::default(), Provenance::default());
+    let change = Change { first: 0, old_last: 0, new_last: text.len() };
+    provenance.follow(&mut document, change, Hand::Stranger, &text);
+    (document, provenance)
+}
+
+/// The same as [`line_breaks`] where every line behind has to move, and who wrote it with it.
+fn line_breaks_at_the_top(text: &[String]) -> Duration {
+    const KEYS: u32 = 200;
+    let mut text = text.to_vec();
+    let (mut document, mut provenance) = opened(&text);
+    let mut spent = Duration::ZERO;
+    for step in 0..KEYS {
+        text.insert(1, String::new());
+        let change = Change { first: 1, old_last: 1, new_last: 2 };
+        let hand = Hand::User { step: step.into() };
+        spent += time(|| {
+            black_box(provenance.follow(&mut document, change, hand, &text));
         });
     }
     spent / KEYS
