@@ -9,6 +9,7 @@ use std::{
     fs,
     os::unix::fs::{MetadataExt, symlink},
     path::{Path, PathBuf},
+    process::Command,
     time::Duration,
 };
 
@@ -232,6 +233,64 @@ fn what_is_written_unasked_is_an_ordinary_file_of_the_project() {
     }
     assert!(!home.by_default(".config/nvim", "init.lua"), "the editor's own folder");
     assert!(!home.by_default("dotted.git", "description"), "a bare repository");
+}
+
+/// Runs git, which has to be there.
+fn git(folder: &Path, arguments: &[&str]) {
+    let told = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "protocol.file.allow=always"];
+    let done = Command::new("git").current_dir(folder).args(told).args(arguments).output().unwrap();
+    assert!(done.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&done.stderr));
+}
+
+#[test]
+fn a_repository_is_known_by_what_it_is_and_not_by_its_name() {
+    let home = Home::new();
+    let top = home.at("separate");
+    fs::create_dir_all(top.join("src")).unwrap();
+    git(&top, &["init", "-q", "--separate-git-dir=gitdata", "."]);
+    git(&top, &["commit", "-q", "--allow-empty", "-m", "a"]);
+    git(&top, &["init", "-q", "--bare", "data/store"]);
+    git(&top, &["clone", "-q", "--mirror", "gitdata", "mirror"]);
+    git(&top, &["worktree", "add", "-q", "tree"]);
+    git(&top, &["submodule", "--quiet", "add", "./mirror", "part"]);
+    symlink("../gitdata", top.join("src/link")).unwrap();
+    // A git directory that is not complete yet.
+    fs::create_dir_all(top.join("late/inside")).unwrap();
+    fs::write(top.join("late/.git"), "gitdir: inside\n").unwrap();
+    for folder in ["gitdata", "data/store", "mirror", "late/inside", "src/link", "gitdata/modules/part"] {
+        for name in ["hooks/pre-commit", "hooks/own", "config", "info/attributes", "new/deep/file", "modules/x/config"]
+        {
+            let path = format!("{folder}/{name}");
+            assert!(!home.by_default("separate", &path), "{path}");
+            assert!(!home.by_default("separate", top.join(&path).to_str().unwrap()), "{path}");
+        }
+    }
+    for path in ["gitdata/worktrees/tree/config.worktree", "gitdata/modules/part/config", "part/.git", "tree/.git"] {
+        assert!(!home.by_default("separate", path), "{path}");
+    }
+    assert!(!home.by_default("separate/gitdata", "config"), "a conversation in the repository's inside");
+    assert!(!home.by_default("separate/data/store", "config"), "a conversation in a bare repository");
+    for path in ["src/main.rs", "data/x", "part/x", "tree/x", "late/x", "new/refs/x", "objects/x"] {
+        assert!(home.by_default("separate", path), "{path}");
+    }
+    // What is no such file does not hold anything up.
+    for content in ["", "gitdir:", "gitdir: ", "other", "gitdir: /no/such"] {
+        fs::write(top.join("late/.git"), content).unwrap();
+        assert!(home.by_default("separate", "late/x"), "{content:?}");
+    }
+}
+
+#[test]
+fn a_virtual_environment_is_known_by_what_is_in_it() {
+    let home = Home::new();
+    for file in ["project/own/pyvenv.cfg", "project/other/bin/activate", "project/other/bin/python"] {
+        fs::create_dir_all(home.at(file).parent().unwrap()).unwrap();
+        fs::write(home.at(file), "").unwrap();
+    }
+    for path in ["own/bin/pytest", "own/lib/a.py", "other/bin/pip", "new/pyvenv.cfg"] {
+        assert!(!home.by_default("project", path), "{path}");
+    }
+    assert!(home.by_default("project", "bin/run") && home.by_default("project", "src/bin/main.rs"));
 }
 
 #[test]
