@@ -12,6 +12,7 @@ local api = vim.api
 ---@field own_modifiable? boolean the user's own 'modifiable' since the last lock; nil before the first one, and once the
 ---user has set it themselves
 ---@field is_borrowed? boolean whether another plugin has set 'modifiable' since then and may yet put the lock back
+---@field wrote_half? boolean whether the user wrote the file during this lock, so that half a reply may stand in it
 ---@field is_setting? boolean whether we set 'modifiable' ourselves just now
 ---@type table<integer, flemma.Attached>
 local attached = {}
@@ -137,6 +138,26 @@ function M.attach(buf)
       parse_on(native.call("parse_on", buf))
     end)
   end
+  -- The text was unloaded, or is about to be.
+  local function gone(was_locked)
+    if attached[buf] == state then
+      attached[buf] = nil
+      require("flemma.following").forget(buf)
+      native.call("detach", buf)
+      require("flemma.saving").release(buf, true)
+      require("flemma.ui").show(buf, false)
+      if state.unlocked_modifiable ~= nil then
+        -- `:edit!` and `:bunload` end up here: the lock goes with what it was for.
+        pcall(api.nvim_set_option_value, "modifiable", state.unlocked_modifiable, { buf = buf })
+      end
+      if was_locked then
+        require("flemma.notify").say(
+          vim.log.levels.WARN,
+          "the buffer was read anew or unloaded while a reply or a tool was at work; both were stopped"
+        )
+      end
+    end
+  end
   parse_on(native.call("attach", buf))
   api.nvim_buf_attach(buf, false, {
     on_lines = function(_, _, _, first, old_last, new_last)
@@ -161,20 +182,17 @@ function M.attach(buf)
       parse_on(native.call("reloaded", buf))
     end,
     on_detach = function()
-      if attached[buf] == state then
-        attached[buf] = nil
-        require("flemma.following").forget(buf)
-        native.call("detach", buf)
-        require("flemma.saving").release(buf, true)
-        require("flemma.ui").show(buf, false)
-        if state.unlocked_modifiable ~= nil then
-          -- `:edit!` and `:bunload` end up here: the lock goes with what it was for.
-          pcall(api.nvim_set_option_value, "modifiable", state.unlocked_modifiable, { buf = buf })
-          require("flemma.notify").say(
-            vim.log.levels.WARN,
-            "the buffer was read anew or unloaded while a reply or a tool was at work; both were stopped"
-          )
-        end
+      if attached[buf] ~= state then
+        return
+      end
+      local is_locked = state.unlocked_modifiable ~= nil
+      if is_locked and state.wrote_half then
+        -- The text is still there, and cannot be changed before `BufUnload`, which `:noautocmd` leaves out.
+        vim.schedule(function()
+          gone(true)
+        end)
+      else
+        gone(is_locked)
       end
     end,
   })
@@ -184,7 +202,23 @@ function M.attach(buf)
     desc = "Flemma: what is trusted in a file stays so",
     callback = function(args)
       if attached[buf] == state then
-        native.call("saved", buf, vim.fn.fnamemodify(args.match, ":p"))
+        local file = vim.fn.fnamemodify(args.match, ":p")
+        native.call("saved", buf, file)
+        if state.unlocked_modifiable ~= nil and file == api.nvim_buf_get_name(buf) then
+          state.wrote_half = true
+        end
+      end
+    end,
+  })
+  api.nvim_create_autocmd("BufUnload", {
+    group = api.nvim_create_augroup("flemma.buffer." .. buf, { clear = false }),
+    buffer = buf,
+    desc = "Flemma: half a reply in a file says that it was cut off",
+    callback = function()
+      if attached[buf] == state and state.unlocked_modifiable ~= nil and state.wrote_half then
+        native.call("cancel", buf)
+        require("flemma.saving").write_last(buf)
+        gone(true)
       end
     end,
   })
@@ -251,11 +285,12 @@ function M.release(buf)
 end
 
 --- Neovim is about to leave: what runs ends now. A conversation that was saved with half a reply is saved once more,
---- so that the file says that the reply was cut off.
+--- so that the file says that the reply was cut off. More of the reply may have come since; nothing else can have, since
+--- the buffer was locked.
 function M.leave()
   for buf, state in pairs(attached) do
     if state.unlocked_modifiable ~= nil then
-      local was_saved = not vim.bo[buf].modified and api.nvim_buf_get_name(buf) ~= ""
+      local was_saved = (state.wrote_half or not vim.bo[buf].modified) and api.nvim_buf_get_name(buf) ~= ""
       require("flemma.native").call("cancel", buf)
       if was_saved and vim.bo[buf].modified then
         require("flemma.saving").write_now(buf)
@@ -426,6 +461,7 @@ function M.lock(buf, locked)
     M.give_back(buf)
     pcall(api.nvim_del_augroup_by_name, "flemma.lock." .. buf)
     state.unlocked_modifiable = vim.bo[buf].modifiable
+    state.wrote_half = false
     vim.bo[buf].modifiable = false
     if buf == api.nvim_get_current_buf() and api.nvim_get_mode().mode:sub(1, 1) == "i" then
       require("flemma.following").leave_insert(buf)

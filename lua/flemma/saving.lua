@@ -326,6 +326,18 @@ function M.write_now(buf)
   end
 end
 
+--- The buffer is about to be unloaded: writes it a last time. Neovim forgets the file with the buffer.
+---@param buf integer
+function M.write_last(buf)
+  local state = states[buf]
+  if state and has_something_to_write(buf) then
+    local problem = write_here(buf, false)
+    if problem then
+      tell(state, problem)
+    end
+  end
+end
+
 --- Neovim is leaving: what is being written is written to its end.
 function M.leave()
   for buf, state in pairs(states) do

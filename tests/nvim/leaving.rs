@@ -5,7 +5,7 @@ use serde_json::json;
 use super::{
     anthropic::Stream,
     chat::{Chat, Setup, call, previews, prose, said},
-    http::Reply,
+    http::{Gate, Reply},
 };
 
 /// A reply of which only the beginning comes.
@@ -41,6 +41,49 @@ fn leaving_ends_the_reply_in_the_file_that_was_saved() {
     let _ = chat.nvim.try_lua("vim.cmd('qall')", &[]);
     chat.nvim.wait_for_exit();
     assert_eq!(std::fs::read_to_string(file).unwrap(), CUT_OFF);
+}
+
+#[test]
+fn a_file_that_was_written_during_a_reply_says_that_it_was_cut_off_also_when_changes_are_discarded() {
+    for leave in ["qall!", "quit!", "cquit", "bdelete!", "bwipeout!", "edit!", "noautocmd bdelete!"] {
+        let gate = Gate::new();
+        let stream = Stream::new().text(&["half ", "a reply"]).end("end_turn");
+        let events = stream.events();
+        let reply = events[..3].iter().fold(Reply::stream(), |reply, event| reply.chunk(event.as_str())).hold(&gate);
+        let reply = reply.chunk(events[3].as_str()).hang();
+        let mut chat = Chat::start(&Setup::default(), [reply]);
+        chat.nvim.input("<C-]>");
+        chat.nvim.wait_for("the beginning", |nvim| nvim.text().contains("half"));
+        chat.nvim.command("silent write");
+        gate.open();
+        chat.nvim.wait_for("more of it", |nvim| nvim.text().contains("half a reply"));
+        let file = chat.nvim.work().join("notes.chat");
+        if leave.starts_with("noautocmd") {
+            chat.nvim.command(leave);
+            let locked = "return require('flemma.buffer').is_attached(1)";
+            chat.nvim.wait_for("the buffer to be let go", |nvim| nvim.lua(locked, &[]) == false);
+            continue;
+        }
+        let _ = chat.nvim.try_lua(&format!("vim.cmd('{leave}')"), &[]);
+        if leave.contains('b') || leave.starts_with("edit") {
+            let messages = said(&mut chat.nvim);
+            assert!(messages.contains("both were stopped") && !messages.contains("Error"), "{leave}: {messages}");
+            if leave == "edit!" {
+                chat.wait_for_text(CUT_OFF);
+                chat.nvim.command("set noautoread | checktime");
+                assert_eq!(chat.nvim.lua("return { vim.bo.modified, vim.bo.modifiable }", &[]), json!([false, true]));
+            }
+        } else {
+            chat.nvim.wait_for_exit();
+        }
+        assert_eq!(std::fs::read_to_string(file).unwrap(), CUT_OFF, "{leave}");
+    }
+    // A file that was not written during the reply stays as it was.
+    let mut chat = replying();
+    let file = chat.nvim.work().join("notes.chat");
+    let _ = chat.nvim.try_lua("vim.cmd('qall!')", &[]);
+    chat.nvim.wait_for_exit();
+    assert_eq!(std::fs::read_to_string(file).unwrap(), "@You:\nHello\n");
 }
 
 #[test]
