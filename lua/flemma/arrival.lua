@@ -15,16 +15,66 @@ function M.postpone(opts)
   postponed = opts
 end
 
---- Says in a buffer what is missing, below its first line.
+--- The keys that send, so that they say what is missing: Neovim's own Ctrl-] would look for a tag.
+---@param buf integer
+local function map(buf)
+  local wanted = postponed and postponed.keymaps or {}
+  local function key(mode)
+    local given = type(wanted[mode]) == "table" and wanted[mode].send
+    return { send = (given == false or type(given) == "string") and given or "<C-]>" }
+  end
+  local keymaps = require("flemma.keymaps")
+  keymaps.remove(buf)
+  keymaps.apply(buf, { enabled = wanted.enabled ~= false, normal = key("normal"), insert = key("insert") })
+end
+
 ---@param buf integer
 ---@param problem string
-function M.tell(buf, problem)
+local function draw(buf, problem)
   api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
   local width = require("flemma.ui").text_width(buf)
   local lines = vim.tbl_map(function(line)
     return { { line, "WarningMsg" } }
   end, require("flemma.notify").wrap("Flemma: " .. problem, width))
   api.nvim_buf_set_extmark(buf, namespace, 0, 0, { virt_lines = lines })
+end
+
+--- Takes what `tell` did out of a buffer.
+---@param buf integer
+function M.release(buf)
+  api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
+  pcall(api.nvim_del_augroup_by_name, "flemma.arrival." .. buf)
+  require("flemma.keymaps").remove(buf)
+end
+
+--- Says in a buffer what is missing: below its first line, and at the keys that send.
+---@param buf integer
+---@param problem string
+function M.tell(buf, problem)
+  draw(buf, problem)
+  map(buf)
+  local group = api.nvim_create_augroup("flemma.arrival." .. buf, { clear = true })
+  api.nvim_create_autocmd({ "WinResized", "BufWinEnter" }, {
+    group = group,
+    desc = "Flemma: what is missing fits into the window",
+    callback = function()
+      if not api.nvim_buf_is_loaded(buf) then
+        return true
+      elseif #vim.fn.win_findbuf(buf) > 0 then
+        draw(buf, problem)
+      end
+    end,
+  })
+  api.nvim_create_autocmd("FileType", {
+    group = group,
+    buffer = buf,
+    desc = "Flemma: the buffer may be no conversation any more",
+    callback = function()
+      if vim.bo[buf].filetype ~= "chat" then
+        M.release(buf)
+      end
+    end,
+  })
 end
 
 --- The library was built: loads it, takes the options of `setup`, and takes the conversations that are open in hand.
@@ -42,7 +92,9 @@ function M.take()
     require("flemma").setup(opts)
   end
   for _, buf in ipairs(api.nvim_list_bufs()) do
-    api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
+    if vim.bo[buf].filetype == "chat" then
+      M.release(buf)
+    end
     if api.nvim_buf_is_loaded(buf) and vim.bo[buf].filetype == "chat" then
       require("flemma.buffer").attach(buf)
     end

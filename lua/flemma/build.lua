@@ -36,6 +36,16 @@ local function log_path()
   return vim.fs.joinpath(vim.fn.stdpath("log") --[[@as string]], "flemma-build.log")
 end
 
+--- A line of cargo's without what draws it: `12 | code` and bare gutters go, and so does a note that only repeats the
+--- command line of the linker.
+---@param line string
+---@return string? words nil where nothing is left
+local function plain(line)
+  local words = vim.trim(line):gsub("^|?%s*=%s+", "")
+  local is_drawing = words == "" or words:find("^%d*%s*|") or words:find("^note:%s+\"") or words:find("^note: some arguments")
+  return not is_drawing and words or nil
+end
+
 --- What of cargo's words tells the user why it failed.
 ---@param output string
 ---@return string
@@ -43,11 +53,11 @@ local function reason(output)
   local lines = {}
   for line in output:gsub("\27%[[%d;]*%a", ""):gmatch("[^\r\n]+") do
     local is_error = line:match("^error") or line:match("^build: ") or line:match("rror: ")
-    if #lines < QUOTED and (is_error or #lines > 0) and vim.trim(line) ~= "" then
-      lines[#lines + 1] = vim.trim(line)
+    if #lines < QUOTED and (is_error or #lines > 0) then
+      lines[#lines + 1] = plain(line)
     end
   end
-  local words = #lines > 0 and table.concat(lines, " ") or "it said nothing of an error"
+  local words = #lines > 0 and table.concat(lines, "; "):gsub(":; ", ": ") or "it said nothing of an error"
   if output:find("resolve host", 1, true) or output:find("download", 1, true) and output:find("failed", 1, true) then
     words = "cargo could not download the crates; is there a network? " .. words
   end
@@ -193,6 +203,12 @@ function M.run()
   if current and current.ok == nil then
     return notify.say(vim.log.levels.INFO, "the native library is being built already")
   end
+  local native = require("flemma.native")
+  if native.path() ~= native.built_path() then
+    local words = "nothing is built: $FLEMMA_NATIVE names the library %s, so one built here would not be used. "
+      .. "Correct it, or run `:unlet $FLEMMA_NATIVE` and build again"
+    return notify.say(vim.log.levels.ERROR, words:format(native.path()))
+  end
   local build = M.start()
   local timer = assert(vim.uv.new_timer())
   timer:start(
@@ -208,7 +224,7 @@ function M.run()
       show(nil)
       if not build.ok then
         notify.say(vim.log.levels.ERROR, "the native library was not built: " .. build.problem)
-      elseif require("flemma.native").is_loaded() then
+      elseif native.is_loaded() then
         notify.say(vim.log.levels.INFO, "the native library is built; restart Neovim to use it")
       else
         require("flemma.arrival").take()

@@ -14,14 +14,20 @@ local library
 ---@type string?
 local problem
 
---- Where the library is looked for: `$FLEMMA_NATIVE`, else where `make build` puts it.
+--- Where `:Flemma build` and `make build` put the library.
+---@return string
+function M.built_path()
+  return vim.fs.joinpath(root, "build", "flemma.so")
+end
+
+--- Where the library is looked for: `$FLEMMA_NATIVE`, else where it is built.
 ---@return string
 function M.path()
   local given = vim.env.FLEMMA_NATIVE
   if given and given ~= "" then
     return vim.fn.fnamemodify(given, ":p")
   end
-  return vim.fs.joinpath(root, "build", "flemma.so")
+  return M.built_path()
 end
 
 --- The one command that builds a library that is missing or of another version.
@@ -38,7 +44,7 @@ end
 local function advice()
   local given = vim.env.FLEMMA_NATIVE
   if given and given ~= "" then
-    return "$FLEMMA_NATIVE names it: correct that, or unset it and restart Neovim."
+    return "$FLEMMA_NATIVE names it: correct that and restart Neovim, or run `:unlet $FLEMMA_NATIVE` and :Flemma build."
   end
   return ("Build it with %s, which takes a few minutes and needs Rust 1.91 or newer."):format(M.build_command)
 end
@@ -59,7 +65,8 @@ end
 local function open()
   local path = M.path()
   if not vim.uv.fs_stat(path) then
-    return nil, ("the native library is missing: there is no %s. %s"):format(path, advice())
+    -- The advice first: the command line may not have room for both.
+    return nil, ("the native library is missing. %s There is no %s."):format(advice(), path)
   end
   local entry, message = package.loadlib(path, "luaopen_flemma_native")
   if not entry then

@@ -232,8 +232,10 @@ fn fill_keys(exports: &Exports<'_>) -> mlua::Result<()> {
     })?;
     // execute(buffer, line): the call whose use or result the line belongs to
     exports.add("execute", |_, editor, (buffer, line): (i32, usize)| {
+        let is_busy = || editor.conversation(buffer).is_some_and(|conversation| conversation.session.is_busy());
         match call_at(editor, buffer, line) {
             Some(call) => editor.want(buffer, Input::Execute(call)),
+            None if is_busy() => editor.host.notify(Level::Info, standing::BUSY),
             None => editor.host.notify(
                 Level::Info,
                 "there is no tool call under the cursor; put it on a `**Tool Use:**` or `**Tool Result:**` block",

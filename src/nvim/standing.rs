@@ -12,10 +12,13 @@ use crate::{
     provider::CallId,
 };
 
+/// The answer to what has to wait.
+pub(super) const BUSY: &str = "a reply or a tool is still at work here; Ctrl-C stops it";
+
 /// Approves calls, and all like them from now on.
 pub(super) fn approve(editor: &Editor, conversation: &Rc<Conversation>, calls: Vec<CallId>) {
     if conversation.session.is_busy() {
-        editor.host.notify(Level::Info, "a reply or a tool is still at work here; Ctrl-C stops it");
+        editor.host.notify(Level::Info, BUSY);
         return;
     }
     let decide = |step| Input::Decide(calls.clone(), Choice::Approve, step);

@@ -118,6 +118,23 @@ fn a_missing_library_is_said_once_and_in_the_buffer_and_one_command_builds_it() 
         nvim.command(command);
     }
     assert!(said(&mut nvim).contains(":Flemma build"), "{}", said(&mut nvim));
+    // The keys that send say it as well, in the last row with the command in it, and nothing looks for a tag.
+    for keys in ["<C-]>", "i<C-]>"] {
+        nvim.command("messages clear");
+        nvim.command("echo ''");
+        nvim.input(keys);
+        nvim.wait_for("the command", |nvim| {
+            let row = nvim.screen().last().cloned().unwrap_or_default();
+            row.starts_with("Flemma: the native library is missing") && row.contains(":Flemma build")
+        });
+        assert!(!said(&mut nvim).contains("E4"), "{}", said(&mut nvim));
+    }
+    nvim.input("<Esc>");
+    nvim.wait_for("normal mode", |nvim| nvim.mode() == "n");
+    // What the buffer says fits into it, also when the window becomes narrow.
+    nvim.command("vsplit | vertical resize 14");
+    nvim.wait_for("lines that fit", |nvim| notice(nvim).iter().all(|(_, line)| line.chars().count() <= 14));
+    nvim.command("only");
     // It is an ordinary buffer.
     nvim.input("Gothere<Esc>");
     nvim.wait_for("the text", |nvim| nvim.text() == "@You:\nHello\nthere\n");
@@ -158,6 +175,11 @@ fn a_build_that_fails_says_why() {
              echo '  flemma@0.1.0 requires rustc 1.91' >&2; exit 101",
             "requires rustc 1.91",
         ),
+        (
+            "printf 'error: linking with `cc` failed: exit status: 1\\n  |\\n  = note:  \"cc\" \"-m64\"\\n' >&2; \
+             printf '  = note: some arguments are omitted\\n  = note: ld: cannot find -lx\\n\\n12 | x\\n' >&2; exit 101",
+            "error: linking with `cc` failed: exit status: 1; note: ld: cannot find -lx (all of it",
+        ),
         ("exit 7", "it said nothing of an error"),
         ("echo '{}'", "cargo finished, but named no library"),
     ];
@@ -186,6 +208,26 @@ fn a_build_that_fails_says_why() {
         "vim.env.PATH = ... .. ':/usr/local/bin:/usr/bin:/bin'",
         &[json!(installed.home.path().join("bin").to_str())],
     );
+    nvim.command("Flemma build");
+    nvim.wait_for("the library", |nvim| said(nvim).contains("the native library is built and loaded"));
+}
+
+#[test]
+fn a_build_that_would_not_be_used_is_not_begun() {
+    let installed = Installed::new();
+    installed.cargo(BUILDS);
+    fs::write(installed.home.path().join("go"), "").unwrap();
+    let init =
+        installed.init() + "vim.opt.runtimepath:prepend(plugin); vim.env.FLEMMA_NATIVE = '/nonexistent/flemma.so'";
+    let mut nvim =
+        Nvim::start(&Options { init: &init, files: &[CHAT], arguments: &["notes.chat"], ..Options::default() });
+    nvim.command("Flemma build");
+    nvim.wait_for("the refusal", |nvim| {
+        said(nvim).contains("nothing is built: $FLEMMA_NATIVE names the library /nonexistent/flemma.so")
+    });
+    assert!(!installed.plugin().join("build/flemma.so").exists());
+    // What it says is what helps.
+    nvim.command("unlet $FLEMMA_NATIVE");
     nvim.command("Flemma build");
     nvim.wait_for("the library", |nvim| said(nvim).contains("the native library is built and loaded"));
 }

@@ -40,6 +40,9 @@ fn start(options: &str) -> (Chat, Gate) {
 fn reading_the_file_anew_stops_the_reply_and_gives_the_buffer_back() {
     let (mut chat, _gate) = start("");
     assert_eq!(spinners(&mut chat.nvim), 1);
+    // There is no call at the cursor, and there cannot be one yet.
+    chat.nvim.input("<M-CR>");
+    chat.nvim.wait_for("why not", |nvim| said(nvim).contains("a reply or a tool is still at work here"));
     chat.nvim.command("edit!");
     chat.nvim.wait_for("the warning", |nvim| said(nvim).contains("both were stopped"));
     chat.nvim.wait_for("the spinner's timer to rest", |nvim| spinners(nvim) == 0);
