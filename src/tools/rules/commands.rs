@@ -6,6 +6,7 @@
 
 use super::{
     Ground, Pattern, folders, input,
+    mention::Names,
     never::{self, Code},
     options,
     pattern::{CommandPattern, Likeness},
@@ -20,12 +21,6 @@ pub(super) const MAX_DEPTH: usize = 8;
 
 /// How many commands in commands are looked at before the user is asked.
 const MAX_LOOKS: usize = 500;
-
-/// Programs that run nothing of what their arguments say.
-const INERT: [&str; 26] = [
-    "[", "basename", "cat", "cd", "cmp", "cp", "cut", "diff", "dirname", "du", "echo", "egrep", "false", "fgrep",
-    "file", "grep", "head", "ls", "mkdir", "printf", "pwd", "stat", "tail", "test", "true", "wc",
-];
 
 /// Checks what a pattern by itself cannot know.
 ///
@@ -61,7 +56,7 @@ pub(super) fn judge(denying: &[Pattern], approving: &[Pattern], command: &str, g
     let denied = if denying.is_empty() {
         Likeness::No
     } else {
-        let mut search = Search { denying, left: MAX_LOOKS };
+        let mut search = Search { denying, names: Names::of(denying), left: MAX_LOOKS };
         search.script(&script, 0)
     };
     (denied, approves(approving, &script, ground))
@@ -119,15 +114,21 @@ fn sets_the_same(pattern: &CommandPattern, run: &Run) -> bool {
         && run.assignments.iter().zip(&pattern.assignments).all(|(set, wanted)| set.known() == Some(wanted))
 }
 
+fn maybe(is_possible: bool) -> Likeness {
+    if is_possible { Likeness::Maybe } else { Likeness::No }
+}
+
 /// Looks for a command that is denied.
 struct Search<'a> {
     denying: &'a [Pattern],
+    /// The programs that they name.
+    names: Names,
     left: usize,
 }
 
 impl Search<'_> {
     fn script(&mut self, script: &Script, depth: usize) -> Likeness {
-        let hidden = if script.hides { Likeness::Maybe } else { Likeness::No };
+        let hidden = maybe(script.hides || self.names.may_be_handed_on_in(script));
         script.runs.iter().map(|run| self.run(run, depth)).fold(hidden, Likeness::max)
     }
 
@@ -145,29 +146,11 @@ impl Search<'_> {
         if denied == Likeness::Yes {
             return denied;
         }
-        denied = denied.max(self.text(run, depth)).max(self.mention(run));
+        denied = denied.max(self.text(run, depth)).max(maybe(self.names.may_be_run_by(run)));
         match wrappers::inside(run) {
             Some(inside) => inside.iter().map(|inner| self.run(inner, depth + 1)).fold(denied, Likeness::max),
             None => denied.max(Likeness::Maybe),
         }
-    }
-
-    /// Whether a program that is denied is named in the arguments of one that may run what it is given. There are more such
-    /// programs than any table knows (`su -c`, `ssh host`, `docker run`, `awk`, `git -c alias.x=`), so of all but a few
-    /// that only read and print nobody can tell.
-    fn mention(&self, run: &Run) -> Likeness {
-        let program = run.words.first().and_then(Word::known).map(never::program);
-        if program.is_some_and(|program| INERT.contains(&program.as_str())) {
-            return Likeness::No;
-        }
-        let denied: Vec<String> =
-            self.denying.iter().filter_map(|pattern| pattern.command.as_ref()?.program().map(never::program)).collect();
-        let is_named = |text: &str| {
-            let words = text.split(|letter: char| !(letter.is_ascii_alphanumeric() || "_.+-".contains(letter)));
-            words.into_iter().any(|word| denied.iter().any(|program| program.eq_ignore_ascii_case(word)))
-        };
-        let arguments = run.assignments.iter().chain(run.words.iter().skip(1));
-        if arguments.filter_map(Word::known).any(is_named) { Likeness::Maybe } else { Likeness::No }
     }
 
     /// What a command that runs text runs by it.

@@ -86,7 +86,7 @@ pub(super) fn quiet_program(run: &Run) -> Option<String> {
 }
 
 /// What a command runs in the end, if it is a wrapper, and whether that was found out.
-fn innermost(run: &Run) -> (Run, bool) {
+pub(super) fn innermost(run: &Run) -> (Run, bool) {
     let mut run = run.clone();
     for _ in 0..super::commands::MAX_DEPTH {
         match wrappers::unwrap(&run) {

@@ -25,6 +25,7 @@
 //! | `filters`  | the scripts of `sed` and `awk` that it does match                    |
 //! | `folders`  | what may run in another folder                                       |
 //! | `input`    | what a program does with its standard input                         |
+//! | `mention`  | denied programs that a line names for another one to run              |
 //! | `variables`| what may be set                                                      |
 //! | `never`    | what no rule approves                                                |
 //! | `files`    | path rules                                                           |
@@ -40,6 +41,7 @@ mod git;
 mod guards;
 mod input;
 mod known;
+mod mention;
 mod never;
 mod options;
 mod pattern;

@@ -50,13 +50,15 @@ pub(super) struct Script {
     pub(super) approvable: bool,
     /// Whether it may run something that is not among `runs`.
     pub(super) hides: bool,
+    /// The texts that its groups, loops and the like are given to read.
+    pub(super) inputs: Vec<Word>,
     /// The variables that its loops set.
     pub(super) variables: Vec<String>,
 }
 
 /// Reads a command line.
 pub(super) fn read(source: &str) -> Script {
-    let script = Script { runs: Vec::new(), approvable: true, hides: false, variables: Vec::new() };
+    let script = Script { runs: Vec::new(), approvable: true, hides: false, inputs: Vec::new(), variables: Vec::new() };
     let mut reader = Reader { script, depth: 0, fed: false };
     reader.source(source);
     reader.script
@@ -297,7 +299,9 @@ impl Reader {
             && matches!(assignment.value, AssignmentValue::Scalar(_))
             && !assignment.append;
         if simple {
-            return word;
+            // The value is not split into words, so that the name is certain.
+            let name = raw.value.split('=').next().unwrap_or_default();
+            return if word == Word::Unknown { Word::Filled(format!("{name}=")) } else { word };
         }
         // A subscript is arithmetic, in which names and commands are expanded.
         self.unreadable();
@@ -306,7 +310,8 @@ impl Reader {
 
     fn redirects(&mut self, redirects: Option<&RedirectList>) {
         for redirect in redirects.iter().flat_map(|list| &list.0) {
-            self.redirect(redirect);
+            let input = self.redirect(redirect);
+            self.script.inputs.extend(input);
         }
     }
 

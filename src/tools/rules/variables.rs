@@ -39,6 +39,28 @@ pub(super) fn is_powerful(name: &str) -> bool {
         || name.eq_ignore_ascii_case("path")
 }
 
+/// Variables that name a file, or hold code, which a shell or an interpreter runs when it starts.
+const START_UP: [&str; 13] = [
+    "BASH_ENV",
+    "DYLD_INSERT_LIBRARIES",
+    "ENV",
+    "LD_AUDIT",
+    "LD_PRELOAD",
+    "LUA_INIT",
+    "NODE_OPTIONS",
+    "PERL5OPT",
+    "PROMPT_COMMAND",
+    "PS4",
+    "PYTHONSTARTUP",
+    "RUBYOPT",
+    "ZDOTDIR",
+];
+
+/// Whether a variable of this name makes a program run a file, or code, when it starts.
+pub(super) fn names_a_start_up_file(name: &str) -> bool {
+    START_UP.contains(&name)
+}
+
 /// Lower-case names that bash gives a meaning to.
 const OF_THE_SHELL: [&str; 2] = ["auto_resume", "histchars"];
 

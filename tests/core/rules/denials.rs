@@ -41,6 +41,36 @@ fn what_may_be_denied_is_asked_about() {
 }
 
 #[test]
+fn a_denied_program_that_another_one_may_run_is_asked_about() {
+    let rules = rules(&["bash", "!bash(rm *)"]);
+    #[rustfmt::skip]
+    let asked = [
+        "git grep -Orm rmx", "git grep -iOrm x", "git grep -O'rm x' a", "git grep --open-files-in-pager=rm a", "ed <<< '!rm x'", "ed <<'E'\n!rm x\nE",
+        "m4 <<< 'syscmd(rm x)'", "crontab - <<< '* * * * * rm x'", "timeout 5 ed <<< '!rm x'", "ed <<< \"!rm $x\"", "ed <<< \"!rm $(ls)\"",
+        "make -f <(echo 'a:;rm x')", "make \"A=$(echo rm x)\"", "git -c alias.x=\"!$(echo rm) x\" x", "make -f - < <(echo 'a:;rm x')",
+        "echo '!rm x' | ed", "printf '.shell rm x' | sqlite3 x.db", "cat <<'E' | ftp\n!rm x\nE", "echo '!rm x' | timeout 5 ed", "echo '!RM x' | ed",
+        "{ ed; } <<< '!rm x'", "echo '!rm x' | { ed; }", "while ed; do ls; done <<'E'\n!rm x\nE", "cat > >(ed) <<< '!rm x'", "cat <(ed) <<< '!rm x' | ed",
+        "ed < f", "sqlite3 x.db < f.sql", "cat f | ed", "vi - < f", "BASH_ENV=f bash -c :", "env BASH_ENV=f bash -c :", "ENV=f sh -c :",
+        "BASH_ENV=$x bash -c :", "export BASH_ENV=f; bash -c :", "BASH_ENV=f echo x", "LD_PRELOAD=./f ls", "timeout 5 env BASH_ENV=f bash a",
+    ];
+    let wrong: Vec<_> = asked.iter().filter(|text| command(&rules, text) != Some(Decision::RequireApproval)).collect();
+    assert_eq!(wrong, Vec::<&&str>::new());
+}
+
+#[test]
+fn a_denied_name_that_no_other_program_gets_is_left_alone() {
+    let rules = rules(&["bash", "!bash(rm *)"]);
+    #[rustfmt::skip]
+    let left = [
+        "echo rm | wc -l", "cat rm | sort", "grep -rm 5 x", "ls -rm", "docker run --rm a", "cat f | grep rm", "echo rm | timeout 5 cat", "cargo test < f",
+        "git commit -m \"$(cat <<'E'\nA title\nE\n)\"", "for f in a b; do git add $f; done", "FOO=$x cargo test", "RUST_LOG=debug cargo test", "cat <<< rm",
+        "git grep -n confirm", "echo BASH_ENV=f", "cargo test -- --confirm", "{ cat; } <<< 'rm x'", "jq .rm < f", "sed 's/a/x/' < f | grep rm",
+    ];
+    let is_asked = |text: &&&str| command(&rules, text) != Some(Decision::Approve);
+    assert_eq!(left.iter().filter(is_asked).collect::<Vec<_>>(), Vec::<&&str>::new());
+}
+
+#[test]
 fn what_a_denial_does_not_mean_is_left_alone() {
     let rules = rules(&["bash(*)", "!bash(rm *)", "!bash(git push *)"]);
     for text in [
