@@ -4,6 +4,12 @@ local M = {}
 --- The cells that a float's border and a margin around it take.
 local FRAME = 4
 
+--- The cells that a line may take in the float without being broken.
+---@return integer
+function M.room()
+  return math.max(1, vim.o.columns - FRAME)
+end
+
 ---@param buf integer
 ---@param width? integer cells that a line may take; as many as it wants if not said
 ---@return string[]
@@ -15,7 +21,7 @@ end
 function M.open()
   local buf = require("flemma.buffer").resolve()
   if buf then
-    M.show(M.lines(buf, vim.o.columns - FRAME))
+    M.show(M.lines(buf, M.room()))
   end
 end
 

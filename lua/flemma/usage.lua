@@ -203,8 +203,8 @@ end
 
 --- `:Flemma usage`: what has been used, by model and in all.
 function M.open()
-  local lines = require("flemma.native").call("usage_lines", api.nvim_get_current_buf())
-  require("flemma.status").show(lines or {})
+  local status = require("flemma.status")
+  status.show(require("flemma.native").call("usage_lines", api.nvim_get_current_buf(), status.room()) or {})
 end
 
 --- `:Flemma usage:estimate`: what the conversation would use if it were sent now. A long one is read in slices,

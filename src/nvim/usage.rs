@@ -178,10 +178,10 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         editor.ledger.borrow_mut().reset();
         Ok(())
     })?;
-    // usage_lines(buffer): the table that `:Flemma usage` shows
-    exports.add("usage_lines", |_, editor, buffer: i32| {
+    // usage_lines(buffer, width): the table that `:Flemma usage` shows
+    exports.add("usage_lines", |_, editor, (buffer, width): (i32, usize)| {
         let own = editor.conversation(buffer).map(|_| buffer);
-        Ok(figures::table(&editor.ledger.borrow(), own))
+        Ok(figures::table(&editor.ledger.borrow(), own, Some(width)))
     })?;
     // usage_estimate(buffer) -> whether it has to be called again
     exports.add("usage_estimate", |_, editor, buffer: i32| {

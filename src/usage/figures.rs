@@ -85,9 +85,9 @@ pub fn after_reply(record: &Record, all: &Totals) -> Vec<String> {
 const COLUMNS: [&str; 8] = ["", "requests", "in", "from cache", "to cache", "out", "thinking", "cost"];
 
 /// What has been used, by model and in all, as lines of a table; `buffer` is the conversation that gets a row of its
-/// own.
+/// own. Where lines may have at most `room` columns and the table has more, each row becomes a list.
 #[must_use]
-pub fn table(ledger: &Ledger, buffer: Option<i32>) -> Vec<String> {
+pub fn table(ledger: &Ledger, buffer: Option<i32>, room: Option<usize>) -> Vec<String> {
     let all = ledger.totals();
     if all.requests == 0 {
         return vec!["nothing was used yet".to_owned()];
@@ -100,8 +100,18 @@ pub fn table(ledger: &Ledger, buffer: Option<i32>) -> Vec<String> {
     }
     let widths: [usize; 8] =
         std::array::from_fn(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or_default());
-    let mut lines: Vec<String> = rows
-        .iter()
+    let total = widths.iter().sum::<usize>() + 2 * (widths.len() - 1);
+    let mut lines = if room.is_some_and(|room| total > room) { lists(&rows) } else { aligned(&rows, widths) };
+    if all.unpriced > 0 {
+        lines.push(String::new());
+        lines.push("A model without a known price can be given one: the option `pricing`.".to_owned());
+    }
+    lines
+}
+
+/// The rows as a table with columns of these widths.
+fn aligned(rows: &[[String; 8]], widths: [usize; 8]) -> Vec<String> {
+    rows.iter()
         .map(|row| {
             let cells = row.iter().zip(widths).enumerate();
             let cells = cells.map(|(column, (cell, width))| match column {
@@ -110,12 +120,17 @@ pub fn table(ledger: &Ledger, buffer: Option<i32>) -> Vec<String> {
             });
             cells.collect::<Vec<_>>().join("  ")
         })
-        .collect();
-    if all.unpriced > 0 {
-        lines.push(String::new());
-        lines.push("A model without a known price can be given one: the option `pricing`.".to_owned());
-    }
-    lines
+        .collect()
+}
+
+/// Each row but the first as its name and one line for each figure that is not zero.
+fn lists(rows: &[[String; 8]]) -> Vec<String> {
+    let widest = COLUMNS.iter().map(|name| name.len()).max().unwrap_or_default();
+    let figures = |row: &[String; 8]| -> Vec<String> {
+        let named = COLUMNS.iter().zip(row).skip(1).filter(|(_, figure)| *figure != "0");
+        named.map(|(name, figure)| format!("  {name:widest$}  {figure}")).collect()
+    };
+    rows.iter().skip(1).flat_map(|row| [vec![row[0].clone()], figures(row)].concat()).collect()
 }
 
 fn row(name: String, totals: &Totals) -> [String; 8] {

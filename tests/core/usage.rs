@@ -80,11 +80,20 @@ fn after_a_reply_there_are_its_tokens_its_cost_and_what_everything_cost() {
 
 #[test]
 fn the_table_has_a_row_a_model_and_says_where_a_price_is_missing() {
-    assert_eq!(figures::table(&Ledger::default(), None), ["nothing was used yet"]);
+    assert_eq!(figures::table(&Ledger::default(), None, None), ["nothing was used yet"]);
     let mut ledger = Ledger::default();
     ledger.add(record(1, "a", Some(0.5)));
     ledger.add(record(2, "b", None));
-    let lines = figures::table(&ledger, Some(1));
+    let lines = figures::table(&ledger, Some(1), None);
+    // Where the table does not fit there is a list, which has the same figures and fits.
+    let width = lines[0].chars().count();
+    for room in [0, 12, 30, 45, width - 1] {
+        let list = figures::table(&ledger, Some(1), Some(room));
+        assert!(list.iter().filter(|line| line.starts_with("  ")).all(|line| line.chars().count() <= 28), "{list:#?}");
+        for figure in lines[1..5].iter().flat_map(|line| line.split("  ")).map(str::trim) {
+            assert!(figure == "0" || list.iter().any(|line| line.ends_with(figure)), "{figure}: {list:#?}");
+        }
+    }
     let rows: Vec<Vec<&str>> = lines[..5]
         .iter()
         .map(|line| line.split("  ").filter(|cell| !cell.is_empty()).map(str::trim).collect())

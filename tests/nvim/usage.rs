@@ -256,6 +256,12 @@ fn usage_shows_a_table_by_model() {
     chat.nvim.input(":Flemma usage<CR>");
     chat.nvim.wait_for_screen("anthropic claude-sonnet-4-5");
     chat.nvim.wait_for_screen("this conversation");
+    // On a narrow screen each figure is on a row with its name.
+    chat.nvim.input("q");
+    wait_for_none(&mut chat.nvim);
+    chat.nvim.request("nvim_ui_try_resize", &[json!(40), json!(24)]);
+    chat.nvim.input(":Flemma usage<CR>");
+    chat.nvim.wait_for_screen("requests    1");
 }
 
 #[test]
