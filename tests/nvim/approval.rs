@@ -369,7 +369,7 @@ fn rules_speak_of_a_commands_words_and_of_a_files_place() {
         // What Neovim has in its environment, the command gets.
         ("for exported in a; do git status; done", "require_approval"),
         ("cd sub && git status", "require_approval"),
-        ("cargo test --lib | cargo test", "approve"),
+        ("cargo test --lib && cargo test", "approve"),
         ("git status && cargo test x; git status", "approve"),
         ("git push", "require_approval"),
         ("git status > out", "require_approval"),
