@@ -150,7 +150,10 @@ impl Stage {
             fs::create_dir(work.join(folder)).unwrap();
         }
         fs::write(&record, "").unwrap();
-        let mut child = Command::new(&self.bash)
+        // Whatever it starts inherits a copy of the pipe that no redirection takes away.
+        let mut child = Command::new("/bin/sh")
+            .args(["-c", "exec \"$0\" \"$@\" 9>&1"])
+            .arg(&self.bash)
             .args(options)
             .arg("-c")
             .arg(text)
