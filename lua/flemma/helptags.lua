@@ -15,7 +15,7 @@ end
 M.folder = doc
 
 --- Makes them where there are none, or the help is newer. Another Neovim does it, so that this one never waits for the
---- disk. A folder that cannot be written to is left alone; `:checkhealth flemma` says so.
+--- disk, unless it cannot be started. A folder that cannot be written to is left alone; `:checkhealth flemma` says so.
 function M.ensure()
   vim.uv.fs_stat(vim.fs.joinpath(doc, "flemma.txt"), function(_, help)
     vim.uv.fs_stat(vim.fs.joinpath(doc, "tags"), function(_, tags)
@@ -25,7 +25,15 @@ function M.ensure()
       vim.schedule(function()
         local command = "silent! helptags " .. vim.fn.fnameescape(doc)
         local arguments = { vim.v.progpath, "--clean", "--headless", "-es", "-c", command, "-c", "quit" }
-        pcall(vim.system, arguments, { stdout = false, stderr = false })
+        -- Where a loader has started Neovim, `v:progpath` names the loader, and what it starts here fails.
+        local function finish(done)
+          if done.code ~= 0 then
+            pcall(vim.cmd, command)
+          end
+        end
+        if not pcall(vim.system, arguments, { stdout = false, stderr = false }, vim.schedule_wrap(finish)) then
+          finish({ code = 1 })
+        end
       end)
     end)
   end)
