@@ -111,6 +111,7 @@ function M.attach(buf)
     return
   end
   local native = require("flemma.native")
+  local burst = require("flemma.burst")
   local options = require("flemma.options").get()
   require("flemma.ui").highlight(buf)
   local library, why = native.load()
@@ -158,19 +159,37 @@ function M.attach(buf)
       end
     end
   end
+  local function draw_anew(first, last)
+    if last then
+      require("flemma.ui").redraw(buf, first, last)
+    else
+      -- It failed, and the library begins anew.
+      parse_on(true)
+    end
+  end
+  burst.follow(buf, {
+    -- While we write, the library has to hear of every change at once.
+    step = function()
+      return state.unlocked_modifiable == nil and step_of(buf, state, true) or nil
+    end,
+    drawn = function(first, last)
+      if attached[buf] == state then
+        draw_anew(first, last)
+      end
+    end,
+  })
   parse_on(native.call("attach", buf))
   api.nvim_buf_attach(buf, false, {
     on_lines = function(_, _, _, first, old_last, new_last)
       if attached[buf] ~= state then
         return true
       end
-      local last = native.call("changed", buf, first, old_last, new_last, step_of(buf, state, old_last == new_last))
-      if last then
-        require("flemma.ui").redraw(buf, first, last)
-      else
-        -- It failed, and the library begins anew.
-        parse_on(true)
+      if burst.takes(buf, first, old_last, new_last) then
+        return
       end
+      local step = step_of(buf, state, old_last == new_last)
+      first, old_last, new_last, step = burst.join(buf, first, old_last, new_last, step)
+      draw_anew(first, native.call("changed", buf, first, old_last, new_last, step))
     end,
     on_changedtick = function()
       -- Neovim sends this after undo and redo, once their changes were reported.

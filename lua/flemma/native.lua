@@ -119,11 +119,19 @@ function M._open()
   end
 end
 
---- Calls a function of the library. An error becomes a message: no traceback reaches the user.
+---@type fun()? tells the library of changes that it has not been told of yet
+M.outstanding = nil
+
+--- Calls a function of the library, which first hears of everything that has changed. An error becomes a message: no traceback reaches the user.
 ---@param name string
 ---@param ... any
 ---@return any ... what the function returns; nothing when it failed or the library is not there
 function M.call(name, ...)
+  local settle = M.outstanding
+  if settle then
+    M.outstanding = nil
+    settle()
+  end
   local loaded, why = M.load()
   if not loaded then
     require("flemma.notify").once(vim.log.levels.ERROR, why)

@@ -57,7 +57,7 @@ pub use escape::{escape, unescape};
 pub use fence::Fence;
 pub use passages::Passage;
 pub use plan::{open_prompt, place, set_status, settle, settle_with};
-pub use provenance::{Hand, Provenance};
+pub use provenance::{Doubt, Hand, Provenance};
 pub use reference::NamedFile;
 pub use render::render;
 pub use reply::{Ending, ReplyWriter};

@@ -17,14 +17,13 @@
 
 use std::{
     cell::RefCell,
-    collections::{HashSet, hash_map::RandomState},
-    hash::BuildHasher,
+    collections::{BTreeMap, HashSet},
     ops::Range,
 };
 
 use super::{
     Change, Document, Text, Update,
-    sight::{BLANK, CLEAN, SAYS, Sight, Watched, flags},
+    sight::{BLANK, CLEAN, Key, SAYS, Sight, Watched},
 };
 
 /// Who changes the text.
@@ -41,6 +40,15 @@ pub enum Hand {
     Model,
     /// The file that is opened, another file that is read in, or the output of a command.
     Stranger,
+}
+
+/// What a change of several lines is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Extent {
+    /// One change.
+    Whole,
+    /// As many changes as lines.
+    EachLine,
 }
 
 /// The user wrote it in this session.
@@ -60,13 +68,13 @@ pub struct Provenance {
     /// The lines of a reply that streams in, which nobody has looked at yet.
     streamed: Option<Range<usize>>,
     /// The lines that the user typed where code may stand, by hash: undo brings them back as theirs.
-    typed: HashSet<u64>,
+    typed: Hashes,
     /// The lines that say `approved` because of the user's own edit or after a decision, and what they say, by hash.
     vouched: Vec<(usize, u64)>,
     step: Option<Step>,
-    /// Lines that were taken for the user's for a moment, and are somebody else's after all.
-    suspected: Vec<Range<usize>>,
-    hasher: RandomState,
+    /// Lines that were taken for the user's earlier in this step of undo, and are not theirs after all.
+    suspected: Doubt,
+    key: Key,
 }
 
 /// The step of undo in which the user made their latest changes.
@@ -75,45 +83,75 @@ struct Step {
     id: u64,
     /// What was changed in it, as it is numbered now.
     touched: Vec<Range<usize>>,
+    /// What of that may hold text that was taken for the user's since somebody else's text went in this step.
+    unsuspected: Vec<Range<usize>>,
     /// What was typed in it, unless it turns out to be undo.
     typed: Vec<u64>,
 }
 
-/// A set of hashes that takes many and is asked rarely.
+/// Hashes of lines. They are random numbers, which a fast hasher is enough for.
+type Hashes = HashSet<u64, foldhash::fast::RandomState>;
+
+/// Lines that are not, or may not be, what they were taken for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Doubt {
+    /// Those that were taken for the user's and are not theirs after all.
+    pub lost: Vec<Range<usize>>,
+    /// All that were changed in the same step of undo; none if there is no doubt.
+    pub touched: Vec<Range<usize>>,
+}
+
+/// A set of lines, as hashes.
 #[derive(Clone, Debug, Default)]
 struct Known {
-    hashes: Vec<u64>,
-    /// How many of them are in order.
-    sorted: usize,
+    hashes: Hashes,
     /// Some are missing, so that any may be in it.
     incomplete: bool,
 }
 
 impl Known {
-    /// As many may be out of order.
-    const LOOSE: usize = 512;
-
-    fn extend(&mut self, hashes: impl IntoIterator<Item = u64>) {
-        self.hashes.extend(hashes);
+    fn insert(&mut self, hash: u64) {
+        self.hashes.insert(hash);
     }
 
-    fn contains(&mut self, hash: u64) -> bool {
-        if self.incomplete {
-            return true;
-        }
-        if self.hashes.len() - self.sorted > Self::LOOSE {
-            self.hashes.sort_unstable();
-            self.hashes.dedup();
-            self.sorted = self.hashes.len();
-        }
-        let (sorted, loose) = self.hashes.split_at(self.sorted);
-        sorted.binary_search(&hash).is_ok() || loose.contains(&hash)
+    /// Takes lines as they were seen. Blank ones are everybody's, and nobody asks about them.
+    fn extend<'a>(&mut self, lines: impl IntoIterator<Item = &'a (u8, u64)>) {
+        self.hashes.extend(lines.into_iter().filter(|(flags, _)| flags & BLANK == 0).map(|(_, hash)| *hash));
+    }
+
+    fn contains(&self, hash: u64) -> bool {
+        self.incomplete || self.hashes.contains(&hash)
     }
 }
 
 impl Provenance {
     /// Brings the document up to date after a change (see [`Document::update`]), and the authors of its lines with it.
     pub fn follow(&mut self, document: &mut Document, change: Change, hand: Hand, text: &dyn Text) -> Update {
+        self.follow_as(Extent::Whole, document, change, hand, text)
+    }
+
+    /// The same for changes of the user's to single lines that stand next to each other: each line was changed once, by a
+    /// change of its own, and none has changed since. The authors are those that so many calls of [`Provenance::follow`]
+    /// would have found.
+    pub fn follow_lines(&mut self, document: &mut Document, lines: Range<usize>, step: u64, text: &dyn Text) -> Update {
+        let change = Change { first: lines.start, old_last: lines.end, new_last: lines.end };
+        self.follow_as(Extent::EachLine, document, change, Hand::User { step }, text)
+    }
+
+    /// These lines have changed, and changed again before anybody looked at what they were meanwhile.
+    pub fn missed(&mut self, lines: Range<usize>) {
+        let lines = self.lines.get(lines.start..lines.end.min(self.lines.len())).unwrap_or_default();
+        self.known.incomplete |= lines.iter().any(|flags| flags & (OWN | BLANK) == 0);
+    }
+
+    fn follow_as(
+        &mut self,
+        extent: Extent,
+        document: &mut Document,
+        change: Change,
+        hand: Hand,
+        text: &dyn Text,
+    ) -> Update {
         let first = change.first.min(self.lines.len());
         let change = Change { first, old_last: change.old_last.clamp(first, self.lines.len()), ..change };
         let new_last = change.new_last.max(first);
@@ -128,13 +166,13 @@ impl Provenance {
         }
         self.look_at_reply(change, text);
         let sight = RefCell::new(Sight::of(first..new_last));
-        let watched = Watched { text, each: &|line, words| sight.borrow_mut().see(line, words, &self.hasher) };
+        let watched = Watched { text, each: &|line, words| sight.borrow_mut().see(line, words, &self.key) };
         let update = document.update(change, &watched);
         let sight = sight.into_inner();
         match hand {
-            Hand::User { step } => self.edited(change, step, &sight, document.head().end, text),
+            Hand::User { step } => self.edited(extent, change, step, &sight, document.head().end, text),
             Hand::Flemma | Hand::Stranger | Hand::Model => {
-                self.known.extend(sight.lines.iter().map(|(_, hash)| *hash));
+                self.known.extend(&sight.lines);
                 self.step = None;
                 self.lines.splice(first..change.old_last, sight.lines.iter().map(|(flags, _)| *flags));
                 self.vouch_anew(change, Vec::new());
@@ -143,30 +181,40 @@ impl Provenance {
         update
     }
 
-    /// The changes of the latest step were undo or redo: what they brought back, nobody wrote. Gives the lines.
-    pub fn undone(&mut self, text: &dyn Text) -> Vec<Range<usize>> {
-        let Some(step) = self.step.take() else { return Vec::new() };
+    /// The changes of the latest step were undo or redo: what they brought back, nobody wrote.
+    pub fn undone(&mut self, text: &dyn Text) -> Doubt {
+        let Some(step) = self.step.take() else { return Doubt::default() };
         self.vouched.retain(|(line, _)| !step.touched.iter().any(|lines| lines.contains(line)));
+        let mut lost = Vec::new();
         for lines in &step.touched {
-            // Only what was taken for the user's has to be looked at again.
-            let last = lines.end.min(self.lines.len());
-            let mut at = lines.start;
-            while let Some(start) = (at..last).find(|line| self.lines[*line] & OWN != 0) {
-                at = (start..last).find(|line| self.lines[*line] & OWN == 0).unwrap_or(last);
-                self.look(start..at, text, |provenance, at, _, hash| {
+            for own in self.owned_in(lines.clone()) {
+                self.look(own.clone(), text, |provenance, at, _, hash| {
                     if !provenance.typed.contains(&hash) {
                         provenance.lines[at] &= !OWN;
-                        provenance.known.extend([hash]);
+                        provenance.known.insert(hash);
                     }
                 });
+                lost.push(own);
             }
         }
-        step.touched
+        Doubt { lost, touched: step.touched }
     }
 
     /// Takes the lines that were taken for the user's earlier in this step of undo and are not theirs after all.
-    pub fn take_suspected(&mut self) -> Vec<Range<usize>> {
+    pub fn take_suspected(&mut self) -> Doubt {
         std::mem::take(&mut self.suspected)
+    }
+
+    /// The runs of lines among these that count as the user's and are not blank.
+    fn owned_in(&self, lines: Range<usize>) -> Vec<Range<usize>> {
+        let (mut at, last) = (lines.start, lines.end.min(self.lines.len()));
+        let mut runs = Vec::new();
+        let is_owned = |line: &usize| self.lines[*line] & (OWN | BLANK) == OWN;
+        while let Some(start) = (at..last).find(is_owned) {
+            at = (start..last).find(|line| !is_owned(line)).unwrap_or(last);
+            runs.push(start..at);
+        }
+        runs
     }
 
     /// The latest changes are over, and were not undo.
@@ -193,7 +241,7 @@ impl Provenance {
         self.step = None;
         self.look(lines, text, |provenance, at, flags, hash| {
             provenance.vouched.retain(|(line, _)| *line != at);
-            provenance.known.extend([hash]);
+            provenance.known.insert(hash);
             provenance.typed.remove(&hash);
             provenance.lines[at] = flags;
         });
@@ -229,18 +277,21 @@ impl Provenance {
     }
 
     /// The user's change: which lines are theirs, and which approvals.
-    fn edited(&mut self, change: Change, step: u64, sight: &Sight, head: usize, text: &dyn Text) {
+    fn edited(&mut self, extent: Extent, change: Change, step: u64, sight: &Sight, head: usize, text: &dyn Text) {
         let Change { first, old_last, .. } = change;
         let old: Vec<u8> = self.lines[first..old_last].to_vec();
         let in_place = old.len() == sight.lines.len();
+        let is_single = old.len() == 1 || (in_place && extent == Extent::EachLine);
         let all_own = old.iter().all(|flags| flags & (OWN | BLANK) != 0);
         // Lines that trade places are an edit in place for all that can be seen of them.
         let moved =
-            old.len() > 1 && old.iter().zip(&sight.lines).any(|(old, (new, _))| old & SAYS != 0 && new & SAYS == 0);
+            !is_single && old.iter().zip(&sight.lines).any(|(old, (new, _))| old & SAYS != 0 && new & SAYS == 0);
+        let vouched_before = self.vouched.iter().filter(|(line, _)| (first..old_last).contains(line));
+        let before_change: BTreeMap<usize, u64> = vouched_before.copied().collect();
         let (mut new, mut typed, mut vouched) = (Vec::with_capacity(sight.lines.len()), Vec::new(), Vec::new());
         for (index, &(flags, hash)) in sight.lines.iter().enumerate() {
             // Whole lines that come in may be copies of somebody else's. What is typed letter by letter is not.
-            let by_hand = in_place && old.len() == 1;
+            let by_hand = in_place && is_single;
             let before = old.get(index).copied().filter(|_| in_place || (index == 0 && old.len() == 1));
             let replaces_own = if in_place { before.is_some_and(|flags| flags & (OWN | BLANK) != 0) } else { all_own };
             let is_blank = flags & BLANK != 0;
@@ -249,9 +300,9 @@ impl Provenance {
                 typed.push(hash);
             }
             // Of several lines that change at once, one that says something else than before may have been moved.
-            let was_vouched = self.vouched.iter().find(|(line, _)| *line == first + index).map(|(_, before)| *before);
+            let was_vouched = before_change.get(&(first + index)).copied();
             let is_vouched = before.is_some_and(|before| match was_vouched {
-                Some(before) => old.len() == 1 || before == hash,
+                Some(before) => is_single || before == hash,
                 None => !moved && before & CLEAN != 0,
             });
             if is_vouched && flags & SAYS != 0 {
@@ -259,8 +310,8 @@ impl Provenance {
             }
             new.push(flags | if own { OWN } else { 0 });
         }
-        let foreign = sight.lines.iter().zip(&new).filter(|(_, flags)| **flags & (OWN | BLANK) == 0);
-        self.known.extend(foreign.map(|((_, hash), _)| *hash));
+        let foreign = sight.lines.iter().zip(&new).filter(|(_, flags)| **flags & OWN == 0);
+        self.known.extend(foreign.map(|(seen, _)| seen));
         self.lines.splice(first..old_last, new);
         self.vouch_anew(change, vouched);
         self.note_step(change, step, typed);
@@ -290,12 +341,13 @@ impl Provenance {
         for (lines, offset) in [(before, 0), (behind, change.new_last.cast_signed() - change.old_last.cast_signed())] {
             let mut at = lines.start;
             text.read(lines, &mut |words: &str| {
-                seen.push((at.saturating_add_signed(-offset), flags(words), self.hasher.hash_one(words.trim())));
+                let (flags, hash) = self.key.look_at(words);
+                seen.push((at.saturating_add_signed(-offset), flags, hash));
                 at += 1;
             });
         }
         for (at, flags, hash) in seen {
-            self.known.extend([hash]);
+            self.known.insert(hash);
             if let Some(line) = self.lines.get_mut(at) {
                 *line |= flags;
             }
@@ -305,51 +357,46 @@ impl Provenance {
     }
 
     /// Lines of somebody else's went in the step that changed these: their text may have moved into them (`:move`, `J`).
+    ///
+    /// Of lines that are not the user's everything is known already, so only those that are have to be looked at, and no
+    /// line twice.
     fn suspect(&mut self, except: Range<usize>, text: &dyn Text) {
         let Some(step) = &mut self.step else { return };
         step.typed.clear();
-        let touched = step.touched.clone();
-        self.suspected.extend(touched.iter().cloned());
-        for lines in touched {
-            self.look(lines, text, |provenance, at, _, hash| {
-                if except.contains(&at) {
-                    return;
+        let unsuspected = std::mem::replace(&mut step.unsuspected, vec![except.clone()]);
+        self.suspected.touched.clone_from(&step.touched);
+        let touched = std::mem::take(&mut step.touched);
+        self.vouched.retain(|(line, _)| except.contains(line) || !touched.iter().any(|lines| lines.contains(line)));
+        if let Some(step) = &mut self.step {
+            step.touched = touched;
+        }
+        for lines in unsuspected {
+            for part in [lines.start..lines.end.min(except.start), lines.start.max(except.end)..lines.end] {
+                for own in self.owned_in(part) {
+                    self.look(own.clone(), text, |provenance, at, _, hash| {
+                        provenance.lines[at] &= !OWN;
+                        provenance.known.insert(hash);
+                    });
+                    self.suspected.lost.push(own);
                 }
-                provenance.lines[at] &= !OWN;
-                provenance.vouched.retain(|(line, _)| *line != at);
-                provenance.known.extend([hash]);
-            });
+            }
         }
     }
 
-    fn note_step(&mut self, Change { first, old_last, new_last }: Change, id: u64, typed: Vec<u64>) {
+    fn note_step(&mut self, change: Change, id: u64, typed: Vec<u64>) {
         if self.step.as_ref().is_some_and(|step| step.id != id) {
             self.settle();
             self.step = None;
         }
-        let step = self.step.get_or_insert_with(|| Step { id, touched: Vec::new(), typed: Vec::new() });
+        let step = self.step.get_or_insert_with(|| Step {
+            id,
+            touched: Vec::new(),
+            unsuspected: Vec::new(),
+            typed: Vec::new(),
+        });
         step.typed.extend(typed);
-        let moved = |line: usize| line + new_last - old_last;
-        let mut merged = first..new_last;
-        let mut touched = Vec::with_capacity(step.touched.len() + 1);
-        for range in step.touched.drain(..) {
-            if range.end < first {
-                touched.push(range);
-            } else if range.start > old_last {
-                touched.push(moved(range.start)..moved(range.end));
-            } else {
-                merged.start = merged.start.min(range.start);
-                merged.end = merged.end.max(if range.end > old_last { moved(range.end) } else { new_last });
-            }
-        }
-        touched.push(merged);
-        if touched.len() > PLACES {
-            let start = touched.iter().map(|range| range.start).min().unwrap_or(first);
-            let end = touched.iter().map(|range| range.end).max().unwrap_or(new_last);
-            touched.clear();
-            touched.push(start..end);
-        }
-        step.touched = touched;
+        touch(&mut step.touched, change);
+        touch(&mut step.unsuspected, change);
     }
 
     fn was_typed(&self, hash: u64) -> bool {
@@ -361,11 +408,36 @@ impl Provenance {
         let lines = lines.start..lines.end.min(self.lines.len());
         let mut at = lines.start;
         text.read(lines, &mut |words: &str| {
-            let hash = self.hasher.hash_one(words.trim());
-            each(self, at, flags(words), hash);
+            let (flags, hash) = self.key.look_at(words);
+            each(self, at, flags, hash);
             at += 1;
         });
     }
+}
+
+/// Adds what a change has touched to places that were touched before, which move with it.
+fn touch(places: &mut Vec<Range<usize>>, Change { first, old_last, new_last }: Change) {
+    let moved = |line: usize| line + new_last - old_last;
+    let mut merged = first..new_last;
+    let mut touched = Vec::with_capacity(places.len() + 1);
+    for range in places.drain(..) {
+        if range.end < first {
+            touched.push(range);
+        } else if range.start > old_last {
+            touched.push(moved(range.start)..moved(range.end));
+        } else {
+            merged.start = merged.start.min(range.start);
+            merged.end = merged.end.max(if range.end > old_last { moved(range.end) } else { new_last });
+        }
+    }
+    touched.push(merged);
+    if touched.len() > PLACES {
+        let start = touched.iter().map(|range| range.start).min().unwrap_or(first);
+        let end = touched.iter().map(|range| range.end).max().unwrap_or(new_last);
+        touched.clear();
+        touched.push(start..end);
+    }
+    *places = touched;
 }
 
 #[cfg(test)]

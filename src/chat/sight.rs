@@ -3,9 +3,13 @@
 //! See [`super::Provenance`]. A line's flags are bits of one byte, in which that module keeps bits of its own.
 
 use std::{
-    hash::{BuildHasher, RandomState},
+    fmt,
+    hash::{BuildHasher, Hasher as _, RandomState},
     ops::Range,
+    sync::OnceLock,
 };
+
+use foldhash::{SharedSeed, quality::SeedableRandomState};
 
 use super::{Role, Text, attributes, status::INFO};
 
@@ -15,6 +19,36 @@ pub(super) const BLANK: u8 = 2;
 pub(super) const CLEAN: u8 = 4;
 /// It is known to say `approved`. (`running` approves nothing.)
 pub(super) const SAYS: u8 = 8;
+
+/// Makes hashes of lines. Its key is random and never leaves the process, so that nobody can write a line that has the
+/// hash of another one.
+#[derive(Clone)]
+pub(super) struct Key(SeedableRandomState);
+
+impl Default for Key {
+    fn default() -> Self {
+        static SHARED: OnceLock<SharedSeed> = OnceLock::new();
+        // The keys of the standard library come from the system's random numbers.
+        let random = || RandomState::new().hash_one(0);
+        Self(SeedableRandomState::with_seed(random(), SHARED.get_or_init(|| SharedSeed::from_u64(random()))))
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Key(…)")
+    }
+}
+
+impl Key {
+    /// A line's flags and its hash. White space around it makes no difference.
+    pub fn look_at(&self, line: &str) -> (u8, u64) {
+        let words = trim(line);
+        let mut hasher = self.0.build_hasher();
+        hasher.write(words.as_bytes());
+        (flags(words), hasher.finish())
+    }
+}
 
 /// What is seen of lines while the parser reads them.
 pub(super) struct Sight {
@@ -29,16 +63,28 @@ impl Sight {
         Self { first: lines.start, lines: vec![(0, 0); lines.len()] }
     }
 
-    pub fn see(&mut self, line: usize, words: &str, hasher: &RandomState) {
+    pub fn see(&mut self, line: usize, words: &str, key: &Key) {
         if let Some(seen) = line.checked_sub(self.first).and_then(|index| self.lines.get_mut(index)) {
-            *seen = (flags(words), hasher.hash_one(words.trim()));
+            *seen = key.look_at(words);
         }
     }
 }
 
-/// What can be seen of a line.
-pub(super) fn flags(words: &str) -> u8 {
-    let words = words.trim();
+/// The line without the white space around it. Most lines begin and end with a visible ASCII character.
+fn trim(line: &str) -> &str {
+    match line.as_bytes() {
+        [b'!'..=b'~'] | [b'!'..=b'~', .., b'!'..=b'~'] => line,
+        _ => line.trim(),
+    }
+}
+
+/// What can be seen of a line, which has no white space around it.
+fn flags(words: &str) -> u8 {
+    let first = words.as_bytes().first().copied().unwrap_or_default();
+    if first.is_ascii_alphanumeric() || !first.is_ascii() {
+        // It names something, and begins neither like a marker nor like a fence.
+        return 0;
+    }
     let marker = |role: Role| words.strip_prefix('@').and_then(|rest| rest.strip_suffix(':')) == Some(role.as_str());
     // Without a letter or a digit there is nothing in it that could name anything.
     if !words.bytes().any(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii()) || Role::ALL.into_iter().any(marker)

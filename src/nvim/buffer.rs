@@ -11,6 +11,10 @@ unsafe extern "C" {
     fn free(pointer: *mut std::ffi::c_void);
 }
 
+/// How many lines are asked of Neovim at once. It copies each into memory of its own: a few at a time, that memory is
+/// used again for the next ones, where many would come from the system and go back to it.
+const AT_ONCE: usize = 512;
+
 /// The lines of a buffer, read straight from Neovim.
 ///
 /// See `:help nvim_buf_get_lines()`. A buffer that is gone has no lines.
@@ -21,10 +25,20 @@ impl BufferText {
     /// Lends each of these lines as it is, UTF-8 or not. A line feed in it stands for a NUL.
     pub(super) fn read_bytes(self, lines: Range<usize>, mut each: impl FnMut(&[u8])) {
         let buffer = api::Buffer::from(self.0);
-        let Ok(lines) = buffer.get_lines(lines, false) else { return };
-        for line in lines {
-            each(line.as_bytes());
-            release(&line);
+        let mut start = lines.start;
+        while start < lines.end {
+            let end = lines.end.min(start + AT_ONCE);
+            let Ok(some) = buffer.get_lines(start..end, false) else { return };
+            let mut count = 0;
+            for line in some {
+                each(line.as_bytes());
+                release(&line);
+                count += 1;
+            }
+            if count < end - start {
+                return;
+            }
+            start = end;
         }
     }
 }
@@ -35,12 +49,7 @@ impl Text for BufferText {
     }
 
     fn read(&self, lines: Range<usize>, each: &mut dyn FnMut(&str)) {
-        let buffer = api::Buffer::from(self.0);
-        let Ok(lines) = buffer.get_lines(lines, false) else { return };
-        for line in lines {
-            each(&String::from_utf8_lossy(line.as_bytes()));
-            release(&line);
-        }
+        self.read_bytes(lines, |line| each(&String::from_utf8_lossy(line)));
     }
 
     fn length(&self, line: usize) -> usize {

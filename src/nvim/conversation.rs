@@ -24,6 +24,7 @@ use crate::{
     agent::{Activity, Answer, Input, Level, Session, Shell},
     chat::{
         self, Change, Decoration, Diagnostic, Document, Hand, NamedFile, OpenCall, Passage, Provenance, Status, Text,
+        Update,
     },
     config::{Config, ProviderName},
     provider::{CallId, catalogue},
@@ -169,46 +170,74 @@ impl Conversation {
     /// Gives the line up to which the text may look different now: a fence that was opened makes code of what
     /// stands below it.
     pub(super) fn changed(&self, editor: &Editor, change: Change, hand: Hand) -> usize {
+        self.changed_by(editor, [change], hand, |document, provenance, change, hand, text| {
+            provenance.follow(document, change, hand, text)
+        })
+    }
+
+    /// The user has changed each of the lines in these runs by itself: see [`Provenance::follow_lines`]. Gives what
+    /// [`Conversation::changed`] does.
+    pub(super) fn changed_lines(&self, editor: &Editor, runs: &[[usize; 2]], step: u64) -> usize {
+        let changes = runs.iter().map(|[first, last]| Change { first: *first, old_last: *last, new_last: *last });
+        self.changed_by(editor, changes, Hand::User { step }, |document, provenance, change, _, text| {
+            provenance.follow_lines(document, change.first..change.new_last, step, text)
+        })
+    }
+
+    /// Lines have changed that changed once more before anybody looked at them.
+    pub(super) fn missed(&self, lines: std::ops::Range<usize>) {
+        self.provenance.borrow_mut().missed(lines);
+    }
+
+    fn changed_by(
+        &self,
+        editor: &Editor,
+        changes: impl IntoIterator<Item = Change>,
+        hand: Hand,
+        follow: impl Fn(&mut Document, &mut Provenance, Change, Hand, &BufferText) -> Update,
+    ) -> usize {
         let foreign = !self.writing.get() && self.session.is_busy();
         let hand = match (self.writing.get(), self.session.is_replying()) {
             (true, true) => Hand::Model,
             (true, false) => Hand::Flemma,
             (false, _) => hand,
         };
-        let update = {
+        let (mut last, mut tools) = (0, false);
+        let update = || {
             let mut document = self.document.borrow_mut();
-            let known = document.line_count();
-            // What lies behind the parsed part will be read when its turn comes.
-            let change = if self.complete.get() || change.old_last <= known {
-                Some(change)
-            } else if change.first < known {
-                Some(Change { old_last: known, ..change })
-            } else {
-                None
-            };
             let text = BufferText(self.buffer);
-            let update = |change: Change| {
+            for change in changes {
+                last = last.max(change.new_last);
+                let known = document.line_count();
+                // What lies behind the parsed part will be read when its turn comes.
+                let change = if self.complete.get() || change.old_last <= known {
+                    change
+                } else if change.first < known {
+                    Change { old_last: known, ..change }
+                } else {
+                    continue;
+                };
                 let mut provenance = self.provenance.borrow_mut();
-                let update = provenance.follow(&mut document, change, hand, &text);
+                let update = follow(&mut document, &mut provenance, change, hand, &text);
                 let changed = change.first..change.new_last;
                 if hand == Hand::Flemma {
                     self.files.written(&document, changed.clone(), &text);
                 }
                 self.files.follow(&document, &provenance, &changed, &update.lines, &text);
-                for lines in provenance.take_suspected() {
-                    self.files.undone(&document, &provenance, lines, &text);
-                }
-                update
-            };
-            catch_unwind(AssertUnwindSafe(|| change.map(update))).unwrap_or_else(|panic| {
-                // What was half updated is thrown away and parsed anew.
-                *document = Document::default();
-                self.provenance.take();
-                self.complete.set(false);
-                resume_unwind(panic)
-            })
+                let doubt = provenance.take_suspected();
+                self.files.undone(&document, &provenance, doubt, &text);
+                last = last.max(update.lines.end);
+                tools |= update.tools;
+            }
         };
-        if update.as_ref().is_some_and(|update| update.tools) {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(update)) {
+            // What was half updated is thrown away and parsed anew.
+            self.document.take();
+            self.provenance.take();
+            self.complete.set(false);
+            resume_unwind(panic);
+        }
+        if tools {
             editor.host.refresh(self.buffer);
             self.touched.set(!self.writing.get() && self.complete.get() && !self.session.is_busy());
         }
@@ -218,7 +247,7 @@ impl Conversation {
         if foreign {
             self.stop_for_foreign_change(editor);
         }
-        update.map_or(change.new_last, |update| update.lines.end.max(change.new_last))
+        last
     }
 
     /// The changes since the user's last step were undo or redo.
@@ -226,9 +255,8 @@ impl Conversation {
         let document = self.document.borrow();
         let text = BufferText(self.buffer);
         let mut provenance = self.provenance.borrow_mut();
-        for lines in provenance.undone(&text) {
-            self.files.undone(&document, &provenance, lines, &text);
-        }
+        let doubt = provenance.undone(&text);
+        self.files.undone(&document, &provenance, doubt, &text);
     }
 
     /// The user's edit is complete.

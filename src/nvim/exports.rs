@@ -115,6 +115,19 @@ fn fill_lifecycle(exports: &Exports<'_>) -> mlua::Result<()> {
         let hand = step.map_or(Hand::Stranger, |step| Hand::User { step });
         Ok(editor.conversation(buffer).map(|conversation| conversation.changed(editor, change, hand)))
     })?;
+    // changed_lines(buffer, runs, step) -> as above. `runs` is a list of pairs: the first line and one past the last. Each
+    // line was changed once, by itself, and has not changed since.
+    exports.add("changed_lines", |_, editor, (buffer, runs, step): (i32, Vec<usize>, u64)| {
+        let (runs, _) = runs.as_chunks();
+        Ok(editor.conversation(buffer).map(|conversation| conversation.changed_lines(editor, runs, step)))
+    })?;
+    // missed(buffer, first, last): these lines changed again before `changed_lines` was told of them
+    exports.add("missed", |_, editor, (buffer, first, last): (i32, usize, usize)| {
+        if let Some(conversation) = editor.conversation(buffer) {
+            conversation.missed(first..last);
+        }
+        Ok(())
+    })?;
     // undone(buffer): the changes that were just reported were undo or redo
     exports.add("undone", |_, editor, buffer: i32| {
         if let Some(conversation) = editor.conversation(buffer) {
@@ -419,9 +432,12 @@ fn fill_tools(exports: &Exports<'_>) -> mlua::Result<()> {
         let (end, text, lines, bytes) = args;
         let default = Limits::default();
         let limits = Limits { lines: lines.unwrap_or(default.lines), bytes: bytes.unwrap_or(default.bytes) };
-        let text = text.to_string_lossy();
-        let cut =
-            if end == "tail" { truncate::truncate_tail(&text, limits) } else { truncate::truncate_head(&text, limits) };
+        let text = text.as_bytes();
+        let cut = if end == "tail" {
+            truncate::truncate_tail(&*text, limits)
+        } else {
+            truncate::truncate_head(&*text, limits)
+        };
         lua_tools::truncation(lua, &cut)
     })
 }

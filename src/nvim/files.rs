@@ -10,7 +10,7 @@ use std::{cell::RefCell, collections::HashSet, ops::Range, path::PathBuf, rc::Rc
 use super::{conversation::Conversation, editor::Editor, shell::folder_of, trust::Answer};
 use crate::{
     agent::{Input, Level},
-    chat::{Diagnostic, Document, NamedFile, Provenance, Severity, Text},
+    chat::{Diagnostic, Document, Doubt, NamedFile, Provenance, Severity, Text},
     provider::{Content, Request},
     runtime::{Concern, ConversationId, LeftOut, Notice, Outside, OutsideFile, Report, outside, trust},
 };
@@ -76,12 +76,20 @@ impl Files {
         self.typed.borrow_mut().extend(document.files(lines, text).into_iter().map(|file| file.path));
     }
 
-    /// These lines were not typed after all: they came back by undo, or were read in.
-    pub(super) fn undone(&self, document: &Document, provenance: &Provenance, lines: Range<usize>, text: &dyn Text) {
-        for path in self.fresh.take().1 {
+    /// Lines were not typed after all: they came back by undo, or were read in.
+    pub(super) fn undone(&self, document: &Document, provenance: &Provenance, doubt: Doubt, text: &dyn Text) {
+        if doubt.touched.is_empty() {
+            return;
+        }
+        let fresh = self.fresh.take().1;
+        // Where the user has put no file there in this step, no other line can name one that has lost its author.
+        let lines = if fresh.is_empty() { doubt.lost } else { doubt.touched };
+        for path in fresh {
             self.typed.borrow_mut().remove(&path);
         }
-        self.follow(document, provenance, &(0..0), &lines, text);
+        for lines in lines {
+            self.follow(document, provenance, &(0..0), &lines, text);
+        }
     }
 
     /// The latest changes are over, and were neither undo nor read in.

@@ -5,7 +5,7 @@
 //! (is it UTF-8? how many lines? where to cut, and where to save the whole?) is left to a thread that may take its
 //! time.
 
-use std::path::PathBuf;
+use std::{borrow::Cow, path::PathBuf};
 
 use mlua::{Lua, Table, Value};
 use tokio::runtime::Handle;
@@ -122,13 +122,20 @@ impl Said {
             }
     }
 
-    fn outcome(self) -> Outcome {
-        match self.words {
-            Words::Text(text) => Outcome::text(text_of(text)),
-            Words::Failure { error, output } => Outcome::Failure { error: text_of(error), output: output.map(text_of) },
-            Words::Structured { ok, value } => Outcome::Structured { ok, value },
-            Words::Table(value) => Outcome::Success(Output::Json(value)),
-        }
+    /// What stands in the result, as it came: text, or bytes that are none.
+    fn written(self) -> Written {
+        let (bytes, is_error) = match self.words {
+            Words::Text(text) => (text, false),
+            Words::Failure { error, output: None } => (error, true),
+            Words::Failure { mut error, output: Some(output) } => {
+                error.extend_from_slice(b"\n\n");
+                error.extend_from_slice(&output);
+                (error, true)
+            }
+            Words::Structured { ok, value } => return Written::of(&Outcome::Structured { ok, value }),
+            Words::Table(value) => return Written::of(&Outcome::Success(Output::Json(value))),
+        };
+        Written { bytes, is_error, language: Language::Plain }
     }
 
     /// Hands it on, off the main thread where it may take long. A text that is too long is cut, and its whole saved in
@@ -144,15 +151,15 @@ impl Said {
 
     fn in_size(self, outputs: &std::path::Path, answering: &Answering) -> Rendered {
         let is_part = self.is_part;
-        let rendered = self.outcome().render();
-        let text = &rendered.text;
-        let is_long = text.len() > MAX_BYTES || truncate::count_lines(text.as_bytes()) > MAX_LINES;
+        let Written { bytes, is_error, language } = self.written();
+        let rendered = |text, language| Rendered { text, is_error, language, attachments: Vec::new() };
+        let cut = truncate::truncate_head(&bytes, Limits::default());
+        let is_long = bytes.len() > MAX_BYTES || cut.total_lines > MAX_LINES;
         if !is_long && !is_part {
-            return rendered;
+            return rendered(text_of(bytes), language);
         }
         let mut notes = Vec::new();
-        let cut = truncate::truncate_head(text, Limits::default());
-        let shown = if cut.first_line_exceeds_limit { truncate::prefix(text, MAX_BYTES) } else { cut.content };
+        let shown = if cut.first_line_exceeds_limit { beginning(&bytes) } else { cut.content };
         if is_long {
             let range = if cut.first_line_exceeds_limit {
                 format!("the first {} of line 1", truncate::format_size(shown.len() as u64))
@@ -161,8 +168,8 @@ impl Said {
             } else {
                 format!("lines 1-{}", cut.output_lines)
             };
-            let size = truncate::format_size(text.len() as u64);
-            let place = match overflow::save(outputs, &answering.tool, text.as_bytes()) {
+            let size = truncate::format_size(bytes.len() as u64);
+            let place = match overflow::save(outputs, &answering.tool, &bytes) {
                 Ok(path) => format!("The whole output ({size}) is in {}", path.display()),
                 Err(error) => format!("The whole output ({size}) could not be saved: {error}"),
             };
@@ -176,12 +183,35 @@ impl Said {
                 truncate::format_size(MAX_TEXT as u64)
             ));
         }
-        let text = format!("{shown}\n\n[{}]", notes.join(". "));
-        Rendered { text, language: Language::Plain, ..rendered }
+        rendered(format!("{shown}\n\n[{}]", notes.join(". ")), Language::Plain)
+    }
+}
+
+/// What stands in a result.
+struct Written {
+    bytes: Vec<u8>,
+    is_error: bool,
+    language: Language,
+}
+
+impl Written {
+    fn of(outcome: &Outcome) -> Self {
+        let Rendered { text, is_error, language, .. } = outcome.render();
+        Self { bytes: text.into_bytes(), is_error, language }
     }
 }
 
 /// Bytes as text, without a copy where they are UTF-8.
 fn text_of(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+}
+
+/// As much of the beginning as a result has room for, cut between characters.
+fn beginning(bytes: &[u8]) -> Cow<'_, str> {
+    // A character that is cut begins in front of the limit or behind it, and does not count then.
+    let part = String::from_utf8_lossy(&bytes[..bytes.len().min(MAX_BYTES + 3)]);
+    match part {
+        Cow::Borrowed(part) => Cow::Borrowed(truncate::prefix(part, MAX_BYTES)),
+        Cow::Owned(part) => Cow::Owned(truncate::prefix(&part, MAX_BYTES).to_owned()),
+    }
 }

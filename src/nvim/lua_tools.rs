@@ -107,7 +107,7 @@ pub(super) fn describe(editor: &Editor, lua: &Lua, definition: &Definition) -> m
 /// When Lua is out of memory.
 pub(super) fn truncation(lua: &Lua, cut: &Truncation<'_>) -> mlua::Result<Table> {
     let table = lua.create_table()?;
-    table.set("content", cut.content)?;
+    table.set("content", &*cut.content)?;
     table.set("truncated", cut.truncated)?;
     table.set(
         "truncated_by",

@@ -13,6 +13,7 @@ use super::{
 };
 use crate::{
     agent::{Input, Level},
+    chat::Doubt,
     runtime::{
         Notice, Report,
         trust::{self, Trusted},
@@ -53,7 +54,8 @@ impl Conversation {
         self.with_document(|document, text| {
             let mut provenance = self.provenance.borrow_mut();
             provenance.read_in(lines.clone(), text);
-            self.files.undone(document, &provenance, lines, text);
+            let doubt = Doubt { lost: vec![lines.clone()], touched: vec![lines] };
+            self.files.undone(document, &provenance, doubt, text);
         });
         self.effective.take();
     }

@@ -1,8 +1,10 @@
 //! Cutting text to a size that a document and a model can bear.
 //!
 //! [`truncate_head`] keeps the beginning (files), [`truncate_tail`] the end (output of programs). Both keep whole
-//! lines, up to a number of lines and of bytes, and return a slice of what they were given: nothing is copied, and
-//! counting the lines of a text costs about what reading its memory does.
+//! lines, up to a number of lines and of bytes. They take text or bytes, and look at no more of them than they keep,
+//! except to count the lines, which costs about what reading the memory does. Nothing is copied, unless what is kept
+//! is not valid UTF-8: then it is copied with U+FFFD in the place of what cannot be read, and the limit of bytes holds
+//! for the copy.
 //!
 //! * A line ends at `\n`; the `\r` of a CRLF belongs to the line and is kept.
 //! * A final newline ends the last line and begins no other: `"a\n"` is one line, `""` is none, `"\n"` is one.
@@ -10,8 +12,9 @@
 //!   A text that is over the limit by nothing but its final newline loses that newline and does not count as cut.
 //! * A single line over the byte limit: the head is empty and says so in `first_line_exceeds_limit`; the tail is the
 //!   line's end, cut between characters, and says so in `last_line_partial`.
-//! * Bytes that are no UTF-8 must be made text first, with [`String::from_utf8_lossy`]; NULs and other control
-//!   characters are characters like any other.
+//! * NULs and other control characters are characters like any other.
+
+use std::borrow::Cow;
 
 /// The most lines that a result has.
 pub const MAX_LINES: usize = 2000;
@@ -44,17 +47,17 @@ pub enum Limit {
 }
 
 /// What was kept of a text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Truncation<'a> {
     /// The part that was kept.
-    pub content: &'a str,
+    pub content: Cow<'a, str>,
     /// Whether anything was cut.
     pub truncated: bool,
     /// The limit that cut it; `None` if nothing was cut.
     pub truncated_by: Option<Limit>,
     /// Lines of the whole text.
     pub total_lines: usize,
-    /// Bytes of the whole text.
+    /// Bytes of the whole text, as it was given.
     pub total_bytes: usize,
     /// Lines of `content`, a partial one counted as one.
     pub output_lines: usize,
@@ -66,12 +69,72 @@ pub struct Truncation<'a> {
     pub first_line_exceeds_limit: bool,
 }
 
+/// What is read beyond the limit of bytes: a final newline, one byte that shows that the limit is exceeded, and the
+/// rest of a character that begins outside.
+const MARGIN: usize = 5;
+
 /// Keeps the beginning of `text`: as many whole lines as `limits` allow.
-pub fn truncate_head(text: &str, limits: Limits) -> Truncation<'_> {
-    let total_lines = count_lines(text.as_bytes());
-    if let Some(whole) = whole(text, total_lines, limits) {
-        return whole;
+pub fn truncate_head<T: AsRef<[u8]> + ?Sized>(text: &T, limits: Limits) -> Truncation<'_> {
+    let bytes = text.as_ref();
+    let end = bytes.len().min(limits.bytes.saturating_add(MARGIN));
+    keep(String::from_utf8_lossy(&bytes[..end]), bytes, limits, head_of)
+}
+
+/// Keeps the end of `text`: as many whole lines as `limits` allow, or the end of the last line if that alone is over
+/// the limit of bytes.
+pub fn truncate_tail<T: AsRef<[u8]> + ?Sized>(text: &T, limits: Limits) -> Truncation<'_> {
+    let bytes = text.as_ref();
+    let mut start = bytes.len().saturating_sub(limits.bytes.saturating_add(MARGIN));
+    if start > 0 {
+        // Behind three continuation bytes a character begins, or a byte that is none by itself.
+        start += bytes[start..].iter().take(3).take_while(|byte| **byte & 0xC0 == 0x80).count();
     }
+    keep(String::from_utf8_lossy(&bytes[start..]), bytes, limits, tail_of)
+}
+
+/// What is kept of an end of a text.
+#[derive(Default)]
+struct Kept {
+    /// Where it stands in the part that was looked at.
+    at: std::ops::Range<usize>,
+    lines: usize,
+    /// The limit that cut it.
+    by: Option<Limit>,
+    last_line_partial: bool,
+    first_line_exceeds_limit: bool,
+}
+
+/// Cuts `part`, which is the beginning or the end of the text `whole`: all of it, or more than the limit of bytes.
+fn keep<'a>(part: Cow<'a, str>, whole: &[u8], limits: Limits, cut: fn(&str, Limits) -> Kept) -> Truncation<'a> {
+    let total_lines = count_lines(whole);
+    let kept = fits(&part, total_lines, limits).unwrap_or_else(|| cut(&part, limits));
+    let content = match part {
+        Cow::Borrowed(part) => Cow::Borrowed(&part[kept.at]),
+        Cow::Owned(part) => Cow::Owned(part[kept.at].to_owned()),
+    };
+    Truncation {
+        truncated: kept.by.is_some(),
+        truncated_by: kept.by,
+        total_lines,
+        total_bytes: whole.len(),
+        output_lines: kept.lines,
+        output_bytes: content.len(),
+        last_line_partial: kept.last_line_partial,
+        first_line_exceeds_limit: kept.first_line_exceeds_limit,
+        content,
+    }
+}
+
+/// The text, if it is within the limits.
+fn fits(text: &str, total_lines: usize, limits: Limits) -> Option<Kept> {
+    if total_lines > limits.lines {
+        return None;
+    }
+    let content = if text.len() <= limits.bytes { text } else { without_final_newline(text) };
+    (content.len() <= limits.bytes).then(|| Kept { at: 0..content.len(), lines: total_lines, ..Kept::default() })
+}
+
+fn head_of(text: &str, limits: Limits) -> Kept {
     // The ends of lines, without their newlines; the last line of a text may end without one.
     let body = without_final_newline(text);
     let ends = memchr::memchr_iter(b'\n', body.as_bytes()).chain([body.len()]);
@@ -84,16 +147,10 @@ pub fn truncate_head(text: &str, limits: Limits) -> Truncation<'_> {
         (end, lines) = (line_end, lines + 1);
     }
     let first_line_exceeds_limit = lines == 0 && by == Limit::Bytes;
-    Truncation { first_line_exceeds_limit, ..cut(text, &text[..end], total_lines, lines, by) }
+    Kept { at: 0..end, lines, by: Some(by), first_line_exceeds_limit, ..Kept::default() }
 }
 
-/// Keeps the end of `text`: as many whole lines as `limits` allow, or the end of the last line if that alone is over
-/// the limit of bytes.
-pub fn truncate_tail(text: &str, limits: Limits) -> Truncation<'_> {
-    let total_lines = count_lines(text.as_bytes());
-    if let Some(whole) = whole(text, total_lines, limits) {
-        return whole;
-    }
+fn tail_of(text: &str, limits: Limits) -> Kept {
     let body = without_final_newline(text);
     let starts = memchr::memrchr_iter(b'\n', body.as_bytes()).map(|newline| newline + 1).chain([0]);
     let (mut start, mut lines, mut by) = (body.len(), 0, Limit::Lines);
@@ -105,15 +162,11 @@ pub fn truncate_tail(text: &str, limits: Limits) -> Truncation<'_> {
         (start, lines) = (line_start, lines + 1);
     }
     if lines > 0 || by == Limit::Lines {
-        return cut(text, &body[start..], total_lines, lines, by);
+        return Kept { at: start..body.len(), lines, by: Some(by), ..Kept::default() };
     }
-    let mut start = body.len() - limits.bytes;
-    while !body.is_char_boundary(start) {
-        start += 1;
-    }
-    let partial = &body[start..];
-    let lines = usize::from(!partial.is_empty());
-    Truncation { last_line_partial: true, ..cut(text, partial, total_lines, lines, Limit::Bytes) }
+    let start = body.ceil_char_boundary(body.len() - limits.bytes);
+    let lines = usize::from(start < body.len());
+    Kept { at: start..body.len(), lines, by: Some(Limit::Bytes), last_line_partial: true, ..Kept::default() }
 }
 
 /// The beginning of a text: at most `bytes` bytes, cut between characters.
@@ -148,28 +201,4 @@ pub fn format_size(bytes: u64) -> String {
 
 fn without_final_newline(text: &str) -> &str {
     text.strip_suffix('\n').unwrap_or(text)
-}
-
-/// The text, if it is within the limits.
-fn whole(text: &str, total_lines: usize, limits: Limits) -> Option<Truncation<'_>> {
-    if total_lines > limits.lines {
-        return None;
-    }
-    let content = if text.len() <= limits.bytes { text } else { without_final_newline(text) };
-    let kept = cut(text, content, total_lines, total_lines, Limit::Bytes);
-    (content.len() <= limits.bytes).then_some(Truncation { truncated: false, truncated_by: None, ..kept })
-}
-
-fn cut<'a>(text: &str, content: &'a str, total_lines: usize, output_lines: usize, by: Limit) -> Truncation<'a> {
-    Truncation {
-        content,
-        truncated: true,
-        truncated_by: Some(by),
-        total_lines,
-        total_bytes: text.len(),
-        output_lines,
-        output_bytes: content.len(),
-        last_line_partial: false,
-        first_line_exceeds_limit: false,
-    }
 }

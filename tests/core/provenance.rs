@@ -75,6 +75,49 @@ impl Buffer {
         self.provenance.follow(&mut self.document, change, hand, &self.text);
     }
 
+    /// What one command makes of a line: a word more, or an approval.
+    fn edit(&mut self, at: usize, approves: bool) -> Line {
+        let old = self.lines[at].clone();
+        let text = if approves {
+            old.text.replace("pending", "approved")
+        } else {
+            format!("{} {}", old.text, self.word("mine"))
+        };
+        if !approves {
+            self.typed.insert(text.trim().to_owned());
+        }
+        let approved = old.approved || (text != old.text && !old.says() && approves);
+        let foreign = old.foreign && !self.typed.contains(text.trim());
+        Line { text, approved, foreign }
+    }
+
+    /// The user changes single lines in one command. The authors hear of it when all are changed, and of another change
+    /// that may follow as one with them. The lines go up, or down.
+    fn burst(&mut self, lines: &[usize], approves: bool, then: Option<(Range<usize>, Vec<Line>)>) {
+        let (Some(low), Some(high)) = (lines.iter().min().copied(), lines.iter().max().copied()) else { return };
+        for &at in lines {
+            let line = self.edit(at, approves);
+            self.text[at].clone_from(&line.text);
+            self.lines[at] = line;
+        }
+        let Some((range, mut with)) = then else {
+            for &at in lines {
+                self.provenance.follow_lines(&mut self.document, at..at + 1, self.step, &self.text);
+            }
+            return;
+        };
+        // What nobody has looked at is deleted, to be put somewhere else.
+        self.register = self.lines[range.clone()].to_vec();
+        with.iter_mut().for_each(|line| line.foreign &= !self.typed.contains(line.text.trim()));
+        self.provenance.missed(range.start.max(low)..range.end.min(high + 1));
+        let (first, old_last) = (range.start.min(low), range.end.max(high + 1));
+        let new_last = old_last - range.len() + with.len();
+        self.text.splice(range.clone(), with.iter().map(|line| line.text.clone()));
+        self.lines.splice(range, with);
+        let change = Change { first, old_last, new_last };
+        self.provenance.follow(&mut self.document, change, Hand::User { step: self.step }, &self.text);
+    }
+
     /// The user types a line over another one.
     fn type_over(&mut self, at: usize, line: Line) {
         self.typed.insert(line.text.trim().to_owned());
@@ -239,6 +282,16 @@ impl Buffer {
                 self.change(Hand::Model, count..count, reply);
             }
             17 => self.change(Hand::Flemma, at..at, vec![Line::new(STATUS, true)]),
+            // Single lines by one command, told of together, and perhaps as one with a deletion.
+            18 | 19 => {
+                let mut lines: Vec<usize> = range.step_by(1 + b % 3).collect();
+                if a.is_multiple_of(2) {
+                    lines.reverse();
+                }
+                let start = b % (count + 1);
+                let then = (action == 19).then(|| (start..(start + 1 + a % 2).min(count), Vec::new()));
+                self.burst(&lines, b.is_multiple_of(2), then);
+            }
             // Undo and redo, to any state there was.
             _ => {
                 let state = self.states[b % self.states.len()].clone();
@@ -285,12 +338,72 @@ proptest! {
     #[test]
     fn nothing_of_a_strangers_becomes_the_users_own(
         file in a_file(),
-        actions in prop::collection::vec((0..20u8, any::<u16>(), any::<u16>()), 1..25),
+        actions in prop::collection::vec((0..23u8, any::<u16>(), any::<u16>()), 1..25),
     ) {
         let mut buffer = Buffer::opened(file);
         for (action, a, b) in actions {
             buffer.act(action, a.into(), b.into());
             buffer.check();
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn lines_that_are_told_of_together_have_the_authors_that_they_have_one_by_one(
+        file in a_file(),
+        own in prop::collection::vec(any::<bool>(), 12),
+        changed in prop::collection::vec((any::<bool>(), 0..5u8), 12),
+        is_undo in any::<bool>(),
+    ) {
+        let opened = || {
+            let mut buffer = Buffer::opened(file.clone());
+            for at in (0..buffer.lines.len()).filter(|at| own[*at]) {
+                buffer.step += 1;
+                let word = buffer.word("mine");
+                buffer.user(at..at, vec![Line::new("", false)]);
+                buffer.type_over(at, Line::new(word, false));
+            }
+            buffer
+        };
+        let (mut one, mut all) = (opened(), opened());
+        let lines: Vec<usize> = (0..one.lines.len()).filter(|at| changed[at % 12].0).collect();
+        for &at in &lines {
+            let old = &one.lines[at].text;
+            let text = match changed[at % 12].1 {
+                0 => String::new(),
+                1 => STATUS.replace("pending", "approved"),
+                2 => old.replace("pending", "approved"),
+                3 => format!("{old} more"),
+                _ => "@Assistant:".to_owned(),
+            };
+            for buffer in [&mut one, &mut all] {
+                buffer.text[at].clone_from(&text);
+            }
+            let change = Change { first: at, old_last: at + 1, new_last: at + 1 };
+            one.provenance.follow(&mut one.document, change, Hand::User { step: 99 }, &one.text);
+        }
+        for run in lines.chunk_by(|one, two| one + 1 == *two) {
+            let run = run[0]..run[run.len() - 1] + 1;
+            all.provenance.follow_lines(&mut all.document, run, 99, &all.text);
+        }
+        prop_assert_eq!(&all.document, &Document::parse(&all.text));
+        for buffer in [&mut one, &mut all] {
+            if is_undo {
+                buffer.provenance.undone(&buffer.text);
+            }
+            // Copies of all lines show what is known of them.
+            let (copies, last) = (buffer.text.clone(), buffer.text.len());
+            buffer.text.extend(copies);
+            for first in last..2 * last {
+                let change = Change { first, old_last: first, new_last: first + 1 };
+                let text = buffer.text[..=first].to_vec();
+                buffer.provenance.follow(&mut buffer.document, change, Hand::User { step: 100 }, &text);
+            }
+        }
+        for at in 0..one.text.len() {
+            let answers = |buffer: &Buffer| (buffer.provenance.is_own(at..at + 1), buffer.provenance.is_vouched(at));
+            prop_assert_eq!(answers(&one), answers(&all), "line {} of {:#?}", at, one.text);
         }
     }
 }

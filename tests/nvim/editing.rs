@@ -380,3 +380,37 @@ fn undo_brings_back_a_conversation_whose_file_was_emptied_outside() {
     chat.nvim.input("u");
     chat.wait_for_text("@You:\ntext\n");
 }
+
+#[test]
+fn what_one_command_does_to_many_single_lines_is_followed_as_if_each_were_typed() {
+    let text: String = (0..200).map(|_| "x @You:\nprose\n").collect();
+    let mut nvim = Nvim::start(&Options {
+        files: &[("many.chat", &format!("@You:\n{text}"))],
+        arguments: &["many.chat"],
+        ..Options::default()
+    });
+    let markers = |nvim: &mut Nvim| {
+        let marks = "require('flemma.native').call('decorations', vim.fn.bufnr(), 0, 500)";
+        nvim.lua(&format!("return #{marks}"), &[]).as_u64().unwrap()
+    };
+    let before = markers(&mut nvim);
+    nvim.command("%substitute/^x //");
+    let after = markers(&mut nvim);
+    assert!(after > before + 190, "every other line is a marker now: {before}, {after}");
+    // Neovim reports undo and redo line by line, from the bottom and from the top.
+    for _ in 0..2 {
+        nvim.command("undo");
+        assert_eq!(markers(&mut nvim), before);
+        nvim.command("redo");
+        assert_eq!(markers(&mut nvim), after);
+    }
+    nvim.command("undo");
+    // Line by line, and then lines go in the same breath, some of those that have just changed among them.
+    nvim.command("global/^x /substitute/^x // | if line('.') == 302 | 290,300delete | endif");
+    assert_eq!(nvim.lua("return vim.api.nvim_buf_line_count(0)", &[]), 390);
+    let rest = markers(&mut nvim);
+    nvim.command("edit!");
+    nvim.command("%substitute/^x //");
+    nvim.command("290,300delete");
+    assert_eq!(markers(&mut nvim), rest);
+}

@@ -205,8 +205,7 @@ async fn outcome(finished: Finished, timeout: Duration, overflow_dir: &Path) -> 
 /// The output as the result shows it, with a note if it is only a part, or in words if there is nothing to see in it;
 /// `None` if there is none.
 async fn shown(output: Captured, overflow_dir: &Path) -> Option<String> {
-    let text = String::from_utf8_lossy(&output.tail);
-    let tail = truncate::truncate_tail(&text, Limits::default());
+    let tail = truncate::truncate_tail(&output.tail, Limits::default());
     let content = tail.content.trim_end_matches(['\n', '\r']);
     if !tail.truncated {
         return match (tail.total_bytes, content.trim().is_empty()) {

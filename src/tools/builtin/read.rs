@@ -201,7 +201,7 @@ fn show(page: Page, path: &Path, first: usize, limit: usize) -> String {
         ));
         (start, 1)
     } else {
-        (head.content.strip_suffix('\n').unwrap_or(head.content), head.output_lines)
+        (head.content.strip_suffix('\n').unwrap_or(&head.content), head.output_lines)
     };
     let next = first + shown + 1;
     if next <= page.total as usize {

@@ -23,7 +23,7 @@ pub(super) fn finish(tool: &str, body: &str, mut notes: Vec<String>, context: &C
         };
         notes.insert(0, format!("Showing lines 1-{} of {}. {whole}", head.output_lines, head.total_lines));
     }
-    let content = head.content.strip_suffix('\n').unwrap_or(head.content);
+    let content = head.content.strip_suffix('\n').unwrap_or(&head.content);
     match (content.is_empty(), notes.is_empty()) {
         (_, true) => content.to_owned(),
         (true, false) => format!("[{}]", notes.join(". ")),
