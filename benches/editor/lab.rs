@@ -35,6 +35,17 @@ impl Measured {
         self.0[name].as_f64().unwrap_or(f64::NAN)
     }
 
+    /// The same with one number more.
+    pub fn with(mut self, name: &str, number: f64) -> Self {
+        self.0[name] = number.into();
+        self
+    }
+
+    /// What was measured up to each of the times that were asked for.
+    pub fn marks(&self) -> Vec<Self> {
+        self.0["marks"].as_array().into_iter().flatten().cloned().map(Self).collect()
+    }
+
     /// A list of numbers.
     pub fn list(&self, name: &str) -> Vec<f64> {
         self.0[name].as_array().into_iter().flatten().filter_map(Value::as_f64).collect()
@@ -88,6 +99,11 @@ impl Lab {
             before = used;
             thread::sleep(Duration::from_millis(200));
         }
+    }
+
+    /// The memory of the editor, in MiB.
+    pub fn memory(&mut self) -> f64 {
+        self.nvim.lua("return Probe.memory()", &[]).as_f64().unwrap_or(f64::NAN)
     }
 
     /// Runs Lua that ends in a report of the probe's, and waits for it without a word to the editor.

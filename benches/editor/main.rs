@@ -16,14 +16,17 @@ mod memory;
 #[path = "../../tests/support/nvim.rs"]
 mod nvim;
 mod opening;
+mod pace;
 mod rounds;
 mod stream;
 mod typing;
 
 fn main() {
-    let wanted: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
-    let parts: [(&str, fn()); 5] = [
+    let wanted: Vec<String> =
+        std::env::args().skip(1).filter(|argument| !argument.starts_with('-') && argument != "quick").collect();
+    let parts: [(&str, fn()); 6] = [
         ("stream", stream::measure),
+        ("pace", pace::measure),
         ("typing", typing::measure),
         ("rounds", rounds::measure),
         ("opening", opening::measure),

@@ -32,6 +32,5 @@ pub fn measure() {
 }
 
 fn memory(lab: &mut Lab) -> String {
-    let mebibytes = lab.nvim.lua("return Probe.memory()", &[]).as_f64().unwrap_or(f64::NAN);
-    format!("{mebibytes:.0} MiB")
+    format!("{:.0} MiB", lab.memory())
 }

@@ -5,7 +5,7 @@ local PERIOD = 5
 -- The time that a tenth of a second costs when there is nothing to do but these measurements.
 local QUIET = 8
 local watch = assert(uv.new_timer())
-local channel, began, cpu_before, last, stall, screens
+local channel, began, cpu_before, last, stall, screens, marks, looks
 
 local function now()
   return uv.hrtime() / 1e6
@@ -25,14 +25,36 @@ api.nvim_set_decoration_provider(api.nvim_create_namespace("probe"), {
   end,
 })
 
-local function look()
-  local time = now()
-  stall = math.max(stall, time - last - PERIOD)
-  last = time
+-- What was used so far. Waking up to look is no part of `wakes`.
+local function used()
+  return {
+    wall = now() - began,
+    cpu = cpu() - cpu_before,
+    stall = stall,
+    screens = screens,
+    wakes = uv.getrusage().nvcsw - looks,
+    memory = uv.resident_set_memory() / 2 ^ 20,
+  }
 end
 
-local function start()
-  screens, stall = 0, 0
+local function look()
+  local time = now()
+  looks = looks + 1
+  stall = math.max(stall, time - last - PERIOD)
+  last = time
+  if marks[1] and time - began >= marks[1].at then
+    marks.passed[#marks.passed + 1] = used()
+    table.remove(marks, 1)
+  end
+end
+
+-- `at` lists the times, in milliseconds, at which what was used until then is written down.
+local function start(at)
+  screens, stall, looks = 0, 0, 0
+  marks = vim.tbl_map(function(time)
+    return { at = time }
+  end, at or {})
+  marks.passed = {}
   cpu_before, began = cpu(), now()
   last = began
   watch:start(PERIOD, PERIOD, look)
@@ -41,7 +63,7 @@ end
 local function stop()
   look()
   watch:stop()
-  return { wall = last - began, cpu = cpu() - cpu_before, stall = stall, screens = screens }
+  return vim.tbl_extend("force", used(), { wall = last - began, marks = marks.passed })
 end
 
 -- Says that a measurement is over, when what it left for the loop to do is done.
@@ -66,7 +88,7 @@ function Probe.memory()
 end
 
 -- Presses the key that sends; the reply's last byte ends it.
-function Probe.send()
+function Probe.send(at)
   api.nvim_create_autocmd("User", {
     pattern = "FlemmaRequestFinished",
     once = true,
@@ -74,8 +96,34 @@ function Probe.send()
       report()
     end,
   })
-  start()
+  start(at)
   api.nvim_input("<C-]>")
+end
+
+-- The least that can be done with pieces that arrive one after the other: each is put at the end, and drawn.
+function Probe.trickle(pieces, count, period, at)
+  local row = api.nvim_buf_line_count(0) - 1
+  local column = #api.nvim_buf_get_lines(0, row, row + 1, true)[1]
+  local split = vim.tbl_map(function(piece)
+    return vim.split(piece, "\n", { plain = true })
+  end, pieces)
+  local done = 0
+  local timer = assert(uv.new_timer())
+  timer:start(0, period, vim.schedule_wrap(function()
+    if done == count then
+      if not timer:is_closing() then
+        timer:close()
+        report()
+      end
+      return
+    end
+    local lines = split[done % #split + 1]
+    api.nvim_buf_set_text(0, row, column, row, column, lines)
+    row, column = row + #lines - 1, #lines == 1 and column + #lines[1] or #lines[#lines]
+    api.nvim_win_set_cursor(0, { row + 1, column })
+    done = done + 1
+  end))
+  start(at)
 end
 
 -- The least that can be done: puts `pieces` at the end, one after the other, `count` in all. A slice at a time,

@@ -64,7 +64,13 @@ end
 
 --- Moves a window's cursor; one that watches goes on watching.
 local function move(buf, win, line, column)
-  api.nvim_win_set_cursor(win, { line, column })
+  if win == api.nvim_get_current_win() then
+    -- Leaves it to the next redraw to scroll. `nvim_win_set_cursor()` measures the lines for that at once, and of a long
+    -- line that takes milliseconds.
+    vim.fn.cursor(line, column + 1)
+  else
+    api.nvim_win_set_cursor(win, { line, column })
+  end
   local watcher = watcher_in(buf, win)
   if watcher then
     watcher.line = api.nvim_win_get_cursor(win)[1]

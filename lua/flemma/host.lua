@@ -201,6 +201,16 @@ function M.wake()
   end)
 end
 
+---@type uv.uv_timer_t?
+local pause
+
+--- Does the same after a pause, once.
+---@param milliseconds integer
+function M.wake_after(milliseconds)
+  pause = pause or assert(vim.uv.new_timer())
+  pause:start(milliseconds, 0, M.wake)
+end
+
 --- What a step of ours does may fire an autocommand of somebody else's that wipes the buffer, and the step goes on:
 --- nothing is done to a buffer that is not loaded any more.
 for _, name in ipairs({

@@ -1,179 +1,141 @@
 --- The colours of Markdown and of code, for the lines on the screen and no others.
 ---
 --- A parser over the whole buffer costs what the buffer is long: seconds of work when a long conversation is
---- opened, hundreds of megabytes to hold it, milliseconds a key. So each passage on the screen (a few paragraphs,
---- a piece of code) is parsed by itself with tree-sitter, and what came of it is kept by its text. While a user
---- types or a reply streams in, one paragraph is parsed anew and the rest of the screen is not.
+--- opened, hundreds of megabytes to hold it, milliseconds a key. So each piece of what is on the screen (a paragraph, a few
+--- items of a list, some lines of code) is parsed by itself with tree-sitter, and what came of it is kept by its text. While
+--- a user types or a reply streams in, one piece is parsed anew and the rest of the screen is not.
 local M = {}
+
+local grammars = require("flemma.markdown.grammars")
+local spans = require("flemma.markdown.spans")
+local chunks = require("flemma.markdown.chunks")
 
 local api = vim.api
 
---- Nothing longer, in bytes, is parsed: a line of a megabyte has to be readable, not colourful.
-local LONGEST = 64 * 1024
 --- How many lines of a long passage are read beyond the screen, so that what began up there is seen.
-local MARGIN = 100
---- How many parsed texts are kept, twice over.
-local KEPT = 400
-
----@class flemma.Span
----@field row integer counted from the first line of its text, as all here
----@field column integer
----@field opts vim.api.keyset.set_extmark
-
---- Parsed texts by language and text: those in use, and those that were before the last clearing.
----@type table<string, flemma.Span[]>, table<string, flemma.Span[]>, integer
-local fresh, stale, count = {}, {}, 0
-
----@type table<string, string|false>
-local languages = {}
-
---- The language that a fence names, if there is a parser for it.
----@param word string
----@return string|false
-local function language(word)
-  local known = languages[word]
-  if known == nil then
-    known = false
-    local by_name = vim.filetype.match({ filename = "a." .. word })
-    for _, name in ipairs({ word, vim.treesitter.language.get_lang(word), by_name and vim.treesitter.language.get_lang(by_name) }) do
-      local found, parser = pcall(vim.treesitter.language.add, name)
-      if found and parser and vim.treesitter.query.get(name, "highlights") then
-        known = name
-        break
-      end
-    end
-    languages[word] = known
-  end
-  return known
-end
-
---- Whether there is what Markdown takes.
----@return boolean
-function M.available()
-  return language("markdown") ~= false
-end
-
---- What tree-sitter has to say about a text.
----@param lang string
----@param text string
----@return flemma.Span[]
-local function parse(lang, text)
-  local spans = {}
-  local parser = vim.treesitter.get_string_parser(text, lang)
-  parser:parse(true)
-  parser:for_each_tree(function(tree, of)
-    local query = vim.treesitter.query.get(of:lang(), "highlights")
-    if not query then
-      return
-    end
-    for id, node, metadata in query:iter_captures(tree:root(), text) do
-      local capture = query.captures[id]
-      local own = metadata[id]
-      if capture == "nospell" then
-        local row, column, end_row, end_column = node:range()
-        spans[#spans + 1] = { row = row, column = column, opts = { end_row = end_row, end_col = end_column, spell = false } }
-      elseif capture ~= "spell" and capture ~= "conceal" and not vim.startswith(capture, "_") then
-        local range = vim.treesitter.get_range(node, text, own)
-        spans[#spans + 1] = {
-          row = range[1],
-          column = range[2],
-          opts = {
-            end_row = range[4],
-            end_col = range[5],
-            hl_group = api.nvim_get_hl_id_by_name("@" .. capture .. "." .. of:lang()),
-            priority = tonumber(metadata.priority or own and own.priority) or vim.hl.priorities.treesitter,
-            conceal = metadata.conceal or own and own.conceal,
-          },
-        }
-      elseif capture == "conceal" then
-        local row, column, end_row, end_column = node:range()
-        spans[#spans + 1] = {
-          row = row,
-          column = column,
-          opts = { end_row = end_row, end_col = end_column, conceal = metadata.conceal or own and own.conceal or "" },
-        }
-      end
-    end
-  end)
-  for _, span in ipairs(spans) do
-    span.opts.ephemeral = true
-    span.opts.strict = false
-  end
-  return spans
-end
-
----@param lang string
----@param text string
----@return flemma.Span[]
-local function spans_of(lang, text)
-  if #text > LONGEST then
-    return {}
-  end
-  local key = lang .. "\n" .. text
-  local spans = fresh[key]
-  if not spans then
-    spans = stale[key] or parse(lang, text)
-    if count == KEPT then
-      fresh, stale, count = {}, fresh, 0
-    end
-    fresh[key] = spans
-    count = count + 1
-  end
-  return spans
-end
+local MARGIN = 6 * chunks.STEP
 
 --- What draws: a buffer, a namespace and the lines on the screen, the last one not among them.
 ---@class flemma.Canvas
+---@field win integer
 ---@field buf integer
 ---@field namespace integer
 ---@field first integer
 ---@field last integer
+---@field growing boolean whether a reply streams into the end of the buffer
 
+---@class flemma.Passage
+---@field first integer
+---@field last integer
+---@field fence? integer the line of the fence, for code
+
+--- Puts spans on the screen.
 ---@param canvas flemma.Canvas
----@param at integer the line of the text's first
----@param lines string[]
----@param lang string
-local function paint(canvas, at, lines, lang)
-  for _, span in ipairs(spans_of(lang, table.concat(lines, "\n"))) do
-    local row, end_row = at + span.row, at + span.opts.end_row
-    if row < canvas.last and end_row >= canvas.first then
-      local opts = span.opts
-      local relative = opts.end_row
+---@param at integer the row of the text's first line
+---@param column integer the bytes before the text in that row
+---@param last integer the row after the last one that they may begin in
+---@param list flemma.Span[]
+local function paint(canvas, at, column, last, list)
+  for _, span in ipairs(list) do
+    local opts = span.opts
+    local relative, end_column = opts.end_row, opts.end_col
+    local row, end_row = at + span.row, at + relative
+    if row < last and row < canvas.last and end_row >= canvas.first then
       opts.end_row = end_row
-      api.nvim_buf_set_extmark(canvas.buf, canvas.namespace, row, span.column, opts)
-      opts.end_row = relative
+      opts.end_col = relative == 0 and column + end_column or end_column
+      api.nvim_buf_set_extmark(
+        canvas.buf,
+        canvas.namespace,
+        row,
+        span.row == 0 and column + span.column or span.column,
+        opts
+      )
+      opts.end_row, opts.end_col = relative, end_column
     end
   end
 end
 
---- Prose, a few paragraphs at a time: at a blank line that an unindented one follows, Markdown begins anew.
+--- Whether a reply streams into the end of a passage.
 ---@param canvas flemma.Canvas
----@param first integer
----@param last integer
-local function prose(canvas, first, last)
-  first = math.max(first, canvas.first - MARGIN)
-  last = math.min(last, canvas.last + MARGIN)
-  local chunk, at, was_blank = {}, first, false
-  local function finish(line)
-    if #chunk > 0 and line > canvas.first and at < canvas.last then
-      paint(canvas, at, chunk, "markdown")
-    end
-    chunk, at = {}, line
-  end
-  for index, line in ipairs(api.nvim_buf_get_lines(canvas.buf, first, last, false)) do
-    if was_blank and line:find("^%S") then
-      finish(first + index - 1)
-    end
-    chunk[#chunk + 1] = line
-    was_blank = not line:find("%S")
-  end
-  finish(last)
+---@param passage flemma.Passage
+---@return boolean
+local function grows(canvas, passage)
+  return canvas.growing and passage.last >= api.nvim_buf_line_count(canvas.buf)
 end
 
---- Code between fences. Of much code, what is read begins and ends at a round number of lines, so that the same
---- text is met again while the screen moves.
+--- The line to begin at so that `line` is read with what stands before it. It changes with every so many lines only, and
+--- with it the texts that are parsed.
+---@param passage flemma.Passage
+---@param line integer
+---@return integer
+local function begin(passage, line)
+  local rounded = passage.first + math.floor((line - passage.first) / MARGIN) * MARGIN
+  return math.max(passage.first, rounded - MARGIN)
+end
+
+--- Which bytes of a line may be on the screen. Of a line that is longer than the window, that is what is around the cursor;
+--- or its end or its beginning, if the cursor is below or above it.
 ---@param canvas flemma.Canvas
----@param passage { first: integer, last: integer, fence: integer }
+---@param row integer
+---@param line string
+---@return integer first
+---@return integer last
+local function visible(canvas, row, line)
+  local area = api.nvim_win_get_width(canvas.win) * api.nvim_win_get_height(canvas.win)
+  if line:find("[\128-\255]") then
+    area = area * 4
+  end
+  if #line <= area or not vim.wo[canvas.win].wrap then
+    return 0, #line
+  end
+  local cursor = api.nvim_win_get_cursor(canvas.win)
+  if cursor[1] - 1 == row then
+    return cursor[2] - area, cursor[2] + area
+  elseif cursor[1] - 1 > row then
+    return #line - area, #line
+  end
+  return 0, area
+end
+
+---@param canvas flemma.Canvas
+---@param passage flemma.Passage
+---@return boolean is_behind whether some of it is not coloured yet
+local function prose(canvas, passage)
+  local first = begin(passage, canvas.first)
+  local last = math.min(passage.last, canvas.last + MARGIN)
+  local is_behind = false
+  local lines = api.nvim_buf_get_lines(canvas.buf, first, last, false)
+  local pieces = chunks.prose(lines, first)
+  local row, from, to
+  local function is_shown(piece)
+    if piece.last <= canvas.first or piece.row >= canvas.last then
+      return false
+    elseif piece.last - piece.row > 1 then
+      return true
+    elseif row ~= piece.row then
+      row = piece.row
+      from, to = visible(canvas, row, lines[row - first + 1])
+    end
+    return piece.column <= to and piece.column + #piece.text >= from
+  end
+  for index, piece in ipairs(pieces) do
+    if is_shown(piece) then
+      local found
+      if index == #pieces and last == passage.last and grows(canvas, passage) then
+        found, is_behind = spans.of_growing(canvas.buf, "markdown", piece.text)
+      else
+        found = spans.of("markdown", piece.text)
+      end
+      paint(canvas, piece.row, piece.column, piece.last, found)
+    end
+  end
+  return is_behind
+end
+
+--- Code between fences.
+---@param canvas flemma.Canvas
+---@param passage flemma.Passage
+---@return boolean is_behind
 local function code(canvas, passage)
   if passage.fence >= canvas.first and passage.fence < canvas.last then
     api.nvim_buf_set_extmark(canvas.buf, canvas.namespace, passage.fence, 0, {
@@ -184,17 +146,13 @@ local function code(canvas, passage)
       spell = false,
     })
   end
-  local function round(line)
-    return passage.first + math.floor((line - passage.first) / MARGIN) * MARGIN
+  local shown = { first = math.max(passage.first, canvas.first), last = math.min(passage.last, canvas.last) }
+  if shown.first >= shown.last then
+    return false
   end
-  local first = math.max(passage.first, round(canvas.first) - MARGIN)
-  local last = math.min(passage.last, round(canvas.last) + 2 * MARGIN)
-  if first >= last then
-    return
-  end
-  api.nvim_buf_set_extmark(canvas.buf, canvas.namespace, math.max(first, canvas.first), 0, {
+  api.nvim_buf_set_extmark(canvas.buf, canvas.namespace, shown.first, 0, {
     ephemeral = true,
-    end_row = math.min(last, canvas.last),
+    end_row = shown.last,
     hl_group = "@markup.raw.block.markdown",
     priority = vim.hl.priorities.treesitter - 1,
     spell = false,
@@ -202,23 +160,57 @@ local function code(canvas, passage)
   })
   local fence = api.nvim_buf_get_lines(canvas.buf, passage.fence, passage.fence + 1, false)[1] or ""
   local word = fence:match("^%s*[`~]+%s*{?%.?([%w_+#-]+)")
-  local lang = word and language(word:lower())
-  if lang then
-    paint(canvas, first, api.nvim_buf_get_lines(canvas.buf, first, last, false), lang)
+  local lang = word and grammars.of(word:lower())
+  if not lang then
+    return false
   end
-end
-
---- Draws what of the screen is Markdown or code.
----@param canvas flemma.Canvas
----@param passages { first: integer, last: integer, fence?: integer }[] those on the screen
-function M.draw(canvas, passages)
-  for _, passage in ipairs(passages) do
-    if passage.fence then
-      code(canvas, passage)
-    else
-      prose(canvas, passage.first, passage.last)
+  local first = begin(passage, shown.first)
+  local lines = api.nvim_buf_get_lines(canvas.buf, first, math.min(passage.last, shown.last + 2 * MARGIN), false)
+  local is_behind = false
+  local pieces = chunks.code(lines, first - passage.first, shown.last - passage.first, function(text, anywhere)
+    return spans.cut(lang, text, anywhere)
+  end)
+  for _, piece in ipairs(pieces) do
+    local row, last = passage.first + piece.row, passage.first + piece.last
+    if last > canvas.first then
+      local found
+      if last == passage.last and grows(canvas, passage) then
+        found, is_behind = spans.of_growing(canvas.buf, lang, piece.text)
+      else
+        found = spans.of(lang, piece.text)
+      end
+      paint(canvas, row, 0, last, found)
     end
   end
+  return is_behind
+end
+
+--- Draws what of the screen is Markdown or code, as far as its languages are known by now.
+---@param canvas flemma.Canvas
+---@param passages flemma.Passage[] those on the screen
+---@return boolean is_behind whether the end of a reply is not coloured yet
+function M.draw(canvas, passages)
+  local is_ready, is_behind = grammars.is_ready(), false
+  for _, passage in ipairs(passages) do
+    if passage.fence then
+      is_behind = code(canvas, passage) or is_behind
+    elseif is_ready then
+      is_behind = prose(canvas, passage) or is_behind
+    end
+  end
+  return is_behind
+end
+
+--- Whether there is what Markdown takes.
+---@return boolean
+function M.available()
+  return grammars.has_markdown()
+end
+
+--- What grew in a buffer is complete, or rests: it is coloured to its end.
+---@param buf integer
+function M.settle(buf)
+  spans.forget(buf)
 end
 
 return M

@@ -16,16 +16,35 @@ M.diagnostics = api.nvim_create_namespace("flemma")
 --- As many lines of a paragraph are drawn anew, above and below, when it changes.
 local PARAGRAPH = 40
 
+--- After so many milliseconds without a new piece, a reply rests.
+local REST = 150
+
 local frames = { "⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏" }
 
 ---@type table<integer, true> the buffers in which something goes on
 local busy = {}
 ---@type uv.uv_timer_t?
 local timer
-local frame = 0
+--- How long a frame of a spinner is shown, in milliseconds.
+local FRAME = 100
+--- A frame may be drawn so much earlier, if the screen is drawn anyway.
+local SLACK = 20
+--- When the spinner of a buffer was drawn last.
+---@type table<integer, integer>
+local drawn = {}
 
 local function native(...)
   return require("flemma.native").call(...)
+end
+
+--- A language has become known: what is on the screen may look different.
+local function redraw_all()
+  for _, win in ipairs(api.nvim_list_wins()) do
+    local buf = api.nvim_win_get_buf(win)
+    if require("flemma.buffer").is_attached(buf) then
+      api.nvim__redraw({ win = win, valid = false, flush = false })
+    end
+  end
 end
 
 --- Markdown, for what is Markdown in a conversation. Without a parser for it there is Vim's syntax file, which
@@ -33,8 +52,9 @@ end
 ---@param buf integer
 function M.highlight(buf)
   if require("flemma.markdown").available() then
+    require("flemma.markdown.grammars").on_known = redraw_all
     -- Other plugins ask under this name.
-    vim.treesitter.language.register("markdown", "chat")
+    require("vim.treesitter.language").register("markdown", "chat")
   else
     vim.bo[buf].syntax = "markdown"
   end
@@ -126,19 +146,11 @@ local function draw_at_end(buf, id, virt_lines)
   ends[buf] = { id = id, line = last, virt_lines = virt_lines }
 end
 
---- Lines were added: what goes on is still said below the last one.
----@param buf integer
-function M.keep_at_end(buf)
-  local mark = ends[buf]
-  if mark and busy[buf] and mark.line ~= api.nvim_buf_line_count(buf) - 1 then
-    draw_at_end(buf, mark.id, mark.virt_lines)
-  end
-end
-
 local function draw(buf)
+  drawn[buf] = vim.uv.now()
   api.nvim_buf_clear_namespace(buf, live, 0, -1)
   ends[buf] = nil
-  local spinner = frames[frame % #frames + 1]
+  local spinner = frames[math.floor(vim.uv.now() / FRAME) % #frames + 1]
   local now = native("live", buf, M.text_width(buf))
   if not now then
     return
@@ -159,17 +171,31 @@ local function draw(buf)
   end
 end
 
+--- Draws the next frame of every spinner that is due.
 local function tick()
-  frame = frame + 1
   for buf in pairs(busy) do
-    if api.nvim_buf_is_loaded(buf) then
-      draw(buf)
-    else
+    if not api.nvim_buf_is_loaded(buf) then
       busy[buf] = nil
+    elseif vim.uv.now() - (drawn[buf] or 0) >= FRAME - SLACK then
+      draw(buf)
     end
   end
   if not next(busy) and timer then
     timer:stop()
+  end
+end
+
+--- Text was written: what goes on is still said below the last line. A frame that is due is drawn together with the text,
+--- and the timer begins anew, so that the screen is drawn once for both.
+---@param buf integer
+function M.keep_at_end(buf)
+  if busy[buf] and timer and vim.uv.now() - (drawn[buf] or 0) >= FRAME - SLACK then
+    timer:start(FRAME, FRAME, vim.schedule_wrap(tick))
+    tick()
+  end
+  local mark = ends[buf]
+  if mark and busy[buf] and mark.line ~= api.nvim_buf_line_count(buf) - 1 then
+    draw_at_end(buf, mark.id, mark.virt_lines)
   end
 end
 
@@ -178,7 +204,7 @@ end
 ---@param is_busy boolean
 function M.show(buf, is_busy)
   if not is_busy then
-    ends[buf] = nil
+    ends[buf], drawn[buf] = nil, nil
     if busy[buf] then
       busy[buf] = nil
       if api.nvim_buf_is_loaded(buf) then
@@ -194,15 +220,15 @@ function M.show(buf, is_busy)
   busy[buf] = true
   timer = timer or assert(vim.uv.new_timer())
   if not timer:is_active() then
-    timer:start(0, 100, vim.schedule_wrap(tick))
+    timer:start(0, FRAME, vim.schedule_wrap(tick))
   end
 end
 
 --- Takes everything that is drawn away.
 ---@param buf integer
 function M.release(buf)
-  busy[buf] = nil
-  ends[buf] = nil
+  busy[buf], ends[buf], drawn[buf] = nil, nil, nil
+  require("flemma.markdown").settle(buf)
   for _, namespace in ipairs({ previews, live, M.diagnostics }) do
     api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
   end
@@ -222,12 +248,35 @@ function M.attach(buf)
   })
 end
 
+--- The buffers in which a reply streams in faster than it is coloured.
+---@type table<integer, true>
+local behind = {}
+---@type uv.uv_timer_t?
+local rest
+
+--- A reply has stopped to stream in, or takes a rest: it is coloured to its end.
+local function catch_up()
+  for buf in pairs(behind) do
+    require("flemma.markdown").settle(buf)
+    if api.nvim_buf_is_loaded(buf) then
+      local count = api.nvim_buf_line_count(buf)
+      M.redraw(buf, count - 1, count)
+    end
+  end
+  behind = {}
+end
+
 --- Draws the lines `first..last` of a buffer that is on the screen.
-local function draw_window(buf, first, last)
+local function draw_window(win, buf, first, last)
   local markdown = require("flemma.markdown")
   if markdown.available() then
-    local canvas = { buf = buf, namespace = marks, first = first, last = last }
-    markdown.draw(canvas, native("passages", buf, first, last) or {})
+    local growing = require("flemma.buffer").is_locked(buf)
+    local canvas = { win = win, buf = buf, namespace = marks, first = first, last = last, growing = growing }
+    if markdown.draw(canvas, native("passages", buf, first, last) or {}) then
+      behind[buf] = true
+      rest = rest or assert(vim.uv.new_timer())
+      rest:start(REST, 0, vim.schedule_wrap(catch_up))
+    end
   end
   for _, mark in ipairs(native("decorations", buf, first, last) or {}) do
     api.nvim_buf_set_extmark(buf, marks, mark.line, mark.from or 0, {
@@ -255,9 +304,9 @@ function M.redraw(buf, first, last)
 end
 
 api.nvim_set_decoration_provider(marks, {
-  on_win = function(_, _, buf, first, last)
+  on_win = function(_, win, buf, first, last)
     if require("flemma.buffer").is_attached(buf) then
-      local drawn, problem = pcall(draw_window, buf, first, last + 1)
+      local drawn, problem = pcall(draw_window, win, buf, first, last + 1)
       if not drawn then
         -- Neovim would stop asking after a few errors, and show each of them.
         require("flemma.notify").once(vim.log.levels.ERROR, "the conversation cannot be coloured: " .. tostring(problem))

@@ -18,7 +18,7 @@ use super::{
 use crate::{
     agent::{Input, Level},
     config::{Config, Logging},
-    runtime::{ConversationId, Log, Notice, Queue, Report, Worker, trust::Trusted},
+    runtime::{ConversationId, Log, Next, Notice, Queue, Report, Worker, trust::Trusted},
     tools::{
         Policy, Registry, SourceEnd, SourceId, Sources,
         approval::{Chain, Verdict},
@@ -306,13 +306,24 @@ impl Editor {
         }
     }
 
-    /// Feeds what the tasks left in the queue, one slice of it, and comes back soon if there is more.
+    /// Feeds what the tasks left in the queue, one slice of it, and comes back when the queue says so.
     pub(super) fn drain(&self) {
-        assert!(!self.fault.take(), "a fault on demand, in the drain");
-        let (notices, more) = self.worker.queue().drain();
-        if more {
-            self.waker.wake();
+        let (notices, next) = self.worker.queue().drain();
+        let fed = catch_unwind(AssertUnwindSafe(|| self.feed_slice(notices)));
+        match next {
+            Next::Woken => {}
+            Next::Now => self.waker.wake(),
+            // Counted from here: however long a slice takes, the user's keys get the pause.
+            Next::After(pause) => self.host.wake_after(pause),
         }
+        if let Err(panic) = fed {
+            resume_unwind(panic);
+        }
+    }
+
+    /// Feeds notices to their conversations.
+    fn feed_slice(&self, notices: Vec<Notice>) {
+        assert!(!self.fault.take(), "a fault on demand, in the drain");
         let mut failed = None;
         let mut notices = notices.into_iter().peekable();
         while let Some(Notice { conversation: id, report }) = notices.next() {

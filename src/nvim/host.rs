@@ -17,7 +17,7 @@ pub(super) struct Host {
 }
 
 /// The names that `host.lua` has to define.
-pub(super) const NAMES: [&str; 28] = [
+pub(super) const NAMES: [&str; 29] = [
     "announce",
     "ask_files",
     "ask_holder",
@@ -45,6 +45,7 @@ pub(super) const NAMES: [&str; 28] = [
     "turn_over",
     "usage",
     "wake",
+    "wake_after",
     "write",
 ];
 
@@ -63,6 +64,11 @@ impl Host {
     /// The function that wakes the main thread.
     pub(super) fn waker(&self) -> mlua::Result<Function> {
         self.table.get("wake")
+    }
+
+    /// Wakes the main thread after a pause, once; a pause that is not over begins anew.
+    pub(super) fn wake_after(&self, pause: Duration) {
+        self.tell("wake_after", u64::try_from(pause.as_millis()).unwrap_or(u64::MAX));
     }
 
     /// Calls a function for its effect. Its error is shown and goes no further: a shim that cannot draw must not

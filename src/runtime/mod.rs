@@ -20,5 +20,5 @@ pub use attachments::{Attachments, Findings, LeftOut};
 pub use credentials::Credentials;
 pub use log::Log;
 pub use outside::{Concern, Outside, OutsideFile, outside};
-pub use queue::{ConversationId, Notice, Queue, Report};
+pub use queue::{ConversationId, Next, Notice, PAUSE, Queue, Report};
 pub use worker::{Build, Recipient, Worker};

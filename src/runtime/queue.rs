@@ -1,7 +1,7 @@
 //! The one way from the tasks to the main thread.
 
 use std::{
-    collections::VecDeque,
+    collections::{HashMap, VecDeque},
     sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -81,89 +81,162 @@ pub enum Report {
 const SLICE_BYTES: usize = 64 * 1024;
 const SLICE_NOTICES: usize = 256;
 
-/// Notices on their way to the main thread, oldest first.
+/// How long the pieces of a reply are collected before they are written: the screen follows about thirty times a second,
+/// whatever the pace of the model.
+pub const PAUSE: Duration = Duration::from_millis(33);
+
+/// When to drain again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// When the queue wakes the drain.
+    Woken,
+    /// At once: there is more.
+    Now,
+    /// After this pause. Pieces of replies that come meanwhile do not wake anybody.
+    After(Duration),
+}
+
+/// Notices on their way to the main thread.
+///
+/// Those for one conversation are drained in the order in which they were pushed. The first piece of a reply wakes the
+/// drain at once. What follows is collected, piece joined to piece, until a pause is over or something comes that cannot
+/// wait: the end of the reply, a tool's result, an error.
 pub struct Queue {
-    notices: Mutex<VecDeque<Notice>>,
+    waiting: Mutex<Waiting>,
     wake: Box<dyn Fn() + Send + Sync>,
+}
+
+#[derive(Default)]
+struct Waiting {
+    notices: VecDeque<Notice>,
+    /// How many notices were drained before the first of `notices`.
+    drained: u64,
+    /// The number of each conversation's last notice, counted from the first that was ever pushed.
+    last: HashMap<ConversationId, u64>,
+    /// Whether a drain is about to come, because it was woken or has more to do.
+    is_woken: bool,
+    /// Whether a drain comes after the pause.
+    is_pausing: bool,
 }
 
 impl std::fmt::Debug for Queue {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Queue").field("waiting", &self.lock().len()).finish_non_exhaustive()
+        f.debug_struct("Queue").field("waiting", &self.lock().notices.len()).finish_non_exhaustive()
     }
 }
 
 impl Queue {
-    /// A queue that calls `wake` when it is no longer empty. `wake` may be called from any thread.
+    /// A queue that calls `wake` when a drain is due and none is on its way. `wake` may be called from any thread.
     pub fn new(wake: impl Fn() + Send + Sync + 'static) -> Self {
-        Self { notices: Mutex::default(), wake: Box::new(wake) }
+        Self { waiting: Mutex::default(), wake: Box::new(wake) }
     }
 
-    /// Adds a notice. A piece of text joins the piece before it, so that a fast stream costs a drain no more
-    /// than a slow one.
+    /// Adds a notice. A piece of text joins the piece before it, so that a fast stream costs a drain no more than a slow
+    /// one.
     pub fn push(&self, notice: Notice) {
-        let was_empty = {
-            let mut notices = self.lock();
-            let was_empty = notices.is_empty();
-            if let Some(notice) =
-                notices.back_mut().and_then(|last| join(last, &notice)).map_or(Some(notice), |()| None)
-            {
-                notices.push_back(notice);
-            }
-            was_empty
+        let wakes = {
+            let mut waiting = self.lock();
+            let wakes = !waiting.is_woken && !(waiting.is_pausing && is_patient(&notice));
+            waiting.is_woken |= wakes;
+            waiting.push(notice);
+            wakes
         };
-        if was_empty {
+        if wakes {
             (self.wake)();
         }
     }
 
-    /// Takes what is there, up to a bound. The second value says whether more is left; the caller comes back for it.
-    pub fn drain(&self) -> (Vec<Notice>, bool) {
-        let mut notices = self.lock();
+    /// Takes what is there, up to a bound, and says when to come back. Whoever drains must come back as it says, or the
+    /// pieces of a reply stay where they are.
+    pub fn drain(&self) -> (Vec<Notice>, Next) {
+        let mut waiting = self.lock();
         let mut bytes = 0;
         let mut count = 0;
-        for notice in notices.iter().take(SLICE_NOTICES) {
+        for notice in waiting.notices.iter().take(SLICE_NOTICES) {
             bytes += weight(notice);
             count += 1;
             if bytes > SLICE_BYTES {
                 break;
             }
         }
-        let slice = notices.drain(..count).collect();
-        (slice, !notices.is_empty())
+        let slice: Vec<Notice> = waiting.notices.drain(..count).collect();
+        waiting.drained += slice.len() as u64;
+        waiting.is_woken = !waiting.notices.is_empty();
+        waiting.is_pausing = !waiting.is_woken && slice.iter().any(is_patient);
+        if waiting.notices.is_empty() {
+            waiting.last.clear();
+        }
+        let next = match (waiting.is_woken, waiting.is_pausing) {
+            (true, _) => Next::Now,
+            (false, true) => Next::After(PAUSE),
+            (false, false) => Next::Woken,
+        };
+        (slice, next)
     }
 
-    fn lock(&self) -> MutexGuard<'_, VecDeque<Notice>> {
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
         // A panic elsewhere leaves whole notices behind: each is pushed in one go.
-        self.notices.lock().unwrap_or_else(PoisonError::into_inner)
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The text of a notice that is a piece of prose or of thinking, and its request.
-fn piece(notice: &Notice) -> Option<(ConversationId, RequestId, bool, &str)> {
+impl Waiting {
+    fn push(&mut self, notice: Notice) {
+        let last = self.last.get(&notice.conversation).and_then(|number| number.checked_sub(self.drained));
+        let last = last.and_then(|index| self.notices.get_mut(usize::try_from(index).ok()?));
+        if last.is_some_and(|last| join(last, &notice)) {
+            return;
+        }
+        self.last.insert(notice.conversation, self.drained + self.notices.len() as u64);
+        self.notices.push_back(notice);
+    }
+}
+
+/// The event of a notice, and its request.
+fn event(notice: &Notice) -> Option<(RequestId, &Event)> {
     match &notice.report {
-        Report::Input(Input::Event { request, event: Event::Text(text) }) => {
-            Some((notice.conversation, *request, false, text))
-        }
-        Report::Input(Input::Event { request, event: Event::Thinking(text) }) => {
-            Some((notice.conversation, *request, true, text))
-        }
+        Report::Input(Input::Event { request, event }) => Some((*request, event)),
         _ => None,
     }
 }
 
-/// Joins `next` to `last` if both are pieces of the same text, and the result stays within a slice.
-fn join(last: &mut Notice, next: &Notice) -> Option<()> {
-    let (conversation, request, thinking, text) = piece(next)?;
-    let (last_conversation, last_request, last_thinking, last_text) = piece(last)?;
-    let same = (conversation, request, thinking) == (last_conversation, last_request, last_thinking);
-    if !same || bounds::weight(last_text) + bounds::weight(text) > SLICE_BYTES {
-        return None;
+/// Whether a notice may wait for the end of a pause: a piece of a reply, or a count that goes with the pieces.
+fn is_patient(notice: &Notice) -> bool {
+    matches!(
+        event(notice),
+        Some((_, Event::Text(_) | Event::Thinking(_) | Event::ToolUseProgress { .. } | Event::Usage(_)))
+    )
+}
+
+/// Joins `next` to `last`, a notice for the same conversation. Two pieces of the same text become one that fits a slice;
+/// a count takes the place of the one before it. Says whether that could be done.
+fn join(last: &mut Notice, next: &Notice) -> bool {
+    let Some((request, event)) = event(next) else { return false };
+    let Report::Input(Input::Event { request: last_request, event: last }) = &mut last.report else { return false };
+    if *last_request != request {
+        return false;
     }
-    if let Report::Input(Input::Event { event: Event::Text(into) | Event::Thinking(into), .. }) = &mut last.report {
-        into.push_str(text);
+    match (last, event) {
+        (Event::Text(last), Event::Text(text)) | (Event::Thinking(last), Event::Thinking(text)) => {
+            let fits = bounds::weight(last) + bounds::weight(text) <= SLICE_BYTES;
+            if fits {
+                last.push_str(text);
+            }
+            fits
+        }
+        (Event::ToolUseProgress { name: last, bytes }, Event::ToolUseProgress { name, bytes: more }) => {
+            let grows = last == name && *bytes <= *more;
+            if grows {
+                *bytes = *more;
+            }
+            grows
+        }
+        (Event::Usage(last), Event::Usage(usage)) => {
+            *last = *usage;
+            true
+        }
+        _ => false,
     }
-    Some(())
 }
 
 fn weight(notice: &Notice) -> usize {

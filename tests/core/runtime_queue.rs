@@ -13,8 +13,8 @@ use std::{
 
 use flemma::{
     agent::{Answer, Input, RequestId},
-    provider::Event,
-    runtime::{ConversationId, Notice, Queue, Report},
+    provider::{Event, StopReason, Usage},
+    runtime::{ConversationId, Next, Notice, PAUSE, Queue, Report},
 };
 use proptest::prelude::*;
 
@@ -33,6 +33,15 @@ fn text(conversation: u64, words: &str) -> Notice {
 
 fn thinking(conversation: u64, words: &str) -> Notice {
     event(conversation, 1, Event::Thinking(words.to_owned()))
+}
+
+/// So many bytes of a call's input have arrived.
+fn progress(tool: &str, bytes: usize) -> Notice {
+    event(2, 1, Event::ToolUseProgress { name: tool.to_owned(), bytes })
+}
+
+fn used(output: u64) -> Notice {
+    event(2, 1, Event::Usage(Usage { output, ..Usage::default() }))
 }
 
 fn finished(conversation: u64, output: &str) -> Notice {
@@ -57,9 +66,9 @@ fn words(notice: &Notice) -> &str {
 fn drain_all(queue: &Queue) -> Vec<Notice> {
     let mut all = Vec::new();
     loop {
-        let (notices, more) = queue.drain();
+        let (notices, next) = queue.drain();
         all.extend(notices);
-        if !more {
+        if next != Next::Now {
             return all;
         }
     }
@@ -71,14 +80,13 @@ fn pieces_of_one_text_join() {
     for words in ["one ", "two ", "three"] {
         queue.push(text(1, words));
     }
-    assert_eq!(queue.drain(), (vec![text(1, "one two three")], false));
-    assert_eq!(queue.drain(), (vec![], false));
+    assert_eq!(queue.drain(), (vec![text(1, "one two three")], Next::After(PAUSE)));
+    assert_eq!(queue.drain(), (vec![], Next::Woken));
 }
 
 #[test]
 fn nothing_else_joins() {
     let notices = [
-        text(1, "a"),
         text(2, "b"),
         thinking(2, "c"),
         text(2, "d"),
@@ -91,13 +99,42 @@ fn nothing_else_joins() {
             conversation: ConversationId(2),
             report: Report::Expired { call: "a".into(), run: 1, limit: std::time::Duration::ZERO },
         },
-        text(1, "j"),
+        progress("read", 10),
+        progress("write", 20),
+        progress("write", 4),
+        text(2, "i"),
     ];
     let (queue, _) = queue();
     for notice in &notices {
         queue.push(notice.clone());
     }
     assert_eq!(queue.drain().0, notices);
+}
+
+#[test]
+fn a_later_count_takes_the_place_of_an_earlier_one() {
+    let (queue, _) = queue();
+    for notice in [used(1), used(2), progress("read", 10), progress("read", 30), used(3), used(4)] {
+        queue.push(notice);
+    }
+    assert_eq!(queue.drain().0, [used(2), progress("read", 30), used(4)]);
+}
+
+#[test]
+fn pieces_of_several_replies_join_however_they_alternate() {
+    let (queue, _) = queue();
+    for n in 0..300 {
+        for conversation in 1..=10 {
+            queue.push(text(conversation, &format!("{n} ")));
+        }
+    }
+    let all: String = (0..300).map(|n| format!("{n} ")).collect();
+    let (notices, next) = queue.drain();
+    assert_eq!(notices, (1..=10).map(|conversation| text(conversation, &all)).collect::<Vec<_>>());
+    assert_eq!(next, Next::After(PAUSE));
+    // What was drained is not joined to.
+    queue.push(text(1, "more"));
+    assert_eq!(queue.drain().0, [text(1, "more")]);
 }
 
 #[test]
@@ -108,8 +145,49 @@ fn many_pushes_make_one_wake_up() {
     }
     assert_eq!(calls.load(SeqCst), 1);
     drain_all(&queue);
-    queue.push(text(1, "again"));
+    queue.push(finished(1, "again"));
     assert_eq!(calls.load(SeqCst), 2);
+}
+
+#[test]
+fn the_first_piece_wakes_at_once_and_the_others_wait_for_the_pause() {
+    let (queue, calls) = queue();
+    queue.push(text(1, "first "));
+    assert_eq!(calls.load(SeqCst), 1);
+    assert_eq!(queue.drain().1, Next::After(PAUSE));
+    for notice in [text(1, "second "), thinking(2, "of another"), used(3), progress("read", 1), text(1, "third")] {
+        queue.push(notice);
+    }
+    assert_eq!(calls.load(SeqCst), 1, "the drain comes after the pause by itself");
+    assert_eq!(
+        queue.drain(),
+        (vec![text(1, "second third"), thinking(2, "of another"), used(3), progress("read", 1)], Next::After(PAUSE))
+    );
+    // Nothing came in this pause: the next piece is a first one again.
+    assert_eq!(queue.drain(), (vec![], Next::Woken));
+    queue.push(text(1, "later"));
+    assert_eq!(calls.load(SeqCst), 2);
+}
+
+#[test]
+fn what_cannot_wait_ends_the_pause() {
+    let ends = [
+        finished(1, "done"),
+        event(1, 1, Event::Finished(StopReason::EndTurn)),
+        event(1, 1, Event::ThinkingStarted),
+        Notice { conversation: ConversationId(1), report: Report::CutOff },
+        Notice { conversation: ConversationId(1), report: Report::Warning("a warning".to_owned()) },
+    ];
+    for end in ends {
+        let (queue, calls) = queue();
+        queue.push(text(1, "a"));
+        queue.drain();
+        queue.push(text(1, "b"));
+        queue.push(end.clone());
+        queue.push(text(1, "c"));
+        assert_eq!(calls.load(SeqCst), 2, "{end:?}");
+        assert_eq!(queue.drain().0, [text(1, "b"), end, text(1, "c")]);
+    }
 }
 
 #[test]
@@ -118,13 +196,13 @@ fn a_drain_takes_a_bounded_number_and_says_that_there_is_more() {
     for _ in 0..SLICE_NOTICES + 1 {
         queue.push(finished(1, ""));
     }
-    let (first, more) = queue.drain();
-    assert_eq!((first.len(), more), (SLICE_NOTICES, true));
+    let (first, next) = queue.drain();
+    assert_eq!((first.len(), next), (SLICE_NOTICES, Next::Now));
     // Whoever was told comes back; nobody calls them again.
     queue.push(finished(2, ""));
     assert_eq!(calls.load(SeqCst), 1);
-    let (rest, more) = queue.drain();
-    assert_eq!((rest.len(), more), (2, false));
+    let (rest, next) = queue.drain();
+    assert_eq!((rest.len(), next), (2, Next::Woken));
 }
 
 #[test]
@@ -136,11 +214,11 @@ fn a_drain_takes_a_bounded_amount_of_text() {
     }
     let mut length = 0;
     loop {
-        let (notices, more) = queue.drain();
+        let (notices, next) = queue.drain();
         let taken: usize = notices.iter().map(|notice| words(notice).len()).sum();
         assert!(taken <= 2 * SLICE_BYTES, "{taken}");
         length += taken;
-        if !more {
+        if next != Next::Now {
             break;
         }
     }
@@ -153,8 +231,8 @@ fn one_notice_larger_than_a_slice_still_comes() {
     let notice = finished(1, &"x".repeat(10 * SLICE_BYTES));
     queue.push(notice.clone());
     queue.push(text(1, "after"));
-    assert_eq!(queue.drain(), (vec![notice], true));
-    assert_eq!(queue.drain(), (vec![text(1, "after")], false));
+    assert_eq!(queue.drain(), (vec![notice], Next::Now));
+    assert_eq!(queue.drain(), (vec![text(1, "after")], Next::After(PAUSE)));
 }
 
 #[test]
@@ -192,25 +270,31 @@ fn nothing_is_lost_while_several_threads_push_and_one_drains() {
                         queue.push(event(conversation, 1, Event::ThinkingStarted));
                     }
                 }
-                queue.push(finished(conversation, "done"));
+                queue.push(text(conversation, "done"));
             })
         })
         .collect();
 
-    // The reader sleeps until it is woken, so that a wake-up too few shows as a wait without an end.
-    let (mut texts, mut done) = (HashMap::<u64, String>::new(), 0);
-    while done < THREADS {
-        woken.recv_timeout(Duration::from_secs(30)).expect("a wake-up for what is there");
-        for notice in drain_all(&queue) {
+    // The reader comes when it is woken or told to, so that a wake-up too few shows as a wait without an end.
+    let mut texts = HashMap::<u64, String>::new();
+    let mut next = Next::Woken;
+    while texts.values().filter(|text| text.ends_with("done")).count() < THREADS as usize {
+        match next {
+            Next::Woken => woken.recv_timeout(Duration::from_secs(30)).expect("a wake-up for what is there"),
+            Next::After(pause) => _ = woken.recv_timeout(pause),
+            Next::Now => {}
+        }
+        let notices;
+        (notices, next) = queue.drain();
+        for notice in notices {
             let ConversationId(conversation) = notice.conversation;
             texts.entry(conversation).or_default().push_str(words(&notice));
-            done += u64::from(matches!(notice.report, Report::Input(Input::ToolFinished { .. })));
         }
     }
     for pusher in pushers {
         pusher.join().unwrap();
     }
-    let expected: String = (0..PIECES).map(|n| format!("{n} ")).collect();
+    let expected = (0..PIECES).map(|n| format!("{n} ")).collect::<String>() + "done";
     assert_eq!(texts.len() as u64, THREADS);
     assert!(texts.values().all(|text| *text == expected), "each conversation's text, whole and in order");
 }
@@ -242,7 +326,7 @@ proptest! {
     }
 }
 
-/// A stream of notices, letter by letter, so that it does not matter how they were joined.
+/// What each conversation is told, letter by letter, so that it does not matter how it was joined.
 fn letters(notices: &[Notice]) -> Vec<String> {
     let mut letters = Vec::new();
     for notice in notices {
@@ -257,5 +341,7 @@ fn letters(notices: &[Notice]) -> Vec<String> {
             other => letters.push(format!("{conversation} {other:?}")),
         }
     }
+    // Stable, so that each conversation's own order stays.
+    letters.sort_by_key(|letter| letter.split(' ').next().map(str::to_owned));
     letters
 }

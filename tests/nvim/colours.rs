@@ -7,6 +7,13 @@ use super::{
     support::{Nvim, Options},
 };
 
+/// Waits until what is on the screen has its colours: a language is read after the first screen was drawn.
+fn wait_for_colours(nvim: &mut Nvim, language: &str) {
+    let known = format!("return require('flemma.markdown.grammars').of('{language}') ~= nil");
+    nvim.wait_for("the language", |nvim| nvim.lua(&known, &[]) == true);
+    nvim.command("redraw!");
+}
+
 /// The attributes of the cell that shows the first character of `text`.
 fn attributes(nvim: &mut Nvim, text: &str) -> Value {
     nvim.wait_for_screen(text);
@@ -40,6 +47,7 @@ More **again** and plain
 #[test]
 fn markdown_has_its_colours() {
     let mut chat = Chat::start(&Setup { text: Some(TEXT), ..Setup::default() }, []);
+    wait_for_colours(&mut chat.nvim, "markdown_inline");
     assert_eq!(attributes(&mut chat.nvim, "strong")["bold"], true);
     assert_eq!(attributes(&mut chat.nvim, "words")["bold"], Value::Null);
 }
@@ -47,6 +55,7 @@ fn markdown_has_its_colours() {
 #[test]
 fn code_has_the_colours_of_its_language() {
     let mut chat = Chat::start(&Setup { text: Some(TEXT), ..Setup::default() }, []);
+    wait_for_colours(&mut chat.nvim, "lua");
     if !has_parsers(&mut chat.nvim) {
         return;
     }
@@ -58,6 +67,7 @@ fn code_has_the_colours_of_its_language() {
 #[test]
 fn a_fence_that_nobody_closed_colours_nothing_of_the_next_message() {
     let mut chat = Chat::start(&Setup { text: Some(TEXT), ..Setup::default() }, []);
+    wait_for_colours(&mut chat.nvim, "markdown_inline");
     if !has_parsers(&mut chat.nvim) {
         return;
     }
@@ -70,6 +80,7 @@ fn colours_follow_what_is_typed_and_what_is_scrolled_to() {
     let lines = "Some plain words.\n\n".repeat(500);
     let text = format!("@You:\n{lines}The **last** one\n");
     let mut chat = Chat::start(&Setup { text: Some(&text), ..Setup::default() }, []);
+    wait_for_colours(&mut chat.nvim, "markdown_inline");
     chat.nvim.input("G");
     assert_eq!(attributes(&mut chat.nvim, "last")["bold"], true);
     chat.nvim.input("A and slanted<Esc>");
@@ -82,6 +93,7 @@ fn colours_follow_what_is_typed_and_what_is_scrolled_to() {
 fn a_line_takes_the_colours_that_a_change_of_another_line_gives_it() {
     let text = "@You:\nabove *begin\nend and more\n\nbelow it **bold** stands\n";
     let mut chat = Chat::start(&Setup { text: Some(text), ..Setup::default() }, []);
+    wait_for_colours(&mut chat.nvim, "markdown_inline");
     assert_eq!(attributes(&mut chat.nvim, "bold")["bold"], true);
     if !has_parsers(&mut chat.nvim) {
         return;
@@ -108,6 +120,7 @@ fn a_long_file_that_is_opened_at_its_end_has_its_colours() {
 #[test]
 fn role_markers_and_headers_of_tools_keep_their_own_colours() {
     let mut chat = Chat::start(&Setup { text: Some(TEXT), ..Setup::default() }, []);
+    wait_for_colours(&mut chat.nvim, "markdown_inline");
     let marker = attributes(&mut chat.nvim, "@You:");
     let prose = attributes(&mut chat.nvim, "Some");
     assert_ne!(marker, prose, "a role marker looks like prose");
@@ -119,6 +132,7 @@ fn role_markers_and_headers_of_tools_keep_their_own_colours() {
 fn a_line_of_a_megabyte_is_drawn_without_colours() {
     let text = format!("@You:\nSome **strong** words\n\n{}\n\nand **more**\n", "**x** ".repeat(200_000));
     let mut chat = Chat::start(&Setup { text: Some(&text), ..Setup::default() }, []);
+    wait_for_colours(&mut chat.nvim, "markdown_inline");
     assert_eq!(attributes(&mut chat.nvim, "strong")["bold"], true);
     chat.nvim.input("Gzb");
     assert_eq!(chat.nvim.mode(), "n");

@@ -27,6 +27,7 @@ mod lastline;
 mod leaving;
 mod limits;
 mod lock;
+mod pace;
 mod references;
 mod registration;
 #[path = "../support/responses.rs"]

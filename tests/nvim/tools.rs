@@ -321,7 +321,7 @@ fn answers_of_any_size_are_cut_and_said_to_be() {
         (
             "('\\255\\n'):rep(1e6)",
             "\u{fffd}\n\u{fffd}",
-            "Showing lines 1-2000 of 1000000. The whole output (3.8 MB) is in ",
+            "Showing lines 1-2000 of 1000000. The whole output (1.9 MB) is in ",
         ),
         (
             "(function() local t = {}; for n = 1, 1e6 do t[n] = { id = n } end; return t end)()",

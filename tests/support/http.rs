@@ -63,6 +63,8 @@ enum Step {
     Hold(Gate),
     /// Waits.
     Pause(Duration),
+    /// Waits for the next beat of a clock that began with the reply.
+    Tick(Duration),
     /// Closes the connection without an end.
     Cut,
     /// Says nothing more until the server goes or the client leaves.
@@ -132,6 +134,11 @@ impl Reply {
     /// Waits. Prefer a [`Gate`] where the test can know when to go on.
     pub fn pause(self, time: Duration) -> Self {
         self.step(Step::Pause(time))
+    }
+
+    /// Waits until `period` after the last tick, however long it took to send what stands between: a steady pace.
+    pub fn tick(self, period: Duration) -> Self {
+        self.step(Step::Tick(period))
     }
 
     /// Closes the connection in the middle of the reply.
@@ -332,6 +339,7 @@ impl Shared {
             out.write_all(b"\r\n")?;
             out.flush()?;
         }
+        let mut beat = Instant::now();
         for step in &reply.steps {
             match step {
                 Step::Chunk(bytes) => {
@@ -348,6 +356,10 @@ impl Shared {
                 Step::Pause(time) => {
                     let end = Instant::now() + *time;
                     self.wait(stream, || Instant::now() >= end)?;
+                }
+                Step::Tick(period) => {
+                    beat += *period;
+                    thread::sleep(beat.saturating_duration_since(Instant::now()));
                 }
                 Step::Cut => return Ok(false),
                 Step::Hang => self.wait(stream, || false)?,

@@ -1,0 +1,93 @@
+//! A reply as fast as a model writes it: 200 pieces a second, for as long as a long answer takes.
+
+use std::{iter, time::Duration};
+
+use serde_json::json;
+
+use super::{
+    anthropic::{Stream, text_delta},
+    http::Reply,
+    lab::{Lab, Measured, ms, row, title},
+};
+
+/// Pieces a second.
+const PACE: u32 = 200;
+
+/// After so many pieces it is looked at what they have cost. With the word `quick` on the command line there are two.
+const MARKS: [u32; 3] = [500, 2_000, 8_000];
+
+/// What a model writes: its name, how it begins, and what it repeats.
+const SHAPES: [(&str, &str, &str); 4] = [
+    ("a paragraph", "", "The first thing to look at is the `parser`, which **reads** every line and says so. "),
+    ("a list", "", "- **It** reads every line, and then says what `it` is.\n"),
+    ("a code fence", "```lua\n", "local value = read(line) -- every line\nif value then\n  say(value)\nend\n"),
+    ("prose", "", "The first thing to look at is the `parser`. It **reads** every line.\n\nThen it says so.\n\n"),
+];
+
+/// Measures a reply of each shape, and the loop that only inserts it.
+pub fn measure() {
+    let columns = ["to 500", "to 2,000", "to 8,000", "stall", "screens/s", "wakes/s", "memory"];
+    title(&format!("CPU share at {PACE} pieces a second"), &columns);
+    for (name, start, body) in SHAPES {
+        let pieces = pieces(start, body);
+        report(&format!("{name}: a bare Lua loop"), &bare(&pieces));
+        report(&format!("{name}: Flemma"), &flemma(&pieces));
+    }
+}
+
+fn report(name: &str, measured: &Measured) {
+    let mut columns = Vec::new();
+    let (mut wall, mut cpu) = (0.0, 0.0);
+    for mark in measured.marks() {
+        columns.push(format!("{:.1} %", (mark.get("cpu") - cpu) / (mark.get("wall") - wall) * 100.0));
+        (wall, cpu) = (mark.get("wall"), mark.get("cpu"));
+    }
+    let seconds = measured.get("wall") / 1000.0;
+    columns.push(ms(measured.get("stall")));
+    columns.extend(["screens", "wakes"].map(|name| format!("{:.0}", measured.get(name) / seconds)));
+    columns.push(format!("+{:.0} MiB", measured.get("memory") - measured.get("before")));
+    row(name, &columns);
+}
+
+/// Four characters each, as many as the longest reply has.
+fn pieces(start: &str, body: &str) -> Vec<String> {
+    let mut letters = start.chars().chain(body.chars().cycle());
+    iter::repeat_with(|| letters.by_ref().take(4).collect()).take(longest()).collect()
+}
+
+fn marks() -> &'static [u32] {
+    if std::env::args().any(|argument| argument == "quick") { &MARKS[..2] } else { &MARKS }
+}
+
+fn longest() -> usize {
+    marks().iter().copied().max().unwrap_or_default() as usize
+}
+
+/// When the marks are reached, in milliseconds.
+fn times() -> Vec<f64> {
+    marks().iter().map(|pieces| f64::from(*pieces) / f64::from(PACE) * 1000.0 - 20.0).collect()
+}
+
+fn bare(pieces: &[String]) -> Measured {
+    let mut lab = Lab::start(&[("notes.txt", "@You:\nGo on.\n")], true, []);
+    let before = lab.memory();
+    lab.nvim.lua("Probe.pieces, Probe.marks = ...", &[json!(pieces), json!(times())]);
+    let period = 1000 / PACE;
+    lab.measure(&format!("Probe.trickle(Probe.pieces, {}, {period}, Probe.marks)", pieces.len())).with("before", before)
+}
+
+fn flemma(pieces: &[String]) -> Measured {
+    let mut lab = Lab::start(&[("notes.chat", "@You:\nGo on.\n")], true, [reply(pieces)]);
+    let before = lab.memory();
+    lab.nvim.lua("Probe.marks = ...", &[json!(times())]);
+    lab.measure("Probe.send(Probe.marks)").with("before", before)
+}
+
+fn reply(pieces: &[String]) -> Reply {
+    let stream = Stream::new().text(&[]).end("end_turn");
+    let [start, open, rest @ ..] = stream.events() else { panic!("a stream has a beginning") };
+    let begin = Reply::stream().chunk(start.as_str()).chunk(open.as_str());
+    let period = Duration::from_secs(1) / PACE;
+    let reply = pieces.iter().fold(begin, |reply, piece| reply.tick(period).chunk(text_delta(0, piece)));
+    rest.iter().fold(reply, |reply, event| reply.chunk(event.as_str()))
+}

@@ -1,0 +1,202 @@
+--- Where a passage can be cut so that each piece can be read by itself.
+---
+--- A cut depends only on what stands before it and on the letter after it. While a reply streams in, the pieces before the
+--- last one therefore stay as they are.
+local M = {}
+
+--- How many lines of a list make a piece.
+local ITEMS = 8
+--- From so many bytes on, a paragraph is cut at the end of a sentence.
+local LONG = 600
+--- From so many on, at any space.
+local TOO_LONG = 4 * LONG
+--- A line that is longer is not cut, and so has no colours.
+local LONGEST = 64 * 1024
+--- Code is cut near every so many lines, and at the latest after so many more.
+local STEP, STEPS = 16, 4
+M.STEP = STEP
+
+---@class flemma.Chunk
+---@field row integer
+---@field column integer bytes before it in that row
+---@field last integer the row after its last one
+---@field text string
+
+--- The kind of list that a line is an item of.
+---@param line string
+---@return string?
+local function bullet(line)
+  return line:match("^([-*+]) ") or line:match("^%d+([.)]) ")
+end
+
+--- Whether nothing that Markdown marks inside a paragraph (code, emphasis, a link) is still open at the end of a text.
+---@param text string
+---@return boolean
+local function is_closed(text)
+  text = text:gsub("\\%p", ""):gsub("(`+).-%1", "")
+  if text:find("`", 1, true) then
+    return false
+  end
+  text = text:gsub("%b[]%b()", ""):gsub("%w_+%w", "")
+  if text:find("%b[]%(") or text:gsub("%b[]", ""):find("[", 1, true) or text:find("<[^>%s]*$") then
+    return false
+  end
+  for _, mark in ipairs({ "%*", "_", "~" }) do
+    -- A mark that stands alone, between spaces, marks nothing.
+    local _, marks = text:gsub("%s" .. mark .. "%s", " "):gsub(mark, "")
+    if marks % 2 ~= 0 then
+      return false
+    end
+  end
+  return true
+end
+
+--- Whether a line may be cut inside: what is left then still reads as what it is.
+---@param line string
+---@return boolean
+local function is_plain(line)
+  return #line <= LONGEST and not line:find("^%s*[>|#]") and not line:find("^    ") and not line:find("^\t")
+end
+
+--- Where in a line a piece can end that has `size` bytes of other lines before it.
+---@param before string the piece so far, and a line break
+---@param line string
+---@param from integer the byte at which the piece goes on
+---@return integer? byte the first of the next piece
+local function cut_inside(before, line, from)
+  local at = from + math.max(0, LONG - #before)
+  local limit = from + math.max(0, TOO_LONG - #before)
+  local text = line:sub(at, limit)
+  local stop, letter = text:find("[.!?:;,] +%a")
+  while stop do
+    if is_closed(before .. line:sub(from, at + stop - 1)) then
+      return at + letter - 1
+    end
+    stop, letter = text:find("[.!?:;,] +%a", letter)
+  end
+  if #line <= limit then
+    return nil
+  end
+  local _, space = line:sub(limit, limit + LONG):find(" +%a")
+  return space and limit + space - 1 or nil
+end
+
+--- The cuts of long lines, by how a line and what stands before it begin, and the text that they follow from.
+---@type table<string, { text: string, cuts: integer[] }>, integer
+local remembered, count = {}, 0
+--- How many lines are remembered, and by how much of their text.
+local LINES, BEGINNING = 32, 128
+
+--- Where a line that has these pieces of text before it is cut. What is found is remembered, so that a line that grows is
+--- looked at from its last cut on.
+---@param before string
+---@param line string
+---@return integer[] cuts the first byte of each piece but the first
+local function cuts_inside(before, line)
+  local key = before .. line:sub(1, BEGINNING)
+  local known = remembered[key]
+  if not known or line:sub(1, #known.text) ~= known.text then
+    known = { text = "", cuts = {} }
+  end
+  local cuts = known.cuts
+  local found = #cuts
+  while true do
+    local from = cuts[#cuts]
+    local at = cut_inside(from and "" or before, line, from or 1)
+    if not at then
+      break
+    end
+    cuts[#cuts + 1] = at
+  end
+  if #cuts > found then
+    if not remembered[key] then
+      if count == LINES then
+        remembered, count = {}, 0
+      end
+      count = count + 1
+    end
+    -- The letter after a cut is a part of what it follows from.
+    remembered[key] = { text = line:sub(1, cuts[#cuts]), cuts = cuts }
+  end
+  return cuts
+end
+
+--- Cuts prose: at blank lines that an unindented one follows, between the items of a list, and in long paragraphs.
+---@param lines string[]
+---@param row integer the row of the first one
+---@return flemma.Chunk[]
+function M.prose(lines, row)
+  local chunks = {}
+  local piece, size, first, column, list = {}, 0, row, 0, nil
+  local was_blank = false
+  local function finish(next_row, next_column)
+    if #piece > 0 then
+      local last = next_column > 0 and next_row + 1 or next_row
+      chunks[#chunks + 1] = { row = first, column = column, last = last, text = table.concat(piece, "\n") }
+    end
+    piece, size, first, column, list = {}, 0, next_row, next_column, nil
+  end
+  for index, line in ipairs(lines) do
+    local here = row + index - 1
+    local kind = bullet(line)
+    if #piece > 0 and line:find("^%S") then
+      if was_blank or (kind and kind == list and #piece >= ITEMS) then
+        finish(here, 0)
+      elseif size >= LONG and line:find("^%a") and (size >= TOO_LONG or is_closed(table.concat(piece, "\n"))) then
+        finish(here, 0)
+      end
+    end
+    if #piece == 0 then
+      list = kind
+    end
+    local from = 1
+    if size + #line > LONG and is_plain(line) then
+      for _, at in ipairs(cuts_inside(#piece > 0 and table.concat(piece, "\n") .. "\n" or "", line)) do
+        piece[#piece + 1] = line:sub(from, at - 1)
+        finish(here, at - 1)
+        from = at
+      end
+    end
+    piece[#piece + 1] = from == 1 and line or line:sub(from)
+    size = size + #line - from + 2
+    was_blank = not line:find("%S")
+  end
+  finish(row + #lines, 0)
+  return chunks
+end
+
+--- Cuts code, from its `row` to the line `last`. Where a piece ends, something at the top level begins.
+---@param lines string[] those from `row` on, as many as there are
+---@param row integer counted from the first line of the code
+---@param last integer
+---@param cut fun(text: string, anywhere: boolean): integer where the text can be cut; see `spans.cut`
+---@return flemma.Chunk[]
+function M.code(lines, row, last, cut)
+  local chunks = {}
+  local at, total = row, row + #lines
+  local function text(to)
+    return table.concat(lines, "\n", at - row + 1, to - row)
+  end
+  while at < last do
+    local to = math.ceil((at + STEP / 2) / STEP) * STEP
+    local stop = 0
+    for step = 1, STEPS do
+      if to >= total then
+        stop = total - at
+        break
+      end
+      stop = cut(text(to), step == STEPS)
+      if stop > 0 then
+        break
+      end
+      to = to + STEP
+    end
+    -- Nothing at the top level begins in so much code.
+    stop = stop > 0 and at + stop or to - STEP
+    chunks[#chunks + 1] = { row = at, column = 0, last = stop, text = text(stop) }
+    at = stop
+  end
+  return chunks
+end
+
+return M

@@ -1,0 +1,114 @@
+--- The languages that can be coloured: their tree-sitter parsers and queries.
+---
+--- Reading a query costs up to twenty milliseconds, once for each language. So nothing is read while Neovim draws: a
+--- language that is asked for and not known yet is read afterwards, a step at a time, with the user's keys in between.
+local M = {}
+
+--- The language of each word that a fence may name; false where there is none.
+---@type table<string, string|false>
+local known = {}
+
+--- The words that are being looked up.
+---@type table<string, true>
+local wanted = {}
+
+--- What is still to be done, and whether anybody is at it.
+---@type (fun())[]
+local steps = {}
+local is_working = false
+
+---@type fun()? called when a language has become known
+M.on_known = nil
+
+local function work()
+  local step = table.remove(steps, 1)
+  if step then
+    step()
+    -- Not `vim.schedule`, after which keys would wait until all of it is done.
+    return vim.defer_fn(work, 1)
+  end
+  is_working = false
+end
+
+---@param ... fun()
+local function queue(...)
+  vim.list_extend(steps, { ... })
+  if not is_working then
+    is_working = true
+    vim.defer_fn(work, 1)
+  end
+end
+
+--- Whether there is a parser. Its queries are not looked at.
+---@param lang string
+---@return boolean
+local function has_parser(lang)
+  local found, parser = pcall(require("vim.treesitter.language").add, lang)
+  return found and parser == true
+end
+
+---@param lang string
+---@param kind "highlights"|"injections"
+---@return vim.treesitter.Query?
+local function read(lang, kind)
+  local ok, query = pcall(vim.treesitter.query.get, lang, kind)
+  return ok and query or nil
+end
+
+---@param word string
+local function look_up(word)
+  local names = { word, vim.treesitter.language.get_lang(word) }
+  local filetype = vim.filetype.match({ filename = "a." .. word })
+  if filetype then
+    names[#names + 1] = vim.treesitter.language.get_lang(filetype)
+  end
+  for _, name in ipairs(names) do
+    if has_parser(name) then
+      return queue(function()
+        read(name, "injections")
+      end, function()
+        known[word] = read(name, "highlights") and name or false
+        if M.on_known then
+          M.on_known()
+        end
+      end)
+    end
+  end
+  known[word] = false
+end
+
+--- The language that a fence names, if it can be coloured.
+---@param word string in lower case
+---@return string|false|nil lang nil while nobody knows
+function M.of(word)
+  local lang = known[word]
+  if lang == nil and not wanted[word] then
+    wanted[word] = true
+    queue(function()
+      look_up(word)
+    end)
+  end
+  return lang
+end
+
+---@type boolean?
+local has_markdown
+
+--- Whether there is a parser for Markdown.
+---@return boolean
+function M.has_markdown()
+  if has_markdown == nil then
+    has_markdown = has_parser("markdown")
+  end
+  return has_markdown
+end
+
+--- Whether Markdown can be coloured now.
+---@return boolean
+function M.is_ready()
+  -- The second one is for what stands in a paragraph.
+  local prose, words = M.of("markdown"), M.of("markdown_inline")
+  return prose and words ~= nil or false
+end
+
+return M

@@ -1,0 +1,213 @@
+//! What a reply costs that streams in at the pace of a model, counted: writes, parses, bytes, and what waits for the first
+//! screen.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::{
+    anthropic::{Stream, text_delta},
+    chat::{Chat, Setup},
+    http::{Gate, Reply},
+    support::{Nvim, Options},
+};
+
+/// Counts what is written and parsed from here on.
+const COUNT: &str = "
+    local buffer, spans = require('flemma.buffer'), require('flemma.markdown.spans')
+    local write, parses = buffer.write, spans.parses
+    Count = { writes = 0, bytes = 0 }
+    function buffer.write(buf, first, first_col, last, last_col, lines, join)
+      Count.writes = Count.writes + 1
+      Count.bytes = Count.bytes + #table.concat(lines, '\\n')
+      return write(buf, first, first_col, last, last_col, lines, join)
+    end
+    function Counted()
+      return { writes = Count.writes, bytes = Count.bytes, parses = spans.parses - parses }
+    end";
+
+fn counted(nvim: &mut Nvim) -> (u64, u64, u64) {
+    let counted = nvim.lua("return Counted()", &[]);
+    let get = |name: &str| counted[name].as_u64().unwrap();
+    (get("writes"), get("bytes"), get("parses"))
+}
+
+/// Waits until Markdown has its colours.
+fn wait_for_markdown(nvim: &mut Nvim) {
+    nvim.wait_for("Markdown to be known", |nvim| {
+        nvim.lua("return require('flemma.markdown.grammars').is_ready()", &[]) == true
+    });
+    nvim.command("redraw!");
+}
+
+/// A reply of these pieces, `period` apart, then one more behind a gate.
+fn reply(pieces: &[String], period: Duration, gate: &Gate) -> Reply {
+    let stream = Stream::new().text(&[]).end("end_turn");
+    let [start, open, rest @ ..] = stream.events() else { panic!("a stream has a beginning") };
+    let begin = Reply::stream().chunk(start.as_str()).chunk(open.as_str());
+    let reply = pieces.iter().fold(begin, |reply, piece| reply.tick(period).chunk(text_delta(0, piece)));
+    let reply = reply.hold(gate).chunk(text_delta(0, " The end."));
+    rest.iter().fold(reply, |reply, event| reply.chunk(event.as_str()))
+}
+
+#[test]
+fn pieces_at_the_pace_of_a_model_are_written_about_thirty_times_a_second() {
+    let period = Duration::from_millis(4);
+    let pieces: Vec<String> = (0..500).map(|n| format!("word{n} ")).collect();
+    let all = pieces.concat();
+    let gate = Gate::new();
+    let mut chat = Chat::start(&Setup::default(), [reply(&pieces, period, &gate)]);
+    wait_for_markdown(&mut chat.nvim);
+    chat.nvim.lua(COUNT, &[]);
+    let begun = Instant::now();
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("all pieces", |nvim| nvim.text().contains("word499"));
+    let took = begun.elapsed();
+    let (writes, bytes, parses) = counted(&mut chat.nvim);
+    // A slow machine writes less often, never more.
+    let most = 3 + u64::try_from(took.as_millis() / 33).unwrap();
+    assert!((10..=most).contains(&writes), "{writes} writes in {took:?}");
+    // What is added crosses to Lua once, and not the paragraph with it.
+    let marker = "\n\n@Assistant:\n".len();
+    assert!((all.len()..all.len() + 2 * marker).contains(&usize::try_from(bytes).unwrap()), "{bytes} bytes");
+    assert!(parses <= writes + 3, "{parses} parses for {writes} writes");
+    gate.open();
+    chat.wait_until_idle();
+    assert!(chat.nvim.text().contains("word499  The end."));
+}
+
+#[test]
+fn a_piece_that_comes_alone_is_on_the_screen_before_the_next_one_comes() {
+    let gates = [Gate::new(), Gate::new(), Gate::new()];
+    let words = ["First", " second", " third"];
+    let stream = Stream::new().text(&[]).end("end_turn");
+    let [start, open, rest @ ..] = stream.events() else { panic!("a stream has a beginning") };
+    let begin = Reply::stream().chunk(start.as_str()).chunk(open.as_str());
+    let reply = words.iter().zip(&gates).fold(begin, |reply, (word, gate)| reply.hold(gate).chunk(text_delta(0, word)));
+    let reply = rest.iter().fold(reply, |reply, event| reply.chunk(event.as_str()));
+    let mut chat = Chat::start(&Setup::default(), [reply]);
+    chat.nvim.input("<C-]>");
+    for (count, gate) in gates.iter().enumerate() {
+        gate.open();
+        chat.nvim.wait_for_screen(&words[..=count].concat());
+    }
+    chat.wait_until_idle();
+}
+
+#[test]
+fn a_paragraph_is_parsed_less_often_the_longer_it_is_and_to_its_end_when_it_rests() {
+    let texts = "
+        local spans = require('flemma.markdown.spans')
+        local before, text, buf, n = spans.parses, '', vim.api.nvim_get_current_buf(), ...
+        for i = 1, n do
+          text = text .. 'word '
+          spans.of_growing(buf, 'markdown', text)
+        end
+        spans.forget(buf)
+        return spans.parses - before";
+    let mut chat = Chat::start(&Setup::default(), []);
+    wait_for_markdown(&mut chat.nvim);
+    let mut parses = |pieces: usize| chat.nvim.lua(texts, &[pieces.into()]).as_u64().unwrap();
+    let (few, many) = (parses(250), parses(2_000));
+    assert!(few <= 50, "{few} parses for 250 pieces");
+    assert!(many <= few + 20, "{many} parses for 2,000 pieces, {few} for 250");
+
+    // What the throttle leaves plain gets its colours in the first rest, though nothing more comes.
+    let pieces: Vec<String> = ["Plain words. "; 60].iter().map(|&words| words.to_owned()).collect();
+    let last = "and *slanted* x".to_owned();
+    let gate = Gate::new();
+    let reply = reply(&[pieces, vec![last]].concat(), Duration::from_millis(1), &gate);
+    let mut chat = Chat::start(&Setup::default(), [reply]);
+    wait_for_markdown(&mut chat.nvim);
+    chat.nvim.input("<C-]>");
+    let is_slanted = "
+        local at = vim.fn.searchpos('slanted', 'nw')
+        local place = vim.fn.screenpos(0, at[1], at[2])
+        if place.row == 0 then return false end
+        return (vim.api.nvim__inspect_cell(1, place.row - 1, place.col - 1)[2] or {}).italic == true";
+    chat.nvim.wait_for("the last words in italics", |nvim| nvim.lua(is_slanted, &[]) == true);
+    gate.open();
+    chat.wait_until_idle();
+}
+
+#[test]
+fn a_long_paragraph_is_read_in_pieces_that_stay_as_they_are() {
+    let cut = "
+        local chunks, pieces = require('flemma.markdown.chunks'), ...
+        local text, before, moved, longest = '', {}, 0, 0
+        for _, piece in ipairs(pieces) do
+          text = text .. piece
+          local now = chunks.prose(vim.split(text, '\\n'), 0)
+          for index = 1, #before - 1 do
+            moved = moved + (before[index].text == now[index].text and 0 or 1)
+          end
+          longest = math.max(longest, #now[#now].text)
+          before = now
+        end
+        local together = ''
+        for _, piece in ipairs(before) do
+          together = together .. (together ~= '' and piece.column == 0 and '\\n' or '') .. piece.text
+        end
+        return { moved = moved, longest = longest, pieces = #before, same = together == text }";
+    let mut chat = Chat::start(&Setup::default(), []);
+    let shapes = [
+        "The first thing to look at is the `parser`, which **reads** every line. It _says_ so. ",
+        "A line without an end and [a link](https://example.org/a) in *it*, \nand then one more of them. ",
+        "- An item of a list, and `code` in it.\n",
+        "12. A numbered item.\n",
+        "Words.\n\nMore words.\n\n",
+        "An `unclosed piece of code. And **more. ",
+        "x",
+    ];
+    for shape in shapes {
+        let pieces: Vec<String> = shape
+            .chars()
+            .cycle()
+            .take(9_000)
+            .collect::<Vec<_>>()
+            .chunks(7)
+            .map(|piece| piece.iter().collect())
+            .collect();
+        let found = chat.nvim.lua(cut, &[json!(pieces)]);
+        assert_eq!(found["same"], true, "{shape}: nothing is lost between the pieces");
+        assert_eq!(found["moved"], 0, "{shape}: what was cut stays as it is");
+        let longest = found["longest"].as_u64().unwrap();
+        // Without a space there is nowhere to cut.
+        assert!(longest <= if shape == "x" { 9_000 } else { 3_200 }, "{shape}: {longest} bytes in one piece");
+    }
+}
+
+#[test]
+fn the_first_screen_is_drawn_before_a_parser_or_a_query_is_loaded() {
+    // What stands on the screen when the first query is read, and whether anything was read in the meantime.
+    let init = "
+        local get, parse = vim.treesitter.query.get, vim.treesitter.get_string_parser
+        local function look(what)
+          if not vim.g.screen then
+            local row = {}
+            for column = 1, 20 do
+              row[column] = vim.fn.screenstring(2, column)
+            end
+            vim.g.screen = what .. ': ' .. vim.trim(table.concat(row))
+          end
+        end
+        vim.treesitter.query.get = function(...)
+          look('query')
+          return get(...)
+        end
+        vim.treesitter.get_string_parser = function(...)
+          look('parser')
+          return parse(...)
+        end
+        require('flemma').setup({})";
+    let text = "@You:\nSome **words**\n\n```lua\nlocal x = 1\n```\n";
+    let mut nvim = Nvim::start(&Options {
+        files: &[("notes.chat", text)],
+        arguments: &["notes.chat"],
+        init,
+        screen: Some((60, 20)),
+        ..Options::default()
+    });
+    nvim.wait_for("the queries", |nvim| nvim.lua("return vim.g.screen", &[]) != Value::Null);
+    assert_eq!(nvim.lua("return vim.g.screen", &[]), "query: Some **words**");
+}
