@@ -25,7 +25,13 @@ fn main() {
         let text = conversation(lines);
         row(&format!("full parse, {lines} lines"), best(|| time(|| drop(black_box(Document::parse(&text))))));
         row(&format!("full parse with authors, {lines} lines"), best(|| time(|| drop(black_box(opened(&text))))));
+        let different: Vec<String> = text.iter().enumerate().map(|(number, line)| format!("{line} {number}")).collect();
+        let name = format!("full parse with authors, {lines} lines, no two the same");
+        row(&name, best(|| time(|| drop(black_box(opened(&different))))));
     }
+    let text = conversation(80_000);
+    row("80,000 single lines changed by one command", best(|| single_lines(&text)));
+    row("6,000 lines deleted one by one", best(|| deletions(&text)));
     for (name, text) in [
         ("1,000-line conversation", conversation(1_000)),
         ("80,000-line conversation", conversation(80_000)),
@@ -97,6 +103,31 @@ fn line_breaks_at_the_top(text: &[String]) -> Duration {
         });
     }
     spent / KEYS
+}
+
+/// What `:undo` of a `:substitute` reports: every line by itself.
+fn single_lines(text: &[String]) -> Duration {
+    let (mut document, mut provenance) = opened(text);
+    let text: Vec<String> = text.iter().map(|line| format!("{line} x")).collect();
+    time(|| {
+        black_box(provenance.follow_lines(&mut document, 0..text.len(), 1, &text));
+    })
+}
+
+/// What `:global` and `:delete` report: one line after the other goes. The time of the updates alone.
+fn deletions(text: &[String]) -> Duration {
+    let mut text = text.to_vec();
+    let (mut document, mut provenance) = opened(&text);
+    let mut spent = Duration::ZERO;
+    for step in 0..6_000 {
+        let first = step * 10;
+        text.remove(first);
+        let change = Change { first, old_last: first + 1, new_last: first };
+        spent += time(|| {
+            black_box(provenance.follow(&mut document, change, Hand::User { step: 1 }, &text));
+        });
+    }
+    spent
 }
 
 fn decorations(text: &[String]) -> Duration {

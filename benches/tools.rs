@@ -27,7 +27,11 @@ fn main() {
     row("counting the lines of 100 MB", best(|| black_box(count_lines(black_box(output.as_bytes())))));
     row("truncate_head, 100 MB", best(|| black_box(truncate_head(black_box(&output), Limits::default()).total_lines)));
     row("truncate_tail, 100 MB", best(|| black_box(truncate_tail(black_box(&output), Limits::default()).total_lines)));
-    drop(output);
+    let mut bytes = output.into_bytes();
+    bytes.iter_mut().step_by(40).for_each(|byte| *byte = 0xFF);
+    let tail = || truncate_tail(black_box(&bytes), Limits::default()).total_lines;
+    row("truncate_tail, 100 MB that is no UTF-8", best(|| black_box(tail())));
+    drop(bytes);
 
     let Ok(folder) = tempfile::tempdir() else { return println!("no folder for the project to search") };
     if let Err(error) = project(folder.path()) {

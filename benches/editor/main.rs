@@ -11,6 +11,7 @@ mod conversation;
 #[path = "../../tests/support/http.rs"]
 mod http;
 mod lab;
+mod large;
 mod memory;
 #[allow(dead_code, reason = "not every binary that drives an editor needs every way to do it")]
 #[path = "../../tests/support/nvim.rs"]
@@ -24,11 +25,12 @@ mod typing;
 fn main() {
     let wanted: Vec<String> =
         std::env::args().skip(1).filter(|argument| !argument.starts_with('-') && argument != "quick").collect();
-    let parts: [(&str, fn()); 6] = [
+    let parts: [(&str, fn()); 7] = [
         ("stream", stream::measure),
         ("pace", pace::measure),
         ("typing", typing::measure),
         ("rounds", rounds::measure),
+        ("large", large::measure),
         ("opening", opening::measure),
         ("memory", memory::measure),
     ];

@@ -5,7 +5,12 @@
 //! line before it. Blocks count lines from the start of their message: a change elsewhere moves a
 //! message by one number.
 
-use std::{cell::OnceCell, fmt, ops::Range, sync::Arc};
+use std::{
+    cell::{Cell, OnceCell},
+    fmt,
+    ops::Range,
+    sync::Arc,
+};
 
 use super::{Fence, StatusBlock};
 use crate::provider::{self, Attachment, CallId};
@@ -70,8 +75,19 @@ pub struct Message {
     pub(super) crlf: bool,
     /// The neutral message, until the next change in here.
     pub(super) built: Option<Arc<provider::Message>>,
+    /// What is known to be right with it, until the next change in here.
+    pub(super) sound: Sound,
     /// Which blocks are tool blocks, found on demand and forgotten when that may have changed.
     pub(super) tools: OnceCell<Vec<usize>>,
+}
+
+/// What was looked at in a message and found right, so that nobody has to look again before it changes.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sound {
+    /// Its blocks, each by itself.
+    pub blocks: Cell<bool>,
+    /// Its thinking can be sent, as far as there is any.
+    pub thinking: Cell<bool>,
 }
 
 impl Message {

@@ -106,11 +106,15 @@ impl Document {
         open
     }
 
-    /// The turns that may have open calls, the last one first. The turn that ends where the settled messages end
-    /// is among them: what follows it may have become a part of it.
+    /// The turns that may have open calls, the last one first.
     fn unsettled_turns_backwards(&self) -> impl Iterator<Item = Turn> {
-        let settled = self.settled.get();
-        self.turns_backwards().take_while(move |turn| turn.answers.end >= settled)
+        self.turns_backwards_to(self.settled.get())
+    }
+
+    /// The turns behind the first `known` messages, the last one first. The turn that ends where those messages end is
+    /// among them: what follows it may have become a part of it.
+    pub(super) fn turns_backwards_to(&self, known: usize) -> impl Iterator<Item = Turn> {
+        self.turns_backwards().take_while(move |turn| turn.answers.end >= known)
     }
 
     /// The call that a line belongs to: its use, its result or its placeholder. `None` elsewhere, and

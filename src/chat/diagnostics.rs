@@ -43,8 +43,8 @@ impl Diagnostic {
 }
 
 impl Document {
-    /// Everything that is wrong, by line. Reads few lines of the text, but looks at every block: it
-    /// is meant for a save, a send or a pause in typing.
+    /// Everything that is wrong, by line. What was found right is not looked at again before it changes, so that the
+    /// first call looks at every block and the next ones only at what is new and what is wrong.
     #[must_use]
     pub fn diagnostics(&self, text: &dyn Text) -> Vec<Diagnostic> {
         let mut found = Vec::new();
@@ -53,12 +53,20 @@ impl Document {
             let note = "This line ends with a carriage return (CRLF). Flemma reads past it; `:set fileformat=dos`, or `:%s/\\r$//`, makes the file uniform.";
             found.push(Diagnostic::warning(message.start, note));
         }
-        for message in &self.messages {
+        for message in self.messages.iter().filter(|message| !message.sound.blocks.get()) {
+            let before = found.len();
             check_blocks(message, text, &mut found);
+            message.sound.blocks.set(found.len() == before);
         }
-        for turn in self.turns_backwards() {
+        let mut paired = self.messages.len();
+        for turn in self.turns_backwards_to(self.paired.get()) {
+            let before = found.len();
             self.check_pairs(&turn, &mut found);
+            if found.len() > before {
+                paired = turn.replies.start;
+            }
         }
+        self.paired.know(paired);
         found.sort_by_key(|diagnostic| diagnostic.line);
         found
     }

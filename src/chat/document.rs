@@ -12,6 +12,7 @@ use std::{
 
 use super::{
     Block, BlockKind, Change, Frontmatter, Message, Text,
+    block::Sound,
     parse::{Builder, Inside, Segment, State, narrow},
 };
 
@@ -28,10 +29,12 @@ pub struct Document {
     pub(super) messages: Vec<Message>,
     pub(super) lines: usize,
     pub(super) settled: Settled,
+    /// How many messages from the start are known to have each result at its call.
+    pub(super) paired: Settled,
 }
 
-/// How many messages from the start are known to hold no open call, so that who asks for open calls
-/// need not look at them again. Two documents do not differ by what is known of them.
+/// How many messages from the start are known to need no second look at their tools: they hold no open call, for one
+/// who asks for open calls. Two documents do not differ by what is known of them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Settled(Cell<usize>);
 
@@ -297,6 +300,7 @@ impl Document {
                 self.shift(index + 1, delta);
                 if tools {
                     self.settled.forget_from(index);
+                    self.paired.forget_from(index);
                 }
                 return tools;
             }
@@ -311,6 +315,7 @@ impl Document {
         let first = origin.message.unwrap_or(0);
         if !matches!(seam, Seam::Head) {
             self.settled.forget_from(first);
+            self.paired.forget_from(first);
         }
         let last = match seam {
             Seam::End => self.messages.len(),
@@ -348,6 +353,7 @@ impl Document {
                     blocks: segment.blocks,
                     crlf: segment.crlf,
                     built: None,
+                    sound: Sound::default(),
                     tools: OnceCell::new(),
                 })
             })
@@ -401,6 +407,7 @@ impl Message {
         }
         self.lines = self.lines.saturating_add_signed(delta);
         self.built = None;
+        self.sound = Sound::default();
         tools
     }
 }

@@ -14,16 +14,18 @@ const SLIP: usize = 2;
 
 impl Document {
     /// A warning for every block of thinking that is sent to nobody. Reads the first line of each, and of hidden
-    /// thinking without a signature all lines.
+    /// thinking without a signature all lines, unless it was found right before and has not changed.
     #[must_use]
     pub fn unsent(&self, text: &dyn Text) -> Vec<Diagnostic> {
         let mut found = Vec::new();
-        for message in &self.messages {
+        for message in self.messages.iter().filter(|message| !message.sound.thinking.get()) {
+            let before = found.len();
             let thinking = message.blocks.iter().filter(|block| block.closed && block.kind == BlockKind::Thinking);
             for lines in thinking.map(|block| message.lines_of(block)) {
                 let line = lines.start;
                 found.extend(problem(lines, text).map(|note| Diagnostic::warning(line, note)));
             }
+            message.sound.thinking.set(found.len() == before);
         }
         found
     }

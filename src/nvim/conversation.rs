@@ -36,6 +36,9 @@ use crate::{
 /// How many lines of a file that was just opened are parsed at a time.
 const SLICE: usize = 10_000;
 
+/// How many lines are read at a time before the first request of a conversation.
+const READ: usize = 2_500;
+
 /// A request that went out.
 pub(super) struct Asked {
     pub(super) provider: ProviderName,
@@ -56,6 +59,8 @@ pub(super) struct Conversation {
     document: RefCell<Document>,
     /// Whether the whole buffer is parsed.
     complete: Cell<bool>,
+    /// Whether a request waits for the rest of the messages to be read.
+    reading: Cell<bool>,
     /// Who wrote which line.
     pub(super) provenance: RefCell<Provenance>,
     /// What the user wants once they have said whether they trust it.
@@ -91,6 +96,7 @@ impl Conversation {
             accounted: RefCell::default(),
             document: RefCell::default(),
             complete: Cell::new(false),
+            reading: Cell::new(false),
             provenance: RefCell::default(),
             wanted: RefCell::default(),
             files: Files::default(),
@@ -120,7 +126,10 @@ impl Conversation {
         let asked = self.asked.borrow();
         let (provider, model) =
             asked.as_ref().map_or((ProviderName::default(), ""), |asked| (asked.provider, asked.model.as_str()));
-        queries::activity_text(&self.session.activity(), provider, model)
+        match self.session.activity() {
+            Activity::Loading if self.reading.get() => Some("reading the conversation".to_owned()),
+            activity => queries::activity_text(&activity, provider, model),
+        }
     }
 
     /// How long a reply has taken so far and how much of it has arrived, for the screen; empty while there is none.
@@ -415,6 +424,13 @@ impl Conversation {
     /// What of the lines on the screen is Markdown and what is code, as far as they are parsed.
     pub(super) fn passages(&self, lines: std::ops::Range<usize>) -> Vec<Passage> {
         self.document.borrow().passages(lines)
+    }
+
+    /// Puts together what a request says of some messages that no request has been made of; says whether there are more.
+    pub(super) fn read_on(&self) -> bool {
+        let more = self.parse_on() || self.with_document(|document, text| document.build_on(text, READ));
+        self.reading.set(more);
+        more
     }
 
     /// Lends the document, parsed to its end.

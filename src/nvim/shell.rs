@@ -326,8 +326,17 @@ impl Shell for At<'_> {
         self.conversation.is_vouched(call)
     }
 
+    /// Also whether the conversation is read: what a request says of messages that were never sent is put together here,
+    /// some of them at a time. Whoever asks in vain is told again when there is more to say.
     fn tools_ready(&self) -> bool {
-        self.editor.sources.borrow().is_ready()
+        if !self.editor.sources.borrow().is_ready() {
+            return false;
+        }
+        let more = self.conversation.read_on();
+        if more {
+            self.editor.worker.queue().push(self.notice(Input::ToolsReady));
+        }
+        !more
     }
 
     fn settings(&self) -> Settings {

@@ -414,3 +414,31 @@ fn what_one_command_does_to_many_single_lines_is_followed_as_if_each_were_typed(
     nvim.command("290,300delete");
     assert_eq!(markers(&mut nvim), rest);
 }
+
+#[test]
+fn a_long_conversation_is_read_piece_by_piece_before_its_first_request_and_can_be_taken_back_meanwhile() {
+    let round = "@You:\nPlease.\n\n@Assistant:\nSome prose\nof several\nlines.\n\n";
+    let text = format!("{}@You:\nThe end.\n", round.repeat(8_000));
+    // Presses keys as soon as the one before has an effect.
+    let presses = "function _G.press(...)
+        for _, name in ipairs({ ... }) do
+          require('flemma.core')[name]()
+          local locks = name ~= 'cancel'
+          assert(vim.wait(20000, function() return vim.bo.modifiable ~= locks end, 1), name .. ' has no effect')
+        end
+      end";
+    let setup = Setup { text: Some(&text), lua: presses, ..Setup::default() };
+    let mut chat = Chat::start(&setup, [prose(&["Yes."])]);
+    chat.nvim.lua("press('send_or_execute', 'cancel')", &[]);
+    chat.wait_until_idle();
+    assert_eq!(chat.nvim.text(), text);
+    assert_eq!(chat.server.requests().len(), 0);
+    // Pressed twice, it is sent once, and all of it.
+    chat.nvim.lua("press('send_or_execute', 'send_or_execute')", &[]);
+    let messages = chat.messages(0);
+    assert_eq!(messages.as_array().map(Vec::len), Some(16_001));
+    assert_eq!(messages[15_999]["content"][0]["text"], "Some prose\nof several\nlines.");
+    chat.wait_until_idle();
+    assert!(chat.nvim.text().contains("Yes."));
+    assert_eq!(chat.server.requests().len(), 1);
+}

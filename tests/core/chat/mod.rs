@@ -2,6 +2,7 @@
 
 mod amend;
 mod calls;
+mod costs;
 mod diagnostics;
 mod edits;
 mod incremental;

@@ -1,0 +1,149 @@
+//! What is known of messages that did not change is kept: a send and a round read what is new.
+
+use std::{cell::Cell, ops::Range};
+
+use flemma::chat::{Change, Document, Hand, Provenance, Text};
+use proptest::prelude::*;
+
+/// A text that counts how many of its lines are read.
+struct Counted {
+    lines: Vec<String>,
+    read: Cell<usize>,
+}
+
+impl Counted {
+    fn new(text: &str) -> Self {
+        Self { lines: text.lines().map(str::to_owned).collect(), read: Cell::new(0) }
+    }
+
+    /// The lines that some work reads.
+    fn reads(&self, work: impl FnOnce(&Self)) -> usize {
+        self.read.set(0);
+        work(self);
+        self.read.get()
+    }
+}
+
+impl Text for Counted {
+    fn line_count(&self) -> usize {
+        self.lines.len()
+    }
+
+    fn read(&self, lines: Range<usize>, each: &mut dyn FnMut(&str)) {
+        let lines = self.lines.get(lines.start..lines.end.min(self.lines.len())).unwrap_or_default();
+        self.read.set(self.read.get() + lines.len());
+        lines.iter().for_each(|line| each(line));
+    }
+}
+
+const ROUND: &str = "@You:\nPlease.\n\n@Assistant:\n<thinking anthropic:signature=\"abc\">\nYes.\n</thinking>\n\n\
+    **Tool Use:** `read` (`a`)\n\n```json\n{}\n```\n\n@You:\n**Tool Result:** `a`\n\n```\nout\n```\n\n@Assistant:\nDone.\n\n";
+
+/// The lines that are read for a request with one more message, after a first one: by the update, by the checks, and to
+/// build it.
+fn second_request(rounds: usize) -> usize {
+    let mut text = Counted::new(&format!("{}@You:\nGo on.\n", ROUND.repeat(rounds)));
+    let mut document = Document::parse(&text);
+    let check = |document: &mut Document, text: &Counted| {
+        assert_eq!(document.diagnostics(text), []);
+        assert_eq!(document.unsent(text), []);
+        assert_eq!(document.conversation(text).unwrap().messages.len() % 4, 1);
+    };
+    let whole = text.reads(|text| check(&mut document, text));
+    assert!(whole >= text.lines.len(), "the first request reads everything");
+    let first = text.lines.len();
+    text.lines.extend(ROUND.lines().skip(3).chain(["@You:", "And on."]).map(str::to_owned));
+    let new_last = text.lines.len();
+    text.reads(|text| {
+        document.update(Change { first, old_last: first, new_last }, text);
+        check(&mut document, text);
+    })
+}
+
+#[test]
+fn a_further_request_reads_what_is_new_however_long_the_conversation_is() {
+    let short = second_request(5);
+    assert_eq!(short, second_request(500));
+    assert!(short < 100, "{short} lines were read for a round of 23");
+}
+
+#[test]
+fn changes_of_single_lines_read_those_lines_and_no_others() {
+    for rounds in [5, 500] {
+        let mut text = Counted::new(&ROUND.repeat(rounds));
+        let (mut document, mut provenance) = (Document::default(), Provenance::default());
+        let all = Change { first: 0, old_last: 0, new_last: text.lines.len() };
+        provenance.follow(&mut document, all, Hand::Stranger, &text);
+        let changed: Vec<usize> = (0..5).map(|round| round * 23 + 1).collect();
+        changed.iter().for_each(|line| text.lines[*line].push_str(" more"));
+        let read = text.reads(|text| {
+            for line in &changed {
+                provenance.follow_lines(&mut document, *line..line + 1, 1, text);
+            }
+        });
+        assert!(read <= 2 * changed.len(), "{read} lines for {}", changed.len());
+    }
+}
+
+#[test]
+fn lines_that_go_one_by_one_are_not_looked_at_again_and_again() {
+    let mut text = Counted::new(&ROUND.repeat(200));
+    let (mut document, mut provenance) = (Document::default(), Provenance::default());
+    let all = Change { first: 0, old_last: 0, new_last: text.lines.len() };
+    provenance.follow(&mut document, all, Hand::Stranger, &text);
+    let mut read = 0;
+    // As `:g/out/delete` does.
+    while let Some(first) = text.lines.iter().position(|line| line == "out") {
+        text.lines.remove(first);
+        read += text.reads(|text| {
+            let change = Change { first, old_last: first + 1, new_last: first };
+            provenance.follow(&mut document, change, Hand::User { step: 1 }, text);
+        });
+    }
+    assert!(read < 10 * 200, "{read} lines were read for 200 that went");
+}
+
+fn a_line() -> impl Strategy<Value = String> {
+    prop_oneof![
+        Just("@You:".to_owned()),
+        Just("@Assistant:".to_owned()),
+        Just("@System:".to_owned()),
+        Just("**Tool Use:** `read` (`a`)".to_owned()),
+        Just("**Tool Use:** `read` (`b`)".to_owned()),
+        Just("**Tool Use:** broken".to_owned()),
+        Just("**Tool Result:** `a`".to_owned()),
+        Just("**Tool Result:** `b`".to_owned()),
+        Just("```".to_owned()),
+        Just("```json".to_owned()),
+        Just("```flemma:tool status=odd".to_owned()),
+        Just("```flemma:tool status=pending".to_owned()),
+        Just("<thinking vertx:signature=\"x\">".to_owned()),
+        Just("<thinking>".to_owned()),
+        Just("</thinking>".to_owned()),
+        Just("prose".to_owned()),
+        Just(String::new()),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn what_is_kept_of_checks_makes_no_difference(
+        lines in prop::collection::vec(a_line(), 0..40),
+        changes in prop::collection::vec((any::<u8>(), 0..4usize, prop::collection::vec(a_line(), 0..4)), 1..12),
+    ) {
+        let mut text = lines;
+        let mut document = Document::parse(&text);
+        for (at, length, with) in changes {
+            let _ = (document.diagnostics(&text), document.unsent(&text), document.conversation(&text));
+            let first = usize::from(at) % (text.len() + 1);
+            let old_last = (first + length).min(text.len());
+            let new_last = first + with.len();
+            text.splice(first..old_last, with);
+            document.update(Change { first, old_last, new_last }, &text);
+            let mut fresh = Document::parse(&text);
+            prop_assert_eq!(document.diagnostics(&text), fresh.diagnostics(&text));
+            prop_assert_eq!(document.unsent(&text), fresh.unsent(&text));
+            prop_assert_eq!(document.conversation(&text), fresh.conversation(&text));
+        }
+    }
+}
