@@ -28,6 +28,8 @@ fn main() {
         let different: Vec<String> = text.iter().enumerate().map(|(number, line)| format!("{line} {number}")).collect();
         let name = format!("full parse with authors, {lines} lines, no two the same");
         row(&name, best(|| time(|| drop(black_box(opened(&different))))));
+        let name = format!("getting ready to be asked who wrote a line, {lines} lines");
+        row(&name, best(|| ready(&different)));
     }
     let text = conversation(80_000);
     row("80,000 single lines changed by one command", best(|| single_lines(&text)));
@@ -86,6 +88,12 @@ fn opened(text: &[String]) -> (Document, Provenance) {
     let change = Change { first: 0, old_last: 0, new_last: text.len() };
     provenance.follow(&mut document, change, Hand::Stranger, &text);
     (document, provenance)
+}
+
+/// What is done with the lines of a file in the background once it is open.
+fn ready(text: &[String]) -> Duration {
+    let (_, mut provenance) = opened(text);
+    time(|| while black_box(provenance.index(10_000)) {})
 }
 
 /// The same as [`line_breaks`] where every line behind has to move, and who wrote it with it.

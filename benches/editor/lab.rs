@@ -30,6 +30,11 @@ pub struct Lab {
 pub struct Measured(Value);
 
 impl Measured {
+    /// A measurement of this alone.
+    pub fn of(name: &str, number: f64) -> Self {
+        Self(json!({})).with(name, number)
+    }
+
     /// One number.
     pub fn get(&self, name: &str) -> f64 {
         self.0[name].as_f64().unwrap_or(f64::NAN)
@@ -147,7 +152,7 @@ pub fn file(lines: &[String]) -> String {
 /// A line of the table: a name and its columns.
 pub fn row(name: &str, columns: &[String]) {
     let columns: String = columns.iter().fold(String::new(), |mut all, column| {
-        let _ = write!(all, "{column:>12}");
+        let _ = write!(all, "{column:>16}");
         all
     });
     println!("{name:<50}{columns}");
@@ -157,6 +162,17 @@ pub fn row(name: &str, columns: &[String]) {
 pub fn title(name: &str, columns: &[&str]) {
     println!();
     row(name, &columns.iter().map(|column| (*column).to_owned()).collect::<Vec<_>>());
+}
+
+/// The median of what several runs measured, and the least and the most of them: `6.8 (6.5-7.2) ms`.
+pub fn spread(found: &[Measured], name: &str) -> String {
+    let mut times: Vec<f64> = found.iter().map(|measured| measured.get(name)).collect();
+    times.sort_by(f64::total_cmp);
+    let [Some(least), Some(median), Some(most)] = [times.first(), times.get(times.len() / 2), times.last()] else {
+        return "nothing".to_owned();
+    };
+    let digits = usize::from(*median < 10.0);
+    format!("{median:.digits$} ({least:.digits$}-{most:.digits$}) ms")
 }
 
 /// Milliseconds, so that they can be read.

@@ -6,7 +6,7 @@ use super::{
     anthropic::Stream,
     conversation::conversation,
     http::Reply,
-    lab::{Lab, Measured, file, ms, row, title},
+    lab::{Lab, Measured, file, row, spread, title},
 };
 
 const RUNS: usize = 7;
@@ -23,7 +23,7 @@ const EDITS: [(&str, &str, &str); 6] = [
 
 /// Measures edits and sending.
 pub fn measure() {
-    title("80,000 lines, median of 7 (least-most)", &["until drawn", "stall", "", ""]);
+    title("80,000 lines, median of 7 (least-most)", &["until drawn", "stall"]);
     edits();
     sending();
 }
@@ -59,8 +59,9 @@ fn edits() {
     }
 }
 
-/// The time from the key to the end of a reply of one word, and how long the editor hears no key meanwhile.
+/// How long the editor hears no key from the key that sends to the end of a reply of one word.
 fn sending() {
+    title("a request and a reply of one word, median of 7 (least-most)", &["stall"]);
     let ask = "@You:\nGo on.\n";
     let long = file(&conversation(80_000)) + "\n" + ask;
     for (name, text) in [("empty", ask), ("80,000 lines", &long)] {
@@ -84,10 +85,5 @@ fn sending() {
 }
 
 fn report(name: &str, found: &[Measured], columns: &[&str]) {
-    let cells = columns.iter().map(|column| {
-        let mut times: Vec<f64> = found.iter().map(|measured| measured.get(column)).collect();
-        times.sort_by(f64::total_cmp);
-        [ms(times[times.len() / 2]), format!("({:.1}-{:.1})", times[0], times[times.len() - 1])]
-    });
-    row(name, &cells.flatten().collect::<Vec<_>>());
+    row(name, &columns.iter().map(|column| spread(found, column)).collect::<Vec<_>>());
 }

@@ -18,6 +18,7 @@ mod memory;
 mod nvim;
 mod opening;
 mod pace;
+mod rest;
 mod rounds;
 mod stream;
 mod typing;
@@ -25,9 +26,10 @@ mod typing;
 fn main() {
     let wanted: Vec<String> =
         std::env::args().skip(1).filter(|argument| !argument.starts_with('-') && argument != "quick").collect();
-    let parts: [(&str, fn()); 7] = [
+    let parts: [(&str, fn()); 8] = [
         ("stream", stream::measure),
         ("pace", pace::measure),
+        ("rest", rest::measure),
         ("typing", typing::measure),
         ("rounds", rounds::measure),
         ("large", large::measure),

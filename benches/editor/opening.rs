@@ -1,26 +1,30 @@
 //! `setup()`, and opening a file.
 
+use std::iter;
+
 use super::{
     conversation::conversation,
-    lab::{Lab, Measured, file, ms, row, title},
+    lab::{Lab, Measured, file, row, spread, title},
 };
 
-const RUNS: usize = 3;
+const RUNS: usize = 5;
 
-/// Measures each in an editor that has opened nothing yet; the best of a few.
+/// Measures each in an editor that has opened nothing yet.
 pub fn measure() {
-    title("opening a file, best of 3", &["first screen", "all read", "CPU", "stall"]);
-    let setup = (0..RUNS).map(|_| setup()).fold(f64::INFINITY, f64::min);
-    row("setup(), the library loaded", &[ms(setup)]);
+    title("opening a file, median of 5 (least-most)", &["first screen", "all read", "CPU", "stall"]);
+    let setup: Vec<_> = iter::repeat_with(setup).take(RUNS).collect();
+    row("setup(), the library loaded", &[spread(&setup, "took")]);
     for (size, lines) in [("30 lines", 36), ("80,000 lines", 80_000), ("400,000 lines", 400_000)] {
         let text = file(&conversation(lines)) + "\n@You:\nGo on.\n";
-        for (name, path) in
-            [("a plain text file", "notes.txt"), ("a Markdown file", "notes.md"), ("Flemma", "notes.chat")]
-        {
-            let runs = (0..RUNS).map(|_| open(path, &text));
-            let Some(best) = runs.min_by(|a, b| a.get("screen").total_cmp(&b.get("screen"))) else { continue };
-            let time = |name| ms(best.get(name));
-            row(&format!("{size}: {name}"), &[time("screen"), time("read"), time("cpu"), time("stall")]);
+        let mut runs = [("a plain text file", "notes.txt"), ("a Markdown file", "notes.md"), ("Flemma", "notes.chat")]
+            .map(|(name, path)| (name, path, Vec::new()));
+        for _ in 0..RUNS {
+            for (_, path, found) in &mut runs {
+                found.push(open(path, &text));
+            }
+        }
+        for (name, _, found) in &runs {
+            row(&format!("{size}: {name}"), &["screen", "read", "cpu", "stall"].map(|column| spread(found, column)));
         }
     }
 }
@@ -32,7 +36,7 @@ fn open(path: &str, text: &str) -> Measured {
 }
 
 /// The time of `setup()` in an editor that has loaded nothing of ours: most of it is the library.
-fn setup() -> f64 {
+fn setup() -> Measured {
     let mut lab = Lab::start(&[], false, []);
-    lab.nvim.lua("return vim.g.setup_took", &[]).as_f64().unwrap_or(f64::NAN)
+    Measured::of("took", lab.nvim.lua("return vim.g.setup_took", &[]).as_f64().unwrap_or(f64::NAN))
 }

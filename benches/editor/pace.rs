@@ -10,6 +10,9 @@ use super::{
     lab::{Lab, Measured, ms, row, title},
 };
 
+/// Replies at once.
+const STREAMS: usize = 10;
+
 /// Pieces a second.
 const PACE: u32 = 200;
 
@@ -33,6 +36,15 @@ pub fn measure() {
         report(&format!("{name}: a bare Lua loop"), &bare(&pieces));
         report(&format!("{name}: Flemma"), &flemma(&pieces));
     }
+    title(
+        &format!("{STREAMS} replies of 500 pieces at that pace at once"),
+        &["CPU share", "stall", "screens/s", "wakes/s"],
+    );
+    let measured = many();
+    let wall = measured.get("wall");
+    let a_second = |name| format!("{:.0}", measured.get(name) / wall * 1000.0);
+    let share = format!("{:.1} %", measured.get("cpu") / wall * 100.0);
+    row("Flemma, each in a window", &[share, ms(measured.get("stall")), a_second("screens"), a_second("wakes")]);
 }
 
 fn report(name: &str, measured: &Measured) {
@@ -70,6 +82,8 @@ fn times() -> Vec<f64> {
 
 fn bare(pieces: &[String]) -> Measured {
     let mut lab = Lab::start(&[("notes.txt", "@You:\nGo on.\n")], true, []);
+    // As in a conversation: Neovim takes longer to draw a long line with these options, whoever has written it.
+    lab.nvim.command("setlocal linebreak breakindent");
     let before = lab.memory();
     lab.nvim.lua("Probe.pieces, Probe.marks = ...", &[json!(pieces), json!(times())]);
     let period = 1000 / PACE;
@@ -81,6 +95,20 @@ fn flemma(pieces: &[String]) -> Measured {
     let before = lab.memory();
     lab.nvim.lua("Probe.marks = ...", &[json!(times())]);
     lab.measure("Probe.send(Probe.marks)").with("before", before)
+}
+
+/// As many conversations as are answered at once, all of them on the screen.
+fn many() -> Measured {
+    let (_, start, body) = SHAPES[0];
+    let pieces = &pieces(start, body)[..500];
+    let names: Vec<String> = (0..STREAMS).map(|n| format!("notes-{n}.chat")).collect();
+    let files: Vec<_> = names.iter().map(|name| (name.as_str(), "@You:\nGo on.\n")).collect();
+    let mut lab = Lab::start(&files, false, iter::repeat_n(reply(pieces), STREAMS));
+    // Everything is loaded.
+    lab.measure(&format!("Probe.open('{}', Probe.is_parsed)", names[0]));
+    lab.rest();
+    lab.nvim.lua("Probe.names = ...", &[json!(names)]);
+    lab.measure("Probe.send_all(Probe.names)")
 }
 
 fn reply(pieces: &[String]) -> Reply {

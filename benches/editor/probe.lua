@@ -100,6 +100,38 @@ function Probe.send(at)
   api.nvim_input("<C-]>")
 end
 
+-- Opens these files, each in a window of its own, sends them all, and waits until the last reply is complete.
+function Probe.send_all(paths)
+  vim.o.winminheight = 0
+  vim.cmd.edit(paths[1])
+  for index = 2, #paths do
+    vim.cmd.split(paths[index])
+  end
+  vim.cmd.wincmd("=")
+  local open = #paths
+  api.nvim_create_autocmd("User", {
+    pattern = "FlemmaRequestFinished",
+    callback = function()
+      open = open - 1
+      if open == 0 then
+        report()
+      end
+    end,
+  })
+  start()
+  for _, win in ipairs(api.nvim_list_wins()) do
+    api.nvim_set_current_win(win)
+    vim.cmd("normal! G$")
+    require("flemma.core").send_or_execute()
+  end
+end
+
+-- Looks on for a while.
+function Probe.watch(milliseconds)
+  start()
+  vim.defer_fn(report, milliseconds)
+end
+
 -- The least that can be done with pieces that arrive one after the other: each is put at the end, and drawn.
 function Probe.trickle(pieces, count, period, at)
   local row = api.nvim_buf_line_count(0) - 1

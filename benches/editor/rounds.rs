@@ -6,25 +6,40 @@ use super::{
     anthropic::Stream,
     conversation::conversation,
     http::Reply,
-    lab::{Lab, file, ms, row, title},
+    lab::{Lab, Measured, file, row, spread, title},
 };
 
 const ROUNDS: usize = 50;
 
+const RUNS: usize = 3;
+
 /// Measures rounds from one request to the next.
 pub fn measure() {
-    title(&format!("a round of {ROUNDS}, each with one `read`"), &["first five", "last five", "stall"]);
+    title(
+        &format!("a round of {ROUNDS}, each with one `read`; median of {RUNS}"),
+        &["first five", "last five", "stall"],
+    );
     let ask = "@You:\nGo on.\n";
     let long = file(&conversation(80_000)) + "\n" + ask;
-    for (name, text) in [("empty", ask), ("80,000 lines", &long)] {
-        let read: String = (1..200).map(|line| format!("line {line} of the file that is read\n")).collect();
-        let mut lab = Lab::start(&[("notes.chat", text), ("notes.md", &read)], true, replies());
-        let measured = lab.measure("Probe.requests()");
-        let times = measured.list("times");
-        assert_eq!(times.len(), ROUNDS + 1, "every round asks once");
-        let mean = |from: usize| (times[from + 5] - times[from]) / 5.0;
-        row(name, &[ms(mean(0)), ms(mean(ROUNDS - 5)), ms(measured.get("stall"))]);
+    let mut runs = [("empty", ask, Vec::new()), ("80,000 lines", long.as_str(), Vec::new())];
+    for _ in 0..RUNS {
+        for (_, text, found) in &mut runs {
+            found.push(rounds(text));
+        }
     }
+    for (name, _, found) in &runs {
+        row(name, &["first", "last", "stall"].map(|column| spread(found, column)));
+    }
+}
+
+fn rounds(text: &str) -> Measured {
+    let read: String = (1..200).map(|line| format!("line {line} of the file that is read\n")).collect();
+    let mut lab = Lab::start(&[("notes.chat", text), ("notes.md", &read)], true, replies());
+    let measured = lab.measure("Probe.requests()");
+    let times = measured.list("times");
+    assert_eq!(times.len(), ROUNDS + 1, "every round asks once");
+    let mean = |from: usize| (times[from + 5] - times[from]) / 5.0;
+    measured.with("first", mean(0)).with("last", mean(ROUNDS - 5))
 }
 
 fn replies() -> impl Iterator<Item = Reply> {

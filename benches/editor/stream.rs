@@ -8,10 +8,12 @@ use super::{
     anthropic::{Stream, text_delta},
     conversation::conversation,
     http::Reply,
-    lab::{Lab, Measured, file, ms, row, title},
+    lab::{Lab, Measured, file, row, spread, title},
 };
 
 const DELTAS: usize = 20_000;
+
+const RUNS: usize = 5;
 
 /// How many deltas the bare loop inserts between two screens.
 const SLICE: usize = 100;
@@ -26,18 +28,25 @@ const PIECES: [&str; 45] = [
 
 /// Measures the stream, and the loop that only inserts.
 pub fn measure() {
-    title(&format!("{DELTAS} deltas of four characters"), &["wall", "CPU", "stall", "screens"]);
+    let name = format!("{DELTAS} deltas of four characters, median of 5 (least-most)");
+    title(&name, &["wall", "CPU", "stall", "screens"]);
     let ask = "@You:\nGo on.\n";
     let long = file(&conversation(80_000)) + "\n" + ask;
     for (name, text) in [("empty", ask), ("80,000 lines", &long)] {
-        report(&format!("{name}: a bare Lua loop"), &bare(text));
-        report(&format!("{name}: Flemma"), &flemma(text));
+        let (mut alone, mut ours) = (Vec::new(), Vec::new());
+        for _ in 0..RUNS {
+            alone.push(bare(text));
+            ours.push(flemma(text));
+        }
+        report(&format!("{name}: a bare Lua loop"), &alone);
+        report(&format!("{name}: Flemma"), &ours);
     }
 }
 
-fn report(name: &str, measured: &Measured) {
-    let time = |name| ms(measured.get(name));
-    row(name, &[time("wall"), time("cpu"), time("stall"), measured.get("screens").to_string()]);
+fn report(name: &str, found: &[Measured]) {
+    let mut columns: Vec<String> = ["wall", "cpu", "stall"].map(|column| spread(found, column)).into();
+    columns.extend(found.first().map(|measured| measured.get("screens").to_string()));
+    row(name, &columns);
 }
 
 fn bare(text: &str) -> Measured {

@@ -2,29 +2,35 @@
 
 use super::{
     conversation::conversation,
-    lab::{Lab, file, ms, row, title},
+    lab::{Lab, Measured, file, row, spread, title},
 };
 
 const KEYS: usize = 200;
 
+const RUNS: usize = 5;
+
 /// After so many keys comes a line break.
 const WIDTH: usize = 50;
 
-/// Measures keys in a conversation and in a Markdown file.
+/// Measures keys in a conversation and in other files.
 pub fn measure() {
-    title("a key, until it is on the screen", &["median", "worst", "CPU a key"]);
+    title("a key, until it is on the screen; median of 5 (least-most)", &["median", "worst", "CPU a key"]);
     for (size, lines) in [("1,000 lines", 1_000), ("80,000 lines", 80_000)] {
         let text = file(&conversation(lines)) + "\n@You:\nGo on.\n";
-        for (name, path) in
-            [("a plain text file", "notes.txt"), ("a Markdown file", "notes.md"), ("Flemma", "notes.chat")]
-        {
-            let mut lab = Lab::start(&[(path, &text)], true, []);
-            report(&format!("{size}: {name}"), &mut lab);
+        let mut runs = [("a plain text file", "notes.txt"), ("a Markdown file", "notes.md"), ("Flemma", "notes.chat")]
+            .map(|(name, path)| (name, path, Vec::new()));
+        for _ in 0..RUNS {
+            for (_, path, found) in &mut runs {
+                found.push(keys(&mut Lab::start(&[(path, &text)], true, [])));
+            }
+        }
+        for (name, _, found) in &runs {
+            row(&format!("{size}: {name}"), &["median", "worst", "cpu"].map(|column| spread(found, column)));
         }
     }
 }
 
-fn report(name: &str, lab: &mut Lab) {
+fn keys(lab: &mut Lab) -> Measured {
     lab.nvim.input("G");
     lab.press("A");
     lab.rest();
@@ -34,5 +40,5 @@ fn report(name: &str, lab: &mut Lab) {
         .collect();
     let cpu = lab.nvim.lua("return Probe.stop().cpu", &[]).as_f64().unwrap_or(f64::NAN);
     times.sort_by(f64::total_cmp);
-    row(name, &[ms(times[KEYS / 2]), ms(times[KEYS - 1]), ms(cpu / KEYS as f64)]);
+    Measured::of("median", times[KEYS / 2]).with("worst", times[KEYS - 1]).with("cpu", cpu / KEYS as f64)
 }

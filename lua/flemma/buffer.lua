@@ -124,6 +124,11 @@ function M.attach(buf)
   local state = {}
   attached[buf] = state
   greet(buf)
+  local function index_on()
+    if attached[buf] == state and native.call("index_on", buf) then
+      vim.defer_fn(index_on, 1)
+    end
+  end
   local function parse_on(more)
     if attached[buf] ~= state then
       return
@@ -132,6 +137,7 @@ function M.attach(buf)
       local ui = require("flemma.ui")
       ui.schedule_refresh(buf)
       ui.redraw(buf, 0, api.nvim_buf_line_count(buf))
+      vim.defer_fn(index_on, 1)
       return
     end
     -- A long file is read in slices, between which the user can type.

@@ -105,22 +105,39 @@ pub struct Doubt {
 #[derive(Clone, Debug, Default)]
 struct Known {
     hashes: Hashes,
+    /// Those that are not in `hashes` yet. To put a line there costs as much as to parse it, and of most nobody ever asks.
+    loose: Vec<u64>,
     /// Some are missing, so that any may be in it.
     incomplete: bool,
+    /// Some are still to come, so that any may be in it for the time being.
+    is_reading: bool,
 }
 
 impl Known {
     fn insert(&mut self, hash: u64) {
-        self.hashes.insert(hash);
+        self.loose.push(hash);
     }
 
     /// Takes lines as they were seen. Blank ones are everybody's, and nobody asks about them.
     fn extend<'a>(&mut self, lines: impl IntoIterator<Item = &'a (u8, u64)>) {
-        self.hashes.extend(lines.into_iter().filter(|(flags, _)| flags & BLANK == 0).map(|(_, hash)| *hash));
+        self.loose.extend(lines.into_iter().filter(|(flags, _)| flags & BLANK == 0).map(|(_, hash)| *hash));
     }
 
-    fn contains(&self, hash: u64) -> bool {
-        self.incomplete || self.hashes.contains(&hash)
+    /// Puts so many of the loose ones in their place.
+    fn index(&mut self, count: usize) {
+        let kept = self.loose.len().saturating_sub(count);
+        self.hashes.extend(self.loose.drain(kept..));
+        if kept == 0 {
+            self.loose = Vec::new();
+        }
+    }
+
+    fn contains(&mut self, hash: u64) -> bool {
+        if self.incomplete || self.is_reading {
+            return true;
+        }
+        self.index(usize::MAX);
+        self.hashes.contains(&hash)
     }
 }
 
@@ -138,10 +155,24 @@ impl Provenance {
         self.follow_as(Extent::EachLine, document, change, Hand::User { step }, text)
     }
 
-    /// These lines have changed, and changed again before anybody looked at what they were meanwhile.
+    /// Gets ready to be asked about the lines of a file that was opened: about so many of them. Says whether there are more.
+    pub fn index(&mut self, lines: usize) -> bool {
+        self.known.index(lines);
+        !self.known.loose.is_empty()
+    }
+
+    /// Whether a file is being read, of which only the first lines were followed so far. Until its end is known, whatever
+    /// is inserted may have been copied from there.
+    pub fn read(&mut self, is_reading: bool) {
+        self.known.is_reading = is_reading;
+    }
+
+    /// These lines have changed, and nobody has looked at what they were: they changed once more before, or stood behind the
+    /// lines that were followed.
     pub fn missed(&mut self, lines: Range<usize>) {
-        let lines = self.lines.get(lines.start..lines.end.min(self.lines.len())).unwrap_or_default();
-        self.known.incomplete |= lines.iter().any(|flags| flags & (OWN | BLANK) == 0);
+        let followed = self.lines.get(lines.start..lines.end.min(self.lines.len())).unwrap_or_default();
+        let is_behind = lines.end > self.lines.len() && !lines.is_empty();
+        self.known.incomplete |= is_behind || followed.iter().any(|flags| flags & (OWN | BLANK) == 0);
     }
 
     fn follow_as(

@@ -36,6 +36,9 @@ use crate::{
 /// How many lines of a file that was just opened are parsed at a time.
 const SLICE: usize = 10_000;
 
+/// How many are parsed before the first screen is drawn.
+const FIRST_SLICE: usize = 1_000;
+
 /// How many lines are read at a time before the first request of a conversation.
 const READ: usize = 2_500;
 
@@ -161,17 +164,21 @@ impl Conversation {
         let text = BufferText(self.buffer);
         let mut document = self.document.borrow_mut();
         let known = document.line_count();
-        let next = text.line_count().min(known + SLICE);
+        let next = text.line_count().min(known + if known == 0 { FIRST_SLICE } else { SLICE });
         let change = Change { first: known, old_last: known, new_last: next };
         self.provenance.borrow_mut().follow(&mut document, change, Hand::Stranger, &text);
         self.files.find(&document, known..next, &text);
         // Asked after every slice, so that no slice has to look at all of the calls.
         let _ = document.open_calls(&text);
-        if next < text.line_count() {
-            return true;
-        }
-        self.complete.set(true);
-        false
+        let is_reading = next < text.line_count();
+        self.provenance.borrow_mut().read(is_reading);
+        self.complete.set(!is_reading);
+        is_reading
+    }
+
+    /// Does, of a file that was just opened, what can be done later; says whether there is more.
+    pub(super) fn index_on(&self) -> bool {
+        self.provenance.borrow_mut().index(SLICE)
     }
 
     /// The text changed: the lines `first..old_last` are now the lines `first..new_last`. `hand` changed it, unless we did.
@@ -218,6 +225,9 @@ impl Conversation {
             for change in changes {
                 last = last.max(change.new_last);
                 let known = document.line_count();
+                if change.old_last > known {
+                    self.provenance.borrow_mut().missed(change.first.max(known)..change.old_last);
+                }
                 // What lies behind the parsed part will be read when its turn comes.
                 let change = if self.complete.get() || change.old_last <= known {
                     change

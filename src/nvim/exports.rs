@@ -107,6 +107,9 @@ fn fill_lifecycle(exports: &Exports<'_>) -> mlua::Result<()> {
     exports.add("parse_on", |_, editor, buffer: i32| {
         Ok(editor.conversation(buffer).is_some_and(|conversation| conversation.parse_on()))
     })?;
+    exports.add("index_on", |_, editor, buffer: i32| {
+        Ok(editor.conversation(buffer).is_some_and(|conversation| conversation.index_on()))
+    })?;
     // changed(buffer, first, old_last, new_last, step) -> the line up to which the text may look different now. `step` is
     // the number of the user's step of undo; nil where the text did not come from the user.
     exports.add("changed", |_, editor, args: (i32, usize, usize, usize, Option<u64>)| {

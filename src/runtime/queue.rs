@@ -136,7 +136,7 @@ impl Queue {
     pub fn push(&self, notice: Notice) {
         let wakes = {
             let mut waiting = self.lock();
-            let wakes = !waiting.is_woken && !(waiting.is_pausing && is_patient(&notice));
+            let wakes = !(waiting.is_woken || waiting.is_pausing && is_patient(&notice));
             waiting.is_woken |= wakes;
             waiting.push(notice);
             wakes

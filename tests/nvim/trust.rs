@@ -145,6 +145,33 @@ fn code_that_came_with_a_file_is_asked_about_however_it_became_frontmatter() {
 }
 
 #[test]
+fn code_is_asked_about_that_moves_before_a_long_file_is_read_to_its_end() {
+    let mut text = String::from("@You:\n");
+    for line in 0..30_000 {
+        let _ = writeln!(text, "line {line}");
+    }
+    let _ = writeln!(text, "Hello\n\n```lua\n{CODE}\n```");
+    let mut chat = open(&[("far.chat", &text)], "");
+    // In one command with the opening, so that nothing can be read in between. What follows the line break comes after.
+    let cases = ["$-2,$move 0", "$-2,$copy 0", "$-2,$delete | 0put", "$-2,$delete\n0put", "$-2,$yank\n0put"];
+    for commands in cases {
+        chat.nvim.lua("vim.g.asked = 0", &[]);
+        let (at_once, later) = commands.split_once('\n').unwrap_or((commands, ""));
+        chat.nvim.command(&format!("silent edit! far.chat | {at_once}"));
+        if !later.is_empty() {
+            // Asking for the calls reads the file to its end.
+            chat.nvim.lua("require('flemma.native').call('open_calls', vim.api.nvim_get_current_buf())", &[]);
+            chat.nvim.command(later);
+        }
+        assert!(chat.nvim.lines(0)[0].starts_with("```lua"), "{commands}");
+        chat.nvim.input("G");
+        go(&mut chat);
+        assert_eq!(chat.nvim.lua("return vim.g.asked", &[]), 1, "{commands}: {}", said(&mut chat.nvim));
+    }
+    assert!(chat.server.requests().is_empty());
+}
+
+#[test]
 fn nobody_is_asked_about_code_of_their_own_that_went_through_undo() {
     let mut chat = open(&[], "");
     chat.nvim.input("ggO```lua<CR>flemma.opt.model = 'first'<CR>```<Esc>");
