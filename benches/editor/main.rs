@@ -26,9 +26,10 @@ mod typing;
 fn main() {
     let wanted: Vec<String> =
         std::env::args().skip(1).filter(|argument| !argument.starts_with('-') && argument != "quick").collect();
-    let parts: [(&str, fn()); 8] = [
+    let parts: [(&str, fn()); 9] = [
         ("stream", stream::measure),
         ("pace", pace::measure),
+        ("streams", pace::measure_many),
         ("rest", rest::measure),
         ("typing", typing::measure),
         ("rounds", rounds::measure),

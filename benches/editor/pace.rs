@@ -36,6 +36,10 @@ pub fn measure() {
         report(&format!("{name}: a bare Lua loop"), &bare(&pieces));
         report(&format!("{name}: Flemma"), &flemma(&pieces));
     }
+}
+
+/// Measures several replies at once.
+pub fn measure_many() {
     title(
         &format!("{STREAMS} replies of 500 pieces at that pace at once"),
         &["CPU share", "stall", "screens/s", "wakes/s"],

@@ -201,6 +201,9 @@ function M.draw(canvas, passages)
   return is_behind
 end
 
+--- The screen is about to be drawn.
+M.start = spans.start
+
 --- Whether there is what Markdown takes.
 ---@return boolean
 function M.available()

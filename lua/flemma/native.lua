@@ -122,7 +122,8 @@ end
 ---@type fun()? tells the library of changes that it has not been told of yet
 M.outstanding = nil
 
---- Calls a function of the library, which first hears of everything that has changed. An error becomes a message: no traceback reaches the user.
+--- Calls a function of the library, which first hears of everything that has changed. An error becomes a message: no
+--- traceback reaches the user.
 ---@param name string
 ---@param ... any
 ---@return any ... what the function returns; nothing when it failed or the library is not there

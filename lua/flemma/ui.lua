@@ -304,6 +304,9 @@ function M.redraw(buf, first, last)
 end
 
 api.nvim_set_decoration_provider(marks, {
+  on_start = function()
+    require("flemma.markdown").start()
+  end,
   on_win = function(_, win, buf, first, last)
     if require("flemma.buffer").is_attached(buf) then
       local drawn, problem = pcall(draw_window, win, buf, first, last + 1)

@@ -26,7 +26,7 @@ use crate::{
     },
 };
 
-/// With this variable in the environment there is one export more, which panics on demand.
+/// With this variable in the environment there are more exports: see [`fill_faults`].
 const FAULTS: &str = "FLEMMA_FAULTS";
 
 /// Builds the table and leaves it in `package.loaded.flemma_native`. Only `init` and `version` are in it
@@ -445,8 +445,15 @@ fn fill_tools(exports: &Exports<'_>) -> mlua::Result<()> {
     })
 }
 
-/// For the test that shows that a panic stays inside.
+/// For tests: a panic on demand, and what nothing else tells.
 fn fill_faults(exports: &Exports<'_>) -> mlua::Result<()> {
+    // own_lines(buffer) -> for each line, whether the user wrote it in this session
+    exports.add("own_lines", |_, editor, buffer: i32| {
+        let Some(conversation) = editor.conversation(buffer) else { return Ok(Vec::new()) };
+        let count = conversation.with_document(|_, text| text.line_count());
+        let provenance = conversation.provenance.borrow();
+        Ok((0..count).map(|line| provenance.is_own(line..line + 1)).collect::<Vec<_>>())
+    })?;
     exports.add("fault", |_, editor, place: String| {
         if place == "drain" {
             editor.panic_in_next_drain();

@@ -415,6 +415,75 @@ fn what_one_command_does_to_many_single_lines_is_followed_as_if_each_were_typed(
     assert_eq!(markers(&mut nvim), rest);
 }
 
+/// Does the same random commands in two buffers with the same text. In the second one every change is told by itself.
+const TWINS: &str = r#"
+    local seed, native, burst = ..., require('flemma.native'), require('flemma.burst')
+    local text = { '@You:' }
+    for n = 1, 150 do
+      text[#text + 1] = ({ 'line %d of it', 'x %d', '', '```lua', 'flemma.opt.x = %d', '```', '@You:' })[n % 7 + 1]:format(n)
+    end
+    local function open(name)
+      vim.fn.writefile(text, name)
+      vim.cmd('silent edit! ' .. name)
+      return vim.api.nvim_get_current_buf()
+    end
+    local together, alone = open('together.chat'), open('alone.chat')
+    local takes = burst.takes
+    burst.takes = function(buf, ...)
+      return buf ~= alone and takes(buf, ...)
+    end
+    local commands = {
+      '%s/i/o/', '%s/$/ y/', '%s/^x /z /', 'g/of/s/$/ w/', 'g/x/d', 'g/8/m0', 'g/9/t.', 'v/1/normal! Ax',
+      '%normal! Ix', 'g/line/normal! ddp', '20,90join', 'sort', 'sort!', '30,80move 2', '30,80copy 0', 'undo', 'undo', 'redo',
+      'undo | redo', 'undo | undo', 'earlier 3', 'later 2', '40,100delete | 0put', '0put', 'normal! Omy own words', 'normal! 40@q',
+      '50,120left 2', '50,120>', 'g/y/s/y// | 3delete', 'g/^/if line(".") > 60 | 5,6delete | endif', '1,70normal! J',
+    }
+    vim.fn.setreg('q', 'Avj')
+    math.randomseed(seed)
+    local owned, log = 0, {}
+    for _ = 1, 25 do
+      local command = commands[math.random(#commands)]
+      log[#log + 1] = command
+      local own = {}
+      for index, buf in ipairs({ together, alone }) do
+        vim.api.nvim_set_current_buf(buf)
+        vim.cmd('silent! ' .. command)
+      end
+      -- The next key of the user's: what waits for it is done.
+      vim.wait(0)
+      for index, buf in ipairs({ together, alone }) do
+        own[index] = native.call('own_lines', buf)
+      end
+      local function lines(buf)
+        return vim.api.nvim_buf_get_lines(buf, 0, -1, false)
+      end
+      if not vim.deep_equal(lines(together), lines(alone)) then
+        return 'the texts differ after ' .. table.concat(log, '; ')
+      end
+      for line, is_own in ipairs(own[1]) do
+        if is_own and not own[2][line] then
+          return ('line %d, `%s`, is own after %s'):format(line, lines(together)[line], table.concat(log, '; '))
+        end
+        owned = owned + (is_own and 1 or 0)
+      end
+    end
+    burst.takes = takes
+    vim.cmd('silent! %bwipeout!')
+    return owned"#;
+
+#[test]
+fn no_line_counts_as_own_because_changes_are_told_together() {
+    let mut nvim = Nvim::start(&Options { environment: &[("FLEMMA_FAULTS", "1")], ..Options::default() });
+    nvim.lua("vim.o.swapfile = false", &[]);
+    let rounds: u64 = std::env::var("FLEMMA_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(40);
+    let mut owned = 0;
+    for seed in 1..=rounds {
+        let found = nvim.lua(TWINS, &[seed.into()]);
+        owned += found.as_u64().unwrap_or_else(|| panic!("seed {seed}: {found}"));
+    }
+    assert!(owned > 0, "in all of these rounds the user has written something");
+}
+
 #[test]
 fn a_long_conversation_is_read_piece_by_piece_before_its_first_request_and_can_be_taken_back_meanwhile() {
     let round = "@You:\nPlease.\n\n@Assistant:\nSome prose\nof several\nlines.\n\n";

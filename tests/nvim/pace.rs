@@ -101,6 +101,7 @@ fn a_paragraph_is_parsed_less_often_the_longer_it_is_and_to_its_end_when_it_rest
         local before, text, buf, n = spans.parses, '', vim.api.nvim_get_current_buf(), ...
         for i = 1, n do
           text = text .. 'word '
+          spans.start()
           spans.of_growing(buf, 'markdown', text)
         end
         spans.forget(buf)

@@ -15,9 +15,11 @@ local KEPT = 4000
 local CUTS = 256
 --- What a text that grows has to grow by before it is parsed anew: this part of it, and at least so many bytes.
 local PART, LEAST = 8, 24
---- How far the garbage collector is driven after each parse, in kilobytes. It does not see the memory of a parser, and
---- without this would not come to free it.
+--- How far the garbage collector is driven after each parse of a text that grows, in kilobytes. It does not see the memory
+--- of parsers, and without this would not come to free it as fast as a reply fills it.
 local COLLECTED = 200
+--- How many texts that grow are parsed at most while the screen is drawn once. Others have their turn the next time.
+local TURNS = 2
 
 ---@class flemma.Span
 ---@field row integer counted from the first line of its text, as all here
@@ -36,8 +38,16 @@ local growing = {}
 ---@type table<string, integer>, integer
 local cuts, cut_count = {}, 0
 
+--- How many texts that grow may still be parsed in this drawing.
+local turns = TURNS
+
 --- How often anything was parsed, for the tests.
 M.parses = 0
+
+--- The screen is about to be drawn.
+function M.start()
+  turns = TURNS
+end
 
 --- What a capture of a query looks like.
 ---@class flemma.Look
@@ -120,7 +130,6 @@ local function parse(lang, text, spans, from)
   parser:for_each_tree(function(tree, of)
     collect(spans, text, tree, of:lang(), from or 0)
   end)
-  collectgarbage("step", COLLECTED)
   return spans
 end
 
@@ -171,6 +180,10 @@ function M.of_growing(buf, lang, text)
   elseif #text - #last.text < math.max(LEAST, #last.text / PART) then
     return last.spans, #text > #last.text
   end
+  if turns == 0 then
+    return last and last.spans or {}, true
+  end
+  turns = turns - 1
   local spans
   local whole = #text
   if #text > LONGEST then
@@ -183,6 +196,7 @@ function M.of_growing(buf, lang, text)
     spans = parse(lang, text)
   end
   growing[buf] = { lang = lang, text = text, spans = spans, whole = whole }
+  collectgarbage("step", COLLECTED)
   return spans, whole < #text
 end
 
