@@ -9,9 +9,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use flemma::tools::{
-    Context, Handler, Registry,
-    truncate::{Limits, count_lines, truncate_head, truncate_tail},
+use flemma::{
+    text::truncate::{Limits, count_lines, truncate_head, truncate_tail},
+    tools::{Context, Handler, Registry},
 };
 use serde_json::{Value, json};
 

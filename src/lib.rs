@@ -14,6 +14,7 @@
 //! | [`agent`]    | the turn as a pure state machine                                        |
 //! | [`usage`]    | tokens and money: sums, estimates, and how they are written             |
 //! | [`lua_pattern`] | Lua's patterns in a bounded number of steps, for the code of files       |
+//! | [`text`]     | plain text: fences, truncation, one line, "did you mean"                  |
 //! | [`runtime`]  | tokio: sockets, processes, timers, and the queue to the main thread     |
 //! | `nvim`       | the only code that knows Neovim (feature `nvim`)                        |
 //!
@@ -28,6 +29,7 @@ pub mod lua_pattern;
 mod nvim;
 pub mod provider;
 pub mod runtime;
+pub mod text;
 pub mod tools;
 pub mod usage;
 

@@ -9,7 +9,7 @@ use std::{
     cell::Cell,
 };
 
-use flemma::tools::truncate::{Limits, MAX_BYTES, truncate_head, truncate_tail};
+use flemma::text::truncate::{Limits, MAX_BYTES, truncate_head, truncate_tail};
 
 struct Counting;
 

@@ -12,8 +12,11 @@ use std::{
     sync::Arc,
 };
 
-use super::{Fence, StatusBlock};
-use crate::provider::{self, Attachment, CallId};
+use super::StatusBlock;
+use crate::{
+    provider::{self, Attachment, CallId},
+    text::Fence,
+};
 
 /// Who speaks in a message of the document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -3,13 +3,16 @@
 //! Every one is a header, a blank line and a fence of backticks that its content cannot close.
 
 use serde_json::Value;
+use unicode_width::UnicodeWidthStr;
 
 use super::{
-    Fence, StatusBlock, attachment,
-    fence::columns,
+    StatusBlock, attachment,
     syntax::{result_header, use_header},
 };
-use crate::provider::{Attachment, CallId, ToolInput};
+use crate::{
+    provider::{Attachment, CallId, ToolInput},
+    text::Fence,
+};
 
 /// The language of a tool's output, as the fence around it names it. It is for whoever reads the file: the model gets the
 /// text inside.
@@ -93,7 +96,7 @@ pub(super) fn fenced(info: &str, content: &str) -> Vec<String> {
 /// JSON on one line if it is short, else over several, its keys in their order.
 pub(super) fn json(value: &Value) -> String {
     let compact = value.to_string();
-    if columns(&compact) <= COMPACT { compact } else { format!("{value:#}") }
+    if compact.width() <= COMPACT { compact } else { format!("{value:#}") }
 }
 
 /// Text with line feeds for line breaks: carriage returns at the end of a line are dropped, as

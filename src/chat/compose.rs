@@ -8,10 +8,10 @@
 //! Layout: the marker alone on its line, content on the next, one blank line between blocks.
 
 use super::{
-    Fence,
     escape::{Verdict, verdict},
     syntax::{THINKING, THINKING_END, ThinkingTag},
 };
+use crate::text::Fence;
 
 /// How many bytes of blank lines are kept back.
 const MAX_GAP: usize = 4096;

@@ -8,8 +8,9 @@ use std::collections::HashSet;
 
 use super::{
     BlockKind, Document, Message, ResultBody, StatusBlock, Stray, Text, attachment, attributes, calls::Turn,
-    fence::Fence, hosted::Mark,
+    hosted::Mark,
 };
+use crate::text::Fence;
 
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

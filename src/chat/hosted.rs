@@ -28,11 +28,14 @@
 use serde_json::Value;
 
 use super::{
-    Fence, attributes,
+    attributes,
     blocks::{fenced, json},
     syntax::{result_header, use_header},
 };
-use crate::provider::{CallId, Source};
+use crate::{
+    provider::{CallId, Source},
+    text::Fence,
+};
 
 /// The first word of the info string of a list of sources, and its id.
 const SOURCES: &str = "sources";

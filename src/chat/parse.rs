@@ -13,11 +13,12 @@
 //!   `@Assistant:`), fences anywhere. A tool header elsewhere is [`Stray`].
 
 use super::{
-    Block, BlockKind, CodeFence, Fence, Frontmatter, ResultBody, Role, StatusBlock, Stray, ToolFence, ToolResult,
-    ToolUse, attachment,
+    Block, BlockKind, CodeFence, Frontmatter, ResultBody, Role, StatusBlock, Stray, ToolFence, ToolResult, ToolUse,
+    attachment,
     status::RESERVED,
     syntax::{self, Header},
 };
+use crate::text::Fence;
 
 /// What the meaning of the next line depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

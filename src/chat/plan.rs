@@ -11,12 +11,15 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::{
-    BlockKind, Document, Fence, Language, Position, ResultBody, Role, Status, StatusBlock, Text, TextEdit, ToolFence,
+    BlockKind, Document, Language, Position, ResultBody, Role, Status, StatusBlock, Text, TextEdit, ToolFence,
     attributes, blocks,
     calls::{Site, Turn},
     syntax,
 };
-use crate::provider::{Attachment, CallId};
+use crate::{
+    provider::{Attachment, CallId},
+    text::Fence,
+};
 
 /// Puts a placeholder in its place for every call in `calls` that has no result and no placeholder.
 ///

@@ -10,8 +10,11 @@ use std::{borrow::Cow, ops::Range, path::PathBuf};
 
 use percent_encoding::percent_decode_str;
 
-use super::{BlockKind, Document, Fence, Message, ResultBody, Role, Text, fence::read_code_span, syntax};
-use crate::provider::Attachment;
+use super::{BlockKind, Document, Message, ResultBody, Role, Text, syntax};
+use crate::{
+    provider::Attachment,
+    text::{Fence, code_span::read_code_span},
+};
 
 /// What a reference begins with behind its `@`.
 const BEGINNINGS: [&str; 4] = ["./", "../", "~/", "//"];

@@ -12,7 +12,7 @@
 use std::fmt;
 
 use super::attributes;
-use crate::config::suggest::nearest;
+use crate::text::suggest::nearest;
 
 /// The word that opens the info string of a status block.
 pub(super) const INFO: &str = "flemma:tool";

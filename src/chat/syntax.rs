@@ -3,11 +3,11 @@
 //! Each is recognised by its own line alone, in column 0. Where a line may stand is the parser's
 //! business. Carriage returns and blanks at the end of a structural line mean nothing.
 
-use super::{
-    Role, attributes,
-    fence::{code_span, read_code_span},
+use super::{Role, attributes};
+use crate::{
+    provider::{CallId, Signature},
+    text::code_span::{code_span, read_code_span},
 };
-use crate::provider::{CallId, Signature};
 
 pub(super) const TOOL_USE: &str = "**Tool Use:**";
 pub(super) const TOOL_RESULT: &str = "**Tool Result:**";

@@ -9,7 +9,8 @@ use std::rc::Rc;
 
 use serde_json::{Map, Value, json};
 
-use super::{Config, ListOption, Problem, suggest::nearest};
+use super::{Config, ListOption, Problem};
+use crate::text::suggest::nearest;
 
 /// The list of the tools on offer.
 pub const TOOLS: &str = "tools";

@@ -17,7 +17,6 @@ mod parameters;
 mod pricing;
 mod problem;
 mod reader;
-pub mod suggest;
 pub mod switch;
 mod tools;
 

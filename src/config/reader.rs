@@ -8,7 +8,8 @@
 
 use serde_json::{Map, Value};
 
-use super::{ConfigError, Problem, suggest::nearest};
+use super::{ConfigError, Problem};
+use crate::text::suggest::nearest;
 
 /// How many letters may be wrong, missing or swapped for a key to count as a slip of the finger.
 const SLIP: usize = 2;

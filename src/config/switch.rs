@@ -15,8 +15,8 @@ use super::{
     buffer::nested,
     known, layers,
     reader::{self, Table},
-    suggest::nearest,
 };
+use crate::text::suggest::nearest;
 
 /// What stands in front of the name of a preset.
 const PRESET: char = '$';

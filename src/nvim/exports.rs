@@ -18,12 +18,12 @@ use super::{
 use crate::{
     agent::{Choice, Input, Level, Step},
     chat::{Change, Hand, LineKind, Role},
-    config::suggest,
     provider::CallId,
-    tools::{
-        Definition, SourceEnd, SourceId,
+    text::{
+        suggest,
         truncate::{self, Limits},
     },
+    tools::{Definition, SourceEnd, SourceId},
 };
 
 /// With this variable in the environment there are more exports: see [`fill_faults`].

@@ -22,8 +22,8 @@ use crate::{
     config::{
         Config, FileOptions,
         buffer::{AUTO_APPROVE, BufferOptions, Check, Defaults, TOOLS},
-        suggest::nearest,
     },
+    text::suggest::nearest,
     tools::{
         Policy,
         approval::{BufferPolicy, Decision},

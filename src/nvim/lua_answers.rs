@@ -16,10 +16,8 @@ use super::{
 };
 use crate::{
     chat::Language,
-    tools::{
-        Outcome, Output, Rendered, overflow,
-        truncate::{self, Limits, MAX_BYTES, MAX_LINES},
-    },
+    text::truncate::{self, Limits, MAX_BYTES, MAX_LINES},
+    tools::{Outcome, Output, Rendered, overflow},
 };
 
 /// How many values of a table are converted, and how many bytes of text: more than a result shows, and no more than the

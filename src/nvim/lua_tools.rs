@@ -17,10 +17,10 @@ use crate::{
     chat::OpenCall,
     provider::CallId,
     runtime::{ConversationId, Notice, Queue, Report},
+    text::truncate::{Limit, Truncation},
     tools::{
         Definition, Handler, Registered, Rendered,
         declare::{self, Field},
-        truncate::{Limit, Truncation},
     },
 };
 

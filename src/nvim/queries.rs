@@ -137,7 +137,7 @@ pub(super) fn activity_text(activity: &Activity, provider: ProviderName, model: 
         Activity::Writing => Some("writing".into()),
         Activity::Hosting { tool } => Some(format!("{} runs {tool}", provider.name())),
         Activity::Calling { tool, bytes } => {
-            let size = crate::tools::truncate::format_size(*bytes as u64);
+            let size = crate::text::truncate::format_size(*bytes as u64);
             Some(format!("writing the input of {tool} ({size})"))
         }
     }

@@ -17,7 +17,7 @@ use std::{
 
 use imagesize::ImageType;
 
-use crate::{chat::Fence, tools::truncate::format_size};
+use crate::text::{Fence, truncate::format_size};
 
 /// What a PDF begins with (ISO 32000-2, 7.5.2).
 const PDF: &[u8] = b"%PDF-";

@@ -13,7 +13,8 @@ use std::{borrow::Cow, collections::HashSet, ops::Range};
 
 use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE, Engine as _};
 
-use super::{auth::Key, headers::Headers, one_line};
+use super::{auth::Key, headers::Headers};
+use crate::text::one_line;
 
 /// The shortest value that is worth hiding, in bytes.
 pub(super) const SHORTEST: usize = 8;

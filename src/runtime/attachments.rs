@@ -22,7 +22,8 @@ use crate::{
         Attachment, By, Content, Request,
         attachment::{Kind, Limits, Media, fit},
     },
-    tools::{paths, truncate::format_size},
+    text::truncate::format_size,
+    tools::paths,
 };
 
 /// How much is kept of what was read, in bytes.

@@ -20,15 +20,17 @@ use super::{
     http::{Http, Timeouts},
     process::{End, ask},
 };
-use crate::provider::{
-    ErrorKind, ProviderError,
-    auth::{Environment, Key},
-    credential::{Credential, KEYRING_SERVICE, Source},
-    one_line,
-    vertex::{
-        PROJECT_VARIABLE,
-        token::{FILE_VARIABLE, KeyFile},
+use crate::{
+    provider::{
+        ErrorKind, ProviderError,
+        auth::{Environment, Key},
+        credential::{Credential, KEYRING_SERVICE, Source},
+        vertex::{
+            PROJECT_VARIABLE,
+            token::{FILE_VARIABLE, KeyFile},
+        },
     },
+    text::one_line,
 };
 
 /// How long a command may take. It may ask for a password in a window of its own.

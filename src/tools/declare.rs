@@ -8,7 +8,7 @@ use std::{sync::Arc, time::Duration};
 use serde_json::{Map, Value};
 
 use super::{Declared, Definition, DefinitionError, Executor, Handler, LuaRef, seconds};
-use crate::config::suggest::nearest;
+use crate::text::suggest::nearest;
 
 /// The fields that a definition may have.
 pub const FIELDS: [&str; 16] = [

@@ -18,8 +18,8 @@ use super::{
     seconds,
 };
 use crate::{
-    config::suggest::nearest,
     provider::{ToolInput, ToolSpec},
+    text::suggest::nearest,
 };
 
 /// The longest name that every provider takes, in characters.

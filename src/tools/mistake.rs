@@ -6,7 +6,7 @@
 use jsonschema::{ValidationError, error::TypeKind, error::ValidationErrorKind as Kind};
 use serde_json::Value;
 
-use crate::config::suggest::nearest;
+use crate::text::suggest::nearest;
 
 /// How much of a value a message quotes, in characters.
 const MAX_QUOTE: usize = 60;

@@ -4,7 +4,7 @@
 //! definition's schema checks the input ([`Definition::check_input`]); the [`approval::Chain`] decides whether the
 //! call runs, waits for the user or is denied, by [`rules`] among others, and [`preview`] says in one line what it would do. An approved call of
 //! a built-in tool is handed to its [`NativeTool`] off the editor's main thread; its [`Outcome`], cut to size by
-//! [`truncate`] with the whole saved by [`overflow`], becomes the text of the result.
+//! [`truncate`](crate::text::truncate) with the whole saved by [`overflow`], becomes the text of the result.
 //!
 //! Tools that the provider runs itself never pass through here; [`hosted`] says which ones a conversation offers.
 //!
@@ -29,7 +29,6 @@ mod schema;
 pub mod seconds;
 mod sensitive;
 mod sources;
-pub mod truncate;
 
 pub use definition::{Declared, Definition, DefinitionError, Executor, Handler, LuaRef};
 pub use native::{Context, NativeTool, Outcome, Output, Progress, Protected, Rendered};

@@ -12,7 +12,7 @@ use super::{
     approval::{ApprovalCall, Decision},
     rules::{self, Denied, Ground, Rule, Target},
 };
-use crate::config::suggest::nearest;
+use crate::text::suggest::nearest;
 
 /// A named set of approvals.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -8,8 +8,8 @@ use serde_json::Value;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-use super::{Definition, Handler, truncate::prefix};
-use crate::provider::ToolInput;
+use super::{Definition, Handler};
+use crate::{provider::ToolInput, text::truncate::prefix};
 
 /// Stands for a line break.
 const NEWLINE: &str = "⤶";

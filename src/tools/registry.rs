@@ -128,7 +128,7 @@ impl Registry {
     pub fn unknown(&self, name: &str, chosen: Option<&BTreeSet<String>>) -> String {
         let names = self.all().map(|tool| tool.name.as_str());
         let names: Vec<&str> = names.filter(|name| self.offered(name, chosen).is_some()).collect();
-        let meant = crate::config::suggest::nearest(name, names.iter().copied())
+        let meant = crate::text::suggest::nearest(name, names.iter().copied())
             .map(|near| format!(" Did you mean `{near}`?"))
             .unwrap_or_default();
         let offered = if names.is_empty() {

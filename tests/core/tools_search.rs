@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use flemma::tools::truncate;
+use flemma::text::truncate;
 use serde_json::{Value, json};
 
 use crate::tools_workshop::Workshop;

@@ -5,9 +5,9 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use flemma::tools::{
-    overflow,
-    truncate::{Limit, Limits, Truncation, count_lines, format_size, truncate_head, truncate_tail},
+use flemma::{
+    text::truncate::{Limit, Limits, Truncation, count_lines, format_size, truncate_head, truncate_tail},
+    tools::overflow,
 };
 use proptest::prelude::*;
 

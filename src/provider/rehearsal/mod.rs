@@ -13,8 +13,8 @@ mod script;
 
 use self::pace::Pace;
 pub use self::script::Script;
-use super::{ErrorKind, Exchange, Part, Provider, ProviderError, Request, Role, one_line};
-use crate::chat;
+use super::{ErrorKind, Exchange, Part, Provider, ProviderError, Request, Role};
+use crate::{chat, text::one_line};
 
 /// The name in the configuration.
 pub const NAME: &str = "rehearsal";

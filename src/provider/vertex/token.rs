@@ -14,11 +14,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use url::{Url, form_urlencoded};
 
-use crate::provider::{
-    ErrorKind, ErrorResponse, HttpRequest, ProviderError,
-    auth::Key,
-    one_line,
-    redact::{Hide, redact},
+use crate::{
+    provider::{
+        ErrorKind, ErrorResponse, HttpRequest, ProviderError,
+        auth::Key,
+        redact::{Hide, redact},
+    },
+    text::one_line,
 };
 
 /// The variable that names the key file, as in all of Google's libraries.

@@ -8,7 +8,10 @@ use std::{env, error::Error, io, time::Duration};
 
 use reqwest::Url;
 
-use crate::provider::{ErrorKind, ProviderError, one_line, place};
+use crate::{
+    provider::{ErrorKind, ProviderError, place},
+    text::one_line,
+};
 
 /// The variables that name a proxy, as reqwest reads them.
 const PROXY_VARIABLES: [&str; 6] = ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];

@@ -7,7 +7,7 @@ use tokio::{fs::File, io::AsyncWriteExt};
 use crate::tools::overflow;
 
 /// How much of the end stays in memory at least, in bytes. More than a result may have.
-const KEEP: usize = 2 * crate::tools::truncate::MAX_BYTES;
+const KEEP: usize = 2 * crate::text::truncate::MAX_BYTES;
 
 /// How much goes into the file at most, in bytes: an endless output must not fill the disk.
 const MAX_FILE: u64 = 256 * 1024 * 1024;

@@ -17,7 +17,7 @@ use std::{io, thread};
 use fend_core::{Context as Fend, Interrupt};
 
 use super::watch::{Stopped, Watch};
-use crate::config::suggest::nearest;
+use crate::text::suggest::nearest;
 
 /// The longest expression, in parts (numbers, names, signs): fend descends as deep as an expression is long.
 const MAX_PARTS: usize = 1000;

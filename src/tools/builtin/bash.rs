@@ -20,10 +20,8 @@ use serde_json::{Value, json};
 use crate::{
     provider::SECRET_VARIABLES,
     runtime::process::{self, Captured, End, Finished, Saved, Spec, Stop},
-    tools::{
-        Context, Definition, NativeTool, Outcome, overflow, preview, seconds,
-        truncate::{self, Limits, format_size},
-    },
+    text::truncate::{self, Limits, format_size},
+    tools::{Context, Definition, NativeTool, Outcome, overflow, preview, seconds},
 };
 
 /// What is set in the command's environment.

@@ -13,9 +13,9 @@ use serde_json::{Value, json};
 use similar::{ChangeTag, TextDiff};
 
 use super::{files, line_range, lines, nearest, replace};
-use crate::tools::{
-    Context, Definition, NativeTool, Outcome, Output, preview,
-    truncate::{count_lines, format_size},
+use crate::{
+    text::truncate::{count_lines, format_size},
+    tools::{Context, Definition, NativeTool, Outcome, Output, preview},
 };
 
 /// The biggest file that is edited, in bytes.

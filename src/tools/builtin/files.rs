@@ -7,7 +7,7 @@ use std::{
     path::Path,
 };
 
-use crate::{config::suggest::nearest_few, tools::truncate::format_size};
+use crate::text::{suggest::nearest_few, truncate::format_size};
 
 /// How many names of a folder are looked through for one that was meant.
 const MAX_NAMES: usize = 20_000;

@@ -11,7 +11,7 @@ use super::{
     report::things,
     watch::{Watch, Watched},
 };
-use crate::tools::truncate::format_size;
+use crate::text::truncate::format_size;
 
 /// The longest line that is held, in bytes. What has longer ones is no text that anybody could read.
 const MAX_HELD: usize = 64 << 20;

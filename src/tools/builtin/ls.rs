@@ -13,7 +13,10 @@ use super::{
     report::{self, one_line},
     watch::Watch,
 };
-use crate::tools::{Context, Definition, NativeTool, Outcome, preview, truncate::format_size};
+use crate::{
+    text::truncate::format_size,
+    tools::{Context, Definition, NativeTool, Outcome, preview},
+};
 
 /// How many names are shown unless the call says otherwise.
 const USUAL_LIMIT: usize = 500;

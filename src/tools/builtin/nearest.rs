@@ -12,7 +12,7 @@ use std::{
 
 use similar::TextDiff;
 
-use crate::tools::truncate::prefix;
+use crate::text::truncate::prefix;
 
 /// How much of a file is looked at, in bytes, and in lines when lines are compared letter by letter.
 const MAX_BYTES: usize = 32 * 1024 * 1024;

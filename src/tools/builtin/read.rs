@@ -17,10 +17,8 @@ use tokio_util::sync::CancellationToken;
 use super::{files, line_range, lines};
 use crate::{
     provider::{Attachment, attachment::Media},
-    tools::{
-        Context, Definition, NativeTool, Outcome, Output, preview,
-        truncate::{self, Limits, MAX_BYTES, MAX_LINES, format_size},
-    },
+    text::truncate::{self, Limits, MAX_BYTES, MAX_LINES, format_size},
+    tools::{Context, Definition, NativeTool, Outcome, Output, preview},
 };
 
 /// How much is read at once, in bytes.

@@ -5,9 +5,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::tools::{
-    Context, overflow,
-    truncate::{self, Limits},
+use crate::{
+    text::truncate::{self, Limits},
+    tools::{Context, overflow},
 };
 
 /// How many places that could not be read are named.

@@ -6,9 +6,9 @@ use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::{Value, json};
 
 use super::{files, lines, replace};
-use crate::tools::{
-    Context, Definition, NativeTool, Outcome, preview,
-    truncate::{count_lines, format_size},
+use crate::{
+    text::truncate::{count_lines, format_size},
+    tools::{Context, Definition, NativeTool, Outcome, preview},
 };
 
 struct Write;

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use flemma::{
-    chat::{Conversation, Document, Ending, Fence, Language, ReplyWriter, read, render, unescape},
+    chat::{Conversation, Document, Ending, Language, ReplyWriter, read, render, unescape},
     provider::{Attachment, CallId, Event, Message, Part, Role, Signature, Source, ToolInput},
+    text::Fence,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
