@@ -79,7 +79,9 @@ local function is_deaf()
       return true
     end
   end
-  return vim.fn.expand("<abuf>") ~= ""
+  -- Outside of autocommands it is empty, and an error under 'verbose'.
+  local ok, abuf = pcall(vim.fn.expand, "<abuf>")
+  return ok and abuf ~= ""
 end
 
 --- The number of the step of undo that a change belongs to, if the user made it.
