@@ -13,7 +13,7 @@ use std::{
 
 use flemma::{
     chat::{Change, Document, Ending, Hand, Provenance, ReplyWriter},
-    provider::Event,
+    model::Event,
 };
 use support::{conversation, message};
 

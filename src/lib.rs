@@ -14,6 +14,7 @@
 //! | [`agent`]    | the turn as a pure state machine                                        |
 //! | [`usage`]    | tokens and money: sums, estimates, and how they are written             |
 //! | [`lua_pattern`] | Lua's patterns in a bounded number of steps, for the code of files       |
+//! | [`model`]    | what a conversation is made of: messages, calls, events, files           |
 //! | [`text`]     | plain text: fences, truncation, one line, "did you mean"                  |
 //! | [`runtime`]  | tokio: sockets, processes, timers, and the queue to the main thread     |
 //! | `nvim`       | the only code that knows Neovim (feature `nvim`)                        |
@@ -25,6 +26,7 @@ pub mod agent;
 pub mod chat;
 pub mod config;
 pub mod lua_pattern;
+pub mod model;
 #[cfg(feature = "nvim")]
 mod nvim;
 pub mod provider;

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     chat::{OpenCall, Status},
-    provider::CallId,
+    model::CallId,
 };
 
 impl Agent {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{Answer, RequestId};
 use crate::{
     chat::{OpenCall, Status},
-    provider::{CallId, Event, Usage},
+    model::{CallId, Event, Usage},
 };
 
 /// One thing to do. Effects are performed in order.

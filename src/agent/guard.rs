@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::Answer;
-use crate::{chat::OpenCall, provider::ToolInput};
+use crate::{chat::OpenCall, model::ToolInput};
 
 /// How many rounds alike it takes.
 const LIMIT: u32 = 3;

@@ -2,7 +2,8 @@
 
 use crate::{
     chat::Language,
-    provider::{Attachment, CallId, Event, ProviderError},
+    model::{Attachment, CallId, Event},
+    provider::ProviderError,
     tools::Rendered,
 };
 

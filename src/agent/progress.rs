@@ -1,6 +1,6 @@
 //! How much of a reply has arrived: what the provider has counted, and what came since.
 
-use crate::provider::{Event, Usage};
+use crate::model::{Event, Usage};
 
 /// The size of a reply so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -49,7 +49,7 @@ impl Progress {
 #[cfg(test)]
 mod tests {
     use super::Progress;
-    use crate::provider::{Event, Usage};
+    use crate::model::{Event, Usage};
 
     fn after(events: &[Event]) -> Progress {
         let mut progress = Progress::default();

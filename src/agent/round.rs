@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     chat::{OpenCall, Status},
-    provider::CallId,
+    model::CallId,
 };
 
 const DENIED: &str = "A policy of the user's denies this call; it did not run.";

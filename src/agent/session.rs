@@ -18,7 +18,8 @@ use crate::{
         self, BlockKind, Conversation, Diagnostic, Document, Ending, OpenCall, ReplyWriter, Severity, Status,
         StatusBlock, Text, TextEdit,
     },
-    provider::{self, CallId, ErrorKind, ProviderError, Usage},
+    model::{self, CallId, Usage},
+    provider::{ErrorKind, ProviderError},
 };
 
 /// What a session needs of the world.
@@ -405,7 +406,7 @@ impl Session {
                 shell.with_document(|document, text| document.conversation(text)).map_err(|found| refused(&found))
             })
             .and_then(|conversation| match (conversation.messages.last().map(|message| message.role), ask) {
-                (Some(provider::Role::User), _) | (Some(provider::Role::Assistant), Ask::Rest) => Ok(conversation),
+                (Some(model::Role::User), _) | (Some(model::Role::Assistant), Ask::Rest) => Ok(conversation),
                 _ => Err("Nothing to send: type your message under `@You:` first.".to_owned()),
             })
             .map_err(|message| ProviderError::new(ErrorKind::InvalidRequest, message))

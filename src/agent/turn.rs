@@ -12,7 +12,8 @@ use std::collections::{BTreeMap, VecDeque};
 use super::{Activity, Ask, Cursor, Effect, Input, Level, RequestId, guard::LoopGuard};
 use crate::{
     chat::{OpenCall, Status},
-    provider::{CallId, Event, ProviderError, StopReason, ToolInput, retry},
+    model::{CallId, Event, StopReason, ToolInput},
+    provider::{ProviderError, retry},
 };
 
 /// What a step may look at: the document and the policies as they are now.

@@ -11,7 +11,7 @@
 //! close. What is in the file decides what is sent, not what is written here: see `provider::attachment`.
 
 use super::{Diagnostic, attributes};
-use crate::provider::Attachment;
+use crate::model::Attachment;
 
 /// The word that opens the info string.
 pub(super) const INFO: &str = "flemma:attachment";

@@ -14,7 +14,7 @@ use std::{
 
 use super::StatusBlock;
 use crate::{
-    provider::{self, Attachment, CallId},
+    model::{self, Attachment, CallId},
     text::Fence,
 };
 
@@ -77,7 +77,7 @@ pub struct Message {
     /// Whether the marker's line ends with a carriage return: a sign of a file with CRLF.
     pub(super) crlf: bool,
     /// The neutral message, until the next change in here.
-    pub(super) built: Option<Arc<provider::Message>>,
+    pub(super) built: Option<Arc<model::Message>>,
     /// What is known to be right with it, until the next change in here.
     pub(super) sound: Sound,
     /// Which blocks are tool blocks, found on demand and forgotten when that may have changed.

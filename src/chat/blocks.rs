@@ -10,7 +10,7 @@ use super::{
     syntax::{result_header, use_header},
 };
 use crate::{
-    provider::{Attachment, CallId, ToolInput},
+    model::{Attachment, CallId, ToolInput},
     text::Fence,
 };
 

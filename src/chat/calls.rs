@@ -10,7 +10,7 @@ use std::{collections::HashMap, ops::Range};
 use super::{
     Block, BlockKind, Document, Message, ResultBody, Role, StatusBlock, Text, ToolResult, ToolUse, read::Lines,
 };
-use crate::provider::{CallId, ToolInput};
+use crate::model::{CallId, ToolInput};
 
 /// A tool use that runs here and has no result in the document.
 #[derive(Clone, Debug, PartialEq)]

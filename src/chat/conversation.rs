@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use super::{Diagnostic, Document, Role, Severity, Text, read::build};
-use crate::provider::{self, Part};
+use crate::model::{self, Part};
 
 /// A conversation in no vendor's words.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -16,7 +16,7 @@ pub struct Conversation {
     pub system: Option<String>,
     /// The others, in order, without those that say nothing. Two neighbours may have the same role.
     /// Parts stand in the document's order: prose that the user wrote above a result precedes it.
-    pub messages: Vec<Arc<provider::Message>>,
+    pub messages: Vec<Arc<model::Message>>,
 }
 
 impl Document {
@@ -76,7 +76,7 @@ impl Document {
 }
 
 impl Conversation {
-    fn instruct(&mut self, message: &provider::Message) {
+    fn instruct(&mut self, message: &model::Message) {
         let system = self.system.get_or_insert_default();
         for part in &message.parts {
             if let Part::Text(text) = part {

@@ -33,7 +33,7 @@ use super::{
     syntax::{result_header, use_header},
 };
 use crate::{
-    provider::{CallId, Source},
+    model::{CallId, Source},
     text::Fence,
 };
 

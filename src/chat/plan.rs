@@ -17,7 +17,7 @@ use super::{
     syntax,
 };
 use crate::{
-    provider::{Attachment, CallId},
+    model::{Attachment, CallId},
     text::Fence,
 };
 

@@ -14,7 +14,7 @@ use super::{
     reference::{Reference, references},
     syntax::{self, ThinkingTag},
 };
-use crate::provider::{self, Attachment, Part, Signature, ToolInput};
+use crate::model::{self, Attachment, Part, Signature, ToolInput};
 
 /// Some lines, in one buffer.
 pub(super) struct Lines {
@@ -94,7 +94,7 @@ impl Lines {
 ///
 /// # Errors
 /// When a hosted block does not hold the JSON that the vendor wrote.
-pub(super) fn build(message: &Message, text: &dyn Text) -> Result<Arc<provider::Message>, Diagnostic> {
+pub(super) fn build(message: &Message, text: &dyn Text) -> Result<Arc<model::Message>, Diagnostic> {
     let mut lines = Lines::read(text, message.range());
     lines.drop_marker();
     let mut parts = Parts::default();
@@ -169,8 +169,8 @@ pub(super) fn build(message: &Message, text: &dyn Text) -> Result<Arc<provider::
         }
     }
     parts.end_prose();
-    let role = if message.role == Role::Assistant { provider::Role::Assistant } else { provider::Role::User };
-    Ok(Arc::new(provider::Message { role, parts: parts.done }))
+    let role = if message.role == Role::Assistant { model::Role::Assistant } else { model::Role::User };
+    Ok(Arc::new(model::Message { role, parts: parts.done }))
 }
 
 impl Lines {

@@ -12,7 +12,7 @@ use percent_encoding::percent_decode_str;
 
 use super::{BlockKind, Document, Message, ResultBody, Role, Text, syntax};
 use crate::{
-    provider::Attachment,
+    model::Attachment,
     text::{Fence, code_span::read_code_span},
 };
 

@@ -5,7 +5,7 @@
 //! break at the end of an output) and a code fence that its author left open, which is closed.
 
 use super::{Conversation, Role, blocks, compose::Composer, hosted, reference, syntax::ThinkingTag};
-use crate::provider::{self, Part, ToolInput};
+use crate::model::{self, Part, ToolInput};
 
 /// Renders a conversation in the layout that we write.
 ///
@@ -22,8 +22,8 @@ pub fn render(conversation: &Conversation) -> Vec<String> {
     }
     for said in &conversation.messages {
         let role = match said.role {
-            provider::Role::User => Role::You,
-            provider::Role::Assistant => Role::Assistant,
+            model::Role::User => Role::You,
+            model::Role::Assistant => Role::Assistant,
         };
         messages.push(message(role, &said.parts));
     }

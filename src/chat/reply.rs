@@ -5,7 +5,7 @@
 //! a signature, which arrives after the thinking that it signs, is an edit of its own.
 
 use super::{Position, Role, Text, TextEdit, blocks, compose::Composer, hosted, syntax, syntax::ThinkingTag};
-use crate::provider::Event;
+use crate::model::Event;
 
 /// How a reply ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub enum Ending {
 ///
 /// ```
 /// use flemma::chat::{Ending, ReplyWriter};
-/// use flemma::provider::Event;
+/// use flemma::model::Event;
 ///
 /// let mut text: Vec<String> = ["@You:", "Hello!"].map(str::to_owned).to_vec();
 /// let mut reply = ReplyWriter::open(&text);

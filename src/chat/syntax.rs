@@ -5,7 +5,7 @@
 
 use super::{Role, attributes};
 use crate::{
-    provider::{CallId, Signature},
+    model::{CallId, Signature},
     text::code_span::{code_span, read_code_span},
 };
 

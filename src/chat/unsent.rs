@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use super::{BlockKind, Diagnostic, Document, Text, syntax::ThinkingTag};
-use crate::provider::{SIGNERS, Signature};
+use crate::{model::Signature, provider::SIGNERS};
 
 /// How many letters of a provider's name may be wrong for a suggestion.
 const SLIP: usize = 2;

@@ -16,7 +16,7 @@ use super::{convert, editor::Editor, exports::Exports, frontmatter, host::Host, 
 use crate::{
     agent::Level,
     config::{Config, WriteOutside},
-    provider::CallId,
+    model::CallId,
     tools::{
         Policy, Preset, Presets,
         approval::{self, ApprovalCall, CONFIG_PRIORITY, Decision, Resolve, Resolver},

@@ -18,7 +18,7 @@ use super::{
 use crate::{
     agent::{Choice, Input, Level, Step},
     chat::{Change, Hand, LineKind, Role},
-    provider::CallId,
+    model::CallId,
     text::{
         suggest,
         truncate::{self, Limits},

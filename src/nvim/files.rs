@@ -11,7 +11,8 @@ use super::{conversation::Conversation, editor::Editor, shell::folder_of, trust:
 use crate::{
     agent::{Input, Level},
     chat::{Diagnostic, Document, Doubt, NamedFile, Provenance, Severity, Text},
-    provider::{Content, Request},
+    model::Content,
+    provider::Request,
     runtime::{Concern, ConversationId, LeftOut, Notice, Outside, OutsideFile, Report, outside, trust},
 };
 

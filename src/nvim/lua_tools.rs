@@ -15,7 +15,7 @@ use super::{convert, editor::Editor, lua_answers::Said, tasks::Latest};
 use crate::{
     agent::{Input, Level},
     chat::OpenCall,
-    provider::CallId,
+    model::CallId,
     runtime::{ConversationId, Notice, Queue, Report},
     text::truncate::{Limit, Truncation},
     tools::{

@@ -17,8 +17,9 @@ use crate::{
     agent::Verdict,
     chat::OpenCall,
     config::{Config, ProviderName},
+    model::ToolInput,
     provider::{
-        HostedTool, Provider, ProviderError, ToolInput,
+        HostedTool, Provider, ProviderError,
         anthropic::{self, Anthropic},
         auth::Environment,
         compatible::{self, OpenAiCompatible},

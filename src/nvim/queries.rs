@@ -9,7 +9,7 @@ use crate::{
     agent::{Activity, Level},
     chat::{OpenCall, Status},
     config::ProviderName,
-    provider::{CallId, ToolInput},
+    model::{CallId, ToolInput},
     tools::{Definition, preview},
     usage::figures,
 };

@@ -24,7 +24,8 @@ use super::{
 use crate::{
     agent::{Activity, Answer, CursorTarget, Input, Level, Moment, RequestId, Settings, Shell, Verdict},
     chat::{self, Diagnostic, Document, OpenCall, Text, TextEdit},
-    provider::{CallId, ErrorKind, ProviderError, Request, ToolInput, Usage},
+    model::{CallId, ToolInput, Usage},
+    provider::{ErrorKind, ProviderError, Request},
     runtime::{Notice, Report},
     tools::{Context, Definition, Handler, Outcome, seconds},
 };

@@ -9,7 +9,7 @@ use super::{conversation::Conversation, editor::Editor, frontmatter, policy, she
 use crate::{
     agent::{Choice, Input, Level, Shell, Step, Verdict},
     chat::{self, OpenCall, Severity},
-    provider::CallId,
+    model::CallId,
 };
 
 /// The answer to what has to wait.

@@ -12,7 +12,7 @@ use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::lua_tools::Answering;
-use crate::{agent::RequestId, provider::CallId};
+use crate::{agent::RequestId, model::CallId};
 
 /// The requests and tools of one conversation that run now.
 #[derive(Default)]

@@ -12,8 +12,9 @@ use super::{conversation::Conversation, editor::Editor, exports::Exports, frontm
 use crate::{
     agent::{Activity, Level},
     config::Config,
+    model::Usage,
     provider::{
-        CacheRetention, Usage,
+        CacheRetention,
         catalogue::{self, Price},
     },
     runtime::{Notice, Report},

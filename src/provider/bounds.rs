@@ -6,7 +6,8 @@
 
 use serde_json::Value;
 
-use super::{CallId, ErrorKind, Event, ProviderError, ToolInput};
+use super::{ErrorKind, ProviderError};
+use crate::model::{CallId, Event, ToolInput};
 
 /// How large a reply may be unless the options say otherwise, in bytes.
 pub const DEFAULT_REPLY_BYTES: u32 = 8 << 20;

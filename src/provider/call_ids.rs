@@ -13,7 +13,8 @@ use std::{
     collections::{HashMap, HashSet, VecDeque},
 };
 
-use super::{CallId, Role, wire};
+use super::wire;
+use crate::model::{CallId, Role};
 
 /// Puts an id into the letters that a vendor takes.
 type Form = fn(&CallId) -> Cow<'_, str>;

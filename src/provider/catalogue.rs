@@ -11,7 +11,8 @@ use std::time::SystemTime;
 use once_cell::sync::Lazy;
 use serde::{Deserialize, Serialize};
 
-use super::{CacheRetention, Usage};
+use super::CacheRetention;
+use crate::model::Usage;
 
 /// The embedded file. A test reads it; should it be broken all the same, no model is known.
 static CATALOGUE: Lazy<Catalogue> =

@@ -3,7 +3,8 @@
 //! Most servers have one word for both, `length` or `max_tokens`. The counts tell them apart: a reply of fewer tokens than
 //! it was allowed was stopped by the context, and a higher limit would not help.
 
-use super::{Decoder, ErrorResponse, Event, ProviderError, StopReason};
+use super::{Decoder, ErrorResponse, ProviderError};
+use crate::model::{Event, StopReason};
 
 /// Reads a response with `decoder`, whose request allows a reply of `limit` tokens; `None` if it names no limit.
 pub(super) fn watch(decoder: impl Decoder + 'static, limit: Option<u32>) -> Box<dyn Decoder> {

@@ -9,7 +9,7 @@
 //! | [`anthropic`]  | Anthropic's Messages API                                      |
 //! | [`openai`]     | OpenAI's Responses API                                        |
 //! | [`compatible`] | Chat Completions, as many servers speak it                    |
-//! | [`attachment`] | images and PDFs, and which of them fit into a request         |
+//! | [`attachment`] | which images and PDFs fit into a request                      |
 //! | [`vertex`]     | Vertex AI's Gemini models                                     |
 //! | [`rehearsal`]  | the embedded default: a script in the place of a model        |
 //! | [`sse`]        | server-sent events, which most vendors stream                 |
@@ -30,7 +30,6 @@ pub mod catalogue;
 pub mod compatible;
 pub mod credential;
 mod error;
-mod event;
 mod excess;
 mod headers;
 pub mod hosted;
@@ -51,15 +50,15 @@ mod wire;
 
 use std::borrow::Cow;
 
-pub use attachment::{Attachment, Content};
 pub use compatible::abilities::{Inquiry, Question};
 pub use error::{ErrorKind, ProviderError};
-pub use event::{Event, StopReason, ToolInput, Usage};
 pub use headers::{HeaderProblem, Headers};
-pub use hosted::{Hosted, HostedTool, SearchLimits, Source};
-pub use request::{By, CacheRetention, CallId, Message, Parameters, Part, Request, Role, Signature, ToolSpec};
+pub use hosted::{Hosted, HostedTool, SearchLimits};
+pub use request::{By, CacheRetention, Parameters, Request, ToolSpec};
 pub use signature::SIGNERS;
 pub use thinking::{Thinking, ThinkingLevel};
+
+use crate::model::Event;
 
 /// The variables of the environment that hold a provider's key, or lead to one. Commands that tools run do not inherit
 /// them.

@@ -3,7 +3,8 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{Event, ProviderError, ToolInput, refuse::Peer, sse::Sse};
+use super::{ProviderError, refuse::Peer, sse::Sse};
+use crate::model::{Event, ToolInput};
 
 /// What is wrong with an answer that is no stream at all.
 pub(super) const NO_STREAM: &str = "no stream of events";

@@ -1,11 +1,12 @@
 //! What a model is asked.
 
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Attachment, Hosted, Source, Thinking};
+use super::{Hosted, Thinking};
+use crate::model::{Attachment, Message, Part};
 
 /// One request, in no vendor's words.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -26,94 +27,6 @@ pub struct Request {
     pub parameters: Parameters,
 }
 
-/// Who speaks. The system prompt is not a message: see [`Request::system`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// The user, and the results of tools.
-    User,
-    /// The model.
-    Assistant,
-}
-
-/// One message.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Message {
-    /// Who speaks.
-    pub role: Role,
-    /// What is said, in the document's order.
-    pub parts: Vec<Part>,
-}
-
-/// One part of a message.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Part {
-    /// Prose. Never empty.
-    Text(String),
-    /// A file that the user shows.
-    Attachment(Attachment),
-    /// The model's thinking. Only the provider that signed it gets it back.
-    Thinking {
-        /// The visible text; may be empty.
-        text: String,
-        /// The signature, if one came.
-        signature: Option<Signature>,
-    },
-    /// Thinking that the vendor hides; the signature's value is the vendor's opaque data.
-    RedactedThinking(Signature),
-    /// The model's call of a tool that runs here.
-    ToolUse {
-        /// The vendor's id of the call.
-        id: CallId,
-        /// The tool.
-        name: String,
-        /// The arguments.
-        input: Value,
-    },
-    /// The result of such a call.
-    ToolResult {
-        /// The call it answers.
-        id: CallId,
-        /// What the tool said; may be empty.
-        output: String,
-        /// Whether the tool failed, or was denied, rejected or cancelled.
-        is_error: bool,
-        /// The files that it shows.
-        attachments: Vec<Attachment>,
-    },
-    /// A call that a provider ran itself. Only that provider gets it back.
-    HostedUse {
-        /// The name of the provider.
-        provider: String,
-        /// The vendor's id of the call.
-        id: CallId,
-        /// The hosted tool, as the vendor calls it.
-        name: String,
-        /// The vendor's own block, sent back as it came; with OpenAI and Vertex AI, which have no block of their own
-        /// for the call, what to show of it.
-        raw: Value,
-    },
-    /// The result of a call that a provider ran. Only that provider gets it back.
-    HostedResult {
-        /// The name of the provider.
-        provider: String,
-        /// The call it answers.
-        id: CallId,
-        /// The vendor's own block, sent back as it came.
-        raw: Value,
-        /// Whether the tool failed; the block says so too.
-        is_error: bool,
-    },
-    /// What the text just before cites.
-    Citations {
-        /// The name of the provider.
-        provider: String,
-        /// The pages, each once.
-        sources: Vec<Source>,
-        /// What the vendor wants to see again, in its own form.
-        raw: Option<Value>,
-    },
-}
-
 impl Request {
     /// Whether there is any attachment.
     #[must_use]
@@ -132,30 +45,6 @@ impl Request {
     }
 }
 
-impl Part {
-    /// The files that go with it.
-    #[must_use]
-    pub fn attachments(&self) -> &[Attachment] {
-        match self {
-            Self::Attachment(attachment) => std::slice::from_ref(attachment),
-            Self::ToolResult { attachments, .. } => attachments,
-            _ => &[],
-        }
-    }
-
-    fn attachments_mut(&mut self) -> &mut [Attachment] {
-        match self {
-            Self::Attachment(attachment) => std::slice::from_mut(attachment),
-            Self::ToolResult { attachments, .. } => attachments,
-            _ => &mut [],
-        }
-    }
-
-    fn has_attachments(&self) -> bool {
-        !self.attachments().is_empty()
-    }
-}
-
 /// Who shows a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
@@ -163,31 +52,6 @@ pub enum By {
     User,
     /// A tool, in its result.
     Tool,
-}
-
-/// The id of one tool call. Vendors choose it; it is unique within one message.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct CallId(pub String);
-
-impl fmt::Display for CallId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl From<&str> for CallId {
-    fn from(id: &str) -> Self {
-        Self(id.to_owned())
-    }
-}
-
-/// A provider's signature under its own thinking.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Signature {
-    /// The name of the provider that signed.
-    pub provider: String,
-    /// The opaque value.
-    pub value: String,
 }
 
 /// A tool as a model sees it.

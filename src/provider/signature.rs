@@ -5,7 +5,8 @@ use base64::{
     engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
 };
 
-use super::{Signature, anthropic, compatible, openai, vertex};
+use super::{anthropic, compatible, openai, vertex};
+use crate::model::Signature;
 
 /// Base64 in either alphabet, with or without its end.
 const LENIENT: GeneralPurposeConfig =

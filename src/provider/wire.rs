@@ -10,7 +10,8 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::{Attachment, CallId, ErrorKind, Message, Part, ProviderError, Role, Signature, call_ids::CallIds};
+use super::{ErrorKind, ProviderError, call_ids::CallIds};
+use crate::model::{Attachment, CallId, Message, Part, Role, Signature};
 
 /// What is sent for a tool that failed without a word.
 pub(super) const SILENT_ERROR: &str = "The tool failed and said nothing.";

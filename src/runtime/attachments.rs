@@ -18,9 +18,10 @@ use std::{
 
 use super::ConversationId;
 use crate::{
+    model::{Attachment, Content, Kind, Media},
     provider::{
-        Attachment, By, Content, Request,
-        attachment::{Kind, Limits, Media, fit},
+        By, Request,
+        attachment::{Limits, fit},
     },
     text::truncate::format_size,
     tools::paths,

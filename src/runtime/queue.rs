@@ -9,7 +9,8 @@ use std::{
 use super::{LeftOut, Outside, holder::Hold, trust::Trusted};
 use crate::{
     agent::{Input, RequestId},
-    provider::{CallId, Event, bounds},
+    model::{CallId, Event},
+    provider::bounds,
     usage::Estimate,
 };
 

@@ -24,9 +24,10 @@ use super::{
 };
 use crate::{
     agent::{Input, RequestId},
+    model::Event,
     provider::{
-        ErrorKind, Event, Exchange, HttpRequest, Inquiry, Provider, ProviderError, Question, Request,
-        auth::Environment, bounds::Bounds, compatible::OpenAiCompatible, credential::Credential, place,
+        ErrorKind, Exchange, HttpRequest, Inquiry, Provider, ProviderError, Question, Request, auth::Environment,
+        bounds::Bounds, compatible::OpenAiCompatible, credential::Credential, place,
     },
 };
 

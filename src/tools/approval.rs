@@ -13,7 +13,7 @@ use super::{
     Declared, Policy,
     rules::{Ground, Reading, Subject},
 };
-use crate::provider::CallId;
+use crate::model::CallId;
 
 /// The resolver for the user's `tools.auto_approve`.
 pub const CONFIG: &str = "urn:flemma:approval:config";

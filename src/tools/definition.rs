@@ -17,10 +17,7 @@ use super::{
     schema::{self, InputSchema},
     seconds,
 };
-use crate::{
-    provider::{ToolInput, ToolSpec},
-    text::suggest::nearest,
-};
+use crate::{model::ToolInput, provider::ToolSpec, text::suggest::nearest};
 
 /// The longest name that every provider takes, in characters.
 const MAX_NAME: usize = 64;

@@ -16,7 +16,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::{paths, rules::Denied};
-use crate::{chat::Language, provider::Attachment};
+use crate::{chat::Language, model::Attachment};
 
 /// JSON up to this many characters stays on one line in a result.
 const COMPACT_JSON: usize = 80;

@@ -9,7 +9,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
 use super::{Definition, Handler};
-use crate::{provider::ToolInput, text::truncate::prefix};
+use crate::{model::ToolInput, text::truncate::prefix};
 
 /// Stands for a line break.
 const NEWLINE: &str = "⤶";

@@ -8,9 +8,12 @@
 use std::time::SystemTime;
 
 use super::figures::{dollars, grouped};
-use crate::provider::{
-    Message, Part, Request,
-    catalogue::{self, Price},
+use crate::{
+    model::{Message, Part},
+    provider::{
+        Request,
+        catalogue::{self, Price},
+    },
 };
 
 /// The bytes that a message, a call or a result has around its text.
@@ -78,7 +81,7 @@ impl Estimate {
     pub fn lines(&self) -> Vec<String> {
         let mut lines = vec![format!("{} {}: an estimate, not a count", self.provider, self.model), String::new()];
         let cost = |price: Price, input, output| {
-            let usage = crate::provider::Usage { input, output, ..Default::default() };
+            let usage = crate::model::Usage { input, output, ..Default::default() };
             dollars(price.cost(&usage, Default::default()))
         };
         let mut input = format!("about {} tokens to read", grouped(self.input));
@@ -90,8 +93,8 @@ impl Estimate {
             let mut line = format!("at most {} tokens of reply, thinking aside", grouped(reply));
             if let Some(price) = self.price {
                 // A long prompt makes the reply dearer as well, so it is the difference that it costs.
-                let usage = crate::provider::Usage { input: self.input, ..Default::default() };
-                let both = crate::provider::Usage { output: reply, ..usage };
+                let usage = crate::model::Usage { input: self.input, ..Default::default() };
+                let both = crate::model::Usage { output: reply, ..usage };
                 let retention = Default::default();
                 let difference = price.cost(&both, retention) - price.cost(&usage, retention);
                 line.push_str(&format!(": at most about {}", dollars(difference)));

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::SystemTime};
 
-use crate::provider::Usage;
+use crate::model::Usage;
 
 /// One request that a provider has counted.
 #[derive(Clone, Debug, PartialEq)]

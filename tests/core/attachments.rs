@@ -10,10 +10,11 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 use flemma::{
     agent::Answer,
     chat::{self, Document, Language, Severity, Status, StatusBlock},
+    model::{Attachment, Content, Kind, Media, Message, Part, Role},
     provider::{
-        Attachment, Content, Exchange, Message, Part, Provider, Request, Role,
+        Exchange, Provider, Request,
         anthropic::Anthropic,
-        attachment::{Kind, Limits, Media, fit},
+        attachment::{Limits, fit},
         auth::Environment,
         compatible::OpenAiCompatible,
         openai::OpenAi,
@@ -399,7 +400,7 @@ fn no_output_and_no_text_of_a_model_becomes_an_attachment() {
         let mut text = lines.clone();
         let chars: Vec<char> = said.chars().collect();
         for piece in chars.chunks(size) {
-            writer.push(&flemma::provider::Event::Text(piece.iter().collect()));
+            writer.push(&flemma::model::Event::Text(piece.iter().collect()));
             writer.take().iter().for_each(|edit| edit.apply(&mut text));
         }
         writer.close(chat::Ending::Complete).iter().for_each(|edit| edit.apply(&mut text));

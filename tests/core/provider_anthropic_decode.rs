@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use flemma::provider::{
-    Decoder, ErrorKind, Event, Exchange, Message, Part, Provider, ProviderError, Request, Role, Signature, StopReason,
-    ToolInput, Usage, anthropic::Anthropic, auth::Environment,
+use flemma::{
+    model::{Event, Message, Part, Role, Signature, StopReason, ToolInput, Usage},
+    provider::{
+        Decoder, ErrorKind, Exchange, Provider, ProviderError, Request, anthropic::Anthropic, auth::Environment,
+    },
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};

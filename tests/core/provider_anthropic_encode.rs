@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
-use flemma::provider::{
-    CacheRetention, ErrorKind, Exchange, Headers, Message, Parameters, Part, Provider, ProviderError, Request, Role,
-    Signature, Thinking, ThinkingLevel, ToolSpec, anthropic::Anthropic, auth::Environment,
+use flemma::{
+    model::{Message, Part, Role, Signature},
+    provider::{
+        CacheRetention, ErrorKind, Exchange, Headers, Parameters, Provider, ProviderError, Request, Thinking,
+        ThinkingLevel, ToolSpec, anthropic::Anthropic, auth::Environment,
+    },
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -15,9 +15,9 @@ use std::{
 use base64::{Engine, prelude::BASE64_STANDARD};
 use flemma::{
     chat::{self, Conversation},
+    model::{Message, Part, Role},
     provider::{
-        CacheRetention, Hosted, Message, Parameters, Part, Provider, Request, Role, SearchLimits, Thinking,
-        ThinkingLevel, ToolSpec,
+        CacheRetention, Hosted, Parameters, Provider, Request, SearchLimits, Thinking, ThinkingLevel, ToolSpec,
         anthropic::Anthropic,
         auth::Environment,
         compatible::OpenAiCompatible,

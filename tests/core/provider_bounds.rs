@@ -1,8 +1,11 @@
 //! What a reply may bring.
 
-use flemma::provider::{
-    CallId, Event, ProviderError, Signature, ToolInput,
-    bounds::{Bounds, MAX_CALLS, MAX_ID, MAX_NAME, PIECE, weight},
+use flemma::{
+    model::{CallId, Event, Signature, ToolInput},
+    provider::{
+        ProviderError,
+        bounds::{Bounds, MAX_CALLS, MAX_ID, MAX_NAME, PIECE, weight},
+    },
 };
 use serde_json::{Value, json};
 

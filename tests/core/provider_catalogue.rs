@@ -7,9 +7,9 @@ use std::{
 
 use flemma::{
     config::ProviderName,
+    model::Usage,
     provider::{
         CacheRetention::{self, Long, Short},
-        Usage,
         catalogue::{self, Capability, Model, Price},
     },
 };

@@ -1,8 +1,8 @@
 //! Replies of Chat Completions, however a server forms them and the bytes are cut.
 
-use flemma::provider::{
-    Decoder, ErrorKind, Event, ProviderError, Role, Signature, StopReason, ToolInput, Usage, auth::Environment,
-    compatible::OpenAiCompatible,
+use flemma::{
+    model::{Event, Role, Signature, StopReason, ToolInput, Usage},
+    provider::{Decoder, ErrorKind, ProviderError, auth::Environment, compatible::OpenAiCompatible},
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};

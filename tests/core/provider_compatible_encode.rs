@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
-use flemma::provider::{
-    ErrorKind, Headers, Parameters, Part, Request, Role, Signature, Thinking, ThinkingLevel, auth::Environment,
-    compatible::OpenAiCompatible,
+use flemma::{
+    model::{Part, Role, Signature},
+    provider::{
+        ErrorKind, Headers, Parameters, Request, Thinking, ThinkingLevel, auth::Environment,
+        compatible::OpenAiCompatible,
+    },
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use flemma::{
     chat::{self, Document, Ending, ReplyWriter, Severity},
+    model::{Event, Message, Part, Role, Source, StopReason},
     provider::{
-        Event, Hosted, HostedTool, Message, Part, Provider, ProviderError, Request, Role, SearchLimits, Source,
-        StopReason, anthropic::Anthropic, auth::Environment, compatible::OpenAiCompatible, openai::OpenAi,
+        Hosted, HostedTool, Provider, ProviderError, Request, SearchLimits, anthropic::Anthropic, auth::Environment,
+        compatible::OpenAiCompatible, openai::OpenAi,
     },
     tools::{Registry, hosted},
 };

@@ -5,7 +5,8 @@ use std::{collections::HashSet, sync::Arc};
 
 use flemma::{
     chat,
-    provider::{Message, Part, Provider, Request, Role},
+    model::{Message, Part, Role},
+    provider::{Provider, Request},
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -1,8 +1,8 @@
 //! Replies of the Responses API, however the bytes are cut.
 
-use flemma::provider::{
-    Decoder, ErrorKind, Event, ProviderError, Signature, StopReason, ToolInput, Usage, auth::Environment,
-    openai::OpenAi,
+use flemma::{
+    model::{Event, Signature, StopReason, ToolInput, Usage},
+    provider::{Decoder, ErrorKind, ProviderError, auth::Environment, openai::OpenAi},
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
-use flemma::provider::{
-    CacheRetention, ErrorKind, Headers, Parameters, Part, Request, Role, Signature, Thinking, ThinkingLevel, ToolSpec,
-    auth::Environment,
-    openai::{Effort, OpenAi},
+use flemma::{
+    model::{Part, Role, Signature},
+    provider::{
+        CacheRetention, ErrorKind, Headers, Parameters, Request, Thinking, ThinkingLevel, ToolSpec,
+        auth::Environment,
+        openai::{Effort, OpenAi},
+    },
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};

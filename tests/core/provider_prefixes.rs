@@ -6,7 +6,10 @@
 
 use std::sync::Arc;
 
-use flemma::provider::{Message, Part, Provider, Request, Role};
+use flemma::{
+    model::{Message, Part, Role},
+    provider::{Provider, Request},
+};
 use proptest::prelude::*;
 
 use crate::{

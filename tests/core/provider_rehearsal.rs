@@ -2,9 +2,12 @@
 
 use std::{sync::Arc, time::Duration};
 
-use flemma::provider::{
-    ErrorKind, Event, Exchange, Message, Part, Provider, Request, Role, Signature, StopReason, ToolInput,
-    rehearsal::{Rehearsal, Script},
+use flemma::{
+    model::{Event, Message, Part, Role, Signature, StopReason, ToolInput},
+    provider::{
+        ErrorKind, Exchange, Provider, Request,
+        rehearsal::{Rehearsal, Script},
+    },
 };
 use serde_json::json;
 

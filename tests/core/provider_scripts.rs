@@ -4,8 +4,9 @@ use std::{collections::HashSet, fs, sync::Arc};
 
 use flemma::{
     chat,
+    model::{Event, Message, Part, Role, ToolInput},
     provider::{
-        Event, Exchange, Message, Part, Provider, Request, Role, ToolInput,
+        Exchange, Provider, Request,
         rehearsal::{Rehearsal, TOUR, WELCOME},
     },
 };

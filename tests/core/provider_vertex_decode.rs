@@ -2,9 +2,8 @@
 
 use flemma::{
     chat::{self, Ending, ReplyWriter},
-    provider::{
-        ErrorKind, Event, Part, ProviderError, Request, Role, Signature, StopReason, ToolInput, ToolSpec, Usage,
-    },
+    model::{Event, Part, Role, Signature, StopReason, ToolInput, Usage},
+    provider::{ErrorKind, ProviderError, Request, ToolSpec},
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};

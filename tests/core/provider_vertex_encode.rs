@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use flemma::provider::{
-    ErrorKind, Exchange, Parameters, Part, Provider, ProviderError, Request, Role, Signature, Thinking, ThinkingLevel,
-    ToolSpec,
-    auth::Environment,
-    vertex::{Options, Vertex},
+use flemma::{
+    model::{Part, Role, Signature},
+    provider::{
+        ErrorKind, Exchange, Parameters, Provider, ProviderError, Request, Thinking, ThinkingLevel, ToolSpec,
+        auth::Environment,
+        vertex::{Options, Vertex},
+    },
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};

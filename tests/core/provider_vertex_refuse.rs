@@ -1,6 +1,9 @@
 //! Responses of Vertex AI whose status is no success.
 
-use flemma::provider::{ErrorKind, ErrorResponse, Part, ProviderError, Role};
+use flemma::{
+    model::{Part, Role},
+    provider::{ErrorKind, ErrorResponse, ProviderError},
+};
 use serde_json::{Value, json};
 
 use crate::vertex::{TOKEN, conversation, exchange};

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use flemma::provider::{ErrorKind, Part, ProviderError, Request, Role, ToolSpec};
+use flemma::{
+    model::{Part, Role},
+    provider::{ErrorKind, ProviderError, Request, ToolSpec},
+};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 

@@ -13,7 +13,7 @@ use std::{
 
 use flemma::{
     agent::{Answer, Input, RequestId},
-    provider::{Event, StopReason, Usage},
+    model::{Event, StopReason, Usage},
     runtime::{ConversationId, Next, Notice, PAUSE, Queue, Report},
 };
 use proptest::prelude::*;

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use flemma::{
-    provider::CallId,
+    model::CallId,
     tools::{
         Declared, Policy, Preset, Presets, Registry,
         approval::{self, ApprovalCall, Chain, Decision, Failure, Resolver},

@@ -6,7 +6,7 @@
 use std::rc::Rc;
 
 use flemma::{
-    provider::CallId,
+    model::CallId,
     tools::{
         Declared, Definition, Handler, Policy, Preset, Presets, Registry,
         approval::{

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use flemma::{
     chat::Language,
-    provider::ToolInput,
+    model::ToolInput,
     tools::{Definition, Executor, Handler, LuaRef, Outcome, Output, Registered, Registry},
 };
 use serde_json::{Value, json};

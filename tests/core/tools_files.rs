@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use flemma::{chat::Language, provider::Attachment};
+use flemma::{chat::Language, model::Attachment};
 use serde_json::{Value, json};
 
 use crate::tools_workshop::Workshop;

@@ -1,7 +1,7 @@
 //! What a model is told about an input that does not fit: every kind of mistake, word for word.
 
 use flemma::{
-    provider::ToolInput,
+    model::ToolInput,
     tools::{Definition, Handler, LuaRef, Registry},
 };
 use serde_json::{Value, json};

@@ -1,7 +1,7 @@
 //! What the user sees of a call that waits.
 
 use flemma::{
-    provider::ToolInput,
+    model::ToolInput,
     tools::{Registry, preview},
 };
 use serde_json::{Value, json};

@@ -3,7 +3,7 @@
 use std::{fs, path::PathBuf, time::Duration};
 
 use flemma::{
-    provider::ToolInput,
+    model::ToolInput,
     tools::{Context, Handler, Outcome, Registry, Rendered},
 };
 use serde_json::Value;

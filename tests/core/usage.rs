@@ -6,7 +6,8 @@ use std::{
 };
 
 use flemma::{
-    provider::{Attachment, Message, Parameters, Part, Request, Role, Signature, ToolSpec, Usage, catalogue::Price},
+    model::{Attachment, Message, Part, Role, Signature, Usage},
+    provider::{Parameters, Request, ToolSpec, catalogue::Price},
     usage::{Estimate, Ledger, Record, Totals, figures},
 };
 use serde_json::json;

@@ -7,8 +7,9 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use flemma::provider::{
-    Decoder, Event, Exchange, HttpRequest, Message, Part, Provider, ProviderError, Request, Role, Signature, ToolSpec,
+use flemma::{
+    model::{Event, Message, Part, Role, Signature},
+    provider::{Decoder, Exchange, HttpRequest, Provider, ProviderError, Request, ToolSpec},
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};

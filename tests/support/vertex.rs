@@ -7,10 +7,13 @@
 
 use std::sync::Arc;
 
-use flemma::provider::{
-    Decoder, Exchange, HttpRequest, Message, Part, Provider, ProviderError, Request, Role,
-    auth::Environment,
-    vertex::{Options, Vertex},
+use flemma::{
+    model::{Message, Part, Role},
+    provider::{
+        Decoder, Exchange, HttpRequest, Provider, ProviderError, Request,
+        auth::Environment,
+        vertex::{Options, Vertex},
+    },
 };
 use serde_json::{Value, json};
 

@@ -7,10 +7,8 @@ use std::{
 };
 
 use flemma::{
-    provider::{
-        ErrorKind, Event, Exchange, Message, Part, Provider, ProviderError, Request, Role, StopReason,
-        anthropic::Anthropic, auth::Environment,
-    },
+    model::{Event, Message, Part, Role, StopReason},
+    provider::{ErrorKind, Exchange, Provider, ProviderError, Request, anthropic::Anthropic, auth::Environment},
     runtime::http::{Http, Timeouts},
 };
 use serde_json::json;

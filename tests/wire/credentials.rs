@@ -11,8 +11,9 @@ use std::{
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
 use flemma::{
     agent::{Input, RequestId},
+    model::{Event, Message, Part, Role},
     provider::{
-        ErrorKind, Event, Message, Part, Provider, ProviderError, Request, Role,
+        ErrorKind, Provider, ProviderError, Request,
         anthropic::Anthropic,
         auth::{Environment, Key},
         credential::{Credential, Source},

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use flemma::{
+    model::{Event, Message, Part, Role, StopReason},
     provider::{
-        ErrorKind, Event, Exchange, Headers, Message, Part, Provider, ProviderError, Request, Role, StopReason,
-        auth::Environment, compatible::OpenAiCompatible, openai::OpenAi,
+        ErrorKind, Exchange, Headers, Provider, ProviderError, Request, auth::Environment,
+        compatible::OpenAiCompatible, openai::OpenAi,
     },
     runtime::http::{Http, Timeouts},
 };

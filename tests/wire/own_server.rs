@@ -8,9 +8,10 @@ use std::{
 
 use flemma::{
     agent::{Input, RequestId},
+    model::{Event, StopReason},
     provider::{
-        ErrorKind, Event, Exchange, Provider, ProviderError, Request, StopReason, anthropic::Anthropic,
-        auth::Environment, compatible::OpenAiCompatible, openai::OpenAi, place, retry,
+        ErrorKind, Exchange, Provider, ProviderError, Request, anthropic::Anthropic, auth::Environment,
+        compatible::OpenAiCompatible, openai::OpenAi, place, retry,
     },
     runtime::{
         ConversationId, Queue, Recipient, Report, Worker,

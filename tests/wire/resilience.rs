@@ -4,8 +4,9 @@
 use std::{net::TcpListener, sync::Arc, time::Duration};
 
 use flemma::{
+    model::{Event, Message, Part, Role},
     provider::{
-        ErrorKind, Event, Exchange, Message, Part, Provider, ProviderError, Request, Role,
+        ErrorKind, Exchange, Provider, ProviderError, Request,
         anthropic::Anthropic,
         auth::Environment,
         compatible::OpenAiCompatible,

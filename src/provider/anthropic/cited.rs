@@ -9,7 +9,10 @@
 use serde_json::{Value, json};
 
 use super::NAME;
-use crate::provider::{Event, Source, wire::is_visible};
+use crate::{
+    model::{Event, Source},
+    provider::wire::is_visible,
+};
 
 /// The passages of the prose that is being read.
 #[derive(Default)]

@@ -38,11 +38,14 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{NAME, cited::Cited};
-use crate::provider::{
-    CallId, Decoder, ErrorResponse, Event, ProviderError, Signature, StopReason, Usage,
-    refuse::{MAX_REASON, Peer},
-    reply::{Progress, parse, push_text, push_thinking, text_of, tool_input},
-    sse::Sse,
+use crate::{
+    model::{CallId, Event, Signature, StopReason, Usage},
+    provider::{
+        Decoder, ErrorResponse, ProviderError,
+        refuse::{MAX_REASON, Peer},
+        reply::{Progress, parse, push_text, push_thinking, text_of, tool_input},
+        sse::Sse,
+    },
 };
 
 /// Reads one response of the Messages API.

@@ -18,11 +18,14 @@ use super::{
     NAME, cited,
     family::{self, Asked, Thinking},
 };
-use crate::provider::{
-    Attachment, CacheRetention, CallId, Hosted, Message, Part, ProviderError, Request, Role, Signature, ToolSpec,
-    call_ids::{self, CallIds},
-    signature::from_base64,
-    wire::{self, Base64, SILENT_ERROR, is_visible, object},
+use crate::{
+    model::{Attachment, CallId, Message, Part, Role, Signature},
+    provider::{
+        CacheRetention, Hosted, ProviderError, Request, ToolSpec,
+        call_ids::{self, CallIds},
+        signature::from_base64,
+        wire::{self, Base64, SILENT_ERROR, is_visible, object},
+    },
 };
 
 /// The user, as the API calls them.

@@ -17,9 +17,10 @@ use self::decode::Reader;
 use super::{
     Exchange, Headers, HttpRequest, Provider, ProviderError, Request,
     access::{Access, Endpoint},
-    attachment::{Kind, Limits},
+    attachment::Limits,
     auth::Environment,
 };
+use crate::model::Kind;
 
 /// The name in the configuration, and the owner of the signatures that this protocol brings.
 pub const NAME: &str = "anthropic";

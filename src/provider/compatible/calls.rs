@@ -10,9 +10,12 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use crate::provider::{
-    CallId, Event, Part, Request,
-    reply::{text_of, tool_input},
+use crate::{
+    model::{CallId, Event, Part},
+    provider::{
+        Request,
+        reply::{text_of, tool_input},
+    },
 };
 
 /// The calls of one reply.

@@ -33,11 +33,14 @@ use super::{
     NAME, THINKING_FIELDS,
     calls::{Calls, Ids},
 };
-use crate::provider::{
-    Decoder, ErrorResponse, Event, ProviderError, Request, Signature, StopReason, Usage,
-    refuse::{MAX_REASON, Peer},
-    reply::{Progress, parse, push_text, push_thinking, text_of},
-    sse::{Sse, SseEvent},
+use crate::{
+    model::{Event, Signature, StopReason, Usage},
+    provider::{
+        Decoder, ErrorResponse, ProviderError, Request,
+        refuse::{MAX_REASON, Peer},
+        reply::{Progress, parse, push_text, push_thinking, text_of},
+        sse::{Sse, SseEvent},
+    },
 };
 
 /// Reads one response.

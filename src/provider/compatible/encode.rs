@@ -15,10 +15,13 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{NAME, THINKING_FIELDS};
-use crate::provider::{
-    Attachment, Part, ProviderError, Request, Role, Signature, Thinking, ThinkingLevel, ToolSpec,
-    call_ids::{self, CallIds},
-    wire::{self, DataUrl, is_visible},
+use crate::{
+    model::{Attachment, Part, Role, Signature},
+    provider::{
+        ProviderError, Request, Thinking, ThinkingLevel, ToolSpec,
+        call_ids::{self, CallIds},
+        wire::{self, DataUrl, is_visible},
+    },
 };
 
 /// The most letters of a call's id.

@@ -18,12 +18,13 @@ mod refuse;
 
 use self::{abilities::Inquiry, decode::Reader, models::ModelsRequest};
 use super::{
-    ErrorKind, Exchange, Headers, HttpRequest, Provider, ProviderError, Request, Signature,
+    ErrorKind, Exchange, Headers, HttpRequest, Provider, ProviderError, Request,
     access::{Access, Endpoint},
-    attachment::{Kind, Limits},
+    attachment::Limits,
     auth::{Environment, Key},
     limit,
 };
+use crate::model::{Kind, Signature};
 
 /// The name in the configuration, and the owner of the marks at thinking that goes back.
 pub const NAME: &str = "openai_compatible";

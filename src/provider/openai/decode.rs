@@ -56,11 +56,14 @@ use super::{
     hosted,
     reasoning::{Reasoning, texts},
 };
-use crate::provider::{
-    CallId, Decoder, ErrorResponse, Event, ProviderError, Source, StopReason, Usage,
-    refuse::{MAX_REASON, Peer},
-    reply::{Progress, parse, push_text, push_thinking, text_of, tool_input},
-    sse::Sse,
+use crate::{
+    model::{CallId, Event, Source, StopReason, Usage},
+    provider::{
+        Decoder, ErrorResponse, ProviderError,
+        refuse::{MAX_REASON, Peer},
+        reply::{Progress, parse, push_text, push_thinking, text_of, tool_input},
+        sse::Sse,
+    },
 };
 
 /// What stands between two parts of a summary.

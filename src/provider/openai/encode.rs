@@ -20,10 +20,13 @@ use super::{
     effort::{self, Family, Keep},
     reasoning::{Reasoning, ReasoningItem},
 };
-use crate::provider::{
-    Attachment, CacheRetention, Hosted, Part, ProviderError, Request, Role, SearchLimits, ToolSpec,
-    call_ids::{self, CallIds},
-    wire::{self, DataUrl, is_visible},
+use crate::{
+    model::{Attachment, Part, Role},
+    provider::{
+        CacheRetention, Hosted, ProviderError, Request, SearchLimits, ToolSpec,
+        call_ids::{self, CallIds},
+        wire::{self, DataUrl, is_visible},
+    },
 };
 
 /// The fewest tokens that the API takes as the reply's limit.

@@ -9,7 +9,7 @@
 use serde_json::{Value, json};
 
 use super::NAME;
-use crate::provider::{CallId, Event, Source};
+use crate::model::{CallId, Event, Source};
 
 /// The name of a hosted call's tool, by the type of its item; `None` for other items.
 pub(super) fn name(kind: &str) -> Option<&'static str> {

@@ -18,12 +18,13 @@ pub(super) mod refuse;
 pub use self::effort::Effort;
 use self::{decode::Reader, reasoning::Reasoning};
 use super::{
-    Exchange, Headers, HttpRequest, Provider, ProviderError, Request, Signature,
+    Exchange, Headers, HttpRequest, Provider, ProviderError, Request,
     access::{Access, Endpoint},
-    attachment::{Kind, Limits},
+    attachment::Limits,
     auth::Environment,
     limit,
 };
+use crate::model::{Kind, Signature};
 
 /// The name in the configuration, and the owner of the signatures that this protocol brings.
 pub const NAME: &str = "openai";

@@ -10,7 +10,10 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::NAME;
-use crate::provider::{Signature, signature::from_base64, wire};
+use crate::{
+    model::Signature,
+    provider::{signature::from_base64, wire},
+};
 
 /// The fields of [`Reasoning`].
 const FIELDS: [&str; 3] = ["id", "encrypted_content", "summary"];

@@ -13,8 +13,12 @@ mod script;
 
 use self::pace::Pace;
 pub use self::script::Script;
-use super::{ErrorKind, Exchange, Part, Provider, ProviderError, Request, Role};
-use crate::{chat, text::one_line};
+use super::{ErrorKind, Exchange, Provider, ProviderError, Request};
+use crate::{
+    chat,
+    model::{Part, Role},
+    text::one_line,
+};
 
 /// The name in the configuration.
 pub const NAME: &str = "rehearsal";

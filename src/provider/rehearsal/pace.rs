@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::provider::{CallId, Event, StopReason, ToolInput};
+use crate::model::{CallId, Event, StopReason, ToolInput};
 
 /// Before the first word, as a real provider takes it.
 const BEFORE_REPLY: Duration = Duration::from_millis(250);

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use super::pace::{Pace, Performance};
-use crate::provider::{CallId, Event, Message, Part, Role, StopReason, ToolInput};
+use crate::model::{CallId, Event, Message, Part, Role, StopReason, ToolInput};
 
 /// What a script's text replaces by the last tool's words.
 const LAST_RESULT: &str = "{{last_result}}";

@@ -47,11 +47,14 @@ use super::{
     refuse::Peer,
     signature::{self, Under},
 };
-use crate::provider::{
-    Decoder, ErrorKind, ErrorResponse, Event, ProviderError, Request, Signature, StopReason, ToolInput, Usage,
-    refuse::MAX_REASON,
-    reply::{NO_STREAM, error_in},
-    sse::Sse,
+use crate::{
+    model::{Event, Signature, StopReason, ToolInput, Usage},
+    provider::{
+        Decoder, ErrorKind, ErrorResponse, ProviderError, Request,
+        refuse::MAX_REASON,
+        reply::{NO_STREAM, error_in},
+        sse::Sse,
+    },
 };
 
 /// What stands for no `finishReason` where a server writes every field.

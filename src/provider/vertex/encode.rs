@@ -23,10 +23,13 @@ use super::{
     signature::{self, Under},
     thinking::{self, ThinkingConfig},
 };
-use crate::provider::{
-    Attachment, ErrorKind, Hosted, Message, Parameters, Part, ProviderError, Request, Role, ToolSpec,
-    call_ids::{CallIds, Sent},
-    wire::{Base64, SILENT_ERROR, is_visible, nothing_to_send, object, to_json, with_notes, with_room},
+use crate::{
+    model::{Attachment, Message, Part, Role},
+    provider::{
+        ErrorKind, Hosted, Parameters, ProviderError, Request, ToolSpec,
+        call_ids::{CallIds, Sent},
+        wire::{Base64, SILENT_ERROR, is_visible, nothing_to_send, object, to_json, with_notes, with_room},
+    },
 };
 
 /// What stands for the signature of calls that no Gemini made

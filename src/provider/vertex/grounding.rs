@@ -7,7 +7,10 @@
 use serde_json::{Value, json};
 
 use super::{NAME, ids::Ids};
-use crate::provider::{Event, HostedTool, Source};
+use crate::{
+    model::{Event, Source},
+    provider::HostedTool,
+};
 
 /// What was told so far.
 #[derive(Default)]

@@ -6,7 +6,10 @@
 
 use std::collections::HashSet;
 
-use crate::provider::{CallId, Part, Request};
+use crate::{
+    model::{CallId, Part},
+    provider::Request,
+};
 
 /// Before an id of the API's.
 const THEIRS: &str = "vertex:";

@@ -27,12 +27,13 @@ use url::Url;
 
 use self::{decode::Reader, refuse::Peer};
 use super::{
-    ErrorKind, Exchange, Headers, HttpRequest, Provider, ProviderError, Request, Signature,
-    attachment::{Kind, Limits},
+    ErrorKind, Exchange, Headers, HttpRequest, Provider, ProviderError, Request,
+    attachment::Limits,
     auth::{Environment, Key},
     credential::{Credential, Source},
     limit,
 };
+use crate::model::{Kind, Signature};
 
 /// The name in the configuration, and the owner of the signatures that this protocol brings.
 pub const NAME: &str = "vertex";

@@ -13,7 +13,7 @@
 //! Signatures are Base64 and have no space in them.
 
 use super::NAME;
-use crate::provider::Signature;
+use crate::model::Signature;
 
 /// What a signature stands under.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -25,7 +25,10 @@ use reqwest::{
 use tokio::time::{sleep, timeout};
 
 use self::failure::Peer;
-use crate::provider::{Decoder, ErrorKind, ErrorResponse, Event, HttpRequest, ProviderError};
+use crate::{
+    model::Event,
+    provider::{Decoder, ErrorKind, ErrorResponse, HttpRequest, ProviderError},
+};
 
 /// The most that is read of the body of an error.
 const MAX_ERROR_BODY: usize = 64 * 1024;

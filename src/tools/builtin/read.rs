@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{files, line_range, lines};
 use crate::{
-    provider::{Attachment, attachment::Media},
+    model::{Attachment, Media},
     text::truncate::{self, Limits, MAX_BYTES, MAX_LINES, format_size},
     tools::{Context, Definition, NativeTool, Outcome, Output, preview},
 };

@@ -1,9 +1,7 @@
 //! Categorise, execute, send: the three phases, with autopilot and without.
 
-use flemma::agent::Verdict;
+use flemma::{agent::Verdict, model::StopReason};
 use serde_json::json;
-
-use flemma::provider::StopReason;
 
 use super::desk::{Desk, call, prose};
 

@@ -17,7 +17,8 @@ use flemma::{
         Verdict,
     },
     chat::{Conversation, Diagnostic, Document, OpenCall, Severity, Status, Text, TextEdit},
-    provider::{CallId, ErrorKind, Event, Message, ProviderError, StopReason, ToolInput, Usage},
+    model::{CallId, Event, Message, StopReason, ToolInput, Usage},
+    provider::{ErrorKind, ProviderError},
 };
 use serde_json::{Value, json};
 
@@ -276,7 +277,7 @@ impl Desk {
 
     /// The results in the last request, in order: `a: output`, with `!` after the id of an error.
     pub fn sent_results(&self) -> Vec<String> {
-        use flemma::provider::Part::ToolResult;
+        use flemma::model::Part::ToolResult;
         let sent = self.sent.borrow();
         let Some((_, conversation)) = sent.last() else { return Vec::new() };
         let last: &Message = conversation.messages.last().expect("a message");

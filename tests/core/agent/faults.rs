@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use flemma::{
     agent::{Input, Verdict},
-    provider::{Event, StopReason},
+    model::{Event, StopReason},
 };
 use serde_json::json;
 

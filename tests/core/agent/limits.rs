@@ -1,6 +1,6 @@
 //! Where autopilot stops by itself.
 
-use flemma::provider::StopReason;
+use flemma::model::StopReason;
 use serde_json::json;
 
 use super::desk::{Desk, call};

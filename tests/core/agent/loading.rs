@@ -1,7 +1,9 @@
 //! Keys that are pressed before all tools are known.
 
-use flemma::agent::{Activity, Input};
-use flemma::provider::StopReason;
+use flemma::{
+    agent::{Activity, Input},
+    model::StopReason,
+};
 use serde_json::json;
 
 use super::desk::{Desk, call, prose};

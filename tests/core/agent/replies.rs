@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use flemma::{
     agent::{Activity, Input, RequestId},
-    provider::{ErrorKind, Event, ProviderError, StopReason, Usage, retry::MAX_ATTEMPTS},
+    model::{Event, StopReason, Usage},
+    provider::{ErrorKind, ProviderError, retry::MAX_ATTEMPTS},
 };
 use serde_json::json;
 

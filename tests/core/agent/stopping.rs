@@ -2,7 +2,8 @@
 
 use flemma::{
     agent::{Answer, Input},
-    provider::{ErrorKind, Event, StopReason},
+    model::{Event, StopReason},
+    provider::ErrorKind,
 };
 use serde_json::json;
 

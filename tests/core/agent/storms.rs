@@ -10,7 +10,8 @@ use std::collections::HashSet;
 use flemma::{
     agent::{Answer, Input, RequestId},
     chat::{Diagnostic, Severity, Status},
-    provider::{CallId, ErrorKind, Event, StopReason},
+    model::{CallId, Event, StopReason},
+    provider::ErrorKind,
 };
 use proptest::{
     prelude::*,
@@ -237,7 +238,7 @@ impl Storm {
                 Event::ThinkingFinished { signature: None },
             ],
             Piece::Progress => vec![Event::ToolUseProgress { name: "read".to_owned(), bytes: 3 }],
-            Piece::Usage => vec![Event::Usage(flemma::provider::Usage::default())],
+            Piece::Usage => vec![Event::Usage(flemma::model::Usage::default())],
             Piece::Call(tool) => {
                 let n = self.calls;
                 self.calls += 1;

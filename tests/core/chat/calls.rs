@@ -2,7 +2,7 @@
 
 use flemma::{
     chat::{Decoration, LineKind, Role, Status},
-    provider::ToolInput,
+    model::ToolInput,
 };
 use serde_json::json;
 

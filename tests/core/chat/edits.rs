@@ -2,7 +2,7 @@
 
 use flemma::{
     chat::{Language, Position, Severity, Status, StatusBlock, open_prompt, place, set_status, settle},
-    provider::{CallId, Part},
+    model::{CallId, Part},
 };
 
 use proptest::prelude::*;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use flemma::{
     chat::{Document, read},
-    provider::{Message, Part, Role, Signature},
+    model::{Message, Part, Role, Signature},
 };
 use serde_json::json;
 

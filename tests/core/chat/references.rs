@@ -2,7 +2,7 @@
 
 use flemma::{
     chat::{Document, NamedFile, read, render},
-    provider::{Attachment, Part},
+    model::{Attachment, Part},
 };
 
 use super::notation::screen;

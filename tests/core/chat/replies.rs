@@ -2,7 +2,7 @@
 
 use flemma::{
     chat::{Ending, Position, ReplyWriter},
-    provider::{Event, Signature, ToolInput},
+    model::{Event, Signature, ToolInput},
 };
 use serde_json::json;
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use flemma::{
     chat::{Conversation, Document, Ending, Language, ReplyWriter, read, render, unescape},
-    provider::{Attachment, CallId, Event, Message, Part, Role, Signature, Source, ToolInput},
+    model::{Attachment, CallId, Event, Message, Part, Role, Signature, Source, ToolInput},
     text::Fence,
 };
 use proptest::prelude::*;

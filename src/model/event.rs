@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{CallId, Signature, Source};
+use super::{CallId, Signature, Source, ToolInput, Usage};
 
 /// One thing that a reply brings. Blocks never overlap: a text, a thinking block or a tool use is
 /// finished before the next begins.
@@ -74,15 +74,6 @@ pub enum Event {
     Finished(StopReason),
 }
 
-/// The arguments of a tool use, as the model wrote them.
-#[derive(Clone, Debug, PartialEq)]
-pub enum ToolInput {
-    /// JSON, key order kept.
-    Json(Value),
-    /// What the model wrote does not parse as JSON: the text itself.
-    Malformed(String),
-}
-
 /// Why a reply ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StopReason {
@@ -102,43 +93,4 @@ pub enum StopReason {
     Pause,
     /// Something this version has no name for.
     Other(String),
-}
-
-/// Tokens used by one request.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Usage {
-    /// Tokens read, without those of the cache.
-    pub input: u64,
-    /// Tokens written, those of thinking included.
-    pub output: u64,
-    /// Tokens among `output` that were thinking, where the provider tells them apart.
-    pub reasoning: u64,
-    /// Tokens read from the cache.
-    pub cache_read: u64,
-    /// Tokens written to the cache.
-    pub cache_write: u64,
-}
-
-impl Usage {
-    /// All tokens that were read, those of the cache included.
-    #[must_use]
-    pub fn prompt(&self) -> u64 {
-        self.input.saturating_add(self.cache_read).saturating_add(self.cache_write)
-    }
-
-    /// Nothing at all was counted.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
-impl std::ops::AddAssign for Usage {
-    fn add_assign(&mut self, other: Self) {
-        self.input += other.input;
-        self.output += other.output;
-        self.reasoning += other.reasoning;
-        self.cache_read += other.cache_read;
-        self.cache_write += other.cache_write;
-    }
 }

@@ -1,0 +1,19 @@
+//! The name of one tool call.
+
+use std::fmt;
+
+/// The id of one tool call. Vendors choose it; it is unique within one message.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CallId(pub String);
+
+impl fmt::Display for CallId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl From<&str> for CallId {
+    fn from(id: &str) -> Self {
+        Self(id.to_owned())
+    }
+}
