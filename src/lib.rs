@@ -5,22 +5,23 @@
 //! and draws. Data flows one way: key -> shim -> `nvim` -> [`agent`] -> effects -> [`runtime`] ->
 //! queue -> `nvim` -> [`agent`] -> edits -> buffer.
 //!
-//! | module       | what lives there                                                        |
-//! |--------------|-------------------------------------------------------------------------|
-//! | [`chat`]     | the document: parse, render, minimal edits, escaping                    |
-//! | [`config`]   | typed options with their defaults                                       |
-//! | [`tools`]    | definitions, registry, approval, previews, truncation, built-in tools   |
-//! | [`provider`] | provider-neutral requests and events; one file a provider               |
-//! | [`agent`]    | the turn as a pure state machine                                        |
-//! | [`usage`]    | tokens and money: sums, estimates, and how they are written             |
-//! | [`lua_pattern`] | Lua's patterns in a bounded number of steps, for the code of files       |
-//! | [`model`]    | what a conversation is made of: messages, calls, events, files           |
-//! | [`text`]     | plain text: fences, truncation, one line, "did you mean"                  |
-//! | [`runtime`]  | tokio: sockets, processes, timers, and the queue to the main thread     |
-//! | `nvim`       | the only code that knows Neovim (feature `nvim`)                        |
+//! | module          | what lives there                                                    |
+//! |-----------------|---------------------------------------------------------------------|
+//! | `nvim`          | the only code that knows Neovim (feature `nvim`)                    |
+//! | [`runtime`]     | tokio: sockets, timers, and the queue to the main thread            |
+//! | [`agent`]       | the turn as a pure state machine                                    |
+//! | [`tools`]       | definitions, registry, approval, previews, built-in tools           |
+//! | [`process`]     | child processes: starting, capturing and ending them                |
+//! | [`chat`]        | the document: parse, render, minimal edits, escaping                |
+//! | [`config`]      | typed options with their defaults                                   |
+//! | [`usage`]       | tokens and money: sums, estimates, and how they are written         |
+//! | [`provider`]    | provider-neutral requests; one file a provider                      |
+//! | [`model`]       | what a conversation is made of: messages, calls, events, files      |
+//! | [`text`]        | plain text: fences, truncation, one line, "did you mean"            |
+//! | [`lua_pattern`] | Lua's patterns in a bounded number of steps, for the code of files  |
 //!
-//! Everything but `runtime` and `nvim` is plain values and functions: no editor, no clock, no
-//! socket.
+//! Everything but `process`, `runtime`, `nvim` and the built-in tools is plain values and functions: no editor, no clock,
+//! no socket.
 
 pub mod agent;
 pub mod chat;
@@ -29,6 +30,7 @@ pub mod lua_pattern;
 pub mod model;
 #[cfg(feature = "nvim")]
 mod nvim;
+pub mod process;
 pub mod provider;
 pub mod runtime;
 pub mod text;

@@ -16,11 +16,9 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use super::{
-    http::{Http, Timeouts},
-    process::{End, ask},
-};
+use super::http::{Http, Timeouts};
 use crate::{
+    process::{End, ask},
     provider::{
         ErrorKind, ProviderError,
         auth::{Environment, Key},

@@ -1,4 +1,4 @@
-//! The imperative shell that knows no editor: tokio tasks that own sockets, processes and timers.
+//! The imperative shell that knows no editor: tokio tasks that own sockets and timers, and start commands.
 //!
 //! Nothing here touches a conversation. A task does its work and leaves [`Notice`]s in the one
 //! [`Queue`], whose waker brings Neovim's main thread to [`Queue::drain`]. Wake-ups coalesce, so a
@@ -10,7 +10,6 @@ pub mod holder;
 pub mod http;
 mod log;
 mod outside;
-pub mod process;
 mod queue;
 pub mod save;
 pub mod trust;

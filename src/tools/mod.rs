@@ -31,7 +31,7 @@ mod sensitive;
 mod sources;
 
 pub use definition::{Declared, Definition, DefinitionError, Executor, Handler, LuaRef};
-pub use native::{Context, NativeTool, Outcome, Output, Progress, Protected, Rendered};
+pub use native::{Context, NativeTool, Outcome, Output, Protected, Rendered};
 pub use presets::{Policy, Preset, Presets};
 pub use registry::{Registered, Registry};
 pub use sources::{SourceEnd, SourceId, Sources};

@@ -16,13 +16,10 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::{paths, rules::Denied};
-use crate::{chat::Language, model::Attachment};
+use crate::{chat::Language, model::Attachment, process::Progress};
 
 /// JSON up to this many characters stays on one line in a result.
 const COMPACT_JSON: usize = 80;
-
-/// Takes the latest lines of a running tool's output. The producer calls it about ten times a second at most.
-pub type Progress = Arc<dyn Fn(String) + Send + Sync>;
 
 /// Says why a file must not be written (an open conversation, the trust store), or `None` if it may.
 pub type Protected = Arc<dyn Fn(&Path) -> Option<String> + Send + Sync>;

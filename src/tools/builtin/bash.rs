@@ -18,8 +18,8 @@ use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::{Value, json};
 
 use crate::{
+    process::{self, Captured, End, Finished, Saved, Spec, Stop},
     provider::SECRET_VARIABLES,
-    runtime::process::{self, Captured, End, Finished, Saved, Spec, Stop},
     text::truncate::{self, Limits, format_size},
     tools::{Context, Definition, NativeTool, Outcome, overflow, preview, seconds},
 };
@@ -162,6 +162,7 @@ fn spec(shell: &str, command: &str, timeout: Duration, context: &Context) -> Spe
         .collect();
     let secret = SECRET_VARIABLES.into_iter().filter(|name| !kept.contains(name));
     let removed = REMOVED.into_iter().chain(secret).map(|name| (OsString::from(name), None));
+    let overflow_dir = context.overflow_dir.clone();
     Spec {
         program: shell.into(),
         args: vec!["-c".into(), command.into()],
@@ -170,8 +171,7 @@ fn spec(shell: &str, command: &str, timeout: Duration, context: &Context) -> Spe
         timeout,
         cancel: context.cancel.clone(),
         progress: Arc::clone(&context.progress),
-        spool_dir: context.overflow_dir.clone(),
-        spool_name: "bash".into(),
+        make_file: Arc::new(move || overflow::create(&overflow_dir, "bash")),
     }
 }
 

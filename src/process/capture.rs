@@ -1,13 +1,14 @@
 //! What a command prints: its end in memory, and the whole in a file once it is long.
 
-use std::{collections::VecDeque, io, path::PathBuf};
+use std::{collections::VecDeque, io, path::PathBuf, sync::Arc};
 
 use tokio::{fs::File, io::AsyncWriteExt};
 
-use crate::tools::overflow;
+use super::MakeFile;
+use crate::text::truncate::MAX_BYTES;
 
 /// How much of the end stays in memory at least, in bytes. More than a result may have.
-const KEEP: usize = 2 * crate::text::truncate::MAX_BYTES;
+const KEEP: usize = 2 * MAX_BYTES;
 
 /// How much goes into the file at most, in bytes: an endless output must not fill the disk.
 const MAX_FILE: u64 = 256 * 1024 * 1024;
@@ -21,8 +22,7 @@ pub(super) struct Capture {
     bytes: u64,
     newlines: u64,
     spool: Spool,
-    dir: PathBuf,
-    name: String,
+    make_file: MakeFile,
     max_file: u64,
 }
 
@@ -63,9 +63,9 @@ enum Spool {
 }
 
 impl Capture {
-    /// An empty output. A long one is saved in `dir`, in a file whose name begins with `name`.
-    pub(super) fn new(dir: PathBuf, name: String) -> Self {
-        Self { tail: VecDeque::new(), bytes: 0, newlines: 0, spool: Spool::NotYet, dir, name, max_file: MAX_FILE }
+    /// An empty output. A long one is saved in the file that `make_file` makes.
+    pub(super) fn new(make_file: MakeFile) -> Self {
+        Self { tail: VecDeque::new(), bytes: 0, newlines: 0, spool: Spool::NotYet, make_file, max_file: MAX_FILE }
     }
 
     /// Takes what comes next.
@@ -128,8 +128,8 @@ impl Capture {
 
     /// A file that has what the tail has.
     async fn open(&mut self) -> Spool {
-        let (dir, name) = (self.dir.clone(), self.name.clone());
-        let opened = tokio::task::spawn_blocking(move || overflow::create(&dir, &name)).await;
+        let make_file = Arc::clone(&self.make_file);
+        let opened = tokio::task::spawn_blocking(move || make_file()).await;
         match opened.unwrap_or_else(|error| Err(io::Error::other(error))) {
             Err(error) => Spool::Failed(error),
             Ok((file, path)) => {

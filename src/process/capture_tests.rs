@@ -1,4 +1,7 @@
-use std::fs;
+use std::{
+    fs::{self, File},
+    sync::Arc,
+};
 
 use tempfile::TempDir;
 
@@ -6,7 +9,8 @@ use super::{Capture, KEEP, Saved};
 
 fn capture() -> (TempDir, Capture) {
     let dir = tempfile::tempdir().unwrap();
-    let capture = Capture::new(dir.path().to_owned(), "test".into());
+    let path = dir.path().join("output");
+    let capture = Capture::new(Arc::new(move || Ok((File::create(&path)?, path.clone()))));
     (dir, capture)
 }
 

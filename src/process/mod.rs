@@ -21,9 +21,11 @@ mod watchdog;
 
 use std::{
     ffi::OsString,
+    fs::File,
     io,
     path::PathBuf,
     process::{Command, Stdio},
+    sync::Arc,
     time::Duration,
 };
 
@@ -54,6 +56,12 @@ const MAX_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
 /// How much of the output is read at once.
 const CHUNK: usize = 64 * 1024;
 
+/// Takes the latest lines of a running command's output. The producer calls it about ten times a second at most.
+pub type Progress = Arc<dyn Fn(String) + Send + Sync>;
+
+/// Makes an empty file and returns it with its path. It is called on a thread that may wait for the disk.
+pub type MakeFile = Arc<dyn Fn() -> io::Result<(File, PathBuf)> + Send + Sync>;
+
 /// What to run, and how.
 pub struct Spec {
     /// The program; looked up on `PATH` if it has no slash.
@@ -69,11 +77,9 @@ pub struct Spec {
     /// Stops it.
     pub cancel: CancellationToken,
     /// Takes the last lines of the output, ten times a second at most.
-    pub progress: crate::tools::Progress,
-    /// The folder for an output that is too long for memory.
-    pub spool_dir: PathBuf,
-    /// How the name of such a file begins.
-    pub spool_name: String,
+    pub progress: Progress,
+    /// Makes the file for an output that is too long for memory.
+    pub make_file: MakeFile,
 }
 
 /// How a command ended, and what it printed.
@@ -133,7 +139,7 @@ pub async fn run(spec: Spec) -> io::Result<Finished> {
     };
     let mut pipe = pipe::Receiver::from_owned_fd(reader.into())?;
 
-    let mut capture = Capture::new(spec.spool_dir, spec.spool_name);
+    let mut capture = Capture::new(spec.make_file);
     let mut buffer = Vec::with_capacity(CHUNK);
     let mut open = true;
     let mut end = None;
