@@ -503,7 +503,7 @@ fn text_is_followed_while_neovim_is_verbose() {
         ..Options::default()
     });
     // Then functions say what they otherwise keep to themselves.
-    nvim.lua("vim.o.verbose = 1; vim.cmd('1put =[\"one\", \"two\"]'); vim.o.verbose = 0", &[]);
+    nvim.lua("vim.o.verbose = 1; vim.cmd([[1put =split('one two')]]); vim.o.verbose = 0", &[]);
     assert_eq!(nvim.text(), "@You:\none\ntwo\nHello\n");
     let messages = nvim.messages();
     assert!(!messages.contains("E496") && !messages.contains("rror"), "{messages}");
