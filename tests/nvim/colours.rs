@@ -138,3 +138,22 @@ fn a_line_of_a_megabyte_is_drawn_without_colours() {
     assert_eq!(chat.nvim.mode(), "n");
     chat.nvim.wait_for("no complaint", |nvim| !nvim.messages().contains("coloured"));
 }
+
+#[test]
+fn a_language_whose_query_does_not_fit_its_parser_leaves_the_others_their_colours() {
+    let text = "@You:\nSome **strong** words\n\n```lua\nlocal answer = 42\n```\n";
+    let lua = "local get = vim.treesitter.query.get
+        vim.treesitter.query.get = function(lang, kind)
+          assert(lang ~= 'lua', 'Query error at 74:3. Invalid field name')
+          return get(lang, kind)
+        end";
+    let mut chat = Chat::start(&Setup { text: Some(text), lua, ..Setup::default() }, []);
+    if !has_parsers(&mut chat.nvim) {
+        return;
+    }
+    wait_for_colours(&mut chat.nvim, "lua");
+    wait_for_colours(&mut chat.nvim, "markdown_inline");
+    assert_eq!(attributes(&mut chat.nvim, "strong")["bold"], true);
+    let messages = chat.nvim.messages();
+    assert!(!messages.contains("colour"), "{messages}");
+}

@@ -47,12 +47,13 @@ local function has_parser(lang)
   return found and parser == true
 end
 
+--- Reads a query of a language; one that does not fit the parser cannot be read.
 ---@param lang string
 ---@param kind "highlights"|"injections"
+---@return boolean ok
 ---@return vim.treesitter.Query?
 local function read(lang, kind)
-  local ok, query = pcall(vim.treesitter.query.get, lang, kind)
-  return ok and query or nil
+  return pcall(vim.treesitter.query.get, lang, kind)
 end
 
 ---@param word string
@@ -64,10 +65,12 @@ local function look_up(word)
   end
   for _, name in ipairs(names) do
     if has_parser(name) then
+      local has_injections
       return queue(function()
-        read(name, "injections")
+        has_injections = read(name, "injections")
       end, function()
-        known[word] = read(name, "highlights") and name or false
+        local ok, query = read(name, "highlights")
+        known[word] = has_injections and ok and query and name or false
         if M.on_known then
           M.on_known()
         end

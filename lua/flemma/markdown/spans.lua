@@ -86,8 +86,9 @@ end
 ---@param lang string
 ---@param from integer the first row of interest
 local function collect(spans, text, tree, lang, from)
-  local query = vim.treesitter.query.get(lang, "highlights")
-  if not query then
+  -- Of a language inside another one, nobody knows yet whether its query can be read.
+  local ok, query = pcall(vim.treesitter.query.get, lang, "highlights")
+  if not ok or not query then
     return
   end
   local captures = looks_of(lang, query)
