@@ -20,6 +20,9 @@
 //! | [`text`]        | plain text: fences, truncation, one line, "did you mean"            |
 //! | [`lua_pattern`] | Lua's patterns in a bounded number of steps, for the code of files  |
 //!
+//! A module imports only from modules below it. `ARCHITECTURE.md` has the table of who may import from whom, and
+//! `tests/core/layers.rs` checks it.
+//!
 //! Everything but `process`, `runtime`, `nvim` and the built-in tools is plain values and functions: no editor, no clock,
 //! no socket.
 

@@ -16,6 +16,7 @@ mod config_own;
 mod config_switch;
 #[path = "../support/conversation.rs"]
 mod conversation;
+mod layers;
 mod lua_pattern;
 mod provenance;
 mod provider_anthropic_decode;
