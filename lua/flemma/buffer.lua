@@ -13,6 +13,7 @@ local api = vim.api
 ---user has set it themselves
 ---@field is_borrowed? boolean whether another plugin has set 'modifiable' since then and may yet put the lock back
 ---@field wrote_half? boolean whether the user wrote the file during this lock, so that half a reply may stand in it
+---@field is_writing? boolean whether we write just now
 ---@field is_setting? boolean whether we set 'modifiable' ourselves just now
 ---@type table<integer, flemma.Attached>
 local attached = {}
@@ -80,7 +81,11 @@ local function is_deaf()
     end
   end
   -- Outside of autocommands it is empty, and an error under 'verbose'.
+  local errmsg = vim.v.errmsg
   local ok, abuf = pcall(vim.fn.expand, "<abuf>")
+  if not ok then
+    vim.v.errmsg = errmsg
+  end
   return ok and abuf ~= ""
 end
 
@@ -195,7 +200,8 @@ function M.attach(buf)
       if burst.takes(buf, first, old_last, new_last) then
         return
       end
-      local step = step_of(buf, state, old_last == new_last)
+      -- Of what we write ourselves the library knows who has written it.
+      local step = not state.is_writing and step_of(buf, state, old_last == new_last) or nil
       first, old_last, new_last, step = burst.join(buf, first, old_last, new_last, step)
       draw_anew(first, native.call("changed", buf, first, old_last, new_last, step))
     end,
@@ -403,9 +409,12 @@ function M.write(buf, first, first_col, last, last_col, lines, join)
   end)
   local settle = require("flemma.following").before_write(buf)
   local ok, problem
+  local state = attached[buf] or {}
+  state.is_writing = true
   quietly(function()
     ok, problem = pcall(replace, buf, first, first_col, last, last_col, lines)
   end)
+  state.is_writing = nil
   set_modifiable(buf, modifiable)
   if ok then
     require("flemma.ui").keep_at_end(buf)

@@ -132,19 +132,30 @@ local function prose(canvas, passage)
   return is_behind
 end
 
+---@param canvas flemma.Canvas
+---@param row integer
+local function fence(canvas, row)
+  if row >= canvas.first and row < canvas.last then
+    api.nvim_buf_set_extmark(canvas.buf, canvas.namespace, row, 0, {
+      ephemeral = true,
+      end_row = row + 1,
+      hl_group = "@markup.raw.block.markdown",
+      priority = vim.hl.priorities.treesitter,
+      spell = false,
+      strict = false,
+    })
+  end
+end
+
 --- Code between fences.
 ---@param canvas flemma.Canvas
 ---@param passage flemma.Passage
 ---@return boolean is_behind
 local function code(canvas, passage)
-  if passage.fence >= canvas.first and passage.fence < canvas.last then
-    api.nvim_buf_set_extmark(canvas.buf, canvas.namespace, passage.fence, 0, {
-      ephemeral = true,
-      end_row = passage.fence + 1,
-      hl_group = "@markup.raw.block.markdown",
-      priority = vim.hl.priorities.treesitter,
-      spell = false,
-    })
+  fence(canvas, passage.fence)
+  local closing = api.nvim_buf_get_lines(canvas.buf, passage.last, passage.last + 1, false)[1] or ""
+  if closing:find("^%s*```+%s*$") or closing:find("^%s*~~~+%s*$") then
+    fence(canvas, passage.last)
   end
   local shown = { first = math.max(passage.first, canvas.first), last = math.min(passage.last, canvas.last) }
   if shown.first >= shown.last then
@@ -158,8 +169,8 @@ local function code(canvas, passage)
     spell = false,
     strict = false,
   })
-  local fence = api.nvim_buf_get_lines(canvas.buf, passage.fence, passage.fence + 1, false)[1] or ""
-  local word = fence:match("^%s*[`~]+%s*{?%.?([%w_+#-]+)")
+  local opening = api.nvim_buf_get_lines(canvas.buf, passage.fence, passage.fence + 1, false)[1] or ""
+  local word = opening:match("^%s*[`~]+%s*{?%.?([%w_+#-]+)")
   local lang = word and grammars.of(word:lower())
   if not lang then
     return false

@@ -16,8 +16,8 @@ M.diagnostics = api.nvim_create_namespace("flemma")
 --- As many lines of a paragraph are drawn anew, above and below, when it changes.
 local PARAGRAPH = 40
 
---- After so many milliseconds without a new piece, a reply rests.
-local REST = 150
+--- After so many milliseconds without a new piece, or twice as many, a reply rests.
+local REST = 120
 
 local frames = { "⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏" }
 
@@ -248,22 +248,39 @@ function M.attach(buf)
   })
 end
 
---- The buffers in which a reply streams in faster than it is coloured.
----@type table<integer, true>
+--- The buffers in which a reply streams in faster than it is coloured, and what had changed in them when that was seen.
+---@type table<integer, integer>
 local behind = {}
 ---@type uv.uv_timer_t?
 local rest
 
---- A reply has stopped to stream in, or takes a rest: it is coloured to its end.
+--- Colours replies to their end that have not grown since this was called last.
 local function catch_up()
-  for buf in pairs(behind) do
-    require("flemma.markdown").settle(buf)
-    if api.nvim_buf_is_loaded(buf) then
-      local count = api.nvim_buf_line_count(buf)
-      M.redraw(buf, count - 1, count)
+  for buf, tick in pairs(behind) do
+    local now = api.nvim_buf_is_loaded(buf) and api.nvim_buf_get_changedtick(buf)
+    if now and now ~= tick then
+      behind[buf] = now
+    else
+      behind[buf] = nil
+      require("flemma.markdown").settle(buf)
+      if now then
+        local count = api.nvim_buf_line_count(buf)
+        M.redraw(buf, count - 1, count)
+      end
     end
   end
-  behind = {}
+  if not next(behind) and rest then
+    rest:stop()
+  end
+end
+
+--- Some of a reply is plain for now.
+local function fall_behind(buf)
+  behind[buf] = behind[buf] or api.nvim_buf_get_changedtick(buf)
+  rest = rest or assert(vim.uv.new_timer())
+  if not rest:is_active() then
+    rest:start(REST, REST, vim.schedule_wrap(catch_up))
+  end
 end
 
 --- Draws the lines `first..last` of a buffer that is on the screen.
@@ -273,9 +290,7 @@ local function draw_window(win, buf, first, last)
     local growing = require("flemma.buffer").is_locked(buf)
     local canvas = { win = win, buf = buf, namespace = marks, first = first, last = last, growing = growing }
     if markdown.draw(canvas, native("passages", buf, first, last) or {}) then
-      behind[buf] = true
-      rest = rest or assert(vim.uv.new_timer())
-      rest:start(REST, 0, vim.schedule_wrap(catch_up))
+      fall_behind(buf)
     end
   end
   for _, mark in ipairs(native("decorations", buf, first, last) or {}) do

@@ -62,6 +62,10 @@ fn code_has_the_colours_of_its_language() {
     let keyword = attributes(&mut chat.nvim, "local answer");
     let name = attributes(&mut chat.nvim, "answer");
     assert_ne!(keyword, name, "a keyword looks like a name");
+    let closing = chat.nvim.row_with("local answer").map(|row| row + 1).unwrap();
+    let cell = "return vim.api.nvim__inspect_cell(1, ...)[2] or {}";
+    let fences = [closing - 2, closing].map(|row| chat.nvim.lua(cell, &[row.into(), 0.into()]));
+    assert_eq!(fences[0], fences[1], "both fences look the same");
 }
 
 #[test]

@@ -497,16 +497,16 @@ fn no_line_counts_as_own_because_changes_are_told_together() {
 
 #[test]
 fn text_is_followed_while_neovim_is_verbose() {
-    let mut nvim = Nvim::start(&Options {
-        files: &[("notes.chat", "@You:\nHello\n")],
-        arguments: &["notes.chat"],
-        ..Options::default()
-    });
+    let mut chat = Chat::start(&Setup::default(), [prose(&["Yes."])]);
     // Then functions say what they otherwise keep to themselves.
-    nvim.lua("vim.o.verbose = 1; vim.cmd([[1put =split('one two')]]); vim.o.verbose = 0", &[]);
-    assert_eq!(nvim.text(), "@You:\none\ntwo\nHello\n");
-    let messages = nvim.messages();
-    assert!(!messages.contains("E496") && !messages.contains("rror"), "{messages}");
+    chat.nvim.lua("vim.o.verbose = 1; vim.cmd([[1put =split('one two')]])", &[]);
+    assert_eq!(chat.nvim.text(), "@You:\none\ntwo\nHello\n");
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the reply", |nvim| nvim.text().contains("Yes."));
+    chat.nvim.lua("vim.o.verbose = 0", &[]);
+    chat.wait_until_idle();
+    let messages = chat.nvim.messages();
+    assert!(!messages.contains("E496") && !messages.contains("callback failed"), "{messages}");
 }
 
 #[test]

@@ -99,7 +99,7 @@ fn a_piece_that_comes_alone_is_on_the_screen_before_the_next_one_comes() {
 }
 
 #[test]
-fn a_paragraph_is_parsed_less_often_the_longer_it_is_and_to_its_end_when_it_rests() {
+fn a_paragraph_is_parsed_less_often_the_longer_it_is() {
     let texts = "
         local spans = require('flemma.markdown.spans')
         local before, text, buf, n = spans.parses, '', vim.api.nvim_get_current_buf(), ...
@@ -118,22 +118,43 @@ fn a_paragraph_is_parsed_less_often_the_longer_it_is_and_to_its_end_when_it_rest
     let (few, many) = (parses(250), parses(2_000));
     assert!(few <= 50, "{few} parses for 250 pieces");
     assert!(many <= few + 20, "{many} parses for 2,000 pieces, {few} for 250");
+}
 
-    // What the throttle leaves plain gets its colours in the first rest, though nothing more comes.
-    let pieces: Vec<String> = ["Plain words. "; 60].iter().map(|&words| words.to_owned()).collect();
-    let last = "and *slanted* x".to_owned();
-    let gate = Gate::new();
-    let reply = reply(&[pieces, vec![last]].concat(), Duration::from_millis(1), &gate);
+#[test]
+fn a_reply_that_pauses_is_coloured_to_its_end() {
+    // The last piece comes alone and is a small part of its paragraph, which therefore is not parsed for it.
+    let gates = [Gate::new(), Gate::new()];
+    let stream = Stream::new().text(&[]).end("end_turn");
+    let [start, open, rest @ ..] = stream.events() else { panic!("a stream has a beginning") };
+    let reply = Reply::stream()
+        .chunk(start.as_str())
+        .chunk(open.as_str())
+        .chunk(text_delta(0, &"Plain words. ".repeat(40)))
+        .hold(&gates[0])
+        .chunk(text_delta(0, "*slanted* x"))
+        .hold(&gates[1]);
+    let reply = rest.iter().fold(reply, |reply, event| reply.chunk(event.as_str()));
     let mut chat = Chat::start(&Setup::default(), [reply]);
-    wait_for_markdown(&mut chat.nvim);
+    if !wait_for_markdown(&mut chat.nvim) {
+        return;
+    }
+    chat.nvim.lua(COUNT, &[]);
     chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the paragraph and its colours", |nvim| {
+        nvim.text().contains("Plain words. Plain") && counted(nvim).2 > 0
+    });
+    let parses = counted(&mut chat.nvim).2;
+    gates[0].open();
+    chat.nvim.wait_for_screen("*slanted* x");
     let is_slanted = "
         local at = vim.fn.searchpos('slanted', 'nw')
         local place = vim.fn.screenpos(0, at[1], at[2])
         if place.row == 0 then return false end
         return (vim.api.nvim__inspect_cell(1, place.row - 1, place.col - 1)[2] or {}).italic == true";
+    // The spinner is drawn all the while.
     chat.nvim.wait_for("the last words in italics", |nvim| nvim.lua(is_slanted, &[]) == true);
-    gate.open();
+    assert_eq!(counted(&mut chat.nvim).2, parses + 1, "it is parsed once more, when it rests");
+    gates[1].open();
     chat.wait_until_idle();
 }
 
