@@ -82,6 +82,10 @@ pub enum Report {
 const SLICE_BYTES: usize = 64 * 1024;
 const SLICE_NOTICES: usize = 256;
 
+/// The most replies of which one drain takes pieces. Each is a write to another buffer, and when many stream in at once, the
+/// screen is drawn and keys are heard in between.
+const SLICE_REPLIES: usize = 4;
+
 /// How long the pieces of a reply are collected before they are written: the screen follows about thirty times a second,
 /// whatever the pace of the model.
 pub const PAUSE: Duration = Duration::from_millis(33);
@@ -151,9 +155,15 @@ impl Queue {
     /// pieces of a reply stay where they are.
     pub fn drain(&self) -> (Vec<Notice>, Next) {
         let mut waiting = self.lock();
-        let mut bytes = 0;
-        let mut count = 0;
+        let (mut bytes, mut count) = (0, 0);
+        let mut replies: Vec<ConversationId> = Vec::new();
         for notice in waiting.notices.iter().take(SLICE_NOTICES) {
+            if is_patient(notice) && !replies.contains(&notice.conversation) {
+                if replies.len() == SLICE_REPLIES {
+                    break;
+                }
+                replies.push(notice.conversation);
+            }
             bytes += weight(notice);
             count += 1;
             if bytes > SLICE_BYTES {

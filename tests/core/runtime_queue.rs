@@ -129,9 +129,11 @@ fn pieces_of_several_replies_join_however_they_alternate() {
         }
     }
     let all: String = (0..300).map(|n| format!("{n} ")).collect();
-    let (notices, next) = queue.drain();
-    assert_eq!(notices, (1..=10).map(|conversation| text(conversation, &all)).collect::<Vec<_>>());
-    assert_eq!(next, Next::After(PAUSE));
+    // Not all of them at once: each is a write to a buffer of its own.
+    for (conversations, then) in [(1..=4, Next::Now), (5..=8, Next::Now), (9..=10, Next::After(PAUSE))] {
+        let expected: Vec<_> = conversations.map(|conversation| text(conversation, &all)).collect();
+        assert_eq!(queue.drain(), (expected, then));
+    }
     // What was drained is not joined to.
     queue.push(text(1, "more"));
     assert_eq!(queue.drain().0, [text(1, "more")]);
