@@ -118,6 +118,9 @@ struct Waiting {
     drained: u64,
     /// The number of each conversation's last notice, counted from the first that was ever pushed.
     last: HashMap<ConversationId, u64>,
+    /// The number of the first notice that came after this round of drains began. What comes in between waits for the next
+    /// round, or several fast replies would keep the drain busy without a pause.
+    round: u64,
     /// Whether a drain is about to come, because it was woken or has more to do.
     is_woken: bool,
     /// Whether a drain comes after the pause.
@@ -157,7 +160,11 @@ impl Queue {
         let mut waiting = self.lock();
         let (mut bytes, mut count) = (0, 0);
         let mut replies: Vec<ConversationId> = Vec::new();
-        for notice in waiting.notices.iter().take(SLICE_NOTICES) {
+        if waiting.round <= waiting.drained {
+            waiting.round = waiting.drained + waiting.notices.len() as u64;
+        }
+        let left = usize::try_from(waiting.round - waiting.drained).unwrap_or(usize::MAX);
+        for notice in waiting.notices.iter().take(SLICE_NOTICES.min(left)) {
             if is_patient(notice) && !replies.contains(&notice.conversation) {
                 if replies.len() == SLICE_REPLIES {
                     break;
@@ -172,8 +179,9 @@ impl Queue {
         }
         let slice: Vec<Notice> = waiting.notices.drain(..count).collect();
         waiting.drained += slice.len() as u64;
-        waiting.is_woken = !waiting.notices.is_empty();
-        waiting.is_pausing = !waiting.is_woken && slice.iter().any(is_patient);
+        let is_over = waiting.drained >= waiting.round;
+        waiting.is_woken = !is_over || waiting.notices.iter().any(|notice| !is_patient(notice));
+        waiting.is_pausing = !waiting.is_woken && slice.iter().chain(&waiting.notices).any(is_patient);
         if waiting.notices.is_empty() {
             waiting.last.clear();
         }

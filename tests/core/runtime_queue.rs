@@ -140,6 +140,32 @@ fn pieces_of_several_replies_join_however_they_alternate() {
 }
 
 #[test]
+fn pieces_that_come_while_others_are_drained_wait_for_the_pause() {
+    let (queue, calls) = queue();
+    for conversation in 1..=6 {
+        queue.push(text(conversation, "one "));
+    }
+    assert_eq!(queue.drain().1, Next::Now);
+    for conversation in 1..=6 {
+        queue.push(text(conversation, "two "));
+    }
+    assert_eq!(queue.drain(), (vec![text(5, "one two "), text(6, "one two ")], Next::After(PAUSE)));
+    queue.push(text(1, "three"));
+    assert_eq!(calls.load(SeqCst), 1);
+    let rest = [text(1, "two three"), text(2, "two "), text(3, "two "), text(4, "two ")];
+    assert_eq!(queue.drain(), (rest.to_vec(), Next::After(PAUSE)));
+    // What cannot wait is taken as soon as the round is over.
+    for conversation in 1..=6 {
+        queue.push(text(conversation, "four "));
+    }
+    assert_eq!(queue.drain().1, Next::Now);
+    queue.push(text(1, "five"));
+    queue.push(finished(1, "done"));
+    assert_eq!(queue.drain().1, Next::Now);
+    assert_eq!(queue.drain(), (vec![text(1, "five"), finished(1, "done")], Next::After(PAUSE)));
+}
+
+#[test]
 fn many_pushes_make_one_wake_up() {
     let (queue, calls) = queue();
     for n in 0..1000 {
@@ -204,7 +230,9 @@ fn a_drain_takes_a_bounded_number_and_says_that_there_is_more() {
     queue.push(finished(2, ""));
     assert_eq!(calls.load(SeqCst), 1);
     let (rest, next) = queue.drain();
-    assert_eq!((rest.len(), next), (2, Next::Woken));
+    assert_eq!((rest.len(), next), (1, Next::Now));
+    let (rest, next) = queue.drain();
+    assert_eq!((rest.len(), next), (1, Next::Woken));
 }
 
 #[test]
