@@ -78,7 +78,7 @@ struct Matcher<'a> {
     steps: u64,
 }
 
-type Found = Result<Option<usize>, Problem>;
+type MatchEnd = Result<Option<usize>, Problem>;
 
 impl Matcher<'_> {
     fn step(&mut self, count: usize) -> Result<(), Problem> {
@@ -87,7 +87,7 @@ impl Matcher<'_> {
     }
 
     /// Matches the pattern from `at` on with the text from `from` on. Gives where the match ends.
-    fn run(&mut self, from: usize, at: usize) -> Found {
+    fn run(&mut self, from: usize, at: usize) -> MatchEnd {
         self.depth += 1;
         if self.depth > DEPTH {
             return Err(Problem::Malformed("pattern too complex"));
@@ -97,7 +97,7 @@ impl Matcher<'_> {
         found
     }
 
-    fn run_items(&mut self, mut from: usize, mut at: usize) -> Found {
+    fn run_items(&mut self, mut from: usize, mut at: usize) -> MatchEnd {
         loop {
             self.step(1)?;
             let Some(&item) = self.pattern.get(at) else { return Ok(Some(from)) };
@@ -222,7 +222,7 @@ impl Matcher<'_> {
     }
 
     /// `%bxy`: from an `x` to the `y` that balances it.
-    fn balanced(&mut self, from: usize, at: usize) -> Found {
+    fn balanced(&mut self, from: usize, at: usize) -> MatchEnd {
         let (Some(&open), Some(&close)) = (self.pattern.get(at), self.pattern.get(at + 1)) else {
             return Err(Problem::Malformed("unbalanced pattern"));
         };
@@ -246,7 +246,7 @@ impl Matcher<'_> {
     }
 
     /// `%1`: what a capture before has found.
-    fn repeated(&mut self, from: usize, digit: u8) -> Found {
+    fn repeated(&mut self, from: usize, digit: u8) -> MatchEnd {
         let invalid = Problem::Malformed("invalid capture index");
         let index = usize::from(digit).checked_sub(usize::from(b'1')).ok_or(invalid)?;
         let Some(&Open::Text { start, end }) = self.captures.get(index) else {
@@ -262,7 +262,7 @@ impl Matcher<'_> {
     }
 
     /// `*`: as many as there are, then fewer.
-    fn most(&mut self, from: usize, at: usize, end: usize) -> Found {
+    fn most(&mut self, from: usize, at: usize, end: usize) -> MatchEnd {
         let mut last = from;
         while self.fits(last, at, end)? {
             last += 1;
@@ -276,7 +276,7 @@ impl Matcher<'_> {
     }
 
     /// `-`: as few as possible, then more.
-    fn least(&mut self, mut from: usize, at: usize, end: usize) -> Found {
+    fn least(&mut self, mut from: usize, at: usize, end: usize) -> MatchEnd {
         loop {
             if let Some(found) = self.run(from, end + 1)? {
                 return Ok(Some(found));
@@ -288,7 +288,7 @@ impl Matcher<'_> {
         }
     }
 
-    fn open(&mut self, capture: Open, from: usize, at: usize) -> Found {
+    fn open(&mut self, capture: Open, from: usize, at: usize) -> MatchEnd {
         if self.captures.len() >= CAPTURES {
             return Err(Problem::Malformed("too many captures"));
         }
@@ -301,7 +301,7 @@ impl Matcher<'_> {
         Ok(found)
     }
 
-    fn close(&mut self, from: usize, at: usize) -> Found {
+    fn close(&mut self, from: usize, at: usize) -> MatchEnd {
         let is_open = |capture: &Open| matches!(capture, Open::Unfinished { .. });
         let level = self.captures.iter().rposition(is_open).ok_or(Problem::Malformed("invalid pattern capture"))?;
         let Open::Unfinished { start } = self.captures[level] else { return Ok(None) };

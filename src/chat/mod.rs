@@ -13,7 +13,6 @@
 //!
 //! Nothing here knows an editor, a clock or a socket.
 
-mod amend;
 mod attachment;
 mod attributes;
 mod block;
@@ -26,6 +25,7 @@ mod diagnostics;
 mod document;
 mod edit;
 mod escape;
+mod frontmatter_edit;
 mod hosted;
 mod parse;
 mod passages;
@@ -41,7 +41,6 @@ mod syntax;
 mod text;
 mod unsent;
 
-pub use amend::{approve_always, mark_cut_off, restore_frontmatter};
 pub use block::{
     Block, BlockKind, CodeFence, Frontmatter, Message, ResultBody, Role, Stray, ToolFence, ToolResult, ToolUse,
 };
@@ -53,6 +52,7 @@ pub use diagnostics::{Diagnostic, Severity};
 pub use document::{Document, Update};
 pub use edit::{Position, TextEdit};
 pub use escape::{escape, unescape};
+pub use frontmatter_edit::{approve_always, mark_cut_off, restore_frontmatter};
 pub use passages::Passage;
 pub use plan::{open_prompt, place, set_status, settle, settle_with};
 pub use provenance::{Doubt, Hand, Provenance};

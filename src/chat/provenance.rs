@@ -64,7 +64,7 @@ pub struct Provenance {
     /// buffer has lines: two microseconds for 80,000.
     lines: Vec<u8>,
     /// The lines that somebody else wrote, those that are gone by now included.
-    known: Known,
+    known: LineSet,
     /// The lines of a reply that streams in, which nobody has looked at yet.
     streamed: Option<Range<usize>>,
     /// The lines that the user typed where code may stand, by hash: undo brings them back as theirs.
@@ -103,7 +103,7 @@ pub struct Doubt {
 
 /// A set of lines, as hashes.
 #[derive(Clone, Debug, Default)]
-struct Known {
+struct LineSet {
     hashes: Hashes,
     /// Those that are not in `hashes` yet. To put a line there costs as much as to parse it, and of most nobody ever asks.
     loose: Vec<u64>,
@@ -113,7 +113,7 @@ struct Known {
     is_reading: bool,
 }
 
-impl Known {
+impl LineSet {
     fn insert(&mut self, hash: u64) {
         self.loose.push(hash);
     }

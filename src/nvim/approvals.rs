@@ -227,14 +227,14 @@ pub(super) fn resolve(
         .map(|conversation| frontmatter::effective(editor, &conversation));
     let definition = editor.registry.borrow().get(&tool).cloned();
     let number = i32::try_from(buffer).unwrap_or_default();
-    let ground = policy::ground(editor, number);
+    let path_base = policy::path_base(editor, number);
     let about = definition.as_ref().map(|definition| policy::about(editor, number, definition, &input));
     let about = about.unwrap_or_default();
     let call = ApprovalCall {
         declared: definition.as_ref().and_then(|definition| definition.approval),
         subject: about.target.subject(),
         reading: about.reading(),
-        ground: &ground,
+        path_base: &path_base,
         frontmatter: file.as_ref().and_then(|file| file.policy.as_ref()),
         ..ApprovalCall::new(&tool, &input, &id, buffer)
     };

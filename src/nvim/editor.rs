@@ -369,7 +369,7 @@ impl Editor {
                 }
                 Report::CutOff => catch_unwind(AssertUnwindSafe(|| conversation.mark_cut_off(self))),
                 Report::LeftOut(files) => catch_unwind(AssertUnwindSafe(|| conversation.files_were_read(self, files))),
-                Report::Outside(outside) => {
+                Report::ExternalPaths(outside) => {
                     catch_unwind(AssertUnwindSafe(|| conversation.files_were_looked_at(self, outside)))
                 }
                 Report::Trust(_) | Report::Models(..) | Report::Saved { .. } => continue,

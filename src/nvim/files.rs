@@ -1,7 +1,7 @@
 //! The files that a conversation names: which of them the user put there, and what became of them.
 //!
 //! What was named in the file when it was opened may be a stranger's doing. Before the first send it is looked where those
-//! files lead ([`crate::runtime::outside()`], away from the main thread); the user is asked about those outside the
+//! files lead ([`crate::runtime::external_paths()`], away from the main thread); the user is asked about those outside the
 //! conversation's folder that they have not let it show before, and the key that they pressed waits for the answer. What
 //! they typed here is theirs, and saving keeps it so.
 
@@ -13,7 +13,7 @@ use crate::{
     chat::{Diagnostic, Document, Doubt, NamedFile, Provenance, Severity, Text},
     model::Content,
     provider::Request,
-    runtime::{Concern, ConversationId, LeftOut, Notice, Outside, OutsideFile, Report, outside, trust},
+    runtime::{ConversationId, ExternalFile, ExternalPaths, LeftOut, Notice, Purpose, Report, external_paths, trust},
 };
 
 /// What is known of a conversation's files.
@@ -28,7 +28,7 @@ pub(super) struct Files {
     /// What the user wants once it is known where the found ones lead, and which of them are looked at.
     wanted: RefCell<Option<(Input, Vec<PathBuf>)>>,
     /// Those that the user is asked about.
-    asked: RefCell<Vec<OutsideFile>>,
+    asked: RefCell<Vec<ExternalFile>>,
     /// What the last request left out.
     left_out: RefCell<Vec<LeftOut>>,
 }
@@ -155,7 +155,7 @@ impl Conversation {
             return self.feed(editor, [input]);
         }
         *self.files.wanted.borrow_mut() = Some((input, named.clone()));
-        self.look_where(editor, Concern::Sending, named);
+        self.look_where(editor, Purpose::Sending, named);
     }
 
     /// The files among `these` that the document names now.
@@ -165,13 +165,14 @@ impl Conversation {
     }
 
     /// Looks where files lead, away from the main thread.
-    fn look_where(&self, editor: &Editor, concern: Concern, named: Vec<PathBuf>) {
+    fn look_where(&self, editor: &Editor, purpose: Purpose, named: Vec<PathBuf>) {
         let (file, cwd) = editor.host.place(self.buffer);
-        let file = if let Concern::Saved(path) = &concern { path.clone() } else { file };
+        let file = if let Purpose::Saved(path) = &purpose { path.clone() } else { file };
         let folder = folder_of(&file).unwrap_or_else(|| PathBuf::from(cwd));
         let (queue, conversation): (_, ConversationId) = (Arc::clone(editor.worker.queue()), self.id);
-        let look =
-            move || queue.push(Notice { conversation, report: Report::Outside(outside(concern, named, &folder)) });
+        let look = move || {
+            queue.push(Notice { conversation, report: Report::ExternalPaths(external_paths(purpose, named, &folder)) })
+        };
         match editor.worker.handle() {
             Ok(threads) => drop(threads.spawn_blocking(look)),
             Err(error) => editor.log(Level::Warn, &format!("nobody could look where files lead: {error}")),
@@ -179,14 +180,14 @@ impl Conversation {
     }
 
     /// It is known where files lead.
-    pub(super) fn files_were_looked_at(self: &Rc<Self>, editor: &Editor, outside: Outside) {
-        let Outside { concern, files } = outside;
-        if let Concern::Saved(path) = concern {
+    pub(super) fn files_were_looked_at(self: &Rc<Self>, editor: &Editor, outside: ExternalPaths) {
+        let ExternalPaths { purpose, files } = outside;
+        if let Purpose::Saved(path) = purpose {
             return files.into_iter().for_each(|file| editor.keep_trusted_file(&path, file.real));
         }
         let Some((input, named)) = self.files.wanted.take() else { return };
         let path = editor.host.place(self.buffer).0;
-        let is_trusted = |file: &OutsideFile| {
+        let is_trusted = |file: &ExternalFile| {
             editor.trusted.borrow().as_ref().is_some_and(|trusted| trusted.contains_file(&path, &file.real))
         };
         let unknown: Vec<_> = files.into_iter().filter(|file| !is_trusted(file)).collect();
@@ -222,7 +223,7 @@ impl Conversation {
         }
         let named = self.named_in(&mine);
         if !named.is_empty() {
-            self.look_where(editor, Concern::Saved(path), named);
+            self.look_where(editor, Purpose::Saved(path), named);
         }
     }
 

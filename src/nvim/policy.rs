@@ -34,7 +34,7 @@ use crate::{
         approval::{ApprovalCall, BufferPolicy, Decision},
         hosted::{self, Offer},
         paths::{self, real},
-        rules::{self, Denied, Ground, Reading, Target},
+        rules::{self, Denied, PathBase, Reading, Target},
     },
 };
 
@@ -134,13 +134,13 @@ pub(super) fn verdict(editor: &Editor, conversation: &Conversation, call: &OpenC
     };
     // A clone: a resolver may change the chain while it decides.
     let chain = editor.approvals.borrow().clone();
-    let ground = ground(editor, conversation.buffer);
+    let path_base = path_base(editor, conversation.buffer);
     let about = about(editor, conversation.buffer, &definition, input);
     let call = ApprovalCall {
         declared: definition.approval,
         subject: about.target.subject(),
         reading: about.reading(),
-        ground: &ground,
+        path_base: &path_base,
         frontmatter: file.policy.as_ref(),
         ..ApprovalCall::new(&call.name, input, &call.id, i64::from(conversation.buffer))
     };
@@ -154,11 +154,11 @@ pub(super) fn verdict(editor: &Editor, conversation: &Conversation, call: &OpenC
 }
 
 /// What paths in rules stand on, in a buffer: where the tools' own paths start.
-pub(super) fn ground(editor: &Editor, buffer: i32) -> Ground {
+pub(super) fn path_base(editor: &Editor, buffer: i32) -> PathBase {
     let (file, cwd) = editor.host.place(buffer);
     let folder = Path::new(&file).parent().filter(|folder| !folder.as_os_str().is_empty());
     let exported = std::env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned()).collect();
-    Ground { base: folder.unwrap_or(Path::new(&cwd)).to_owned(), home: std::env::home_dir(), exported }
+    PathBase { folder: folder.unwrap_or(Path::new(&cwd)).to_owned(), home: std::env::home_dir(), exported }
 }
 
 /// What a call is about, and what it reads.
@@ -180,16 +180,16 @@ impl About {
 pub(super) fn about(editor: &Editor, buffer: i32, definition: &Definition, input: &serde_json::Value) -> About {
     let options = editor.config().tools.options_of(&definition.name);
     let text = |name: &str| options.get(name).and_then(serde_json::Value::as_str);
-    let mut ground = ground(editor, buffer);
+    let mut path_base = path_base(editor, buffer);
     // A conversation without a file has no folder, so that the tool's own one counts.
     if let Some(own) = text("cwd")
         && folder_of(&editor.host.place(buffer).0).is_none()
     {
-        ground.base = paths::resolve(&ground.base, Path::new(own));
+        path_base.folder = paths::resolve(&path_base.folder, Path::new(own));
     }
     About {
-        target: Target::of(definition, input, &ground, text("shell")),
-        read: Target::of_reading(definition, input, &ground),
+        target: Target::of(definition, input, &path_base, text("shell")),
+        read: Target::of_reading(definition, input, &path_base),
         leaves_out_denied: definition.leaves_out_denied,
     }
 }
@@ -202,7 +202,7 @@ pub(super) fn denied(editor: &Editor, conversation: &Conversation) -> Denied {
         Some(BufferPolicy::List(list)) => Some(list),
         Some(BufferPolicy::Function(_)) | None => None,
     };
-    Policy::denied([&*config].into_iter().chain(list), &ground(editor, conversation.buffer))
+    Policy::denied([&*config].into_iter().chain(list), &path_base(editor, conversation.buffer))
 }
 
 /// The entries of `auto_approve` that would let this call, and those like it, run without asking.
@@ -214,12 +214,12 @@ pub(super) fn standing_entries(editor: &Editor, buffer: i32, call: &OpenCall) ->
         return Err(format!("there is no tool `{}`", call.name));
     };
     let ToolInput::Json(input) = &call.input else { return Err("the call's input is no JSON".to_owned()) };
-    let ground = ground(editor, buffer);
+    let path_base = path_base(editor, buffer);
     let target = about(editor, buffer, &definition, input).target;
     if !Target::exists_for(&definition) {
         return Ok(vec![call.name.clone()]);
     }
-    rules::suggest(&call.name, &target.subject(), &ground)
+    rules::suggest(&call.name, &target.subject(), &path_base)
         .ok_or_else(|| format!("no rule can stand for this call of `{}`; it can only be approved by hand", call.name))
 }
 

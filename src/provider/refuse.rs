@@ -9,7 +9,10 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::{ErrorKind, ErrorResponse, ProviderError, auth::Key, excess::excess, headers::Headers, redact::Secrets};
+use super::{
+    ErrorKind, ErrorResponse, ProviderError, auth::Key, context_overflow::context_overflow, headers::Headers,
+    redact::Secrets,
+};
 
 /// The most characters of a vendor's word for why a reply ends.
 pub(super) const MAX_REASON: usize = 200;
@@ -157,7 +160,7 @@ impl Peer {
 
     fn explain(&self, status: Option<u16>, retry_after: Option<f64>, said: &Said) -> ProviderError {
         let status = status.or(said.status);
-        let over = excess(&said.message, said.tokens);
+        let over = context_overflow(&said.message, said.tokens);
         let mut trouble = self.trouble(status, said);
         if over.is_some() && trouble.kind() == ErrorKind::InvalidRequest {
             trouble = Trouble::Overflow;

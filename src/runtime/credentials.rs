@@ -61,7 +61,7 @@ pub struct Credentials {
 
 /// A key that was found.
 #[derive(Clone, Debug)]
-struct Found {
+struct FetchedKey {
     key: Key,
     /// The project that it belongs to, for Google's.
     project: Option<String>,
@@ -74,7 +74,7 @@ struct Kept {
     source: Source,
     /// The file, for a key that comes from one.
     file: Option<String>,
-    found: Found,
+    found: FetchedKey,
 }
 
 impl Credentials {
@@ -125,14 +125,14 @@ impl Credentials {
         self.lock().retain(|kept| !credential.sources.contains(&kept.source));
     }
 
-    fn kept(&self, source: &Source, file: Option<&str>) -> Option<Found> {
+    fn kept(&self, source: &Source, file: Option<&str>) -> Option<FetchedKey> {
         let mut kept = self.lock();
         kept.retain(|kept| kept.found.until.is_some_and(|until| until > Instant::now()));
         let kept = kept.iter().find(|kept| kept.source == *source && kept.file.as_deref() == file)?;
         Some(kept.found.clone())
     }
 
-    fn keep(&self, source: &Source, file: Option<String>, found: &Found) {
+    fn keep(&self, source: &Source, file: Option<String>, found: &FetchedKey) {
         let mut kept = self.lock();
         kept.retain(|kept| kept.source != *source || kept.file != file);
         kept.push(Kept { source: source.clone(), file, found: found.clone() });
@@ -149,7 +149,7 @@ impl Credentials {
         file: Option<&str>,
         environment: &Environment,
         timeouts: Timeouts,
-    ) -> Result<Option<Found>, ProviderError> {
+    ) -> Result<Option<FetchedKey>, ProviderError> {
         match source {
             Source::Keyring(account) => from_keyring(account, environment).await,
             Source::Command(line) => from_command(line, environment).await.map(Some),
@@ -161,7 +161,7 @@ impl Credentials {
         }
     }
 
-    async fn ask_token_server(&self, path: &str, timeouts: Timeouts) -> Result<Found, ProviderError> {
+    async fn ask_token_server(&self, path: &str, timeouts: Timeouts) -> Result<FetchedKey, ProviderError> {
         let fail = |words: String| {
             let message = format!("the key file {} in {FILE_VARIABLE} {words}", Path::new(path).display());
             ProviderError::new(ErrorKind::Authentication, message)
@@ -175,12 +175,12 @@ impl Credentials {
             Err(refusal) => return Err(file.refuse(&refusal)),
         };
         let until = asked.checked_add(token.lifetime.saturating_sub(MARGIN));
-        Ok(Found { key: token.key, project: file.project().map(str::to_owned), until })
+        Ok(FetchedKey { key: token.key, project: file.project().map(str::to_owned), until })
     }
 }
 
 /// The key in the system's keyring; `None` where there is no keyring, or nothing for us in it.
-async fn from_keyring(account: &str, environment: &Environment) -> Result<Option<Found>, ProviderError> {
+async fn from_keyring(account: &str, environment: &Environment) -> Result<Option<FetchedKey>, ProviderError> {
     let line = if cfg!(target_os = "macos") {
         vec!["security", "find-generic-password", "-s", KEYRING_SERVICE, "-a", account, "-w"]
     } else {
@@ -196,7 +196,7 @@ async fn from_keyring(account: &str, environment: &Environment) -> Result<Option
 }
 
 /// What the user's own command prints.
-async fn from_command(line: &[String], environment: &Environment) -> Result<Found, ProviderError> {
+async fn from_command(line: &[String], environment: &Environment) -> Result<FetchedKey, ProviderError> {
     let line: Vec<&str> = line.iter().map(String::as_str).collect();
     let name = line.first().copied().unwrap_or_default();
     let what = format!("the command `{}` in `api_key_command`", one_line(name, 80));
@@ -212,7 +212,7 @@ async fn from_command(line: &[String], environment: &Environment) -> Result<Foun
 }
 
 /// The token of whoever is signed in with `gcloud`; `None` where there is no `gcloud`.
-async fn from_gcloud(environment: &Environment) -> Result<Option<Found>, ProviderError> {
+async fn from_gcloud(environment: &Environment) -> Result<Option<FetchedKey>, ProviderError> {
     const WHAT: &str = "`gcloud auth print-access-token`";
     match run(&["gcloud", "auth", "print-access-token"], environment).await {
         Ok(answer) => {
@@ -262,9 +262,9 @@ fn succeed(answer: Option<ask::Answer>, what: &str, mend: &str) -> Result<Vec<u8
 }
 
 /// The key on the first line: password managers print other things below it.
-fn found(stdout: &[u8], origin: &str, keep: Duration) -> Result<Found, ProviderError> {
+fn found(stdout: &[u8], origin: &str, keep: Duration) -> Result<FetchedKey, ProviderError> {
     let key = Key::new(&first_line(stdout), origin)?;
-    Ok(Found { key, project: None, until: Instant::now().checked_add(keep) })
+    Ok(FetchedKey { key, project: None, until: Instant::now().checked_add(keep) })
 }
 
 fn first_line(stdout: &[u8]) -> String {

@@ -6,10 +6,10 @@
 
 mod attachments;
 mod credentials;
+mod external_paths;
 pub mod holder;
 pub mod http;
 mod log;
-mod outside;
 mod queue;
 pub mod save;
 pub mod trust;
@@ -17,7 +17,7 @@ mod worker;
 
 pub use attachments::{Attachments, Findings, LeftOut};
 pub use credentials::Credentials;
+pub use external_paths::{ExternalFile, ExternalPaths, Purpose, external_paths};
 pub use log::Log;
-pub use outside::{Concern, Outside, OutsideFile, outside};
 pub use queue::{ConversationId, Next, Notice, PAUSE, Queue, Report};
 pub use worker::{Build, Recipient, Worker};

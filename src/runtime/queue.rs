@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use super::{LeftOut, Outside, holder::Hold, trust::Trusted};
+use super::{ExternalPaths, LeftOut, holder::Hold, trust::Trusted};
 use crate::{
     agent::{Input, RequestId},
     model::{CallId, Event},
@@ -53,7 +53,7 @@ pub enum Report {
     /// The files of the request that is on its way have been read; these were left out.
     LeftOut(Vec<LeftOut>),
     /// It was looked where files lead that the conversation names.
-    Outside(Outside),
+    ExternalPaths(ExternalPaths),
     /// What the conversation would use.
     Estimate(Estimate),
     /// What the user has trusted was read, or could not be: then it is nothing.

@@ -107,7 +107,7 @@ impl Worker {
         timeouts: Timeouts,
     ) -> io::Result<AbortHandle> {
         let queue = Arc::clone(&self.queue);
-        let errand = Errand {
+        let task = RequestTask {
             http: Arc::clone(&self.http),
             credentials: Arc::clone(&self.credentials),
             attachments: Arc::clone(&self.attachments),
@@ -119,9 +119,9 @@ impl Worker {
         };
         self.spawn(async move {
             let sink = |event: Event| {
-                errand.queue.push(input(conversation, Input::Event { request: id, event }));
+                task.queue.push(input(conversation, Input::Event { request: id, event }));
             };
-            if let Err(error) = errand.run(recipient, request, sink).await {
+            if let Err(error) = task.run(recipient, request, sink).await {
                 queue.push(input(conversation, Input::Failed { request: id, error, jitter: fastrand::f64() }));
             }
         })
@@ -195,7 +195,7 @@ fn input(conversation: ConversationId, input: Input) -> Notice {
 }
 
 /// What a request needs on its way.
-struct Errand {
+struct RequestTask {
     http: Arc<Http>,
     credentials: Arc<Credentials>,
     attachments: Arc<Attachments>,
@@ -206,7 +206,7 @@ struct Errand {
     timeouts: Timeouts,
 }
 
-impl Errand {
+impl RequestTask {
     async fn run(
         &self,
         recipient: Recipient,

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::{
     Declared, Policy,
-    rules::{Ground, Reading, Subject},
+    rules::{PathBase, Reading, Subject},
 };
 use crate::model::CallId;
 
@@ -59,7 +59,7 @@ pub struct ApprovalCall<'a> {
     /// What it reads, for rules about reading; `None` for nothing.
     pub reading: Option<Reading<'a>>,
     /// What paths in rules stand on.
-    pub ground: &'a Ground,
+    pub path_base: &'a PathBase,
     /// What the conversation's own file says, if it says anything.
     pub frontmatter: Option<&'a BufferPolicy>,
 }
@@ -68,7 +68,7 @@ impl<'a> ApprovalCall<'a> {
     /// A call of which nothing more is known: its tool declares nothing, only rules about the whole tool speak, and no
     /// file says anything about it.
     pub fn new(tool: &'a str, input: &'a Value, id: &'a CallId, buffer: i64) -> Self {
-        static NOWHERE: Ground = Ground { base: PathBuf::new(), home: None, exported: BTreeSet::new() };
+        static NOWHERE: PathBase = PathBase { folder: PathBuf::new(), home: None, exported: BTreeSet::new() };
         Self {
             tool,
             input,
@@ -77,7 +77,7 @@ impl<'a> ApprovalCall<'a> {
             declared: None,
             subject: Subject::Other,
             reading: None,
-            ground: &NOWHERE,
+            path_base: &NOWHERE,
             frontmatter: None,
         }
     }

@@ -13,9 +13,9 @@ use serde_json::Value;
 use thiserror::Error;
 
 use super::{
-    NativeTool, mistake,
+    NativeTool,
     schema::{self, InputSchema},
-    seconds,
+    schema_errors, seconds,
 };
 use crate::{model::ToolInput, provider::ToolSpec, text::suggest::nearest};
 
@@ -200,7 +200,7 @@ impl Definition {
     /// parse.
     pub fn check_input(&self, input: &ToolInput) -> Result<(), String> {
         match (input, self.compiled()) {
-            (ToolInput::Malformed(text), _) => Err(mistake::malformed(&self.name, text)),
+            (ToolInput::Malformed(text), _) => Err(schema_errors::malformed(&self.name, text)),
             (ToolInput::Json(value), Ok(schema)) => schema.check(&self.name, value),
             (ToolInput::Json(_), Err(problem)) => {
                 Err(format!("The input of `{}` cannot be checked: its input_schema {problem}.", self.name))

@@ -12,7 +12,7 @@ use std::{
 
 use super::{
     paths::{plain, real},
-    rules::Ground,
+    rules::PathBase,
     sensitive::is_sensitive,
 };
 
@@ -23,12 +23,12 @@ const MARKS: [&str; 2] = [".git", ".jj"];
 const MAX_POINTER: u64 = 8192;
 
 /// The project's topmost folder, without links; `None` where there is none. It looks at the disk.
-pub fn root(ground: &Ground) -> Option<PathBuf> {
-    let base = real(&ground.base);
-    let home = ground.home.as_deref().map(real);
+pub fn root(path_base: &PathBase) -> Option<PathBuf> {
+    let base = real(&path_base.folder);
+    let home = path_base.home.as_deref().map(real);
     let is_around_home = |folder: &Path| {
         folder.parent().is_none()
-            || [home.as_deref(), ground.home.as_deref()].into_iter().flatten().any(|home| home.starts_with(folder))
+            || [home.as_deref(), path_base.home.as_deref()].into_iter().flatten().any(|home| home.starts_with(folder))
     };
     if !base.is_absolute() || is_around_home(&base) {
         return None;
@@ -41,11 +41,11 @@ pub fn root(ground: &Ground) -> Option<PathBuf> {
 /// Whether a file is an ordinary one of the project: it lies below its topmost folder, where links have led; it is not
 /// one of those that make something else run later or hold secrets, by its name or by the folder it is in; and it has no other name, under which it could be
 /// anything. It looks at the disk.
-pub(super) fn is_ordinary(path: &Path, ground: &Ground) -> bool {
-    let Some(root) = root(ground) else { return false };
+pub(super) fn is_ordinary(path: &Path, path_base: &PathBase) -> bool {
+    let Some(root) = root(path_base) else { return false };
     let found = real(path);
     let is_named = |path: &Path| {
-        let homes = [ground.home.clone(), ground.home.as_deref().map(real)];
+        let homes = [path_base.home.clone(), path_base.home.as_deref().map(real)];
         homes.iter().any(|home| is_sensitive(path, home.as_deref()))
     };
     let is_kept = |path: &Path| is_named(path) || is_managed(path, &root);

@@ -1,14 +1,14 @@
 //! JSON Schema: checks definitions when they are registered, and inputs before they are approved and run.
 //!
 //! The `jsonschema` crate decides what is valid; what it finds becomes a message that a model can act on: the path
-//! that is wrong, and what is wrong there (`mistake`). References to other documents are not followed.
+//! that is wrong, and what is wrong there (`schema_errors`). References to other documents are not followed.
 
 use std::sync::Arc;
 
 use jsonschema::{ValidationError, Validator, error::ValidationErrorKind as Kind};
 use serde_json::Value;
 
-use super::mistake::{describe, pointer};
+use super::schema_errors::{describe, pointer};
 
 /// How many mistakes a message lists.
 const MAX_MISTAKES: usize = 5;

@@ -71,9 +71,9 @@ impl Estimate {
 
     /// By how many tokens, about, the request and its reply are more than the model holds.
     #[must_use]
-    pub fn excess(&self) -> Option<u64> {
+    pub fn overflow(&self) -> Option<u64> {
         let all = self.input.saturating_add(self.reply.unwrap_or_default());
-        all.checked_sub(self.context?).filter(|excess| *excess > 0)
+        all.checked_sub(self.context?).filter(|overflow| *overflow > 0)
     }
 
     /// The estimate in lines for people.
@@ -129,13 +129,13 @@ impl Estimate {
     /// What to warn of.
     #[must_use]
     pub fn warning(&self) -> Option<String> {
-        let excess = grouped(self.excess()?);
+        let overflow = grouped(self.overflow()?);
         let mend = if self.context.is_some_and(|context| self.input >= context) {
             "take out what is no longer needed, old results for example"
         } else {
             "lower max_tokens, or take out what is no longer needed"
         };
-        Some(format!("It would not fit: request and reply are about {excess} tokens too many; {mend}."))
+        Some(format!("It would not fit: request and reply are about {overflow} tokens too many; {mend}."))
     }
 }
 

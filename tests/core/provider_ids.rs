@@ -59,7 +59,7 @@ fn messages(rounds: &[Vec<(String, u8)>]) -> Vec<Arc<Message>> {
 
 /// What a body has of a call or a result.
 #[derive(Clone, Debug, PartialEq)]
-struct Found {
+struct SentId {
     is_result: bool,
     id: Option<String>,
     number: u64,
@@ -70,14 +70,17 @@ fn body(provider: &dyn Provider, model: &str, messages: &[Arc<Message>]) -> Valu
     serde_json::from_slice(&exchange(provider, &request).unwrap().0.body).unwrap()
 }
 
-fn found_in(provider: &str, body: &Value) -> Vec<Found> {
+fn found_in(provider: &str, body: &Value) -> Vec<SentId> {
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let number = |text: &str| text.trim_start_matches("result ").parse().unwrap();
     let id = |value: &Value| value.as_str().map(str::to_owned);
-    let of_call =
-        |own: &Value, input: &Value| Found { is_result: false, id: id(own), number: input["number"].as_u64().unwrap() };
+    let of_call = |own: &Value, input: &Value| SentId {
+        is_result: false,
+        id: id(own),
+        number: input["number"].as_u64().unwrap(),
+    };
     let of_result =
-        |own: &Value, said: &Value| Found { is_result: true, id: id(own), number: number(said.as_str().unwrap()) };
+        |own: &Value, said: &Value| SentId { is_result: true, id: id(own), number: number(said.as_str().unwrap()) };
     let parsed = |text: &Value| serde_json::from_str::<Value>(text.as_str().unwrap()).unwrap();
     let items: Vec<Value> = match provider {
         "anthropic" => list(&body["messages"]).iter().flat_map(|turn| list(&turn["content"])).collect(),
@@ -209,7 +212,7 @@ fn hosted_calls_that_repeat_an_id_are_paired_too() {
         vec![
             Part::HostedUse { provider: provider(), id: "srvtoolu_1".into(), name: "web_search".to_owned(), raw: call },
             Part::HostedResult { provider: provider(), id: "srvtoolu_1".into(), raw: found, is_error: false },
-            text("Found"),
+            text("SentId"),
         ]
     };
     let said = |role, parts| Arc::new(Message { role, parts });

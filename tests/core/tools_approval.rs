@@ -8,7 +8,7 @@ use flemma::{
         Declared, Policy, Preset, Presets, Registry,
         approval::{self, ApprovalCall, Chain, Decision, Failure, Resolver},
         presets,
-        rules::{Ground, Subject},
+        rules::{PathBase, Subject},
     },
 };
 use serde_json::{Value, json};
@@ -18,10 +18,10 @@ const TOOLS: [&str; 5] = ["bash", "calculator", "edit", "read", "write"];
 /// A call about a file of the project.
 fn about_a_file<R>(tool: &str, declared: Option<Declared>, look: impl FnOnce(&ApprovalCall<'_>) -> R) -> R {
     let (input, id) = (json!({}), CallId::from("a"));
-    let ground = Ground { base: "/nowhere/project".into(), home: None, ..Ground::default() };
-    let path = ground.base.join("notes");
+    let path_base = PathBase { folder: "/nowhere/project".into(), home: None, ..PathBase::default() };
+    let path = path_base.folder.join("notes");
     let call = ApprovalCall::new(tool, &input, &id, 1);
-    look(&ApprovalCall { declared, subject: Subject::Path(&path), ground: &ground, ..call })
+    look(&ApprovalCall { declared, subject: Subject::Path(&path), path_base: &path_base, ..call })
 }
 
 fn decide(chain: &Chain, tool: &str, declared: Option<Declared>) -> (Decision, Option<String>) {

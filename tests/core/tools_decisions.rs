@@ -14,7 +14,7 @@ use flemma::{
             FRONTMATTER, Resolve, Resolver,
         },
         presets,
-        rules::{Ground, Subject},
+        rules::{PathBase, Subject},
     },
 };
 use serde_json::json;
@@ -148,13 +148,13 @@ impl Row {
         };
         let (input, id) = (json!({}), CallId::from("a"));
         // A file of the project, for the tools that are about files.
-        let ground = Ground { base: "/nowhere/project".into(), home: None, ..Ground::default() };
-        let path = ground.base.join("notes");
+        let path_base = PathBase { folder: "/nowhere/project".into(), home: None, ..PathBase::default() };
+        let path = path_base.folder.join("notes");
         let is_about_files = matches!(self.tool, "read" | "write" | "edit");
         let call = ApprovalCall {
             declared: self.declared,
             subject: if is_about_files { Subject::Path(&path) } else { Subject::Other },
-            ground: &ground,
+            path_base: &path_base,
             frontmatter: file.as_ref(),
             ..ApprovalCall::new(self.tool, &input, &id, 1)
         };

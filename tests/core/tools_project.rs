@@ -17,7 +17,7 @@ use flemma::tools::{
     Context, Handler, Policy, Preset, Presets, Registry,
     approval::{ApprovalCall, Decision},
     project,
-    rules::{Ground, Target},
+    rules::{PathBase, Target},
 };
 use proptest::{prelude::*, sample::select};
 use serde_json::json;
@@ -90,18 +90,21 @@ impl Home {
         self.root().join(name)
     }
 
-    fn ground(&self, base: &str) -> Ground {
-        Ground { base: self.at(base), home: Some(self.root()), ..Ground::default() }
+    fn path_base(&self, base: &str) -> PathBase {
+        PathBase { folder: self.at(base), home: Some(self.root()), ..PathBase::default() }
     }
 
     /// What the list says of writing a path, spelled in this way, for a conversation in the folder `base`.
     fn decide(&self, list: &[&str], presets: &Presets, base: &str, path: &str) -> Option<Decision> {
         let list: Vec<String> = list.iter().map(|&entry| entry.to_owned()).collect();
-        let (ground, input) = (self.ground(base), json!({ "path": path, "content": "new" }));
-        let target = Target::of(Registry::with_builtins().get("write").unwrap(), &input, &ground, None);
+        let (path_base, input) = (self.path_base(base), json!({ "path": path, "content": "new" }));
+        let target = Target::of(Registry::with_builtins().get("write").unwrap(), &input, &path_base, None);
         let id = "a".into();
-        let call =
-            ApprovalCall { subject: target.subject(), ground: &ground, ..ApprovalCall::new("write", &input, &id, 1) };
+        let call = ApprovalCall {
+            subject: target.subject(),
+            path_base: &path_base,
+            ..ApprovalCall::new("write", &input, &id, 1)
+        };
         Policy::new(&list, &[], presets).decide(&call)
     }
 
@@ -154,17 +157,17 @@ const PROJECTS: [(&str, Option<&str>); 9] = [
 #[test]
 fn a_project_begins_at_the_nearest_repository_and_is_never_the_home_folder() {
     let home = Home::new();
-    let root = |base: &str| project::root(&home.ground(base));
+    let root = |base: &str| project::root(&home.path_base(base));
     for (base, expected) in PROJECTS {
         assert_eq!(root(base), expected.map(|name| home.at(name)), "{base}");
     }
     assert_eq!(root("project/up"), None, "links are followed");
-    assert_eq!(project::root(&Ground { base: "/".into(), home: None, ..Ground::default() }), None);
+    assert_eq!(project::root(&PathBase { folder: "/".into(), home: None, ..PathBase::default() }), None);
     assert_eq!(
-        project::root(&Ground {
-            base: home.root().parent().unwrap().into(),
+        project::root(&PathBase {
+            folder: home.root().parent().unwrap().into(),
             home: Some(home.root()),
-            ..Ground::default()
+            ..PathBase::default()
         }),
         None
     );

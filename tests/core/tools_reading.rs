@@ -5,7 +5,7 @@ use std::{fs, os::unix::fs::symlink, path::Path, sync::Arc};
 use flemma::tools::{
     Definition, Handler, Policy, Presets, Registry,
     approval::{ApprovalCall, Decision},
-    rules::{Ground, Reading, Target},
+    rules::{PathBase, Reading, Target},
 };
 use serde_json::{Value, json};
 
@@ -30,20 +30,20 @@ fn workshop() -> Workshop {
     workshop
 }
 
-fn ground(workshop: &Workshop) -> Ground {
-    Ground { base: workshop.context.cwd.clone(), home: Some("/nowhere".into()), ..Ground::default() }
+fn path_base(workshop: &Workshop) -> PathBase {
+    PathBase { folder: workshop.context.cwd.clone(), home: Some("/nowhere".into()), ..PathBase::default() }
 }
 
-fn decide(definition: &Definition, policy: &Policy, ground: &Ground, input: &Value) -> Option<Decision> {
-    let target = Target::of(definition, input, ground, None);
-    let read = Target::of_reading(definition, input, ground);
+fn decide(definition: &Definition, policy: &Policy, path_base: &PathBase, input: &Value) -> Option<Decision> {
+    let target = Target::of(definition, input, path_base, None);
+    let read = Target::of_reading(definition, input, path_base);
     let leaves_out_denied = definition.leaves_out_denied;
     let reading = read.as_ref().map(|read| Reading { subject: read.subject(), leaves_out_denied });
     let id = "a".into();
     let call = ApprovalCall {
         subject: target.subject(),
         reading,
-        ground,
+        path_base,
         ..ApprovalCall::new(&definition.name, input, &id, 1)
     };
     policy.decide(&call)
@@ -52,7 +52,7 @@ fn decide(definition: &Definition, policy: &Policy, ground: &Ground, input: &Val
 #[test]
 fn what_is_denied_to_read_is_denied_to_every_tool_that_reads() {
     let (workshop, registry) = (workshop(), Registry::with_builtins());
-    let ground = ground(&workshop);
+    let path_base = path_base(&workshop);
     let policy = list(&["$default", "grep", "!read(secret/**)", "!read(**/*.pem)"]);
     for (tool, path, expected) in [
         ("read", "secret/key.txt", Some(Deny)),
@@ -77,14 +77,14 @@ fn what_is_denied_to_read_is_denied_to_every_tool_that_reads() {
     ] {
         let definition = registry.get(tool).unwrap();
         let input = json!({ "path": path });
-        assert_eq!(decide(definition, &policy, &ground, &input), expected, "{tool} {path}");
+        assert_eq!(decide(definition, &policy, &path_base, &input), expected, "{tool} {path}");
     }
 }
 
 #[test]
 fn a_tool_of_the_users_own_that_reads_is_denied_or_asked_about() {
     let workshop = workshop();
-    let ground = ground(&workshop);
+    let path_base = path_base(&workshop);
     let schema =
         json!({ "type": "object", "properties": { "from": { "type": "string" }, "to": { "type": "string" } } });
     let mut copy = Definition::new("copy", "Copies.", schema, Handler::Elsewhere);
@@ -93,23 +93,23 @@ fn a_tool_of_the_users_own_that_reads_is_denied_or_asked_about() {
     let policy = list(&["copy", "!read(secret/**)"]);
     for (from, expected) in [("secret/key.txt", Deny), ("src/a.txt", Approve), (".", Ask), ("link", Deny)] {
         let input = json!({ "from": from, "to": "src/c.txt" });
-        assert_eq!(decide(&copy, &policy, &ground, &input), Some(expected), "{from}");
+        assert_eq!(decide(&copy, &policy, &path_base, &input), Some(expected), "{from}");
     }
-    assert_eq!(decide(&copy, &policy, &ground, &json!({ "from": 7 })), Some(Ask), "nobody knows what it reads");
+    assert_eq!(decide(&copy, &policy, &path_base, &json!({ "from": 7 })), Some(Ask), "nobody knows what it reads");
 }
 
 #[test]
 fn a_denial_without_a_pattern_is_about_the_tool_and_with_one_about_every_path() {
     let (workshop, registry) = (workshop(), Registry::with_builtins());
-    let ground = ground(&workshop);
+    let path_base = path_base(&workshop);
     for (entry, expected) in
         [("!read", Some(Approve)), ("!read(**)", Some(Deny)), ("!read(*)", Some(Deny)), ("!read(/**)", Some(Deny))]
     {
         let policy = list(&["grep", entry]);
         let grep = registry.get("grep").unwrap();
-        assert_eq!(decide(grep, &policy, &ground, &json!({ "path": "src" })), expected, "{entry}");
+        assert_eq!(decide(grep, &policy, &path_base, &json!({ "path": "src" })), expected, "{entry}");
         assert_eq!(
-            decide(registry.get("read").unwrap(), &policy, &ground, &json!({ "path": "src/a.txt" })),
+            decide(registry.get("read").unwrap(), &policy, &path_base, &json!({ "path": "src/a.txt" })),
             Some(Deny)
         );
     }
@@ -117,8 +117,8 @@ fn a_denial_without_a_pattern_is_about_the_tool_and_with_one_about_every_path() 
 
 /// Runs a tool under denials.
 fn run(workshop: &mut Workshop, entries: &[&str], tool: &str, input: Value) -> String {
-    let ground = ground(workshop);
-    workshop.context.denied = Arc::new(Policy::denied([&list(entries)], &ground));
+    let path_base = path_base(workshop);
+    workshop.context.denied = Arc::new(Policy::denied([&list(entries)], &path_base));
     workshop.render(tool, input).text
 }
 

@@ -173,7 +173,7 @@ fn an_estimate_says_that_it_is_one_what_it_costs_and_how_full_the_model_would_be
 #[test]
 fn an_estimate_warns_of_what_would_not_fit() {
     let full = estimate(&request("claude-sonnet-4-5", vec![text(3500 * 192 - 16)]));
-    assert_eq!(full.excess(), Some(192));
+    assert_eq!(full.overflow(), Some(192));
     let warning = full.warning().unwrap();
     assert!(warning.contains("about 192 tokens too many") && warning.contains("max_tokens"), "{warning}");
     assert_eq!(full.lines().last(), Some(&warning));

@@ -173,13 +173,13 @@ async fn a_context_that_fills_during_the_reply_is_told_apart_from_max_tokens() {
 }
 
 /// A worker, and what its tasks report.
-struct Desk {
+struct Harness {
     worker: Worker,
     wakes: mpsc::Receiver<()>,
     warnings: Vec<String>,
 }
 
-impl Desk {
+impl Harness {
     fn new() -> Self {
         let (sender, wakes) = mpsc::channel();
         let sender = Mutex::new(sender);
@@ -245,15 +245,15 @@ fn a_model_that_cannot_use_tools_is_warned_about_once_where_its_server_says_so()
         let server = Server::start(replies(3));
         server.tell(path, answer);
         let base_url = format!("{}/v1", server.base_url());
-        let mut desk = Desk::new();
-        desk.send(&base_url, "small model", 0);
-        desk.send(&base_url, "small model", 2);
-        let warning = desk.wait_for_warning();
+        let mut harness = Harness::new();
+        harness.send(&base_url, "small model", 0);
+        harness.send(&base_url, "small model", 2);
+        let warning = harness.wait_for_warning();
         for words in ["small model", &server.host(), "cannot use tools", "`flemma.opt.tools = {}`"] {
             assert!(warning.contains(words), "{words:?} is not in {warning}");
         }
-        desk.send(&base_url, "small model", 2);
-        assert_eq!(desk.warnings, [""; 0]);
+        harness.send(&base_url, "small model", 2);
+        assert_eq!(harness.warnings, [""; 0]);
         // It was asked once, with what the server needs to know.
         let asked = server.wait_for_inquiries(1);
         let paths: Vec<_> = asked.iter().map(|request| request.path.as_str()).collect();
@@ -278,7 +278,7 @@ fn a_server_that_says_nothing_bad_about_its_model_causes_no_warning() {
         Some(("/api/show", json!({"capabilities": ["completion", "tools"]}))),
         None,
     ];
-    let mut desk = Desk::new();
+    let mut harness = Harness::new();
     for answer in answers {
         let server = Server::start(replies(1));
         // Where the first question is answered, the second is not asked.
@@ -286,33 +286,33 @@ fn a_server_that_says_nothing_bad_about_its_model_causes_no_warning() {
         if let Some((path, answer)) = answer {
             server.tell(path, answer);
         }
-        desk.send(&format!("{}/v1/", server.base_url()), "m", 1);
+        harness.send(&format!("{}/v1/", server.base_url()), "m", 1);
         server.wait_for_inquiries(questions);
     }
     // The last of the questions has been answered by the time another server's warning is here.
     let server = Server::start(replies(1));
     server.tell("/props", json!({"chat_template_caps": {"supports_tools": false}}));
-    desk.send(&format!("{}/v1", server.base_url()), "m", 1);
-    assert!(desk.wait_for_warning().contains(&server.host()));
-    assert_eq!(desk.warnings, [""; 0]);
+    harness.send(&format!("{}/v1", server.base_url()), "m", 1);
+    assert!(harness.wait_for_warning().contains(&server.host()));
+    assert_eq!(harness.warnings, [""; 0]);
 }
 
 #[test]
 fn plain_http_to_another_machine_is_warned_about_once() {
-    let mut desk = Desk::new();
+    let mut harness = Harness::new();
     // An address of a documentation network: nobody is there.
     for _ in 0..2 {
-        desk.send("http://192.0.2.1:9/v1", "m", 0);
+        harness.send("http://192.0.2.1:9/v1", "m", 0);
     }
-    let warning = desk.wait_for_warning();
+    let warning = harness.wait_for_warning();
     for words in ["http://192.0.2.1:9", "not encrypted", "https://"] {
         assert!(warning.contains(words), "{words:?} is not in {warning}");
     }
-    desk.send("https://192.0.2.1:9/v1", "m", 0);
-    desk.send("http://127.0.0.1:9/v1", "m", 0);
-    desk.send("http://[::1]:9/v1", "m", 0);
-    desk.send("http://localhost:9/v1", "m", 0);
-    assert_eq!(desk.warnings, [""; 0]);
+    harness.send("https://192.0.2.1:9/v1", "m", 0);
+    harness.send("http://127.0.0.1:9/v1", "m", 0);
+    harness.send("http://[::1]:9/v1", "m", 0);
+    harness.send("http://localhost:9/v1", "m", 0);
+    assert_eq!(harness.warnings, [""; 0]);
 }
 
 #[test]

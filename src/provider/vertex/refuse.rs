@@ -11,7 +11,8 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use crate::provider::{
-    ErrorKind, ErrorResponse, Headers, ProviderError, auth::Key, excess::excess, redact::Secrets, refuse::plain_words,
+    ErrorKind, ErrorResponse, Headers, ProviderError, auth::Key, context_overflow::context_overflow, redact::Secrets,
+    refuse::plain_words,
 };
 
 /// The most characters of the vendor's own words in a message.
@@ -87,7 +88,7 @@ impl Peer {
 
     fn explain(&self, status: Option<u16>, request_id: Option<&str>, said: &Said) -> ProviderError {
         let kind = kind(&said.name, status);
-        let over = excess(&said.message, None).filter(|_| kind == ErrorKind::InvalidRequest);
+        let over = context_overflow(&said.message, None).filter(|_| kind == ErrorKind::InvalidRequest);
         let mut message = match over {
             Some(Some(over)) => format!("the conversation is {over} tokens too long for the model"),
             Some(None) => "the conversation is too long for the model".to_owned(),

@@ -16,7 +16,7 @@ use std::{io, thread};
 
 use fend_core::{Context as Fend, Interrupt};
 
-use super::watch::{Stopped, Watch};
+use super::deadline::{Deadline, Stopped};
 use crate::text::suggest::nearest;
 
 /// The longest expression, in parts (numbers, names, signs): fend descends as deep as an expression is long.
@@ -49,12 +49,12 @@ pub(super) enum Failure {
 /// Works out `expression`. An exact result has all its digits; any other has 15 that count.
 ///
 /// # Errors
-/// When it is no expression, has no real value, or is not through when the watch is over.
-pub(super) fn evaluate(expression: &str, watch: &Watch) -> Result<String, Failure> {
+/// When it is no expression, has no real value, or is not finished by the deadline.
+pub(super) fn evaluate(expression: &str, deadline: &Deadline) -> Result<String, Failure> {
     let strict = rewrite(expression).map_err(Failure::Wrong)?;
     let broken = |error: io::Error| Failure::Wrong(format!("It could not be worked out: {error}."));
     let result = thread::scope(|scope| {
-        let work = || work_out(&strict, watch);
+        let work = || work_out(&strict, deadline);
         let thread = thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work).map_err(broken)?;
         thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })?;
@@ -65,20 +65,20 @@ pub(super) fn evaluate(expression: &str, watch: &Watch) -> Result<String, Failur
     Ok(result)
 }
 
-struct Interrupted<'a>(&'a Watch);
+struct Interrupted<'a>(&'a Deadline);
 
 impl Interrupt for Interrupted<'_> {
     fn should_interrupt(&self) -> bool {
-        self.0.over().is_some()
+        self.0.stopped().is_some()
     }
 }
 
 /// Has fend work out what [`rewrite`] made.
-fn work_out(strict: &str, watch: &Watch) -> Result<String, Failure> {
+fn work_out(strict: &str, deadline: &Deadline) -> Result<String, Failure> {
     let ask = |question: &str| {
-        let result = fend_core::evaluate_with_interrupt(question, &mut Fend::new(), &Interrupted(watch));
+        let result = fend_core::evaluate_with_interrupt(question, &mut Fend::new(), &Interrupted(deadline));
         let answer = result.map(|result| result.get_main_result().to_owned());
-        answer.map_err(|error| watch.over().map_or_else(|| Failure::Wrong(in_words(&error)), Failure::Stopped))
+        answer.map_err(|error| deadline.stopped().map_or_else(|| Failure::Wrong(in_words(&error)), Failure::Stopped))
     };
     let answer = ask(strict)?;
     let Some(approximate) = answer.strip_prefix("approx. ") else {

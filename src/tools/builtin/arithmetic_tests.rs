@@ -75,10 +75,10 @@ proptest! {
     fn parentheses_that_say_nothing_new_change_nothing(sum in sums()) {
         let mut context = crate::tools::Context::new("/".into(), Duration::from_millis(500), "/".into());
         context.cancel = Default::default();
-        let watch = super::Watch::new(&context);
-        let (short, long) = (super::evaluate(&sum.short, &watch), super::evaluate(&sum.long, &watch));
+        let deadline = super::Deadline::new(&context);
+        let (short, long) = (super::evaluate(&sum.short, &deadline), super::evaluate(&sum.long, &deadline));
         // A tower of powers may take too long in either.
-        if watch.over().is_none() {
+        if deadline.stopped().is_none() {
             prop_assert_eq!(short, long, "{} and {}", sum.short, sum.long);
         }
     }
@@ -91,7 +91,7 @@ proptest! {
     #[test]
     fn whole_numbers_are_exact(a in any::<i64>(), b in any::<i64>()) {
         let context = crate::tools::Context::new("/".into(), Duration::from_secs(5), "/".into());
-        let result = super::evaluate(&format!("{a} * {b} + {a}"), &super::Watch::new(&context)).unwrap();
+        let result = super::evaluate(&format!("{a} * {b} + {a}"), &super::Deadline::new(&context)).unwrap();
         prop_assert_eq!(result, (i128::from(a) * i128::from(b) + i128::from(a)).to_string());
     }
 }

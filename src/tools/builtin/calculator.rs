@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::{
     arithmetic::{self, Failure},
-    watch::{Stopped, Watch},
+    deadline::{Deadline, Stopped},
 };
 use crate::tools::{Context, Definition, NativeTool, Outcome, preview::labelled_with};
 
@@ -98,8 +98,8 @@ impl NativeTool for CalculatorAsync {
 }
 
 fn calculate(input: &Value, context: &Context) -> Result<Outcome, String> {
-    let watch = Watch::new(context).at_most(MOST);
-    Ok(match arithmetic::evaluate(super::text(input, "expression")?, &watch) {
+    let deadline = Deadline::new(context).at_most(MOST);
+    Ok(match arithmetic::evaluate(super::text(input, "expression")?, &deadline) {
         Ok(result) => Outcome::text(result),
         Err(Failure::Wrong(message)) => Outcome::failure(message),
         Err(Failure::Stopped(stopped)) => stopped.outcome(String::new(), SMALLER),

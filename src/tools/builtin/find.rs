@@ -9,10 +9,10 @@ use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::{Value, json};
 
 use super::{
+    deadline::Deadline,
     globs::Glob,
     report::{self, Prefix, things},
     walk::{self, Scope},
-    watch::Watch,
 };
 use crate::tools::{Context, Definition, NativeTool, Outcome, preview};
 
@@ -79,13 +79,13 @@ enum Kind {
 
 /// A path that matches. Paths come first in order: field order is sort order.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Found {
+struct FoundPath {
     path: PathBuf,
     is_folder: bool,
 }
 
 fn find(input: &Value, context: &Context) -> Result<Outcome, String> {
-    let watch = Watch::new(context);
+    let deadline = Deadline::new(context);
     let pattern = super::text(input, "pattern")?;
     let (pattern, folders_only) = match pattern.strip_suffix('/') {
         Some(folder) => (folder, true),
@@ -107,7 +107,7 @@ fn find(input: &Value, context: &Context) -> Result<Outcome, String> {
     let name = super::optional_text(input, "path");
     let (root, prefix) = (report::folder(context, name)?, Prefix::new(name));
 
-    let walked = walk::walk(&root, &prefix, scope, &context.denied, &watch, |entry, path| {
+    let walked = walk::walk(&root, &prefix, scope, &context.denied, &deadline, |entry, path| {
         if !glob.matches(path) {
             return None;
         }
@@ -121,13 +121,13 @@ fn find(input: &Value, context: &Context) -> Result<Outcome, String> {
             Kind::File => file_type.is_file(),
             Kind::Folder => is_folder,
         };
-        wanted.then(|| Found { path: path.to_owned(), is_folder })
+        wanted.then(|| FoundPath { path: path.to_owned(), is_folder })
     })?;
     let mut found = walked.kept;
     found.sort_unstable();
     let total = found.len();
     found.truncate(limit);
-    let line = |found: &Found| format!("{}{}\n", prefix.show(&found.path), if found.is_folder { "/" } else { "" });
+    let line = |found: &FoundPath| format!("{}{}\n", prefix.show(&found.path), if found.is_folder { "/" } else { "" });
     let body: String = found.iter().map(line).collect();
 
     let mut notes = Vec::new();

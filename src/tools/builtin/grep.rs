@@ -20,12 +20,12 @@ use regex_syntax::ast::{Position, Span};
 use serde_json::{Value, json};
 
 use super::{
+    deadline::{Deadline, Stopped},
     files,
     globs::Glob,
-    hits::{self, Content, Search},
+    matches::{self, LineSearch, SearchedFile},
     report::{self, Prefix, things},
     walk::{self, Scope},
-    watch::{Stopped, Watch},
 };
 use crate::tools::{Context, Definition, NativeTool, Outcome, paths::real, preview};
 
@@ -49,7 +49,7 @@ struct Grep;
 pub(super) fn definition() -> Definition {
     let mut definition = super::harmless(super::define(
         "grep",
-        "Search files for lines that match a regular expression (Rust's syntax, one line at a time). Binary files are \
+        "LineSearch files for lines that match a regular expression (Rust's syntax, one line at a time). Binary files are \
          skipped, hidden files and what .gitignore names too, unless `all` is true. The result has `path:line:text`, \
          sorted by path; lines around a match have `path-line-text`.",
         json!({
@@ -122,7 +122,7 @@ struct Files {
 }
 
 fn grep(input: &Value, context: &Context) -> Result<Outcome, String> {
-    let watch = Watch::new(context);
+    let deadline = Deadline::new(context);
     let matcher = matcher(input)?;
     let around = super::count(input, "context")?.unwrap_or(0);
     if around > MAX_CONTEXT {
@@ -141,26 +141,26 @@ fn grep(input: &Value, context: &Context) -> Result<Outcome, String> {
         report::may_be_read(context, &[&path, &real(&path)], name.unwrap_or("."))?;
         (one_file(&path, name.unwrap_or(".")), true)
     } else {
-        (files_below(context, name, glob.as_ref(), scope, &watch)?, false)
+        (files_below(context, name, glob.as_ref(), scope, &deadline)?, false)
     };
-    let search = Search { matcher, around: around as usize, limit };
-    let found = search_all(&files, &search, &watch);
+    let search = LineSearch { matcher, around: around as usize, limit };
+    let found = search_all(&files, &search, &deadline);
 
-    let stopped = files.stopped.or_else(|| watch.over());
-    let mut report = hits::Report::new(&search);
+    let stopped = files.stopped.or_else(|| deadline.stopped());
+    let mut report = matches::Summary::new(&search);
     let mut searched = 0;
     let (mut problems, denied) = (files.problems, files.denied);
-    let mut with_hits = Vec::new();
+    let mut with_matches = Vec::new();
     for (index, result) in found {
         let shown = files.prefix.show(&files.paths[index]);
         match result {
-            Ok(Content::Text(hits)) => {
+            Ok(SearchedFile::Text(matches)) => {
                 searched += 1;
-                with_hits.extend((hits.matches > 0).then(|| files.paths[index].as_os_str()));
-                report.add(&shown, hits);
+                with_matches.extend((matches.count > 0).then(|| files.paths[index].as_os_str()));
+                report.add(&shown, matches);
             }
-            Ok(Content::Binary) if is_one_file => return Err(format!("{shown} is a binary file, not text.")),
-            Ok(Content::Binary) => report.binary += 1,
+            Ok(SearchedFile::Binary) if is_one_file => return Err(format!("{shown} is a binary file, not text.")),
+            Ok(SearchedFile::Binary) => report.binary += 1,
             Err(error) if is_one_file && stopped.is_none() => return Err(files::problem(&path, &shown, &error)),
             // A file that could not be read because the time was over is no news.
             Err(_) if stopped.is_some() => {}
@@ -169,7 +169,7 @@ fn grep(input: &Value, context: &Context) -> Result<Outcome, String> {
     }
     let nothing = report.is_empty() && stopped.is_none();
     let (body, mut notes) = report.finish();
-    notes.extend(report::unspeakable(with_hits));
+    notes.extend(report::unspeakable(with_matches));
     notes.extend(report::unreadable(problems));
     notes.extend(report::denied(denied));
     if nothing {
@@ -254,11 +254,11 @@ fn files_below(
     name: Option<&str>,
     glob: Option<&Glob>,
     scope: Scope,
-    watch: &Watch,
+    deadline: &Deadline,
 ) -> Result<Files, String> {
     let prefix = Prefix::new(name);
     let root = report::folder(context, name)?;
-    let walked = walk::walk(&root, &prefix, scope, &context.denied, watch, |entry, path| {
+    let walked = walk::walk(&root, &prefix, scope, &context.denied, deadline, |entry, path| {
         let wanted = entry.file_type()?.is_file() && glob.is_none_or(|glob| glob.matches(path));
         wanted.then(|| path.to_owned())
     })?;
@@ -268,17 +268,17 @@ fn files_below(
 }
 
 /// What the threads found, in the order of the files: only the files that were searched, without gaps.
-fn search_all(files: &Files, search: &Search, watch: &Watch) -> Vec<(usize, std::io::Result<Content>)> {
+fn search_all(files: &Files, search: &LineSearch, deadline: &Deadline) -> Vec<(usize, std::io::Result<SearchedFile>)> {
     let (next, found) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let work = || {
         let mut searcher = search.searcher();
         let mut mine = Vec::new();
-        while found.load(Ordering::Relaxed) <= search.limit && watch.over().is_none() {
+        while found.load(Ordering::Relaxed) <= search.limit && deadline.stopped().is_none() {
             let index = next.fetch_add(1, Ordering::Relaxed);
             let Some(path) = files.paths.get(index) else { break };
-            let result = search.file(&mut searcher, &files.root.join(path), watch);
-            if let Ok(Content::Text(hits)) = &result {
-                found.fetch_add(hits.matches, Ordering::Relaxed);
+            let result = search.file(&mut searcher, &files.root.join(path), deadline);
+            if let Ok(SearchedFile::Text(matches)) = &result {
+                found.fetch_add(matches.count, Ordering::Relaxed);
             }
             mine.push((index, result));
         }

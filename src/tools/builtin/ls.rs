@@ -9,9 +9,9 @@ use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::{Value, json};
 
 use super::{
+    deadline::Deadline,
     files,
     report::{self, one_line},
-    watch::Watch,
 };
 use crate::{
     text::truncate::format_size,
@@ -57,7 +57,7 @@ impl NativeTool for Ls {
 }
 
 fn ls(input: &Value, context: &Context) -> Result<Outcome, String> {
-    let watch = Watch::new(context);
+    let deadline = Deadline::new(context);
     let limit = super::limit(input, USUAL_LIMIT, MAX_LIMIT)?;
     let name = super::optional_text(input, "path").unwrap_or(".");
     let path = context.resolve(name);
@@ -70,7 +70,7 @@ fn ls(input: &Value, context: &Context) -> Result<Outcome, String> {
             Ok(entry) => names.push(entry.file_name()),
             Err(error) => problems.push(format!("a part of {name} ({})", files::reason(&error))),
         }
-        if let Some(stopped) = watch.over() {
+        if let Some(stopped) = deadline.stopped() {
             return Ok(stopped.outcome(String::new(), &format!("{name} has at least {} names.", names.len())));
         }
     }
@@ -80,7 +80,7 @@ fn ls(input: &Value, context: &Context) -> Result<Outcome, String> {
     let unspeakable = report::unspeakable(names.iter().map(OsString::as_os_str));
     let mut body = String::new();
     for name in names {
-        if let Some(stopped) = watch.over() {
+        if let Some(stopped) = deadline.stopped() {
             return Ok(stopped.outcome(body, "Ask for fewer names with `limit`."));
         }
         body.push_str(&describe(&path.join(&name), &one_line(&name.to_string_lossy())));

@@ -7,19 +7,19 @@
 mod arithmetic;
 mod bash;
 mod calculator;
+mod deadline;
 mod edit;
 mod files;
 mod find;
 mod globs;
 mod grep;
-mod hits;
 mod ls;
+mod matches;
 mod nearest;
 mod read;
 mod replace;
 mod report;
 mod walk;
-mod watch;
 mod write;
 
 use std::{
@@ -143,7 +143,7 @@ async fn looking(context: Context, work: impl FnOnce(&Context) -> Outcome + Send
     give_up_on(context, Duration::ZERO, work).await
 }
 
-/// Like [`blocking`], for work that keeps an eye on the call's timeout itself ([`watch::Watch`]) and so has something
+/// Like [`blocking`], for work that keeps an eye on the call's timeout itself ([`deadline::Deadline`]) and so has something
 /// to show when it is over: it is given up [`PATIENCE`] later.
 async fn searching(context: Context, work: impl FnOnce(&Context) -> Outcome + Send + 'static) -> Outcome {
     give_up_on(context, PATIENCE, work).await

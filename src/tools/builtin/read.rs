@@ -86,13 +86,13 @@ fn read(input: &Value, context: &Context) -> Result<Outcome, String> {
         return attach(media, name, &path, metadata.len());
     }
     match page(reader, first, limit, &context.cancel).map_err(problem)? {
-        Found::Binary => Err(format!("{name} is a binary file ({}), not text.", format_size(metadata.len()))),
-        Found::Cancelled => Err("Cancelled by the user.".into()),
-        Found::Page(page) if page.total == 0 => Ok(Outcome::text("(empty file)")),
-        Found::Page(page) if page.total <= first => {
+        PageRead::Binary => Err(format!("{name} is a binary file ({}), not text.", format_size(metadata.len()))),
+        PageRead::Cancelled => Err("Cancelled by the user.".into()),
+        PageRead::Page(page) if page.total == 0 => Ok(Outcome::text("(empty file)")),
+        PageRead::Page(page) if page.total <= first => {
             Err(format!("offset {} is past the end: {name} has {}.", first + 1, lines(page.total as usize)))
         }
-        Found::Page(page) => Ok(Outcome::text(show(page, &path, first as usize, limit as usize))),
+        PageRead::Page(page) => Ok(Outcome::text(show(page, &path, first as usize, limit as usize))),
     }
 }
 
@@ -121,7 +121,7 @@ struct Page {
 }
 
 /// What a file turned out to be.
-enum Found {
+enum PageRead {
     Page(Page),
     Binary,
     Cancelled,
@@ -129,7 +129,7 @@ enum Found {
 
 /// Reads `limit` lines, or what is a little more than fits into a result, from line `first` (from 0) on, and counts
 /// the rest.
-fn page(mut reader: impl BufRead, first: u64, limit: u64, cancel: &CancellationToken) -> io::Result<Found> {
+fn page(mut reader: impl BufRead, first: u64, limit: u64, cancel: &CancellationToken) -> io::Result<PageRead> {
     let mut bytes = Vec::new();
     let mut newlines = 0;
     let mut full = false;
@@ -143,10 +143,10 @@ fn page(mut reader: impl BufRead, first: u64, limit: u64, cancel: &CancellationT
             break;
         }
         if cancel.is_cancelled() {
-            return Ok(Found::Cancelled);
+            return Ok(PageRead::Cancelled);
         }
         if last.is_none() && memchr::memchr(0, &chunk[..chunk.len().min(SNIFF)]).is_some() {
-            return Ok(Found::Binary);
+            return Ok(PageRead::Binary);
         }
         last = chunk.last().copied();
         let size = chunk.len();
@@ -177,7 +177,7 @@ fn page(mut reader: impl BufRead, first: u64, limit: u64, cancel: &CancellationT
         bytes.truncate(newline + 1);
     }
     let total = newlines + u64::from(last.is_some_and(|last| last != b'\n'));
-    Ok(Found::Page(Page { bytes, total }))
+    Ok(PageRead::Page(Page { bytes, total }))
 }
 
 /// The page as the model sees it: text with `\n`, and notes on what it cannot see.

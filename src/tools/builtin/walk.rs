@@ -19,9 +19,9 @@ use std::{
 use ignore::{DirEntry, WalkBuilder, WalkState};
 
 use super::{
+    deadline::{Deadline, Stopped},
     files,
     report::Prefix,
-    watch::{Stopped, Watch},
 };
 use crate::tools::rules::Denied;
 
@@ -64,7 +64,7 @@ pub(super) fn walk<T: Send>(
     prefix: &Prefix,
     scope: Scope,
     denied: &Arc<Denied>,
-    watch: &Watch,
+    deadline: &Deadline,
     keep: impl Fn(&DirEntry, &Path) -> Option<T> + Sync,
 ) -> Result<Walked<T>, String> {
     let mut builder = WalkBuilder::new(root);
@@ -85,7 +85,7 @@ pub(super) fn walk<T: Send>(
     let (sender, receiver) = mpsc::channel();
     let count = AtomicUsize::new(0);
     let see = |sender: &mpsc::Sender<_>, entry: Result<DirEntry, ignore::Error>| {
-        if watch.over().is_some() || count.load(Ordering::Relaxed) > MAX_KEPT {
+        if deadline.stopped().is_some() || count.load(Ordering::Relaxed) > MAX_KEPT {
             return WalkState::Quit;
         }
         let found = match entry {
@@ -128,7 +128,7 @@ pub(super) fn walk<T: Send>(
             Err(problem) => problems.push(problem),
         }
     }
-    Ok(Walked { kept, problems, stopped: watch.over(), denied: left_out.load(Ordering::Relaxed) })
+    Ok(Walked { kept, problems, stopped: deadline.stopped(), denied: left_out.load(Ordering::Relaxed) })
 }
 
 /// Whether the system gives as many threads now. The parallel walk takes that for granted.

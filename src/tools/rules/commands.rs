@@ -5,12 +5,12 @@
 //! something: wrappers, `find -exec`, the text that a shell is given. What stays dark is a question for the user.
 
 use super::{
-    Ground, Pattern, folders, input,
+    PathBase, Pattern, folders, input,
     mention::Names,
-    never::{self, Code},
     options,
     pattern::{CommandPattern, Likeness},
     script::{self, Run, Script},
+    unapprovable::{self, Code},
     variables,
     word::Word,
     wrappers::{self, Inner},
@@ -41,8 +41,8 @@ pub(super) fn check(pattern: CommandPattern, denies: bool) -> Result<CommandPatt
     let Some(program) = pattern.program() else {
         return Err("its first word, which is the program, has a wildcard or is missing. Write the program out".into());
     };
-    let program = never::program(program);
-    if never::is_never_approved(&program) || wrappers::is_never_approved(&program) {
+    let program = unapprovable::program(program);
+    if unapprovable::is_never_approved(&program) || wrappers::is_never_approved(&program) {
         return Err(format!(
             "`{program}` runs what no rule can see, and is never approved by one. Approve such a call by hand"
         ));
@@ -51,7 +51,12 @@ pub(super) fn check(pattern: CommandPattern, denies: bool) -> Result<CommandPatt
 }
 
 /// Whether rules deny a command line, and whether they approve it.
-pub(super) fn judge(denying: &[Pattern], approving: &[Pattern], command: &str, ground: &Ground) -> (Likeness, bool) {
+pub(super) fn judge(
+    denying: &[Pattern],
+    approving: &[Pattern],
+    command: &str,
+    path_base: &PathBase,
+) -> (Likeness, bool) {
     let script = script::read(command);
     let denied = if denying.is_empty() {
         Likeness::No
@@ -59,16 +64,16 @@ pub(super) fn judge(denying: &[Pattern], approving: &[Pattern], command: &str, g
         let mut search = Search { denying, names: Names::of(denying), left: MAX_LOOKS };
         search.script(&script, 0)
     };
-    (denied, approves(approving, &script, ground))
+    (denied, approves(approving, &script, path_base))
 }
 
 /// Whether rules approve every command of a script.
-fn approves(approving: &[Pattern], script: &Script, ground: &Ground) -> bool {
+fn approves(approving: &[Pattern], script: &Script, path_base: &PathBase) -> bool {
     script.approvable
         && !script.hides
         && !script.runs.is_empty()
-        && script.variables.iter().all(|name| variables::stays_within(name, &ground.exported))
-        && folders::keeps_its_meaning(&script.runs, ground)
+        && script.variables.iter().all(|name| variables::stays_within(name, &path_base.exported))
+        && folders::keeps_its_meaning(&script.runs, path_base)
         && script.runs.iter().all(|run| approves_run(approving, run, 0))
 }
 
@@ -97,11 +102,11 @@ fn approves_run(approving: &[Pattern], run: &Run, depth: usize) -> bool {
 
 /// Whether a command is one that no rule approves, however it is written.
 fn is_beyond_rules(run: &Run) -> bool {
-    let Some(program) = run.words.first().and_then(Word::known).map(never::program) else { return true };
-    never::is_never_approved(&program)
+    let Some(program) = run.words.first().and_then(Word::known).map(unapprovable::program) else { return true };
+    unapprovable::is_never_approved(&program)
         || wrappers::is_never_approved(&program)
         || variables::touches(&program, run)
-        || matches!(never::code(&run.words), Some(Code::Given { .. }))
+        || matches!(unapprovable::code(&run.words), Some(Code::Given { .. }))
 }
 
 /// Whether a command sets exactly the variables that a pattern spells out, none of which changes what is run.
@@ -155,12 +160,14 @@ impl Search<'_> {
 
     /// What a command that runs text runs by it.
     fn text(&mut self, run: &Run, depth: usize) -> Likeness {
-        let Some(program) = run.words.first().map(|word| word.known().map(never::program)) else { return Likeness::No };
+        let Some(program) = run.words.first().map(|word| word.known().map(unapprovable::program)) else {
+            return Likeness::No;
+        };
         // A program that is not known may be any.
         let Some(program) = program else { return Likeness::Maybe };
         let joined =
             |words: &[Word]| words.iter().map(Word::known).collect::<Option<Vec<_>>>().map(|words| words.join(" "));
-        let text = match (program.as_str(), never::code(&run.words)) {
+        let text = match (program.as_str(), unapprovable::code(&run.words)) {
             ("eval", _) => joined(&run.words[1..]),
             ("trap", _) => run.words.get(1).and_then(Word::known).map(str::to_owned),
             ("source" | "." | "alias" | "enable" | "fc" | "hash" | "xargs" | "parallel" | "at" | "batch", _) => None,

@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 
 use globset::{GlobBuilder, GlobMatcher};
 
-use super::{Ground, pattern::Likeness};
+use super::{PathBase, pattern::Likeness};
 use crate::tools::paths::{plain, real};
 
 /// A pattern for paths.
@@ -54,8 +54,8 @@ impl PathPattern {
     }
 
     /// Whether a rule that approves means this path.
-    pub(super) fn matches(&self, path: &Path, ground: &Ground) -> bool {
-        let Some(base) = ground.resolve(&self.base) else { return false };
+    pub(super) fn matches(&self, path: &Path, path_base: &PathBase) -> bool {
+        let Some(base) = path_base.resolve(&self.base) else { return false };
         real(path).strip_prefix(real(&base)).is_ok_and(|rest| match &self.below {
             None => rest.as_os_str().is_empty(),
             Some(below) if rest.as_os_str().is_empty() => below.with_base,
@@ -66,8 +66,8 @@ impl PathPattern {
     /// Whether a rule that denies means this path, or something below it that a tool might come to.
     ///
     /// The path is compared both as it is written and as it is in truth: either is enough.
-    pub(super) fn is_like(&self, path: &Path, ground: &Ground) -> Likeness {
-        let Some(base) = ground.resolve(&self.base) else { return Likeness::Maybe };
+    pub(super) fn is_like(&self, path: &Path, path_base: &PathBase) -> Likeness {
+        let Some(base) = path_base.resolve(&self.base) else { return Likeness::Maybe };
         let pairs = [
             (plain(path), plain(&base)),
             (real(path), real(&base)),
@@ -78,8 +78,8 @@ impl PathPattern {
     }
 
     /// The folder that the pattern stands on; `None` where that is not known.
-    pub(super) fn base(&self, ground: &Ground) -> Option<PathBuf> {
-        ground.resolve(&self.base)
+    pub(super) fn base(&self, path_base: &PathBase) -> Option<PathBuf> {
+        path_base.resolve(&self.base)
     }
 
     /// Compares a path with the pattern on its folder `base`, by their words.
@@ -122,13 +122,13 @@ impl Below {
     }
 }
 
-impl Ground {
+impl PathBase {
     /// The path that a rule names, which may stand on the home folder; `None` where that is not known.
     fn resolve(&self, path: &Path) -> Option<PathBuf> {
         let mut parts = path.components();
         match parts.next() {
             Some(Component::Normal(first)) if first == "~" => Some(self.home.as_ref()?.join(parts.as_path())),
-            _ => Some(self.base.join(path)),
+            _ => Some(self.folder.join(path)),
         }
     }
 }

@@ -8,8 +8,9 @@
 use std::path::{Component, Path};
 
 use super::{
-    Ground, filters, guards, never,
+    PathBase, filters, guards,
     script::Run,
+    unapprovable,
     word::Word,
     wrappers::{self, Inner},
 };
@@ -27,27 +28,30 @@ const READERS: [&str; 76] = [
 ];
 
 /// Whether a line of these commands keeps the meaning that rules give to each of them.
-pub(super) fn keeps_its_meaning(runs: &[Run], ground: &Ground) -> bool {
-    !runs.iter().any(|run| leaves(run, ground)) || runs.iter().all(is_the_same_anywhere)
+pub(super) fn keeps_its_meaning(runs: &[Run], path_base: &PathBase) -> bool {
+    !runs.iter().any(|run| leaves(run, path_base)) || runs.iter().all(is_the_same_anywhere)
 }
 
 /// Whether a command goes to another folder than the conversation's.
-fn leaves(run: &Run, ground: &Ground) -> bool {
+fn leaves(run: &Run, path_base: &PathBase) -> bool {
     let (run, _) = innermost(run);
-    let Some(program) = run.words.first().and_then(Word::known).map(never::program) else { return true };
+    let Some(program) = run.words.first().and_then(Word::known).map(unapprovable::program) else { return true };
     match program.as_str() {
-        "cd" | "chdir" => !matches!(run.words.as_slice(), [_, folder] if is_here(folder, ground)),
+        "cd" | "chdir" => !matches!(run.words.as_slice(), [_, folder] if is_here(folder, path_base)),
         "pushd" | "popd" => true,
         _ => false,
     }
 }
 
 /// Whether a folder is certainly the conversation's own. Nothing is followed from there that a command could change.
-fn is_here(folder: &Word, ground: &Ground) -> bool {
+fn is_here(folder: &Word, path_base: &PathBase) -> bool {
     let Some(folder) = folder.known().map(Path::new) else { return false };
     let is_plain = !folder.components().any(|part| part == Component::ParentDir);
     let is_dot = folder.components().eq([Component::CurDir]);
-    is_dot || (is_plain && ground.base.is_absolute() && (folder == ground.base || folder == real(&ground.base)))
+    is_dot
+        || (is_plain
+            && path_base.folder.is_absolute()
+            && (folder == path_base.folder || folder == real(&path_base.folder)))
 }
 
 /// Whether a command does the same in every folder.
@@ -75,7 +79,7 @@ pub(super) fn reads_and_prints(run: &Run) -> bool {
 /// writes or runs something. Such an option counts even if the rule has it.
 pub(super) fn quiet_program(run: &Run) -> Option<String> {
     let word = run.words.first().and_then(Word::known)?;
-    let program = never::program(word);
+    let program = unapprovable::program(word);
     let is_found = !word.contains('/') || word.starts_with('/');
     let guards = guards::of(&program, &run.words);
     let is_guarded = |(place, word): (usize, &Word)| {

@@ -5,9 +5,9 @@
 //! arguments, also glued to an option (`git grep -Orm`), in what it reads, or in what another command hands it.
 
 use super::{
-    Pattern, folders, input, never,
+    Pattern, folders, input,
     script::{Run, Script},
-    variables,
+    unapprovable, variables,
     word::Word,
     wrappers,
 };
@@ -27,13 +27,18 @@ pub(super) struct Names(Vec<String>);
 impl Names {
     /// The programs of rules that deny.
     pub(super) fn of(denying: &[Pattern]) -> Self {
-        Self(denying.iter().filter_map(|pattern| pattern.command.as_ref()?.program().map(never::program)).collect())
+        Self(
+            denying
+                .iter()
+                .filter_map(|pattern| pattern.command.as_ref()?.program().map(unapprovable::program))
+                .collect(),
+        )
     }
 
     /// Whether a command may run a denied program that its own words or its input name, or whose name it gets from a
     /// place that is not in the line.
     pub(super) fn may_be_run_by(&self, run: &Run) -> bool {
-        let program = run.words.first().and_then(Word::known).map(never::program);
+        let program = run.words.first().and_then(Word::known).map(unapprovable::program);
         let is_inert = program.as_ref().is_some_and(|program| INERT.contains(&program.as_str()));
         let arguments = run.words.iter().skip(1).filter(|_| !is_inert);
         let mut told = run.assignments.iter().chain(arguments).filter_map(text);

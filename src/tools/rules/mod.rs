@@ -10,28 +10,28 @@
 //! might mean it, the user is asked even if the tool is approved as a whole. Paths are compared where they really
 //! lead.
 //!
-//! | file       | what is in it                                                        |
-//! |------------|----------------------------------------------------------------------|
-//! | `pattern`  | the words of a command rule, and how they match                      |
-//! | `plain`    | the strict reading of a command line                                 |
-//! | `script`   | the grammar's reading: which simple commands a line runs             |
-//! | `word`     | what a word will be, as far as it is known                           |
-//! | `commands` | what rules say of a script                                           |
-//! | `wrappers` | programs that run the command in their arguments                     |
-//! | `options`  | what a wildcard never matches                                        |
-//! | `guards`   | the options that it never matches, program by program                |
-//! | `known`    | the subcommands and options that it does match, of some programs     |
-//! | `git`      | the arguments of git that it does match                              |
-//! | `filters`  | the scripts of `sed` and `awk` that it does match                    |
-//! | `folders`  | what may run in another folder                                       |
-//! | `input`    | what a program does with its standard input                         |
-//! | `mention`  | denied programs that a line names for another one to run              |
-//! | `variables`| what may be set                                                      |
-//! | `never`    | what no rule approves                                                |
-//! | `files`    | path rules                                                           |
-//! | `reading`  | what denials for `read` say to other tools that read                 |
-//! | `suggest`  | rules for the call at hand                                           |
-//! | `target`   | what a call is about                                                 |
+//! | file           | what is in it                                                        |
+//! |----------------|----------------------------------------------------------------------|
+//! | `pattern`      | the words of a command rule, and how they match                      |
+//! | `strict_lexer` | the strict reading of a command line                                 |
+//! | `script`       | the grammar's reading: which simple commands a line runs             |
+//! | `word`         | what a word will be, as far as it is known                           |
+//! | `commands`     | what rules say of a script                                           |
+//! | `wrappers`     | programs that run the command in their arguments                     |
+//! | `options`      | what a wildcard never matches                                        |
+//! | `guards`       | the options that it never matches, program by program                |
+//! | `known`        | the subcommands and options that it does match, of some programs     |
+//! | `git`          | the arguments of git that it does match                              |
+//! | `filters`      | the scripts of `sed` and `awk` that it does match                    |
+//! | `folders`      | what may run in another folder                                       |
+//! | `input`        | what a program does with its standard input                         |
+//! | `mention`      | denied programs that a line names for another one to run              |
+//! | `variables`    | what may be set                                                      |
+//! | `unapprovable` | what no rule approves                                                |
+//! | `files`        | path rules                                                           |
+//! | `reading`      | what denials for `read` say to other tools that read                 |
+//! | `suggest`      | rules for the call at hand                                           |
+//! | `target`       | what a call is about                                                 |
 
 mod commands;
 mod files;
@@ -42,14 +42,14 @@ mod guards;
 mod input;
 mod known;
 mod mention;
-mod never;
 mod options;
 mod pattern;
-mod plain;
 mod reading;
 mod script;
+mod strict_lexer;
 mod suggest;
 mod target;
+mod unapprovable;
 mod variables;
 mod word;
 mod wrappers;
@@ -109,11 +109,11 @@ pub enum Subject<'a> {
     Other,
 }
 
-/// What rules stand on: where paths start, and what commands find in their environment.
+/// Where relative paths and `~` lead, and which variables the environment of a command has.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Ground {
+pub struct PathBase {
     /// The folder that relative paths start from; absolute.
-    pub base: PathBuf,
+    pub folder: PathBuf,
     /// The folder behind `~`, if it is known; absolute.
     pub home: Option<PathBuf>,
     /// The names of the variables in the environment that commands get.
@@ -225,7 +225,7 @@ impl Eq for Rule {}
 ///
 /// [`Decision::RequireApproval`] means that a rule that denies may mean the call and nobody can tell: ask, even where
 /// the tool is approved as a whole. Links are followed, so this looks at the file system; it changes nothing.
-pub fn decide(rules: &[Rule], tool: &str, subject: &Subject<'_>, ground: &Ground) -> Option<Decision> {
+pub fn decide(rules: &[Rule], tool: &str, subject: &Subject<'_>, path_base: &PathBase) -> Option<Decision> {
     let (denying, approving): (Vec<&Rule>, Vec<&Rule>) =
         rules.iter().filter(|rule| rule.tool == tool).partition(|rule| rule.denies);
     if denying.iter().any(|rule| rule.is_whole()) {
@@ -239,8 +239,8 @@ pub fn decide(rules: &[Rule], tool: &str, subject: &Subject<'_>, ground: &Ground
         return None;
     }
     let (denied, approved) = match subject {
-        Subject::Command(command) => commands::judge(&denying, &approving, command, ground),
-        Subject::Path(path) => paths(&denying, &approving, path, ground),
+        Subject::Command(command) => commands::judge(&denying, &approving, command, path_base),
+        Subject::Path(path) => paths(&denying, &approving, path, path_base),
         Subject::Other => (if denying.is_empty() { Likeness::No } else { Likeness::Maybe }, false),
     };
     match denied {
@@ -248,19 +248,19 @@ pub fn decide(rules: &[Rule], tool: &str, subject: &Subject<'_>, ground: &Ground
         Likeness::Maybe => Some(Decision::RequireApproval),
         Likeness::No if whole || approved => Some(Decision::Approve),
         Likeness::No => match subject {
-            Subject::Path(path) if within_project => project::is_ordinary(path, ground).then_some(Decision::Approve),
+            Subject::Path(path) if within_project => project::is_ordinary(path, path_base).then_some(Decision::Approve),
             _ => None,
         },
     }
 }
 
 /// Whether rules deny a path, and whether they approve it.
-fn paths(denying: &[Pattern], approving: &[Pattern], path: &Path, ground: &Ground) -> (Likeness, bool) {
+fn paths(denying: &[Pattern], approving: &[Pattern], path: &Path, path_base: &PathBase) -> (Likeness, bool) {
     let mut denied = Likeness::No;
     for pattern in denying {
-        let likeness = pattern.path.as_ref().map_or(Likeness::Maybe, |pattern| pattern.is_like(path, ground));
+        let likeness = pattern.path.as_ref().map_or(Likeness::Maybe, |pattern| pattern.is_like(path, path_base));
         denied = denied.max(likeness);
     }
-    let means = |pattern: &Pattern| pattern.path.as_ref().is_some_and(|pattern| pattern.matches(path, ground));
+    let means = |pattern: &Pattern| pattern.path.as_ref().is_some_and(|pattern| pattern.matches(path, path_base));
     (denied, approving.iter().any(means))
 }

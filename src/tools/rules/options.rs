@@ -6,8 +6,8 @@
 
 use super::{
     filters, git, guards, known,
-    never::{self, Code},
     pattern::Match,
+    unapprovable::{self, Code},
     word::{DESCRIPTOR, Word},
     wrappers,
 };
@@ -33,7 +33,7 @@ pub(super) fn allows(words: &[Word], found: &Match) -> bool {
 
 /// The same of a command that may be the end of another one, whose launches count.
 fn allows_program(words: &[Word], wild: &[(usize, String)], launches: usize) -> bool {
-    let Some(program) = words.first().and_then(Word::known).map(never::program) else { return false };
+    let Some(program) = words.first().and_then(Word::known).map(unapprovable::program) else { return false };
     let guards = guards::of(&program, words);
     let known = known::of(&program);
     let runner = wrappers::is_runner(&program);
@@ -61,7 +61,7 @@ fn allows_program(words: &[Word], wild: &[(usize, String)], launches: usize) -> 
                     "sed" | "gsed" => filters::sed(words, *place, text),
                     "awk" | "gawk" | "mawk" | "nawk" | "original-awk" => filters::awk(text),
                     "uniq" | "xxd" => words.iter().skip(1).filter(|word| !is_option(word)).count() < 2,
-                    _ if never::code(words).is_some() => interpreter(words, *place, text),
+                    _ if unapprovable::code(words).is_some() => interpreter(words, *place, text),
                     _ => true,
                 }
             }
@@ -72,7 +72,8 @@ fn allows_program(words: &[Word], wild: &[(usize, String)], launches: usize) -> 
 /// Whether the wildcards are harmless to what the command launches by a word that the rule has: `pytest` in
 /// `uv run pytest *` and in `python3 -m pytest *`.
 fn launched(words: &[Word], program: &str, wild: &[(usize, String)], launches: usize) -> bool {
-    let launches_others = LAUNCHERS.contains(&program) || SEARCHERS.contains(&program) || never::code(words).is_some();
+    let launches_others =
+        LAUNCHERS.contains(&program) || SEARCHERS.contains(&program) || unapprovable::code(words).is_some();
     if !launches_others {
         return true;
     }
@@ -89,7 +90,7 @@ fn launched(words: &[Word], program: &str, wild: &[(usize, String)], launches: u
             .filter(|(other, _)| *other > place)
             .map(|(other, literal)| (other - place, literal.clone()))
             .collect();
-        let is_given = matches!(never::code(inner), Some(Code::Given { .. }));
+        let is_given = matches!(unapprovable::code(inner), Some(Code::Given { .. }));
         !is_given && (wild.is_empty() || (launches < MAX_LAUNCHES && allows_program(inner, &wild, launches + 1)))
     })
 }

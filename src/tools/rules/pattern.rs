@@ -4,7 +4,7 @@
 //! An unquoted `*` stands for any text within its word; alone it is one word, and as the last word any number of
 //! them.
 
-use super::{plain, word::Word};
+use super::{strict_lexer, word::Word};
 
 /// A pattern for one simple command.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,7 +75,8 @@ impl CommandPattern {
     /// What is wrong with it and what would be right, to stand after the rule's entry.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let mut words = split(text)?;
-        let is_assignment = |word: &Glob| word.0[0].split_once('=').is_some_and(|(name, _)| plain::is_name(name));
+        let is_assignment =
+            |word: &Glob| word.0[0].split_once('=').is_some_and(|(name, _)| strict_lexer::is_name(name));
         let command = words.iter().position(|word| !is_assignment(word)).unwrap_or(words.len());
         let mut assignments = Vec::new();
         for word in words.drain(..command) {
@@ -136,7 +137,7 @@ impl CommandPattern {
                 Some(Word::Filled(_)) if glob.is_anything() => {}
                 Some(Word::Filled(_)) => likeness = Likeness::Maybe,
                 Some(Word::Known(text)) => {
-                    let program = super::never::program(text);
+                    let program = super::unapprovable::program(text);
                     let lower = Glob(glob.0.iter().map(|piece| piece.to_ascii_lowercase()).collect());
                     if !(glob.matches(text) || (place == 0 && lower.matches(&program))) {
                         return Likeness::No;

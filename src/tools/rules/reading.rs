@@ -7,7 +7,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Ground, Rule, Subject, files::PathPattern, pattern::Likeness};
+use super::{PathBase, Rule, Subject, files::PathPattern, pattern::Likeness};
 use crate::tools::{
     approval::Decision,
     paths::{plain, real},
@@ -36,7 +36,7 @@ pub(in crate::tools) fn decide(
     rules: &[Rule],
     tool: &str,
     reading: Option<&Reading<'_>>,
-    ground: &Ground,
+    path_base: &PathBase,
 ) -> Option<Decision> {
     let Reading { subject, leaves_out_denied } = *reading.filter(|_| tool != READ)?;
     let mut found = Likeness::No;
@@ -44,9 +44,9 @@ pub(in crate::tools) fn decide(
         let pattern = rule.pattern.as_ref().map(|pattern| pattern.path.as_ref());
         found = found.max(match (pattern, subject) {
             (None, _) => Likeness::Yes,
-            (Some(Some(pattern)), Subject::Path(path)) => match pattern.is_like(path, ground) {
+            (Some(Some(pattern)), Subject::Path(path)) => match pattern.is_like(path, path_base) {
                 // What the tool leaves out needs no question, as long as it is known where that is.
-                Likeness::Maybe if leaves_out_denied && pattern.base(ground).is_some() => Likeness::No,
+                Likeness::Maybe if leaves_out_denied && pattern.base(path_base).is_some() => Likeness::No,
                 likeness => likeness,
             },
             (Some(_), _) => Likeness::Maybe,
@@ -69,7 +69,7 @@ pub struct Denied {
 
 impl Denied {
     /// The paths that these rules deny.
-    pub(in crate::tools) fn new<'a>(rules: impl IntoIterator<Item = &'a [Rule]>, ground: &Ground) -> Self {
+    pub(in crate::tools) fn new<'a>(rules: impl IntoIterator<Item = &'a [Rule]>, path_base: &PathBase) -> Self {
         let mut denied = Self::default();
         for rule in rules.into_iter().flat_map(denials) {
             let Some(pattern) = &rule.pattern else {
@@ -77,7 +77,7 @@ impl Denied {
                 continue;
             };
             if let Some(pattern) = &pattern.path
-                && let Some(base) = pattern.base(ground)
+                && let Some(base) = pattern.base(path_base)
             {
                 denied.patterns.push((pattern.clone(), plain(&base), real(&base)));
             }

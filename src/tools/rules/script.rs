@@ -9,7 +9,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use brush_parser::{
-    ParserOptions, Token as Found,
+    ParserOptions, Token as GrammarToken,
     ast::{
         AndOr, AndOrList, Assignment, AssignmentName, AssignmentValue, BinaryPredicate, Command,
         CommandPrefixOrSuffixItem, CompoundCommand, CompoundList, ExtendedTestExpr, IoFileRedirectKind,
@@ -19,7 +19,7 @@ use brush_parser::{
 };
 
 use super::{
-    plain::{self, Token},
+    strict_lexer::{self, Token},
     word::{self, DESCRIPTOR, Word},
 };
 
@@ -66,14 +66,14 @@ pub(super) fn read(source: &str) -> Script {
 
 /// The tree of a command line on which both readings agree.
 fn parse(source: &str) -> Option<Program> {
-    let expected = plain::tokens(source)?;
+    let expected = strict_lexer::tokens(source)?;
     let options = ParserOptions::default();
     // The crate unwraps here and there. It is never handed text that is known to break it, but it is not ours.
     catch_unwind(AssertUnwindSafe(|| {
         let found = brush_parser::uncached_tokenize_str(source, &options.tokenizer_options()).ok()?;
-        let same = |(found, expected): (&Found, &Token)| match (found, expected) {
-            (Found::Word(found, _), Token::Word(expected)) => found == expected,
-            (Found::Operator(found, _), Token::Operator(expected)) => found == expected,
+        let same = |(found, expected): (&GrammarToken, &Token)| match (found, expected) {
+            (GrammarToken::Word(found, _), Token::Word(expected)) => found == expected,
+            (GrammarToken::Operator(found, _), Token::Operator(expected)) => found == expected,
             _ => false,
         };
         let agree = found.len() == expected.len() && found.iter().zip(&expected).all(same);

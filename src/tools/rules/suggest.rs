@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Ground, Rule, Subject, commands, decide, options::is_ascii_text, script, word::Word, wrappers};
+use super::{PathBase, Rule, Subject, commands, decide, options::is_ascii_text, script, word::Word, wrappers};
 use crate::tools::{approval::Decision, paths::real};
 
 /// The exact rules that would approve this very call the next time, without a wildcard in them; `None` if no rule
@@ -10,14 +10,14 @@ use crate::tools::{approval::Decision, paths::real};
 ///
 /// A command has one rule for each simple command in it. For [`Subject::Other`] there is none: the tool's plain name
 /// is what approves it.
-pub fn suggest(tool: &str, subject: &Subject<'_>, ground: &Ground) -> Option<Vec<String>> {
+pub fn suggest(tool: &str, subject: &Subject<'_>, path_base: &PathBase) -> Option<Vec<String>> {
     let entries = match subject {
         Subject::Command(command) => for_command(tool, command)?,
-        Subject::Path(path) => vec![format!("{tool}({})", for_path(path, ground)?)],
+        Subject::Path(path) => vec![format!("{tool}({})", for_path(path, path_base)?)],
         Subject::Other => return None,
     };
     let rules = entries.iter().map(|entry| Rule::parse(entry)).collect::<Result<Vec<_>, _>>().ok()?;
-    (decide(&rules, tool, subject, ground) == Some(Decision::Approve)).then_some(entries)
+    (decide(&rules, tool, subject, path_base) == Some(Decision::Approve)).then_some(entries)
 }
 
 fn for_command(tool: &str, command: &str) -> Option<Vec<String>> {
@@ -49,10 +49,10 @@ fn quoted(word: &Word) -> Option<String> {
     Some(format!("'{}'", text.replace('\'', r"'\''")))
 }
 
-/// A path as a rule writes it: from the ground on where it is there.
-fn for_path(path: &Path, ground: &Ground) -> Option<String> {
+/// A path as a rule writes it: from the path_base on where it is there.
+fn for_path(path: &Path, path_base: &PathBase) -> Option<String> {
     let path = real(path);
-    let base = real(&ground.base);
+    let base = real(&path_base.folder);
     let path = match path.strip_prefix(&base) {
         Ok(rest) if rest.as_os_str().is_empty() => Path::new("."),
         Ok(rest) => rest,

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::{Ground, SHELL_TOOL, Subject};
+use super::{PathBase, SHELL_TOOL, Subject};
 use crate::tools::{Definition, paths};
 
 /// Shells whose grammar rules are read by. In another one the same words may mean something else.
@@ -25,10 +25,10 @@ pub enum Target {
 impl Target {
     /// What a call of this tool with this input is about.
     ///
-    /// A tool's path is the parameter that it declares (`write_path_param`, else `read_path_param`), from the ground
-    /// on; where the input names none it is the ground itself. `shell` is the program that runs commands, where the user
+    /// A tool's path is the parameter that it declares (`write_path_param`, else `read_path_param`), from the path_base
+    /// on; where the input names none it is the path_base itself. `shell` is the program that runs commands, where the user
     /// has chosen one.
-    pub fn of(definition: &Definition, input: &Value, ground: &Ground, shell: Option<&str>) -> Self {
+    pub fn of(definition: &Definition, input: &Value, path_base: &PathBase, shell: Option<&str>) -> Self {
         if definition.name == SHELL_TOOL {
             let shell = shell.and_then(|shell| Path::new(shell).file_name()).and_then(|name| name.to_str());
             let known = shell.is_none_or(|shell| SHELLS.contains(&shell));
@@ -36,19 +36,19 @@ impl Target {
             return command.map_or(Self::Other, |command| Self::Command(command.to_owned()));
         }
         let parameter = definition.write_path_param.as_ref().or(definition.read_path_param.as_ref());
-        parameter.map_or(Self::Other, |parameter| Self::named(parameter, input, ground))
+        parameter.map_or(Self::Other, |parameter| Self::named(parameter, input, path_base))
     }
 
     /// What a call of this tool with this input reads; `None` if its definition names nothing that it reads.
-    pub fn of_reading(definition: &Definition, input: &Value, ground: &Ground) -> Option<Self> {
-        definition.read_path_param.as_ref().map(|parameter| Self::named(parameter, input, ground))
+    pub fn of_reading(definition: &Definition, input: &Value, path_base: &PathBase) -> Option<Self> {
+        definition.read_path_param.as_ref().map(|parameter| Self::named(parameter, input, path_base))
     }
 
     /// The path in a parameter.
-    fn named(parameter: &str, input: &Value, ground: &Ground) -> Self {
+    fn named(parameter: &str, input: &Value, path_base: &PathBase) -> Self {
         match input.get(parameter) {
-            Some(Value::String(path)) => Self::Path(paths::resolve(&ground.base, Path::new(path))),
-            None | Some(Value::Null) => Self::Path(ground.base.clone()),
+            Some(Value::String(path)) => Self::Path(paths::resolve(&path_base.folder, Path::new(path))),
+            None | Some(Value::Null) => Self::Path(path_base.folder.clone()),
             Some(_) => Self::Other,
         }
     }

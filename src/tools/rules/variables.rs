@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{plain, script::Run, word::Word};
+use super::{script::Run, strict_lexer, word::Word};
 
 /// Variables that programs and the shell run something by, or find it by.
 #[rustfmt::skip]
@@ -94,7 +94,7 @@ pub(super) fn touches(program: &str, run: &Run) -> bool {
         }
         "test" | "[" => run.words.windows(2).any(|pair| {
             let asks = pair[0].known().is_none_or(|word| matches!(word, "-v" | "-R"));
-            asks && !matches!(pair[1].known(), Some(name) if plain::is_name(name) || name == "]")
+            asks && !matches!(pair[1].known(), Some(name) if strict_lexer::is_name(name) || name == "]")
         }),
         _ => SPECIAL.contains(&program) && !run.assignments.is_empty(),
     }

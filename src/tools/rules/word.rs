@@ -5,7 +5,7 @@ use brush_parser::{
     word::{self, WordPiece, WordPieceWithSource},
 };
 
-use super::plain;
+use super::strict_lexer;
 
 /// How the path begins by which a process substitution is named.
 pub(super) const DESCRIPTOR: &str = "/dev/fd/";
@@ -56,7 +56,7 @@ pub(super) fn decode(raw: &str) -> Option<Decoded> {
         Some(start) => Word::Filled(start),
         None => Word::Known(decoder.text),
     };
-    agreed(word, decoder.code, plain::code_in_word(raw)?)
+    agreed(word, decoder.code, strict_lexer::code_in_word(raw)?)
 }
 
 /// Reads the text of a here-document in which the shell expands; `None` where it cannot be read.
@@ -69,7 +69,7 @@ pub(super) fn decode_document(raw: &str) -> Option<Decoded> {
         Some(start) => Word::Filled(start),
         None => Word::Known(decoder.text),
     };
-    agreed(word, decoder.code, plain::code_in_document(raw)?)
+    agreed(word, decoder.code, strict_lexer::code_in_document(raw)?)
 }
 
 /// A reading, if both find the same commands in it.

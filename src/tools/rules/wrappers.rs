@@ -3,7 +3,7 @@
 //! To approve, a wrapper is taken apart only where every one of its options is known ([`unwrap`]). To deny, what
 //! might be a command in there is looked at as one ([`inside`]).
 
-use super::{never, plain, script::Run, word::Word};
+use super::{script::Run, strict_lexer, unapprovable, word::Word};
 
 /// How a wrapper's own arguments end and the command begins.
 struct Wrapper {
@@ -110,7 +110,7 @@ pub(super) fn is_runner(program: &str) -> bool {
 
 /// What the command runs, if it is a wrapper; `None` for every other command.
 pub(super) fn unwrap(run: &Run) -> Option<Inner> {
-    let program = never::program(run.words.first()?.known()?);
+    let program = unapprovable::program(run.words.first()?.known()?);
     let wrapper = WRAPPERS.iter().find(|wrapper| wrapper.name == program)?;
     Some(take_apart(wrapper, run).unwrap_or(Inner::Unclear))
 }
@@ -148,13 +148,15 @@ fn take_apart(wrapper: &Wrapper, run: &Run) -> Option<Inner> {
 }
 
 fn is_assignment(word: &Word) -> bool {
-    word.known().and_then(|text| text.split_once('=')).is_some_and(|(name, _)| plain::is_name(name))
+    word.known().and_then(|text| text.split_once('=')).is_some_and(|(name, _)| strict_lexer::is_name(name))
 }
 
 /// The commands that may be run by another one's arguments, to be held against the rules that deny; `None` where
 /// there are too many to look at.
 pub(super) fn inside(run: &Run) -> Option<Vec<Run>> {
-    let Some(program) = run.words.first().and_then(Word::known).map(never::program) else { return Some(Vec::new()) };
+    let Some(program) = run.words.first().and_then(Word::known).map(unapprovable::program) else {
+        return Some(Vec::new());
+    };
     let from = |start: usize| Run {
         words: run.words[start..].to_vec(),
         input: run.input.clone(),

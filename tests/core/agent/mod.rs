@@ -2,8 +2,8 @@
 
 mod cycle;
 mod decisions;
-mod desk;
 mod faults;
+mod harness;
 mod limits;
 mod loading;
 mod overrides;

@@ -9,91 +9,91 @@ use flemma::{
 };
 use serde_json::json;
 
-use super::desk::{Desk, call, prose};
+use super::harness::{Harness, call, prose};
 
-fn asking() -> Desk {
-    let desk = Desk::new("@You:\nHello");
-    desk.go();
-    desk.log(&[]);
-    desk
+fn asking() -> Harness {
+    let harness = Harness::new("@You:\nHello");
+    harness.go();
+    harness.log(&[]);
+    harness
 }
 
 #[test]
 fn the_activity_follows_the_reply() {
-    let desk = asking();
-    assert_eq!(desk.session.activity(), Activity::Waiting);
-    desk.event(Event::ThinkingStarted);
-    assert_eq!(desk.session.activity(), Activity::Thinking);
-    desk.event(Event::ThinkingFinished { signature: None });
-    assert_eq!(desk.session.activity(), Activity::Waiting);
-    desk.event(prose("Well"));
-    assert_eq!(desk.session.activity(), Activity::Writing);
-    desk.event(Event::ToolUseProgress { name: "read".into(), bytes: 7 });
-    assert_eq!(desk.session.activity(), Activity::Calling { tool: "read".into(), bytes: 7 });
-    desk.reply([call("a", "read", json!({}))], StopReason::ToolUse);
-    assert_eq!(desk.session.activity(), Activity::Executing { running: 1 });
-    desk.tool("a", "one");
-    assert_eq!(desk.session.activity(), Activity::Waiting);
-    desk.says("Done");
-    assert_eq!(desk.session.activity(), Activity::Idle);
+    let harness = asking();
+    assert_eq!(harness.session.activity(), Activity::Waiting);
+    harness.event(Event::ThinkingStarted);
+    assert_eq!(harness.session.activity(), Activity::Thinking);
+    harness.event(Event::ThinkingFinished { signature: None });
+    assert_eq!(harness.session.activity(), Activity::Waiting);
+    harness.event(prose("Well"));
+    assert_eq!(harness.session.activity(), Activity::Writing);
+    harness.event(Event::ToolUseProgress { name: "read".into(), bytes: 7 });
+    assert_eq!(harness.session.activity(), Activity::Calling { tool: "read".into(), bytes: 7 });
+    harness.reply([call("a", "read", json!({}))], StopReason::ToolUse);
+    assert_eq!(harness.session.activity(), Activity::Executing { running: 1 });
+    harness.tool("a", "one");
+    assert_eq!(harness.session.activity(), Activity::Waiting);
+    harness.says("Done");
+    assert_eq!(harness.session.activity(), Activity::Idle);
 }
 
 #[test]
 fn pieces_that_come_together_are_written_together() {
-    let desk = asking();
-    let request = desk.request();
-    desk.feed(["one ", "two ", "three"].map(|words| Input::Event { request, event: prose(words) }));
-    assert!(desk.text().ends_with("@Assistant:\none two three"));
-    assert_eq!(desk.log(&["edit"]), ["edit"]);
+    let harness = asking();
+    let request = harness.request();
+    harness.feed(["one ", "two ", "three"].map(|words| Input::Event { request, event: prose(words) }));
+    assert!(harness.text().ends_with("@Assistant:\none two three"));
+    assert_eq!(harness.log(&["edit"]), ["edit"]);
 }
 
 #[test]
 fn a_failure_before_anything_was_shown_is_tried_again_in_silence() {
-    let desk = asking();
+    let harness = asking();
     for (attempt, pause) in [(2, 500), (3, 1000), (4, 2000)] {
-        desk.fails(ErrorKind::Overloaded);
+        harness.fails(ErrorKind::Overloaded);
         let reason = "The provider failed.".to_owned();
-        assert_eq!(desk.session.activity(), Activity::Retrying { attempt, reason });
-        assert!(desk.locked.get());
-        assert_eq!(desk.wait(), Duration::from_millis(pause));
+        assert_eq!(harness.session.activity(), Activity::Retrying { attempt, reason });
+        assert!(harness.locked.get());
+        assert_eq!(harness.wait(), Duration::from_millis(pause));
     }
-    assert_eq!(desk.requests() as u32, MAX_ATTEMPTS);
-    assert_eq!(desk.log(&["info", "warn", "error", "edit", "moment"]), [""; 0]);
-    desk.fails(ErrorKind::Overloaded);
+    assert_eq!(harness.requests() as u32, MAX_ATTEMPTS);
+    assert_eq!(harness.log(&["info", "warn", "error", "edit", "moment"]), [""; 0]);
+    harness.fails(ErrorKind::Overloaded);
     assert_eq!(
-        desk.log(&["error", "unlock", "moment"]),
+        harness.log(&["error", "unlock", "moment"]),
         ["error: The provider failed.", "unlock", "moment: incomplete"]
     );
-    desk.shows("@You:\nHello");
+    harness.shows("@You:\nHello");
 }
 
 #[test]
 fn usage_shows_nothing_so_a_retry_is_still_invisible() {
-    let desk = asking();
-    desk.event(Event::Usage(Usage::default()));
-    desk.fails(ErrorKind::Interrupted);
-    desk.wait();
-    desk.says("Hi.");
-    assert!(desk.text().ends_with("@You:\nHello\n\n@Assistant:\nHi.\n\n@You:\n"));
+    let harness = asking();
+    harness.event(Event::Usage(Usage::default()));
+    harness.fails(ErrorKind::Interrupted);
+    harness.wait();
+    harness.says("Hi.");
+    assert!(harness.text().ends_with("@You:\nHello\n\n@Assistant:\nHi.\n\n@You:\n"));
 }
 
 #[test]
 fn a_failure_that_no_retry_can_mend_is_told_at_once() {
-    let desk = asking();
-    desk.fails(ErrorKind::Authentication);
-    assert_eq!(desk.log(&["error", "later"]), ["error: The provider failed."]);
-    assert!(!desk.locked.get());
-    desk.go();
-    assert_eq!(desk.requests(), 2, "a key asks again");
+    let harness = asking();
+    harness.fails(ErrorKind::Authentication);
+    assert_eq!(harness.log(&["error", "later"]), ["error: The provider failed."]);
+    assert!(!harness.locked.get());
+    harness.go();
+    assert_eq!(harness.requests(), 2, "a key asks again");
 }
 
 #[test]
 fn a_failure_in_the_middle_keeps_what_came_marks_it_and_is_not_tried_again() {
-    let desk = asking();
-    desk.event(prose("Let me "));
-    desk.event(call("a", "read", json!({})));
-    desk.fails(ErrorKind::Interrupted);
-    desk.shows(
+    let harness = asking();
+    harness.event(prose("Let me "));
+    harness.event(call("a", "read", json!({})));
+    harness.fails(ErrorKind::Interrupted);
+    harness.shows(
         "
         @You:
         Hello
@@ -119,28 +119,28 @@ fn a_failure_in_the_middle_keeps_what_came_marks_it_and_is_not_tried_again() {
         |
         ",
     );
-    assert_eq!(desk.log(&["error", "later", "run"]), ["error: The provider failed."]);
-    assert!(!desk.locked.get());
+    assert_eq!(harness.log(&["error", "later", "run"]), ["error: The provider failed."]);
+    assert!(!harness.locked.get());
 }
 
 #[test]
 fn a_reply_that_says_nothing_says_so() {
     for events in [vec![], vec![Event::Usage(Usage::default())]] {
-        let desk = asking();
-        desk.reply(events, StopReason::EndTurn);
-        assert_eq!(desk.told(), ["warn: The model answered nothing; Ctrl-] asks it again."]);
-        desk.shows("@You:\nHello");
-        desk.go();
-        assert_eq!(desk.requests(), 2);
+        let harness = asking();
+        harness.reply(events, StopReason::EndTurn);
+        assert_eq!(harness.told(), ["warn: The model answered nothing; Ctrl-] asks it again."]);
+        harness.shows("@You:\nHello");
+        harness.go();
+        assert_eq!(harness.requests(), 2);
     }
 }
 
 #[test]
 fn a_refusal_without_a_word_is_told_once() {
-    let desk = asking();
-    desk.reply([], StopReason::Refusal);
-    assert_eq!(desk.told(), ["warn: The provider ended the reply: the model refused to go on."]);
-    assert!(!desk.locked.get());
+    let harness = asking();
+    harness.reply([], StopReason::Refusal);
+    assert_eq!(harness.told(), ["warn: The provider ended the reply: the model refused to go on."]);
+    assert!(!harness.locked.get());
 }
 
 #[test]
@@ -159,35 +159,35 @@ fn a_reply_that_was_cut_off_says_why_and_leaves_a_prompt() {
         ),
         (StopReason::Other("tired".into()), "The provider ended the reply: tired."),
     ] {
-        let desk = asking();
-        desk.reply([prose("Once upon")], reason);
-        assert_eq!(desk.told(), [format!("warn: {words}")]);
-        assert!(desk.text().ends_with("@Assistant:\nOnce upon\n\n@You:\n"));
+        let harness = asking();
+        harness.reply([prose("Once upon")], reason);
+        assert_eq!(harness.told(), [format!("warn: {words}")]);
+        assert!(harness.text().ends_with("@Assistant:\nOnce upon\n\n@You:\n"));
     }
 }
 
 #[test]
 fn nothing_of_a_reply_that_was_refused_runs_by_itself() {
     for stop in [StopReason::Refusal, StopReason::Blocked("SAFETY".into())] {
-        let desk = asking();
-        desk.reply([call("a", "read", json!({}))], stop);
-        assert_eq!((desk.running(), desk.locked.get()), (vec![], false));
-        assert_eq!(desk.statuses(), ["a open"]);
-        desk.go();
-        assert_eq!(desk.running(), ["a"], "but the user may");
+        let harness = asking();
+        harness.reply([call("a", "read", json!({}))], stop);
+        assert_eq!((harness.running(), harness.locked.get()), (vec![], false));
+        assert_eq!(harness.statuses(), ["a open"]);
+        harness.go();
+        assert_eq!(harness.running(), ["a"], "but the user may");
     }
 }
 
 #[test]
 fn a_pause_of_the_providers_is_answered_with_the_conversation_as_it_is() {
-    for desk in [Desk::new("@You:\nHello"), Desk::new("@You:\nHello").without_autopilot()] {
-        desk.go();
-        desk.reply([prose("Searching.")], StopReason::Pause);
-        assert_eq!(desk.told(), [""; 0]);
-        assert_eq!(desk.requests(), 2);
-        assert_eq!(desk.sent.borrow()[1].1.messages.len(), 2, "the reply so far is the last message");
-        desk.says("Found it.");
-        desk.shows(
+    for harness in [Harness::new("@You:\nHello"), Harness::new("@You:\nHello").without_autopilot()] {
+        harness.go();
+        harness.reply([prose("Searching.")], StopReason::Pause);
+        assert_eq!(harness.told(), [""; 0]);
+        assert_eq!(harness.requests(), 2);
+        assert_eq!(harness.sent.borrow()[1].1.messages.len(), 2, "the reply so far is the last message");
+        harness.says("Found it.");
+        harness.shows(
             "
             @You:
             Hello
@@ -208,50 +208,50 @@ fn a_pause_of_the_providers_is_answered_with_the_conversation_as_it_is() {
 #[test]
 fn a_pause_that_is_not_followed_up_leaves_a_prompt() {
     for stop in [true, false] {
-        let desk = asking();
-        desk.reply([prose("Searching.")], StopReason::Pause);
-        desk.fails(ErrorKind::Overloaded);
-        desk.wait();
-        assert_eq!(desk.requests(), 3, "a retry asks for the same");
+        let harness = asking();
+        harness.reply([prose("Searching.")], StopReason::Pause);
+        harness.fails(ErrorKind::Overloaded);
+        harness.wait();
+        assert_eq!(harness.requests(), 3, "a retry asks for the same");
         if stop {
-            desk.stop()
+            harness.stop()
         } else {
-            desk.fails(ErrorKind::Authentication)
+            harness.fails(ErrorKind::Authentication)
         }
-        assert!(desk.text().ends_with("@Assistant:\nSearching.\n\n@You:\n"), "{}", desk.text());
-        assert!(!desk.locked.get());
+        assert!(harness.text().ends_with("@Assistant:\nSearching.\n\n@You:\n"), "{}", harness.text());
+        assert!(!harness.locked.get());
     }
 }
 
 #[test]
 fn what_comes_for_an_older_request_is_dropped() {
-    let desk = asking();
-    let old = desk.request();
-    desk.stop();
-    desk.go();
-    assert_ne!(desk.request(), old);
+    let harness = asking();
+    let old = harness.request();
+    harness.stop();
+    harness.go();
+    assert_ne!(harness.request(), old);
     let error = ProviderError::new(ErrorKind::Server, "old");
-    desk.feed([
+    harness.feed([
         Input::Event { request: old, event: prose("old") },
         Input::Event { request: old, event: Event::Finished(StopReason::EndTurn) },
         Input::Failed { request: old, error, jitter: 0.0 },
         Input::BackoffOver { request: old },
-        Input::BackoffOver { request: desk.request() },
+        Input::BackoffOver { request: harness.request() },
         Input::Review,
         Input::Event { request: RequestId(99), event: prose("whose?") },
     ]);
-    desk.shows("@You:\nHello");
-    assert_eq!(desk.requests(), 2);
-    desk.says("Hi.");
-    desk.feed([Input::Event { request: desk.request(), event: prose("late") }]);
-    assert!(!desk.text().contains("late"));
+    harness.shows("@You:\nHello");
+    assert_eq!(harness.requests(), 2);
+    harness.says("Hi.");
+    harness.feed([Input::Event { request: harness.request(), event: prose("late") }]);
+    assert!(!harness.text().contains("late"));
 }
 
 #[test]
 fn a_document_that_cannot_be_sent_says_where_and_unlocks() {
-    let desk = Desk::new("stray\n\n@You:\nHello");
-    desk.go();
-    let log = desk.log(&["error", "diagnose", "unlock", "send", "moment"]);
+    let harness = Harness::new("stray\n\n@You:\nHello");
+    harness.go();
+    let log = harness.log(&["error", "diagnose", "unlock", "send", "moment"]);
     assert_eq!(log[0], "diagnose 1");
     assert!(log[1].starts_with("error: Not sent: line 1: "), "{log:?}");
     assert_eq!(log[2..], ["unlock"]);
@@ -260,10 +260,10 @@ fn a_document_that_cannot_be_sent_says_where_and_unlocks() {
 #[test]
 fn nothing_typed_means_nothing_to_send() {
     for text in ["", "@You:\n", "@You:\nHello\n\n@Assistant:\nHi.\n\n@You:\n", "@You:\nHello\n\n@Assistant:\nHi."] {
-        let desk = Desk::new(text);
-        desk.go();
-        assert_eq!(desk.told(), ["error: Nothing to send: type your message under `@You:` first."], "{text}");
-        assert_eq!(desk.requests(), 0);
+        let harness = Harness::new(text);
+        harness.go();
+        assert_eq!(harness.told(), ["error: Nothing to send: type your message under `@You:` first."], "{text}");
+        assert_eq!(harness.requests(), 0);
     }
 }
 
@@ -273,45 +273,45 @@ fn used(input: u64, output: u64) -> Event {
 
 #[test]
 fn a_request_is_accounted_for_once_with_the_last_count_before_its_end_is_announced() {
-    let desk = asking();
-    desk.event(used(10, 1));
-    desk.event(prose("Well"));
-    desk.event(used(10, 34));
-    assert_eq!(desk.log(&["used"]), [""; 0]);
-    desk.event(Event::Finished(StopReason::EndTurn));
-    assert_eq!(desk.log(&["used", "moment"]), ["used: 10 in, 34 out, complete", "moment: complete"]);
+    let harness = asking();
+    harness.event(used(10, 1));
+    harness.event(prose("Well"));
+    harness.event(used(10, 34));
+    assert_eq!(harness.log(&["used"]), [""; 0]);
+    harness.event(Event::Finished(StopReason::EndTurn));
+    assert_eq!(harness.log(&["used", "moment"]), ["used: 10 in, 34 out, complete", "moment: complete"]);
 }
 
 #[test]
 fn what_is_cut_off_is_accounted_for_as_far_as_it_was_counted() {
-    let desk = asking();
-    desk.event(used(10, 1));
-    desk.event(prose("Well"));
-    desk.stop();
-    assert_eq!(desk.log(&["used", "moment"]), ["used: 10 in, 1 out, cut off", "moment: incomplete"]);
+    let harness = asking();
+    harness.event(used(10, 1));
+    harness.event(prose("Well"));
+    harness.stop();
+    assert_eq!(harness.log(&["used", "moment"]), ["used: 10 in, 1 out, cut off", "moment: incomplete"]);
 
-    let desk = asking();
-    desk.event(used(20, 0));
-    desk.stop();
-    assert_eq!(desk.log(&["used", "moment"]), ["used: 20 in, 0 out, cut off", "moment: incomplete"]);
+    let harness = asking();
+    harness.event(used(20, 0));
+    harness.stop();
+    assert_eq!(harness.log(&["used", "moment"]), ["used: 20 in, 0 out, cut off", "moment: incomplete"]);
 }
 
 #[test]
 fn every_attempt_is_accounted_for_by_itself() {
-    let desk = asking();
-    desk.event(used(10, 1));
-    desk.fails(ErrorKind::Overloaded);
-    desk.wait();
-    desk.event(used(11, 2));
-    desk.says("Well");
+    let harness = asking();
+    harness.event(used(10, 1));
+    harness.fails(ErrorKind::Overloaded);
+    harness.wait();
+    harness.event(used(11, 2));
+    harness.says("Well");
     let expected = ["used: 10 in, 1 out, cut off", "used: 11 in, 2 out, complete"];
-    assert_eq!(desk.log(&["used"]), expected);
+    assert_eq!(harness.log(&["used"]), expected);
 }
 
 #[test]
 fn a_provider_that_counts_nothing_uses_nothing() {
-    let desk = asking();
-    desk.event(used(0, 0));
-    desk.says("Well");
-    assert_eq!(desk.log(&["used"]), [""; 0]);
+    let harness = asking();
+    harness.event(used(0, 0));
+    harness.says("Well");
+    assert_eq!(harness.log(&["used"]), [""; 0]);
 }

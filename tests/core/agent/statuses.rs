@@ -2,7 +2,7 @@
 
 use flemma::agent::{Choice, Input, Step};
 
-use super::desk::Desk;
+use super::harness::Harness;
 
 /// What becomes of a call.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -58,27 +58,27 @@ const INFOS: [(&str, Means); 34] = [
     ("flemma:toolstatus=approved", Nothing),
 ];
 
-fn press(desk: &Desk, key: &str) {
+fn press(harness: &Harness, key: &str) {
     match key {
-        "Ctrl-]" | "Ctrl-] without autopilot" => desk.go(),
-        "Alt-Enter" => desk.execute("a"),
-        "tool:approve" => desk.feed([Input::Decide(vec!["a".into()], Choice::Approve, Step::Own)]),
-        _ => desk.feed([Input::Decide(vec!["a".into()], Choice::Reject(Some("No.".to_owned())), Step::Own)]),
+        "Ctrl-]" | "Ctrl-] without autopilot" => harness.go(),
+        "Alt-Enter" => harness.execute("a"),
+        "tool:approve" => harness.feed([Input::Decide(vec!["a".into()], Choice::Approve, Step::Own)]),
+        _ => harness.feed([Input::Decide(vec!["a".into()], Choice::Reject(Some("No.".to_owned())), Step::Own)]),
     }
 }
 
 /// Two calls that wait; the first one's block then begins as `info` says. The other one is approved.
-fn with_info(info: &str, key: &str) -> Desk {
-    let desk = Desk::new("@You:\nFix it");
-    desk.go();
-    desk.calls([("a", "bash"), ("b", "bash")]);
-    desk.replace("`b`\n\n```flemma:tool status=pending", "`b`\n\n```flemma:tool status=approved");
-    desk.replace("`a`\n\n```flemma:tool status=pending", &format!("`a`\n\n```{info}"));
+fn with_info(info: &str, key: &str) -> Harness {
+    let harness = Harness::new("@You:\nFix it");
+    harness.go();
+    harness.calls([("a", "bash"), ("b", "bash")]);
+    harness.replace("`b`\n\n```flemma:tool status=pending", "`b`\n\n```flemma:tool status=approved");
+    harness.replace("`a`\n\n```flemma:tool status=pending", &format!("`a`\n\n```{info}"));
     if key == "Ctrl-] without autopilot" {
-        desk.set(|settings| settings.autopilot = false);
+        harness.set(|settings| settings.autopilot = false);
     }
-    desk.log(&[]);
-    desk
+    harness.log(&[]);
+    harness
 }
 
 #[test]
@@ -86,18 +86,18 @@ fn every_word_means_the_same_by_every_key_and_an_unknown_one_runs_nothing() {
     for (info, means) in INFOS {
         for key in KEYS {
             let what = format!("{key} on `{info}`");
-            let desk = with_info(info, key);
-            let before = desk.text();
-            press(&desk, key);
-            let runs = desk.running().contains(&"a".to_owned());
-            let text = desk.text();
+            let harness = with_info(info, key);
+            let before = harness.text();
+            press(&harness, key);
+            let runs = harness.running().contains(&"a".to_owned());
+            let text = harness.text();
             let says = |words: &str| text.contains(&format!("`a` (error)\n\n```\n{words}\n```"));
             match (means, key) {
                 (Nothing, _) => {
-                    assert!(desk.running().is_empty(), "{what} runs something");
+                    assert!(harness.running().is_empty(), "{what} runs something");
                     assert_eq!(text, before, "{what} changes nothing");
                     let line = before.lines().position(|line| line == format!("```{info}")).unwrap() + 1;
-                    let log = desk.log(&["run", "diagnose", "error"]);
+                    let log = harness.log(&["run", "diagnose", "error"]);
                     let shown = log[0].strip_prefix("diagnose ").map(|lines| lines.split(' ').collect::<Vec<_>>());
                     assert!(shown.unwrap().iter().all(|shown| *shown == line.to_string()), "{what}: {log:?}");
                     assert!(log[1].starts_with(&format!("error: No tool was run: line {line}: ")), "{what}: {log:?}");
@@ -129,23 +129,23 @@ fn an_unknown_status_is_told_with_the_words_that_there_are() {
         ("flemma:tool status=denied status=pending", "more than one `status=`"),
         ("flemma:tol status=pending", "There is no block `flemma:tol`."),
     ] {
-        let desk = with_info(info, "Ctrl-]");
-        desk.go();
-        let told = desk.told();
+        let harness = with_info(info, "Ctrl-]");
+        harness.go();
+        let told = harness.told();
         assert!(told[0].contains(words), "{info}: {told:?}");
     }
 }
 
 #[test]
 fn nothing_runs_by_itself_after_a_reply_while_a_status_is_unknown() {
-    let desk = with_info("flemma:tool status=no", "Ctrl-]");
-    desk.go();
-    assert!(desk.running().is_empty() && !desk.session.is_busy());
-    desk.replace("status=no", "status=rejected");
-    desk.go();
-    assert_eq!(desk.running(), ["b"], "once it is fixed, everything goes on");
-    desk.tool("b", "two");
-    assert_eq!(desk.sent_results(), ["a!: The user rejected this call; it did not run.", "b: two"]);
+    let harness = with_info("flemma:tool status=no", "Ctrl-]");
+    harness.go();
+    assert!(harness.running().is_empty() && !harness.session.is_busy());
+    harness.replace("status=no", "status=rejected");
+    harness.go();
+    assert_eq!(harness.running(), ["b"], "once it is fixed, everything goes on");
+    harness.tool("b", "two");
+    assert_eq!(harness.sent_results(), ["a!: The user rejected this call; it did not run.", "b: two"]);
 }
 
 /// What a user types into a block, and what the model hears of it.
@@ -153,21 +153,21 @@ fn nothing_runs_by_itself_after_a_reply_while_a_status_is_unknown() {
 fn text_in_a_denied_block_is_neither_the_result_nor_the_reason() {
     for status in ["denied", "deny"] {
         for key in ["Ctrl-]", "Ctrl-] without autopilot", "Alt-Enter"] {
-            let desk = with_info("flemma:tool status=pending", key);
-            desk.replace(
+            let harness = with_info("flemma:tool status=pending", key);
+            harness.replace(
                 "`a`\n\n```flemma:tool status=pending\n",
                 &format!("`a`\n\n```flemma:tool status={status}\nUse make.\n"),
             );
-            press(&desk, key);
+            press(&harness, key);
             let result = "`a` (error)\n\n```\nA policy of the user's denies this call; it did not run.\n```";
-            assert!(desk.text().contains(result), "{status}, {key}: {}", desk.text());
-            assert!(!desk.text().contains("Use make."), "{status}, {key}");
-            let told = desk.told();
+            assert!(harness.text().contains(result), "{status}, {key}: {}", harness.text());
+            assert!(!harness.text().contains("Use make."), "{status}, {key}");
+            let told = harness.told();
             assert!(told.iter().any(|told| told.contains("your text in its block was not sent")), "{status}: {told:?}");
         }
     }
-    let desk = with_info("flemma:tool status=pending", "Ctrl-]");
-    desk.replace("`a`\n\n```flemma:tool status=pending\n", "`a`\n\n```flemma:tool status=reject\nUse make.\n");
-    desk.go();
-    assert!(desk.text().contains("`a` (error)\n\n```\nUse make.\n"), "a rejection has its reason");
+    let harness = with_info("flemma:tool status=pending", "Ctrl-]");
+    harness.replace("`a`\n\n```flemma:tool status=pending\n", "`a`\n\n```flemma:tool status=reject\nUse make.\n");
+    harness.go();
+    assert!(harness.text().contains("`a` (error)\n\n```\nUse make.\n"), "a rejection has its reason");
 }

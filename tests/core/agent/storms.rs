@@ -1,7 +1,7 @@
 //! Storms: any sequence of keys, events, failures, answers and edits of the user's, in any order.
 //!
 //! Whatever happens, after every step: the lock is held exactly while the session is busy, no call runs twice at
-//! once, nothing is sent while a call is open, what runs stands in the document as running (the desk sees to these),
+//! once, nothing is sent while a call is open, what runs stands in the document as running (the harness sees to these),
 //! the document has no error, what the user wrote is there byte for byte, and a stop leaves no running call without
 //! a result. And after the storm a user who approves everything always gets to the end.
 
@@ -19,7 +19,7 @@ use proptest::{
 };
 use serde_json::json;
 
-use super::desk::{Desk, call, prose};
+use super::harness::{Harness, call, prose};
 
 /// What a model, a tool or a user may write, and what must not be taken for structure.
 const WORDS: [&str; 10] = [
@@ -125,9 +125,9 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// A storm over one desk, and what has to outlive it.
+/// A storm over one harness, and what has to outlive it.
 struct Storm {
-    desk: Desk,
+    harness: Harness,
     /// Whether the vendor gives the calls of each reply the same ids again.
     again: bool,
     /// Calls so far, or in this reply.
@@ -138,29 +138,29 @@ struct Storm {
 
 impl Storm {
     fn new(again: bool) -> Self {
-        Self { desk: Desk::new("@You:\nHello, 0."), again, calls: 0, written: vec!["Hello, 0.".to_owned()] }
+        Self { harness: Harness::new("@You:\nHello, 0."), again, calls: 0, written: vec!["Hello, 0.".to_owned()] }
     }
 
     fn take(&mut self, step: Step) {
-        let desk = &self.desk;
+        let harness = &self.harness;
         match step {
-            Step::Go => desk.go(),
+            Step::Go => harness.go(),
             Step::Execute(index) => {
                 if let Some(call) = self.open(index) {
-                    self.desk.execute(&call.0);
+                    self.harness.execute(&call.0);
                 }
             }
             Step::Stop => self.stop(),
             Step::StopTool(index) => {
-                let running: Vec<String> = desk.running();
+                let running: Vec<String> = harness.running();
                 if !running.is_empty() {
-                    desk.stop_tool(&running[index.index(running.len())]);
+                    harness.stop_tool(&running[index.index(running.len())]);
                 }
             }
             Step::Reply(tools) => {
-                if !self.desk.session.is_busy() && self.desk.open_calls().is_empty() {
+                if !self.harness.session.is_busy() && self.harness.open_calls().is_empty() {
                     self.write();
-                    self.desk.go();
+                    self.harness.go();
                 }
                 for tool in tools {
                     self.take(Step::Piece(Piece::Call(tool)));
@@ -169,35 +169,37 @@ impl Storm {
             }
             Step::Piece(piece) => {
                 for event in self.events(piece) {
-                    self.desk.event(event);
+                    self.harness.event(event);
                 }
             }
             Step::Finish(reason) => self.finish(reason),
-            Step::Fail(kind) => desk.fails(kind),
+            Step::Fail(kind) => harness.fails(kind),
             Step::Stale(piece) => {
-                let stale = |request: &RequestId| *request != desk.request();
-                let Some(request) = desk.sent.borrow().iter().map(|(request, _)| *request).rfind(stale) else { return };
-                let before = desk.text();
+                let stale = |request: &RequestId| *request != harness.request();
+                let Some(request) = harness.sent.borrow().iter().map(|(request, _)| *request).rfind(stale) else {
+                    return;
+                };
+                let before = harness.text();
                 for event in self.events(piece) {
-                    self.desk.feed([Input::Event { request, event }]);
+                    self.harness.feed([Input::Event { request, event }]);
                 }
-                assert_eq!(self.desk.text(), before, "an older request writes nothing");
+                assert_eq!(self.harness.text(), before, "an older request writes nothing");
             }
-            Step::Timer => desk.fire(),
+            Step::Timer => harness.fire(),
             Step::Answer { tool, words, is_error } => {
-                let running: Vec<String> = desk.running();
+                let running: Vec<String> = harness.running();
                 if !running.is_empty() {
                     let answer = Answer { is_error, ..Answer::text(words) };
-                    desk.tool_answers(&running[tool.index(running.len())], answer);
+                    harness.tool_answers(&running[tool.index(running.len())], answer);
                 }
             }
             // A shell does not pass on what a killed tool still says; should it, it must not matter while ids are new.
             Step::Late(words) => {
-                let killed = desk.killed.borrow().last().cloned();
-                if let Some(call) = killed.filter(|call| !self.again && !desk.running.borrow().contains(call)) {
-                    let before = desk.text();
-                    desk.feed([Input::ToolFinished { call, answer: Answer::text(words) }]);
-                    assert_eq!(desk.text(), before, "a killed tool writes nothing");
+                let killed = harness.killed.borrow().last().cloned();
+                if let Some(call) = killed.filter(|call| !self.again && !harness.running.borrow().contains(call)) {
+                    let before = harness.text();
+                    harness.feed([Input::ToolFinished { call, answer: Answer::text(words) }]);
+                    assert_eq!(harness.text(), before, "a killed tool writes nothing");
                 }
             }
             Step::SetStatus(index, status) => {
@@ -218,13 +220,13 @@ impl Storm {
             }
             Step::EditInput(index) => {
                 let Some(line) = self.can_edit(index) else { return };
-                let text = self.desk.page.borrow().text.clone();
+                let text = self.harness.page.borrow().text.clone();
                 let input = (line..text.len()).find(|&line| text[line].starts_with('{')).unwrap();
-                self.desk.page.borrow_mut().replace(input..input + 1, vec!["{\"edited\":true}".to_owned()]);
+                self.harness.page.borrow_mut().replace(input..input + 1, vec!["{\"edited\":true}".to_owned()]);
             }
             Step::Write => self.write(),
-            Step::ToggleAutopilot => desk.set(|settings| settings.autopilot = !settings.autopilot),
-            Step::Concurrency(limit) => desk.set(|settings| settings.max_concurrent = limit),
+            Step::ToggleAutopilot => harness.set(|settings| settings.autopilot = !settings.autopilot),
+            Step::Concurrency(limit) => harness.set(|settings| settings.max_concurrent = limit),
         }
     }
 
@@ -250,34 +252,34 @@ impl Storm {
     fn finish(&mut self, reason: StopReason) {
         // A part of a reply and its rest are one reply, and so one turn of the document's.
         if self.again && reason != StopReason::Pause {
-            let before = self.desk.requests();
-            self.desk.event(Event::Finished(reason));
-            if self.desk.requests() > before || !self.desk.session.is_busy() {
+            let before = self.harness.requests();
+            self.harness.event(Event::Finished(reason));
+            if self.harness.requests() > before || !self.harness.session.is_busy() {
                 self.calls = 0;
             }
         } else {
-            self.desk.event(Event::Finished(reason));
+            self.harness.event(Event::Finished(reason));
         }
     }
 
     fn stop(&self) {
-        let running: HashSet<String> = self.desk.running().into_iter().collect();
-        self.desk.stop();
-        assert!(!self.desk.session.is_busy());
-        assert_eq!(self.desk.running(), [""; 0]);
-        let open: HashSet<String> = self.desk.open_calls().into_iter().map(|call| call.id.0).collect();
+        let running: HashSet<String> = self.harness.running().into_iter().collect();
+        self.harness.stop();
+        assert!(!self.harness.session.is_busy());
+        assert_eq!(self.harness.running(), [""; 0]);
+        let open: HashSet<String> = self.harness.open_calls().into_iter().map(|call| call.id.0).collect();
         assert!(running.is_disjoint(&open), "what ran has its result");
     }
 
     fn open(&self, index: Index) -> Option<CallId> {
-        let calls = self.desk.open_calls();
+        let calls = self.harness.open_calls();
         (!calls.is_empty()).then(|| index.get(&calls).id.clone())
     }
 
     /// The line of the tool use, if the buffer is the user's and there is such a call.
     fn can_edit(&self, index: Index) -> Option<usize> {
-        let calls = self.desk.open_calls();
-        if self.desk.locked.get() || calls.is_empty() {
+        let calls = self.harness.open_calls();
+        if self.harness.locked.get() || calls.is_empty() {
             return None;
         }
         let call = index.get(&calls);
@@ -288,8 +290,8 @@ impl Storm {
         if self.can_edit(index).is_none() {
             return;
         }
-        let fence = index.get(&self.desk.open_calls()).placeholder.as_ref().unwrap().fence;
-        let mut page = self.desk.page.borrow_mut();
+        let fence = index.get(&self.harness.open_calls()).placeholder.as_ref().unwrap().fence;
+        let mut page = self.harness.page.borrow_mut();
         let mut lines = page.text.clone();
         edit(&mut lines, fence);
         let all = 0..page.text.len();
@@ -298,7 +300,7 @@ impl Storm {
 
     /// What stands in a denied block is not sent, and makes room for the result.
     fn give_up_what_is_denied(&mut self, index: Index) {
-        let calls = self.desk.open_calls();
+        let calls = self.harness.open_calls();
         if self.can_edit(index).is_some()
             && let Some(placeholder) = &index.get(&calls).placeholder
             && placeholder.block.status == Status::Denied
@@ -309,67 +311,67 @@ impl Storm {
 
     /// The user writes at the end.
     fn write(&mut self) {
-        if self.desk.locked.get() {
+        if self.harness.locked.get() {
             return;
         }
         let words = format!("Hello, {}.\n  And @You: too.", self.written.len());
         let last = {
-            let page = self.desk.page.borrow();
+            let page = self.harness.page.borrow();
             page.document.messages().last().map(|message| message.role)
         };
         let marker = if last == Some(flemma::chat::Role::You) { "" } else { "\n@You:" };
-        let mut page = self.desk.page.borrow_mut();
+        let mut page = self.harness.page.borrow_mut();
         let end = page.text.len();
         page.replace(end..end, format!("{marker}\n{words}").split('\n').map(str::to_owned).collect());
         self.written.push(words);
     }
 
     fn check(&self) {
-        let text = format!("\n{}\n", self.desk.text());
+        let text = format!("\n{}\n", self.harness.text());
         let is_own = |found: &Diagnostic| found.message.starts_with("There is no status `aproved`");
-        let errors = self.desk.with_diagnostics(|found| found.severity == Severity::Error && !is_own(found));
+        let errors = self.harness.with_diagnostics(|found| found.severity == Severity::Error && !is_own(found));
         assert!(errors.is_empty(), "{errors:?} in\n{text}");
         for words in &self.written {
             assert!(text.contains(&format!("\n{words}\n")), "`{words}` is gone from\n{text}");
         }
-        assert!(self.desk.open_calls().iter().all(|call| call.id.0 != "zzz"), "a forged call in\n{text}");
+        assert!(self.harness.open_calls().iter().all(|call| call.id.0 != "zzz"), "a forged call in\n{text}");
     }
 
     /// The user approves whatever is left, until the model has said its last word.
     fn calm(&mut self) {
         self.stop();
         self.check();
-        self.desk.set(|settings| settings.autopilot = true);
+        self.harness.set(|settings| settings.autopilot = true);
         for _ in 0..200 {
-            if let Some(call) = self.desk.running().first().cloned() {
-                self.desk.tool(&call, "at last");
-            } else if self.desk.session.is_busy() {
+            if let Some(call) = self.harness.running().first().cloned() {
+                self.harness.tool(&call, "at last");
+            } else if self.harness.session.is_busy() {
                 self.finish_with_a_word();
                 return;
             } else {
-                let page = self.desk.text();
+                let page = self.harness.text();
                 let approved =
                     page.replace("status=pending", "status=approved").replace("status=aproved", "status=approved");
-                if self.desk.open_calls().is_empty() {
+                if self.harness.open_calls().is_empty() {
                     self.write();
                 } else if approved != page {
                     let lines: Vec<String> = approved.split('\n').map(str::to_owned).collect();
-                    let mut page = self.desk.page.borrow_mut();
+                    let mut page = self.harness.page.borrow_mut();
                     let all = 0..page.text.len();
                     page.replace(all, lines);
                 }
-                self.desk.go();
+                self.harness.go();
             }
             self.check();
         }
-        panic!("it never ends:\n{}\n{:?}", self.desk.text(), self.desk.told());
+        panic!("it never ends:\n{}\n{:?}", self.harness.text(), self.harness.told());
     }
 
     fn finish_with_a_word(&self) {
-        self.desk.says("The end.");
-        assert!(!self.desk.session.is_busy() && !self.desk.locked.get());
-        assert_eq!(self.desk.statuses(), [""; 0]);
-        assert!(self.desk.text().ends_with("The end.\n\n@You:\n"), "{}", self.desk.text());
+        self.harness.says("The end.");
+        assert!(!self.harness.session.is_busy() && !self.harness.locked.get());
+        assert_eq!(self.harness.statuses(), [""; 0]);
+        assert!(self.harness.text().ends_with("The end.\n\n@You:\n"), "{}", self.harness.text());
     }
 }
 

@@ -1,10 +1,10 @@
 //! The document, by its public surface.
 
-mod amend;
 mod calls;
 mod costs;
 mod diagnostics;
 mod edits;
+mod frontmatter_edit;
 mod incremental;
 pub mod notation;
 mod passages;

@@ -5,7 +5,7 @@ use flemma::tools::{
     rules::{Rule, Subject, decide},
 };
 
-use super::{ground, rules};
+use super::{path_base, rules};
 
 #[test]
 fn a_rule_is_told_from_a_tool_and_a_preset() {
@@ -86,7 +86,7 @@ fn a_denial_may_name_what_no_rule_approves() {
 
 #[test]
 fn a_call_without_a_command_or_a_path_is_only_known_by_its_tool() {
-    let other = |entries: &[&str]| decide(&rules(entries), "calculator", &Subject::Other, &ground());
+    let other = |entries: &[&str]| decide(&rules(entries), "calculator", &Subject::Other, &path_base());
     assert_eq!(other(&["calculator(*)"]), Some(Decision::Approve));
     assert_eq!(other(&["!calculator"]), Some(Decision::Deny));
     assert_eq!(other(&["!calculator(**)", "calculator"]), Some(Decision::Deny));

@@ -5,7 +5,7 @@ use std::{fs, os::unix::fs::symlink, path::Path};
 use flemma::tools::{
     approval::Decision,
     paths::real,
-    rules::{Ground, Subject, decide},
+    rules::{PathBase, Subject, decide},
 };
 use tempfile::TempDir;
 
@@ -16,7 +16,7 @@ const ASK: Option<Decision> = Some(Decision::RequireApproval);
 const DENY: Option<Decision> = Some(Decision::Deny);
 
 /// A project with a link out of it and one into it, beside a home folder.
-fn project() -> (TempDir, Ground) {
+fn project() -> (TempDir, PathBase) {
     let dir = tempfile::tempdir().unwrap();
     let at = |path: &str| dir.path().join(path);
     for folder in ["project/src/deep", "project/.git", "project/secrets", "home/notes", "outside"] {
@@ -31,16 +31,21 @@ fn project() -> (TempDir, Ground) {
     symlink(at("outside/new"), at("project/src/dangling")).unwrap();
     symlink(at("project/src"), at("project/alias")).unwrap();
     symlink(at("project/secrets/key"), at("project/src/innocent")).unwrap();
-    let ground = Ground { base: at("project"), home: Some(at("home")), ..Ground::default() };
-    (dir, ground)
+    let path_base = PathBase { folder: at("project"), home: Some(at("home")), ..PathBase::default() };
+    (dir, path_base)
 }
 
 fn check(entries: &[&str], rows: &[(&str, Option<Decision>)]) {
-    let (_dir, ground) = project();
+    let (_dir, path_base) = project();
     let rules = rules(entries);
     for (path, expected) in rows {
-        let path = ground.base.join(path);
-        assert_eq!(decide(&rules, "read", &Subject::Path(&path), &ground), *expected, "{entries:?} {}", path.display());
+        let path = path_base.folder.join(path);
+        assert_eq!(
+            decide(&rules, "read", &Subject::Path(&path), &path_base),
+            *expected,
+            "{entries:?} {}",
+            path.display()
+        );
     }
 }
 
@@ -92,11 +97,11 @@ fn links_are_followed_on_both_sides() {
 fn a_pattern_may_stand_on_the_home_folder_or_the_root() {
     check(&["read(~/notes/**)"], &[("../home/notes/a.md", APPROVE), ("../home/x", None), ("~/notes/a.md", None)]);
     check(&["read(/etc/**)"], &[("/etc/no such file", APPROVE), ("etc/x", None)]);
-    let (_dir, mut ground) = project();
-    ground.home = None;
+    let (_dir, mut path_base) = project();
+    path_base.home = None;
     let path = Path::new("/a");
-    assert_eq!(decide(&rules(&["read(~/**)"]), "read", &Subject::Path(path), &ground), None);
-    assert_eq!(decide(&rules(&["read", "!read(~/**)"]), "read", &Subject::Path(path), &ground), ASK);
+    assert_eq!(decide(&rules(&["read(~/**)"]), "read", &Subject::Path(path), &path_base), None);
+    assert_eq!(decide(&rules(&["read", "!read(~/**)"]), "read", &Subject::Path(path), &path_base), ASK);
 }
 
 #[test]
@@ -128,15 +133,15 @@ fn a_folder_that_holds_something_denied_is_asked_about() {
 
 #[test]
 fn the_real_path_follows_links_and_keeps_what_is_not_there() {
-    let (_dir, ground) = project();
-    let root = fs::canonicalize(ground.base.parent().unwrap()).unwrap();
-    let real = |path: &str| real(&ground.base.join(path));
+    let (_dir, path_base) = project();
+    let root = fs::canonicalize(path_base.folder.parent().unwrap()).unwrap();
+    let real = |path: &str| real(&path_base.folder.join(path));
     assert_eq!(real("src/out/file"), root.join("outside/file"));
     assert_eq!(real("src/out/no/such"), root.join("outside/no/such"));
     assert_eq!(real("src/dangling"), root.join("outside/new"));
     assert_eq!(real("no/../src"), root.join("project/src"));
-    symlink("b", ground.base.join("a")).unwrap();
-    symlink("a", ground.base.join("b")).unwrap();
+    symlink("b", path_base.folder.join("a")).unwrap();
+    symlink("a", path_base.folder.join("b")).unwrap();
     // A circle leads nowhere, and that takes no forever.
     assert!(real("a/x").starts_with(root.join("project")));
 }

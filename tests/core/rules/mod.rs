@@ -15,7 +15,7 @@ use std::path::Path;
 
 use flemma::tools::{
     approval::Decision,
-    rules::{Ground, Rule, Subject, decide},
+    rules::{PathBase, Rule, Subject, decide},
 };
 
 fn rules(entries: &[&str]) -> Vec<Rule> {
@@ -26,9 +26,9 @@ fn rules(entries: &[&str]) -> Vec<Rule> {
 const EXPORTED: &[&str] =
     &["PATH", "HOME", "RIPGREP_CONFIG_PATH", "KUBECONFIG", "RUSTUP_TOOLCHAIN", "item", "http_proxy", "RECORD"];
 
-fn ground() -> Ground {
-    Ground {
-        base: Path::new("/nowhere/project").to_owned(),
+fn path_base() -> PathBase {
+    PathBase {
+        folder: Path::new("/nowhere/project").to_owned(),
         home: Some("/nowhere/home".into()),
         exported: EXPORTED.iter().map(|&name| name.to_owned()).collect(),
     }
@@ -36,7 +36,7 @@ fn ground() -> Ground {
 
 /// What rules say of a command.
 fn command(rules: &[Rule], command: &str) -> Option<Decision> {
-    decide(rules, "bash", &Subject::Command(command), &ground())
+    decide(rules, "bash", &Subject::Command(command), &path_base())
 }
 
 /// Rules such as somebody writes who trusts a lot of programs.

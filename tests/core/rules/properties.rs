@@ -3,7 +3,7 @@
 use flemma::tools::{approval::Decision, rules::Subject, rules::suggest};
 use proptest::prelude::*;
 
-use super::{GENEROUS, command, ground, rules};
+use super::{GENEROUS, command, path_base, rules};
 
 /// A word that a rule knows, quoted in one of the ways there are.
 pub(super) fn quoted(word: &str, ways: &[u8]) -> String {
@@ -100,7 +100,7 @@ proptest! {
         for text in [text, shell] {
             command(&rules(GENEROUS), &text);
             command(&rules(&["bash", "!bash(rm *)"]), &text);
-            suggest("bash", &Subject::Command(&text), &ground());
+            suggest("bash", &Subject::Command(&text), &path_base());
             let _ = flemma::tools::rules::Rule::parse(&text);
             let _ = flemma::tools::rules::Rule::parse(&format!("bash({text})"));
             let _ = flemma::tools::rules::Rule::parse(&format!("read({text})"));

@@ -5,10 +5,10 @@ use flemma::tools::{
     rules::{Rule, Subject, decide, suggest},
 };
 
-use super::{command, ground};
+use super::{command, path_base};
 
 fn for_command(text: &str) -> Option<Vec<String>> {
-    suggest("bash", &Subject::Command(text), &ground())
+    suggest("bash", &Subject::Command(text), &path_base())
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn what_no_rule_can_approve_gets_no_suggestion() {
     ] {
         assert_eq!(for_command(text), None, "{text}");
     }
-    assert_eq!(suggest("calculator", &Subject::Other, &ground()), None);
+    assert_eq!(suggest("calculator", &Subject::Other, &path_base()), None);
 }
 
 #[test]
@@ -80,10 +80,10 @@ fn a_path_is_suggested_from_the_ground_on_and_literally() {
     ];
     for (path, entry) in rows {
         let subject = Subject::Path(path.as_ref());
-        let entries = suggest("read", &subject, &ground());
+        let entries = suggest("read", &subject, &path_base());
         assert_eq!(entries, entry.map(|entry| vec![entry.to_owned()]), "{path}");
         let rules: Vec<Rule> = entries.iter().flatten().map(|entry| Rule::parse(entry).unwrap()).collect();
         let other = Subject::Path("/nowhere/project/other".as_ref());
-        assert_eq!(decide(&rules, "read", &other, &ground()), None);
+        assert_eq!(decide(&rules, "read", &other, &path_base()), None);
     }
 }

@@ -19,7 +19,7 @@ use std::{
 
 use flemma::tools::{
     approval::Decision,
-    rules::{Ground, Rule, Subject, decide, suggest},
+    rules::{PathBase, Rule, Subject, decide, suggest},
 };
 use proptest::{
     prelude::*,
@@ -27,7 +27,7 @@ use proptest::{
     test_runner::{Config, RngAlgorithm, TestRng, TestRunner},
 };
 
-use super::{EXPORTED, GENEROUS, approvals::APPROVED, attacks::ATTACKS, ground, rules};
+use super::{EXPORTED, GENEROUS, approvals::APPROVED, attacks::ATTACKS, path_base, rules};
 
 /// The programs that are there. None of them does anything.
 #[rustfmt::skip]
@@ -131,12 +131,12 @@ impl Stage {
         self.dir.path().canonicalize().unwrap().join("work")
     }
 
-    fn ground(&self) -> Ground {
-        Ground { base: self.here(), ..ground() }
+    fn path_base(&self) -> PathBase {
+        PathBase { folder: self.here(), ..path_base() }
     }
 
     fn approves(&self, rules: &[Rule], text: &str) -> bool {
-        decide(rules, "bash", &Subject::Command(text), &self.ground()) == Some(Decision::Approve)
+        decide(rules, "bash", &Subject::Command(text), &self.path_base()) == Some(Decision::Approve)
     }
 
     /// The calls that a command makes.
@@ -193,7 +193,7 @@ impl Stage {
             return false;
         }
         // What is suggested has no wildcard, so that what ran must be what was read, to the letter.
-        let exact = suggest("bash", &Subject::Command(text), &self.ground()).map(|entries| {
+        let exact = suggest("bash", &Subject::Command(text), &self.path_base()).map(|entries| {
             let entries: Vec<&str> = entries.iter().map(String::as_str).collect();
             super::rules(&entries)
         });

@@ -1,4 +1,4 @@
-//! What one file has that matches, and how the hits of many files are told.
+//! The lines of a file that match a search, and how the matches of many files are reported.
 
 use std::{io, path::Path};
 
@@ -7,9 +7,9 @@ use grep_regex::RegexMatcher;
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
 
 use super::{
+    deadline::{Deadline, DeadlineReader},
     files,
     report::things,
-    watch::{Watch, Watched},
 };
 use crate::text::truncate::format_size;
 
@@ -23,7 +23,7 @@ const MAX_SHOWN: usize = 500;
 const BEFORE_MATCH: usize = 100;
 
 /// What is looked for in every file.
-pub(super) struct Search {
+pub(super) struct LineSearch {
     /// The pattern.
     pub(super) matcher: RegexMatcher,
     /// How many lines around a match are shown.
@@ -33,20 +33,20 @@ pub(super) struct Search {
 }
 
 /// What a file is, as far as a search is concerned.
-pub(super) enum Content {
-    /// It is text, and these are the hits in it.
-    Text(Hits),
+pub(super) enum SearchedFile {
+    /// It is text, and these are the matches in it.
+    Text(FileMatches),
     /// It has a NUL in it.
     Binary,
 }
 
-/// The hits in a file: at most one more than the limit, to know that there are more.
+/// The matches in a file: at most one more than the limit, to know that there are more.
 #[derive(Debug, Default)]
-pub(super) struct Hits {
+pub(super) struct FileMatches {
     /// The lines that match and those around them, in order.
     lines: Vec<Line>,
     /// How many of them match.
-    pub(super) matches: usize,
+    pub(super) count: usize,
 }
 
 #[derive(Debug)]
@@ -58,7 +58,7 @@ struct Line {
     is_cut: bool,
 }
 
-impl Search {
+impl LineSearch {
     /// What searches files; it can be used for one after the other.
     pub(super) fn searcher(&self) -> Searcher {
         SearcherBuilder::new()
@@ -75,25 +75,25 @@ impl Search {
     /// Searches a file.
     ///
     /// # Errors
-    /// When it cannot be read, or the watch is over.
-    pub(super) fn file(&self, searcher: &mut Searcher, path: &Path, watch: &Watch) -> io::Result<Content> {
-        let reader = Watched { reader: files::open(path)?, watch };
-        let mut collector = Collector { matcher: &self.matcher, hits: Hits::default(), binary: false };
+    /// When it cannot be read, or the deadline has passed.
+    pub(super) fn file(&self, searcher: &mut Searcher, path: &Path, deadline: &Deadline) -> io::Result<SearchedFile> {
+        let reader = DeadlineReader { reader: files::open(path)?, deadline };
+        let mut collector = Collector { matcher: &self.matcher, matches: FileMatches::default(), binary: false };
         searcher.search_reader(&self.matcher, reader, &mut collector).map_err(|error| match error.kind() {
-            // Neither the system nor the watch says this: the searcher does, when its buffer is full.
-            io::ErrorKind::Other if watch.over().is_none() => {
+            // Neither the system nor the deadline says this: the searcher does, when its buffer is full.
+            io::ErrorKind::Other if deadline.stopped().is_none() => {
                 io::Error::other(format!("it has a line of more than {}", format_size(MAX_HELD as u64)))
             }
             _ => error,
         })?;
-        Ok(if collector.binary { Content::Binary } else { Content::Text(collector.hits) })
+        Ok(if collector.binary { SearchedFile::Binary } else { SearchedFile::Text(collector.matches) })
     }
 }
 
-/// Takes the hits as the searcher finds them.
+/// Takes the matches as the searcher finds them.
 struct Collector<'a> {
     matcher: &'a RegexMatcher,
-    hits: Hits,
+    matches: FileMatches,
     binary: bool,
 }
 
@@ -107,8 +107,8 @@ impl Collector<'_> {
             let place = if is_match { self.matcher.find(line).ok().flatten() } else { None };
             (window(line, place.map_or(0, |found| found.start())), true)
         };
-        self.hits.matches += usize::from(is_match);
-        self.hits.lines.push(Line { number: number.unwrap_or(0), text, is_match, is_cut });
+        self.matches.count += usize::from(is_match);
+        self.matches.lines.push(Line { number: number.unwrap_or(0), text, is_match, is_cut });
     }
 }
 
@@ -146,8 +146,8 @@ fn window(line: &[u8], place: usize) -> String {
     format!("{left}{}{right}", String::from_utf8_lossy(&line[start..end]))
 }
 
-/// The hits of all files, as they stand in the result.
-pub(super) struct Report {
+/// The matches of all files, as they stand in the result.
+pub(super) struct Summary {
     around: usize,
     limit: usize,
     body: String,
@@ -159,22 +159,22 @@ pub(super) struct Report {
     pub(super) binary: usize,
 }
 
-impl Report {
+impl Summary {
     /// A report of nothing yet.
-    pub(super) fn new(search: &Search) -> Self {
-        let Search { around, limit, .. } = *search;
+    pub(super) fn new(search: &LineSearch) -> Self {
+        let LineSearch { around, limit, .. } = *search;
         Self { around, limit, body: String::new(), matches: 0, files: 0, is_cut: false, is_over: false, binary: 0 }
     }
 
-    /// Adds the hits of the next file, up to the limit.
-    pub(super) fn add(&mut self, path: &str, hits: Hits) {
+    /// Adds the matches of the next file, up to the limit.
+    pub(super) fn add(&mut self, path: &str, matches: FileMatches) {
         let room = self.limit - self.matches;
-        if room == 0 || hits.matches == 0 {
-            self.is_over |= hits.matches > 0;
+        if room == 0 || matches.count == 0 {
+            self.is_over |= matches.count > 0;
             return;
         }
-        let mut lines = hits.lines;
-        if hits.matches > room {
+        let mut lines = matches.lines;
+        if matches.count > room {
             self.is_over = true;
             let mut matching = lines.iter().filter(|line| line.is_match);
             let last = matching.nth(room - 1).map_or(0, |line| line.number);

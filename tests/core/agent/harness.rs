@@ -1,4 +1,4 @@
-//! A desk: one conversation at work on plain lines, with a scripted provider, scripted tools and scripted policies.
+//! A harness: one conversation at work on plain lines, with a scripted provider, scripted tools and scripted policies.
 //!
 //! A test reads like the screen: a text, what the user presses, what the provider and the tools say, and what
 //! the screen then shows. Four rules are checked on the way, whatever a test is about: the lock is held exactly
@@ -43,7 +43,7 @@ pub enum Prank {
     Panic,
 }
 
-pub struct Desk {
+pub struct Harness {
     pub session: Session,
     pub page: RefCell<Page>,
     settings: Cell<Settings>,
@@ -65,8 +65,8 @@ pub struct Desk {
     pranks: RefCell<Vec<(&'static str, Prank)>>,
 }
 
-impl Desk {
-    /// A desk with autopilot on.
+impl Harness {
+    /// A harness with autopilot on.
     pub fn new(text: &str) -> Self {
         let settings = Settings { autopilot: true, max_turns: 100, max_concurrent: 4 };
         Self {
@@ -334,7 +334,7 @@ impl Desk {
     }
 }
 
-impl Shell for Desk {
+impl Shell for Harness {
     fn with_document<R>(&self, look: impl FnOnce(&mut Document, &dyn Text) -> R) -> R {
         let page = &mut *self.page.borrow_mut();
         look(&mut page.document, &page.text)

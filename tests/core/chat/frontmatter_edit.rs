@@ -4,7 +4,7 @@ use flemma::chat::{Document, TextEdit, approve_always, restore_frontmatter};
 
 use super::notation::Page;
 
-fn amend(text: &str, entries: &[&str]) -> Result<String, String> {
+fn approve(text: &str, entries: &[&str]) -> Result<String, String> {
     let mut page = Page::new(text);
     let entries: Vec<String> = entries.iter().map(|&entry| entry.to_owned()).collect();
     let edits: Vec<TextEdit> = approve_always(&Document::parse(&page.text), &page.text, &entries)?;
@@ -15,7 +15,7 @@ fn amend(text: &str, entries: &[&str]) -> Result<String, String> {
 #[test]
 fn a_file_without_frontmatter_gets_some() {
     assert_eq!(
-        amend("@You:\nHello", &["bash(git status)"]).unwrap(),
+        approve("@You:\nHello", &["bash(git status)"]).unwrap(),
         "```lua\nflemma.opt.tools.auto_approve:append(\"bash(git status)\")\n```\n\n@You:\nHello"
     );
 }
@@ -23,7 +23,7 @@ fn a_file_without_frontmatter_gets_some() {
 #[test]
 fn lua_is_added_to_at_its_end_and_strings_are_quoted() {
     assert_eq!(
-        amend("```lua\nlocal x = 1\n```\n@You:\nHello", &["a", "b(\"c\\d\")"]).unwrap(),
+        approve("```lua\nlocal x = 1\n```\n@You:\nHello", &["a", "b(\"c\\d\")"]).unwrap(),
         "```lua\nlocal x = 1\nflemma.opt.tools.auto_approve:append(\"a\")\n\
          flemma.opt.tools.auto_approve:append(\"b(\\\"c\\\\d\\\")\")\n```\n@You:\nHello"
     );
@@ -43,8 +43,8 @@ fn json_keeps_what_it_says_and_appends() {
             r#"{"tools":{"auto_approve":{"remove":"y","append":["x","a"]}}}"#,
         ),
     ] {
-        let amended = amend(&format!("```json\n{before}\n```\n\n@You:\nHello"), &["a"]).unwrap();
-        let code = amended.strip_prefix("```json\n").unwrap().strip_suffix("\n```\n\n@You:\nHello").unwrap();
+        let edited = approve(&format!("```json\n{before}\n```\n\n@You:\nHello"), &["a"]).unwrap();
+        let code = edited.strip_prefix("```json\n").unwrap().strip_suffix("\n```\n\n@You:\nHello").unwrap();
         let value: serde_json::Value = serde_json::from_str(code).unwrap();
         assert_eq!(value.to_string(), after, "{before}");
     }
@@ -58,7 +58,7 @@ fn what_cannot_be_added_to_says_why_and_stays() {
         ("```json\n{,}\n```\n@You:\nx", "its JSON cannot be read"),
         ("```json\n{\"tools\":3}\n```\n@You:\nx", "its JSON holds 3 where a table should be"),
     ] {
-        let problem = amend(text, &["a"]).unwrap_err();
+        let problem = approve(text, &["a"]).unwrap_err();
         assert!(problem.contains(why), "{text}: {problem}");
     }
 }

@@ -24,7 +24,7 @@ const SIGNS: [&str; 9] = [
 
 /// Whether `words` say that a conversation is too long, and by how many tokens if they say that, too. `tokens` are
 /// the tokens of the request and those that the model reads, where the server has fields for them.
-pub(super) fn excess(words: &str, tokens: Option<(u64, u64)>) -> Option<Option<u64>> {
+pub(super) fn context_overflow(words: &str, tokens: Option<(u64, u64)>) -> Option<Option<u64>> {
     if let Some((has, fits)) = tokens {
         return Some(has.checked_sub(fits).filter(|over| *over > 0));
     }

@@ -1,6 +1,6 @@
-//! When a search has to stop before it is through: the user cancels it, or its time is over.
+//! When a long-running call has to stop early: the user cancels it, or it times out.
 //!
-//! Whatever runs long asks [`Watch::over`] as it goes, or reads its files through [`Watched`], which asks for it.
+//! Long-running code calls [`Deadline::stopped`] as it goes, or reads its files through [`DeadlineReader`], which does so.
 
 use std::{
     io::{self, Read},
@@ -11,32 +11,32 @@ use tokio_util::sync::CancellationToken;
 
 use crate::tools::{Context, Outcome, seconds};
 
-/// Looks at the clock and at the user.
+/// The time limit of a call, and its cancellation by the user.
 #[derive(Clone)]
-pub(super) struct Watch {
+pub(super) struct Deadline {
     cancel: CancellationToken,
-    /// `None` if the time is longer than the clock can say.
+    /// `None` if the limit is beyond what the clock can represent.
     end: Option<Instant>,
     timeout: Duration,
 }
 
-/// Why a search stopped before it was through.
+/// Why a call stopped early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stopped {
     /// The user cancelled it.
     Cancelled,
-    /// The call's timeout is over; how long that was.
+    /// The call timed out; the length of its timeout.
     TimedOut(Duration),
 }
 
-impl Watch {
-    /// A watch over a call, which begins now.
+impl Deadline {
+    /// The deadline of a call that begins now.
     pub(super) fn new(context: &Context) -> Self {
         let timeout = context.timeout;
         Self { cancel: context.cancel.clone(), end: Instant::now().checked_add(timeout), timeout }
     }
 
-    /// The same watch, but for `most` at the longest.
+    /// The same deadline, but no later than `most` from now.
     pub(super) fn at_most(mut self, most: Duration) -> Self {
         if most < self.timeout {
             self.end = Instant::now().checked_add(most);
@@ -45,8 +45,8 @@ impl Watch {
         self
     }
 
-    /// Why it has to stop now; `None` to go on.
-    pub(super) fn over(&self) -> Option<Stopped> {
+    /// Why the call has to stop now; `None` if it may continue.
+    pub(super) fn stopped(&self) -> Option<Stopped> {
         if self.cancel.is_cancelled() {
             return Some(Stopped::Cancelled);
         }
@@ -66,17 +66,17 @@ impl Stopped {
     }
 }
 
-/// A reader that fails once the watch is over.
-pub(super) struct Watched<'a, R> {
+/// A reader that fails once the deadline has passed.
+pub(super) struct DeadlineReader<'a, R> {
     /// What is read.
     pub(super) reader: R,
     /// Asked before each piece.
-    pub(super) watch: &'a Watch,
+    pub(super) deadline: &'a Deadline,
 }
 
-impl<R: Read> Read for Watched<'_, R> {
+impl<R: Read> Read for DeadlineReader<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self.watch.over() {
+        match self.deadline.stopped() {
             Some(_) => Err(io::Error::other("stopped")),
             None => self.reader.read(buffer),
         }
