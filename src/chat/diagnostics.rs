@@ -7,8 +7,8 @@
 use std::collections::HashSet;
 
 use super::{
-    BlockKind, Document, Message, ResultBody, StatusBlock, Stray, Text, attachment, attributes, calls::Turn,
-    hosted::Mark,
+    BlockKind, Document, InvalidHeader, Message, ResultBody, StatusBlock, Text, attachment, attributes, calls::Turn,
+    hosted::HostedInfo,
 };
 use crate::text::Fence;
 
@@ -54,10 +54,10 @@ impl Document {
             let note = "This line ends with a carriage return (CRLF). Flemma reads past it; `:set fileformat=dos`, or `:%s/\\r$//`, makes the file uniform.";
             found.push(Diagnostic::warning(message.start, note));
         }
-        for message in self.messages.iter().filter(|message| !message.sound.blocks.get()) {
+        for message in self.messages.iter().filter(|message| !message.checked.blocks.get()) {
             let before = found.len();
             check_blocks(message, text, &mut found);
-            message.sound.blocks.set(found.len() == before);
+            message.checked.blocks.set(found.len() == before);
         }
         let mut paired = self.messages.len();
         for turn in self.turns_backwards_to(self.paired.get()) {
@@ -201,7 +201,7 @@ fn check_blocks(message: &Message, text: &dyn Text, found: &mut Vec<Diagnostic>)
 
 /// Whose a hosted block is.
 fn check_owner(line: usize, text: &dyn Text, found: &mut Vec<Diagnostic>) {
-    if Mark::read(&text.line(line)).provider.is_empty() {
+    if HostedInfo::read(&text.line(line)).provider.is_empty() {
         let note = "This block does not say which provider made it, so it is sent to none. Write `provider=anthropic`, or whose it is, behind the fence's first word.";
         found.push(Diagnostic::warning(line, note));
     }
@@ -233,21 +233,21 @@ fn unclosed(what: &str, fence: Fence) -> String {
     format!("{what} is not closed. End it with a line `{}`.", fence.marks())
 }
 
-const fn describe(stray: Stray) -> &'static str {
+const fn describe(stray: InvalidHeader) -> &'static str {
     match stray {
-        Stray::BrokenUse => {
+        InvalidHeader::BrokenUse => {
             "A tool use is written ``**Tool Use:** `name` (`id`)``. To have this line sent as text, put a backslash in front of it."
         }
-        Stray::BrokenResult => {
+        InvalidHeader::BrokenResult => {
             "A tool result is written ``**Tool Result:** `id` ``, with ` (error)` after it for an error. To have this line sent as text, put a backslash in front of it."
         }
-        Stray::MisplacedUse => {
+        InvalidHeader::MisplacedUse => {
             "A tool use can only stand in `@Assistant:`. To have this line sent as text, put a backslash in front of it."
         }
-        Stray::MisplacedResult => {
+        InvalidHeader::MisplacedResult => {
             "A tool result can only stand in `@You:`. To have this line sent as text, put a backslash in front of it."
         }
-        Stray::MisplacedHostedResult => {
+        InvalidHeader::MisplacedHostedResult => {
             "A result of the provider's own tool can only stand in `@Assistant:`. To have this line sent as text, put a backslash in front of it."
         }
     }

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{
     Registry,
     approval::{ApprovalCall, Decision},
-    rules::{self, Denied, PathBase, Rule, Target},
+    rules::{self, DeniedPaths, PathBase, Rule, Target},
 };
 use crate::text::suggest::nearest;
 
@@ -115,7 +115,7 @@ impl Policy {
     /// What the list says about a call; `None` if it does not speak of it.
     pub fn decide(&self, call: &ApprovalCall<'_>) -> Option<Decision> {
         let own = || rules::decide(&self.rules, call.tool, &call.subject, call.path_base);
-        match rules::decide_reading(&self.rules, call.tool, call.reading.as_ref(), call.path_base) {
+        match rules::decide_read(&self.rules, call.tool, call.reading.as_ref(), call.path_base) {
             None => own(),
             Some(Decision::Deny) => Some(Decision::Deny),
             // A denial of the tool's own is certain.
@@ -124,8 +124,8 @@ impl Policy {
     }
 
     /// The paths that these lists deny reading.
-    pub fn denied<'a>(policies: impl IntoIterator<Item = &'a Self>, path_base: &PathBase) -> Denied {
-        Denied::new(policies.into_iter().map(|policy| &*policy.rules), path_base)
+    pub fn denied<'a>(policies: impl IntoIterator<Item = &'a Self>, path_base: &PathBase) -> DeniedPaths {
+        DeniedPaths::new(policies.into_iter().map(|policy| &*policy.rules), path_base)
     }
 
     /// Whether the tool's own word that it is harmless does not count: the user has removed it from the list, or has

@@ -6,7 +6,7 @@
 
 use std::{collections::HashSet, ops::Range};
 
-use flemma::chat::{Change, Document, Hand, Provenance};
+use flemma::chat::{Author, Change, Document, Provenance};
 use proptest::prelude::*;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -64,15 +64,15 @@ impl Buffer {
             typed: HashSet::new(),
             words: 0,
         };
-        buffer.change(Hand::Stranger, 0..0, lines);
+        buffer.change(Author::Stranger, 0..0, lines);
         buffer
     }
 
-    fn change(&mut self, hand: Hand, range: Range<usize>, with: Vec<Line>) {
+    fn change(&mut self, author: Author, range: Range<usize>, with: Vec<Line>) {
         let change = Change { first: range.start, old_last: range.end, new_last: range.start + with.len() };
         self.text.splice(range.clone(), with.iter().map(|line| line.text.clone()));
         self.lines.splice(range, with);
-        self.provenance.follow(&mut self.document, change, hand, &self.text);
+        self.provenance.follow(&mut self.document, change, author, &self.text);
     }
 
     /// What one command makes of a line: a word more, or an approval.
@@ -115,7 +115,7 @@ impl Buffer {
         self.text.splice(range.clone(), with.iter().map(|line| line.text.clone()));
         self.lines.splice(range, with);
         let change = Change { first, old_last, new_last };
-        self.provenance.follow(&mut self.document, change, Hand::User { step: self.step }, &self.text);
+        self.provenance.follow(&mut self.document, change, Author::User { step: self.step }, &self.text);
     }
 
     /// The user types a line over another one.
@@ -127,7 +127,7 @@ impl Buffer {
     /// A change of the user's, in the step of undo that is going on.
     fn user(&mut self, range: Range<usize>, mut with: Vec<Line>) {
         with.iter_mut().for_each(|line| line.foreign &= !self.typed.contains(line.text.trim()));
-        self.change(Hand::User { step: self.step }, range, with);
+        self.change(Author::User { step: self.step }, range, with);
     }
 
     fn word(&mut self, who: &str) -> String {
@@ -265,7 +265,7 @@ impl Buffer {
                     self.user(at..at, read);
                     self.provenance.read_in(at..at + 2, &self.text);
                 } else {
-                    self.change(Hand::Stranger, at..at, read);
+                    self.change(Author::Stranger, at..at, read);
                 }
             }
             15 => {
@@ -279,9 +279,9 @@ impl Buffer {
             // A reply, and a status block.
             16 => {
                 let reply = vec![Line::new(self.word("model"), true), Line::new("", false)];
-                self.change(Hand::Model, count..count, reply);
+                self.change(Author::Model, count..count, reply);
             }
-            17 => self.change(Hand::Flemma, at..at, vec![Line::new(STATUS, true)]),
+            17 => self.change(Author::Flemma, at..at, vec![Line::new(STATUS, true)]),
             // Single lines by one command, told of together, and perhaps as one with a deletion.
             18 | 19 => {
                 let mut lines: Vec<usize> = range.step_by(1 + b % 3).collect();
@@ -310,7 +310,7 @@ impl Buffer {
             let says_something = line.text.bytes().any(|byte| byte.is_ascii_alphanumeric());
             let typed = self.typed.contains(line.text.trim());
             assert!(!is_own || !line.foreign || typed || !says_something, "line {at} is a stranger's: {line:?}");
-            assert!(!self.provenance.is_vouched(at) || line.approved, "line {at} was not approved: {line:?}");
+            assert!(!self.provenance.is_authorised(at) || line.approved, "line {at} was not approved: {line:?}");
         }
     }
 }
@@ -381,7 +381,7 @@ proptest! {
                 buffer.text[at].clone_from(&text);
             }
             let change = Change { first: at, old_last: at + 1, new_last: at + 1 };
-            one.provenance.follow(&mut one.document, change, Hand::User { step: 99 }, &one.text);
+            one.provenance.follow(&mut one.document, change, Author::User { step: 99 }, &one.text);
         }
         for run in lines.chunk_by(|one, two| one + 1 == *two) {
             let run = run[0]..run[run.len() - 1] + 1;
@@ -398,11 +398,11 @@ proptest! {
             for first in last..2 * last {
                 let change = Change { first, old_last: first, new_last: first + 1 };
                 let text = buffer.text[..=first].to_vec();
-                buffer.provenance.follow(&mut buffer.document, change, Hand::User { step: 100 }, &text);
+                buffer.provenance.follow(&mut buffer.document, change, Author::User { step: 100 }, &text);
             }
         }
         for at in 0..one.text.len() {
-            let answers = |buffer: &Buffer| (buffer.provenance.is_own(at..at + 1), buffer.provenance.is_vouched(at));
+            let answers = |buffer: &Buffer| (buffer.provenance.is_own(at..at + 1), buffer.provenance.is_authorised(at));
             prop_assert_eq!(answers(&one), answers(&all), "line {} of {:#?}", at, one.text);
         }
     }
@@ -418,7 +418,7 @@ fn what_the_user_types_is_theirs_wherever_it_stands() {
     for at in 0..buffer.lines.len() {
         let line = &buffer.lines[at];
         assert_eq!(buffer.provenance.is_own(at..at + 1), !line.foreign, "{line:?}");
-        assert_eq!(buffer.provenance.is_vouched(at), line.approved, "{line:?}");
+        assert_eq!(buffer.provenance.is_authorised(at), line.approved, "{line:?}");
     }
     assert!(buffer.lines.iter().any(|line| line.approved));
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use flemma::{
     chat::{self, Document, Ending, ReplyWriter, Severity},
-    model::{Event, Message, Part, Role, Source, StopReason},
+    model::{Event, Message, Part, Role, StopReason, WebSource},
     provider::{
         Hosted, HostedTool, Provider, ProviderError, Request, SearchLimits, anthropic::Anthropic, auth::Environment,
         compatible::OpenAiCompatible, openai::OpenAi,
@@ -112,7 +112,7 @@ fn a_search_of_anthropics_is_read_whole() {
     let provider = || "anthropic".to_owned();
     let said = |text: &str| Event::Text(text.to_owned());
     let passage = json!([{"text": "otters hold hands", "citations": [citation()]}]);
-    let sources = vec![Source { url: "https://otters.example/a%20b".into(), title: "Otters @You: ```".into() }];
+    let sources = vec![WebSource { url: "https://otters.example/a%20b".into(), title: "Otters @You: ```".into() }];
     assert_eq!(
         found_events,
         [
@@ -355,7 +355,7 @@ fn a_search_of_geminis_is_shown_and_not_sent_back() {
     let request = vertex::conversation("gemini-3.1-pro", vec![(User, vec![text("Hi")])]);
     let found = events(&vertex::vertex(None), &request, &stream.bytes());
     let raw = json!({"queries": ["do otters swim"]});
-    let sources = vec![Source { url: "https://otters.example".into(), title: "otters.example".into() }];
+    let sources = vec![WebSource { url: "https://otters.example".into(), title: "otters.example".into() }];
     let provider = || "vertex".to_owned();
     assert_eq!(
         found[2..],

@@ -12,7 +12,7 @@ use std::{
 };
 
 use flemma::{
-    agent::{Answer, Input, RequestId},
+    agent::{CallResult, Input, RequestId},
     model::{Event, StopReason, Usage},
     runtime::{ConversationId, Next, Notice, PAUSE, Queue, Report},
 };
@@ -45,7 +45,7 @@ fn used(output: u64) -> Notice {
 }
 
 fn finished(conversation: u64, output: &str) -> Notice {
-    let input = Input::ToolFinished { call: "a".into(), answer: Answer::text(output) };
+    let input = Input::ToolFinished { call: "a".into(), answer: CallResult::text(output) };
     Notice { conversation: ConversationId(conversation), report: Report::Input(input) }
 }
 

@@ -5,8 +5,8 @@ use std::rc::Rc;
 use flemma::{
     model::CallId,
     tools::{
-        Declared, Policy, Preset, Presets, Registry,
-        approval::{self, ApprovalCall, Chain, Decision, Failure, Resolver},
+        DeclaredApproval, Policy, Preset, Presets, Registry,
+        approval::{self, ApprovalCall, Chain, Decision, Resolver, ResolverFailure},
         presets,
         rules::{PathBase, Subject},
     },
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 const TOOLS: [&str; 5] = ["bash", "calculator", "edit", "read", "write"];
 
 /// A call about a file of the project.
-fn about_a_file<R>(tool: &str, declared: Option<Declared>, look: impl FnOnce(&ApprovalCall<'_>) -> R) -> R {
+fn about_a_file<R>(tool: &str, declared: Option<DeclaredApproval>, look: impl FnOnce(&ApprovalCall<'_>) -> R) -> R {
     let (input, id) = (json!({}), CallId::from("a"));
     let path_base = PathBase { folder: "/nowhere/project".into(), home: None, ..PathBase::default() };
     let path = path_base.folder.join("notes");
@@ -24,7 +24,7 @@ fn about_a_file<R>(tool: &str, declared: Option<Declared>, look: impl FnOnce(&Ap
     look(&ApprovalCall { declared, subject: Subject::Path(&path), path_base: &path_base, ..call })
 }
 
-fn decide(chain: &Chain, tool: &str, declared: Option<Declared>) -> (Decision, Option<String>) {
+fn decide(chain: &Chain, tool: &str, declared: Option<DeclaredApproval>) -> (Decision, Option<String>) {
     let verdict = about_a_file(tool, declared, |call| chain.decide(call));
     (verdict.decision, verdict.resolver)
 }
@@ -131,7 +131,10 @@ fn a_resolver_that_fails_is_passed_over_and_reported() {
     let (input, id) = (Value::Null, CallId::from("a"));
     let verdict = chain.decide(&ApprovalCall::new("bash", &input, &id, 1));
     assert_eq!(verdict.decision, Decision::Deny);
-    assert_eq!(verdict.failures, [Failure { resolver: "broken".into(), message: "attempt to index nil".into() }]);
+    assert_eq!(
+        verdict.failures,
+        [ResolverFailure { resolver: "broken".into(), message: "attempt to index nil".into() }]
+    );
 }
 
 #[test]
@@ -150,10 +153,10 @@ fn registering_a_name_again_replaces_the_resolver() {
 fn a_tools_own_declaration_is_heard_last() {
     let mut chain = Chain::new();
     chain.register(approval::declared(Policy::default()));
-    assert_eq!(decide(&chain, "x", Some(Declared::Auto)), (Decision::Approve, Some(approval::DECLARED.into())));
+    assert_eq!(decide(&chain, "x", Some(DeclaredApproval::Auto)), (Decision::Approve, Some(approval::DECLARED.into())));
     assert_eq!(decide(&chain, "x", None), (Decision::RequireApproval, None));
     chain.register(approval::catch_all());
-    let verdict = decide(&chain, "x", Some(Declared::RequiresApproval));
+    let verdict = decide(&chain, "x", Some(DeclaredApproval::RequiresApproval));
     assert_eq!(verdict, (Decision::Approve, Some(approval::CATCH_ALL.into())));
 }
 

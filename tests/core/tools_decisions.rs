@@ -8,7 +8,7 @@ use std::rc::Rc;
 use flemma::{
     model::CallId,
     tools::{
-        Declared, Definition, Handler, Policy, Preset, Presets, Registry,
+        DeclaredApproval, Definition, Handler, Policy, Preset, Presets, Registry,
         approval::{
             self, ApprovalCall, BufferPolicy, CATCH_ALL, CONFIG, CONFIG_PRIORITY, Chain, DECLARED, Decision,
             FRONTMATTER, Resolve, Resolver,
@@ -92,7 +92,7 @@ struct Row {
     require_approval: bool,
     file: Says,
     others: &'static str,
-    declared: Option<Declared>,
+    declared: Option<DeclaredApproval>,
     tool: &'static str,
     decision: Decision,
     by: Option<&'static str>,
@@ -112,11 +112,11 @@ impl Row {
     }
 
     fn auto(self) -> Self {
-        Self { declared: Some(Declared::Auto), ..self }
+        Self { declared: Some(DeclaredApproval::Auto), ..self }
     }
 
     fn gated(self) -> Self {
-        Self { declared: Some(Declared::RequiresApproval), ..self }
+        Self { declared: Some(DeclaredApproval::RequiresApproval), ..self }
     }
 
     fn check(&self, number: usize) {

@@ -5,7 +5,7 @@ use std::{fs, os::unix::fs::symlink, path::Path, sync::Arc};
 use flemma::tools::{
     Definition, Handler, Policy, Presets, Registry,
     approval::{ApprovalCall, Decision},
-    rules::{PathBase, Reading, Target},
+    rules::{PathBase, ReadTarget, Target},
 };
 use serde_json::{Value, json};
 
@@ -38,7 +38,7 @@ fn decide(definition: &Definition, policy: &Policy, path_base: &PathBase, input:
     let target = Target::of(definition, input, path_base, None);
     let read = Target::of_reading(definition, input, path_base);
     let leaves_out_denied = definition.leaves_out_denied;
-    let reading = read.as_ref().map(|read| Reading { subject: read.subject(), leaves_out_denied });
+    let reading = read.as_ref().map(|read| ReadTarget { subject: read.subject(), leaves_out_denied });
     let id = "a".into();
     let call = ApprovalCall {
         subject: target.subject(),

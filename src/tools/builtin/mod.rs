@@ -30,7 +30,7 @@ use std::{
 
 use serde_json::{Map, Value, json};
 
-use super::{Context, Declared, Definition, Handler, NativeTool, Outcome, seconds};
+use super::{Context, DeclaredApproval, Definition, Handler, NativeTool, Outcome, seconds};
 
 /// How long a file tool has to end after it was cancelled.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -79,7 +79,7 @@ fn define_unlabelled(name: &str, description: &str, properties: Value, tool: imp
 
 /// Declares that a tool only looks: it runs unless somebody says otherwise.
 fn harmless(mut definition: Definition) -> Definition {
-    definition.approval = Some(Declared::Auto);
+    definition.approval = Some(DeclaredApproval::Auto);
     definition.idempotent = true;
     definition
 }

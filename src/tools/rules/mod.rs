@@ -39,12 +39,12 @@ mod filters;
 mod folders;
 mod git;
 mod guards;
+mod indirect_runs;
 mod input;
-mod known;
-mod mention;
+mod known_programs;
 mod options;
 mod pattern;
-mod reading;
+mod read_rules;
 mod script;
 mod strict_lexer;
 mod suggest;
@@ -63,8 +63,8 @@ use std::{
 use self::{files::PathPattern, pattern::CommandPattern, pattern::Likeness};
 use super::{approval::Decision, project};
 
-pub(super) use reading::decide as decide_reading;
-pub use reading::{Denied, Reading};
+pub(super) use read_rules::decide as decide_read;
+pub use read_rules::{DeniedPaths, ReadTarget};
 pub use suggest::suggest;
 pub use target::Target;
 

@@ -31,7 +31,7 @@ fn for_command(tool: &str, command: &str) -> Option<Vec<String>> {
                 entries.push(entry);
             }
             match wrappers::unwrap(&run) {
-                Some(wrappers::Inner::Run(inner)) if !run.keyword => run = inner,
+                Some(wrappers::InnerCommand::Run(inner)) if !run.keyword => run = inner,
                 _ => break,
             }
         }

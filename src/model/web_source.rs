@@ -2,14 +2,14 @@
 
 /// A page that a reply cites.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Source {
+pub struct WebSource {
     /// The address, without white space.
     pub url: String,
     /// The page's title on one line; may be empty.
     pub title: String,
 }
 
-impl Source {
+impl WebSource {
     /// A source as it can stand on a line of its own: pages have the titles that their authors gave them.
     #[must_use]
     pub fn new(url: &str, title: &str) -> Self {

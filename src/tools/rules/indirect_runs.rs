@@ -6,7 +6,7 @@
 
 use super::{
     Pattern, folders, input,
-    script::{Run, Script},
+    script::{CommandRun, ShellScript},
     unapprovable, variables,
     word::Word,
     wrappers,
@@ -22,9 +22,9 @@ const INERT: [&str; 26] = [
 const MAX_GLUED: usize = 3;
 
 /// The names of the programs that are denied.
-pub(super) struct Names(Vec<String>);
+pub(super) struct DeniedPrograms(Vec<String>);
 
-impl Names {
+impl DeniedPrograms {
     /// The programs of rules that deny.
     pub(super) fn of(denying: &[Pattern]) -> Self {
         Self(
@@ -37,7 +37,7 @@ impl Names {
 
     /// Whether a command may run a denied program that its own words or its input name, or whose name it gets from a
     /// place that is not in the line.
-    pub(super) fn may_be_run_by(&self, run: &Run) -> bool {
+    pub(super) fn may_be_run_by(&self, run: &CommandRun) -> bool {
         let program = run.words.first().and_then(Word::known).map(unapprovable::program);
         let is_inert = program.as_ref().is_some_and(|program| INERT.contains(&program.as_str()));
         let arguments = run.words.iter().skip(1).filter(|_| !is_inert);
@@ -48,14 +48,14 @@ impl Names {
         is_dark || told.any(|text| self.is_in(text) || starts_a_file(text)) || self.is_read_by(run)
     }
 
-    fn is_read_by(&self, run: &Run) -> bool {
+    fn is_read_by(&self, run: &CommandRun) -> bool {
         let is_named = run.input.as_ref().and_then(text).is_some_and(|text| self.is_in(text));
         is_named && !is_data_for(run)
     }
 
     /// Whether a line names a denied program anywhere, and hands something on to a command that may run it.
-    pub(super) fn may_be_handed_on_in(&self, script: &Script) -> bool {
-        let takes = |run: &Run| run.fed || run.words.iter().skip(1).any(|word| word.known().is_none());
+    pub(super) fn may_be_handed_on_in(&self, script: &ShellScript) -> bool {
+        let takes = |run: &CommandRun| run.fed || run.words.iter().skip(1).any(|word| word.known().is_none());
         let words =
             script.runs.iter().flat_map(|run| run.words.iter().skip(1).chain(&run.assignments).chain(&run.input));
         script.runs.iter().any(|run| takes(run) && !is_data_for(run))
@@ -93,7 +93,7 @@ fn text(word: &Word) -> Option<&str> {
 }
 
 /// Whether input is data for a command, and for what it wraps.
-fn is_data_for(run: &Run) -> bool {
+fn is_data_for(run: &CommandRun) -> bool {
     let (inner, is_whole) = folders::innermost(run);
     is_whole && input::is_data_for(&inner)
 }

@@ -6,7 +6,7 @@
 use super::{guards, word::Word};
 
 /// What is known of a program.
-pub(super) struct Known {
+pub(super) struct KnownProgram {
     programs: &'static [&'static str],
     /// Its harmless subcommands; empty where it has none.
     commands: &'static [&'static str],
@@ -20,14 +20,15 @@ pub(super) struct Known {
     hands_on: bool,
 }
 
-const NONE: Known = Known { programs: &[], commands: &[], values: &[], before: &[], options: None, hands_on: false };
+const NONE: KnownProgram =
+    KnownProgram { programs: &[], commands: &[], values: &[], before: &[], options: None, hands_on: false };
 
 /// Options that only say something about the program.
 const ABOUT: &[&str] = &["--version", "--help", "-h", "-V"];
 
 #[rustfmt::skip]
-const KNOWN: &[Known] = &[
-    Known {
+const KNOWN: &[KnownProgram] = &[
+    KnownProgram {
         programs: &["npm"],
         commands: &[
             "audit", "bin", "doctor", "explain", "fund", "help", "info", "la", "list", "ll", "ls", "outdated", "ping", "prefix", "query", "restart", "root",
@@ -42,7 +43,7 @@ const KNOWN: &[Known] = &[
         ]),
         hands_on: true,
     },
-    Known {
+    KnownProgram {
         programs: &["pnpm", "yarn", "bun"],
         commands: &[
             "audit", "build", "check", "dev", "format", "help", "info", "la", "licenses", "lint", "list", "ll", "ls", "outdated", "root", "run", "run-script", "start",
@@ -56,7 +57,7 @@ const KNOWN: &[Known] = &[
         ]),
         hands_on: true,
     },
-    Known {
+    KnownProgram {
         programs: &["cargo"],
         commands: &[
             "b", "bench", "build", "c", "check", "clean", "clippy", "d", "deny", "doc", "fetch", "fix", "fmt", "generate-lockfile", "help", "info", "llvm-cov", "locate-project",
@@ -74,26 +75,26 @@ const KNOWN: &[Known] = &[
         ]),
         hands_on: true,
     },
-    Known {
+    KnownProgram {
         programs: &["rustup"],
         commands: &["check", "component", "help", "show", "target", "update", "which"],
         before: &["--version", "--help", "-h", "-V", "-v", "-q"],
         ..NONE
     },
-    Known {
+    KnownProgram {
         programs: &["go"],
         commands: &["build", "clean", "doc", "fmt", "help", "list", "mod", "test", "version", "vet"],
         values: &["-C"],
         ..NONE
     },
-    Known {
+    KnownProgram {
         programs: &["pip"],
         commands: &["check", "freeze", "hash", "help", "inspect", "list", "search", "show"],
         values: &["--python", "--log", "--proxy", "--cache-dir", "--timeout", "--retries"],
         before: ABOUT,
         ..NONE
     },
-    Known {
+    KnownProgram {
         programs: &["kubectl", "oc"],
         commands: &["api-resources", "api-versions", "auth", "cluster-info", "describe", "diff", "events", "explain", "get", "logs", "rollout", "top", "version", "wait"],
         values: &[
@@ -103,14 +104,14 @@ const KNOWN: &[Known] = &[
         before: &["--help", "-h", "-n", "--namespace", "--context"],
         ..NONE
     },
-    Known {
+    KnownProgram {
         programs: &["helm"],
         commands: &["env", "get", "help", "hist", "history", "inspect", "lint", "list", "ls", "search", "show", "status", "template", "verify", "version"],
         values: &["-n", "--namespace", "--kube-context", "--kubeconfig", "--registry-config", "--repository-cache", "--repository-config"],
         before: &["--help", "-h", "--debug", "-n", "--namespace"],
         ..NONE
     },
-    Known {
+    KnownProgram {
         programs: &["docker", "podman", "nerdctl"],
         commands: &[
             "container", "diff", "events", "help", "history", "image", "images", "info", "inspect", "kill", "logs", "network", "port", "ps", "pull", "push", "rm", "rmi", "search",
@@ -120,26 +121,26 @@ const KNOWN: &[Known] = &[
         before: &["--version", "--help", "-h", "-v"],
         ..NONE
     },
-    Known {
+    KnownProgram {
         programs: &["terraform", "tofu"],
         commands: &["fmt", "get", "graph", "help", "output", "plan", "providers", "show", "validate", "version"],
         before: &["-help", "--help", "-version", "--version", "-h", "-v"],
         ..NONE
     },
-    Known {
+    KnownProgram {
         programs: &["gh", "glab"],
         commands: &["cache", "gist", "help", "issue", "label", "mr", "org", "pr", "project", "release", "repo", "ruleset", "run", "search", "status", "variable", "version", "workflow", "ci"],
         values: &["-R", "--repo"],
         before: &["--version", "--help", "-h"],
         ..NONE
     },
-    Known {
+    KnownProgram {
         programs: &["brew"],
         commands: &["cat", "config", "deps", "desc", "doctor", "help", "home", "info", "leaves", "list", "ls", "outdated", "search", "uses"],
         before: &["--version", "--help", "-h", "--prefix", "--cellar", "--cache", "--repository"],
         ..NONE
     },
-    Known {
+    KnownProgram {
         programs: &["hg", "sl"],
         commands: &[
             "annotate", "blame", "bookmarks", "branch", "branches", "cat", "diff", "files", "grep", "heads", "help", "id", "identify", "locate", "log", "manifest",
@@ -154,21 +155,21 @@ const KNOWN: &[Known] = &[
         ]),
         ..NONE
     },
-    Known {
+    KnownProgram {
         programs: &["jj"],
         commands: &["diff", "evolog", "help", "log", "root", "show", "st", "status", "version"],
         values: &["-R", "--repository", "--config", "--config-file", "--config-toml", "--color", "--at-op", "--at-operation"],
         before: &["--version", "--help", "-h", "-V", "--no-pager", "--quiet", "--ignore-working-copy"],
         ..NONE
     },
-    Known {
+    KnownProgram {
         programs: &["bazel", "bazelisk"],
         commands: &["aquery", "build", "cquery", "help", "info", "query", "test", "version"],
         before: &["--version", "--help"],
         options: Some(&["--verbose_failures", "--keep_going", "-k", "-c", "--jobs", "--nobuild", "--test_output", "--test_filter", "--nocache_test_results", "--cache_test_results"]),
         ..NONE
     },
-    Known {
+    KnownProgram {
         programs: &["tex", "latex", "pdftex", "pdflatex", "xetex", "xelatex", "luatex", "lualatex", "luahbtex", "etex"],
         options: Some(&[
             "-draftmode", "--draftmode", "-file-line-error", "--file-line-error", "-halt-on-error", "--halt-on-error", "-help", "--help", "-interaction", "--interaction",
@@ -176,7 +177,7 @@ const KNOWN: &[Known] = &[
         ]),
         ..NONE
     },
-    Known {
+    KnownProgram {
         programs: &["latexmk", "context", "tectonic", "arara", "texi2dvi", "texi2pdf", "texi2any", "mf", "mpost", "texfot"],
         options: Some(&[
             "-pdf", "-pdfxe", "-pdflua", "-dvi", "-ps", "-f", "-g", "-gg", "-c", "-C", "-silent", "-quiet", "-verbose", "-version", "--version", "-help", "--help",
@@ -187,12 +188,12 @@ const KNOWN: &[Known] = &[
 ];
 
 /// What is known of a program, if it is one of these.
-pub(super) fn of(program: &str) -> Option<&'static Known> {
+pub(super) fn of(program: &str) -> Option<&'static KnownProgram> {
     let names = guards::names(program);
     KNOWN.iter().find(|known| known.programs.iter().any(|name| names.contains(name)))
 }
 
-impl Known {
+impl KnownProgram {
     /// Whether a wildcard that begins with `literal` may match this word.
     pub(super) fn allows(&self, words: &[Word], place: usize, text: &str, literal: &str) -> bool {
         let is = |word: &Word, text: &str| word.known() == Some(text);

@@ -1,6 +1,6 @@
 //! Composing a message: text that arrives in pieces becomes lines that cannot act as structure.
 //!
-//! The composer appends to one string. It keeps back what it cannot judge yet: the first characters
+//! The writer appends to one string. It keeps back what it cannot judge yet: the first characters
 //! of a line that may have to be escaped, and blank lines that matter only if something follows. It
 //! follows the code fences in what it wrote, exactly as the parser will, so that it can close one
 //! that the model left open before the next block begins.
@@ -8,7 +8,7 @@
 //! Layout: the marker alone on its line, content on the next, one blank line between blocks.
 
 use super::{
-    escape::{Verdict, verdict},
+    escape::{LinePrefix, classify},
     syntax::{THINKING, THINKING_END, ThinkingTag},
 };
 use crate::text::Fence;
@@ -18,7 +18,7 @@ const MAX_GAP: usize = 4096;
 
 /// Writes the blocks of one message.
 #[derive(Debug, Default)]
-pub(super) struct Composer {
+pub(super) struct MessageWriter {
     /// What was written since it was last taken.
     pub out: String,
     /// Where in `out` the attributes of the open thinking tag go, if the tag is still there.
@@ -30,7 +30,7 @@ pub(super) struct Composer {
 
 /// Which kind of text flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Manner {
+enum FlowKind {
     /// Prose: blank lines at its ends mean nothing.
     Prose,
     /// Thinking: every character may be under a signature.
@@ -40,7 +40,7 @@ enum Manner {
 /// A block of flowing text.
 #[derive(Debug)]
 struct Flow {
-    manner: Manner,
+    kind: FlowKind,
     /// Line breaks and blank lines that are not written yet.
     gap: String,
     /// The beginning of a line that is not judged yet.
@@ -59,23 +59,23 @@ struct Flow {
     code: Option<Fence>,
 }
 
-impl Composer {
-    /// A composer that has written `start`, a role marker.
+impl MessageWriter {
+    /// A writer that has written `start`, a role marker.
     pub fn after(start: String) -> Self {
         Self { out: start, ..Self::default() }
     }
 
     /// More prose.
     pub fn text(&mut self, text: &str) {
-        self.flow(Manner::Prose, text);
+        self.flow(FlowKind::Prose, text);
     }
 
     /// More thinking; opens the tag if it is not open.
     pub fn thinking(&mut self, text: &str) {
-        if self.flow.as_ref().is_none_or(|flow| flow.manner != Manner::Thinking) {
+        if self.flow.as_ref().is_none_or(|flow| flow.kind != FlowKind::Thinking) {
             self.open_thinking();
         }
-        self.flow(Manner::Thinking, text);
+        self.flow(FlowKind::Thinking, text);
     }
 
     /// Opens thinking.
@@ -84,12 +84,12 @@ impl Composer {
         self.out.push_str(THINKING);
         self.tag = Some(self.out.len());
         self.out.push('>');
-        self.flow = Some(Flow::new(Manner::Thinking));
+        self.flow = Some(Flow::new(FlowKind::Thinking));
     }
 
     /// Whether thinking is open.
     pub fn is_thinking(&self) -> bool {
-        self.flow.as_ref().is_some_and(|flow| flow.manner == Manner::Thinking)
+        self.flow.as_ref().is_some_and(|flow| flow.kind == FlowKind::Thinking)
     }
 
     /// Thinking that the vendor hides.
@@ -106,8 +106,8 @@ impl Composer {
     /// Ends the block that flows: closes its code fence or its tag.
     pub fn end(&mut self) {
         let Some(mut flow) = self.flow.take() else { return };
-        match flow.manner {
-            Manner::Prose => {
+        match flow.kind {
+            FlowKind::Prose => {
                 if !flow.held.trim().is_empty() {
                     self.judge(&mut flow, true);
                 }
@@ -119,7 +119,7 @@ impl Composer {
                     self.out.push_str(&fence.marks());
                 }
             }
-            Manner::Thinking => {
+            FlowKind::Thinking => {
                 if flow.any && !flow.judged {
                     self.judge(&mut flow, true);
                 }
@@ -137,11 +137,11 @@ impl Composer {
         self.begun = true;
     }
 
-    fn flow(&mut self, manner: Manner, text: &str) {
-        if self.flow.as_ref().is_none_or(|flow| flow.manner != manner) {
+    fn flow(&mut self, kind: FlowKind, text: &str) {
+        if self.flow.as_ref().is_none_or(|flow| flow.kind != kind) {
             self.end();
         }
-        let mut flow = self.flow.take().unwrap_or_else(|| Flow::new(manner));
+        let mut flow = self.flow.take().unwrap_or_else(|| Flow::new(kind));
         for (index, piece) in text.split('\n').enumerate() {
             if index > 0 {
                 self.break_line(&mut flow);
@@ -181,7 +181,7 @@ impl Composer {
         flow.carriage = 0;
         flow.any = true;
         if !flow.judged {
-            if flow.manner == Manner::Prose && flow.held.trim().is_empty() {
+            if flow.kind == FlowKind::Prose && flow.held.trim().is_empty() {
                 flow.gap.push_str(&flow.held);
                 flow.held.clear();
             } else {
@@ -206,12 +206,12 @@ impl Composer {
 
     /// Writes the beginning of a line once it is clear whether it needs a backslash.
     fn judge(&mut self, flow: &mut Flow, complete: bool) {
-        let blank = flow.manner == Manner::Prose && flow.held.trim().is_empty();
-        let verdict = verdict(&flow.held);
-        if !complete && (blank || verdict == Verdict::Undecided) {
+        let blank = flow.kind == FlowKind::Prose && flow.held.trim().is_empty();
+        let verdict = classify(&flow.held);
+        if !complete && (blank || verdict == LinePrefix::Undecided) {
             return;
         }
-        if flow.manner == Manner::Prose && !flow.written {
+        if flow.kind == FlowKind::Prose && !flow.written {
             // Blank lines before the first line say nothing.
             flow.gap.clear();
             self.out.push_str(if self.begun { "\n\n" } else { "\n" });
@@ -220,7 +220,7 @@ impl Composer {
         flow.written = true;
         self.out.push_str(&flow.gap);
         flow.gap.clear();
-        if verdict == Verdict::Structure {
+        if verdict == LinePrefix::Structure {
             flow.held.insert(0, '\\');
         }
         self.out.push_str(&flow.held);
@@ -231,11 +231,11 @@ impl Composer {
 }
 
 impl Flow {
-    fn new(manner: Manner) -> Self {
+    fn new(kind: FlowKind) -> Self {
         Self {
-            manner,
+            kind,
             // Thinking starts on the line after its tag.
-            gap: if manner == Manner::Thinking { "\n".to_owned() } else { String::new() },
+            gap: if kind == FlowKind::Thinking { "\n".to_owned() } else { String::new() },
             held: String::new(),
             carriage: 0,
             judged: false,
@@ -248,7 +248,7 @@ impl Flow {
 
     /// Remembers what was written of this line, if the line may be a fence.
     fn note(&mut self, text: &str) {
-        if self.manner == Manner::Prose && (self.line.is_empty() || self.line.trim_start().starts_with(['`', '~'])) {
+        if self.kind == FlowKind::Prose && (self.line.is_empty() || self.line.trim_start().starts_with(['`', '~'])) {
             self.line.push_str(text);
         }
     }

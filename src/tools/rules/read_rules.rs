@@ -2,7 +2,7 @@
 //!
 //! `!read(~/.ssh/**)` is about files and not only about one tool: a file that the user does not want read is not to be
 //! searched, listed or edited either. A tool that is given such a file, or a folder in which all is denied, is denied.
-//! One that is given a folder around it leaves it out, if it can ([`Denied`]), and otherwise the user is asked.
+//! One that is given a folder around it leaves it out, if it can ([`DeniedPaths`]), and otherwise the user is asked.
 //! `!read` alone is about the tool.
 
 use std::path::{Path, PathBuf};
@@ -18,10 +18,10 @@ const READ: &str = "read";
 
 /// What a call of a tool reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reading<'a> {
+pub struct ReadTarget<'a> {
     /// The file or folder that it is given to read.
     pub subject: Subject<'a>,
-    /// Whether it leaves out what [`Denied`] means.
+    /// Whether it leaves out what [`DeniedPaths`] means.
     pub leaves_out_denied: bool,
 }
 
@@ -35,10 +35,10 @@ fn denials(rules: &[Rule]) -> impl Iterator<Item = &Rule> {
 pub(in crate::tools) fn decide(
     rules: &[Rule],
     tool: &str,
-    reading: Option<&Reading<'_>>,
+    reading: Option<&ReadTarget<'_>>,
     path_base: &PathBase,
 ) -> Option<Decision> {
-    let Reading { subject, leaves_out_denied } = *reading.filter(|_| tool != READ)?;
+    let ReadTarget { subject, leaves_out_denied } = *reading.filter(|_| tool != READ)?;
     let mut found = Likeness::No;
     for rule in denials(rules) {
         let pattern = rule.pattern.as_ref().map(|pattern| pattern.path.as_ref());
@@ -61,13 +61,13 @@ pub(in crate::tools) fn decide(
 
 /// The paths that nothing is to read, for tools that come upon them on their way.
 #[derive(Clone, Debug, Default)]
-pub struct Denied {
+pub struct DeniedPaths {
     all: bool,
     /// Each pattern with its folder, as it is written and as it really is.
     patterns: Vec<(PathPattern, PathBuf, PathBuf)>,
 }
 
-impl Denied {
+impl DeniedPaths {
     /// The paths that these rules deny.
     pub(in crate::tools) fn new<'a>(rules: impl IntoIterator<Item = &'a [Rule]>, path_base: &PathBase) -> Self {
         let mut denied = Self::default();

@@ -12,16 +12,16 @@ use tokio::{
     time::{error::Elapsed, timeout},
 };
 
-pub use super::group::End;
+pub use super::group::CommandEnd;
 use super::{GRACE, group::Group};
 
 /// The most that is read of each of the two outputs, in bytes: a key is short, and an error is cut anyway.
 const MAX_OUTPUT: u64 = 64 * 1024;
 
 /// How a command ended, and what it printed.
-pub struct Answer {
+pub struct CommandOutput {
     /// How it ended.
-    pub end: End,
+    pub end: CommandEnd,
     /// What it printed. It has no `Debug`, because that may be a secret.
     pub stdout: Vec<u8>,
     /// Its errors.
@@ -33,7 +33,7 @@ pub struct Answer {
 ///
 /// # Errors
 /// When it cannot be started.
-pub async fn ask(mut command: Command, limit: Duration) -> io::Result<Option<Answer>> {
+pub async fn output(mut command: Command, limit: Duration) -> io::Result<Option<CommandOutput>> {
     let ((out, out_end), (err, err_end)) = (io::pipe()?, io::pipe()?);
     command.stdin(Stdio::null()).stdout(out_end).stderr(err_end);
     let (group, mut exited) = Group::spawn(&mut command)?;
@@ -59,7 +59,7 @@ pub async fn ask(mut command: Command, limit: Duration) -> io::Result<Option<Ans
     };
     let Ok(end) = end else { return Ok(None) };
     group.release(None);
-    Ok(Some(Answer { end: end.unwrap_or(End::Unknown), stdout, stderr }))
+    Ok(Some(CommandOutput { end: end.unwrap_or(CommandEnd::Unknown), stdout, stderr }))
 }
 
 /// Reads a pipe up to the limit, and closes it: whoever goes on printing ends by that.
@@ -69,5 +69,5 @@ async fn read(pipe: pipe::Receiver, into: &mut Vec<u8>) {
 }
 
 #[cfg(test)]
-#[path = "ask_tests.rs"]
+#[path = "output_tests.rs"]
 mod tests;

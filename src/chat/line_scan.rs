@@ -16,16 +16,16 @@ use super::{Role, Text, attributes, status::INFO};
 /// It holds nothing that anybody could have written: it is blank, or a role marker alone.
 pub(super) const BLANK: u8 = 2;
 /// It is known not to say `approved`.
-pub(super) const CLEAN: u8 = 4;
+pub(super) const NOT_APPROVED: u8 = 4;
 /// It is known to say `approved`. (`running` approves nothing.)
-pub(super) const SAYS: u8 = 8;
+pub(super) const SAYS_APPROVED: u8 = 8;
 
 /// Makes hashes of lines. Its key is random and never leaves the process, so that nobody can write a line that has the
 /// hash of another one.
 #[derive(Clone)]
-pub(super) struct Key(SeedableRandomState);
+pub(super) struct LineHasher(SeedableRandomState);
 
-impl Default for Key {
+impl Default for LineHasher {
     fn default() -> Self {
         static SHARED: OnceLock<SharedSeed> = OnceLock::new();
         // The keys of the standard library come from the system's random numbers.
@@ -34,15 +34,15 @@ impl Default for Key {
     }
 }
 
-impl fmt::Debug for Key {
+impl fmt::Debug for LineHasher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Key(…)")
+        f.write_str("LineHasher(…)")
     }
 }
 
-impl Key {
+impl LineHasher {
     /// A line's flags and its hash. White space around it makes no difference.
-    pub fn look_at(&self, line: &str) -> (u8, u64) {
+    pub fn scan(&self, line: &str) -> (u8, u64) {
         let words = trim(line);
         let mut hasher = self.0.build_hasher();
         hasher.write(words.as_bytes());
@@ -51,21 +51,21 @@ impl Key {
 }
 
 /// What is seen of lines while the parser reads them.
-pub(super) struct Sight {
+pub(super) struct LineScan {
     first: usize,
     /// Each line's flags and hash; nothing for a line that nobody looked at.
     pub lines: Vec<(u8, u64)>,
 }
 
-impl Sight {
+impl LineScan {
     /// Nothing is seen of these lines yet.
-    pub fn of(lines: Range<usize>) -> Self {
+    pub fn new(lines: Range<usize>) -> Self {
         Self { first: lines.start, lines: vec![(0, 0); lines.len()] }
     }
 
-    pub fn see(&mut self, line: usize, words: &str, key: &Key) {
+    pub fn record(&mut self, line: usize, words: &str, hasher: &LineHasher) {
         if let Some(seen) = line.checked_sub(self.first).and_then(|index| self.lines.get_mut(index)) {
-            *seen = key.look_at(words);
+            *seen = hasher.scan(words);
         }
     }
 }
@@ -89,13 +89,13 @@ fn flags(words: &str) -> u8 {
     // Without a letter or a digit there is nothing in it that could name anything.
     if !words.bytes().any(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii()) || Role::ALL.into_iter().any(marker)
     {
-        return BLANK | CLEAN;
+        return BLANK | NOT_APPROVED;
     }
     // Only a line that begins like a fence can be a status line. What another one says is not known to be harmless.
     if !words.starts_with(['`', '~']) {
         return 0;
     }
-    if says_approved(words) { SAYS } else { CLEAN }
+    if says_approved(words) { SAYS_APPROVED } else { NOT_APPROVED }
 }
 
 /// Whether a fence says `approved`, or could be made to by taking a letter away.
@@ -130,12 +130,12 @@ fn plain(words: &str) -> String {
 }
 
 /// A text whose lines are looked at while somebody else reads it.
-pub(super) struct Watched<'a> {
+pub(super) struct ScannedText<'a> {
     pub text: &'a dyn Text,
     pub each: &'a dyn Fn(usize, &str),
 }
 
-impl Text for Watched<'_> {
+impl Text for ScannedText<'_> {
     fn line_count(&self) -> usize {
         self.text.line_count()
     }

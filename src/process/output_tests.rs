@@ -10,8 +10,11 @@ fn sh(script: &str) -> Command {
 
 #[tokio::test]
 async fn the_two_outputs_are_told_apart() {
-    let answer = ask(sh("echo out; echo err >&2; exit 3"), LONG).await.unwrap().unwrap();
-    assert_eq!((answer.end, &answer.stdout[..], &answer.stderr[..]), (End::Exited(3), &b"out\n"[..], &b"err\n"[..]));
+    let answer = output(sh("echo out; echo err >&2; exit 3"), LONG).await.unwrap().unwrap();
+    assert_eq!(
+        (answer.end, &answer.stdout[..], &answer.stderr[..]),
+        (CommandEnd::Exited(3), &b"out\n"[..], &b"err\n"[..])
+    );
 }
 
 #[tokio::test]
@@ -23,7 +26,7 @@ async fn a_command_that_takes_too_long_is_killed_with_all_that_it_started() {
     let mut limit = Duration::from_millis(200);
     let pid = loop {
         // A busy machine may not even have started it by then.
-        assert!(ask(command, limit).await.unwrap().is_none());
+        assert!(output(command, limit).await.unwrap().is_none());
         match std::fs::read_to_string(&pid).ok().and_then(|text| text.trim().parse().ok()) {
             Some(pid) => break rustix::process::Pid::from_raw(pid).unwrap(),
             None => limit *= 2,
@@ -38,6 +41,6 @@ async fn a_command_that_takes_too_long_is_killed_with_all_that_it_started() {
 
 #[tokio::test]
 async fn what_is_printed_without_end_is_cut() {
-    let answer = ask(sh("yes"), LONG).await.unwrap().unwrap();
+    let answer = output(sh("yes"), LONG).await.unwrap().unwrap();
     assert_eq!(answer.stdout.len() as u64, MAX_OUTPUT);
 }
