@@ -7,6 +7,7 @@ mod edits;
 mod frontmatter_edit;
 mod incremental;
 pub mod notation;
+mod provenance;
 mod reading;
 mod references;
 mod regions;

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::{
     conversation::{call, exchange, result, text, thinking},
-    provider_bodies::providers,
+    provider::bodies::providers,
 };
 
 /// Ids as models, servers, other vendors and users write them.

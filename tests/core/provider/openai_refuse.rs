@@ -3,7 +3,7 @@
 use flemma::provider::{ErrorKind, ErrorResponse, ProviderError};
 use serde_json::{Value, json};
 
-use crate::provider_openai_decode::{KEY, decoder};
+use crate::provider::openai_decode::{KEY, decoder};
 
 fn refuse(status: u16, body: impl Into<Vec<u8>>) -> ProviderError {
     let response = ErrorResponse { status, retry_after: None, request_id: None, body: body.into() };

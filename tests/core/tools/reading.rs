@@ -9,7 +9,7 @@ use flemma::tools::{
 };
 use serde_json::{Value, json};
 
-use crate::tools_workshop::Workshop;
+use crate::tools::workshop::Workshop;
 
 use Decision::{Approve, Deny, RequireApproval as Ask};
 

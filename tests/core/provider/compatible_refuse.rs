@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::{
     conversation::{exchange, hello},
-    provider_compatible_decode::{KEY, decoder},
+    provider::compatible_decode::{KEY, decoder},
 };
 
 fn response(status: u16, body: impl Into<Vec<u8>>) -> ErrorResponse {

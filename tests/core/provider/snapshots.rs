@@ -20,7 +20,7 @@ use serde_json::Value;
 
 use crate::{
     conversation::exchange,
-    provider_bodies::{conversations, folder, providers, settings, two_tools},
+    provider::bodies::{conversations, folder, providers, settings, two_tools},
 };
 
 /// The model whose requests are written down: of each vendor one that thinks, for its requests have the most in them.

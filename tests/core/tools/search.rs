@@ -13,7 +13,7 @@ use std::{
 use flemma::text::truncate;
 use serde_json::{Value, json};
 
-use crate::tools_workshop::Workshop;
+use crate::tools::workshop::Workshop;
 
 fn grep(pattern: &str) -> Value {
     json!({ "label": null, "pattern": pattern, "path": null, "glob": null, "case": null, "fixed_strings": null,

@@ -10,7 +10,7 @@ use std::{
 use flemma::{chat::Language, model::Attachment};
 use serde_json::{Value, json};
 
-use crate::tools_workshop::Workshop;
+use crate::tools::workshop::Workshop;
 
 fn read(path: &str) -> Value {
     json!({ "label": null, "path": path, "offset": null, "limit": null })

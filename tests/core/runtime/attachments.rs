@@ -25,7 +25,7 @@ use flemma::{
 };
 use serde_json::{Value, json};
 
-use crate::tools_workshop::Workshop;
+use crate::tools::workshop::Workshop;
 
 const ID: ConversationId = ConversationId(1);
 

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::{
     conversation::{decode, exchange, hello},
-    provider_bodies::providers,
+    provider::bodies::providers,
 };
 
 /// What each provider makes of an answer, cut into single bytes.

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::tools_workshop::Workshop;
+use crate::tools::workshop::Workshop;
 
 fn sum(expression: &str) -> Value {
     json!({ "expression": expression })
