@@ -12,7 +12,7 @@ use std::{
 
 use super::{
     Block, BlockKind, Change, Frontmatter, Message, Text,
-    block::Checked,
+    block::Sound,
     parse::{Builder, Inside, Segment, State, narrow},
 };
 
@@ -28,17 +28,17 @@ pub struct Document {
     pub(super) frontmatter: Option<Frontmatter>,
     pub(super) messages: Vec<Message>,
     pub(super) lines: usize,
-    pub(super) settled: SettledPrefix,
+    pub(super) settled: Settled,
     /// How many messages from the start are known to have each result at its call.
-    pub(super) paired: SettledPrefix,
+    pub(super) paired: Settled,
 }
 
 /// How many messages from the start are known to need no second look at their tools: they hold no open call, for one
 /// who asks for open calls. Two documents do not differ by what is known of them.
 #[derive(Clone, Debug, Default)]
-pub(super) struct SettledPrefix(Cell<usize>);
+pub(super) struct Settled(Cell<usize>);
 
-impl SettledPrefix {
+impl Settled {
     pub fn get(&self) -> usize {
         self.0.get()
     }
@@ -53,7 +53,7 @@ impl SettledPrefix {
     }
 }
 
-impl PartialEq for SettledPrefix {
+impl PartialEq for Settled {
     fn eq(&self, _: &Self) -> bool {
         true
     }
@@ -353,7 +353,7 @@ impl Document {
                     blocks: segment.blocks,
                     crlf: segment.crlf,
                     built: None,
-                    checked: Checked::default(),
+                    sound: Sound::default(),
                     tools: OnceCell::new(),
                 })
             })
@@ -407,7 +407,7 @@ impl Message {
         }
         self.lines = self.lines.saturating_add_signed(delta);
         self.built = None;
-        self.checked = Checked::default();
+        self.sound = Sound::default();
         tools
     }
 }

@@ -33,7 +33,7 @@ const OPENERS: [&str; 8] = [
 
 /// What the beginning of a line says about the whole line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum LinePrefix {
+pub(super) enum Verdict {
     /// It starts like structure, or like escaped structure.
     Structure,
     /// It does not, whatever follows.
@@ -45,9 +45,9 @@ pub(super) enum LinePrefix {
 /// The line with one backslash more if it needs one.
 #[must_use]
 pub fn escape(line: &str) -> Cow<'_, str> {
-    match classify(line) {
-        LinePrefix::Structure => Cow::Owned(format!("\\{line}")),
-        LinePrefix::Plain | LinePrefix::Undecided => Cow::Borrowed(line),
+    match verdict(line) {
+        Verdict::Structure => Cow::Owned(format!("\\{line}")),
+        Verdict::Plain | Verdict::Undecided => Cow::Borrowed(line),
     }
 }
 
@@ -55,51 +55,51 @@ pub fn escape(line: &str) -> Cow<'_, str> {
 #[must_use]
 pub fn unescape(line: &str) -> &str {
     match line.strip_prefix('\\') {
-        Some(rest) if classify(line) == LinePrefix::Structure => rest,
+        Some(rest) if verdict(line) == Verdict::Structure => rest,
         _ => line,
     }
 }
 
-/// Judges a line by its beginning. For a whole line [`LinePrefix::Undecided`] means plain.
-pub(super) fn classify(line: &str) -> LinePrefix {
+/// Judges a line by its beginning. For a whole line [`Verdict::Undecided`] means plain.
+pub(super) fn verdict(line: &str) -> Verdict {
     let rest = line.trim_start_matches('\\');
     if rest.is_empty() {
-        return LinePrefix::Undecided;
+        return Verdict::Undecided;
     }
-    let mut classify = fence(rest);
+    let mut verdict = fence(rest);
     for opener in OPENERS {
         if rest.starts_with(opener) {
-            return LinePrefix::Structure;
+            return Verdict::Structure;
         }
         if opener.starts_with(rest) {
-            classify = LinePrefix::Undecided;
+            verdict = Verdict::Undecided;
         }
     }
-    classify
+    verdict
 }
 
 /// Judges whether a line opens a fence that is reserved for Flemma.
-fn fence(line: &str) -> LinePrefix {
+fn fence(line: &str) -> Verdict {
     let bytes = line.as_bytes();
     let indent = bytes.iter().take(4).take_while(|byte| **byte == b' ').count();
     let Some(mark) = bytes.get(indent).copied() else {
-        return if indent > 3 { LinePrefix::Plain } else { LinePrefix::Undecided };
+        return if indent > 3 { Verdict::Plain } else { Verdict::Undecided };
     };
     if indent > 3 || !matches!(mark, b'`' | b'~') {
-        return LinePrefix::Plain;
+        return Verdict::Plain;
     }
     let length = bytes[indent..].iter().take_while(|byte| **byte == mark).count();
     let info = line[indent + length..].trim_start();
     if indent + length == bytes.len() {
-        LinePrefix::Undecided
+        Verdict::Undecided
     } else if length < 3 {
-        LinePrefix::Plain
+        Verdict::Plain
     } else if info.starts_with(RESERVED) {
-        LinePrefix::Structure
+        Verdict::Structure
     } else if RESERVED.starts_with(info) {
-        LinePrefix::Undecided
+        Verdict::Undecided
     } else {
-        LinePrefix::Plain
+        Verdict::Plain
     }
 }
 

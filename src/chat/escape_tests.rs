@@ -38,11 +38,11 @@ proptest! {
 
     #[test]
     fn a_verdict_on_a_beginning_holds_for_the_whole_line(line in line()) {
-        let whole = classify(&line);
+        let whole = verdict(&line);
         for (end, _) in line.char_indices() {
-            match classify(&line[..end]) {
-                LinePrefix::Undecided => {}
-                early => prop_assert_eq!(early == LinePrefix::Structure, whole == LinePrefix::Structure, "at {}", end),
+            match verdict(&line[..end]) {
+                Verdict::Undecided => {}
+                early => prop_assert_eq!(early == Verdict::Structure, whole == Verdict::Structure, "at {}", end),
             }
         }
     }

@@ -4,7 +4,7 @@
 //! the format leaves out (blank lines around prose, carriage returns at line ends, the one line
 //! break at the end of an output) and a code fence that its author left open, which is closed.
 
-use super::{Conversation, Role, blocks, hosted, message_writer::MessageWriter, reference, syntax::ThinkingTag};
+use super::{Conversation, Role, blocks, compose::Composer, hosted, reference, syntax::ThinkingTag};
 use crate::model::{self, Part, ToolInput};
 
 /// Renders a conversation in the layout that we write.
@@ -31,7 +31,7 @@ pub fn render(conversation: &Conversation) -> Vec<String> {
 }
 
 fn message(role: Role, parts: &[Part]) -> String {
-    let mut writer = MessageWriter::after(role.to_string());
+    let mut composer = Composer::after(role.to_string());
     // Files that the text has named already.
     let mut named = Vec::new();
     for part in parts {
@@ -40,46 +40,46 @@ fn message(role: Role, parts: &[Part]) -> String {
                 if role == Role::You {
                     named.extend(reference::references_in(text).iter().map(reference::Reference::attachment));
                 }
-                writer.text(text);
-                writer.end();
+                composer.text(text);
+                composer.end();
             }
             Part::Thinking { text, signature } => {
-                writer.open_thinking();
-                writer.thinking(text);
-                if let Some(at) = writer.tag {
+                composer.open_thinking();
+                composer.thinking(text);
+                if let Some(at) = composer.tag {
                     let tag = ThinkingTag { redacted: false, signature: signature.clone() };
-                    writer.out.insert_str(at, &tag.attributes());
+                    composer.out.insert_str(at, &tag.attributes());
                 }
-                writer.end();
+                composer.end();
             }
             Part::RedactedThinking(signature) => {
-                writer.redacted(&ThinkingTag { redacted: true, signature: Some(signature.clone()) });
+                composer.redacted(&ThinkingTag { redacted: true, signature: Some(signature.clone()) });
             }
             Part::ToolUse { id, name, input } => {
-                writer.block(&blocks::tool_use(name, id, &ToolInput::Json(input.clone())));
+                composer.block(&blocks::tool_use(name, id, &ToolInput::Json(input.clone())));
             }
             Part::HostedUse { provider, id, name, raw } => {
-                writer.block(&hosted::call(provider, name, id, raw));
+                composer.block(&hosted::call(provider, name, id, raw));
             }
             Part::ToolResult { id, output, is_error, attachments } if attachments.is_empty() => {
-                writer.block(&blocks::tool_result(id, output, *is_error, blocks::Language::Plain));
+                composer.block(&blocks::tool_result(id, output, *is_error, blocks::Language::Plain));
             }
             Part::ToolResult { id, output, is_error, attachments } => {
-                writer.block(&blocks::attached_result(id, output, *is_error, attachments));
+                composer.block(&blocks::attached_result(id, output, *is_error, attachments));
             }
             Part::Attachment(attachment) if named.contains(attachment) => {}
             Part::Attachment(attachment) => {
-                writer.text(&reference::write(attachment));
-                writer.end();
+                composer.text(&reference::write(attachment));
+                composer.end();
             }
             Part::HostedResult { provider, id, raw, is_error } => {
-                writer.block(&hosted::result(provider, id, raw, *is_error));
+                composer.block(&hosted::result(provider, id, raw, *is_error));
             }
             Part::Citations { provider, sources, raw } => {
-                writer.block(&hosted::citations(provider, sources, raw.as_ref()));
+                composer.block(&hosted::citations(provider, sources, raw.as_ref()));
             }
         }
     }
-    writer.end();
-    writer.out
+    composer.end();
+    composer.out
 }

@@ -4,9 +4,7 @@
 //! chunk costs what the chunk is long, in any document. What was pushed comes out as one edit; only
 //! a signature, which arrives after the thinking that it signs, is an edit of its own.
 
-use super::{
-    Position, Role, Text, TextEdit, blocks, hosted, message_writer::MessageWriter, syntax, syntax::ThinkingTag,
-};
+use super::{Position, Role, Text, TextEdit, blocks, compose::Composer, hosted, syntax, syntax::ThinkingTag};
 use crate::model::Event;
 
 /// How a reply ends.
@@ -34,7 +32,7 @@ pub enum Ending {
 /// ```
 #[derive(Debug)]
 pub struct ReplyWriter {
-    writer: MessageWriter,
+    composer: Composer,
     /// The end of the text, all taken edits applied.
     end: Position,
     /// Where the attributes of the open thinking tag go, once that tag is in the text.
@@ -54,8 +52,8 @@ impl ReplyWriter {
             blank if blank.trim().is_empty() => "\n",
             _ => "\n\n",
         };
-        let writer = MessageWriter::after(format!("{gap}{}", Role::Assistant));
-        Self { writer, end: Position { line, column: text.length(line) }, tag: None, signature: None }
+        let composer = Composer::after(format!("{gap}{}", Role::Assistant));
+        Self { composer, end: Position { line, column: text.length(line) }, tag: None, signature: None }
     }
 
     /// Takes an event. Those that bring no text are passed over.
@@ -63,16 +61,16 @@ impl ReplyWriter {
         match event {
             Event::Text(text) => {
                 self.end_thinking();
-                self.writer.text(text);
+                self.composer.text(text);
             }
             Event::ThinkingStarted => {
                 self.end_thinking();
-                self.writer.open_thinking();
+                self.composer.open_thinking();
             }
-            Event::Thinking(text) => self.writer.thinking(text),
+            Event::Thinking(text) => self.composer.thinking(text),
             Event::ThinkingFinished { signature } => {
-                if !self.writer.is_thinking() {
-                    self.writer.open_thinking();
+                if !self.composer.is_thinking() {
+                    self.composer.open_thinking();
                 }
                 let tag = ThinkingTag { redacted: false, signature: signature.clone() };
                 self.sign(&tag);
@@ -80,23 +78,23 @@ impl ReplyWriter {
             }
             Event::RedactedThinking(signature) => {
                 self.end_thinking();
-                self.writer.redacted(&ThinkingTag { redacted: true, signature: Some(signature.clone()) });
+                self.composer.redacted(&ThinkingTag { redacted: true, signature: Some(signature.clone()) });
             }
             Event::ToolUse { id, name, input } => {
                 self.end_thinking();
-                self.writer.block(&blocks::tool_use(name, id, input));
+                self.composer.block(&blocks::tool_use(name, id, input));
             }
             Event::HostedUse { provider, id, name, raw } => {
                 self.end_thinking();
-                self.writer.block(&hosted::call(provider, name, id, raw));
+                self.composer.block(&hosted::call(provider, name, id, raw));
             }
             Event::HostedResult { provider, id, raw, is_error } => {
                 self.end_thinking();
-                self.writer.block(&hosted::result(provider, id, raw, *is_error));
+                self.composer.block(&hosted::result(provider, id, raw, *is_error));
             }
             Event::Citations { provider, sources, raw } => {
                 self.end_thinking();
-                self.writer.block(&hosted::citations(provider, sources, raw.as_ref()));
+                self.composer.block(&hosted::citations(provider, sources, raw.as_ref()));
             }
             Event::ToolUseProgress { .. } | Event::Usage(_) | Event::Finished(_) => {}
         }
@@ -107,9 +105,9 @@ impl ReplyWriter {
     #[must_use]
     pub fn take(&mut self) -> Vec<TextEdit> {
         let mut edits = Vec::new();
-        let out = std::mem::take(&mut self.writer.out);
+        let out = std::mem::take(&mut self.composer.out);
         if !out.is_empty() {
-            if let Some(at) = self.writer.tag.take() {
+            if let Some(at) = self.composer.tag.take() {
                 let line = self.end.line + out[..at].matches('\n').count();
                 self.tag = Some(Position { line, column: syntax::THINKING.len() });
             }
@@ -138,9 +136,9 @@ impl ReplyWriter {
     #[must_use]
     pub fn close(mut self, ending: Ending) -> Vec<TextEdit> {
         self.end_thinking();
-        self.writer.end();
+        self.composer.end();
         if ending == Ending::Aborted {
-            self.writer.block(&[syntax::ABORTED.to_owned()]);
+            self.composer.block(&[syntax::ABORTED.to_owned()]);
         }
         self.take()
     }
@@ -151,16 +149,16 @@ impl ReplyWriter {
         if attributes.is_empty() {
             return;
         }
-        if let Some(at) = self.writer.tag {
-            self.writer.out.insert_str(at, &attributes);
+        if let Some(at) = self.composer.tag {
+            self.composer.out.insert_str(at, &attributes);
         } else if let Some(at) = self.tag {
             self.signature = Some(TextEdit::insert(at, vec![attributes]));
         }
     }
 
     fn end_thinking(&mut self) {
-        if self.writer.is_thinking() {
-            self.writer.end();
+        if self.composer.is_thinking() {
+            self.composer.end();
             self.tag = None;
         }
     }

@@ -1,7 +1,0 @@
-//! Options: how they are read, layered and switched.
-
-mod buffer;
-mod list;
-mod options;
-mod own;
-mod switch;

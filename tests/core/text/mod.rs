@@ -1,3 +1,0 @@
-//! Plain text.
-
-mod truncate;
