@@ -108,6 +108,24 @@ local function step_of(buf, state, in_place)
   return vim.fn.changenr()
 end
 
+--- Forgets a buffer: its state, its keys and its autocommands. Previews and diagnostics stay.
+---@param buf integer
+---@param is_gone boolean whether the buffer was unloaded or read again
+local function forget(buf, is_gone)
+  attached[buf] = nil
+  require("flemma.following").forget(buf)
+  require("flemma.native").call("detach", buf)
+  -- After `detach`, which first reports the changes that were written down.
+  require("flemma.burst").forget(buf)
+  for _, group in ipairs({ "flemma.buffer.", "flemma.lock." }) do
+    pcall(api.nvim_del_augroup_by_name, group .. buf)
+  end
+  require("flemma.saving").release(buf, is_gone)
+  require("flemma.keymaps").remove(buf)
+  require("flemma.statusline").forget(buf)
+  require("flemma.ui").forget(buf)
+end
+
 --- Takes a buffer in hand. Harmless when that was done before.
 ---@param buf integer
 function M.attach(buf)
@@ -155,11 +173,7 @@ function M.attach(buf)
   -- The text was unloaded, or is about to be.
   local function gone(was_locked)
     if attached[buf] == state then
-      attached[buf] = nil
-      require("flemma.following").forget(buf)
-      native.call("detach", buf)
-      require("flemma.saving").release(buf, true)
-      require("flemma.ui").show(buf, false)
+      forget(buf, true)
       if state.unlocked_modifiable ~= nil then
         -- `:edit!` and `:bunload` end up here: the lock goes with what it was for.
         pcall(api.nvim_set_option_value, "modifiable", state.unlocked_modifiable, { buf = buf })
@@ -301,19 +315,13 @@ function M.release(buf)
       "the buffer is no conversation any more, so the reply or the tool that was at work in it was stopped"
     )
   end
-  attached[buf] = nil
-  require("flemma.following").forget(buf)
-  require("flemma.native").call("detach", buf)
+  forget(buf, false)
   if state.unlocked_modifiable ~= nil then
     vim.bo[buf].modifiable = state.unlocked_modifiable
   end
   if vim.bo[buf].filetype ~= "chat" then
     vim.bo[buf].modeline = vim.go.modeline
   end
-  pcall(api.nvim_del_augroup_by_name, "flemma.buffer." .. buf)
-  pcall(api.nvim_del_augroup_by_name, "flemma.lock." .. buf)
-  require("flemma.saving").release(buf, false)
-  require("flemma.keymaps").remove(buf)
   require("flemma.ui").release(buf)
 end
 

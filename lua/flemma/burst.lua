@@ -44,6 +44,12 @@ function M.follow(buf, how)
   followed[buf] = how
 end
 
+--- Stops following a buffer.
+---@param buf integer
+function M.forget(buf)
+  followed[buf] = nil
+end
+
 --- Tells the library what was written down.
 function M.settle()
   local was = outstanding

@@ -1,14 +1,14 @@
 --- A part for a status line: the model of a conversation, what goes on in it, what it has cost.
 local M = {}
 
----@type table<integer, string> what was last shown of a buffer
+---@type table<integer, string> what was last shown of a conversation
 local shown = {}
 
 ---@param buf integer
----@return string
+---@return string? text nil where there is no conversation
 local function text(buf)
   if not require("flemma.buffer").is_attached(buf) then
-    return ""
+    return nil
   end
   local line = require("flemma.native").call("status_line", buf) or ""
   return (line:gsub("%%", "%%%%"))
@@ -21,7 +21,13 @@ function M.component()
   local valid = win and vim.api.nvim_win_is_valid(win)
   local buf = vim.api.nvim_win_get_buf(valid and win or 0)
   shown[buf] = text(buf)
-  return shown[buf]
+  return shown[buf] or ""
+end
+
+--- The buffer is no conversation any more.
+---@param buf integer
+function M.forget(buf)
+  shown[buf] = nil
 end
 
 --- Something may be different now: has the status lines drawn anew where they show it.

@@ -224,16 +224,21 @@ function M.show(buf, is_busy)
   end
 end
 
---- Takes everything that is drawn away.
+--- Forgets a buffer and takes its spinners away. Previews and diagnostics stay.
+---@param buf integer
+function M.forget(buf)
+  M.show(buf, false)
+  require("flemma.markdown").settle(buf)
+  pcall(api.nvim_del_augroup_by_name, "flemma.ui." .. buf)
+end
+
+--- Takes everything that is drawn away from a buffer that was forgotten.
 ---@param buf integer
 function M.release(buf)
-  busy[buf], ends[buf], drawn[buf] = nil, nil, nil
-  require("flemma.markdown").settle(buf)
   for _, namespace in ipairs({ previews, live, M.diagnostics }) do
     api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
   end
   vim.diagnostic.reset(M.diagnostics, buf)
-  pcall(api.nvim_del_augroup_by_name, "flemma.ui." .. buf)
 end
 
 ---@param buf integer
@@ -324,8 +329,8 @@ api.nvim_set_decoration_provider(marks, {
   end,
   on_win = function(_, win, buf, first, last)
     if require("flemma.buffer").is_attached(buf) then
-      local drawn, problem = pcall(draw_window, win, buf, first, last + 1)
-      if not drawn then
+      local ok, problem = pcall(draw_window, win, buf, first, last + 1)
+      if not ok then
         -- Neovim would stop asking after a few errors, and show each of them.
         require("flemma.notify").once(vim.log.levels.ERROR, "the conversation cannot be coloured: " .. tostring(problem))
       end

@@ -233,3 +233,62 @@ fn what_a_command_has_left_running_goes_on_when_the_editor_leaves() {
     assert!(is_alive(&left), "the result said that it goes on running");
     std::process::Command::new("kill").arg(&left).status().unwrap();
 }
+
+/// Finds what is kept of a buffer: entries of tables that the plugin's functions can reach, and groups of autocommands.
+const TRACES: &str = "
+    local buf = ...
+    local found, seen = {}, { [package.loaded] = true, [_G] = true, [vim] = true }
+    local function walk(value, path)
+      if type(value) == 'table' and not seen[value] then
+        seen[value] = true
+        for key, item in pairs(value) do
+          if key == buf then found[#found + 1] = path end
+          walk(item, path .. '.' .. tostring(key))
+        end
+      elseif type(value) == 'function' and not seen[value] then
+        seen[value] = true
+        for index = 1, math.huge do
+          local name, item = debug.getupvalue(value, index)
+          if not name then break end
+          walk(item, path .. ':' .. name)
+        end
+      end
+    end
+    for name, module in pairs(package.loaded) do
+      if vim.startswith(name, 'flemma.') then walk(module, name) end
+    end
+    for _, command in ipairs(vim.api.nvim_get_autocmds({})) do
+      local group = command.group_name or ''
+      if vim.startswith(group, 'flemma.') and vim.endswith(group, '.' .. buf) then
+        found[#found + 1] = group .. ' ' .. command.event
+      end
+    end
+    return found";
+
+#[test]
+fn nothing_is_kept_of_a_buffer_that_is_gone() {
+    let ends = ["bwipeout!", "set filetype=text", "bdelete!", "bunload!"];
+    let replies = ends.iter().map(|_| prose(&["fine"]));
+    let lua = "vim.o.statusline = [[%{%v:lua.require'flemma.statusline'.component()%}]] vim.o.hidden = true";
+    let mut chat = Chat::start(&Setup { lua, ..Setup::default() }, replies);
+    // Numbers that are no place in any list.
+    chat.nvim.lua("for _ = 1, 500 do vim.api.nvim_create_buf(false, true) end", &[]);
+    for (count, end) in ends.iter().enumerate() {
+        chat.nvim.command(&format!("edit other-{count}.chat"));
+        chat.nvim.command("silent %s/$/ x/ | silent undo");
+        chat.nvim.input("GA Hello<C-]>");
+        chat.nvim.wait_for("the reply", |nvim| nvim.text().contains("fine"));
+        chat.wait_until_idle();
+        chat.nvim.input("<Esc>");
+        let buf = chat.nvim.lua("return vim.api.nvim_get_current_buf()", &[]);
+        assert_ne!(chat.nvim.lua(TRACES, std::slice::from_ref(&buf)), json!([]), "an open conversation is known");
+        chat.nvim.command(end);
+        chat.nvim.wait_for(&format!("no trace after {end}"), |nvim| {
+            let traces = nvim.lua(TRACES, std::slice::from_ref(&buf));
+            if traces != json!([]) {
+                eprintln!("{end}: {traces}");
+            }
+            traces == json!([])
+        });
+    }
+}
