@@ -1,6 +1,6 @@
 //! What the screen looks like: the colours of Markdown, of code and of ours.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{
     chat::{Chat, Setup},
@@ -9,8 +9,13 @@ use super::{
 
 /// Waits until what is on the screen has its colours: a language is read after the first screen was drawn.
 fn wait_for_colours(nvim: &mut Nvim, language: &str) {
-    let known = format!("return require('flemma.markdown.grammars').of('{language}') ~= nil");
+    let known = format!(
+        "local of = require('flemma.markdown.grammars').of
+         return of('markdown') ~= nil and of('{language}') ~= nil"
+    );
     nvim.wait_for("the language", |nvim| nvim.lua(&known, &[]) == true);
+    // The first look at a cell makes Neovim number all attributes anew. It is right after the next drawing.
+    nvim.lua("vim.api.nvim__inspect_cell(1, 0, 0)", &[]);
     nvim.command("redraw!");
 }
 
@@ -160,4 +165,73 @@ fn a_language_whose_query_does_not_fit_its_parser_leaves_the_others_their_colour
     assert_eq!(attributes(&mut chat.nvim, "strong")["bold"], true);
     let messages = chat.nvim.messages();
     assert!(!messages.contains("colour"), "{messages}");
+}
+
+#[test]
+fn a_new_query_for_a_language_colours_new_text() {
+    let text = "@You:\n```lua\nlocal answer = 42 -- a remark\n```\n";
+    let mut chat = Chat::start(&Setup { text: Some(text), ..Setup::default() }, []);
+    if !has_parsers(&mut chat.nvim) {
+        return;
+    }
+    wait_for_colours(&mut chat.nvim, "lua");
+    let groups = "
+        local groups = {}
+        for _, span in ipairs(require('flemma.markdown.spans').of('lua', ...)) do
+          local group = span.opts.hl_group
+          groups[#groups + 1] = group and vim.fn.synIDattr(group, 'name')
+        end
+        return groups";
+    let before = chat.nvim.lua(groups, &["local answer = 42 -- a remark".into()]);
+    assert!(before.as_array().unwrap().contains(&"@keyword.lua".into()), "{before}");
+    chat.nvim.lua("vim.treesitter.query.set('lua', 'highlights', '(comment) @comment (number) @number')", &[]);
+    // The first capture of this query has the number that the first one of the other query had.
+    let after = chat.nvim.lua(groups, &["local answer = 43 -- a remark".into()]);
+    assert_eq!(after, json!(["@number.lua", "@comment.lua"]));
+}
+
+/// Counts the cells that show one of some characters, and those of them that are bold.
+const BOLD: &str = "
+    local wanted, shown, bold = ..., 0, 0
+    vim.cmd.redraw()
+    for row = 0, vim.api.nvim_win_get_height(0) - 1 do
+      for column = 0, vim.o.columns - 1 do
+        local cell = vim.api.nvim__inspect_cell(1, row, column)
+        if cell[1] and cell[1] ~= '' and wanted:find(cell[1], 1, true) then
+          shown = shown + 1
+          bold = bold + ((cell[2] or {}).bold and 1 or 0)
+        end
+      end
+    end
+    return { shown, bold }";
+
+#[test]
+fn all_that_is_visible_of_a_long_line_is_coloured() {
+    for (piece, strong, plain, count) in
+        [("**ab** cd ", "ab", "cd", 1_200), ("**\u{e4}\u{6f22}** c\u{e9} ", "\u{e4}\u{6f22}", "c\u{e9}", 1_700)]
+    {
+        let line = piece.repeat(count);
+        let text = format!("@You:\n1\n\n{line}\n\n2\n");
+        let mut chat = Chat::start(&Setup { text: Some(&text), ..Setup::default() }, []);
+        if !has_parsers(&mut chat.nvim) {
+            return;
+        }
+        wait_for_colours(&mut chat.nvim, "markdown_inline");
+        // Where the cursor is, and keys that bring the line into view.
+        let middle = format!("4G0{}l", line.chars().count() / 2);
+        for keys in ["gg", "4G0", &middle, "4G$", "Gzb"] {
+            if keys == "Gzb" {
+                // It shows the end of a line that does not fit. With the options that are turned off here, it takes
+                // Neovim a minute to do so.
+                chat.nvim.command("setlocal smoothscroll nolinebreak nobreakindent");
+            }
+            chat.nvim.input(keys);
+            assert_eq!(chat.nvim.mode(), "n");
+            let found = chat.nvim.lua(BOLD, &[strong.into()]);
+            let (shown, bold) = (found[0].as_u64().unwrap(), found[1].as_u64().unwrap());
+            assert!(shown > 500, "{piece}, {keys}: {shown} cells are on the screen");
+            assert_eq!(bold, shown, "{piece}, {keys}: bold cells");
+            assert_eq!(chat.nvim.lua(BOLD, &[plain.into()])[1], 0, "{piece}, {keys}: bold cells of plain text");
+        }
+    }
 }

@@ -121,6 +121,29 @@ fn a_paragraph_is_parsed_less_often_the_longer_it_is() {
 }
 
 #[test]
+fn one_drawing_parses_at_most_two_growing_texts() {
+    let draw = "
+        local spans = require('flemma.markdown.spans')
+        local before = spans.parses
+        spans.start()
+        local behind = 0
+        for buf = 1, 5 do
+          local _, is_behind = spans.of_growing(buf, 'markdown', ('Some *words* in a reply. '):rep(...))
+          behind = behind + (is_behind and 1 or 0)
+        end
+        return { spans.parses - before, behind }";
+    let mut chat = Chat::start(&Setup::default(), []);
+    if !wait_for_markdown(&mut chat.nvim) {
+        return;
+    }
+    // Two each time, then the one that is left, then none: the texts have not grown.
+    for expected in [[2, 3], [2, 1], [1, 0], [0, 0]] {
+        assert_eq!(chat.nvim.lua(draw, &[4.into()]), json!(expected));
+    }
+    assert_eq!(chat.nvim.lua(draw, &[8.into()]), json!([2, 3]), "they have grown");
+}
+
+#[test]
 fn a_reply_that_pauses_is_coloured_to_its_end() {
     // The last piece comes alone and is a small part of its paragraph, which therefore is not parsed for it.
     let gates = [Gate::new(), Gate::new()];

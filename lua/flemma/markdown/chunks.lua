@@ -58,7 +58,7 @@ local function is_plain(line)
   return #line <= LONGEST and not line:find("^%s*[>|#]") and not line:find("^    ") and not line:find("^\t")
 end
 
---- Where in a line a piece can end that has `size` bytes of other lines before it.
+--- Where in a line a piece can end. `before` counts towards the length of the piece.
 ---@param before string the piece so far, and a line break
 ---@param line string
 ---@param from integer the byte at which the piece goes on

@@ -55,15 +55,15 @@ end
 ---@field hides? boolean
 ---@field spells? false
 
---- The captures of each language's query, by their number.
----@type table<string, table<integer, flemma.Look>>
-local looks = {}
+--- The captures of each query, by their number. A language may get another query, which numbers its captures anew.
+---@type table<vim.treesitter.Query, table<integer, flemma.Look>>
+local looks = setmetatable({}, { __mode = "k" })
 
 ---@param lang string
 ---@param query vim.treesitter.Query
 ---@return table<integer, flemma.Look>
 local function looks_of(lang, query)
-  local found = looks[lang]
+  local found = looks[query]
   if not found then
     found = {}
     for id, capture in ipairs(query.captures) do
@@ -75,7 +75,7 @@ local function looks_of(lang, query)
         found[id] = { group = api.nvim_get_hl_id_by_name("@" .. capture .. "." .. lang) }
       end
     end
-    looks[lang] = found
+    looks[query] = found
   end
   return found
 end
