@@ -33,7 +33,7 @@ test-core:
 test-sdk:
 	@if python="$$(scripts/sdk)"; then \
 	  echo "==> testing requests against the vendors' own SDKs ($$python)"; \
-	  FLEMMA_SDK_PYTHON="$$python" cargo test --test core provider_bodies; \
+	  FLEMMA_SDK_PYTHON="$$python" cargo test --test core provider::bodies; \
 	else \
 	  echo "==> skipped: the requests are not tested against the vendors' own SDKs"; \
 	fi

@@ -12,7 +12,7 @@ use std::{
 };
 
 use flemma::{
-    chat::{Change, Document, Ending, Hand, Provenance, ReplyWriter},
+    chat::{Author, Change, Document, Ending, Provenance, ReplyWriter},
     model::Event,
 };
 use support::{conversation, message};
@@ -86,7 +86,7 @@ fn line_breaks(text: &[String], line: usize) -> Duration {
 fn opened(text: &[String]) -> (Document, Provenance) {
     let (mut document, mut provenance) = (Document::default(), Provenance::default());
     let change = Change { first: 0, old_last: 0, new_last: text.len() };
-    provenance.follow(&mut document, change, Hand::Stranger, &text);
+    provenance.follow(&mut document, change, Author::Stranger, &text);
     (document, provenance)
 }
 
@@ -105,7 +105,7 @@ fn line_breaks_at_the_top(text: &[String]) -> Duration {
     for step in 0..KEYS {
         text.insert(1, String::new());
         let change = Change { first: 1, old_last: 1, new_last: 2 };
-        let hand = Hand::User { step: step.into() };
+        let hand = Author::User { step: step.into() };
         spent += time(|| {
             black_box(provenance.follow(&mut document, change, hand, &text));
         });
@@ -132,7 +132,7 @@ fn deletions(text: &[String]) -> Duration {
         text.remove(first);
         let change = Change { first, old_last: first + 1, new_last: first };
         spent += time(|| {
-            black_box(provenance.follow(&mut document, change, Hand::User { step: 1 }, &text));
+            black_box(provenance.follow(&mut document, change, Author::User { step: 1 }, &text));
         });
     }
     spent

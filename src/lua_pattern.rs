@@ -32,7 +32,7 @@ pub enum Capture {
 
 /// Why a pattern has no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Problem {
+pub enum PatternError {
     /// The steps are used up.
     #[error("the pattern takes too many steps")]
     TooManySteps,
@@ -46,7 +46,13 @@ pub enum Problem {
 ///
 /// # Errors
 /// When the pattern is malformed, or the steps are used up.
-pub fn find(text: &[u8], pattern: &[u8], from: usize, anchors: bool, steps: u64) -> Result<Option<Match>, Problem> {
+pub fn find(
+    text: &[u8],
+    pattern: &[u8],
+    from: usize,
+    anchors: bool,
+    steps: u64,
+) -> Result<Option<Match>, PatternError> {
     let pattern = pattern.split(|byte| *byte == 0).next().unwrap_or_default();
     let (pattern, is_anchored) = match pattern.strip_prefix(b"^") {
         Some(rest) if anchors => (rest, true),
@@ -78,11 +84,11 @@ struct Matcher<'a> {
     steps: u64,
 }
 
-type MatchEnd = Result<Option<usize>, Problem>;
+type MatchEnd = Result<Option<usize>, PatternError>;
 
 impl Matcher<'_> {
-    fn step(&mut self, count: usize) -> Result<(), Problem> {
-        self.steps = self.steps.checked_sub(count as u64).ok_or(Problem::TooManySteps)?;
+    fn step(&mut self, count: usize) -> Result<(), PatternError> {
+        self.steps = self.steps.checked_sub(count as u64).ok_or(PatternError::TooManySteps)?;
         Ok(())
     }
 
@@ -90,7 +96,7 @@ impl Matcher<'_> {
     fn run(&mut self, from: usize, at: usize) -> MatchEnd {
         self.depth += 1;
         if self.depth > DEPTH {
-            return Err(Problem::Malformed("pattern too complex"));
+            return Err(PatternError::Malformed("pattern too complex"));
         }
         let found = self.run_items(from, at);
         self.depth -= 1;
@@ -116,7 +122,7 @@ impl Matcher<'_> {
                     }
                     Some(b'f') => {
                         if self.pattern.get(at + 2) != Some(&b'[') {
-                            return Err(Problem::Malformed("missing '[' after '%f' in pattern"));
+                            return Err(PatternError::Malformed("missing '[' after '%f' in pattern"));
                         }
                         let end = self.item_end(at + 2)?;
                         let before = if from == 0 { 0 } else { self.text[from - 1] };
@@ -157,10 +163,10 @@ impl Matcher<'_> {
     }
 
     /// Where the single item that begins at `at` ends.
-    fn item_end(&mut self, at: usize) -> Result<usize, Problem> {
-        let missing = Problem::Malformed("malformed pattern (missing ']')");
+    fn item_end(&mut self, at: usize) -> Result<usize, PatternError> {
+        let missing = PatternError::Malformed("malformed pattern (missing ']')");
         match self.pattern[at] {
-            b'%' if at + 1 >= self.pattern.len() => Err(Problem::Malformed("malformed pattern (ends with '%')")),
+            b'%' if at + 1 >= self.pattern.len() => Err(PatternError::Malformed("malformed pattern (ends with '%')")),
             b'%' => Ok(at + 2),
             b'[' => {
                 let mut end = at + 1;
@@ -183,7 +189,7 @@ impl Matcher<'_> {
     }
 
     /// Whether the item `at..end` fits the byte of the text at `from`.
-    fn fits(&mut self, from: usize, at: usize, end: usize) -> Result<bool, Problem> {
+    fn fits(&mut self, from: usize, at: usize, end: usize) -> Result<bool, PatternError> {
         self.step(1)?;
         let Some(&byte) = self.text.get(from) else { return Ok(false) };
         match self.pattern[at] {
@@ -195,7 +201,7 @@ impl Matcher<'_> {
     }
 
     /// Whether a byte is in the set from `at`, where its `[` is, to `end`, where its `]` is.
-    fn in_set(&mut self, byte: u8, mut at: usize, end: usize) -> Result<bool, Problem> {
+    fn in_set(&mut self, byte: u8, mut at: usize, end: usize) -> Result<bool, PatternError> {
         self.step(end - at)?;
         let is_inverted = self.pattern[at + 1] == b'^';
         at += usize::from(is_inverted) + 1;
@@ -224,7 +230,7 @@ impl Matcher<'_> {
     /// `%bxy`: from an `x` to the `y` that balances it.
     fn balanced(&mut self, from: usize, at: usize) -> MatchEnd {
         let (Some(&open), Some(&close)) = (self.pattern.get(at), self.pattern.get(at + 1)) else {
-            return Err(Problem::Malformed("unbalanced pattern"));
+            return Err(PatternError::Malformed("unbalanced pattern"));
         };
         if self.text.get(from) != Some(&open) {
             return Ok(None);
@@ -247,7 +253,7 @@ impl Matcher<'_> {
 
     /// `%1`: what a capture before has found.
     fn repeated(&mut self, from: usize, digit: u8) -> MatchEnd {
-        let invalid = Problem::Malformed("invalid capture index");
+        let invalid = PatternError::Malformed("invalid capture index");
         let index = usize::from(digit).checked_sub(usize::from(b'1')).ok_or(invalid)?;
         let Some(&Open::Text { start, end }) = self.captures.get(index) else {
             // A position has no text, and nothing can be the same as it.
@@ -290,7 +296,7 @@ impl Matcher<'_> {
 
     fn open(&mut self, capture: Open, from: usize, at: usize) -> MatchEnd {
         if self.captures.len() >= CAPTURES {
-            return Err(Problem::Malformed("too many captures"));
+            return Err(PatternError::Malformed("too many captures"));
         }
         let level = self.captures.len();
         self.captures.push(capture);
@@ -303,7 +309,8 @@ impl Matcher<'_> {
 
     fn close(&mut self, from: usize, at: usize) -> MatchEnd {
         let is_open = |capture: &Open| matches!(capture, Open::Unfinished { .. });
-        let level = self.captures.iter().rposition(is_open).ok_or(Problem::Malformed("invalid pattern capture"))?;
+        let level =
+            self.captures.iter().rposition(is_open).ok_or(PatternError::Malformed("invalid pattern capture"))?;
         let Open::Unfinished { start } = self.captures[level] else { return Ok(None) };
         self.captures[level] = Open::Text { start, end: from };
         let found = self.run(from, at)?;
@@ -313,9 +320,9 @@ impl Matcher<'_> {
         Ok(found)
     }
 
-    fn finished(&self) -> Result<Vec<Capture>, Problem> {
+    fn finished(&self) -> Result<Vec<Capture>, PatternError> {
         let finish = |capture: &Open| match *capture {
-            Open::Unfinished { .. } => Err(Problem::Malformed("unfinished capture")),
+            Open::Unfinished { .. } => Err(PatternError::Malformed("unfinished capture")),
             Open::Text { start, end } => Ok(Capture::Text(start..end)),
             Open::Position(at) => Ok(Capture::Position(at)),
         };

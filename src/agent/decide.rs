@@ -4,7 +4,7 @@
 //! on by itself: the results are sent.
 
 use super::{
-    Agent, Answer, Choice, Cursor, Effect, Level, Step,
+    Agent, CallResult, Choice, Cursor, Effect, Level, UndoStep,
     round::{REJECTED, addressable, is_at_fault, own_words},
     turn::{After, View},
 };
@@ -19,7 +19,7 @@ impl Agent {
         &mut self,
         ids: &[CallId],
         choice: &Choice,
-        step: Step,
+        step: UndoStep,
         view: &dyn View,
         effects: &mut Vec<Effect>,
     ) {
@@ -38,7 +38,7 @@ impl Agent {
             return;
         }
         self.attend();
-        if step == Step::Own {
+        if step == UndoStep::Own {
             effects.push(Effect::UndoStep);
         }
         let next = next_to_decide(&calls, &chosen);
@@ -62,7 +62,7 @@ impl Agent {
                         Some(words) => words.clone(),
                         None => own_words(content, REJECTED),
                     };
-                    self.settle(call, Answer::error(words), effects);
+                    self.settle(call, CallResult::error(words), effects);
                 }
             }
         }
@@ -94,7 +94,7 @@ impl Agent {
     pub fn notice(&mut self, view: &dyn View) {
         for call in view.open_calls() {
             let status = call.placeholder.as_ref().map(|placeholder| placeholder.block.status);
-            if status != Some(Status::Approved) || !view.is_vouched(&call) {
+            if status != Some(Status::Approved) || !view.is_authorised(&call) {
                 self.approvals.remove(&call.id);
             } else if !self.approvals.contains_key(&call.id) {
                 self.bind(&call);

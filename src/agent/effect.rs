@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Answer, RequestId};
+use super::{CallResult, RequestId};
 use crate::{
     chat::{OpenCall, Status},
     model::{CallId, Event, Usage},
@@ -37,7 +37,7 @@ pub enum Effect {
     /// Change the word in a call's status block.
     SetStatus(CallId, Status),
     /// Put a result in the place of a call's status block.
-    Settle(CallId, Answer),
+    Settle(CallId, CallResult),
     /// Run a tool.
     Run(OpenCall),
     /// Stop a tool; its answer, if one still comes, is dropped.

@@ -5,7 +5,7 @@ use std::{
     hash::{DefaultHasher, Hash, Hasher},
 };
 
-use super::Answer;
+use super::CallResult;
 use crate::{chat::OpenCall, model::ToolInput};
 
 /// How many rounds alike it takes.
@@ -24,7 +24,7 @@ pub(super) struct LoopGuard {
 
 impl LoopGuard {
     /// A call of this round has its result.
-    pub(super) fn record(&mut self, call: &OpenCall, answer: &Answer) {
+    pub(super) fn record(&mut self, call: &OpenCall, answer: &CallResult) {
         let mut hasher = DefaultHasher::new();
         call.name.hash(&mut hasher);
         match &call.input {

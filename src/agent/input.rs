@@ -19,7 +19,7 @@ pub enum Input {
     /// The user wants this one call to run, or to be resolved as its status says.
     Execute(CallId),
     /// The user decides about calls that wait for them.
-    Decide(Vec<CallId>, Choice, Step),
+    Decide(Vec<CallId>, Choice, UndoStep),
     /// The user wants everything to stop.
     Cancel,
     /// The user wants every tool to stop; what has not started yet waits for them again.
@@ -57,13 +57,13 @@ pub enum Input {
         /// Its call.
         call: CallId,
         /// What it said.
-        answer: Answer,
+        answer: CallResult,
     },
 }
 
 /// Where an edit stands in the history that undo walks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum UndoStep {
     /// It is a step of its own.
     Own,
     /// It belongs to the step before it.
@@ -81,7 +81,7 @@ pub enum Choice {
 
 /// What stands in a tool's result block, whoever wrote it: the tool, the user, or a policy.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Answer {
+pub struct CallResult {
     /// The text.
     pub output: String,
     /// Whether the model is told that the call failed.
@@ -92,7 +92,7 @@ pub struct Answer {
     pub attachments: Vec<Attachment>,
 }
 
-impl Answer {
+impl CallResult {
     /// An error result.
     pub fn error(message: impl Into<String>) -> Self {
         Self { is_error: true, ..Self::text(message) }
@@ -104,7 +104,7 @@ impl Answer {
     }
 }
 
-impl From<Rendered> for Answer {
+impl From<Rendered> for CallResult {
     fn from(rendered: Rendered) -> Self {
         let Rendered { text, is_error, language, attachments } = rendered;
         Self { output: text, is_error, language, attachments }

@@ -18,7 +18,7 @@ mod session;
 mod turn;
 
 pub use effect::{Activity, Ask, Cursor, Effect, Level};
-pub use input::{Answer, Choice, Input, RequestId, Step};
+pub use input::{CallResult, Choice, Input, RequestId, UndoStep};
 pub use progress::Progress;
-pub use session::{CursorReason, CursorTarget, Moment, Session, Shell};
+pub use session::{CursorReason, CursorTarget, LifecycleEvent, Session, Shell};
 pub use turn::{Agent, Settings, Verdict, View};

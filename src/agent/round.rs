@@ -10,7 +10,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{
-    Agent, Answer, Cursor, Effect, Level,
+    Agent, CallResult, Cursor, Effect, Level,
     turn::{After, Settings, Verdict, View},
 };
 use crate::{
@@ -50,7 +50,7 @@ impl Agent {
                 Verdict::Ask => Status::Pending,
                 Verdict::Deny => Status::Denied,
                 Verdict::Invalid(reason) => {
-                    settled.push((call.clone(), Answer::error(reason)));
+                    settled.push((call.clone(), CallResult::error(reason)));
                     continue;
                 }
             };
@@ -125,7 +125,7 @@ impl Agent {
         effects: &mut Vec<Effect>,
     ) {
         if call.aborted {
-            return self.settle(&call, Answer::error(ABORTED), effects);
+            return self.settle(&call, CallResult::error(ABORTED), effects);
         }
         let (status, content) = match (&call.placeholder, placed) {
             (_, Some(status)) => (status, ""),
@@ -137,7 +137,7 @@ impl Agent {
         }
         match status {
             Status::Denied => {
-                self.settle(&call, Answer::error(DENIED), effects);
+                self.settle(&call, CallResult::error(DENIED), effects);
                 if !content.is_empty() {
                     let warning = format!(
                         "{}: a policy denies this call, so your text in its block was not sent. To send it as the \
@@ -147,20 +147,20 @@ impl Agent {
                     effects.push(Effect::Notify(Level::Warn, warning));
                 }
             }
-            Status::Rejected => self.settle(&call, Answer::error(own_words(content, REJECTED)), effects),
+            Status::Rejected => self.settle(&call, CallResult::error(own_words(content, REJECTED)), effects),
             _ if !content.is_empty() => {
                 let warning = format!(
                     "{}: your text in the block was taken as its result, and the tool did not run. Ctrl-] goes on.",
                     call.name
                 );
-                let answer = Answer::text(own_words(content, ""));
+                let answer = CallResult::text(own_words(content, ""));
                 self.settle(&call, answer, effects);
                 self.armed = false;
                 effects.push(Effect::Notify(Level::Warn, warning));
             }
             _ if asked => self.run_if_possible(call, view, effects),
             Status::Pending => {}
-            Status::Approved if placed.is_some() || view.is_vouched(&call) => self.run_approved(call, view, effects),
+            Status::Approved if placed.is_some() || view.is_authorised(&call) => self.run_approved(call, view, effects),
             // Nothing runs it, or nobody approved it in this session.
             Status::Approved | Status::Running => {
                 let warning = if status == Status::Running {
@@ -194,8 +194,8 @@ impl Agent {
     pub(super) fn run_if_possible(&mut self, call: OpenCall, view: &dyn View, effects: &mut Vec<Effect>) {
         match view.verdict(&call) {
             Verdict::Run | Verdict::Ask => self.queue.push_back(call),
-            Verdict::Deny => self.settle(&call, Answer::error(DENIED), effects),
-            Verdict::Invalid(reason) => self.settle(&call, Answer::error(reason), effects),
+            Verdict::Deny => self.settle(&call, CallResult::error(DENIED), effects),
+            Verdict::Invalid(reason) => self.settle(&call, CallResult::error(reason), effects),
         }
     }
 
@@ -221,7 +221,7 @@ impl Agent {
         effects.push(Effect::SetStatus(call.id.clone(), Status::Pending));
     }
 
-    pub(super) fn settle(&mut self, call: &OpenCall, answer: Answer, effects: &mut Vec<Effect>) {
+    pub(super) fn settle(&mut self, call: &OpenCall, answer: CallResult, effects: &mut Vec<Effect>) {
         self.approvals.remove(&call.id);
         self.guard.record(call, &answer);
         effects.push(Effect::Settle(call.id.clone(), answer));
@@ -230,12 +230,18 @@ impl Agent {
     /// Gives the calls of a reply that was cut off their error results.
     pub(super) fn settle_aborted(&mut self, calls: &[OpenCall], effects: &mut Vec<Effect>) {
         for call in calls.iter().filter(|call| call.aborted) {
-            self.settle(call, Answer::error(ABORTED), effects);
+            self.settle(call, CallResult::error(ABORTED), effects);
         }
     }
 
     /// A tool has finished. An answer that nobody waits for (it was cancelled) is dropped.
-    pub(super) fn tool_finished(&mut self, id: &CallId, answer: Answer, view: &dyn View, effects: &mut Vec<Effect>) {
+    pub(super) fn tool_finished(
+        &mut self,
+        id: &CallId,
+        answer: CallResult,
+        view: &dyn View,
+        effects: &mut Vec<Effect>,
+    ) {
         let settings = view.settings();
         if let Some(call) = self.running.remove(id) {
             self.settle(&call, answer, effects);
@@ -247,11 +253,11 @@ impl Agent {
     pub(super) fn cancel_tool(&mut self, id: &CallId, view: &dyn View, effects: &mut Vec<Effect>) {
         if self.running.contains_key(id) {
             effects.push(Effect::Kill(id.clone()));
-            self.tool_finished(id, Answer::error(CANCELLED), view, effects);
+            self.tool_finished(id, CallResult::error(CANCELLED), view, effects);
         } else if let Some(at) = self.queue.iter().position(|call| call.id == *id)
             && let Some(call) = self.queue.remove(at)
         {
-            self.settle(&call, Answer::error(CANCELLED_BEFORE), effects);
+            self.settle(&call, CallResult::error(CANCELLED_BEFORE), effects);
         } else {
             effects.push(Effect::Notify(Level::Info, format!("The call {id} is not running.")));
         }
@@ -276,7 +282,7 @@ impl Agent {
     pub(super) fn stop_tools(&mut self, effects: &mut Vec<Effect>) {
         for (id, call) in std::mem::take(&mut self.running) {
             effects.push(Effect::Kill(id));
-            self.settle(&call, Answer::error(CANCELLED), effects);
+            self.settle(&call, CallResult::error(CANCELLED), effects);
         }
         for call in std::mem::take(&mut self.queue) {
             self.ask_again(&call, effects);

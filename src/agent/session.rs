@@ -12,7 +12,9 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
 };
 
-use super::{Activity, Agent, Answer, Ask, Cursor, Effect, Input, Level, Progress, RequestId, Settings, Verdict, View};
+use super::{
+    Activity, Agent, Ask, CallResult, Cursor, Effect, Input, Level, Progress, RequestId, Settings, Verdict, View,
+};
 use crate::{
     chat::{
         self, BlockKind, Conversation, Diagnostic, Document, Ending, OpenCall, ReplyWriter, Severity, Status,
@@ -78,16 +80,16 @@ pub trait Shell {
     fn show(&self, activity: &Activity);
 
     /// Tells other plugins what happened.
-    fn announce(&self, moment: Moment<'_>);
+    fn announce(&self, moment: LifecycleEvent<'_>);
 
     /// See [`View::verdict`].
     fn verdict(&self, call: &OpenCall) -> Verdict;
 
-    /// See [`View::is_vouched`].
-    fn is_vouched(&self, call: &OpenCall) -> bool;
+    /// See [`View::is_authorised`].
+    fn is_authorised(&self, call: &OpenCall) -> bool;
 
-    /// The status that was just written into the call's block was decided: see [`View::is_vouched`].
-    fn vouch(&self, call: &CallId);
+    /// The status that was just written into the call's block was decided: see [`View::is_authorised`].
+    fn authorise(&self, call: &CallId);
 
     /// See [`View::tools_ready`].
     fn tools_ready(&self) -> bool;
@@ -118,7 +120,7 @@ pub enum CursorReason {
 
 /// What other plugins may want to know.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Moment<'a> {
+pub enum LifecycleEvent<'a> {
     /// A request goes out.
     RequestSending,
     /// A request is over.
@@ -165,11 +167,11 @@ impl Session {
         if self.working.replace(true) {
             return;
         }
-        let mut fall = Fall::default();
+        let mut first_panic = FirstPanic::default();
         loop {
             while let Some(input) = self.next_input() {
-                let decided = fall.catch(|| {
-                    let effects = self.agent.borrow_mut().step(input, &Eyes(shell));
+                let decided = first_panic.catch(|| {
+                    let effects = self.agent.borrow_mut().step(input, &ShellView(shell));
                     self.effects.borrow_mut().extend(effects);
                 });
                 if self.abandoned.take() {
@@ -179,33 +181,33 @@ impl Session {
                     self.inbox.borrow_mut().push_front(Input::Cancel);
                 }
                 while let Some(effect) = self.next_effect() {
-                    self.try_to_perform(effect, shell, &mut fall);
+                    self.try_to_perform(effect, shell, &mut first_panic);
                 }
                 if !self.agent.borrow().has_request() && self.requesting.replace(false) {
-                    fall.catch(|| self.account(shell, false));
-                    fall.catch(|| shell.announce(Moment::RequestFinished { complete: false }));
+                    first_panic.catch(|| self.account(shell, false));
+                    first_panic.catch(|| shell.announce(LifecycleEvent::RequestFinished { complete: false }));
                 }
             }
-            if !fall.catch(|| self.flush(shell)) {
+            if !first_panic.catch(|| self.flush(shell)) {
                 // Where we would write next is no longer certain.
                 self.writer.take();
                 self.inbox.borrow_mut().push_front(Input::Cancel);
             } else if self.inbox.borrow().is_empty() {
                 let activity = self.activity();
-                fall.catch(|| shell.show(&activity));
+                first_panic.catch(|| shell.show(&activity));
             }
             if self.inbox.borrow().is_empty() {
                 break;
             }
         }
         self.working.set(false);
-        fall.resume();
+        first_panic.resume();
     }
 
     /// The user has edited the document: see [`Agent::notice`].
     pub fn notice<S: Shell>(&self, shell: &S) {
         if let Ok(mut agent) = self.agent.try_borrow_mut() {
-            agent.notice(&Eyes(shell));
+            agent.notice(&ShellView(shell));
         }
     }
 
@@ -268,26 +270,26 @@ impl Session {
     }
 
     /// Performs an effect. If the shell panics over something whose end we would then wait for in vain, that is its end.
-    fn try_to_perform<S: Shell>(&self, effect: Effect, shell: &S, fall: &mut Fall) {
+    fn try_to_perform<S: Shell>(&self, effect: Effect, shell: &S, first_panic: &mut FirstPanic) {
         let started = match &effect {
             Effect::Send(request, _) => Some(Started::Request(*request)),
             Effect::Run(call) => Some(Started::Tool(call.id.clone(), call.name.clone())),
             _ => None,
         };
-        if fall.catch(|| self.perform(effect, shell)) {
+        if first_panic.catch(|| self.perform(effect, shell)) {
             return;
         }
         let input = match started {
             Some(Started::Request(request)) => {
-                fall.catch(|| shell.abort(request));
+                first_panic.catch(|| shell.abort(request));
                 let message = "The request could not be started: a bug of Flemma's. Nothing was changed.";
                 let error = ProviderError::new(ErrorKind::InvalidRequest, message);
                 Input::Failed { request, error, jitter: 0.0 }
             }
             Some(Started::Tool(call, name)) => {
-                fall.catch(|| drop(shell.kill(&call)));
+                first_panic.catch(|| drop(shell.kill(&call)));
                 let message = format!("The tool `{name}` could not be started: a bug of Flemma's, not of the call.");
-                Input::ToolFinished { call, answer: Answer::error(message) }
+                Input::ToolFinished { call, answer: CallResult::error(message) }
             }
             None => return,
         };
@@ -333,26 +335,26 @@ impl Session {
                 }
                 self.requesting.set(false);
                 self.account(shell, !aborted);
-                shell.announce(Moment::RequestFinished { complete: !aborted });
+                shell.announce(LifecycleEvent::RequestFinished { complete: !aborted });
             }
             Effect::Place(calls) => {
                 let blocks: Vec<_> = calls.iter().map(|(id, status)| (id.clone(), StatusBlock::new(*status))).collect();
                 shell.apply(&shell.with_document(|document, text| chat::place(document, text, &blocks)));
                 for (id, status) in &calls {
-                    shell.vouch(id);
+                    shell.authorise(id);
                     if *status == Status::Pending {
-                        shell.announce(Moment::ToolPending(id));
+                        shell.announce(LifecycleEvent::ToolPending(id));
                     }
                 }
             }
             Effect::SetStatus(id, status) => {
                 shell.apply(&shell.with_document(|document, text| chat::set_status(document, text, &id, status)));
-                shell.vouch(&id);
+                shell.authorise(&id);
                 if status == Status::Pending {
-                    shell.announce(Moment::ToolPending(&id));
+                    shell.announce(LifecycleEvent::ToolPending(&id));
                 }
             }
-            Effect::Settle(id, Answer { mut output, is_error, language, attachments }) => {
+            Effect::Settle(id, CallResult { mut output, is_error, language, attachments }) => {
                 if let Some((_, words)) = self.last_words.take().filter(|(killed, _)| *killed == id) {
                     output.push_str("\n\nThe last lines that it had printed:\n");
                     output.push_str(&words);
@@ -365,10 +367,10 @@ impl Session {
                     }
                 });
                 shell.apply(&edits);
-                shell.announce(Moment::ToolFinished(&id));
+                shell.announce(LifecycleEvent::ToolFinished(&id));
             }
             Effect::Run(call) => {
-                shell.announce(Moment::ToolExecuting(&call));
+                shell.announce(LifecycleEvent::ToolExecuting(&call));
                 // Whoever heard that may have changed the buffer, so that we wait for nothing any more.
                 if self.agent.borrow().running.contains_key(&call.id) {
                     shell.run(&call);
@@ -412,7 +414,7 @@ impl Session {
             .map_err(|message| ProviderError::new(ErrorKind::InvalidRequest, message))
             .and_then(|conversation| {
                 if !self.requesting.replace(true) {
-                    shell.announce(Moment::RequestSending);
+                    shell.announce(LifecycleEvent::RequestSending);
                 }
                 // See `Effect::Run`.
                 if self.agent.borrow().has_request() { shell.send(request, conversation) } else { Ok(()) }
@@ -438,9 +440,9 @@ enum Started {
 
 /// The first panic of several.
 #[derive(Default)]
-struct Fall(Option<Box<dyn Any + Send>>);
+struct FirstPanic(Option<Box<dyn Any + Send>>);
 
-impl Fall {
+impl FirstPanic {
     /// Does some work; says whether it came to its end.
     fn catch(&mut self, work: impl FnOnce()) -> bool {
         // What a panic may leave half done is in the document, and read from there.
@@ -461,9 +463,9 @@ impl Fall {
 }
 
 /// A shell, as the state machine sees it.
-struct Eyes<'a, S>(&'a S);
+struct ShellView<'a, S>(&'a S);
 
-impl<S: Shell> View for Eyes<'_, S> {
+impl<S: Shell> View for ShellView<'_, S> {
     fn open_calls(&self) -> Vec<OpenCall> {
         self.0.with_document(|document, text| document.open_calls(text))
     }
@@ -472,8 +474,8 @@ impl<S: Shell> View for Eyes<'_, S> {
         self.0.verdict(call)
     }
 
-    fn is_vouched(&self, call: &OpenCall) -> bool {
-        self.0.is_vouched(call)
+    fn is_authorised(&self, call: &OpenCall) -> bool {
+        self.0.is_authorised(call)
     }
 
     fn tools_ready(&self) -> bool {

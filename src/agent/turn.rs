@@ -25,7 +25,7 @@ pub trait View {
     fn verdict(&self, call: &OpenCall) -> Verdict;
 
     /// Whether the status in the call's block was written in this session, by the user's own edit or after a decision.
-    fn is_vouched(&self, call: &OpenCall) -> bool;
+    fn is_authorised(&self, call: &OpenCall) -> bool;
 
     /// Whether every source of tools has loaded: nothing is decided or sent before.
     fn tools_ready(&self) -> bool;

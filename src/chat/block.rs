@@ -79,14 +79,14 @@ pub struct Message {
     /// The neutral message, until the next change in here.
     pub(super) built: Option<Arc<model::Message>>,
     /// What is known to be right with it, until the next change in here.
-    pub(super) sound: Sound,
+    pub(super) checked: Checked,
     /// Which blocks are tool blocks, found on demand and forgotten when that may have changed.
     pub(super) tools: OnceCell<Vec<usize>>,
 }
 
 /// What was looked at in a message and found right, so that nobody has to look again before it changes.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Sound {
+pub(super) struct Checked {
     /// Its blocks, each by itself.
     pub blocks: Cell<bool>,
     /// Its thinking can be sent, as far as there is any.
@@ -189,7 +189,7 @@ pub enum BlockKind {
     /// `<!-- flemma:aborted -->`.
     Aborted,
     /// A tool header that cannot be one. It is read as text, and a diagnostic says why.
-    Stray(Stray),
+    Stray(InvalidHeader),
 }
 
 /// Code within prose.
@@ -253,7 +253,7 @@ pub struct ToolFence {
 
 /// Why a tool header is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stray {
+pub enum InvalidHeader {
     /// `**Tool Use:**` without a name and an id.
     BrokenUse,
     /// `**Tool Result:**` without an id.

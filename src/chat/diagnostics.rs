@@ -7,10 +7,41 @@
 use std::collections::HashSet;
 
 use super::{
-    BlockKind, Diagnostic, Document, Message, ResultBody, StatusBlock, Stray, Text, attachment, attributes,
-    calls::Turn, hosted::Mark,
+    BlockKind, Document, InvalidHeader, Message, ResultBody, StatusBlock, Text, attachment, attributes, calls::Turn,
+    hosted::HostedInfo,
 };
 use crate::text::Fence;
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// Worth a look.
+    Warning,
+    /// The document cannot be sent as it is.
+    Error,
+}
+
+/// One thing that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// The line, from 0.
+    pub line: usize,
+    /// How bad it is.
+    pub severity: Severity,
+    /// For the user: what, and the mend. It names no line number.
+    pub message: String,
+}
+
+impl Diagnostic {
+    /// What keeps the document from being sent.
+    pub(super) fn error(line: usize, message: impl Into<String>) -> Self {
+        Self { line, severity: Severity::Error, message: message.into() }
+    }
+
+    pub(super) fn warning(line: usize, message: impl Into<String>) -> Self {
+        Self { line, severity: Severity::Warning, message: message.into() }
+    }
+}
 
 impl Document {
     /// Everything that is wrong, by line. What was found right is not looked at again before it changes, so that the
@@ -23,10 +54,10 @@ impl Document {
             let note = "This line ends with a carriage return (CRLF). Flemma reads past it; `:set fileformat=dos`, or `:%s/\\r$//`, makes the file uniform.";
             found.push(Diagnostic::warning(message.start, note));
         }
-        for message in self.messages.iter().filter(|message| !message.sound.blocks.get()) {
+        for message in self.messages.iter().filter(|message| !message.checked.blocks.get()) {
             let before = found.len();
             check_blocks(message, text, &mut found);
-            message.sound.blocks.set(found.len() == before);
+            message.checked.blocks.set(found.len() == before);
         }
         let mut paired = self.messages.len();
         for turn in self.turns_backwards_to(self.paired.get()) {
@@ -170,7 +201,7 @@ fn check_blocks(message: &Message, text: &dyn Text, found: &mut Vec<Diagnostic>)
 
 /// Whose a hosted block is.
 fn check_owner(line: usize, text: &dyn Text, found: &mut Vec<Diagnostic>) {
-    if Mark::read(&text.line(line)).provider.is_empty() {
+    if HostedInfo::read(&text.line(line)).provider.is_empty() {
         let note = "This block does not say which provider made it, so it is sent to none. Write `provider=anthropic`, or whose it is, behind the fence's first word.";
         found.push(Diagnostic::warning(line, note));
     }
@@ -202,21 +233,21 @@ fn unclosed(what: &str, fence: Fence) -> String {
     format!("{what} is not closed. End it with a line `{}`.", fence.marks())
 }
 
-const fn describe(stray: Stray) -> &'static str {
+const fn describe(stray: InvalidHeader) -> &'static str {
     match stray {
-        Stray::BrokenUse => {
+        InvalidHeader::BrokenUse => {
             "A tool use is written ``**Tool Use:** `name` (`id`)``. To have this line sent as text, put a backslash in front of it."
         }
-        Stray::BrokenResult => {
+        InvalidHeader::BrokenResult => {
             "A tool result is written ``**Tool Result:** `id` ``, with ` (error)` after it for an error. To have this line sent as text, put a backslash in front of it."
         }
-        Stray::MisplacedUse => {
+        InvalidHeader::MisplacedUse => {
             "A tool use can only stand in `@Assistant:`. To have this line sent as text, put a backslash in front of it."
         }
-        Stray::MisplacedResult => {
+        InvalidHeader::MisplacedResult => {
             "A tool result can only stand in `@You:`. To have this line sent as text, put a backslash in front of it."
         }
-        Stray::MisplacedHostedResult => {
+        InvalidHeader::MisplacedHostedResult => {
             "A result of the provider's own tool can only stand in `@Assistant:`. To have this line sent as text, put a backslash in front of it."
         }
     }

@@ -12,7 +12,7 @@ use std::{
 
 use super::{
     Block, BlockKind, Change, Frontmatter, Message, Text,
-    block::Sound,
+    block::Checked,
     parse::{Builder, Inside, Segment, State, narrow},
 };
 
@@ -28,17 +28,17 @@ pub struct Document {
     pub(super) frontmatter: Option<Frontmatter>,
     pub(super) messages: Vec<Message>,
     pub(super) lines: usize,
-    pub(super) settled: Settled,
+    pub(super) settled: SettledPrefix,
     /// How many messages from the start are known to have each result at its call.
-    pub(super) paired: Settled,
+    pub(super) paired: SettledPrefix,
 }
 
 /// How many messages from the start are known to need no second look at their tools: they hold no open call, for one
 /// who asks for open calls. Two documents do not differ by what is known of them.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Settled(Cell<usize>);
+pub(super) struct SettledPrefix(Cell<usize>);
 
-impl Settled {
+impl SettledPrefix {
     pub fn get(&self) -> usize {
         self.0.get()
     }
@@ -53,7 +53,7 @@ impl Settled {
     }
 }
 
-impl PartialEq for Settled {
+impl PartialEq for SettledPrefix {
     fn eq(&self, _: &Self) -> bool {
         true
     }
@@ -353,7 +353,7 @@ impl Document {
                     blocks: segment.blocks,
                     crlf: segment.crlf,
                     built: None,
-                    sound: Sound::default(),
+                    checked: Checked::default(),
                     tools: OnceCell::new(),
                 })
             })
@@ -407,7 +407,7 @@ impl Message {
         }
         self.lines = self.lines.saturating_add_signed(delta);
         self.built = None;
-        self.sound = Sound::default();
+        self.checked = Checked::default();
         tools
     }
 }

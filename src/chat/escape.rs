@@ -33,7 +33,7 @@ const OPENERS: [&str; 8] = [
 
 /// What the beginning of a line says about the whole line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum LinePrefix {
     /// It starts like structure, or like escaped structure.
     Structure,
     /// It does not, whatever follows.
@@ -45,9 +45,9 @@ pub(super) enum Verdict {
 /// The line with one backslash more if it needs one.
 #[must_use]
 pub fn escape(line: &str) -> Cow<'_, str> {
-    match verdict(line) {
-        Verdict::Structure => Cow::Owned(format!("\\{line}")),
-        Verdict::Plain | Verdict::Undecided => Cow::Borrowed(line),
+    match classify(line) {
+        LinePrefix::Structure => Cow::Owned(format!("\\{line}")),
+        LinePrefix::Plain | LinePrefix::Undecided => Cow::Borrowed(line),
     }
 }
 
@@ -55,51 +55,51 @@ pub fn escape(line: &str) -> Cow<'_, str> {
 #[must_use]
 pub fn unescape(line: &str) -> &str {
     match line.strip_prefix('\\') {
-        Some(rest) if verdict(line) == Verdict::Structure => rest,
+        Some(rest) if classify(line) == LinePrefix::Structure => rest,
         _ => line,
     }
 }
 
-/// Judges a line by its beginning. For a whole line [`Verdict::Undecided`] means plain.
-pub(super) fn verdict(line: &str) -> Verdict {
+/// Judges a line by its beginning. For a whole line [`LinePrefix::Undecided`] means plain.
+pub(super) fn classify(line: &str) -> LinePrefix {
     let rest = line.trim_start_matches('\\');
     if rest.is_empty() {
-        return Verdict::Undecided;
+        return LinePrefix::Undecided;
     }
-    let mut verdict = fence(rest);
+    let mut classify = fence(rest);
     for opener in OPENERS {
         if rest.starts_with(opener) {
-            return Verdict::Structure;
+            return LinePrefix::Structure;
         }
         if opener.starts_with(rest) {
-            verdict = Verdict::Undecided;
+            classify = LinePrefix::Undecided;
         }
     }
-    verdict
+    classify
 }
 
 /// Judges whether a line opens a fence that is reserved for Flemma.
-fn fence(line: &str) -> Verdict {
+fn fence(line: &str) -> LinePrefix {
     let bytes = line.as_bytes();
     let indent = bytes.iter().take(4).take_while(|byte| **byte == b' ').count();
     let Some(mark) = bytes.get(indent).copied() else {
-        return if indent > 3 { Verdict::Plain } else { Verdict::Undecided };
+        return if indent > 3 { LinePrefix::Plain } else { LinePrefix::Undecided };
     };
     if indent > 3 || !matches!(mark, b'`' | b'~') {
-        return Verdict::Plain;
+        return LinePrefix::Plain;
     }
     let length = bytes[indent..].iter().take_while(|byte| **byte == mark).count();
     let info = line[indent + length..].trim_start();
     if indent + length == bytes.len() {
-        Verdict::Undecided
+        LinePrefix::Undecided
     } else if length < 3 {
-        Verdict::Plain
+        LinePrefix::Plain
     } else if info.starts_with(RESERVED) {
-        Verdict::Structure
+        LinePrefix::Structure
     } else if RESERVED.starts_with(info) {
-        Verdict::Undecided
+        LinePrefix::Undecided
     } else {
-        Verdict::Plain
+        LinePrefix::Plain
     }
 }
 

@@ -38,11 +38,11 @@ proptest! {
 
     #[test]
     fn a_verdict_on_a_beginning_holds_for_the_whole_line(line in line()) {
-        let whole = verdict(&line);
+        let whole = classify(&line);
         for (end, _) in line.char_indices() {
-            match verdict(&line[..end]) {
-                Verdict::Undecided => {}
-                early => prop_assert_eq!(early == Verdict::Structure, whole == Verdict::Structure, "at {}", end),
+            match classify(&line[..end]) {
+                LinePrefix::Undecided => {}
+                early => prop_assert_eq!(early == LinePrefix::Structure, whole == LinePrefix::Structure, "at {}", end),
             }
         }
     }

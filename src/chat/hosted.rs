@@ -33,7 +33,7 @@ use super::{
     syntax::{result_header, use_header},
 };
 use crate::{
-    model::{CallId, Source},
+    model::{CallId, WebSource},
     text::Fence,
 };
 
@@ -48,14 +48,14 @@ const BULLET: &str = "- ";
 
 /// What the info string of a hosted block's fence says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Mark {
+pub(super) struct HostedInfo {
     /// The provider; empty if none is named.
     pub provider: String,
     /// Whether the fence holds a list of sources.
     pub is_sources: bool,
 }
 
-impl Mark {
+impl HostedInfo {
     /// Reads the line of an opening fence.
     pub fn read(line: &str) -> Self {
         let info = Fence::open(line).map_or("", |(_, info)| info);
@@ -77,7 +77,7 @@ pub(super) fn result(provider: &str, id: &CallId, raw: &Value, is_error: bool) -
 }
 
 /// The lines of a list of sources.
-pub(super) fn citations(provider: &str, sources: &[Source], raw: Option<&Value>) -> Vec<String> {
+pub(super) fn citations(provider: &str, sources: &[WebSource], raw: Option<&Value>) -> Vec<String> {
     let mut content: Vec<String> =
         sources.iter().map(|source| format!("{BULLET}{} {}", source.url, source.title).trim_end().to_owned()).collect();
     if let Some(raw) = raw {
@@ -91,10 +91,10 @@ pub(super) fn citations(provider: &str, sources: &[Source], raw: Option<&Value>)
 
 /// Reads what stands in the fence of a list of sources: the sources, and the vendor's JSON. `None` if the line that
 /// should be JSON is none.
-pub(super) fn read_citations(content: &str) -> Option<(Vec<Source>, Option<Value>)> {
+pub(super) fn read_citations(content: &str) -> Option<(Vec<WebSource>, Option<Value>)> {
     let sources = content.lines().filter_map(|line| line.strip_prefix(BULLET)).map(|line| {
         let (url, title) = line.split_once(' ').unwrap_or((line, ""));
-        Source::new(url, title)
+        WebSource::new(url, title)
     });
     let raw = content.lines().find(|line| line.starts_with(['[', '{']));
     let raw = raw.map(serde_json::from_str).transpose().ok()?;

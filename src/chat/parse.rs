@@ -10,11 +10,11 @@
 //! - in a code fence nothing else counts but the closing fence;
 //! - after a tool header blank lines and one fence belong to the tool block, anything else ends it;
 //! - in prose: thinking and tool uses in `@Assistant:`, results in `@You:` (the provider's own in
-//!   `@Assistant:`), fences anywhere. A tool header elsewhere is [`Stray`].
+//!   `@Assistant:`), fences anywhere. A tool header elsewhere is [`InvalidHeader`].
 
 use super::{
-    Block, BlockKind, CodeFence, Frontmatter, ResultBody, Role, StatusBlock, Stray, ToolFence, ToolResult, ToolUse,
-    attachment,
+    Block, BlockKind, CodeFence, Frontmatter, InvalidHeader, ResultBody, Role, StatusBlock, ToolFence, ToolResult,
+    ToolUse, attachment,
     status::RESERVED,
     syntax::{self, Header},
 };
@@ -227,11 +227,11 @@ fn tool_header(role: Role, line: &str) -> Option<(BlockKind, Inside)> {
     let stray = |stray| Some((BlockKind::Stray(stray), Inside::Prose));
     let assistant = role == Role::Assistant;
     match Header::read(line)? {
-        None if line.starts_with(syntax::TOOL_USE) => stray(Stray::BrokenUse),
-        None => stray(Stray::BrokenResult),
-        Some(Header::Use { .. }) if !assistant => stray(Stray::MisplacedUse),
-        Some(Header::Result { hosted: true, .. }) if !assistant => stray(Stray::MisplacedHostedResult),
-        Some(Header::Result { hosted: false, .. }) if role != Role::You => stray(Stray::MisplacedResult),
+        None if line.starts_with(syntax::TOOL_USE) => stray(InvalidHeader::BrokenUse),
+        None => stray(InvalidHeader::BrokenResult),
+        Some(Header::Use { .. }) if !assistant => stray(InvalidHeader::MisplacedUse),
+        Some(Header::Result { hosted: true, .. }) if !assistant => stray(InvalidHeader::MisplacedHostedResult),
+        Some(Header::Result { hosted: false, .. }) if role != Role::You => stray(InvalidHeader::MisplacedResult),
         Some(Header::Use { name, id, hosted }) => {
             Some((BlockKind::ToolUse(Box::new(ToolUse { id, name, hosted, input: None })), Inside::Header))
         }

@@ -2,11 +2,11 @@
 //!
 //! Text that came with a file, from a program, from a model or back through undo must not act as what the user wrote.
 //! [`Provenance`] therefore keeps one byte per line beside the [`Document`]. It is told of every change and of the
-//! [`Hand`] that made it, and answers two questions:
+//! [`Author`] that made it, and answers two questions:
 //!
 //! - [`Provenance::is_own`]: did the user write these lines in this session? Then frontmatter runs without a question, and
 //!   the files that the lines name are sent without one.
-//! - [`Provenance::is_vouched`]: does this line say `approved` because the user's own edit, or Flemma after a decision,
+//! - [`Provenance::is_authorised`]: does this line say `approved` because the user's own edit, or Flemma after a decision,
 //!   made it say so in this session? Only then does it approve anything.
 //!
 //! Both are lists of what is allowed: a line of which nothing is known counts for nothing. What a line means plays no
@@ -23,12 +23,12 @@ use std::{
 
 use super::{
     Change, Document, Text, Update,
-    sight::{BLANK, CLEAN, Key, SAYS, Sight, Watched},
+    line_scan::{BLANK, LineHasher, LineScan, NOT_APPROVED, SAYS_APPROVED, ScannedText},
 };
 
 /// Who changes the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hand {
+pub enum Author {
     /// The user, by typing, pasting or a command. `step` numbers the step of undo that the change belongs to.
     User {
         /// See `:help changenr()`.
@@ -52,7 +52,7 @@ enum Extent {
 }
 
 /// The user wrote it in this session.
-const OWN: u8 = 1;
+const BY_USER: u8 = 1;
 
 /// As many separate places of one step of undo are told apart.
 const PLACES: usize = 64;
@@ -70,16 +70,16 @@ pub struct Provenance {
     /// The lines that the user typed where code may stand, by hash: undo brings them back as theirs.
     typed: Hashes,
     /// The lines that say `approved` because of the user's own edit or after a decision, and what they say, by hash.
-    vouched: Vec<(usize, u64)>,
-    step: Option<Step>,
+    authorised: Vec<(usize, u64)>,
+    step: Option<EditStep>,
     /// Lines that were taken for the user's earlier in this step of undo, and are not theirs after all.
-    suspected: Doubt,
-    key: Key,
+    suspected: Reattribution,
+    hasher: LineHasher,
 }
 
 /// The step of undo in which the user made their latest changes.
 #[derive(Clone, Debug)]
-struct Step {
+struct EditStep {
     id: u64,
     /// What was changed in it, as it is numbered now.
     touched: Vec<Range<usize>>,
@@ -94,7 +94,7 @@ type Hashes = HashSet<u64, foldhash::fast::RandomState>;
 
 /// Lines that are not, or may not be, what they were taken for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Doubt {
+pub struct Reattribution {
     /// Those that were taken for the user's and are not theirs after all.
     pub lost: Vec<Range<usize>>,
     /// All that were changed in the same step of undo; none if there is no doubt.
@@ -143,8 +143,8 @@ impl LineSet {
 
 impl Provenance {
     /// Brings the document up to date after a change (see [`Document::update`]), and the authors of its lines with it.
-    pub fn follow(&mut self, document: &mut Document, change: Change, hand: Hand, text: &dyn Text) -> Update {
-        self.follow_as(Extent::Whole, document, change, hand, text)
+    pub fn follow(&mut self, document: &mut Document, change: Change, author: Author, text: &dyn Text) -> Update {
+        self.follow_as(Extent::Whole, document, change, author, text)
     }
 
     /// The same for changes of the user's to single lines that stand next to each other: each line was changed once, by a
@@ -152,7 +152,7 @@ impl Provenance {
     /// would have found.
     pub fn follow_lines(&mut self, document: &mut Document, lines: Range<usize>, step: u64, text: &dyn Text) -> Update {
         let change = Change { first: lines.start, old_last: lines.end, new_last: lines.end };
-        self.follow_as(Extent::EachLine, document, change, Hand::User { step }, text)
+        self.follow_as(Extent::EachLine, document, change, Author::User { step }, text)
     }
 
     /// Gets ready to be asked about the lines of a file that was opened: about so many of them. Says whether there are more.
@@ -172,7 +172,7 @@ impl Provenance {
     pub fn missed(&mut self, lines: Range<usize>) {
         let followed = self.lines.get(lines.start..lines.end.min(self.lines.len())).unwrap_or_default();
         let is_behind = lines.end > self.lines.len() && !lines.is_empty();
-        self.known.incomplete |= is_behind || followed.iter().any(|flags| flags & (OWN | BLANK) == 0);
+        self.known.incomplete |= is_behind || followed.iter().any(|flags| flags & (BY_USER | BLANK) == 0);
     }
 
     fn follow_as(
@@ -180,59 +180,59 @@ impl Provenance {
         extent: Extent,
         document: &mut Document,
         change: Change,
-        hand: Hand,
+        author: Author,
         text: &dyn Text,
     ) -> Update {
         let first = change.first.min(self.lines.len());
         let change = Change { first, old_last: change.old_last.clamp(first, self.lines.len()), ..change };
         let new_last = change.new_last.max(first);
-        if hand == Hand::Model {
+        if author == Author::Model {
             let update = document.update(change, text);
             self.step = None;
             self.lines.splice(first..change.old_last, std::iter::repeat_n(0, new_last - first));
-            self.vouch_anew(change, Vec::new());
+            self.shift_authorised(change, Vec::new());
             let before = self.streamed.take().unwrap_or(first..first);
             self.streamed = Some(before.start.min(first)..before.end.max(new_last));
             return update;
         }
         self.look_at_reply(change, text);
-        let sight = RefCell::new(Sight::of(first..new_last));
-        let watched = Watched { text, each: &|line, words| sight.borrow_mut().see(line, words, &self.key) };
-        let update = document.update(change, &watched);
-        let sight = sight.into_inner();
-        match hand {
-            Hand::User { step } => self.edited(extent, change, step, &sight, document.head().end, text),
-            Hand::Flemma | Hand::Stranger | Hand::Model => {
-                self.known.extend(&sight.lines);
+        let scan = RefCell::new(LineScan::new(first..new_last));
+        let scanned = ScannedText { text, each: &|line, words| scan.borrow_mut().record(line, words, &self.hasher) };
+        let update = document.update(change, &scanned);
+        let scan = scan.into_inner();
+        match author {
+            Author::User { step } => self.edited(extent, change, step, &scan, document.head().end, text),
+            Author::Flemma | Author::Stranger | Author::Model => {
+                self.known.extend(&scan.lines);
                 self.step = None;
-                self.lines.splice(first..change.old_last, sight.lines.iter().map(|(flags, _)| *flags));
-                self.vouch_anew(change, Vec::new());
+                self.lines.splice(first..change.old_last, scan.lines.iter().map(|(flags, _)| *flags));
+                self.shift_authorised(change, Vec::new());
             }
         }
         update
     }
 
     /// The changes of the latest step were undo or redo: what they brought back, nobody wrote.
-    pub fn undone(&mut self, text: &dyn Text) -> Doubt {
-        let Some(step) = self.step.take() else { return Doubt::default() };
-        self.vouched.retain(|(line, _)| !step.touched.iter().any(|lines| lines.contains(line)));
+    pub fn undone(&mut self, text: &dyn Text) -> Reattribution {
+        let Some(step) = self.step.take() else { return Reattribution::default() };
+        self.authorised.retain(|(line, _)| !step.touched.iter().any(|lines| lines.contains(line)));
         let mut lost = Vec::new();
         for lines in &step.touched {
             for own in self.owned_in(lines.clone()) {
                 self.look(own.clone(), text, |provenance, at, _, hash| {
                     if !provenance.typed.contains(&hash) {
-                        provenance.lines[at] &= !OWN;
+                        provenance.lines[at] &= !BY_USER;
                         provenance.known.insert(hash);
                     }
                 });
                 lost.push(own);
             }
         }
-        Doubt { lost, touched: step.touched }
+        Reattribution { lost, touched: step.touched }
     }
 
     /// Takes the lines that were taken for the user's earlier in this step of undo and are not theirs after all.
-    pub fn take_suspected(&mut self) -> Doubt {
+    pub fn take_suspected(&mut self) -> Reattribution {
         std::mem::take(&mut self.suspected)
     }
 
@@ -240,7 +240,7 @@ impl Provenance {
     fn owned_in(&self, lines: Range<usize>) -> Vec<Range<usize>> {
         let (mut at, last) = (lines.start, lines.end.min(self.lines.len()));
         let mut runs = Vec::new();
-        let is_owned = |line: &usize| self.lines[*line] & (OWN | BLANK) == OWN;
+        let is_owned = |line: &usize| self.lines[*line] & (BY_USER | BLANK) == BY_USER;
         while let Some(start) = (at..last).find(is_owned) {
             at = (start..last).find(|line| !is_owned(line)).unwrap_or(last);
             runs.push(start..at);
@@ -271,7 +271,7 @@ impl Provenance {
     pub fn read_in(&mut self, lines: Range<usize>, text: &dyn Text) {
         self.step = None;
         self.look(lines, text, |provenance, at, flags, hash| {
-            provenance.vouched.retain(|(line, _)| *line != at);
+            provenance.authorised.retain(|(line, _)| *line != at);
             provenance.known.insert(hash);
             provenance.typed.remove(&hash);
             provenance.lines[at] = flags;
@@ -282,84 +282,85 @@ impl Provenance {
     pub fn own(&mut self, lines: Range<usize>, text: &dyn Text) {
         self.look(lines, text, |provenance, at, _, hash| {
             provenance.typed.insert(hash);
-            provenance.lines[at] |= OWN;
+            provenance.lines[at] |= BY_USER;
         });
     }
 
     /// What this line says was just decided, by the user or by a policy of theirs.
-    pub fn vouch(&mut self, line: usize, text: &dyn Text) {
+    pub fn authorise(&mut self, line: usize, text: &dyn Text) {
         self.look(line..line + 1, text, |provenance, at, flags, hash| {
-            provenance.vouched.retain(|(line, _)| *line != at);
-            provenance.vouched.extend((flags & SAYS != 0).then_some((at, hash)));
+            provenance.authorised.retain(|(line, _)| *line != at);
+            provenance.authorised.extend((flags & SAYS_APPROVED != 0).then_some((at, hash)));
         });
     }
 
     /// Whether this line says what it says because it was decided in this session.
     #[must_use]
-    pub fn is_vouched(&self, line: usize) -> bool {
-        self.vouched.iter().any(|(vouched, _)| *vouched == line)
+    pub fn is_authorised(&self, line: usize) -> bool {
+        self.authorised.iter().any(|(authorised, _)| *authorised == line)
     }
 
     /// Whether the user wrote all of these lines in this session. Blank lines are everybody's.
     #[must_use]
     pub fn is_own(&self, lines: Range<usize>) -> bool {
         let lines = self.lines.get(lines.start..lines.end.min(self.lines.len()));
-        lines.is_some_and(|lines| lines.iter().all(|flags| flags & (OWN | BLANK) != 0))
+        lines.is_some_and(|lines| lines.iter().all(|flags| flags & (BY_USER | BLANK) != 0))
     }
 
     /// The user's change: which lines are theirs, and which approvals.
-    fn edited(&mut self, extent: Extent, change: Change, step: u64, sight: &Sight, head: usize, text: &dyn Text) {
+    fn edited(&mut self, extent: Extent, change: Change, step: u64, scan: &LineScan, head: usize, text: &dyn Text) {
         let Change { first, old_last, .. } = change;
         let old: Vec<u8> = self.lines[first..old_last].to_vec();
-        let in_place = old.len() == sight.lines.len();
+        let in_place = old.len() == scan.lines.len();
         let is_single = old.len() == 1 || (in_place && extent == Extent::EachLine);
-        let all_own = old.iter().all(|flags| flags & (OWN | BLANK) != 0);
+        let all_own = old.iter().all(|flags| flags & (BY_USER | BLANK) != 0);
         // Lines that trade places are an edit in place for all that can be seen of them.
-        let moved =
-            !is_single && old.iter().zip(&sight.lines).any(|(old, (new, _))| old & SAYS != 0 && new & SAYS == 0);
-        let vouched_before = self.vouched.iter().filter(|(line, _)| (first..old_last).contains(line));
-        let before_change: BTreeMap<usize, u64> = vouched_before.copied().collect();
-        let (mut new, mut typed, mut vouched) = (Vec::with_capacity(sight.lines.len()), Vec::new(), Vec::new());
-        for (index, &(flags, hash)) in sight.lines.iter().enumerate() {
+        let moved = !is_single
+            && old.iter().zip(&scan.lines).any(|(old, (new, _))| old & SAYS_APPROVED != 0 && new & SAYS_APPROVED == 0);
+        let authorised_before = self.authorised.iter().filter(|(line, _)| (first..old_last).contains(line));
+        let before_change: BTreeMap<usize, u64> = authorised_before.copied().collect();
+        let (mut new, mut typed, mut authorised) = (Vec::with_capacity(scan.lines.len()), Vec::new(), Vec::new());
+        for (index, &(flags, hash)) in scan.lines.iter().enumerate() {
             // Whole lines that come in may be copies of somebody else's. What is typed letter by letter is not.
             let by_hand = in_place && is_single;
             let before = old.get(index).copied().filter(|_| in_place || (index == 0 && old.len() == 1));
-            let replaces_own = if in_place { before.is_some_and(|flags| flags & (OWN | BLANK) != 0) } else { all_own };
+            let replaces_own =
+                if in_place { before.is_some_and(|flags| flags & (BY_USER | BLANK) != 0) } else { all_own };
             let is_blank = flags & BLANK != 0;
             let own = replaces_own && (by_hand || is_blank || self.was_typed(hash) || !self.known.contains(hash));
             if own && !is_blank && first + index < head && (by_hand || old.is_empty()) {
                 typed.push(hash);
             }
             // Of several lines that change at once, one that says something else than before may have been moved.
-            let was_vouched = before_change.get(&(first + index)).copied();
-            let is_vouched = before.is_some_and(|before| match was_vouched {
+            let was_authorised = before_change.get(&(first + index)).copied();
+            let is_authorised = before.is_some_and(|before| match was_authorised {
                 Some(before) => is_single || before == hash,
-                None => !moved && before & CLEAN != 0,
+                None => !moved && before & NOT_APPROVED != 0,
             });
-            if is_vouched && flags & SAYS != 0 {
-                vouched.push((first + index, hash));
+            if is_authorised && flags & SAYS_APPROVED != 0 {
+                authorised.push((first + index, hash));
             }
-            new.push(flags | if own { OWN } else { 0 });
+            new.push(flags | if own { BY_USER } else { 0 });
         }
-        let foreign = sight.lines.iter().zip(&new).filter(|(_, flags)| **flags & OWN == 0);
+        let foreign = scan.lines.iter().zip(&new).filter(|(_, flags)| **flags & BY_USER == 0);
         self.known.extend(foreign.map(|(seen, _)| seen));
         self.lines.splice(first..old_last, new);
-        self.vouch_anew(change, vouched);
+        self.shift_authorised(change, authorised);
         self.note_step(change, step, typed);
         if !in_place && !all_own {
-            self.suspect(first..first + sight.lines.len(), text);
+            self.suspect(first..first + scan.lines.len(), text);
         }
     }
 
-    /// Moves what is vouched for along with a change. Of the lines in it, these are vouched for.
-    fn vouch_anew(&mut self, change: Change, vouched: Vec<(usize, u64)>) {
-        self.vouched.retain(|(line, _)| !(change.first..change.old_last).contains(line));
-        for (line, _) in &mut self.vouched {
+    /// Moves the authorised lines along with a change. Of the changed lines, `authorised` are.
+    fn shift_authorised(&mut self, change: Change, authorised: Vec<(usize, u64)>) {
+        self.authorised.retain(|(line, _)| !(change.first..change.old_last).contains(line));
+        for (line, _) in &mut self.authorised {
             if *line >= change.old_last {
                 *line = *line - change.old_last + change.new_last;
             }
         }
-        self.vouched.extend(vouched);
+        self.authorised.extend(authorised);
     }
 
     /// Remembers a reply that has stopped streaming. `text` is the text after `change`, the first one since.
@@ -372,7 +373,7 @@ impl Provenance {
         for (lines, offset) in [(before, 0), (behind, change.new_last.cast_signed() - change.old_last.cast_signed())] {
             let mut at = lines.start;
             text.read(lines, &mut |words: &str| {
-                let (flags, hash) = self.key.look_at(words);
+                let (flags, hash) = self.hasher.scan(words);
                 seen.push((at.saturating_add_signed(-offset), flags, hash));
                 at += 1;
             });
@@ -397,7 +398,7 @@ impl Provenance {
         let unsuspected = std::mem::replace(&mut step.unsuspected, vec![except.clone()]);
         self.suspected.touched.clone_from(&step.touched);
         let touched = std::mem::take(&mut step.touched);
-        self.vouched.retain(|(line, _)| except.contains(line) || !touched.iter().any(|lines| lines.contains(line)));
+        self.authorised.retain(|(line, _)| except.contains(line) || !touched.iter().any(|lines| lines.contains(line)));
         if let Some(step) = &mut self.step {
             step.touched = touched;
         }
@@ -405,7 +406,7 @@ impl Provenance {
             for part in [lines.start..lines.end.min(except.start), lines.start.max(except.end)..lines.end] {
                 for own in self.owned_in(part) {
                     self.look(own.clone(), text, |provenance, at, _, hash| {
-                        provenance.lines[at] &= !OWN;
+                        provenance.lines[at] &= !BY_USER;
                         provenance.known.insert(hash);
                     });
                     self.suspected.lost.push(own);
@@ -419,7 +420,7 @@ impl Provenance {
             self.settle();
             self.step = None;
         }
-        let step = self.step.get_or_insert_with(|| Step {
+        let step = self.step.get_or_insert_with(|| EditStep {
             id,
             touched: Vec::new(),
             unsuspected: Vec::new(),
@@ -439,7 +440,7 @@ impl Provenance {
         let lines = lines.start..lines.end.min(self.lines.len());
         let mut at = lines.start;
         text.read(lines, &mut |words: &str| {
-            let (flags, hash) = self.key.look_at(words);
+            let (flags, hash) = self.hasher.scan(words);
             each(self, at, flags, hash);
             at += 1;
         });

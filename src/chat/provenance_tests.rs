@@ -8,20 +8,20 @@ struct Page {
     provenance: Provenance,
 }
 
-const USER: Hand = Hand::User { step: 1 };
+const USER: Author = Author::User { step: 1 };
 
 impl Page {
     fn opened(text: &str) -> Self {
         let mut page = Self { lines: Vec::new(), document: Document::default(), provenance: Provenance::default() };
-        page.change(Hand::Stranger, 0..0, text);
+        page.change(Author::Stranger, 0..0, text);
         page
     }
 
-    fn change(&mut self, hand: Hand, lines: Range<usize>, text: &str) {
+    fn change(&mut self, author: Author, lines: Range<usize>, text: &str) {
         let new: Vec<String> = text.lines().map(str::to_owned).collect();
         let change = Change { first: lines.start, old_last: lines.end, new_last: lines.start + new.len() };
         self.lines.splice(lines, new);
-        self.provenance.follow(&mut self.document, change, hand, &self.lines);
+        self.provenance.follow(&mut self.document, change, author, &self.lines);
     }
 
     /// Types a line letter by letter.
@@ -29,7 +29,7 @@ impl Page {
         for end in 0..=text.len() {
             let change = Change { first: line, old_last: line + 1, new_last: line + 1 };
             text[..end].clone_into(&mut self.lines[line]);
-            self.provenance.follow(&mut self.document, change, Hand::User { step }, &self.lines);
+            self.provenance.follow(&mut self.document, change, Author::User { step }, &self.lines);
         }
     }
 
@@ -68,8 +68,8 @@ fn lines_that_are_moved_copied_joined_or_split_keep_their_author() {
     let mut page = Page::opened(text);
     page.change(USER, 2..2, "mine()");
     assert!(page.is_own(2..3));
-    page.change(Hand::User { step: 2 }, 2..3, "mine() x()");
-    page.change(Hand::User { step: 2 }, 3..4, "");
+    page.change(Author::User { step: 2 }, 2..3, "mine() x()");
+    page.change(Author::User { step: 2 }, 3..4, "");
     assert!(!page.is_own(2..3));
     // Enter in the middle.
     let mut page = Page::opened(text);
@@ -78,7 +78,7 @@ fn lines_that_are_moved_copied_joined_or_split_keep_their_author() {
     // `:sort`
     let mut page = Page::opened(text);
     page.change(USER, 0..0, "mine()");
-    page.change(Hand::User { step: 2 }, 0..4, "x()\n@You:\nHello\nmine()");
+    page.change(Author::User { step: 2 }, 0..4, "x()\n@You:\nHello\nmine()");
     assert!(!page.is_own(0..1));
 }
 
@@ -87,15 +87,15 @@ fn undo_brings_back_what_the_user_typed_as_theirs_and_nothing_else() {
     let mut page = Page::opened("\nx()");
     page.type_over(1, 0, "mine()");
     page.provenance.settle();
-    page.change(Hand::User { step: 1 }, 0..1, "\n");
+    page.change(Author::User { step: 1 }, 0..1, "\n");
     page.provenance.undone(&page.lines.clone());
-    page.change(Hand::User { step: 0 }, 0..1, "mine()");
+    page.change(Author::User { step: 0 }, 0..1, "mine()");
     page.provenance.undone(&page.lines.clone());
     assert!(page.is_own(0..1));
     // Deleted, and brought back.
-    page.change(Hand::User { step: 2 }, 1..2, "");
+    page.change(Author::User { step: 2 }, 1..2, "");
     page.provenance.settle();
-    page.change(Hand::User { step: 2 }, 1..1, "something()");
+    page.change(Author::User { step: 2 }, 1..1, "something()");
     page.provenance.undone(&page.lines.clone());
     assert!(!page.is_own(1..2));
 }
@@ -106,9 +106,9 @@ fn what_is_read_in_is_nobodys_and_stays_so_through_undo() {
     page.change(USER, 0..0, "evil()");
     page.provenance.read_in(0..1, &page.lines.clone());
     assert!(!page.is_own(0..1));
-    page.change(Hand::User { step: 1 }, 0..1, "");
+    page.change(Author::User { step: 1 }, 0..1, "");
     page.provenance.undone(&page.lines.clone());
-    page.change(Hand::User { step: 0 }, 0..0, "evil()");
+    page.change(Author::User { step: 0 }, 0..0, "evil()");
     page.provenance.undone(&page.lines.clone());
     assert!(!page.is_own(0..1));
 }
@@ -118,19 +118,19 @@ fn an_approval_counts_where_the_users_edit_made_the_line_say_so() {
     let mut page = Page::opened(&format!("{PENDING}\n```\n{APPROVED}\n```"));
     // `:%substitute/pending/approved/` reaches from the first line to the last.
     page.change(USER, 0..4, &format!("{APPROVED}\n```\n{APPROVED}\n```"));
-    assert!(page.provenance.is_vouched(0) && !page.provenance.is_vouched(2));
+    assert!(page.provenance.is_authorised(0) && !page.provenance.is_authorised(2));
     // A word more in a stranger's approval approves nothing.
-    page.change(Hand::User { step: 2 }, 2..3, &format!("{APPROVED} kind=approval"));
-    assert!(!page.provenance.is_vouched(2));
+    page.change(Author::User { step: 2 }, 2..3, &format!("{APPROVED} kind=approval"));
+    assert!(!page.provenance.is_authorised(2));
     // Back to pending and on again does.
-    page.change(Hand::User { step: 3 }, 2..3, PENDING);
-    page.change(Hand::User { step: 4 }, 2..3, APPROVED);
-    assert!(page.provenance.is_vouched(2));
+    page.change(Author::User { step: 3 }, 2..3, PENDING);
+    page.change(Author::User { step: 4 }, 2..3, APPROVED);
+    assert!(page.provenance.is_authorised(2));
     // Enter behind it changes nothing; pending takes it back.
-    page.change(Hand::User { step: 5 }, 2..3, &format!("{APPROVED}\n-"));
-    assert!(page.provenance.is_vouched(2) && !page.provenance.is_vouched(3));
-    page.change(Hand::User { step: 6 }, 2..3, PENDING);
-    assert!(!page.provenance.is_vouched(2));
+    page.change(Author::User { step: 5 }, 2..3, &format!("{APPROVED}\n-"));
+    assert!(page.provenance.is_authorised(2) && !page.provenance.is_authorised(3));
+    page.change(Author::User { step: 6 }, 2..3, PENDING);
+    assert!(!page.provenance.is_authorised(2));
 }
 
 #[test]
@@ -146,21 +146,21 @@ fn an_approval_that_is_moved_pasted_brought_back_or_disguised_does_not_count() {
         let fixed = line.trim_start_matches(['>', ' ', 'x']);
         let mut page = Page::opened(&format!("one\n{line}\n{PENDING}"));
         page.change(USER, 1..2, fixed);
-        assert!(!page.provenance.is_vouched(1), "repaired: {line}");
-        page.change(Hand::User { step: 2 }, 0..0, fixed);
-        assert!(!page.provenance.is_vouched(0), "pasted: {line}");
-        page.change(Hand::User { step: 3 }, 0..4, &format!("{PENDING}\n{fixed}\none\n{fixed}"));
-        assert!((0..4).all(|line| !page.provenance.is_vouched(line)), "sorted: {line}");
-        page.change(Hand::User { step: 4 }, 0..1, fixed);
+        assert!(!page.provenance.is_authorised(1), "repaired: {line}");
+        page.change(Author::User { step: 2 }, 0..0, fixed);
+        assert!(!page.provenance.is_authorised(0), "pasted: {line}");
+        page.change(Author::User { step: 3 }, 0..4, &format!("{PENDING}\n{fixed}\none\n{fixed}"));
+        assert!((0..4).all(|line| !page.provenance.is_authorised(line)), "sorted: {line}");
+        page.change(Author::User { step: 4 }, 0..1, fixed);
         page.provenance.undone(&page.lines.clone());
-        assert!(!page.provenance.is_vouched(0), "brought back: {line}");
+        assert!(!page.provenance.is_authorised(0), "brought back: {line}");
         page.provenance.read_in(0..4, &page.lines.clone());
-        page.change(Hand::Stranger, 0..1, fixed);
-        assert!((0..4).all(|line| !page.provenance.is_vouched(line)), "read in: {line}");
+        page.change(Author::Stranger, 0..1, fixed);
+        assert!((0..4).all(|line| !page.provenance.is_authorised(line)), "read in: {line}");
     }
     let mut page = Page::opened(PENDING);
-    page.change(Hand::Flemma, 0..1, APPROVED);
-    assert!(!page.provenance.is_vouched(0), "Flemma says what it decided");
-    page.provenance.vouch(0, &page.lines);
-    assert!(page.provenance.is_vouched(0));
+    page.change(Author::Flemma, 0..1, APPROVED);
+    assert!(!page.provenance.is_authorised(0), "Flemma says what it decided");
+    page.provenance.authorise(0, &page.lines);
+    assert!(page.provenance.is_authorised(0));
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::{
     Block, BlockKind, Diagnostic, Message, ResultBody, Role, Text,
     escape::unescape,
-    hosted::{self, Mark},
+    hosted::{self, HostedInfo},
     reference::{Reference, references},
     syntax::{self, ThinkingTag},
 };
@@ -75,8 +75,8 @@ impl Lines {
     }
 
     /// Whose the hosted block is that starts at line `at` of these lines, and of which kind.
-    pub fn mark(&self, block: &Block, at: usize) -> Mark {
-        Mark::read(block.tool_fence().map_or("", |fence| self.get(at + fence.line as usize)))
+    pub fn mark(&self, block: &Block, at: usize) -> HostedInfo {
+        HostedInfo::read(block.tool_fence().map_or("", |fence| self.get(at + fence.line as usize)))
     }
 
     /// The text between thinking tags.
@@ -135,7 +135,7 @@ pub(super) fn build(message: &Message, text: &dyn Text) -> Result<Arc<model::Mes
                 let raw = vendor_json()?;
                 // Cut off before its result: half of a call is never sent back.
                 if !message.is_aborted() || message.answers_hosted(&tool.id) {
-                    let Mark { provider, .. } = lines.mark(block, at);
+                    let HostedInfo { provider, .. } = lines.mark(block, at);
                     parts.push(Part::HostedUse { provider, id: tool.id.clone(), name: tool.name.clone(), raw });
                 }
             }
@@ -147,7 +147,7 @@ pub(super) fn build(message: &Message, text: &dyn Text) -> Result<Arc<model::Mes
                 parts.push(Part::ToolUse { id: tool.id.clone(), name: tool.name.clone(), input });
             }
             BlockKind::ToolResult(tool) if tool.hosted => {
-                let Mark { provider, is_sources } = lines.mark(block, at);
+                let HostedInfo { provider, is_sources } = lines.mark(block, at);
                 parts.push(if is_sources {
                     let content = lines.fenced(block, at);
                     let (sources, raw) = hosted::read_citations(&content).ok_or_else(damaged)?;

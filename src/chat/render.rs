@@ -4,7 +4,7 @@
 //! the format leaves out (blank lines around prose, carriage returns at line ends, the one line
 //! break at the end of an output) and a code fence that its author left open, which is closed.
 
-use super::{Conversation, Role, blocks, compose::Composer, hosted, reference, syntax::ThinkingTag};
+use super::{Conversation, Role, blocks, hosted, message_writer::MessageWriter, reference, syntax::ThinkingTag};
 use crate::model::{self, Part, ToolInput};
 
 /// Renders a conversation in the layout that we write.
@@ -31,7 +31,7 @@ pub fn render(conversation: &Conversation) -> Vec<String> {
 }
 
 fn message(role: Role, parts: &[Part]) -> String {
-    let mut composer = Composer::after(role.to_string());
+    let mut writer = MessageWriter::after(role.to_string());
     // Files that the text has named already.
     let mut named = Vec::new();
     for part in parts {
@@ -40,46 +40,46 @@ fn message(role: Role, parts: &[Part]) -> String {
                 if role == Role::You {
                     named.extend(reference::references_in(text).iter().map(reference::Reference::attachment));
                 }
-                composer.text(text);
-                composer.end();
+                writer.text(text);
+                writer.end();
             }
             Part::Thinking { text, signature } => {
-                composer.open_thinking();
-                composer.thinking(text);
-                if let Some(at) = composer.tag {
+                writer.open_thinking();
+                writer.thinking(text);
+                if let Some(at) = writer.tag {
                     let tag = ThinkingTag { redacted: false, signature: signature.clone() };
-                    composer.out.insert_str(at, &tag.attributes());
+                    writer.out.insert_str(at, &tag.attributes());
                 }
-                composer.end();
+                writer.end();
             }
             Part::RedactedThinking(signature) => {
-                composer.redacted(&ThinkingTag { redacted: true, signature: Some(signature.clone()) });
+                writer.redacted(&ThinkingTag { redacted: true, signature: Some(signature.clone()) });
             }
             Part::ToolUse { id, name, input } => {
-                composer.block(&blocks::tool_use(name, id, &ToolInput::Json(input.clone())));
+                writer.block(&blocks::tool_use(name, id, &ToolInput::Json(input.clone())));
             }
             Part::HostedUse { provider, id, name, raw } => {
-                composer.block(&hosted::call(provider, name, id, raw));
+                writer.block(&hosted::call(provider, name, id, raw));
             }
             Part::ToolResult { id, output, is_error, attachments } if attachments.is_empty() => {
-                composer.block(&blocks::tool_result(id, output, *is_error, blocks::Language::Plain));
+                writer.block(&blocks::tool_result(id, output, *is_error, blocks::Language::Plain));
             }
             Part::ToolResult { id, output, is_error, attachments } => {
-                composer.block(&blocks::attached_result(id, output, *is_error, attachments));
+                writer.block(&blocks::attached_result(id, output, *is_error, attachments));
             }
             Part::Attachment(attachment) if named.contains(attachment) => {}
             Part::Attachment(attachment) => {
-                composer.text(&reference::write(attachment));
-                composer.end();
+                writer.text(&reference::write(attachment));
+                writer.end();
             }
             Part::HostedResult { provider, id, raw, is_error } => {
-                composer.block(&hosted::result(provider, id, raw, *is_error));
+                writer.block(&hosted::result(provider, id, raw, *is_error));
             }
             Part::Citations { provider, sources, raw } => {
-                composer.block(&hosted::citations(provider, sources, raw.as_ref()));
+                writer.block(&hosted::citations(provider, sources, raw.as_ref()));
             }
         }
     }
-    composer.end();
-    composer.out
+    writer.end();
+    writer.out
 }

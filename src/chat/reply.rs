@@ -4,7 +4,9 @@
 //! chunk costs what the chunk is long, in any document. What was pushed comes out as one edit; only
 //! a signature, which arrives after the thinking that it signs, is an edit of its own.
 
-use super::{Position, Role, Text, TextEdit, blocks, compose::Composer, hosted, syntax, syntax::ThinkingTag};
+use super::{
+    Position, Role, Text, TextEdit, blocks, hosted, message_writer::MessageWriter, syntax, syntax::ThinkingTag,
+};
 use crate::model::Event;
 
 /// How a reply ends.
@@ -32,7 +34,7 @@ pub enum Ending {
 /// ```
 #[derive(Debug)]
 pub struct ReplyWriter {
-    composer: Composer,
+    writer: MessageWriter,
     /// The end of the text, all taken edits applied.
     end: Position,
     /// Where the attributes of the open thinking tag go, once that tag is in the text.
@@ -52,8 +54,8 @@ impl ReplyWriter {
             blank if blank.trim().is_empty() => "\n",
             _ => "\n\n",
         };
-        let composer = Composer::after(format!("{gap}{}", Role::Assistant));
-        Self { composer, end: Position { line, column: text.length(line) }, tag: None, signature: None }
+        let writer = MessageWriter::after(format!("{gap}{}", Role::Assistant));
+        Self { writer, end: Position { line, column: text.length(line) }, tag: None, signature: None }
     }
 
     /// Takes an event. Those that bring no text are passed over.
@@ -61,16 +63,16 @@ impl ReplyWriter {
         match event {
             Event::Text(text) => {
                 self.end_thinking();
-                self.composer.text(text);
+                self.writer.text(text);
             }
             Event::ThinkingStarted => {
                 self.end_thinking();
-                self.composer.open_thinking();
+                self.writer.open_thinking();
             }
-            Event::Thinking(text) => self.composer.thinking(text),
+            Event::Thinking(text) => self.writer.thinking(text),
             Event::ThinkingFinished { signature } => {
-                if !self.composer.is_thinking() {
-                    self.composer.open_thinking();
+                if !self.writer.is_thinking() {
+                    self.writer.open_thinking();
                 }
                 let tag = ThinkingTag { redacted: false, signature: signature.clone() };
                 self.sign(&tag);
@@ -78,23 +80,23 @@ impl ReplyWriter {
             }
             Event::RedactedThinking(signature) => {
                 self.end_thinking();
-                self.composer.redacted(&ThinkingTag { redacted: true, signature: Some(signature.clone()) });
+                self.writer.redacted(&ThinkingTag { redacted: true, signature: Some(signature.clone()) });
             }
             Event::ToolUse { id, name, input } => {
                 self.end_thinking();
-                self.composer.block(&blocks::tool_use(name, id, input));
+                self.writer.block(&blocks::tool_use(name, id, input));
             }
             Event::HostedUse { provider, id, name, raw } => {
                 self.end_thinking();
-                self.composer.block(&hosted::call(provider, name, id, raw));
+                self.writer.block(&hosted::call(provider, name, id, raw));
             }
             Event::HostedResult { provider, id, raw, is_error } => {
                 self.end_thinking();
-                self.composer.block(&hosted::result(provider, id, raw, *is_error));
+                self.writer.block(&hosted::result(provider, id, raw, *is_error));
             }
             Event::Citations { provider, sources, raw } => {
                 self.end_thinking();
-                self.composer.block(&hosted::citations(provider, sources, raw.as_ref()));
+                self.writer.block(&hosted::citations(provider, sources, raw.as_ref()));
             }
             Event::ToolUseProgress { .. } | Event::Usage(_) | Event::Finished(_) => {}
         }
@@ -105,9 +107,9 @@ impl ReplyWriter {
     #[must_use]
     pub fn take(&mut self) -> Vec<TextEdit> {
         let mut edits = Vec::new();
-        let out = std::mem::take(&mut self.composer.out);
+        let out = std::mem::take(&mut self.writer.out);
         if !out.is_empty() {
-            if let Some(at) = self.composer.tag.take() {
+            if let Some(at) = self.writer.tag.take() {
                 let line = self.end.line + out[..at].matches('\n').count();
                 self.tag = Some(Position { line, column: syntax::THINKING.len() });
             }
@@ -136,9 +138,9 @@ impl ReplyWriter {
     #[must_use]
     pub fn close(mut self, ending: Ending) -> Vec<TextEdit> {
         self.end_thinking();
-        self.composer.end();
+        self.writer.end();
         if ending == Ending::Aborted {
-            self.composer.block(&[syntax::ABORTED.to_owned()]);
+            self.writer.block(&[syntax::ABORTED.to_owned()]);
         }
         self.take()
     }
@@ -149,16 +151,16 @@ impl ReplyWriter {
         if attributes.is_empty() {
             return;
         }
-        if let Some(at) = self.composer.tag {
-            self.composer.out.insert_str(at, &attributes);
+        if let Some(at) = self.writer.tag {
+            self.writer.out.insert_str(at, &attributes);
         } else if let Some(at) = self.tag {
             self.signature = Some(TextEdit::insert(at, vec![attributes]));
         }
     }
 
     fn end_thinking(&mut self) {
-        if self.composer.is_thinking() {
-            self.composer.end();
+        if self.writer.is_thinking() {
+            self.writer.end();
             self.tag = None;
         }
     }

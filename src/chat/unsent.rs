@@ -18,14 +18,14 @@ impl Document {
     #[must_use]
     pub fn unsent(&self, text: &dyn Text) -> Vec<Diagnostic> {
         let mut found = Vec::new();
-        for message in self.messages.iter().filter(|message| !message.sound.thinking.get()) {
+        for message in self.messages.iter().filter(|message| !message.checked.thinking.get()) {
             let before = found.len();
             let thinking = message.blocks.iter().filter(|block| block.closed && block.kind == BlockKind::Thinking);
             for lines in thinking.map(|block| message.lines_of(block)) {
                 let line = lines.start;
                 found.extend(problem(lines, text).map(|note| Diagnostic::warning(line, note)));
             }
-            message.sound.thinking.set(found.len() == before);
+            message.checked.thinking.set(found.len() == before);
         }
         found
     }

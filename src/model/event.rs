@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{CallId, Signature, Source, ToolInput, Usage};
+use super::{CallId, Signature, ToolInput, Usage, WebSource};
 
 /// One thing that a reply brings. Blocks never overlap: a text, a thinking block or a tool use is
 /// finished before the next begins.
@@ -64,7 +64,7 @@ pub enum Event {
         /// The name of the provider.
         provider: String,
         /// The pages, each once.
-        sources: Vec<Source>,
+        sources: Vec<WebSource>,
         /// What the vendor wants to see again, in its own form.
         raw: Option<Value>,
     },

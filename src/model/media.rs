@@ -12,7 +12,7 @@ const PDF: &[u8] = b"%PDF-";
 
 /// The kinds of file that models take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum MediaKind {
     /// Portable Network Graphics.
     Png,
     /// JPEG.
@@ -25,7 +25,7 @@ pub enum Kind {
     Pdf,
 }
 
-impl Kind {
+impl MediaKind {
     /// Every kind.
     pub const ALL: [Self; 5] = [Self::Png, Self::Jpeg, Self::Gif, Self::Webp, Self::Pdf];
 
@@ -64,7 +64,7 @@ impl Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Media {
     /// What it is.
-    pub kind: Kind,
+    pub kind: MediaKind,
     /// Width and height of an image in pixels; `None` if its header does not say, and then it is damaged.
     pub size: Option<(usize, usize)>,
 }
@@ -78,13 +78,13 @@ impl Media {
     pub fn look_at(reader: &mut (impl BufRead + Seek)) -> io::Result<Option<Self>> {
         let header = reader.fill_buf()?;
         if header.starts_with(PDF) {
-            return Ok(Some(Self { kind: Kind::Pdf, size: None }));
+            return Ok(Some(Self { kind: MediaKind::Pdf, size: None }));
         }
         let kind = match imagesize::image_type(header) {
-            Ok(ImageType::Png) => Kind::Png,
-            Ok(ImageType::Jpeg) => Kind::Jpeg,
-            Ok(ImageType::Gif) => Kind::Gif,
-            Ok(ImageType::Webp) => Kind::Webp,
+            Ok(ImageType::Png) => MediaKind::Png,
+            Ok(ImageType::Jpeg) => MediaKind::Jpeg,
+            Ok(ImageType::Gif) => MediaKind::Gif,
+            Ok(ImageType::Webp) => MediaKind::Webp,
             _ => return Ok(None),
         };
         let size = imagesize::reader_size(&mut *reader).ok().map(|size| (size.width, size.height));

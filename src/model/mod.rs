@@ -3,7 +3,7 @@
 //! - [`Message`] and its [`Part`]s are what is said; an [`Attachment`] is a file shown beside it, whose [`Media`] its
 //!   content says.
 //! - [`Event`] is one thing that a reply brings as it arrives, [`Usage`] what the reply has cost in tokens.
-//! - [`CallId`] and [`ToolInput`] belong to the call of a tool, a [`Signature`] to thinking, a [`Source`] to a citation.
+//! - [`CallId`] and [`ToolInput`] belong to the call of a tool, a [`Signature`] to thinking, a [`WebSource`] to a citation.
 //!
 //! Plain values without a vendor, a document or an editor. They import nothing but [`text`](crate::text).
 
@@ -14,17 +14,17 @@ mod media;
 mod message;
 mod part;
 mod signature;
-mod source;
 mod tool_input;
 mod usage;
+mod web_source;
 
-pub use attachment::{Attachment, Content};
+pub use attachment::{Attachment, AttachmentContent};
 pub use call_id::CallId;
 pub use event::{Event, StopReason};
-pub use media::{Kind, Media};
+pub use media::{Media, MediaKind};
 pub use message::{Message, Role};
 pub use part::Part;
 pub use signature::Signature;
-pub use source::Source;
 pub use tool_input::ToolInput;
 pub use usage::Usage;
+pub use web_source::WebSource;

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Attachment, CallId, Signature, Source};
+use super::{Attachment, CallId, Signature, WebSource};
 
 /// One part of a message.
 #[derive(Clone, Debug, PartialEq)]
@@ -68,7 +68,7 @@ pub enum Part {
         /// The name of the provider.
         provider: String,
         /// The pages, each once.
-        sources: Vec<Source>,
+        sources: Vec<WebSource>,
         /// What the vendor wants to see again, in its own form.
         raw: Option<Value>,
     },

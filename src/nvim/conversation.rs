@@ -21,9 +21,9 @@ use super::{
     usage::Bill,
 };
 use crate::{
-    agent::{Activity, Answer, Input, Level, Session, Shell},
+    agent::{Activity, CallResult, Input, Level, Session, Shell},
     chat::{
-        self, Change, Decoration, Diagnostic, Document, Hand, NamedFile, OpenCall, Passage, Provenance, Status, Text,
+        self, Author, Change, Decoration, Diagnostic, Document, NamedFile, OpenCall, Provenance, Region, Status, Text,
         Update,
     },
     config::{Config, ProviderName},
@@ -167,7 +167,7 @@ impl Conversation {
         let known = document.line_count();
         let next = text.line_count().min(known + if known == 0 { FIRST_SLICE } else { SLICE });
         let change = Change { first: known, old_last: known, new_last: next };
-        self.provenance.borrow_mut().follow(&mut document, change, Hand::Stranger, &text);
+        self.provenance.borrow_mut().follow(&mut document, change, Author::Stranger, &text);
         self.files.find(&document, known..next, &text);
         // Asked after every slice, so that no slice has to look at all of the calls.
         let _ = document.open_calls(&text);
@@ -182,13 +182,13 @@ impl Conversation {
         self.provenance.borrow_mut().index(SLICE)
     }
 
-    /// The text changed: the lines `first..old_last` are now the lines `first..new_last`. `hand` changed it, unless we did.
+    /// The text changed: the lines `first..old_last` are now the lines `first..new_last`. `author` changed it, unless we did.
     ///
     /// Gives the line up to which the text may look different now: a fence that was opened makes code of what
     /// stands below it.
-    pub(super) fn changed(&self, editor: &Editor, change: Change, hand: Hand) -> usize {
-        self.changed_by(editor, [change], hand, |document, provenance, change, hand, text| {
-            provenance.follow(document, change, hand, text)
+    pub(super) fn changed(&self, editor: &Editor, change: Change, author: Author) -> usize {
+        self.changed_by(editor, [change], author, |document, provenance, change, author, text| {
+            provenance.follow(document, change, author, text)
         })
     }
 
@@ -196,7 +196,7 @@ impl Conversation {
     /// [`Conversation::changed`] does.
     pub(super) fn changed_lines(&self, editor: &Editor, runs: &[[usize; 2]], step: u64) -> usize {
         let changes = runs.iter().map(|[first, last]| Change { first: *first, old_last: *last, new_last: *last });
-        self.changed_by(editor, changes, Hand::User { step }, |document, provenance, change, _, text| {
+        self.changed_by(editor, changes, Author::User { step }, |document, provenance, change, _, text| {
             provenance.follow_lines(document, change.first..change.new_last, step, text)
         })
     }
@@ -210,14 +210,14 @@ impl Conversation {
         &self,
         editor: &Editor,
         changes: impl IntoIterator<Item = Change>,
-        hand: Hand,
-        follow: impl Fn(&mut Document, &mut Provenance, Change, Hand, &BufferText) -> Update,
+        author: Author,
+        follow: impl Fn(&mut Document, &mut Provenance, Change, Author, &BufferText) -> Update,
     ) -> usize {
         let foreign = !self.writing.get() && self.session.is_busy();
-        let hand = match (self.writing.get(), self.session.is_replying()) {
-            (true, true) => Hand::Model,
-            (true, false) => Hand::Flemma,
-            (false, _) => hand,
+        let author = match (self.writing.get(), self.session.is_replying()) {
+            (true, true) => Author::Model,
+            (true, false) => Author::Flemma,
+            (false, _) => author,
         };
         let (mut last, mut tools) = (0, false);
         let update = || {
@@ -238,9 +238,9 @@ impl Conversation {
                     continue;
                 };
                 let mut provenance = self.provenance.borrow_mut();
-                let update = follow(&mut document, &mut provenance, change, hand, &text);
+                let update = follow(&mut document, &mut provenance, change, author, &text);
                 let changed = change.first..change.new_last;
-                if hand == Hand::Flemma {
+                if author == Author::Flemma {
                     self.files.written(&document, changed.clone(), &text);
                 }
                 self.files.follow(&document, &provenance, &changed, &update.lines, &text);
@@ -400,15 +400,15 @@ impl Conversation {
     }
 
     /// Whether the status in a call's block was written in this session, by the user or after a decision.
-    pub(super) fn is_vouched(&self, call: &OpenCall) -> bool {
-        call.placeholder.as_ref().is_some_and(|placeholder| self.provenance.borrow().is_vouched(placeholder.fence))
+    pub(super) fn is_authorised(&self, call: &OpenCall) -> bool {
+        call.placeholder.as_ref().is_some_and(|placeholder| self.provenance.borrow().is_authorised(placeholder.fence))
     }
 
     /// The status that was just written into a call's block was decided.
-    pub(super) fn vouch(&self, call: &CallId) {
+    pub(super) fn authorise(&self, call: &CallId) {
         self.with_document(|document, text| {
             if let Some(line) = document.status_line(call) {
-                self.provenance.borrow_mut().vouch(line, text);
+                self.provenance.borrow_mut().authorise(line, text);
             }
         });
     }
@@ -427,14 +427,14 @@ impl Conversation {
         if self.tasks.is_run(call, run) {
             self.stop_tool(editor, call);
             let limit = seconds::in_words(limit);
-            let answer = Answer::error(format!("The tool did not answer within {limit} and was stopped."));
+            let answer = CallResult::error(format!("The tool did not answer within {limit} and was stopped."));
             self.feed(editor, [Input::ToolFinished { call: call.clone(), answer }]);
         }
     }
 
     /// What of the lines on the screen is Markdown and what is code, as far as they are parsed.
-    pub(super) fn passages(&self, lines: std::ops::Range<usize>) -> Vec<Passage> {
-        self.document.borrow().passages(lines)
+    pub(super) fn regions(&self, lines: std::ops::Range<usize>) -> Vec<Region> {
+        self.document.borrow().regions(lines)
     }
 
     /// Puts together what a request says of some messages that no request has been made of; says whether there are more.

@@ -21,7 +21,7 @@ use crate::{
     runtime::{ConversationId, Log, Next, Notice, Queue, Report, Worker, trust::Trusted},
     tools::{
         Policy, Registry, SourceEnd, SourceId, Sources,
-        approval::{Chain, Verdict},
+        approval::{Chain, Resolution},
         overflow, presets,
     },
     usage::Ledger,
@@ -154,7 +154,7 @@ impl Editor {
     }
 
     /// Logs the resolvers that failed.
-    pub(super) fn log_failures(&self, verdict: &Verdict) {
+    pub(super) fn log_failures(&self, verdict: &Resolution) {
         for failure in &verdict.failures {
             let line = format!("the approval resolver `{}` was passed over: {}", failure.resolver, failure.message);
             self.log(Level::Warn, &line);

@@ -16,8 +16,8 @@ use super::{
     standing, status, switch, trust::Answer, usage,
 };
 use crate::{
-    agent::{Choice, Input, Level, Step},
-    chat::{Change, Hand, LineKind, Role},
+    agent::{Choice, Input, Level, UndoStep},
+    chat::{Author, Change, LineKind, Role},
     model::CallId,
     text::{
         suggest,
@@ -115,8 +115,8 @@ fn fill_lifecycle(exports: &Exports<'_>) -> mlua::Result<()> {
     exports.add("changed", |_, editor, args: (i32, usize, usize, usize, Option<u64>)| {
         let (buffer, first, old_last, new_last, step) = args;
         let change = Change { first, old_last, new_last };
-        let hand = step.map_or(Hand::Stranger, |step| Hand::User { step });
-        Ok(editor.conversation(buffer).map(|conversation| conversation.changed(editor, change, hand)))
+        let author = step.map_or(Author::Stranger, |step| Author::User { step });
+        Ok(editor.conversation(buffer).map(|conversation| conversation.changed(editor, change, author)))
     })?;
     // changed_lines(buffer, runs, step) -> as above. `runs` is a list of pairs: the first line and one past the last. Each
     // line was changed once, by itself, and has not changed since.
@@ -238,7 +238,7 @@ fn fill_keys(exports: &Exports<'_>) -> mlua::Result<()> {
         if always {
             standing::approve(editor, &conversation, calls);
         } else {
-            conversation.want_alone(editor, Input::Decide(calls, choice, Step::Own));
+            conversation.want_alone(editor, Input::Decide(calls, choice, UndoStep::Own));
         }
         Ok(())
     })?;
@@ -321,7 +321,7 @@ fn fill_queries(exports: &Exports<'_>) -> mlua::Result<()> {
     // passages(buffer, first, last) -> { first, last, fence? } for what is Markdown or code on the screen
     exports.add("passages", |lua, editor, (buffer, first, last): (i32, usize, usize)| {
         let Some(conversation) = editor.conversation(buffer) else { return Ok(None) };
-        let items = conversation.passages(first..last).into_iter().map(|passage| {
+        let items = conversation.regions(first..last).into_iter().map(|passage| {
             let item = lua.create_table()?;
             item.set("first", passage.lines.start)?;
             item.set("last", passage.lines.end)?;

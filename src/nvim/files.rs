@@ -10,8 +10,8 @@ use std::{cell::RefCell, collections::HashSet, ops::Range, path::PathBuf, rc::Rc
 use super::{conversation::Conversation, editor::Editor, shell::folder_of, trust::Answer};
 use crate::{
     agent::{Input, Level},
-    chat::{Diagnostic, Document, Doubt, NamedFile, Provenance, Severity, Text},
-    model::Content,
+    chat::{Diagnostic, Document, NamedFile, Provenance, Reattribution, Severity, Text},
+    model::AttachmentContent,
     provider::Request,
     runtime::{ConversationId, ExternalFile, ExternalPaths, LeftOut, Notice, Purpose, Report, external_paths, trust},
 };
@@ -78,7 +78,7 @@ impl Files {
     }
 
     /// Lines were not typed after all: they came back by undo, or were read in.
-    pub(super) fn undone(&self, document: &Document, provenance: &Provenance, doubt: Doubt, text: &dyn Text) {
+    pub(super) fn undone(&self, document: &Document, provenance: &Provenance, doubt: Reattribution, text: &dyn Text) {
         if doubt.touched.is_empty() {
             return;
         }
@@ -112,7 +112,7 @@ impl Files {
         }
         for (_, attachment) in request.attachments_mut().filter(|(_, attachment)| found.contains(&attachment.path)) {
             let why = "it was named in the file before you opened it, and you have not said that it may be sent";
-            attachment.content = Content::LeftOut(why.to_owned());
+            attachment.content = AttachmentContent::LeftOut(why.to_owned());
         }
     }
 

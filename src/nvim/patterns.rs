@@ -3,7 +3,7 @@
 use mlua::{IntoLua, Lua, LuaString, MultiValue, Value};
 
 use super::exports::Exports;
-use crate::lua_pattern::{self, Capture, Match, Problem};
+use crate::lua_pattern::{self, Capture, Match, PatternError};
 
 /// How many steps one search may take: some hundredths of a second.
 const STEPS: u64 = 5_000_000;
@@ -20,10 +20,10 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
             Ok(None) => Ok(MultiValue::from_vec(vec![Value::Nil])),
             Err(problem) => {
                 let words = match problem {
-                    Problem::TooManySteps => {
+                    PatternError::TooManySteps => {
                         format!("the pattern is too much work for a text of {} letters", text.len())
                     }
-                    Problem::Malformed(words) => words.to_owned(),
+                    PatternError::Malformed(words) => words.to_owned(),
                 };
                 Ok(MultiValue::from_vec(vec![Value::Boolean(false), words.into_lua(lua)?]))
             }
@@ -31,7 +31,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     })
 }
 
-fn search(text: &[u8], pattern: &[u8], from: usize, anchors: Option<bool>) -> Result<Option<Match>, Problem> {
+fn search(text: &[u8], pattern: &[u8], from: usize, anchors: Option<bool>) -> Result<Option<Match>, PatternError> {
     match anchors {
         Some(anchors) => lua_pattern::find(text, pattern, from, anchors, STEPS),
         None => Ok(text.get(from..).and_then(|rest| memchr::memmem::find(rest, pattern)).map(|at| {

@@ -34,7 +34,7 @@ use crate::{
         approval::{ApprovalCall, BufferPolicy, Decision},
         hosted::{self, Offer},
         paths::{self, real},
-        rules::{self, Denied, PathBase, Reading, Target},
+        rules::{self, DeniedPaths, PathBase, ReadTarget, Target},
     },
 };
 
@@ -170,9 +170,9 @@ pub(super) struct About {
 }
 
 impl About {
-    pub(super) fn reading(&self) -> Option<Reading<'_>> {
+    pub(super) fn reading(&self) -> Option<ReadTarget<'_>> {
         let subject = self.read.as_ref()?.subject();
-        Some(Reading { subject, leaves_out_denied: self.leaves_out_denied })
+        Some(ReadTarget { subject, leaves_out_denied: self.leaves_out_denied })
     }
 }
 
@@ -195,7 +195,7 @@ pub(super) fn about(editor: &Editor, buffer: i32, definition: &Definition, input
 }
 
 /// The paths that the user denies reading, in the configuration and in the file.
-pub(super) fn denied(editor: &Editor, conversation: &Conversation) -> Denied {
+pub(super) fn denied(editor: &Editor, conversation: &Conversation) -> DeniedPaths {
     let file = frontmatter::effective(editor, conversation);
     let config = editor.policy.borrow();
     let list = match &file.policy {

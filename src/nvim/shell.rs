@@ -22,7 +22,7 @@ use super::{
     usage::{self, Bill},
 };
 use crate::{
-    agent::{Activity, Answer, CursorTarget, Input, Level, Moment, RequestId, Settings, Shell, Verdict},
+    agent::{Activity, CallResult, CursorTarget, Input, Level, LifecycleEvent, RequestId, Settings, Shell, Verdict},
     chat::{self, Diagnostic, Document, OpenCall, Text, TextEdit},
     model::{CallId, ToolInput, Usage},
     provider::{ErrorKind, ProviderError, Request},
@@ -112,7 +112,7 @@ impl At<'_> {
             Ok(context) => context,
             Err(error) => {
                 let answer =
-                    Answer::error(format!("The tool `{}` could not start: {}", call.name, convert::words(&error)));
+                    CallResult::error(format!("The tool `{}` could not start: {}", call.name, convert::words(&error)));
                 editor.worker.queue().push(self.notice(Input::ToolFinished { call: call.id.clone(), answer }));
                 return;
             }
@@ -212,7 +212,7 @@ impl Shell for At<'_> {
     fn run(&self, call: &OpenCall) {
         let definition = self.editor.registry.borrow().get(&call.name).cloned();
         let refuse = |error: String| {
-            let answer = Answer::error(error);
+            let answer = CallResult::error(error);
             self.editor.worker.queue().push(self.notice(Input::ToolFinished { call: call.id.clone(), answer }));
         };
         let ToolInput::Json(input) = call.input.clone() else {
@@ -293,29 +293,31 @@ impl Shell for At<'_> {
         usage::account(self.editor, self.conversation, usage, complete);
     }
 
-    fn announce(&self, moment: Moment<'_>) {
+    fn announce(&self, moment: LifecycleEvent<'_>) {
         let host = &self.editor.host;
         match moment {
-            Moment::RequestSending => {
+            LifecycleEvent::RequestSending => {
                 self.conversation.accounted.take();
                 host.announce("FlemmaRequestSending", self.buffer(), &[]);
             }
-            Moment::RequestFinished { complete } => {
+            LifecycleEvent::RequestFinished { complete } => {
                 let usage = usage::of_event(&self.editor.lua, self.conversation);
                 let data = [("complete", mlua::Value::Boolean(complete)), ("usage", usage)];
                 host.announce("FlemmaRequestFinished", self.buffer(), &data);
             }
-            Moment::ToolExecuting(call) => host.announce(
+            LifecycleEvent::ToolExecuting(call) => host.announce(
                 "FlemmaToolExecuting",
                 self.buffer(),
                 &[("tool", host.string(&call.name)), ("id", host.string(&call.id.0))],
             ),
-            Moment::ToolFinished(id) => {
+            LifecycleEvent::ToolFinished(id) => {
                 self.conversation.tasks.remove_tool(id);
                 host.announce("FlemmaToolFinished", self.buffer(), &[("id", host.string(&id.0))]);
                 host.checktime();
             }
-            Moment::ToolPending(id) => host.announce("FlemmaToolPending", self.buffer(), &[("id", host.string(&id.0))]),
+            LifecycleEvent::ToolPending(id) => {
+                host.announce("FlemmaToolPending", self.buffer(), &[("id", host.string(&id.0))])
+            }
         }
     }
 
@@ -323,8 +325,8 @@ impl Shell for At<'_> {
         policy::verdict(self.editor, self.conversation, call)
     }
 
-    fn is_vouched(&self, call: &OpenCall) -> bool {
-        self.conversation.is_vouched(call)
+    fn is_authorised(&self, call: &OpenCall) -> bool {
+        self.conversation.is_authorised(call)
     }
 
     /// Also whether the conversation is read: what a request says of messages that were never sent is put together here,
@@ -350,8 +352,8 @@ impl Shell for At<'_> {
         }
     }
 
-    fn vouch(&self, call: &CallId) {
-        self.conversation.vouch(call);
+    fn authorise(&self, call: &CallId) {
+        self.conversation.authorise(call);
     }
 }
 

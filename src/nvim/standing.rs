@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use super::{conversation::Conversation, editor::Editor, frontmatter, policy, shell::At};
 use crate::{
-    agent::{Choice, Input, Level, Shell, Step, Verdict},
+    agent::{Choice, Input, Level, Shell, UndoStep, Verdict},
     chat::{self, OpenCall, Severity},
     model::CallId,
 };
@@ -25,14 +25,14 @@ pub(super) fn approve(editor: &Editor, conversation: &Rc<Conversation>, calls: V
     let is_at_fault = || conversation.diagnostics().iter().any(|found| found.severity == Severity::Error);
     if frontmatter::effective(editor, conversation).fault.is_some() || is_at_fault() {
         // Says what is wrong with the file, or asks whether its frontmatter is trusted.
-        return conversation.want_alone(editor, decide(Step::Own));
+        return conversation.want_alone(editor, decide(UndoStep::Own));
     }
     match write(editor, conversation, &calls) {
-        Ok(entries) if entries.is_empty() => conversation.want_alone(editor, decide(Step::Own)),
+        Ok(entries) if entries.is_empty() => conversation.want_alone(editor, decide(UndoStep::Own)),
         Ok(entries) => {
             editor.host.notify(Level::Info, &format!("from now on without asking: {}", entries.join(", ")));
             // One undo takes back the rule and the approval.
-            conversation.want_alone(editor, decide(Step::Joined));
+            conversation.want_alone(editor, decide(UndoStep::Joined));
         }
         Err(problem) => editor.host.notify(Level::Warn, &format!("not approved for good: {problem}")),
     }

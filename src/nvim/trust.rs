@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     agent::{Input, Level},
-    chat::Doubt,
+    chat::Reattribution,
     runtime::{
         Notice, Report,
         trust::{self, Trusted},
@@ -54,7 +54,7 @@ impl Conversation {
         self.with_document(|document, text| {
             let mut provenance = self.provenance.borrow_mut();
             provenance.read_in(lines.clone(), text);
-            let doubt = Doubt { lost: vec![lines.clone()], touched: vec![lines] };
+            let doubt = Reattribution { lost: vec![lines.clone()], touched: vec![lines] };
             self.files.undone(document, &provenance, doubt, text);
         });
         self.effective.take();

@@ -1,9 +1,10 @@
 //! What a command prints: its end in memory, and the whole in a file once it is long.
 
-use std::{collections::VecDeque, fs, io, path::PathBuf, sync::Arc};
+use std::{collections::VecDeque, io, path::PathBuf, sync::Arc};
 
 use tokio::{fs::File, io::AsyncWriteExt};
 
+use super::MakeFile;
 use crate::text::truncate::MAX_BYTES;
 
 /// How much of the end stays in memory at least, in bytes. More than a result may have.
@@ -15,11 +16,8 @@ const MAX_FILE: u64 = 256 * 1024 * 1024;
 /// How much of the end is looked at for a report of progress, in bytes.
 const PROGRESS_BYTES: usize = 4096;
 
-/// Makes an empty file and returns it with its path. It is called on a thread that may wait for the disk.
-pub type MakeFile = Arc<dyn Fn() -> io::Result<(fs::File, PathBuf)> + Send + Sync>;
-
 /// Collects an output.
-pub(super) struct Capture {
+pub(super) struct OutputCapture {
     tail: VecDeque<u8>,
     bytes: u64,
     newlines: u64,
@@ -31,19 +29,19 @@ pub(super) struct Capture {
 /// What was printed.
 #[derive(Debug)]
 pub struct Captured {
-    /// The end of the output: all of it if `saved` is [`Saved::InMemory`], else at least twice what a result shows.
+    /// The end of the output: all of it if `saved` is [`SavedOutput::InMemory`], else at least twice what a result shows.
     pub tail: Vec<u8>,
     /// Bytes of the whole output.
     pub bytes: u64,
     /// Lines of the whole output; a last line without a newline counts.
     pub lines: u64,
     /// Where the whole output is.
-    pub saved: Saved,
+    pub saved: SavedOutput,
 }
 
 /// Where the whole of an output is.
 #[derive(Debug)]
-pub enum Saved {
+pub enum SavedOutput {
     /// It is short: `tail` is all of it.
     InMemory,
     /// In this file.
@@ -64,7 +62,7 @@ enum Spool {
     Failed(io::Error),
 }
 
-impl Capture {
+impl OutputCapture {
     /// An empty output. A long one is saved in the file that `make_file` makes.
     pub(super) fn new(make_file: MakeFile) -> Self {
         Self { tail: VecDeque::new(), bytes: 0, newlines: 0, spool: Spool::NotYet, make_file, max_file: MAX_FILE }
@@ -116,12 +114,12 @@ impl Capture {
     pub(super) async fn finish(self) -> Captured {
         let unfinished_line = self.tail.back().is_some_and(|&last| last != b'\n');
         let saved = match self.spool {
-            Spool::NotYet => Saved::InMemory,
-            Spool::Failed(error) => Saved::Lost(error.to_string()),
+            Spool::NotYet => SavedOutput::InMemory,
+            Spool::Failed(error) => SavedOutput::Lost(error.to_string()),
             Spool::File(mut file, path, written) => match file.flush().await {
-                Err(error) => Saved::Lost(error.to_string()),
-                Ok(()) if written < self.bytes => Saved::Beginning(path, written),
-                Ok(()) => Saved::InFile(path),
+                Err(error) => SavedOutput::Lost(error.to_string()),
+                Ok(()) if written < self.bytes => SavedOutput::Beginning(path, written),
+                Ok(()) => SavedOutput::InFile(path),
             },
         };
         let lines = self.newlines + u64::from(unfinished_line);

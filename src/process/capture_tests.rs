@@ -5,12 +5,12 @@ use std::{
 
 use tempfile::TempDir;
 
-use super::{Capture, KEEP, Saved};
+use super::{KEEP, OutputCapture, SavedOutput};
 
-fn capture() -> (TempDir, Capture) {
+fn capture() -> (TempDir, OutputCapture) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("output");
-    let capture = Capture::new(Arc::new(move || Ok((File::create(&path)?, path.clone()))));
+    let capture = OutputCapture::new(Arc::new(move || Ok((File::create(&path)?, path.clone()))));
     (dir, capture)
 }
 
@@ -20,7 +20,7 @@ async fn a_short_output_makes_no_file() {
     capture.push(b"one\n").await;
     capture.push(b"two").await;
     let captured = capture.finish().await;
-    assert!(matches!(captured.saved, Saved::InMemory));
+    assert!(matches!(captured.saved, SavedOutput::InMemory));
     assert_eq!((captured.tail.as_slice(), captured.bytes, captured.lines), (b"one\ntwo".as_slice(), 7, 2));
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
 }
@@ -34,7 +34,7 @@ async fn wherever_a_long_output_is_cut_the_file_has_all_of_it_and_memory_its_end
             capture.push(chunk).await;
         }
         let captured = capture.finish().await;
-        let Saved::InFile(path) = captured.saved else { panic!("{:?}", captured.saved) };
+        let SavedOutput::InFile(path) = captured.saved else { panic!("{:?}", captured.saved) };
         assert_eq!(fs::read(path).unwrap(), whole);
         assert_eq!((captured.bytes, captured.lines), (whole.len() as u64, 60_000));
         assert_eq!(captured.tail, whole[whole.len() - KEEP..]);
@@ -49,7 +49,7 @@ async fn a_file_never_grows_past_its_limit() {
         capture.push(&vec![b'x'; KEEP]).await;
     }
     let captured = capture.finish().await;
-    let Saved::Beginning(path, bytes) = captured.saved else { panic!("{:?}", captured.saved) };
+    let SavedOutput::Beginning(path, bytes) = captured.saved else { panic!("{:?}", captured.saved) };
     assert_eq!((bytes, captured.bytes), (KEEP as u64 + 100, 10 * KEEP as u64));
     assert_eq!(fs::metadata(path).unwrap().len(), bytes);
 }

@@ -2,7 +2,7 @@
 //!
 //! The command's id is the group's id, and it must stay ours as long as the group may be signalled: once the command
 //! is reaped, the system may give its id to somebody else. So a thread waits for the exit without reaping, reports
-//! it, and reaps only when the group is released. What has left the group is found by its [`Mark`].
+//! it, and reaps only when the group is released. What has left the group is found by its [`ProcessMark`].
 
 use std::{
     io,
@@ -17,11 +17,11 @@ pub(super) use rustix::process::Signal;
 use rustix::process::{Pid, WaitId, WaitIdOptions};
 use tokio::sync::oneshot;
 
-use super::watchdog::{self, Line, Mark};
+use super::watchdog::{self, Lifeline, ProcessMark};
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum CommandEnd {
     /// It exited with this code.
     Exited(i32),
     /// A signal ended it.
@@ -40,7 +40,7 @@ pub(super) struct Group {
 #[derive(Clone)]
 struct Members {
     id: Pid,
-    mark: Mark,
+    mark: ProcessMark,
 }
 
 impl Members {
@@ -56,8 +56,8 @@ impl Members {
 impl Group {
     /// Starts a command as the leader of a new session and group, which ends with this process at the latest. The
     /// receiver gets how it ended.
-    pub(super) fn spawn(command: &mut Command) -> io::Result<(Self, oneshot::Receiver<End>)> {
-        let mark = Mark::put_on(command);
+    pub(super) fn spawn(command: &mut Command) -> io::Result<(Self, oneshot::Receiver<CommandEnd>)> {
+        let mark = ProcessMark::put_on(command);
         let line = watchdog::line();
         let (own_line, own_mark) = (line.clone(), mark.clone());
         // SAFETY: between fork and exec only what is async-signal-safe may run; setsid(2), getpid(2) and write(2) are,
@@ -122,8 +122,8 @@ impl Drop for Group {
 fn wait(
     mut child: Child,
     members: &Members,
-    line: Option<&Line>,
-    tell: oneshot::Sender<End>,
+    line: Option<&Lifeline>,
+    tell: oneshot::Sender<CommandEnd>,
     released: &mpsc::Receiver<Option<Duration>>,
 ) {
     // The call may have been given up meanwhile.
@@ -139,16 +139,18 @@ fn wait(
     // It has exited; an error would mean that somebody else has reaped it.
     let _ = child.wait();
 }
-fn wait_for_exit(id: Pid) -> End {
+fn wait_for_exit(id: Pid) -> CommandEnd {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
     loop {
         match rustix::process::waitid(WaitId::Pid(id), options) {
             Ok(Some(status)) => {
-                let exited = status.exit_status().map(End::Exited);
-                return exited.or(status.terminating_signal().map(End::Signalled)).unwrap_or(End::Unknown);
+                let exited = status.exit_status().map(CommandEnd::Exited);
+                return exited
+                    .or(status.terminating_signal().map(CommandEnd::Signalled))
+                    .unwrap_or(CommandEnd::Unknown);
             }
             Err(rustix::io::Errno::INTR) => {}
-            Ok(None) | Err(_) => return End::Unknown,
+            Ok(None) | Err(_) => return CommandEnd::Unknown,
         }
     }
 }

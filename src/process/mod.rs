@@ -2,7 +2,7 @@
 //!
 //! The command leads a session of its own, so that it has no terminal to ask passwords on and everything it starts
 //! can be stopped as one group. Its output and its errors come through one pipe, in the order they were written,
-//! into a `Capture` that keeps the end in memory and the whole in a file. [`run`] then waits for the command's exit
+//! into an `OutputCapture` that keeps the end in memory and the whole in a file. [`run`] then waits for the command's exit
 //! and the pipe's end, and is done with both:
 //!
 //! * *Exit without end*: a process in the background holds the pipe. After a short grace it is left alone and the
@@ -14,13 +14,14 @@
 //!
 //! Nothing here listens for SIGCHLD: inside Neovim that signal is libuv's. A thread waits for each command instead.
 
-pub mod ask;
 mod capture;
 mod group;
+pub mod output;
 mod watchdog;
 
 use std::{
     ffi::OsString,
+    fs::File,
     io,
     path::PathBuf,
     process::{Command, Stdio},
@@ -31,10 +32,10 @@ use std::{
 use tokio::{io::AsyncReadExt, net::unix::pipe, time::Instant};
 use tokio_util::sync::CancellationToken;
 
-pub use capture::{Captured, MakeFile, Saved};
-pub use group::End;
+pub use capture::{Captured, SavedOutput};
+pub use group::CommandEnd;
 
-use capture::Capture;
+use capture::OutputCapture;
 use group::{Group, Signal};
 
 /// How long the output may stay open after the command has ended.
@@ -56,10 +57,13 @@ const MAX_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
 const CHUNK: usize = 64 * 1024;
 
 /// Takes the latest lines of a running command's output. The producer calls it about ten times a second at most.
-pub type Progress = Arc<dyn Fn(String) + Send + Sync>;
+pub type OnProgress = Arc<dyn Fn(String) + Send + Sync>;
+
+/// Makes an empty file and returns it with its path. It is called on a thread that may wait for the disk.
+pub type MakeFile = Arc<dyn Fn() -> io::Result<(File, PathBuf)> + Send + Sync>;
 
 /// What to run, and how.
-pub struct Spec {
+pub struct CommandSpec {
     /// The program; looked up on `PATH` if it has no slash.
     pub program: OsString,
     /// Its arguments.
@@ -73,7 +77,7 @@ pub struct Spec {
     /// Stops it.
     pub cancel: CancellationToken,
     /// Takes the last lines of the output, ten times a second at most.
-    pub progress: Progress,
+    pub progress: OnProgress,
     /// Makes the file for an output that is too long for memory.
     pub make_file: MakeFile,
 }
@@ -82,9 +86,9 @@ pub struct Spec {
 #[derive(Debug)]
 pub struct Finished {
     /// How the command itself ended.
-    pub end: End,
+    pub end: CommandEnd,
     /// Why it was stopped, if it was.
-    pub stopped: Option<Stop>,
+    pub stopped: Option<StopCause>,
     /// Whether something that it started in the background still runs and holds the output.
     pub left_running: bool,
     /// What was printed.
@@ -93,7 +97,7 @@ pub struct Finished {
 
 /// Why a command was stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stop {
+pub enum StopCause {
     /// The user said so.
     Cancelled,
     /// It took longer than it may.
@@ -118,7 +122,7 @@ enum Phase {
 /// # Errors
 /// When it cannot be started: the program is not there or cannot be executed, or there are no pipes, threads or
 /// processes left.
-pub async fn run(spec: Spec) -> io::Result<Finished> {
+pub async fn run(spec: CommandSpec) -> io::Result<Finished> {
     let (reader, writer) = io::pipe()?;
     let (group, mut exited) = {
         // The command goes at the end of this block, and with it our copies of the pipe's write end.
@@ -135,7 +139,7 @@ pub async fn run(spec: Spec) -> io::Result<Finished> {
     };
     let mut pipe = pipe::Receiver::from_owned_fd(reader.into())?;
 
-    let mut capture = Capture::new(spec.make_file);
+    let mut capture = OutputCapture::new(spec.make_file);
     let mut buffer = Vec::with_capacity(CHUNK);
     let mut open = true;
     let mut end = None;
@@ -155,14 +159,14 @@ pub async fn run(spec: Spec) -> io::Result<Finished> {
                 buffer.clear();
             }
             ended = &mut exited, if end.is_none() => {
-                end = Some(ended.unwrap_or(End::Unknown));
+                end = Some(ended.unwrap_or(CommandEnd::Unknown));
                 if phase == Phase::Running {
                     (phase, deadline) = (Phase::Draining, Instant::now() + GRACE);
                 }
             }
-            () = spec.cancel.cancelled(), if stopped.is_none() => stop = Some(Stop::Cancelled),
+            () = spec.cancel.cancelled(), if stopped.is_none() => stop = Some(StopCause::Cancelled),
             () = tokio::time::sleep_until(deadline) => match phase {
-                Phase::Running => stop = Some(Stop::TimedOut),
+                Phase::Running => stop = Some(StopCause::TimedOut),
                 Phase::Terminating => {
                     group.signal(Signal::KILL);
                     (phase, deadline) = (Phase::Killed, Instant::now() + GRACE);
@@ -185,7 +189,7 @@ pub async fn run(spec: Spec) -> io::Result<Finished> {
     let kill_after = (phase == Phase::Terminating).then(|| deadline.saturating_duration_since(Instant::now()));
     group.release(kill_after);
     Ok(Finished {
-        end: end.unwrap_or(End::Unknown),
+        end: end.unwrap_or(CommandEnd::Unknown),
         stopped,
         left_running: open && phase == Phase::Draining,
         output: capture.finish().await,

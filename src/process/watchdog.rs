@@ -5,7 +5,7 @@
 //! editor has left, crashed or was killed, the shell sends SIGTERM to the groups that are left, and SIGKILL a second
 //! later. (Linux's parent-death signal would follow the thread that spawned, and reaches no grandchildren.)
 //!
-//! A process that has left its group (`setsid`) is found by a [`Mark`] in its environment, where the system has
+//! A process that has left its group (`setsid`) is found by a [`ProcessMark`] in its environment, where the system has
 //! `/proc`. What a command that has ended left running is signed off with it, and goes on.
 
 use std::{
@@ -56,11 +56,11 @@ end KILL "$@"
 
 /// Names the processes of one command: everything that it starts inherits it.
 #[derive(Clone, Debug)]
-pub(super) struct Mark(String);
+pub(super) struct ProcessMark(String);
 
 /// Where a command announces itself. As long as one is left the pipe stays open.
 #[derive(Clone)]
-pub(super) struct Line(Arc<Pipe>);
+pub(super) struct Lifeline(Arc<Pipe>);
 
 struct Pipe {
     writer: PipeWriter,
@@ -70,12 +70,12 @@ struct Pipe {
 
 struct Watchdog {
     shell: Child,
-    line: Line,
+    line: Lifeline,
 }
 
 static WATCHDOG: Mutex<Option<Watchdog>> = Mutex::new(None);
 
-impl Mark {
+impl ProcessMark {
     /// A mark for `command`.
     pub(super) fn put_on(command: &mut Command) -> Self {
         let mark = format!("{:016x}", fastrand::u64(..));
@@ -97,7 +97,7 @@ impl Mark {
 }
 
 /// The way to the watchdog, which is started if there is none. Without one commands run all the same: `None`.
-pub(super) fn line() -> Option<Line> {
+pub(super) fn line() -> Option<Lifeline> {
     let mut watchdog = WATCHDOG.lock().unwrap_or_else(PoisonError::into_inner);
     let is_running = |watchdog: &mut Watchdog| matches!(watchdog.shell.try_wait(), Ok(None));
     if !watchdog.as_mut().is_some_and(is_running) {
@@ -118,12 +118,12 @@ fn start() -> io::Result<Watchdog> {
         command.pre_exec(|| rustix::process::setsid().map(drop).map_err(io::Error::from));
     }
     let shell = command.spawn()?;
-    Ok(Watchdog { shell, line: Line(Arc::new(Pipe { writer, _reader: reader })) })
+    Ok(Watchdog { shell, line: Lifeline(Arc::new(Pipe { writer, _reader: reader })) })
 }
 
-impl Line {
+impl Lifeline {
     /// Says that the calling process leads a group of its own. For between fork and exec: it only writes.
-    pub(super) fn announce(&self, mark: &Mark) {
+    pub(super) fn announce(&self, mark: &ProcessMark) {
         let mut line = [0_u8; 64];
         let id = rustix::process::getpid().as_raw_nonzero().get();
         if let Some(length) = announcement(&mut line, mark, id) {
@@ -132,19 +132,19 @@ impl Line {
     }
 
     /// Says that a command is not to be ended with the editor any more, or that it never began.
-    pub(super) fn sign_off(&self, mark: &Mark) {
+    pub(super) fn sign_off(&self, mark: &ProcessMark) {
         let _ = rustix::io::write(self.0.writer.as_fd(), format!("- {}\n", mark.0).as_bytes());
     }
 }
 
-impl std::fmt::Debug for Line {
+impl std::fmt::Debug for Lifeline {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Line").field(&self.0.writer.as_raw_fd()).finish()
+        f.debug_tuple("Lifeline").field(&self.0.writer.as_raw_fd()).finish()
     }
 }
 
 /// Writes `+ mark 123` without allocating: one line, one write. Its length.
-fn announcement(into: &mut [u8], mark: &Mark, id: i32) -> Option<usize> {
+fn announcement(into: &mut [u8], mark: &ProcessMark, id: i32) -> Option<usize> {
     let mut digits = [0_u8; 10];
     let mut at = digits.len();
     let mut number = id.unsigned_abs();

@@ -1,7 +1,7 @@
 //! What a vendor takes of the files that a request shows, and leaving out what it would refuse.
 
 use crate::{
-    model::{Attachment, Content, Kind, Media},
+    model::{Attachment, AttachmentContent, Media, MediaKind},
     text::truncate::format_size,
 };
 
@@ -11,7 +11,7 @@ pub struct Limits {
     /// The vendor's name, for messages.
     pub vendor: &'static str,
     /// The kinds that it takes.
-    pub kinds: &'static [Kind],
+    pub kinds: &'static [MediaKind],
     /// The biggest image, in bytes of its file.
     pub image_bytes: usize,
     /// The longest side of an image, in pixels.
@@ -41,7 +41,7 @@ pub fn fit(attachments: &mut [(&mut Attachment, Media)], limits: &Limits) {
     for (attachment, media) in attachments.iter_mut().rev() {
         let Some(bytes) = attachment.bytes().map(<[u8]>::len) else { continue };
         if let Err(why) = room.take(*media, bytes) {
-            attachment.content = Content::LeftOut(why);
+            attachment.content = AttachmentContent::LeftOut(why);
         }
     }
 }

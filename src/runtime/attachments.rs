@@ -18,7 +18,7 @@ use std::{
 
 use super::ConversationId;
 use crate::{
-    model::{Attachment, Content, Kind, Media},
+    model::{Attachment, AttachmentContent, Media, MediaKind},
     provider::{
         By, Request,
         attachment::{Limits, fit},
@@ -114,21 +114,21 @@ impl Attachments {
         fit(&mut pairs.collect::<Vec<_>>(), limits);
         let mut room = MAX_TEXTS;
         for (_, attachment) in attachments.iter_mut().rev() {
-            let Content::Text(text) = &attachment.content else { continue };
+            let AttachmentContent::Text(text) = &attachment.content else { continue };
             match room.checked_sub(text.len()) {
                 Some(left) => room = left,
                 None => {
                     let most = format_size(MAX_TEXTS as u64);
                     let why = format!("{most} is the most text of files in one request, and newer ones come first");
-                    attachment.content = Content::LeftOut(why);
+                    attachment.content = AttachmentContent::LeftOut(why);
                 }
             }
         }
         let left_out: Vec<_> = attachments
             .iter()
             .filter_map(|(_, attachment)| match &attachment.content {
-                Content::LeftOut(why) => Some(LeftOut { path: attachment.path.clone(), why: why.clone() }),
-                Content::Read(_) | Content::Text(_) | Content::Unread => None,
+                AttachmentContent::LeftOut(why) => Some(LeftOut { path: attachment.path.clone(), why: why.clone() }),
+                AttachmentContent::Read(_) | AttachmentContent::Text(_) | AttachmentContent::Unread => None,
             })
             .collect();
         let told =
@@ -139,17 +139,17 @@ impl Attachments {
 
     /// Reads one file. Gives what it is if it is an image or a PDF.
     fn fill(&self, by: By, attachment: &mut Attachment, folder: &Path, limits: &Limits) -> Option<Media> {
-        if matches!(attachment.content, Content::LeftOut(_)) {
+        if matches!(attachment.content, AttachmentContent::LeftOut(_)) {
             return None;
         }
         let found = self.file(by, &paths::resolve(folder, &attachment.path), limits.largest());
         let judged = found.and_then(|(data, media)| judge(by, attachment, &data, media).map(|what| (data, what)));
         let (media_type, content, media) = match judged {
-            Err(why) => (None, Content::LeftOut(why), None),
+            Err(why) => (None, AttachmentContent::LeftOut(why), None),
             Ok((data, What::Media(media))) => {
-                (Some(media.kind.media_type().to_owned()), Content::Read(data), Some(media))
+                (Some(media.kind.media_type().to_owned()), AttachmentContent::Read(data), Some(media))
             }
-            Ok((_, What::Text(media_type, text))) => (Some(media_type), Content::Text(text), None),
+            Ok((_, What::Text(media_type, text))) => (Some(media_type), AttachmentContent::Text(text), None),
         };
         if let Some(media_type) = media_type {
             attachment.media_type = media_type;
@@ -252,7 +252,7 @@ fn open(path: &Path) -> io::Result<File> {
 /// what kind of text it is. `Err` is why it is not sent.
 fn judge(by: By, attachment: &Attachment, data: &[u8], media: Option<Media>) -> Result<What, String> {
     let given = Some(attachment.media_type.as_str()).filter(|given| by == By::User && !given.is_empty());
-    let is_text = given.is_some_and(|given| !given.starts_with("image/") && given != Kind::Pdf.media_type());
+    let is_text = given.is_some_and(|given| !given.starts_with("image/") && given != MediaKind::Pdf.media_type());
     match media {
         Some(media) if media.is_damaged() => {
             let kind = media.kind.name();

@@ -19,7 +19,7 @@ fn a_file_that_did_not_change_is_read_once() {
     let attachments = Attachments::default();
     let (first, media) = attachments.file(By::Tool, &path, 1000).unwrap();
     let media = media.unwrap();
-    assert_eq!((media.kind, media.size), (Kind::Gif, Some((1, 1))));
+    assert_eq!((media.kind, media.size), (MediaKind::Gif, Some((1, 1))));
     let (again, _) = attachments.file(By::User, &path, 1000).unwrap();
     assert!(Arc::ptr_eq(&first, &again));
     fs::write(&path, gif(11)).unwrap();
@@ -30,7 +30,7 @@ fn a_file_that_did_not_change_is_read_once() {
 #[test]
 fn what_is_kept_has_a_bound_and_the_oldest_goes_first() {
     let attachments = Attachments::default();
-    let media = Some(Media { kind: Kind::Gif, size: Some((1, 1)) });
+    let media = Some(Media { kind: MediaKind::Gif, size: Some((1, 1)) });
     let stamp = Stamp { modified: None, size: 1 };
     let quarter: Arc<[u8]> = vec![0; MAX_KEPT / 4].into();
     let mut state = attachments.lock();

@@ -18,7 +18,7 @@ use std::{
 
 use super::http::{Http, Timeouts};
 use crate::{
-    process::{End, ask},
+    process::{CommandEnd, output},
     provider::{
         ErrorKind, ProviderError,
         auth::{Environment, Key},
@@ -187,7 +187,7 @@ async fn from_keyring(account: &str, environment: &Environment) -> Result<Option
         vec!["secret-tool", "lookup", "service", KEYRING_SERVICE, "account", account]
     };
     match run(&line, environment).await {
-        Ok(Some(answer)) if answer.end == End::Exited(0) && !first_line(&answer.stdout).is_empty() => {
+        Ok(Some(answer)) if answer.end == CommandEnd::Exited(0) && !first_line(&answer.stdout).is_empty() => {
             let origin = format!("in the keyring (service {KEYRING_SERVICE}, account {account})");
             Ok(Some(found(&answer.stdout, &origin, KEEP)?))
         }
@@ -225,7 +225,7 @@ async fn from_gcloud(environment: &Environment) -> Result<Option<FetchedKey>, Pr
 }
 
 /// Runs a command that is looked up on the environment's `PATH`.
-async fn run(line: &[&str], environment: &Environment) -> io::Result<Option<ask::Answer>> {
+async fn run(line: &[&str], environment: &Environment) -> io::Result<Option<output::CommandOutput>> {
     let Some((program, args)) = line.split_first().filter(|(program, _)| !program.is_empty()) else {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is empty"));
     };
@@ -234,18 +234,18 @@ async fn run(line: &[&str], environment: &Environment) -> io::Result<Option<ask:
     if let Some(path) = environment.value("PATH") {
         command.env("PATH", path);
     }
-    ask::ask(command, COMMAND_TIME).await
+    output::output(command, COMMAND_TIME).await
 }
 
 /// What a command printed, if it did well.
-fn succeed(answer: Option<ask::Answer>, what: &str, mend: &str) -> Result<Vec<u8>, ProviderError> {
+fn succeed(answer: Option<output::CommandOutput>, what: &str, mend: &str) -> Result<Vec<u8>, ProviderError> {
     let fail = |words: String| Err(ProviderError::new(ErrorKind::Authentication, format!("{what} {words}{mend}")));
     let Some(answer) = answer else {
         let limit = COMMAND_TIME.as_secs();
         return fail(format!("took longer than {limit} s; it has no terminal to ask on"));
     };
     let printed = first_line(&answer.stdout);
-    if answer.end == End::Exited(0) {
+    if answer.end == CommandEnd::Exited(0) {
         return if printed.is_empty() { fail("printed nothing".to_owned()) } else { Ok(answer.stdout) };
     }
     let words = String::from_utf8_lossy(&answer.stderr);
@@ -254,9 +254,9 @@ fn succeed(answer: Option<ask::Answer>, what: &str, mend: &str) -> Result<Vec<u8
     let words = Key::from(printed.as_str()).redact(&words);
     let words = one_line(&words, MAX_WORDS);
     let how = match answer.end {
-        End::Exited(code) => format!("failed with exit code {code}"),
-        End::Signalled(signal) => format!("was ended by signal {signal}"),
-        End::Unknown => "failed".to_owned(),
+        CommandEnd::Exited(code) => format!("failed with exit code {code}"),
+        CommandEnd::Signalled(signal) => format!("was ended by signal {signal}"),
+        CommandEnd::Unknown => "failed".to_owned(),
     };
     fail(if words.is_empty() { how } else { format!("{how}: {words}") })
 }

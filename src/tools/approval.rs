@@ -9,10 +9,9 @@ use std::{collections::BTreeSet, fmt, path::PathBuf, rc::Rc};
 
 use serde_json::Value;
 
-pub use super::decision::Decision;
 use super::{
-    Declared, Policy,
-    rules::{self, PathBase, Reading, Subject},
+    DeclaredApproval, Policy,
+    rules::{PathBase, ReadTarget, Subject},
 };
 use crate::model::CallId;
 
@@ -31,6 +30,17 @@ pub const CONFIG_PRIORITY: i64 = 100;
 /// The priority of a resolver that names none.
 pub const DEFAULT_PRIORITY: i64 = 50;
 
+/// What happens to a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// It runs.
+    Approve,
+    /// It waits for the user.
+    RequireApproval,
+    /// It never runs; the model is told.
+    Deny,
+}
+
 /// The call that is decided on.
 #[derive(Clone, Copy, Debug)]
 pub struct ApprovalCall<'a> {
@@ -43,11 +53,11 @@ pub struct ApprovalCall<'a> {
     /// The number of the conversation's buffer.
     pub buffer: i64,
     /// What the tool's definition declares.
-    pub declared: Option<Declared>,
+    pub declared: Option<DeclaredApproval>,
     /// What the call is about, for rules.
     pub subject: Subject<'a>,
     /// What it reads, for rules about reading; `None` for nothing.
-    pub reading: Option<Reading<'a>>,
+    pub reading: Option<ReadTarget<'a>>,
     /// What paths in rules stand on.
     pub path_base: &'a PathBase,
     /// What the conversation's own file says, if it says anything.
@@ -100,19 +110,6 @@ impl fmt::Debug for BufferPolicy {
     }
 }
 
-impl Policy {
-    /// What the list says about a call; `None` if it does not speak of it.
-    pub fn decide(&self, call: &ApprovalCall<'_>) -> Option<Decision> {
-        let own = || rules::decide(&self.rules, call.tool, &call.subject, call.path_base);
-        match rules::decide_reading(&self.rules, call.tool, call.reading.as_ref(), call.path_base) {
-            None => own(),
-            Some(Decision::Deny) => Some(Decision::Deny),
-            // A denial of the tool's own is certain.
-            Some(question) => own().filter(|own| *own == Decision::Deny).or(Some(question)),
-        }
-    }
-}
-
 /// How a resolver decides: a decision, `None` to pass, or why it failed.
 pub type Resolve = Rc<dyn Fn(&ApprovalCall<'_>) -> Result<Option<Decision>, String>>;
 
@@ -131,18 +128,18 @@ pub struct Resolver {
 
 /// What the chain said.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verdict {
+pub struct Resolution {
     /// The decision.
     pub decision: Decision,
     /// The name of the resolver that made it; `None` if no resolver did.
     pub resolver: Option<String>,
     /// Resolvers that failed on the way, in the order they were asked: for the log.
-    pub failures: Vec<Failure>,
+    pub failures: Vec<ResolverFailure>,
 }
 
 /// A resolver that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
+pub struct ResolverFailure {
     /// The resolver's name.
     pub resolver: String,
     /// What it said.
@@ -195,16 +192,16 @@ impl Chain {
     }
 
     /// Decides on a call.
-    pub fn decide(&self, call: &ApprovalCall<'_>) -> Verdict {
+    pub fn decide(&self, call: &ApprovalCall<'_>) -> Resolution {
         let mut failures = Vec::new();
         for resolver in &self.resolvers {
             match (resolver.resolve)(call) {
                 Ok(None) => {}
-                Ok(Some(decision)) => return Verdict { decision, resolver: Some(resolver.name.clone()), failures },
-                Err(message) => failures.push(Failure { resolver: resolver.name.clone(), message }),
+                Ok(Some(decision)) => return Resolution { decision, resolver: Some(resolver.name.clone()), failures },
+                Err(message) => failures.push(ResolverFailure { resolver: resolver.name.clone(), message }),
             }
         }
-        Verdict { decision: Decision::RequireApproval, resolver: None, failures }
+        Resolution { decision: Decision::RequireApproval, resolver: None, failures }
     }
 }
 
@@ -248,9 +245,9 @@ pub fn declared(config: Policy) -> Resolver {
         resolve: Rc::new(move |call| {
             let file = matches!(call.frontmatter, Some(BufferPolicy::List(file)) if file.silences(call.tool));
             Ok(match call.declared {
-                Some(Declared::Auto) if file || config.silences(call.tool) => None,
-                Some(Declared::Auto) => Some(Decision::Approve),
-                Some(Declared::RequiresApproval) => Some(Decision::RequireApproval),
+                Some(DeclaredApproval::Auto) if file || config.silences(call.tool) => None,
+                Some(DeclaredApproval::Auto) => Some(Decision::Approve),
+                Some(DeclaredApproval::RequiresApproval) => Some(Decision::RequireApproval),
                 None => None,
             })
         }),

@@ -7,7 +7,7 @@ use std::{sync::Arc, time::Duration};
 
 use serde_json::{Map, Value};
 
-use super::{Declared, Definition, DefinitionError, Executor, Handler, LuaRef, seconds};
+use super::{DeclaredApproval, Definition, DefinitionError, Executor, Handler, LuaRef, seconds};
 use crate::text::suggest::nearest;
 
 /// The fields that a definition may have.
@@ -49,7 +49,7 @@ pub enum Field {
 /// # Errors
 /// The first field that is wrong: unknown, of the wrong kind, or illegal (see [`Definition::check`]).
 pub fn declare(name: Option<&str>, fields: Vec<(String, Field)>) -> Result<Definition, DefinitionError> {
-    let mut reader = Reader { tool: String::new(), fields };
+    let mut reader = FieldReader { tool: String::new(), fields };
     let own = reader.text("name")?;
     reader.tool = match (name, own) {
         (Some(given), Some(own)) if given != own => {
@@ -99,18 +99,18 @@ pub fn declare(name: Option<&str>, fields: Vec<(String, Field)>) -> Result<Defin
     if reader.take("retention").is_some() {
         return reader.refuse("retention", "has no effect yet: leave it out".to_owned());
     }
-    let approvals = [("auto", Declared::Auto), ("requires_approval", Declared::RequiresApproval)];
+    let approvals = [("auto", DeclaredApproval::Auto), ("requires_approval", DeclaredApproval::RequiresApproval)];
     definition.approval = reader.choice("approval", &approvals)?;
     definition.check()?;
     Ok(definition)
 }
 
-struct Reader {
+struct FieldReader {
     tool: String,
     fields: Vec<(String, Field)>,
 }
 
-impl Reader {
+impl FieldReader {
     fn refuse<T>(&self, field: &str, problem: String) -> Result<T, DefinitionError> {
         Err(DefinitionError { tool: self.tool.clone(), field: field.to_owned(), problem })
     }
@@ -249,8 +249,8 @@ pub fn describe(definition: &Definition) -> Value {
     put("executor", executor.into());
     if let Some(approval) = definition.approval {
         let approval = match approval {
-            Declared::Auto => "auto",
-            Declared::RequiresApproval => "requires_approval",
+            DeclaredApproval::Auto => "auto",
+            DeclaredApproval::RequiresApproval => "requires_approval",
         };
         put("approval", approval.into());
     }

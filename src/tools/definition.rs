@@ -42,7 +42,7 @@ pub struct Definition {
     /// Who answers a call.
     pub executor: Executor,
     /// What the tool itself says about approval; heard only when nobody else decides.
-    pub approval: Option<Declared>,
+    pub approval: Option<DeclaredApproval>,
     /// Whether its latest lines are shown while it runs.
     pub streaming: bool,
     /// How long a call may take; `None` for the user's `tools.default_timeout`.
@@ -93,7 +93,7 @@ pub enum Executor {
 
 /// What a tool declares about its own approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Declared {
+pub enum DeclaredApproval {
     /// It is harmless: run it.
     Auto,
     /// It is not: ask.

@@ -15,8 +15,8 @@ use futures_util::future::BoxFuture;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::{paths, rules::Denied};
-use crate::{chat::Language, model::Attachment, process::Progress};
+use super::{paths, rules::DeniedPaths};
+use crate::{chat::Language, model::Attachment, process::OnProgress};
 
 /// JSON up to this many characters stays on one line in a result.
 const COMPACT_JSON: usize = 80;
@@ -49,7 +49,7 @@ pub struct Context {
     /// Fires when the user cancels the call.
     pub cancel: CancellationToken,
     /// Where the latest lines of output go.
-    pub progress: Progress,
+    pub progress: OnProgress,
     /// The user's `tools.<name>` table; `Null` if there is none.
     pub config: Value,
     /// Where the whole of an output goes that is too long for the document.
@@ -57,7 +57,7 @@ pub struct Context {
     /// Asked before a file is written.
     pub protected: Protected,
     /// What the user denies reading: it is neither searched nor listed.
-    pub denied: Arc<Denied>,
+    pub denied: Arc<DeniedPaths>,
 }
 
 impl Context {

@@ -1,6 +1,6 @@
 //! Lua's patterns in a bounded number of steps. That they find what Lua finds is tested in an editor.
 
-use flemma::lua_pattern::{Capture, Match, Problem, find};
+use flemma::lua_pattern::{Capture, Match, PatternError, find};
 use proptest::prelude::*;
 
 #[test]
@@ -16,7 +16,7 @@ fn a_pattern_that_tries_every_combination_is_given_up() {
     for pattern in ["a?".repeat(40) + &text, ".-.-.-.-.-.-b".into(), "(.*)(.*)(.*)(.*)(.*)b".into()] {
         assert_eq!(
             find(text.as_bytes(), pattern.as_bytes(), 0, true, 1_000_000),
-            Err(Problem::TooManySteps),
+            Err(PatternError::TooManySteps),
             "{pattern}"
         );
     }
@@ -27,7 +27,10 @@ fn a_pattern_that_nests_deeply_is_an_error() {
     let pattern = "a?".repeat(100_000);
     assert_eq!(find(b"aaa", pattern.as_bytes(), 0, true, u64::MAX), Ok(Some(Match { range: 0..3, captures: vec![] })));
     let pattern = "a*".repeat(100_000);
-    assert_eq!(find(b"aaa", pattern.as_bytes(), 0, true, u64::MAX), Err(Problem::Malformed("pattern too complex")));
+    assert_eq!(
+        find(b"aaa", pattern.as_bytes(), 0, true, u64::MAX),
+        Err(PatternError::Malformed("pattern too complex"))
+    );
 }
 
 proptest! {

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::NAME;
 use crate::{
-    model::{Event, Source},
+    model::{Event, WebSource},
     provider::wire::is_visible,
 };
 
@@ -18,7 +18,7 @@ use crate::{
 #[derive(Default)]
 pub(super) struct Cited {
     passages: Vec<Value>,
-    sources: Vec<Source>,
+    sources: Vec<WebSource>,
 }
 
 impl Cited {
@@ -29,7 +29,7 @@ impl Cited {
         }
         for citation in &citations {
             let field = |name| citation.get(name).and_then(Value::as_str).unwrap_or_default();
-            Source::new(field("url"), field("title")).add(&mut self.sources);
+            WebSource::new(field("url"), field("title")).add(&mut self.sources);
         }
         self.passages.push(json!({ "text": text, "citations": citations }));
     }

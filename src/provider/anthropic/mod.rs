@@ -20,7 +20,7 @@ use super::{
     attachment::Limits,
     auth::Environment,
 };
-use crate::model::Kind;
+use crate::model::MediaKind;
 
 /// The name in the configuration, and the owner of the signatures that this protocol brings.
 pub const NAME: &str = "anthropic";
@@ -36,7 +36,7 @@ pub const KEY_VARIABLE: &str = "ANTHROPIC_API_KEY";
 /// file; of the 32 MB some are left for the text.
 const LIMITS: Limits = Limits {
     vendor: "Anthropic",
-    kinds: &Kind::ALL,
+    kinds: &MediaKind::ALL,
     image_bytes: (5 << 20) / 4 * 3,
     image_side: 8000,
     many_images: 20,

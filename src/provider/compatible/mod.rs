@@ -24,7 +24,7 @@ use super::{
     auth::{Environment, Key},
     limit,
 };
-use crate::model::{Kind, Signature};
+use crate::model::{MediaKind, Signature};
 
 /// The name in the configuration, and the owner of the marks at thinking that goes back.
 pub const NAME: &str = "openai_compatible";
@@ -41,7 +41,7 @@ pub const EXAMPLE_BASE_URL: &str = "http://localhost:11434/v1";
 /// the files in base64 (<https://docs.modelslab.com/enterprise-api/llm-endpoint/files>).
 const LIMITS: Limits = Limits {
     vendor: "a Chat Completions server",
-    kinds: &Kind::ALL,
+    kinds: &MediaKind::ALL,
     image_bytes: 10 << 20,
     image_side: usize::MAX,
     many_images: usize::MAX,

@@ -57,7 +57,7 @@ use super::{
     reasoning::{Reasoning, texts},
 };
 use crate::{
-    model::{CallId, Event, Source, StopReason, Usage},
+    model::{CallId, Event, StopReason, Usage, WebSource},
     provider::{
         Decoder, ErrorResponse, ProviderError,
         refuse::{MAX_REASON, Peer},
@@ -94,7 +94,7 @@ struct Open {
     /// Something of it has been handed on.
     shown: bool,
     /// What it cites.
-    sources: Vec<Source>,
+    sources: Vec<WebSource>,
 }
 
 enum Item {

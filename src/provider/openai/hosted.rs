@@ -9,7 +9,7 @@
 use serde_json::{Value, json};
 
 use super::NAME;
-use crate::model::{CallId, Event, Source};
+use crate::model::{CallId, Event, WebSource};
 
 /// The name of a hosted call's tool, by the type of its item; `None` for other items.
 pub(super) fn name(kind: &str) -> Option<&'static str> {
@@ -48,22 +48,22 @@ pub(super) fn events(item: &Value) -> Result<Option<[Event; 2]>, &'static str> {
 }
 
 /// Adds the page that an annotation points to, if it is a page.
-pub(super) fn cite(annotation: &Value, sources: &mut Vec<Source>) {
+pub(super) fn cite(annotation: &Value, sources: &mut Vec<WebSource>) {
     let text = |field| annotation.get(field).and_then(Value::as_str).unwrap_or_default();
     if text("type") == "url_citation" {
-        Source::new(text("url"), text("title")).add(sources);
+        WebSource::new(text("url"), text("title")).add(sources);
     }
 }
 
 /// Adds the pages that a complete message cites.
-pub(super) fn cite_all(message: &Value, sources: &mut Vec<Source>) {
+pub(super) fn cite_all(message: &Value, sources: &mut Vec<WebSource>) {
     let parts = message.get("content").and_then(Value::as_array).into_iter().flatten();
     let annotations = parts.filter_map(|part| part.get("annotations").and_then(Value::as_array)).flatten();
     annotations.for_each(|annotation| cite(annotation, sources));
 }
 
 /// Says what a message cites, if anything.
-pub(super) fn push_citations(sources: Vec<Source>, events: &mut Vec<Event>) {
+pub(super) fn push_citations(sources: Vec<WebSource>, events: &mut Vec<Event>) {
     if !sources.is_empty() {
         events.push(Event::Citations { provider: NAME.to_owned(), sources, raw: None });
     }

@@ -24,7 +24,7 @@ use super::{
     auth::Environment,
     limit,
 };
-use crate::model::{Kind, Signature};
+use crate::model::{MediaKind, Signature};
 
 /// The name in the configuration, and the owner of the signatures that this protocol brings.
 pub const NAME: &str = "openai";
@@ -40,7 +40,7 @@ pub const KEY_VARIABLE: &str = "OPENAI_API_KEY";
 /// that is a third longer than they are. It makes a large image smaller itself, whatever its sides are.
 const LIMITS: Limits = Limits {
     vendor: "OpenAI",
-    kinds: &Kind::ALL,
+    kinds: &MediaKind::ALL,
     image_bytes: 20 << 20,
     image_side: usize::MAX,
     many_images: usize::MAX,

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{NAME, ids::Ids};
 use crate::{
-    model::{Event, Source},
+    model::{Event, WebSource},
     provider::HostedTool,
 };
 
@@ -16,7 +16,7 @@ use crate::{
 #[derive(Default)]
 pub(super) struct Grounding {
     queries: Vec<String>,
-    sources: Vec<Source>,
+    sources: Vec<WebSource>,
 }
 
 impl Grounding {
@@ -30,7 +30,7 @@ impl Grounding {
         }
         for web in list("groundingChunks").filter_map(|chunk| chunk.get("web")) {
             let text = |field| web.get(field).and_then(Value::as_str).unwrap_or_default();
-            Source::new(text("uri"), text("title")).add(&mut self.sources);
+            WebSource::new(text("uri"), text("title")).add(&mut self.sources);
         }
     }
 

@@ -33,7 +33,7 @@ use super::{
     credential::{Credential, Source},
     limit,
 };
-use crate::model::{Kind, Signature};
+use crate::model::{MediaKind, Signature};
 
 /// The name in the configuration, and the owner of the signatures that this protocol brings.
 pub const NAME: &str = "vertex";
@@ -53,7 +53,7 @@ pub const DEFAULT_LOCATION: &str = "global";
 /// pixels. A whole request has 20 MB, with the files in base64, which is a third longer than they are.
 const LIMITS: Limits = Limits {
     vendor: "Vertex AI",
-    kinds: &[Kind::Png, Kind::Jpeg, Kind::Webp, Kind::Pdf],
+    kinds: &[MediaKind::Png, MediaKind::Jpeg, MediaKind::Webp, MediaKind::Pdf],
     image_bytes: 7 << 20,
     image_side: usize::MAX,
     many_images: usize::MAX,

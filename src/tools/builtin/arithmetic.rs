@@ -39,7 +39,7 @@ const FUNCTIONS: [&str; 22] = [
 
 /// Why there is no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Failure {
+pub(super) enum EvalError {
     /// For the model: what is wrong with the expression.
     Wrong(String),
     /// It was cancelled, or took too long.
@@ -50,9 +50,9 @@ pub(super) enum Failure {
 ///
 /// # Errors
 /// When it is no expression, has no real value, or is not finished by the deadline.
-pub(super) fn evaluate(expression: &str, deadline: &Deadline) -> Result<String, Failure> {
-    let strict = rewrite(expression).map_err(Failure::Wrong)?;
-    let broken = |error: io::Error| Failure::Wrong(format!("It could not be worked out: {error}."));
+pub(super) fn evaluate(expression: &str, deadline: &Deadline) -> Result<String, EvalError> {
+    let strict = rewrite(expression).map_err(EvalError::Wrong)?;
+    let broken = |error: io::Error| EvalError::Wrong(format!("It could not be worked out: {error}."));
     let result = thread::scope(|scope| {
         let work = || work_out(&strict, deadline);
         let thread = thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work).map_err(broken)?;
@@ -60,7 +60,7 @@ pub(super) fn evaluate(expression: &str, deadline: &Deadline) -> Result<String, 
     })?;
     let digits = result.len();
     if digits > MAX_DIGITS {
-        return Err(Failure::Wrong(format!("The result has {digits} digits, and {MAX_DIGITS} is the most.")));
+        return Err(EvalError::Wrong(format!("The result has {digits} digits, and {MAX_DIGITS} is the most.")));
     }
     Ok(result)
 }
@@ -74,11 +74,12 @@ impl Interrupt for Interrupted<'_> {
 }
 
 /// Has fend work out what [`rewrite`] made.
-fn work_out(strict: &str, deadline: &Deadline) -> Result<String, Failure> {
+fn work_out(strict: &str, deadline: &Deadline) -> Result<String, EvalError> {
     let ask = |question: &str| {
         let result = fend_core::evaluate_with_interrupt(question, &mut Fend::new(), &Interrupted(deadline));
         let answer = result.map(|result| result.get_main_result().to_owned());
-        answer.map_err(|error| deadline.stopped().map_or_else(|| Failure::Wrong(in_words(&error)), Failure::Stopped))
+        answer
+            .map_err(|error| deadline.stopped().map_or_else(|| EvalError::Wrong(in_words(&error)), EvalError::Stopped))
     };
     let answer = ask(strict)?;
     let Some(approximate) = answer.strip_prefix("approx. ") else {
@@ -91,7 +92,7 @@ fn work_out(strict: &str, deadline: &Deadline) -> Result<String, Failure> {
     let longer = ask(&format!("({strict}) to 20 sf"))?;
     let value: f64 = longer.trim_start_matches("approx. ").parse().map_err(|_| no_number())?;
     if !value.is_finite() {
-        return Err(Failure::Wrong("The result is too large: it is over 1.8e308.".into()));
+        return Err(EvalError::Wrong("The result is too large: it is over 1.8e308.".into()));
     }
     Ok(fifteen_digits(value))
 }
@@ -102,8 +103,8 @@ fn is_number(answer: &str) -> bool {
     !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
 }
 
-fn no_number() -> Failure {
-    Failure::Wrong("The result is no real number.".into())
+fn no_number() -> EvalError {
+    EvalError::Wrong("The result is no real number.".into())
 }
 
 /// fend's message as a sentence.
@@ -135,7 +136,7 @@ enum Expected {
 
 /// The expression with nothing left to guess, or what is wrong with it and where.
 fn rewrite(expression: &str) -> Result<String, String> {
-    let mut reader = Reader { text: expression, at: 0 };
+    let mut reader = Tokenizer { text: expression, at: 0 };
     let mut strict = String::new();
     // What closes each open parenthesis.
     let mut open: Vec<&str> = Vec::new();
@@ -253,12 +254,12 @@ fn plain_number(number: &str) -> Option<String> {
 }
 
 /// Takes an expression apart into numbers, names and signs.
-struct Reader<'a> {
+struct Tokenizer<'a> {
     text: &'a str,
     at: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> Tokenizer<'a> {
     /// The next part; `None` at the end.
     fn next_part(&mut self) -> Option<&'a str> {
         let rest = &self.text[self.at..];

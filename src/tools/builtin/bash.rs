@@ -18,7 +18,7 @@ use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::{Value, json};
 
 use crate::{
-    process::{self, Captured, End, Finished, Saved, Spec, Stop},
+    process::{self, Captured, CommandEnd, CommandSpec, Finished, SavedOutput, StopCause},
     provider::SECRET_VARIABLES,
     text::truncate::{self, Limits, format_size},
     tools::{Context, Definition, NativeTool, Outcome, overflow, preview, seconds},
@@ -150,7 +150,7 @@ fn timeout(input: &Value, context: &Context) -> Result<Duration, String> {
     }
 }
 
-fn spec(shell: &str, command: &str, timeout: Duration, context: &Context) -> Spec {
+fn spec(shell: &str, command: &str, timeout: Duration, context: &Context) -> CommandSpec {
     let set = SET.map(|(name, value)| (OsString::from(name), Some(OsString::from(value))));
     let kept: Vec<&str> = context
         .config
@@ -163,7 +163,7 @@ fn spec(shell: &str, command: &str, timeout: Duration, context: &Context) -> Spe
     let secret = SECRET_VARIABLES.into_iter().filter(|name| !kept.contains(name));
     let removed = REMOVED.into_iter().chain(secret).map(|name| (OsString::from(name), None));
     let overflow_dir = context.overflow_dir.clone();
-    Spec {
+    CommandSpec {
         program: shell.into(),
         args: vec!["-c".into(), command.into()],
         cwd: context.cwd.clone(),
@@ -183,19 +183,21 @@ async fn outcome(finished: Finished, timeout: Duration, overflow_dir: &Path) -> 
         output = Some(output.map_or_else(|| note.to_owned(), |output| format!("{output}\n\n{note}")));
     }
     let error = match (finished.stopped, finished.end) {
-        (Some(Stop::Cancelled), _) => "Cancelled by the user: the command and what it started were stopped.".to_owned(),
-        (Some(Stop::TimedOut), _) => format!(
+        (Some(StopCause::Cancelled), _) => {
+            "Cancelled by the user: the command and what it started were stopped.".to_owned()
+        }
+        (Some(StopCause::TimedOut), _) => format!(
             "Timed out after {}: the command and what it started were stopped. Pass a larger `timeout` if it \
              needs longer.",
             seconds::in_words(timeout)
         ),
-        (None, End::Exited(0)) => return Outcome::text(output.unwrap_or_else(|| "(no output)".into())),
-        (None, End::Exited(code)) => format!("exit code {code}"),
-        (None, End::Signalled(signal)) => {
+        (None, CommandEnd::Exited(0)) => return Outcome::text(output.unwrap_or_else(|| "(no output)".into())),
+        (None, CommandEnd::Exited(code)) => format!("exit code {code}"),
+        (None, CommandEnd::Signalled(signal)) => {
             // The standard library knows the signals' names: "signal: 9 (SIGKILL)".
             format!("ended by {}", ExitStatus::from_raw(signal).to_string().replacen(": ", " ", 1))
         }
-        (None, End::Unknown) => "The command has ended, but the system did not say how.".to_owned(),
+        (None, CommandEnd::Unknown) => "The command has ended, but the system did not say how.".to_owned(),
     };
     Outcome::Failure { error, output }
 }
@@ -213,7 +215,7 @@ async fn shown(output: Captured, overflow_dir: &Path) -> Option<String> {
         };
     }
     let saved = match output.saved {
-        Saved::InMemory => save(&output.tail, overflow_dir).await,
+        SavedOutput::InMemory => save(&output.tail, overflow_dir).await,
         saved => saved,
     };
     let range = if tail.last_line_partial {
@@ -223,25 +225,27 @@ async fn shown(output: Captured, overflow_dir: &Path) -> Option<String> {
         format!("lines {first}-{} of {}", output.lines, output.lines)
     };
     let whole = match saved {
-        Saved::InMemory => String::new(),
-        Saved::InFile(path) => format!("The whole output ({}) is in {}", format_size(output.bytes), path.display()),
-        Saved::Beginning(path, bytes) => format!(
+        SavedOutput::InMemory => String::new(),
+        SavedOutput::InFile(path) => {
+            format!("The whole output ({}) is in {}", format_size(output.bytes), path.display())
+        }
+        SavedOutput::Beginning(path, bytes) => format!(
             "The whole output had {}; its first {} are in {}",
             format_size(output.bytes),
             format_size(bytes),
             path.display()
         ),
-        Saved::Lost(error) => format!("The rest could not be saved: {error}"),
+        SavedOutput::Lost(error) => format!("The rest could not be saved: {error}"),
     };
     Some(format!("{}\n\n[Showing {range}. {whole}]", tail.content))
 }
 
 /// Saves an output that is short enough for memory but too long for the result.
-async fn save(output: &[u8], dir: &Path) -> Saved {
+async fn save(output: &[u8], dir: &Path) -> SavedOutput {
     let (output, dir) = (output.to_owned(), dir.to_owned());
     let saved = tokio::task::spawn_blocking(move || overflow::save(&dir, "bash", &output)).await;
     match saved.unwrap_or_else(|error| Err(io::Error::other(error))) {
-        Ok(path) => Saved::InFile(path),
-        Err(error) => Saved::Lost(error.to_string()),
+        Ok(path) => SavedOutput::InFile(path),
+        Err(error) => SavedOutput::Lost(error.to_string()),
     }
 }

@@ -9,7 +9,7 @@ use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::{Value, json};
 
 use super::{
-    arithmetic::{self, Failure},
+    arithmetic::{self, EvalError},
     deadline::{Deadline, Stopped},
 };
 use crate::tools::{Context, Definition, NativeTool, Outcome, preview::labelled_with};
@@ -101,7 +101,7 @@ fn calculate(input: &Value, context: &Context) -> Result<Outcome, String> {
     let deadline = Deadline::new(context).at_most(MOST);
     Ok(match arithmetic::evaluate(super::text(input, "expression")?, &deadline) {
         Ok(result) => Outcome::text(result),
-        Err(Failure::Wrong(message)) => Outcome::failure(message),
-        Err(Failure::Stopped(stopped)) => stopped.outcome(String::new(), SMALLER),
+        Err(EvalError::Wrong(message)) => Outcome::failure(message),
+        Err(EvalError::Stopped(stopped)) => stopped.outcome(String::new(), SMALLER),
     })
 }

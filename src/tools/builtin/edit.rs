@@ -84,7 +84,7 @@ fn edit(input: &Value, context: &Context) -> Result<String, String> {
         let size = format_size(metadata.len());
         return Err(format!("{name} is too big to edit ({size}). Change it with bash, for example with sed."));
     }
-    let target = replace::Target::new(&path, name, &context.protected)?;
+    let target = replace::WriteTarget::new(&path, name, &context.protected)?;
     // Whoever cancels before this point finds the file as it was; after it, the file is written whole.
     if context.cancel.is_cancelled() {
         return Err("Cancelled by the user: nothing was changed.".into());
@@ -99,7 +99,7 @@ fn edit(input: &Value, context: &Context) -> Result<String, String> {
 }
 
 /// One change of a file.
-struct Change<'a> {
+struct Replacement<'a> {
     /// Where the old text begins, in bytes.
     at: usize,
     old: Cow<'a, str>,
@@ -107,7 +107,7 @@ struct Change<'a> {
 }
 
 /// Finds the one place of `old`. `Err` has its places: none, or more than one (at most [`MAX_PLACES`]).
-fn find<'a>(content: &[u8], old: &'a str, new: &'a str) -> Result<Change<'a>, Vec<usize>> {
+fn find<'a>(content: &[u8], old: &'a str, new: &'a str) -> Result<Replacement<'a>, Vec<usize>> {
     let exact = |text: &'a str| Cow::Borrowed(text);
     let crlf = |text: &'a str| Cow::Owned(text.replace("\r\n", "\n").replace('\n', "\r\n"));
     let forms = if has_crlf_only(content) {
@@ -119,7 +119,7 @@ fn find<'a>(content: &[u8], old: &'a str, new: &'a str) -> Result<Change<'a>, Ve
     for (old, new) in forms {
         match places(content, old.as_bytes()).as_slice() {
             [] => {}
-            &[at] => return Ok(Change { at, old, new }),
+            &[at] => return Ok(Replacement { at, old, new }),
             places => return Err(places.to_vec()),
         }
     }
@@ -184,7 +184,7 @@ fn not_found(name: &str, content: &[u8], old: &str) -> String {
     )
 }
 
-impl Change<'_> {
+impl Replacement<'_> {
     fn apply(&self, content: &[u8]) -> Vec<u8> {
         let (before, rest) = content.split_at(self.at);
         let after = &rest[self.old.len()..];

@@ -71,7 +71,7 @@ impl NativeTool for Find {
 
 /// What is looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum EntryKind {
     Any,
     File,
     Folder,
@@ -93,10 +93,10 @@ fn find(input: &Value, context: &Context) -> Result<Outcome, String> {
     };
     let glob = Glob::new(pattern, "pattern")?;
     let kind = match super::optional_text(input, "kind") {
-        Some("dir") => Kind::Folder,
-        Some("file") => Kind::File,
-        _ if folders_only => Kind::Folder,
-        _ => Kind::Any,
+        Some("dir") => EntryKind::Folder,
+        Some("file") => EntryKind::File,
+        _ if folders_only => EntryKind::Folder,
+        _ => EntryKind::Any,
     };
     let limit = super::limit(input, USUAL_LIMIT, MAX_LIMIT)?;
     let scope = match super::switch(input, "all") {
@@ -114,12 +114,16 @@ fn find(input: &Value, context: &Context) -> Result<Outcome, String> {
         let file_type = entry.file_type()?;
         let is_folder = file_type.is_dir();
         let wanted = match kind {
-            Kind::Any => true,
+            EntryKind::Any => true,
             // A link is what it leads to.
-            Kind::File if file_type.is_symlink() => fs::metadata(entry.path()).is_ok_and(|target| target.is_file()),
-            Kind::Folder if file_type.is_symlink() => fs::metadata(entry.path()).is_ok_and(|target| target.is_dir()),
-            Kind::File => file_type.is_file(),
-            Kind::Folder => is_folder,
+            EntryKind::File if file_type.is_symlink() => {
+                fs::metadata(entry.path()).is_ok_and(|target| target.is_file())
+            }
+            EntryKind::Folder if file_type.is_symlink() => {
+                fs::metadata(entry.path()).is_ok_and(|target| target.is_dir())
+            }
+            EntryKind::File => file_type.is_file(),
+            EntryKind::Folder => is_folder,
         };
         wanted.then(|| FoundPath { path: path.to_owned(), is_folder })
     })?;
@@ -139,9 +143,9 @@ fn find(input: &Value, context: &Context) -> Result<Outcome, String> {
     notes.extend(report::denied(walked.denied));
     if total == 0 && walked.stopped.is_none() {
         let what = match kind {
-            Kind::Any => "Nothing",
-            Kind::File => "No file",
-            Kind::Folder => "No folder",
+            EntryKind::Any => "Nothing",
+            EntryKind::File => "No file",
+            EntryKind::Folder => "No folder",
         };
         let left_out = match scope {
             Scope::All => "",

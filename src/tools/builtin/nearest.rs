@@ -42,7 +42,7 @@ const SHOWN_LINES: usize = 40;
 const SHOWN_BYTES: usize = 4000;
 
 /// The nearest place.
-pub(super) struct Near {
+pub(super) struct NearestMatch {
     /// Its first line, from 1.
     pub line: usize,
     /// How many lines it has.
@@ -56,7 +56,7 @@ pub(super) struct Near {
 }
 
 /// The place in `text` that is most like `wanted`; `None` if none is like it.
-pub(super) fn nearest(text: &str, wanted: &str) -> Option<Near> {
+pub(super) fn nearest(text: &str, wanted: &str) -> Option<NearestMatch> {
     let lines: Vec<&str> = prefix(text, MAX_BYTES).lines().collect();
     let wanted_lines: Vec<&str> = wanted.lines().collect();
     let mut starts = by_votes(&lines, &wanted_lines);
@@ -73,7 +73,7 @@ pub(super) fn nearest(text: &str, wanted: &str) -> Option<Near> {
     }
     let found = place(start);
     let squeeze = |lines: &[&str]| -> String { lines.concat().split_whitespace().collect() };
-    Some(Near {
+    Some(NearestMatch {
         line: start + 1,
         lines: found.len(),
         likeness,

@@ -48,7 +48,7 @@ impl Drop for Exclusive {
 }
 
 /// A file that is about to be written. As long as it is there, no other call changes the same file.
-pub(super) struct Target {
+pub(super) struct WriteTarget {
     /// Where the file is, links followed.
     path: PathBuf,
     /// The file that is there now.
@@ -56,7 +56,7 @@ pub(super) struct Target {
     _alone: Exclusive,
 }
 
-impl Target {
+impl WriteTarget {
     /// Finds out what would be written when a model writes to `path`, which it calls `name`; waits while another call
     /// changes the same file.
     ///

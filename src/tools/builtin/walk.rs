@@ -23,7 +23,7 @@ use super::{
     files,
     report::Prefix,
 };
-use crate::tools::rules::Denied;
+use crate::tools::rules::DeniedPaths;
 
 /// The most entries that are kept: more would be no help to anybody, and memory is not without end.
 const MAX_KEPT: usize = 1_000_000;
@@ -43,7 +43,7 @@ pub(super) enum Scope {
 }
 
 /// What a walk brought back.
-pub(super) struct Walked<T> {
+pub(super) struct WalkResult<T> {
     /// What was kept, in no order.
     pub(super) kept: Vec<T>,
     /// Places that could not be read, each with its reason.
@@ -63,10 +63,10 @@ pub(super) fn walk<T: Send>(
     root: &Path,
     prefix: &Prefix,
     scope: Scope,
-    denied: &Arc<Denied>,
+    denied: &Arc<DeniedPaths>,
     deadline: &Deadline,
     keep: impl Fn(&DirEntry, &Path) -> Option<T> + Sync,
-) -> Result<Walked<T>, String> {
+) -> Result<WalkResult<T>, String> {
     let mut builder = WalkBuilder::new(root);
     let left_out = Arc::new(AtomicUsize::new(0));
     let may_be_read = {
@@ -128,7 +128,7 @@ pub(super) fn walk<T: Send>(
             Err(problem) => problems.push(problem),
         }
     }
-    Ok(Walked { kept, problems, stopped: deadline.stopped(), denied: left_out.load(Ordering::Relaxed) })
+    Ok(WalkResult { kept, problems, stopped: deadline.stopped(), denied: left_out.load(Ordering::Relaxed) })
 }
 
 /// Whether the system gives as many threads now. The parallel walk takes that for granted.

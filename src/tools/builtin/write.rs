@@ -48,7 +48,7 @@ fn write(input: &Value, context: &Context) -> Result<String, String> {
         return Err(format!("{name} names a folder. Give the path of a file; the folders above it are made."));
     }
     let path = context.resolve(name);
-    let target = replace::Target::new(&path, name, &context.protected)?;
+    let target = replace::WriteTarget::new(&path, name, &context.protected)?;
     // Whoever cancels before this point finds the file as it was; after it, the file is written whole.
     if context.cancel.is_cancelled() {
         return Err("Cancelled by the user: nothing was written.".into());

@@ -5,21 +5,50 @@
 //! something: wrappers, `find -exec`, the text that a shell is given. What stays dark is a question for the user.
 
 use super::{
-    PathBase,
-    call_pattern::Pattern,
-    folders, input,
-    mention::Names,
-    options,
+    PathBase, Pattern, folders,
+    indirect_runs::DeniedPrograms,
+    input, options,
     pattern::{CommandPattern, Likeness},
-    script::{self, Run, Script},
-    unapprovable::{self, Code},
+    script::{self, CommandRun, ShellScript},
+    unapprovable::{self, CodeSource},
     variables,
     word::Word,
-    wrappers::{self, Inner, MAX_DEPTH},
+    wrappers::{self, InnerCommand},
 };
+
+/// How deep commands in commands are looked into.
+pub(super) const MAX_DEPTH: usize = 8;
 
 /// How many commands in commands are looked at before the user is asked.
 const MAX_LOOKS: usize = 500;
+
+/// Checks what a pattern by itself cannot know.
+///
+/// # Errors
+/// When the pattern can never do what it is written for: what is wrong and what would be right.
+pub(super) fn check(pattern: CommandPattern, denies: bool) -> Result<CommandPattern, String> {
+    if denies {
+        return Ok(pattern);
+    }
+    for assignment in &pattern.assignments {
+        let name = assignment.split('=').next().unwrap_or_default();
+        if variables::is_powerful(name) {
+            return Err(format!(
+                "it sets {name}, which changes what is run, and is never approved by a rule. Leave {name} out"
+            ));
+        }
+    }
+    let Some(program) = pattern.program() else {
+        return Err("its first word, which is the program, has a wildcard or is missing. Write the program out".into());
+    };
+    let program = unapprovable::program(program);
+    if unapprovable::is_never_approved(&program) || wrappers::is_never_approved(&program) {
+        return Err(format!(
+            "`{program}` runs what no rule can see, and is never approved by one. Approve such a call by hand"
+        ));
+    }
+    Ok(pattern)
+}
 
 /// Whether rules deny a command line, and whether they approve it.
 pub(super) fn judge(
@@ -32,14 +61,14 @@ pub(super) fn judge(
     let denied = if denying.is_empty() {
         Likeness::No
     } else {
-        let mut search = Search { denying, names: Names::of(denying), left: MAX_LOOKS };
+        let mut search = Search { denying, names: DeniedPrograms::of(denying), left: MAX_LOOKS };
         search.script(&script, 0)
     };
     (denied, approves(approving, &script, path_base))
 }
 
 /// Whether rules approve every command of a script.
-fn approves(approving: &[Pattern], script: &Script, path_base: &PathBase) -> bool {
+fn approves(approving: &[Pattern], script: &ShellScript, path_base: &PathBase) -> bool {
     script.approvable
         && !script.hides
         && !script.runs.is_empty()
@@ -48,7 +77,7 @@ fn approves(approving: &[Pattern], script: &Script, path_base: &PathBase) -> boo
         && script.runs.iter().all(|run| approves_run(approving, run, 0))
 }
 
-fn approves_run(approving: &[Pattern], run: &Run, depth: usize) -> bool {
+fn approves_run(approving: &[Pattern], run: &CommandRun, depth: usize) -> bool {
     if depth == MAX_DEPTH || is_beyond_rules(run) {
         return false;
     }
@@ -65,23 +94,23 @@ fn approves_run(approving: &[Pattern], run: &Run, depth: usize) -> bool {
             (!run.fed || input::is_data_for(run))
                 && wrappers::inside(run).is_some_and(|inside| !inside.iter().any(is_beyond_rules))
         }
-        Some(Inner::Nothing) => true,
-        Some(Inner::Run(inner)) => approves_run(approving, &inner, depth + 1),
-        Some(Inner::Unclear) => false,
+        Some(InnerCommand::Nothing) => true,
+        Some(InnerCommand::Run(inner)) => approves_run(approving, &inner, depth + 1),
+        Some(InnerCommand::Unclear) => false,
     }
 }
 
 /// Whether a command is one that no rule approves, however it is written.
-fn is_beyond_rules(run: &Run) -> bool {
+fn is_beyond_rules(run: &CommandRun) -> bool {
     let Some(program) = run.words.first().and_then(Word::known).map(unapprovable::program) else { return true };
     unapprovable::is_never_approved(&program)
         || wrappers::is_never_approved(&program)
         || variables::touches(&program, run)
-        || matches!(unapprovable::code(&run.words), Some(Code::Given { .. }))
+        || matches!(unapprovable::code(&run.words), Some(CodeSource::Given { .. }))
 }
 
 /// Whether a command sets exactly the variables that a pattern spells out, none of which changes what is run.
-fn sets_the_same(pattern: &CommandPattern, run: &Run) -> bool {
+fn sets_the_same(pattern: &CommandPattern, run: &CommandRun) -> bool {
     let harmless = |assignment: &Word| {
         assignment.known().and_then(|text| text.split_once('=')).is_some_and(|(name, _)| !variables::is_powerful(name))
     };
@@ -98,17 +127,17 @@ fn maybe(is_possible: bool) -> Likeness {
 struct Search<'a> {
     denying: &'a [Pattern],
     /// The programs that they name.
-    names: Names,
+    names: DeniedPrograms,
     left: usize,
 }
 
 impl Search<'_> {
-    fn script(&mut self, script: &Script, depth: usize) -> Likeness {
+    fn script(&mut self, script: &ShellScript, depth: usize) -> Likeness {
         let hidden = maybe(script.hides || self.names.may_be_handed_on_in(script));
         script.runs.iter().map(|run| self.run(run, depth)).fold(hidden, Likeness::max)
     }
 
-    fn run(&mut self, run: &Run, depth: usize) -> Likeness {
+    fn run(&mut self, run: &CommandRun, depth: usize) -> Likeness {
         if depth == MAX_DEPTH || self.left == 0 {
             return Likeness::Maybe;
         }
@@ -130,7 +159,7 @@ impl Search<'_> {
     }
 
     /// What a command that runs text runs by it.
-    fn text(&mut self, run: &Run, depth: usize) -> Likeness {
+    fn text(&mut self, run: &CommandRun, depth: usize) -> Likeness {
         let Some(program) = run.words.first().map(|word| word.known().map(unapprovable::program)) else {
             return Likeness::No;
         };
@@ -142,11 +171,11 @@ impl Search<'_> {
             ("eval", _) => joined(&run.words[1..]),
             ("trap", _) => run.words.get(1).and_then(Word::known).map(str::to_owned),
             ("source" | "." | "alias" | "enable" | "fc" | "hash" | "xargs" | "parallel" | "at" | "batch", _) => None,
-            (_, Some(Code::Given { shell: true, text: Some(text) })) => text.known().map(str::to_owned),
-            (_, Some(Code::Given { shell: true, text: None })) => {
+            (_, Some(CodeSource::Given { shell: true, text: Some(text) })) => text.known().map(str::to_owned),
+            (_, Some(CodeSource::Given { shell: true, text: None })) => {
                 run.input.as_ref().and_then(Word::known).map(str::to_owned)
             }
-            (_, Some(Code::Given { shell: false, .. })) => None,
+            (_, Some(CodeSource::Given { shell: false, .. })) => None,
             _ => return Likeness::No,
         };
         match text {
@@ -157,7 +186,7 @@ impl Search<'_> {
 }
 
 /// Whether a command is one that a rule denies. The rule's variables, if it has any, must be set; others do not count.
-fn is_like(pattern: &CommandPattern, run: &Run) -> Likeness {
+fn is_like(pattern: &CommandPattern, run: &CommandRun) -> Likeness {
     if pattern.assignments.iter().any(|wanted| !run.assignments.iter().any(|set| set.known() == Some(wanted))) {
         return Likeness::No;
     }

@@ -9,10 +9,10 @@ use std::path::{Component, Path};
 
 use super::{
     PathBase, filters, guards,
-    script::Run,
+    script::CommandRun,
     unapprovable,
     word::Word,
-    wrappers::{self, Inner, MAX_DEPTH},
+    wrappers::{self, InnerCommand},
 };
 use crate::tools::paths::real;
 
@@ -28,12 +28,12 @@ const READERS: [&str; 76] = [
 ];
 
 /// Whether a line of these commands keeps the meaning that rules give to each of them.
-pub(super) fn keeps_its_meaning(runs: &[Run], path_base: &PathBase) -> bool {
+pub(super) fn keeps_its_meaning(runs: &[CommandRun], path_base: &PathBase) -> bool {
     !runs.iter().any(|run| leaves(run, path_base)) || runs.iter().all(is_the_same_anywhere)
 }
 
 /// Whether a command goes to another folder than the conversation's.
-fn leaves(run: &Run, path_base: &PathBase) -> bool {
+fn leaves(run: &CommandRun, path_base: &PathBase) -> bool {
     let (run, _) = innermost(run);
     let Some(program) = run.words.first().and_then(Word::known).map(unapprovable::program) else { return true };
     match program.as_str() {
@@ -55,13 +55,13 @@ fn is_here(folder: &Word, path_base: &PathBase) -> bool {
 }
 
 /// Whether a command does the same in every folder.
-fn is_the_same_anywhere(run: &Run) -> bool {
+fn is_the_same_anywhere(run: &CommandRun) -> bool {
     let (run, is_whole) = innermost(run);
     is_whole && reads_and_prints(&run)
 }
 
 /// Whether a command, which is no wrapper, does nothing but read and print.
-pub(super) fn reads_and_prints(run: &Run) -> bool {
+pub(super) fn reads_and_prints(run: &CommandRun) -> bool {
     let is_filter = |allows: &dyn Fn(usize, &str) -> bool| {
         run.words.iter().enumerate().skip(1).all(|(place, word)| word.known().is_some_and(|text| allows(place, text)))
     };
@@ -77,7 +77,7 @@ pub(super) fn reads_and_prints(run: &Run) -> bool {
 
 /// The program of a command, if it is not found from the folder that the command runs in, and if it has no option that
 /// writes or runs something. Such an option counts even if the rule has it.
-pub(super) fn quiet_program(run: &Run) -> Option<String> {
+pub(super) fn quiet_program(run: &CommandRun) -> Option<String> {
     let word = run.words.first().and_then(Word::known)?;
     let program = unapprovable::program(word);
     let is_found = !word.contains('/') || word.starts_with('/');
@@ -90,17 +90,17 @@ pub(super) fn quiet_program(run: &Run) -> Option<String> {
 }
 
 /// What a command runs in the end, if it is a wrapper, and whether that was found out.
-pub(super) fn innermost(run: &Run) -> (Run, bool) {
+pub(super) fn innermost(run: &CommandRun) -> (CommandRun, bool) {
     let mut run = run.clone();
-    for _ in 0..MAX_DEPTH {
+    for _ in 0..super::commands::MAX_DEPTH {
         match wrappers::unwrap(&run) {
-            Some(Inner::Run(inner)) => run = inner,
+            Some(InnerCommand::Run(inner)) => run = inner,
             // The word `time` before more than a simple command has none of its own.
-            Some(Inner::Unclear) => {
+            Some(InnerCommand::Unclear) => {
                 let is_keyword = run.keyword;
                 return (run, is_keyword);
             }
-            Some(Inner::Nothing) | None => return (run, true),
+            Some(InnerCommand::Nothing) | None => return (run, true),
         }
     }
     (run, false)

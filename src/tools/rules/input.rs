@@ -4,7 +4,7 @@
 //! take commands from there: an editor that git starts, a database's shell, a client. So a command that is fed is
 //! approved only where its program is known to treat what it reads as plain data.
 
-use super::{folders, git, script::Run, word::Word};
+use super::{folders, git, script::CommandRun, word::Word};
 
 /// Programs for which input is data, besides those that read and print. Their other effects are what a rule says.
 #[rustfmt::skip]
@@ -24,7 +24,7 @@ const GIT: [&str; 28] = [
 ];
 
 /// Whether a command, which is no wrapper, takes its input for nothing but data.
-pub(super) fn is_data_for(run: &Run) -> bool {
+pub(super) fn is_data_for(run: &CommandRun) -> bool {
     folders::reads_and_prints(run)
         || folders::quiet_program(run).is_some_and(|program| match program.as_str() {
             "git" => is_data_for_git(&run.words),

@@ -1,13 +1,13 @@
 //! What a wildcard never matches: arguments by which a program runs something else, or writes where it usually reads.
 //!
 //! [`allows`] looks at the words that a wildcard had a part in, and at no others: written out in a rule, such an
-//! argument is the user's own will and matches. Most of what it minds is in the tables of [`guards`] and [`known`];
+//! argument is the user's own will and matches. Most of what it minds is in the tables of [`guards`] and [`known_programs`];
 //! programs whose arguments are a language of their own have a function.
 
 use super::{
-    filters, git, guards, known,
-    pattern::Match,
-    unapprovable::{self, Code},
+    filters, git, guards, known_programs,
+    pattern::CommandMatch,
+    unapprovable::{self, CodeSource},
     word::{DESCRIPTOR, Word},
     wrappers,
 };
@@ -27,7 +27,7 @@ const SEARCHERS: [&str; 4] = ["bfs", "fd", "fdfind", "find"];
 const MAX_LAUNCHES: usize = 4;
 
 /// Whether a wildcard may have had the part in a command that it had.
-pub(super) fn allows(words: &[Word], found: &Match) -> bool {
+pub(super) fn allows(words: &[Word], found: &CommandMatch) -> bool {
     allows_program(words, &found.wild, 0)
 }
 
@@ -35,7 +35,7 @@ pub(super) fn allows(words: &[Word], found: &Match) -> bool {
 fn allows_program(words: &[Word], wild: &[(usize, String)], launches: usize) -> bool {
     let Some(program) = words.first().and_then(Word::known).map(unapprovable::program) else { return false };
     let guards = guards::of(&program, words);
-    let known = known::of(&program);
+    let known = known_programs::of(&program);
     let runner = wrappers::is_runner(&program);
     let is_allowed = |(place, literal): &(usize, String)| {
         let text = match &words[*place] {
@@ -60,7 +60,7 @@ fn allows_program(words: &[Word], wild: &[(usize, String)], launches: usize) -> 
                     "curl" => !(text.starts_with('-') && text.contains('@')),
                     "sed" | "gsed" => filters::sed(words, *place, text),
                     "awk" | "gawk" | "mawk" | "nawk" | "original-awk" => filters::awk(text),
-                    "uniq" | "xxd" => words.iter().skip(1).filter(|word| !word.is_option()).count() < 2,
+                    "uniq" | "xxd" => words.iter().skip(1).filter(|word| !is_option(word)).count() < 2,
                     _ if unapprovable::code(words).is_some() => interpreter(words, *place, text),
                     _ => true,
                 }
@@ -90,7 +90,7 @@ fn launched(words: &[Word], program: &str, wild: &[(usize, String)], launches: u
             .filter(|(other, _)| *other > place)
             .map(|(other, literal)| (other - place, literal.clone()))
             .collect();
-        let is_given = matches!(unapprovable::code(inner), Some(Code::Given { .. }));
+        let is_given = matches!(unapprovable::code(inner), Some(CodeSource::Given { .. }));
         !is_given && (wild.is_empty() || (launches < MAX_LAUNCHES && allows_program(inner, &wild, launches + 1)))
     })
 }
@@ -100,8 +100,12 @@ const NO_PROGRAMS: [&str; 5] = ["test", "run", "exec", "build", "start"];
 
 /// Whether the options before the script, which may load code, are left alone.
 fn interpreter(words: &[Word], place: usize, text: &str) -> bool {
-    let before = words[1..place].iter().all(Word::is_option);
+    let before = words[1..place].iter().all(is_option);
     !before || !text.starts_with(['-', '+']) || matches!(text, "--version" | "--help" | "-V" | "-h")
+}
+
+pub(super) fn is_option(word: &Word) -> bool {
+    word.known().is_some_and(|text| text.starts_with('-') && text.len() > 1)
 }
 
 /// Whether the arguments of a program are code, or decide by their number.

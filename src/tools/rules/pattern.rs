@@ -12,14 +12,14 @@ pub(super) struct CommandPattern {
     /// `NAME=value` before the command, literally.
     pub(super) assignments: Vec<String>,
     /// Its words; never empty.
-    words: Vec<Glob>,
+    words: Vec<WordGlob>,
     /// Whether any words may follow.
     open: bool,
 }
 
 /// How a pattern matched.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Match {
+pub(super) struct CommandMatch {
     /// For each word of the command that a wildcard had a part in: its place, and the literal text the word of the
     /// rule begins with.
     pub(super) wild: Vec<(usize, String)>,
@@ -38,9 +38,9 @@ pub(super) enum Likeness {
 
 /// A word of a pattern: pieces of text, and between each two of them any text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Glob(Vec<String>);
+struct WordGlob(Vec<String>);
 
-impl Glob {
+impl WordGlob {
     fn literal(&self) -> Option<&str> {
         match self.0.as_slice() {
             [text] => Some(text),
@@ -76,7 +76,7 @@ impl CommandPattern {
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let mut words = split(text)?;
         let is_assignment =
-            |word: &Glob| word.0[0].split_once('=').is_some_and(|(name, _)| strict_lexer::is_name(name));
+            |word: &WordGlob| word.0[0].split_once('=').is_some_and(|(name, _)| strict_lexer::is_name(name));
         let command = words.iter().position(|word| !is_assignment(word)).unwrap_or(words.len());
         let mut assignments = Vec::new();
         for word in words.drain(..command) {
@@ -85,7 +85,7 @@ impl CommandPattern {
                 None => return Err("a variable is set in it with a wildcard. Write its value out".into()),
             }
         }
-        let open = words.last().is_some_and(Glob::is_anything);
+        let open = words.last().is_some_and(WordGlob::is_anything);
         if open && words.len() > 1 {
             words.pop();
             return Ok(Self { assignments, words, open });
@@ -98,11 +98,11 @@ impl CommandPattern {
 
     /// The program, where it is written out.
     pub(super) fn program(&self) -> Option<&str> {
-        self.words.first().and_then(Glob::literal)
+        self.words.first().and_then(WordGlob::literal)
     }
 
     /// Whether this matches a command, of which only the parts that are known count; and how.
-    pub(super) fn matches(&self, words: &[Word]) -> Option<Match> {
+    pub(super) fn matches(&self, words: &[Word]) -> Option<CommandMatch> {
         if words.len() < self.words.len() || (words.len() > self.words.len() && !self.open) {
             return None;
         }
@@ -123,7 +123,7 @@ impl CommandPattern {
                 glob => wild.push((place, glob.map(|glob| glob.0[0].clone()).unwrap_or_default())),
             }
         }
-        Some(Match { wild })
+        Some(CommandMatch { wild })
     }
 
     /// Whether this means a command, of which not every word need be known. The program is compared by the last part
@@ -138,7 +138,7 @@ impl CommandPattern {
                 Some(Word::Filled(_)) => likeness = Likeness::Maybe,
                 Some(Word::Known(text)) => {
                     let program = super::unapprovable::program(text);
-                    let lower = Glob(glob.0.iter().map(|piece| piece.to_ascii_lowercase()).collect());
+                    let lower = WordGlob(glob.0.iter().map(|piece| piece.to_ascii_lowercase()).collect());
                     if !(glob.matches(text) || (place == 0 && lower.matches(&program))) {
                         return Likeness::No;
                     }
@@ -156,14 +156,14 @@ impl CommandPattern {
 }
 
 /// Splits a pattern into words.
-fn split(text: &str) -> Result<Vec<Glob>, String> {
+fn split(text: &str) -> Result<Vec<WordGlob>, String> {
     let mut words = Vec::new();
     let mut word: Option<Vec<String>> = None;
     let mut rest = text.chars();
     let unclosed = |quote: char| format!("a quote `{quote}` in it is not closed");
     while let Some(character) = rest.next() {
         if matches!(character, ' ' | '\t' | '\n') {
-            words.extend(word.take().map(Glob));
+            words.extend(word.take().map(WordGlob));
             continue;
         }
         if character == '#' && word.is_none() {
@@ -206,6 +206,6 @@ fn split(text: &str) -> Result<Vec<Glob>, String> {
             character => push(character),
         }
     }
-    words.extend(word.take().map(Glob));
+    words.extend(word.take().map(WordGlob));
     Ok(words)
 }

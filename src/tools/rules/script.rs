@@ -1,7 +1,7 @@
 //! What a command line runs: every simple command in it, wherever it stands.
 //!
 //! [`read`] walks the grammar's tree through lists, pipes, groups, conditions, loops, functions and substitutions and
-//! collects one [`Run`] for each simple command. Two things are noted besides: whether something in it must never run
+//! collects one [`CommandRun`] for each simple command. Two things are noted besides: whether something in it must never run
 //! unasked, whatever the rules say of the commands (it writes to a file, it changes what names mean), and whether
 //! there may be commands in it that were not found. The match over the tree is exhaustive on purpose: what a newer
 //! grammar brings does not compile until somebody has decided on it.
@@ -28,7 +28,7 @@ pub(super) const MAX_DEPTH: usize = 12;
 
 /// A simple command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Run {
+pub(super) struct CommandRun {
     /// What is set in its environment, as `NAME=value`.
     pub(super) assignments: Vec<Word>,
     /// Its name and arguments.
@@ -43,9 +43,9 @@ pub(super) struct Run {
 
 /// What a command line runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Script {
+pub(super) struct ShellScript {
     /// Its simple commands, in their order.
-    pub(super) runs: Vec<Run>,
+    pub(super) runs: Vec<CommandRun>,
     /// Whether it does nothing that must be asked about whatever it runs.
     pub(super) approvable: bool,
     /// Whether it may run something that is not among `runs`.
@@ -57,9 +57,10 @@ pub(super) struct Script {
 }
 
 /// Reads a command line.
-pub(super) fn read(source: &str) -> Script {
-    let script = Script { runs: Vec::new(), approvable: true, hides: false, inputs: Vec::new(), variables: Vec::new() };
-    let mut reader = Reader { script, depth: 0, fed: false };
+pub(super) fn read(source: &str) -> ShellScript {
+    let script =
+        ShellScript { runs: Vec::new(), approvable: true, hides: false, inputs: Vec::new(), variables: Vec::new() };
+    let mut reader = ScriptReader { script, depth: 0, fed: false };
     reader.source(source);
     reader.script
 }
@@ -83,14 +84,14 @@ fn parse(source: &str) -> Option<Program> {
     .flatten()
 }
 
-struct Reader {
-    script: Script,
+struct ScriptReader {
+    script: ShellScript,
     depth: usize,
     /// Whether the commands that are read now share something to read.
     fed: bool,
 }
 
-impl Reader {
+impl ScriptReader {
     fn source(&mut self, source: &str) {
         if self.depth == MAX_DEPTH {
             return self.unreadable();
@@ -140,7 +141,7 @@ impl Reader {
             if let ([Command::Simple(_)], Some(run)) = (pipeline.seq.as_slice(), self.script.runs.get(first)) {
                 words.extend(run.words.iter().cloned());
             }
-            self.script.runs.push(Run { words, keyword: true, ..Run::default() });
+            self.script.runs.push(CommandRun { words, keyword: true, ..CommandRun::default() });
         }
     }
 
@@ -245,7 +246,7 @@ impl Reader {
     }
 
     fn simple(&mut self, command: &SimpleCommand) {
-        let mut run = Run { fed: self.fed, ..Run::default() };
+        let mut run = CommandRun { fed: self.fed, ..CommandRun::default() };
         for item in command.prefix.iter().flat_map(|prefix| &prefix.0) {
             match item {
                 CommandPrefixOrSuffixItem::AssignmentWord(assignment, raw) => {
@@ -274,7 +275,7 @@ impl Reader {
         self.script.runs.push(run);
     }
 
-    fn item(&mut self, item: &CommandPrefixOrSuffixItem, run: &mut Run) {
+    fn item(&mut self, item: &CommandPrefixOrSuffixItem, run: &mut CommandRun) {
         match item {
             CommandPrefixOrSuffixItem::IoRedirect(redirect) => {
                 run.fed |= feeds(redirect);

@@ -125,7 +125,7 @@ fn interpreter_of(program: &str) -> Option<&'static Interpreter> {
 
 /// Where an interpreter gets its program from.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Code<'a> {
+pub(super) enum CodeSource<'a> {
     /// It is in a file that is named, or it runs none.
     Elsewhere,
     /// It is in the command line, or in the input, or nobody knows.
@@ -138,15 +138,15 @@ pub(super) enum Code<'a> {
 }
 
 /// Where a command gets its program from, if it is an interpreter's; `None` for every other command.
-pub(super) fn code(words: &[Word]) -> Option<Code<'_>> {
+pub(super) fn code(words: &[Word]) -> Option<CodeSource<'_>> {
     let program = program(words.first()?.known()?);
     let interpreter = interpreter_of(&program)?;
-    let given = |text| Some(Code::Given { shell: interpreter.shell, text });
+    let given = |text| Some(CodeSource::Given { shell: interpreter.shell, text });
     let mut rest = words.iter().skip(1);
     while let Some(word) = rest.next() {
         let Some(text) = word.known() else { return given(None) };
         if matches!(text, "--version" | "--help" | "-V" | "-h") && words.len() == 2 {
-            return Some(Code::Elsewhere);
+            return Some(CodeSource::Elsewhere);
         }
         if let Some(long) = text.strip_prefix("--") {
             let name = long.split('=').next().unwrap_or(long);
@@ -161,7 +161,7 @@ pub(super) fn code(words: &[Word]) -> Option<Code<'_>> {
                 let value = rest.next();
                 // A module of Python's is a program that has a name.
                 if letters.ends_with('m') && value.is_some_and(|module| module.known().is_some()) {
-                    return Some(Code::Elsewhere);
+                    return Some(CodeSource::Elsewhere);
                 }
             }
         } else if interpreter.commands.contains(&text) {
@@ -169,7 +169,7 @@ pub(super) fn code(words: &[Word]) -> Option<Code<'_>> {
         } else if text.contains("/dev/") || text.contains("/proc/") {
             return given(None);
         } else {
-            return Some(Code::Elsewhere);
+            return Some(CodeSource::Elsewhere);
         }
     }
     given(None)

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{script::Run, strict_lexer, word::Word};
+use super::{script::CommandRun, strict_lexer, word::Word};
 
 /// Variables that programs and the shell run something by, or find it by.
 #[rustfmt::skip]
@@ -83,7 +83,7 @@ pub(super) fn stays_within(name: &str, exported: &BTreeSet<String>) -> bool {
 
 /// Whether a command sets a variable of the shell that runs it, or evaluates the name of one, which may run what stands
 /// in a subscript.
-pub(super) fn touches(program: &str, run: &Run) -> bool {
+pub(super) fn touches(program: &str, run: &CommandRun) -> bool {
     match program {
         "printf" => {
             let mut arguments = run.words.iter().skip(1);

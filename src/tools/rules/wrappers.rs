@@ -3,10 +3,7 @@
 //! To approve, a wrapper is taken apart only where every one of its options is known ([`unwrap`]). To deny, what
 //! might be a command in there is looked at as one ([`inside`]).
 
-use super::{script::Run, strict_lexer, unapprovable, word::Word};
-
-/// How deep commands in commands are looked into.
-pub(super) const MAX_DEPTH: usize = 8;
+use super::{script::CommandRun, strict_lexer, unapprovable, word::Word};
 
 /// How a wrapper's own arguments end and the command begins.
 struct Wrapper {
@@ -92,9 +89,9 @@ const MAX_WORDS: usize = 64;
 
 /// What a wrapper runs.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Inner {
+pub(super) enum InnerCommand {
     /// This.
-    Run(Run),
+    Run(CommandRun),
     /// Nothing: it only looks something up.
     Nothing,
     /// Nobody knows exactly.
@@ -112,18 +109,18 @@ pub(super) fn is_runner(program: &str) -> bool {
 }
 
 /// What the command runs, if it is a wrapper; `None` for every other command.
-pub(super) fn unwrap(run: &Run) -> Option<Inner> {
+pub(super) fn unwrap(run: &CommandRun) -> Option<InnerCommand> {
     let program = unapprovable::program(run.words.first()?.known()?);
     let wrapper = WRAPPERS.iter().find(|wrapper| wrapper.name == program)?;
-    Some(take_apart(wrapper, run).unwrap_or(Inner::Unclear))
+    Some(take_apart(wrapper, run).unwrap_or(InnerCommand::Unclear))
 }
 
-fn take_apart(wrapper: &Wrapper, run: &Run) -> Option<Inner> {
+fn take_apart(wrapper: &Wrapper, run: &CommandRun) -> Option<InnerCommand> {
     let mut rest = &run.words[1..];
     if wrapper.name == "command"
         && let Some("-v" | "-V") = rest.first().and_then(Word::known)
     {
-        return Some(Inner::Nothing);
+        return Some(InnerCommand::Nothing);
     }
     while let Some(option) = rest.first().and_then(Word::known).filter(|text| text.starts_with('-')) {
         let used = if wrapper.flags.contains(&option) {
@@ -138,16 +135,16 @@ fn take_apart(wrapper: &Wrapper, run: &Run) -> Option<Inner> {
         rest = rest.get(used..)?;
     }
     rest = rest.get(wrapper.operands..)?;
-    let mut inner = Run { input: run.input.clone(), fed: run.fed, ..Run::default() };
+    let mut inner = CommandRun { input: run.input.clone(), fed: run.fed, ..CommandRun::default() };
     while let Some(word) = rest.first().filter(|word| wrapper.assigns && is_assignment(word)) {
         inner.assignments.push(word.clone());
         rest = &rest[1..];
     }
     if rest.is_empty() {
-        return (wrapper.name == "env" && inner.assignments.is_empty()).then_some(Inner::Nothing);
+        return (wrapper.name == "env" && inner.assignments.is_empty()).then_some(InnerCommand::Nothing);
     }
     inner.words = rest.to_vec();
-    Some(Inner::Run(inner))
+    Some(InnerCommand::Run(inner))
 }
 
 fn is_assignment(word: &Word) -> bool {
@@ -156,15 +153,15 @@ fn is_assignment(word: &Word) -> bool {
 
 /// The commands that may be run by another one's arguments, to be held against the rules that deny; `None` where
 /// there are too many to look at.
-pub(super) fn inside(run: &Run) -> Option<Vec<Run>> {
+pub(super) fn inside(run: &CommandRun) -> Option<Vec<CommandRun>> {
     let Some(program) = run.words.first().and_then(Word::known).map(unapprovable::program) else {
         return Some(Vec::new());
     };
-    let from = |start: usize| Run {
+    let from = |start: usize| CommandRun {
         words: run.words[start..].to_vec(),
         input: run.input.clone(),
         fed: run.fed,
-        ..Run::default()
+        ..CommandRun::default()
     };
     let few = run.words.len() <= MAX_WORDS;
     let any = || few.then(|| (1..run.words.len()).map(from).collect());
@@ -185,9 +182,9 @@ pub(super) fn inside(run: &Run) -> Option<Vec<Run>> {
             Some(plain.into_iter().collect())
         }
         _ => match unwrap(run) {
-            Some(Inner::Run(inner)) => Some(vec![inner]),
-            Some(Inner::Nothing) => Some(Vec::new()),
-            Some(Inner::Unclear) => any(),
+            Some(InnerCommand::Run(inner)) => Some(vec![inner]),
+            Some(InnerCommand::Nothing) => Some(Vec::new()),
+            Some(InnerCommand::Unclear) => any(),
             None if is_runner(&program) || is_never_approved(&program) || program == "exec" => any(),
             None => Some(Vec::new()),
         },

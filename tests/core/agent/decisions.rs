@@ -1,6 +1,6 @@
 //! What the user decides about calls that wait, and what a decision is bound to.
 
-use flemma::agent::{Choice, Input, Step};
+use flemma::agent::{Choice, Input, UndoStep};
 
 use super::harness::Harness;
 
@@ -15,13 +15,13 @@ fn waiting(calls: &[(&str, &str)]) -> Harness {
 impl Harness {
     #[track_caller]
     fn approve(&self, calls: &[&str]) {
-        self.feed([Input::Decide(calls.iter().map(|&call| call.into()).collect(), Choice::Approve, Step::Own)]);
+        self.feed([Input::Decide(calls.iter().map(|&call| call.into()).collect(), Choice::Approve, UndoStep::Own)]);
     }
 
     #[track_caller]
     fn reject(&self, calls: &[&str], words: Option<&str>) {
         let choice = Choice::Reject(words.map(str::to_owned));
-        self.feed([Input::Decide(calls.iter().map(|&call| call.into()).collect(), choice, Step::Own)]);
+        self.feed([Input::Decide(calls.iter().map(|&call| call.into()).collect(), choice, UndoStep::Own)]);
     }
 }
 

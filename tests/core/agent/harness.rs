@@ -13,8 +13,8 @@ use std::{
 
 use flemma::{
     agent::{
-        Activity, Answer, CursorReason, CursorTarget, Input, Level, Moment, RequestId, Session, Settings, Shell,
-        Verdict,
+        Activity, CallResult, CursorReason, CursorTarget, Input, Level, LifecycleEvent, RequestId, Session, Settings,
+        Shell, Verdict,
     },
     chat::{Conversation, Diagnostic, Document, OpenCall, Severity, Status, Text, TextEdit},
     model::{CallId, Event, Message, StopReason, ToolInput, Usage},
@@ -215,11 +215,11 @@ impl Harness {
 
     #[track_caller]
     pub fn tool(&self, id: &str, output: &str) {
-        self.tool_answers(id, Answer::text(output));
+        self.tool_answers(id, CallResult::text(output));
     }
 
     #[track_caller]
-    pub fn tool_answers(&self, id: &str, answer: Answer) {
+    pub fn tool_answers(&self, id: &str, answer: CallResult) {
         self.running.borrow_mut().retain(|call| call.0 != id);
         self.feed([Input::ToolFinished { call: id.into(), answer }]);
     }
@@ -434,14 +434,14 @@ impl Shell for Harness {
         self.note(format!("used: {} in, {} out, {how}", usage.input, usage.output));
     }
 
-    fn announce(&self, moment: Moment<'_>) {
+    fn announce(&self, moment: LifecycleEvent<'_>) {
         self.note(match moment {
-            Moment::RequestSending => "moment: sending".to_owned(),
-            Moment::RequestFinished { complete: true } => "moment: complete".to_owned(),
-            Moment::RequestFinished { complete: false } => "moment: incomplete".to_owned(),
-            Moment::ToolExecuting(call) => format!("moment: executing {}", call.id),
-            Moment::ToolFinished(id) => format!("moment: finished {id}"),
-            Moment::ToolPending(id) => format!("moment: pending {id}"),
+            LifecycleEvent::RequestSending => "moment: sending".to_owned(),
+            LifecycleEvent::RequestFinished { complete: true } => "moment: complete".to_owned(),
+            LifecycleEvent::RequestFinished { complete: false } => "moment: incomplete".to_owned(),
+            LifecycleEvent::ToolExecuting(call) => format!("moment: executing {}", call.id),
+            LifecycleEvent::ToolFinished(id) => format!("moment: finished {id}"),
+            LifecycleEvent::ToolPending(id) => format!("moment: pending {id}"),
         });
     }
 
@@ -450,15 +450,15 @@ impl Shell for Harness {
         (*self.policy.borrow())(call)
     }
 
-    fn is_vouched(&self, call: &OpenCall) -> bool {
+    fn is_authorised(&self, call: &OpenCall) -> bool {
         let page = self.page.borrow();
-        call.placeholder.as_ref().is_some_and(|placeholder| page.provenance.is_vouched(placeholder.fence))
+        call.placeholder.as_ref().is_some_and(|placeholder| page.provenance.is_authorised(placeholder.fence))
     }
 
-    fn vouch(&self, call: &CallId) {
+    fn authorise(&self, call: &CallId) {
         let page = &mut *self.page.borrow_mut();
         let line = page.document.status_line(call).expect("a status block");
-        page.provenance.vouch(line, &page.text);
+        page.provenance.authorise(line, &page.text);
     }
 
     fn tools_ready(&self) -> bool {

@@ -1,6 +1,6 @@
 //! What the word in a status block means: every word a user may type there, by every key and command.
 
-use flemma::agent::{Choice, Input, Step};
+use flemma::agent::{Choice, Input, UndoStep};
 
 use super::harness::Harness;
 
@@ -62,8 +62,8 @@ fn press(harness: &Harness, key: &str) {
     match key {
         "Ctrl-]" | "Ctrl-] without autopilot" => harness.go(),
         "Alt-Enter" => harness.execute("a"),
-        "tool:approve" => harness.feed([Input::Decide(vec!["a".into()], Choice::Approve, Step::Own)]),
-        _ => harness.feed([Input::Decide(vec!["a".into()], Choice::Reject(Some("No.".to_owned())), Step::Own)]),
+        "tool:approve" => harness.feed([Input::Decide(vec!["a".into()], Choice::Approve, UndoStep::Own)]),
+        _ => harness.feed([Input::Decide(vec!["a".into()], Choice::Reject(Some("No.".to_owned())), UndoStep::Own)]),
     }
 }
 

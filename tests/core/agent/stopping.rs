@@ -1,7 +1,7 @@
 //! Ctrl-C, in every phase: everything stops, the turn is closed, and no call is left to reach a provider.
 
 use flemma::{
-    agent::{Answer, Input},
+    agent::{CallResult, Input},
     model::{Event, StopReason},
     provider::ErrorKind,
 };
@@ -176,12 +176,12 @@ fn an_answer_that_nobody_waits_for_is_dropped() {
     harness.calls([("a", "bash")]);
     let before = harness.text();
     for id in ["a", "z"] {
-        harness.feed([Input::ToolFinished { call: id.into(), answer: Answer::text("whose?") }]);
+        harness.feed([Input::ToolFinished { call: id.into(), answer: CallResult::text("whose?") }]);
     }
     assert_eq!(harness.text(), before);
     harness.execute("a");
     harness.tool("a", "one");
-    harness.feed([Input::ToolFinished { call: "a".into(), answer: Answer::text("twice") }]);
+    harness.feed([Input::ToolFinished { call: "a".into(), answer: CallResult::text("twice") }]);
     assert!(harness.text().contains("\none\n") && !harness.text().contains("twice"));
 }
 

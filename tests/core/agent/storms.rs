@@ -8,7 +8,7 @@
 use std::collections::HashSet;
 
 use flemma::{
-    agent::{Answer, Input, RequestId},
+    agent::{CallResult, Input, RequestId},
     chat::{Diagnostic, Severity, Status},
     model::{CallId, Event, StopReason},
     provider::ErrorKind,
@@ -189,7 +189,7 @@ impl Storm {
             Step::Answer { tool, words, is_error } => {
                 let running: Vec<String> = harness.running();
                 if !running.is_empty() {
-                    let answer = Answer { is_error, ..Answer::text(words) };
+                    let answer = CallResult { is_error, ..CallResult::text(words) };
                     harness.tool_answers(&running[tool.index(running.len())], answer);
                 }
             }
@@ -198,7 +198,7 @@ impl Storm {
                 let killed = harness.killed.borrow().last().cloned();
                 if let Some(call) = killed.filter(|call| !self.again && !harness.running.borrow().contains(call)) {
                     let before = harness.text();
-                    harness.feed([Input::ToolFinished { call, answer: Answer::text(words) }]);
+                    harness.feed([Input::ToolFinished { call, answer: CallResult::text(words) }]);
                     assert_eq!(harness.text(), before, "a killed tool writes nothing");
                 }
             }

@@ -2,7 +2,7 @@
 
 use std::{cell::Cell, ops::Range};
 
-use flemma::chat::{Change, Document, Hand, Provenance, Text};
+use flemma::chat::{Author, Change, Document, Provenance, Text};
 use proptest::prelude::*;
 
 /// A text that counts how many of its lines are read.
@@ -73,7 +73,7 @@ fn changes_of_single_lines_read_those_lines_and_no_others() {
         let mut text = Counted::new(&ROUND.repeat(rounds));
         let (mut document, mut provenance) = (Document::default(), Provenance::default());
         let all = Change { first: 0, old_last: 0, new_last: text.lines.len() };
-        provenance.follow(&mut document, all, Hand::Stranger, &text);
+        provenance.follow(&mut document, all, Author::Stranger, &text);
         let changed: Vec<usize> = (0..5).map(|round| round * 23 + 1).collect();
         changed.iter().for_each(|line| text.lines[*line].push_str(" more"));
         let read = text.reads(|text| {
@@ -90,14 +90,14 @@ fn lines_that_go_one_by_one_are_not_looked_at_again_and_again() {
     let mut text = Counted::new(&ROUND.repeat(200));
     let (mut document, mut provenance) = (Document::default(), Provenance::default());
     let all = Change { first: 0, old_last: 0, new_last: text.lines.len() };
-    provenance.follow(&mut document, all, Hand::Stranger, &text);
+    provenance.follow(&mut document, all, Author::Stranger, &text);
     let mut read = 0;
     // As `:g/out/delete` does.
     while let Some(first) = text.lines.iter().position(|line| line == "out") {
         text.lines.remove(first);
         read += text.reads(|text| {
             let change = Change { first, old_last: first + 1, new_last: first };
-            provenance.follow(&mut document, change, Hand::User { step: 1 }, text);
+            provenance.follow(&mut document, change, Author::User { step: 1 }, text);
         });
     }
     assert!(read < 10 * 200, "{read} lines were read for 200 that went");

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use flemma::chat::{Change, Document, Hand, Provenance, TextEdit};
+use flemma::chat::{Author, Change, Document, Provenance, TextEdit};
 
 /// The lines of a screen.
 pub fn screen(text: &str) -> Vec<String> {
@@ -43,7 +43,7 @@ impl Page {
     pub fn of(text: Vec<String>) -> Self {
         let mut page =
             Self { text: Vec::new(), document: Document::default(), provenance: Provenance::default(), step: 0 };
-        page.change(Hand::Stranger, 0..0, text);
+        page.change(Author::Stranger, 0..0, text);
         page
     }
 
@@ -53,7 +53,7 @@ impl Page {
         for edit in edits {
             let change = edit.change();
             edit.apply(&mut self.text);
-            self.provenance.follow(&mut self.document, change, Hand::Flemma, &self.text);
+            self.provenance.follow(&mut self.document, change, Author::Flemma, &self.text);
         }
         self.check();
     }
@@ -61,18 +61,18 @@ impl Page {
     /// Replaces lines, as the user does in one step of undo.
     pub fn replace(&mut self, lines: Range<usize>, with: Vec<String>) {
         self.step += 1;
-        self.change(Hand::User { step: self.step }, lines, with);
+        self.change(Author::User { step: self.step }, lines, with);
         self.provenance.settle();
     }
 
     /// Replaces lines by undo or redo.
     pub fn undo(&mut self, lines: Range<usize>, with: Vec<String>) {
-        self.change(Hand::User { step: self.step }, lines, with);
+        self.change(Author::User { step: self.step }, lines, with);
         self.provenance.undone(&self.text);
     }
 
     /// Replaces lines.
-    pub fn change(&mut self, hand: Hand, lines: Range<usize>, with: Vec<String>) {
+    pub fn change(&mut self, hand: Author, lines: Range<usize>, with: Vec<String>) {
         let change = Change { first: lines.start, old_last: lines.end, new_last: lines.start + with.len() };
         self.text.splice(lines, with);
         self.provenance.follow(&mut self.document, change, hand, &self.text);

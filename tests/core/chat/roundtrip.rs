@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use flemma::{
     chat::{Conversation, Document, Ending, Language, ReplyWriter, read, render, unescape},
-    model::{Attachment, CallId, Event, Message, Part, Role, Signature, Source, ToolInput},
+    model::{Attachment, CallId, Event, Message, Part, Role, Signature, ToolInput, WebSource},
     text::Fence,
 };
 use proptest::prelude::*;
@@ -250,7 +250,7 @@ proptest! {
         passages in prop::option::of(prop::collection::vec(value(), 0..3)),
         provider in "[a-z_ `\"]{1,8}",
     ) {
-        let sources = sources.iter().map(|(url, title)| Source::new(url, title));
+        let sources = sources.iter().map(|(url, title)| WebSource::new(url, title));
         let sources = sources.filter(|source| !source.url.is_empty()).collect();
         let parts = vec![
             Part::HostedUse { provider: provider.clone(), id: id.clone(), name: "web_search".into(), raw: call },

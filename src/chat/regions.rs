@@ -1,0 +1,60 @@
+//! Passages: which of the lines on the screen are Markdown, and which are code.
+//!
+//! Whoever colours a conversation asks for the regions of the screen and colours each by itself. So what
+//! it costs follows the screen, and a fence that a model forgot to close ends with its message.
+
+use std::ops::Range;
+
+use super::{Block, BlockKind, Document, Message, ResultBody};
+
+/// Some lines that are read as one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Region {
+    /// The lines. Those of code come without their fences; there may be none.
+    pub lines: Range<usize>,
+    /// The line of the opening fence, for code: its info string names the language. `None` for Markdown.
+    pub fence: Option<usize>,
+}
+
+impl Document {
+    /// The regions that touch the lines in `range`, in order, each in its whole length. What has a
+    /// look of its own is left out: frontmatter, thinking, status blocks, attachments, the headers of tools.
+    #[must_use]
+    pub fn regions(&self, range: Range<usize>) -> Vec<Region> {
+        let mut found = Vec::new();
+        let first = self.messages().partition_point(|message| message.range().end <= range.start);
+        for message in self.messages().get(first..).unwrap_or_default() {
+            if message.start >= range.end {
+                break;
+            }
+            let from = range.start.saturating_sub(message.start);
+            let first = message.blocks.partition_point(|block| block.end() <= from);
+            let on_screen =
+                message.blocks[first..].iter().take_while(|block| message.lines_of(block).start < range.end);
+            found.extend(on_screen.filter_map(|block| message.region(block)));
+        }
+        found
+    }
+}
+
+impl Message {
+    fn region(&self, block: &Block) -> Option<Region> {
+        let lines = self.lines_of(block);
+        let fence = match &block.kind {
+            BlockKind::Text => return Some(Region { lines, fence: None }),
+            BlockKind::CodeFence(_) => lines.start,
+            BlockKind::ToolUse(tool) => lines.start + tool.input?.line as usize,
+            BlockKind::ToolResult(tool) => match tool.body {
+                ResultBody::Output(fence) => lines.start + fence.line as usize,
+                ResultBody::Attached(..) | ResultBody::Placeholder(..) | ResultBody::Missing => return None,
+            },
+            BlockKind::Thinking | BlockKind::Aborted | BlockKind::Stray(_) => return None,
+        };
+        let end = code_end(lines.end, block.closed).max(fence + 1);
+        Some(Region { lines: fence + 1..end, fence: Some(fence) })
+    }
+}
+
+fn code_end(end: usize, closed: bool) -> usize {
+    if closed { end.saturating_sub(1) } else { end }
+}

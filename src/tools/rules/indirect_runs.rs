@@ -1,0 +1,99 @@
+//! Programs that a rule denies and that a command line only names, for another program to run.
+//!
+//! There are more programs that run what they are told than any table knows (`su -c`, `ssh host`, `docker run`, `awk`,
+//! `git -c alias.x=`). So where one of them may get the name of a denied program, nobody can tell what it does: in its
+//! arguments, also glued to an option (`git grep -Orm`), in what it reads, or in what another command hands it.
+
+use super::{
+    Pattern, folders, input,
+    script::{CommandRun, ShellScript},
+    unapprovable, variables,
+    word::Word,
+    wrappers,
+};
+
+/// Programs that run nothing of what their arguments say.
+const INERT: [&str; 26] = [
+    "[", "basename", "cat", "cd", "cmp", "cp", "cut", "diff", "dirname", "du", "echo", "egrep", "false", "fgrep",
+    "file", "grep", "head", "ls", "mkdir", "printf", "pwd", "stat", "tail", "test", "true", "wc",
+];
+
+/// The most letters before a value that is glued to its option.
+const MAX_GLUED: usize = 3;
+
+/// The names of the programs that are denied.
+pub(super) struct DeniedPrograms(Vec<String>);
+
+impl DeniedPrograms {
+    /// The programs of rules that deny.
+    pub(super) fn of(denying: &[Pattern]) -> Self {
+        Self(
+            denying
+                .iter()
+                .filter_map(|pattern| pattern.command.as_ref()?.program().map(unapprovable::program))
+                .collect(),
+        )
+    }
+
+    /// Whether a command may run a denied program that its own words or its input name, or whose name it gets from a
+    /// place that is not in the line.
+    pub(super) fn may_be_run_by(&self, run: &CommandRun) -> bool {
+        let program = run.words.first().and_then(Word::known).map(unapprovable::program);
+        let is_inert = program.as_ref().is_some_and(|program| INERT.contains(&program.as_str()));
+        let arguments = run.words.iter().skip(1).filter(|_| !is_inert);
+        let mut told = run.assignments.iter().chain(arguments).filter_map(text);
+        let is_dark = run.fed
+            && run.input.as_ref().is_none_or(|input| input.known().is_none())
+            && program.is_some_and(|program| wrappers::is_runner(&program) || wrappers::is_never_approved(&program));
+        is_dark || told.any(|text| self.is_in(text) || starts_a_file(text)) || self.is_read_by(run)
+    }
+
+    fn is_read_by(&self, run: &CommandRun) -> bool {
+        let is_named = run.input.as_ref().and_then(text).is_some_and(|text| self.is_in(text));
+        is_named && !is_data_for(run)
+    }
+
+    /// Whether a line names a denied program anywhere, and hands something on to a command that may run it.
+    pub(super) fn may_be_handed_on_in(&self, script: &ShellScript) -> bool {
+        let takes = |run: &CommandRun| run.fed || run.words.iter().skip(1).any(|word| word.known().is_none());
+        let words =
+            script.runs.iter().flat_map(|run| run.words.iter().skip(1).chain(&run.assignments).chain(&run.input));
+        script.runs.iter().any(|run| takes(run) && !is_data_for(run))
+            && words.chain(&script.inputs).filter_map(text).any(|text| self.is_in(text))
+    }
+
+    fn is_in(&self, text: &str) -> bool {
+        let tokens = text.split(|letter: char| !(letter.is_ascii_alphanumeric() || "_.+-".contains(letter)));
+        tokens.into_iter().any(|token| self.0.iter().any(|program| is_named(program, token)))
+    }
+}
+
+/// Whether a part of a word names a program, by itself or behind the letters of an option.
+fn is_named(program: &str, token: &str) -> bool {
+    let token = token.to_ascii_lowercase();
+    let is_glued = |letters: &str| {
+        letters.strip_prefix('-').is_some_and(|letters| {
+            (1..=MAX_GLUED).contains(&letters.len()) && letters.bytes().all(|letter| letter.is_ascii_alphanumeric())
+        })
+    };
+    token == *program || (!program.is_empty() && token.strip_suffix(program).is_some_and(is_glued))
+}
+
+/// Whether `NAME=value` makes a program that starts later run a file.
+fn starts_a_file(text: &str) -> bool {
+    text.split_once('=').is_some_and(|(name, _)| variables::names_a_start_up_file(name))
+}
+
+/// What is known of a word.
+fn text(word: &Word) -> Option<&str> {
+    match word {
+        Word::Known(text) | Word::Filled(text) => Some(text),
+        Word::Unknown => None,
+    }
+}
+
+/// Whether input is data for a command, and for what it wraps.
+fn is_data_for(run: &CommandRun) -> bool {
+    let (inner, is_whole) = folders::innermost(run);
+    is_whole && input::is_data_for(&inner)
+}

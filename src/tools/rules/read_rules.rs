@@ -1,0 +1,107 @@
+//! What denials for `read` say to other tools that read.
+//!
+//! `!read(~/.ssh/**)` is about files and not only about one tool: a file that the user does not want read is not to be
+//! searched, listed or edited either. A tool that is given such a file, or a folder in which all is denied, is denied.
+//! One that is given a folder around it leaves it out, if it can ([`DeniedPaths`]), and otherwise the user is asked.
+//! `!read` alone is about the tool.
+
+use std::path::{Path, PathBuf};
+
+use super::{PathBase, Rule, Subject, files::PathPattern, pattern::Likeness};
+use crate::tools::{
+    approval::Decision,
+    paths::{plain, real},
+};
+
+/// The tool whose denials hold for all that read.
+const READ: &str = "read";
+
+/// What a call of a tool reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReadTarget<'a> {
+    /// The file or folder that it is given to read.
+    pub subject: Subject<'a>,
+    /// Whether it leaves out what [`DeniedPaths`] means.
+    pub leaves_out_denied: bool,
+}
+
+/// The denials for `read` among rules.
+fn denials(rules: &[Rule]) -> impl Iterator<Item = &Rule> {
+    // With a pattern it is about paths, also where the pattern is `**`.
+    rules.iter().filter(|rule| rule.denies && rule.tool == READ && rule.entry.contains('('))
+}
+
+/// What denials for `read` say of a call of another tool; `None` if nothing.
+pub(in crate::tools) fn decide(
+    rules: &[Rule],
+    tool: &str,
+    reading: Option<&ReadTarget<'_>>,
+    path_base: &PathBase,
+) -> Option<Decision> {
+    let ReadTarget { subject, leaves_out_denied } = *reading.filter(|_| tool != READ)?;
+    let mut found = Likeness::No;
+    for rule in denials(rules) {
+        let pattern = rule.pattern.as_ref().map(|pattern| pattern.path.as_ref());
+        found = found.max(match (pattern, subject) {
+            (None, _) => Likeness::Yes,
+            (Some(Some(pattern)), Subject::Path(path)) => match pattern.is_like(path, path_base) {
+                // What the tool leaves out needs no question, as long as it is known where that is.
+                Likeness::Maybe if leaves_out_denied && pattern.base(path_base).is_some() => Likeness::No,
+                likeness => likeness,
+            },
+            (Some(_), _) => Likeness::Maybe,
+        });
+    }
+    match found {
+        Likeness::Yes => Some(Decision::Deny),
+        Likeness::Maybe => Some(Decision::RequireApproval),
+        Likeness::No => None,
+    }
+}
+
+/// The paths that nothing is to read, for tools that come upon them on their way.
+#[derive(Clone, Debug, Default)]
+pub struct DeniedPaths {
+    all: bool,
+    /// Each pattern with its folder, as it is written and as it really is.
+    patterns: Vec<(PathPattern, PathBuf, PathBuf)>,
+}
+
+impl DeniedPaths {
+    /// The paths that these rules deny.
+    pub(in crate::tools) fn new<'a>(rules: impl IntoIterator<Item = &'a [Rule]>, path_base: &PathBase) -> Self {
+        let mut denied = Self::default();
+        for rule in rules.into_iter().flat_map(denials) {
+            let Some(pattern) = &rule.pattern else {
+                denied.all = true;
+                continue;
+            };
+            if let Some(pattern) = &pattern.path
+                && let Some(base) = pattern.base(path_base)
+            {
+                denied.patterns.push((pattern.clone(), plain(&base), real(&base)));
+            }
+        }
+        denied
+    }
+
+    /// Whether nothing is denied.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        !self.all && self.patterns.is_empty()
+    }
+
+    /// Whether a path is denied, as it is written or, for a link, where it leads. `path` is absolute.
+    #[must_use]
+    pub fn contains(&self, path: &Path) -> bool {
+        if self.is_empty() {
+            return false;
+        }
+        let means = |path: &Path| {
+            self.patterns.iter().any(|(pattern, plain, real)| {
+                [plain, real].iter().any(|base| pattern.compare(path, base) == Likeness::Yes)
+            })
+        };
+        self.all || means(&plain(path)) || (path.is_symlink() && means(&real(path)))
+    }
+}

@@ -1,0 +1,7 @@
+//! Options: how they are read, layered and switched.
+
+mod buffer;
+mod list;
+mod options;
+mod own;
+mod switch;

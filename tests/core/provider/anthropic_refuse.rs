@@ -1,0 +1,146 @@
+//! Responses of the Messages API whose status is no success.
+
+use flemma::provider::{ErrorKind, ErrorResponse, ProviderError};
+use serde_json::json;
+
+use crate::provider::anthropic_decode::{KEY, decoder};
+
+fn refuse(status: u16, body: impl Into<Vec<u8>>) -> ProviderError {
+    let response = ErrorResponse { status, retry_after: None, request_id: None, body: body.into() };
+    let error = decoder().refuse(&response);
+    assert!(!error.message.contains('\n'), "{:?} is more than one line", error.message);
+    assert!(!error.message.contains(KEY), "the key is in {error}");
+    error
+}
+
+fn vendor(status: u16, kind: &str, message: &str) -> ProviderError {
+    let body = json!({"type": "error", "error": {"type": kind, "message": message}, "request_id": "req_1"});
+    refuse(status, body.to_string())
+}
+
+#[test]
+fn a_full_context_says_by_how_much_and_keeps_the_vendors_words() {
+    let error = vendor(400, "invalid_request_error", "prompt is too long: 213462 tokens > 200000 maximum");
+    assert_eq!(error.kind, ErrorKind::InvalidRequest);
+    assert_eq!(
+        error.message,
+        "the conversation is 13462 tokens too long for the model (api.anthropic.com: 400); shorten it: \
+         prompt is too long: 213462 tokens > 200000 maximum [request req_1]"
+    );
+    let words = "input length and `max_tokens` exceed context limit: 189136 + 20000 > 204648, decrease input length";
+    let error = vendor(400, "invalid_request_error", words);
+    assert!(error.message.starts_with("the conversation is 4488 tokens too long for the model"), "{error}");
+}
+
+#[test]
+fn a_key_that_is_not_accepted_names_its_variable() {
+    for (status, kind) in [(401, "authentication_error"), (403, "permission_error"), (401, "?"), (403, "?")] {
+        let error = vendor(status, kind, "no");
+        assert_eq!(error.kind, ErrorKind::Authentication, "{status} {kind}");
+        assert!(error.message.contains("ANTHROPIC_API_KEY"), "{error}");
+    }
+}
+
+#[test]
+fn each_failure_says_what_to_do() {
+    let says = |error: ProviderError, kind: ErrorKind, words: &[&str]| {
+        assert_eq!(error.kind, kind, "{error}");
+        for word in words {
+            assert!(error.message.contains(word), "{word:?} is not in {error}");
+        }
+    };
+    says(
+        vendor(404, "not_found_error", "model: claude-0"),
+        ErrorKind::InvalidRequest,
+        &["`model`", "base_url", "claude-0"],
+    );
+    says(
+        vendor(413, "request_too_large", "too large"),
+        ErrorKind::InvalidRequest,
+        &["too large for", "413", "shorten"],
+    );
+    says(refuse(413, "<html>"), ErrorKind::InvalidRequest, &["too large for", "shorten"]);
+    says(vendor(429, "rate_limit_error", "slow"), ErrorKind::RateLimited, &["too many requests", "429"]);
+    says(vendor(529, "overloaded_error", "Overloaded"), ErrorKind::Overloaded, &["overloaded", "529"]);
+    says(vendor(500, "api_error", "Internal"), ErrorKind::Server, &["failed", "500", "Internal"]);
+    says(vendor(504, "timeout_error", "late"), ErrorKind::Timeout, &["gave up", "504"]);
+    says(refuse(302, ""), ErrorKind::InvalidRequest, &["redirect", "base_url"]);
+}
+
+#[test]
+fn without_the_vendors_type_the_status_decides() {
+    for (status, kind) in [
+        (400, ErrorKind::InvalidRequest),
+        (401, ErrorKind::Authentication),
+        (408, ErrorKind::Timeout),
+        (422, ErrorKind::InvalidRequest),
+        (429, ErrorKind::RateLimited),
+        (500, ErrorKind::Server),
+        (502, ErrorKind::Server),
+        (503, ErrorKind::Overloaded),
+        (529, ErrorKind::Overloaded),
+        (599, ErrorKind::Server),
+    ] {
+        for body in ["", "plain words", "<html><title>T</title>", "{}", "null", "[1]", "{\"error\": 7}"] {
+            let error = refuse(status, body);
+            assert_eq!(error.kind, kind, "{status} {body}");
+            assert!(error.message.contains(&status.to_string()), "{error}");
+        }
+    }
+}
+
+#[test]
+fn any_body_becomes_readable_words() {
+    for (body, words) in [
+        (&b"  upstream\r\n  connect error\t"[..], "(500): upstream connect error"),
+        (b"<!doctype html><HTML><Title class=x>\n Bad Gateway </TITLE>", "a web page, \"Bad Gateway\""),
+        (b"<html><title></title>", "(500): a web page"),
+        (b"<html><title>no end", "(500): a web page"),
+        (b"{\"error\": \"just text\"}", "(500): just text"),
+        (b"{\"message\": \"top level\"}", "(500): top level"),
+        (b"{\"detail\": \"Not Found\"}", "(500): Not Found"),
+        (b"\"a string\"", "(500): a string"),
+        (b"{\"odd\": [1, 2]}", "{\"odd\":[1,2]}"),
+        (b"\xff\xfe bytes", "bytes"),
+        ("<title>\u{130}</title>".as_bytes(), "\u{130}"),
+    ] {
+        let error = refuse(500, body);
+        assert!(error.message.contains(words), "{words:?} is not in {error}");
+    }
+    assert_eq!(refuse(500, "").message, "api.anthropic.com failed (500)");
+    let long = refuse(500, "word ".repeat(10_000));
+    assert!(long.message.len() < 600 && long.message.ends_with('…'), "{long}");
+}
+
+#[test]
+fn an_account_without_credit_is_not_asked_again() {
+    let error = vendor(400, "billing_error", "Your credit balance is too low");
+    assert_eq!(error.kind, ErrorKind::InvalidRequest);
+    assert!(error.message.contains("want of credit (400)") && error.message.contains("too low"), "{error}");
+}
+
+#[test]
+fn a_body_that_quotes_the_key_does_not_show_it() {
+    assert!(vendor(401, "authentication_error", &format!("bad key {KEY}!")).message.contains("bad key …!"));
+    assert!(refuse(400, format!("x-api-key: {KEY}")).message.contains("x-api-key: …"));
+    // Where the words are cut, nothing of the key is left either.
+    let error = refuse(400, format!("{}{KEY}", "x".repeat(390)));
+    assert!(!error.message.contains("sk-"), "{error}");
+}
+
+#[test]
+fn the_time_to_wait_and_the_request_id_are_kept() {
+    let response = ErrorResponse {
+        status: 429,
+        retry_after: Some(30.0),
+        request_id: Some("req_header".to_owned()),
+        body: b"{\"request_id\": \"req_body\", \"error\": {\"type\": \"rate_limit_error\", \"message\": \"slow\"}}"
+            .to_vec(),
+    };
+    let error = decoder().refuse(&response);
+    assert_eq!(error.retry_after, Some(30.0));
+    assert_eq!(
+        error.message,
+        "api.anthropic.com has had too many requests (429); it asks to wait 30 s: slow [request req_header]"
+    );
+}

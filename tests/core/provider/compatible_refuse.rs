@@ -1,0 +1,142 @@
+//! Responses of servers of Chat Completions whose status is no success.
+
+use flemma::provider::{
+    ErrorKind, ErrorResponse, Headers, ProviderError, auth::Environment, compatible::OpenAiCompatible,
+};
+use serde_json::json;
+
+use crate::{
+    conversation::{exchange, hello},
+    provider::compatible_decode::{KEY, decoder},
+};
+
+fn response(status: u16, body: impl Into<Vec<u8>>) -> ErrorResponse {
+    ErrorResponse { status, retry_after: None, request_id: None, body: body.into() }
+}
+
+fn refuse(status: u16, body: impl Into<Vec<u8>>) -> ProviderError {
+    let error = decoder().refuse(&response(status, body));
+    assert!(!error.message.contains('\n'), "{:?} is more than one line", error.message);
+    assert!(!error.message.contains(KEY), "the key is in {error}");
+    error
+}
+
+#[test]
+fn a_full_context_says_by_how_much_in_every_servers_words() {
+    for (status, body) in [
+        // llama.cpp, older and newer
+        (
+            400,
+            json!({"error": {"code": 400, "message": "the request exceeds the available context size. try increasing it",
+                             "type": "exceed_context_size_error", "n_prompt_tokens": 14429, "n_ctx": 8192}}),
+        ),
+        // vLLM
+        (
+            400,
+            json!({"object": "error", "message": "This model's maximum context length is 8192 tokens. However, your \
+                    request has 14429 input tokens. Please reduce the length.", "type": "BadRequestError", "code": 400}),
+        ),
+        // OpenRouter
+        (
+            400,
+            json!({"error": {"message": "This endpoint's maximum context length is 8192 tokens. However, you requested \
+                    about 14429 tokens (14000 of text input, 429 of tool input).", "code": 400}}),
+        ),
+        // LM Studio
+        (
+            400,
+            json!({"error": "Trying to keep the first 14429 tokens when context the overflows. However, the model is \
+                    loaded with context length of only 8192 tokens"}),
+        ),
+    ] {
+        let error = refuse(status, body.to_string());
+        assert_eq!(error.kind, ErrorKind::InvalidRequest, "{error}");
+        let expected = "the conversation is 6237 tokens too long for the model (openrouter.ai: 400); shorten it: ";
+        assert!(error.message.starts_with(expected), "{error}");
+    }
+    let error = refuse(400, json!({"error": {"message": "maximum context length is 8192 tokens"}}).to_string());
+    assert!(error.message.starts_with("the conversation is too long for the model"), "{error}");
+    // A number in a model's name is no count.
+    let body = json!({"error": {"message": "the context window of qwen3-235b-a22b-2507 holds 8192 tokens, not 9000"}});
+    assert!(refuse(400, body.to_string()).message.contains("808 tokens too long"));
+}
+
+#[test]
+fn a_limit_for_the_reply_that_is_too_high_is_no_matter_of_its_length() {
+    let body = json!({"error": {"message": "'max_tokens' or 'max_completion_tokens' is too large: 8192. This model's \
+                      maximum context length is 4096 tokens and your request has 100 input tokens"}});
+    let error = refuse(400, body.to_string());
+    assert!(error.message.starts_with("openrouter.ai refused the request (400): 'max_tokens'"), "{error}");
+}
+
+#[test]
+fn a_server_that_wants_a_key_says_which_variable_holds_it() {
+    let body = json!({"error": {"message": "No auth credentials found", "code": 401}}).to_string();
+    let error = refuse(401, body.clone());
+    assert!(error.message.starts_with("openrouter.ai does not accept the key in OPENAI_COMPATIBLE_API_KEY"), "{error}");
+
+    let keyless = OpenAiCompatible::new("https://openrouter.ai/api/v1", Environment::new(|_| None));
+    let error = exchange(&keyless, &hello()).unwrap().1.refuse(&response(401, body.clone()));
+    assert_eq!(
+        error.message,
+        "openrouter.ai wants a key (401); set OPENAI_COMPATIBLE_API_KEY: No auth credentials found"
+    );
+
+    let mut headers = Headers::default();
+    headers.insert("authorization", "Bearer of-mine").unwrap();
+    let decoder = exchange(&keyless.with_headers(headers), &hello()).unwrap().1;
+    let error = decoder.refuse(&response(401, "{\"detail\": \"you sent Bearer of-mine\"}"));
+    assert_eq!(
+        error.message,
+        "openrouter.ai does not accept the headers in `parameters.openai_compatible.headers` (401): you sent …"
+    );
+}
+
+#[test]
+fn each_failure_says_what_to_do() {
+    let says = |error: ProviderError, kind: ErrorKind, words: &[&str]| {
+        assert_eq!(error.kind, kind, "{error}");
+        for word in words {
+            assert!(error.message.contains(word), "{word:?} is not in {error}");
+        }
+    };
+    says(
+        refuse(404, r#"{"error":{"message":"model \"x\" not found, try pulling it first","type":"api_error"}}"#),
+        ErrorKind::InvalidRequest,
+        &["`model`", "`parameters.openai_compatible.base_url`", "try pulling it first"],
+    );
+    says(refuse(404, "404 page not found"), ErrorKind::InvalidRequest, &["base_url", "404 page not found"]);
+    says(
+        refuse(503, r#"{"error":{"code":503,"message":"Loading model","type":"unavailable_error"}}"#),
+        ErrorKind::Overloaded,
+        &["overloaded (503)", "Loading model"],
+    );
+    says(
+        refuse(402, r#"{"error":{"message":"Insufficient credits","code":402}}"#),
+        ErrorKind::InvalidRequest,
+        &["want of credit", "Insufficient credits"],
+    );
+    says(
+        refuse(400, r#"{"error":{"message":"Provider returned error","code":400,"metadata":{"raw":"no such tool"}}}"#),
+        ErrorKind::InvalidRequest,
+        &["Provider returned error (no such tool)"],
+    );
+    says(refuse(502, "<html><title>Bad Gateway</title>"), ErrorKind::Server, &["a web page, \"Bad Gateway\""]);
+    says(refuse(500, ""), ErrorKind::Server, &["openrouter.ai failed (500)"]);
+}
+
+#[test]
+fn without_a_name_for_the_error_the_status_decides() {
+    for (status, kind) in [
+        (400, ErrorKind::InvalidRequest),
+        (401, ErrorKind::Authentication),
+        (408, ErrorKind::Timeout),
+        (429, ErrorKind::RateLimited),
+        (500, ErrorKind::Server),
+        (503, ErrorKind::Overloaded),
+    ] {
+        for body in ["", "plain words", "<html><title>T</title>", "{}", "null", "[1]", "{\"error\": 7}"] {
+            assert_eq!(refuse(status, body).kind, kind, "{status} {body}");
+        }
+    }
+}

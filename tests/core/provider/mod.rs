@@ -1,0 +1,30 @@
+//! Providers: what is sent to each of them, and what is made of their replies.
+
+mod anthropic_decode;
+mod anthropic_encode;
+mod anthropic_refuse;
+mod auth;
+mod bodies;
+mod bounds;
+mod call_ids;
+mod catalogue;
+mod compatible_decode;
+mod compatible_encode;
+mod compatible_refuse;
+mod foreign;
+mod hosted;
+mod no_stream;
+mod openai_decode;
+mod openai_encode;
+mod openai_refuse;
+mod prefixes;
+mod redact;
+mod rehearsal;
+mod retry;
+mod scripts;
+mod snapshots;
+mod sse;
+mod vertex_decode;
+mod vertex_encode;
+mod vertex_refuse;
+mod vertex_schema;

@@ -1,0 +1,120 @@
+//! Responses of the Responses API whose status is no success.
+
+use flemma::provider::{ErrorKind, ErrorResponse, ProviderError};
+use serde_json::{Value, json};
+
+use crate::provider::openai_decode::{KEY, decoder};
+
+fn refuse(status: u16, body: impl Into<Vec<u8>>) -> ProviderError {
+    let response = ErrorResponse { status, retry_after: None, request_id: None, body: body.into() };
+    let error = decoder().refuse(&response);
+    assert!(!error.message.contains('\n'), "{:?} is more than one line", error.message);
+    assert!(!error.message.contains(KEY), "the key is in {error}");
+    error
+}
+
+fn vendor(status: u16, kind: &str, code: impl Into<Value>, message: &str) -> ProviderError {
+    let code = code.into();
+    refuse(status, json!({"error": {"message": message, "type": kind, "param": null, "code": code}}).to_string())
+}
+
+#[test]
+fn a_key_that_is_not_accepted_names_its_variable() {
+    let error = vendor(401, "invalid_request_error", "invalid_api_key", &format!("Incorrect API key provided: {KEY}."));
+    assert_eq!(error.kind, ErrorKind::Authentication);
+    assert_eq!(
+        error.message,
+        "api.openai.com does not accept the key in OPENAI_API_KEY (401): Incorrect API key provided: …."
+    );
+    let error = vendor(403, "request_forbidden", "unsupported_country_region_territory", "Country not supported");
+    assert_eq!(error.kind, ErrorKind::Authentication);
+    assert!(error.message.contains("does not allow this"), "{error}");
+}
+
+#[test]
+fn an_account_without_credit_is_not_asked_again_but_one_that_is_too_fast_is() {
+    let error = vendor(429, "insufficient_quota", "insufficient_quota", "You exceeded your current quota");
+    assert!(!error.is_transient(), "{error}");
+    assert!(error.message.contains("want of credit (429)"), "{error}");
+    let error = vendor(429, "tokens", "rate_limit_exceeded", "Rate limit reached");
+    assert_eq!(error.kind, ErrorKind::RateLimited);
+    assert!(error.is_transient());
+}
+
+#[test]
+fn a_full_context_says_by_how_much_where_the_body_says_it() {
+    let says = |message: &str, words: &str| {
+        let error = vendor(400, "invalid_request_error", "context_length_exceeded", message);
+        assert_eq!(error.kind, ErrorKind::InvalidRequest);
+        assert!(error.message.starts_with(words), "{error}");
+        assert!(error.message.contains(message), "{error}");
+    };
+    says(
+        "This model's maximum context length is 128000 tokens. However, you requested 130500 tokens (120,500 in the messages).",
+        "the conversation is 2500 tokens too long for the model (api.openai.com: 400); shorten it: ",
+    );
+    says(
+        "Your input exceeds the context window of this model. Please adjust your input and try again.",
+        "the conversation is too long for the model (api.openai.com: 400); shorten it: ",
+    );
+}
+
+#[test]
+fn each_failure_says_what_to_do() {
+    let says = |error: ProviderError, kind: ErrorKind, words: &[&str]| {
+        assert_eq!(error.kind, kind, "{error}");
+        for word in words {
+            assert!(error.message.contains(word), "{word:?} is not in {error}");
+        }
+    };
+    says(
+        vendor(400, "invalid_request_error", "model_not_found", "The model `gpt-0` does not exist"),
+        ErrorKind::InvalidRequest,
+        &["`model`", "`parameters.openai.base_url`", "gpt-0"],
+    );
+    says(
+        vendor(400, "invalid_request_error", "unsupported_value", "Unsupported value: 'minimal'"),
+        ErrorKind::InvalidRequest,
+        &["refused the request (400)", "'minimal'"],
+    );
+    says(vendor(404, "invalid_request_error", Value::Null, "Invalid URL"), ErrorKind::InvalidRequest, &["base_url"]);
+    says(vendor(503, "server_error", "slow_down", "Slow down"), ErrorKind::RateLimited, &["too many requests"]);
+    says(vendor(500, "server_error", Value::Null, "Oops"), ErrorKind::Server, &["failed (500)", "Oops"]);
+    says(refuse(308, ""), ErrorKind::InvalidRequest, &["redirect", "`parameters.openai.base_url`"]);
+}
+
+#[test]
+fn without_the_vendors_code_the_status_decides() {
+    for (status, kind) in [
+        (400, ErrorKind::InvalidRequest),
+        (401, ErrorKind::Authentication),
+        (408, ErrorKind::Timeout),
+        (422, ErrorKind::InvalidRequest),
+        (429, ErrorKind::RateLimited),
+        (500, ErrorKind::Server),
+        (502, ErrorKind::Server),
+        (503, ErrorKind::Overloaded),
+    ] {
+        for body in ["", "plain words", "<html><title>T</title>", "{}", "null", "[1]", "{\"error\": 7}"] {
+            let error = refuse(status, body);
+            assert_eq!(error.kind, kind, "{status} {body}");
+            assert!(error.message.contains(&status.to_string()), "{error}");
+        }
+    }
+}
+
+#[test]
+fn the_time_to_wait_and_the_request_id_are_kept() {
+    let response = ErrorResponse {
+        status: 429,
+        retry_after: Some(30.0),
+        request_id: Some("req_1".to_owned()),
+        body: br#"{"error": {"message": "slow", "type": "requests", "code": "rate_limit_exceeded"}}"#.to_vec(),
+    };
+    let error = decoder().refuse(&response);
+    assert_eq!(error.retry_after, Some(30.0));
+    assert_eq!(
+        error.message,
+        "api.openai.com has had too many requests (429); it asks to wait 30 s: slow [request req_1]"
+    );
+}

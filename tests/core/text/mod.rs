@@ -1,0 +1,3 @@
+//! Plain text.
+
+mod truncate;

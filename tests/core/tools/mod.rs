@@ -1,0 +1,15 @@
+//! Tools: definitions, approval, rules, previews and the built-in tools.
+
+mod approval;
+mod bash;
+mod calculator;
+mod decisions;
+mod definition;
+mod files;
+mod inputs;
+mod preview;
+mod project;
+mod reading;
+mod rules;
+mod search;
+pub mod workshop;
