@@ -11,7 +11,7 @@ use std::{
 
 use flemma::{
     text::truncate::{Limits, count_lines, truncate_head, truncate_tail},
-    tools::{Context, Handler, Registry},
+    tools::{Context, Executor, Registry},
 };
 use serde_json::{Value, json};
 
@@ -84,7 +84,7 @@ impl Tools {
 
     /// The size of what the call gives back.
     fn call(&self, name: &str, input: Value) -> usize {
-        let Some(Handler::Native(tool)) = self.registry.get(name).map(|tool| tool.handler.clone()) else {
+        let Some(Executor::Native(tool)) = self.registry.get(name).map(|tool| tool.executor.clone()) else {
             panic!("there is no tool {name}")
         };
         let rendered = self.runtime.block_on(tool.run(input, self.context.clone())).render();

@@ -7,7 +7,7 @@ use std::{
 
 use mlua::Function;
 
-use crate::tools::{Definition, Handler, LuaRef};
+use crate::tools::{Definition, Executor, LuaRef};
 
 /// The functions of all definitions.
 #[derive(Default)]
@@ -37,7 +37,7 @@ impl Functions {
 
     /// Lets go of a definition's functions.
     pub(super) fn release_all(&self, definition: &Definition) {
-        if let Handler::Lua(function) = definition.handler {
+        if let Executor::Lua(function) = definition.executor {
             self.release(function);
         }
         if let Some(function) = definition.format_preview {

@@ -19,7 +19,7 @@ use crate::{
     runtime::{ConversationId, Notice, Queue, Report},
     text::truncate::{Limit, Truncation},
     tools::{
-        Definition, Handler, Registered, Rendered,
+        Definition, Executor, Registered, Rendered,
         declare::{self, Field},
     },
 };
@@ -64,7 +64,7 @@ pub(super) fn register(
     }
     let registered = declare::declare(name, fields).and_then(|definition| {
         let tool = definition.name.clone();
-        let incomplete = definition.lacks_handler();
+        let incomplete = matches!(definition.executor, Executor::Missing);
         let registered = editor.registry.borrow_mut().register(definition)?;
         Ok((tool, incomplete, registered))
     });
@@ -93,7 +93,7 @@ pub(super) fn register(
 pub(super) fn describe(editor: &Editor, lua: &Lua, definition: &Definition) -> mlua::Result<Value> {
     let described = convert::from_json(lua, &declare::describe(definition))?;
     if let Value::Table(table) = &described {
-        if let Handler::Lua(function) = definition.handler {
+        if let Executor::Lua(function) = definition.executor {
             table.set("execute", editor.functions.get(function))?;
         }
         table.set("format_preview", definition.format_preview.and_then(|function| editor.functions.get(function)))?;

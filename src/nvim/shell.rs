@@ -27,7 +27,7 @@ use crate::{
     model::{CallId, ToolInput, Usage},
     provider::{ErrorKind, ProviderError, Request},
     runtime::{Notice, Report},
-    tools::{Context, Definition, Handler, Outcome, seconds},
+    tools::{Context, Definition, Executor, Outcome, seconds},
 };
 
 /// A conversation where it stands: in the editor.
@@ -218,8 +218,8 @@ impl Shell for At<'_> {
         let ToolInput::Json(input) = call.input.clone() else {
             return refuse(format!("The input of `{}` is no JSON.", call.name));
         };
-        match definition.as_ref().map(|definition| &definition.handler) {
-            Some(Handler::Native(tool)) => {
+        match definition.as_ref().map(|definition| &definition.executor) {
+            Some(Executor::Native(tool)) => {
                 let Some(definition) = &definition else { return };
                 let context = self.context(call, definition);
                 let cancel = context.cancel.clone();
@@ -244,7 +244,7 @@ impl Shell for At<'_> {
                     refuse(format!("The tool `{}` could not start: {error}.", call.name));
                 }
             }
-            Some(Handler::Lua(function)) => {
+            Some(Executor::Lua(function)) => {
                 if let (Some(definition), Some(execute)) = (&definition, self.editor.functions.get(*function)) {
                     self.run_lua(call, definition, &execute, &input);
                 }

@@ -1,4 +1,6 @@
-//! Foreign text, made fit to stand in a message of ours.
+//! Text from elsewhere, shown on one line of a message.
+
+use std::borrow::Cow;
 
 /// `text` on one line: control characters and runs of white space become one space, and after
 /// `limit` characters it is cut with `…`.
@@ -18,3 +20,24 @@ pub(crate) fn one_line(text: &str, limit: usize) -> String {
     }
     line
 }
+
+/// `text` with its control characters escaped, so that it stays on one line and is still unambiguous: `a\nb`. For names,
+/// of which every character counts.
+pub(crate) fn escape_controls(text: &str) -> Cow<'_, str> {
+    if !text.contains(char::is_control) {
+        return Cow::Borrowed(text);
+    }
+    let mut escaped = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        if c.is_control() {
+            escaped.extend(c.escape_default());
+        } else {
+            escaped.push(c);
+        }
+    }
+    Cow::Owned(escaped)
+}
+
+#[cfg(test)]
+#[path = "one_line_tests.rs"]
+mod tests;

@@ -7,7 +7,7 @@ use std::{sync::Arc, time::Duration};
 
 use serde_json::{Map, Value};
 
-use super::{DeclaredApproval, Definition, DefinitionError, Executor, Handler, LuaRef, seconds};
+use super::{DeclaredApproval, Definition, DefinitionError, Executor, LuaRef, seconds};
 use crate::text::suggest::nearest;
 
 /// The fields that a definition may have.
@@ -75,8 +75,8 @@ pub fn declare(name: Option<&str>, fields: Vec<(String, Field)>) -> Result<Defin
             "is missing: give a JSON Schema, at least { type = \"object\", properties = {} }".to_owned(),
         );
     };
-    let handler = reader.function("execute")?.map_or(Handler::Elsewhere, Handler::Lua);
-    let mut definition = Definition::new(&reader.tool.clone(), &description, mend_empty_tables(schema), handler);
+    let executor = reader.function("execute")?.map_or(Executor::Missing, Executor::Lua);
+    let mut definition = Definition::new(&reader.tool.clone(), &description, mend_empty_tables(schema), executor);
     definition.format_preview = reader.function("format_preview")?;
     definition.strict = reader.switch("strict")?.unwrap_or(false);
     definition.is_async = reader.switch("async")?.unwrap_or(false);
@@ -86,14 +86,9 @@ pub fn declare(name: Option<&str>, fields: Vec<(String, Field)>) -> Result<Defin
     definition.timeout = reader.seconds("timeout")?;
     definition.read_path_param = reader.text("read_path_param")?;
     definition.write_path_param = reader.text("write_path_param")?;
-    let executors = [
-        ("server", Executor::Server),
-        ("human", Executor::Human),
-        ("client", Executor::Client),
-        ("provider", Executor::Provider),
-    ];
-    definition.executor = reader.choice("executor", &executors)?.unwrap_or_default();
-    if definition.executor != Executor::Server {
+    // Whether somebody who writes a definition may choose it.
+    let executors = [("server", true), ("human", false), ("client", false), ("provider", false)];
+    if reader.choice("executor", &executors)? == Some(false) {
         return reader.refuse("executor", "can only be \"server\" so far: nobody else answers calls yet".to_owned());
     }
     if reader.take("retention").is_some() {
@@ -240,13 +235,7 @@ pub fn describe(definition: &Definition) -> Value {
     put("enabled", definition.enabled.into());
     put("streaming", definition.streaming.into());
     put("idempotent", definition.idempotent.into());
-    let executor = match definition.executor {
-        Executor::Server => "server",
-        Executor::Human => "human",
-        Executor::Client => "client",
-        Executor::Provider => "provider",
-    };
-    put("executor", executor.into());
+    put("executor", definition.executor.as_str().into());
     if let Some(approval) = definition.approval {
         let approval = match approval {
             DeclaredApproval::Auto => "auto",

@@ -39,8 +39,6 @@ pub struct Definition {
     pub is_async: bool,
     /// Whether it is offered to models unless somebody says otherwise.
     pub enabled: bool,
-    /// Who answers a call.
-    pub executor: Executor,
     /// What the tool itself says about approval; heard only when nobody else decides.
     pub approval: Option<DeclaredApproval>,
     /// Whether its latest lines are shown while it runs.
@@ -55,41 +53,29 @@ pub struct Definition {
     pub write_path_param: Option<String>,
     /// Whether it leaves out what it comes upon and the user denies reading ([`super::Context::denied`]).
     pub leaves_out_denied: bool,
-    /// What runs a call.
-    pub handler: Handler,
+    /// Who answers a call, and what runs it if that is this process.
+    pub executor: Executor,
     /// The Lua function that makes a preview; native tools bring their own ([`NativeTool::preview`]).
     pub format_preview: Option<LuaRef>,
     compiled: OnceLock<Result<InputSchema, String>>,
 }
 
-/// What runs a call.
+/// Who answers a call of a tool, and what runs it if that is this process.
 #[derive(Clone)]
-pub enum Handler {
-    /// Rust code, off the main thread.
+pub enum Executor {
+    /// Rust code of this process, off the main thread.
     Native(Arc<dyn NativeTool>),
-    /// A Lua function, on the main thread.
+    /// A Lua function of this process, on the main thread.
     Lua(LuaRef),
-    /// Nothing here: a human, a client or the provider answers (see [`Executor`]).
-    Elsewhere,
+    /// This process, but the definition has nothing to run: a call gets an error.
+    Missing,
+    /// The provider, which runs the tool itself.
+    Provider,
 }
 
 /// A Lua function, by a number that the Neovim layer keeps the function under.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LuaRef(pub u64);
-
-/// Who answers a call of a tool.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Executor {
-    /// This process runs it.
-    #[default]
-    Server,
-    /// The user answers in the document.
-    Human,
-    /// Another program answers.
-    Client,
-    /// The provider runs it itself.
-    Provider,
-}
 
 /// What a tool declares about its own approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,10 +99,10 @@ pub struct DefinitionError {
 }
 
 impl Definition {
-    /// A definition with the defaults: enabled, run here, not strict, not asynchronous, nothing declared.
+    /// A definition with the defaults: enabled, not strict, not asynchronous, nothing declared.
     ///
     /// `input_schema` is JSON Schema of an object. Nothing is checked yet: [`Definition::check`] does that.
-    pub fn new(name: &str, description: &str, input_schema: Value, handler: Handler) -> Self {
+    pub fn new(name: &str, description: &str, input_schema: Value, executor: Executor) -> Self {
         Self {
             name: name.to_owned(),
             description: description.to_owned(),
@@ -124,7 +110,6 @@ impl Definition {
             strict: false,
             is_async: false,
             enabled: true,
-            executor: Executor::Server,
             approval: None,
             streaming: false,
             timeout: None,
@@ -132,7 +117,7 @@ impl Definition {
             read_path_param: None,
             write_path_param: None,
             leaves_out_denied: false,
-            handler,
+            executor,
             format_preview: None,
             compiled: OnceLock::new(),
         }
@@ -219,11 +204,6 @@ impl Definition {
         Some(format!("is \"{name}\", but input_schema has no such property{meant}"))
     }
 
-    /// Whether calls of it cannot be answered: this process is to run it, but it has nothing that runs.
-    pub fn lacks_handler(&self) -> bool {
-        self.executor == Executor::Server && matches!(self.handler, Handler::Elsewhere)
-    }
-
     fn compiled(&self) -> &Result<InputSchema, String> {
         self.compiled.get_or_init(|| InputSchema::compile(&self.input_schema))
     }
@@ -239,17 +219,34 @@ impl fmt::Debug for Definition {
             .field("name", &self.name)
             .field("executor", &self.executor)
             .field("enabled", &self.enabled)
-            .field("handler", &self.handler)
             .finish_non_exhaustive()
     }
 }
 
-impl fmt::Debug for Handler {
+impl Executor {
+    /// The word for it in a definition's `executor` field.
+    #[must_use]
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Native(_) | Self::Lua(_) | Self::Missing => "server",
+            Self::Provider => "provider",
+        }
+    }
+
+    /// Whether the provider runs the tool.
+    #[must_use]
+    pub const fn is_provider(&self) -> bool {
+        matches!(self, Self::Provider)
+    }
+}
+
+impl fmt::Debug for Executor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Native(_) => f.write_str("Native"),
             Self::Lua(function) => f.debug_tuple("Lua").field(function).finish(),
-            Self::Elsewhere => f.write_str("Elsewhere"),
+            Self::Missing => f.write_str("Missing"),
+            Self::Provider => f.write_str("Provider"),
         }
     }
 }

@@ -6,7 +6,7 @@
 
 use serde_json::json;
 
-use super::{Definition, Executor, Handler};
+use super::{Definition, Executor};
 use crate::provider::{Hosted, HostedTool, SearchLimits};
 
 /// The definitions. They are off until somebody wants them.
@@ -14,8 +14,7 @@ pub(super) fn definitions() -> impl Iterator<Item = Definition> {
     HostedTool::ALL.into_iter().map(|tool| {
         // The provider has a schema of its own.
         let schema = json!({ "type": "object", "properties": {} });
-        let mut definition = Definition::new(tool.name(), tool.description(), schema, Handler::Elsewhere);
-        definition.executor = Executor::Provider;
+        let mut definition = Definition::new(tool.name(), tool.description(), schema, Executor::Provider);
         definition.enabled = false;
         definition
     })

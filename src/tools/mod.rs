@@ -30,7 +30,7 @@ pub mod seconds;
 mod sensitive;
 mod sources;
 
-pub use definition::{DeclaredApproval, Definition, DefinitionError, Executor, Handler, LuaRef};
+pub use definition::{DeclaredApproval, Definition, DefinitionError, Executor, LuaRef};
 pub use native::{Context, NativeTool, Outcome, Output, Protected, Rendered};
 pub use presets::{Policy, Preset, Presets};
 pub use registry::{Registered, Registry};

@@ -8,7 +8,7 @@ use serde_json::Value;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-use super::{Definition, Handler};
+use super::{Definition, Executor};
 use crate::{model::ToolInput, text::truncate::prefix};
 
 /// Stands for a line break.
@@ -23,9 +23,9 @@ pub fn call(definition: Option<&Definition>, name: &str, input: &ToolInput, widt
     let body = match input {
         ToolInput::Malformed(text) => text.clone(),
         ToolInput::Json(input) => {
-            let native = definition.and_then(|definition| match &definition.handler {
-                Handler::Native(tool) => tool.preview(input, room(name, width)),
-                Handler::Lua(_) | Handler::Elsewhere => None,
+            let native = definition.and_then(|definition| match &definition.executor {
+                Executor::Native(tool) => tool.preview(input, room(name, width)),
+                Executor::Lua(_) | Executor::Missing | Executor::Provider => None,
             });
             native.unwrap_or_else(|| generic(input, room(name, width)))
         }

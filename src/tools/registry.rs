@@ -8,7 +8,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use super::{Definition, DefinitionError, Executor, hosted};
+use super::{Definition, DefinitionError, hosted};
 use crate::provider::{HostedTool, ToolSpec};
 
 /// The known tools, sorted by name.
@@ -97,14 +97,14 @@ impl Registry {
     /// The enabled tools as a provider sends them, sorted by name, without those that it runs itself
     /// ([`Registry::hosted`]). Cheap to call: the list is shared.
     pub fn specs(&self) -> Arc<[ToolSpec]> {
-        let answered = || self.enabled().filter(|tool| !is_hosted(tool));
+        let answered = || self.enabled().filter(|tool| !tool.executor.is_provider());
         Arc::clone(self.specs.get_or_init(|| answered().map(|tool| tool.to_spec()).collect()))
     }
 
     /// The tool of this name, if a conversation offers it and its calls are answered here: `chosen` are those that its
     /// file has chosen, which may be tools that are off elsewhere; without such a choice it is the enabled tools.
     pub fn offered(&self, name: &str, chosen: Option<&BTreeSet<String>>) -> Option<&Arc<Definition>> {
-        self.get(name).filter(|tool| !is_hosted(tool) && self.is_chosen(tool, chosen))
+        self.get(name).filter(|tool| !tool.executor.is_provider() && self.is_chosen(tool, chosen))
     }
 
     /// The tools that a file has chosen, as a provider sends them, sorted by name. A name without a tool is left out,
@@ -116,7 +116,7 @@ impl Registry {
     /// The tools that the provider runs itself, of those that a conversation has chosen, sorted by name. `chosen` as
     /// for [`Registry::offered`].
     pub fn hosted(&self, chosen: Option<&BTreeSet<String>>) -> impl Iterator<Item = HostedTool> {
-        let hosted = self.all().filter(move |tool| is_hosted(tool) && self.is_chosen(tool, chosen));
+        let hosted = self.all().filter(move |tool| tool.executor.is_provider() && self.is_chosen(tool, chosen));
         hosted.filter_map(|tool| HostedTool::named(&tool.name))
     }
 
@@ -138,8 +138,4 @@ impl Registry {
         };
         format!("There is no tool `{name}`.{meant} {offered}")
     }
-}
-
-fn is_hosted(tool: &Definition) -> bool {
-    tool.executor == Executor::Provider
 }

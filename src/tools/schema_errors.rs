@@ -6,7 +6,7 @@
 use jsonschema::{ValidationError, error::TypeKind, error::ValidationErrorKind as Kind};
 use serde_json::Value;
 
-use crate::text::suggest::nearest;
+use crate::text::{escape_controls, suggest::nearest};
 
 /// How much of a value a message quotes, in characters.
 const MAX_QUOTE: usize = 60;
@@ -178,6 +178,5 @@ fn around(text: &str, line: usize, column: usize) -> String {
     let at = (start + column).min(text.len());
     let from = text.floor_char_boundary(at.saturating_sub(AROUND));
     let to = text.ceil_char_boundary((at + AROUND).min(text.len()));
-    let escape = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
-    text[from..to].chars().map(escape).collect::<String>().replace('`', "'")
+    escape_controls(&text[from..to]).replace('`', "'")
 }

@@ -8,13 +8,9 @@ use std::{ffi::OsString, fs, path::Path, sync::Arc};
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::{Value, json};
 
-use super::{
-    deadline::Deadline,
-    files,
-    report::{self, one_line},
-};
+use super::{deadline::Deadline, files, report};
 use crate::{
-    text::truncate::format_size,
+    text::{escape_controls, truncate::format_size},
     tools::{Context, Definition, NativeTool, Outcome, preview},
 };
 
@@ -83,7 +79,7 @@ fn ls(input: &Value, context: &Context) -> Result<Outcome, String> {
         if let Some(stopped) = deadline.stopped() {
             return Ok(stopped.outcome(body, "Ask for fewer names with `limit`."));
         }
-        body.push_str(&describe(&path.join(&name), &one_line(&name.to_string_lossy())));
+        body.push_str(&describe(&path.join(&name), &escape_controls(&name.to_string_lossy())));
         body.push('\n');
     }
     let mut notes = Vec::new();
@@ -104,7 +100,8 @@ fn describe(path: &Path, name: &str) -> String {
     let Ok(metadata) = fs::symlink_metadata(path) else { return name.to_owned() };
     if metadata.is_symlink() {
         let target = fs::read_link(path).unwrap_or_default();
-        let target = one_line(&target.to_string_lossy());
+        let target = target.to_string_lossy();
+        let target = escape_controls(&target);
         return match fs::metadata(path) {
             Ok(there) if there.is_dir() => format!("{name} -> {}/", target.trim_end_matches('/')),
             Ok(_) => format!("{name} -> {target}"),

@@ -30,7 +30,7 @@ use std::{
 
 use serde_json::{Map, Value, json};
 
-use super::{Context, DeclaredApproval, Definition, Handler, NativeTool, Outcome, seconds};
+use super::{Context, DeclaredApproval, Definition, Executor, NativeTool, Outcome, seconds};
 
 /// How long a file tool has to end after it was cancelled.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -72,7 +72,7 @@ fn define_unlabelled(name: &str, description: &str, properties: Value, tool: imp
         "properties": properties,
         "additionalProperties": false,
     });
-    let mut definition = Definition::new(name, description, schema, Handler::Native(Arc::new(tool)));
+    let mut definition = Definition::new(name, description, schema, Executor::Native(Arc::new(tool)));
     definition.strict = true;
     definition
 }

@@ -6,7 +6,10 @@ use std::{
 };
 
 use crate::{
-    text::truncate::{self, Limits},
+    text::{
+        escape_controls,
+        truncate::{self, Limits},
+    },
     tools::{Context, overflow},
 };
 
@@ -79,24 +82,13 @@ impl Prefix {
 
     /// A path below the folder, as a result shows it.
     pub(super) fn show(&self, relative: &Path) -> String {
-        format!("{}{}", self.0, one_line(&relative.to_string_lossy()))
+        format!("{}{}", self.0, escape_controls(&relative.to_string_lossy()))
     }
 
     /// The folder, as a message names it.
     pub(super) fn folder(&self) -> &str {
         if self.0.is_empty() { "the folder" } else { &self.0 }
     }
-}
-
-/// A name on one line: a file may be called anything, line breaks and terminal sequences too.
-pub(super) fn one_line(name: &str) -> String {
-    if name.chars().all(|character| !character.is_control()) {
-        return name.to_owned();
-    }
-    let escape = |character: char| -> String {
-        if character.is_control() { character.escape_default().collect() } else { character.into() }
-    };
-    name.chars().map(escape).collect()
 }
 
 /// A number of things: `1 file`, `2 files`.
@@ -123,7 +115,7 @@ pub(super) fn folder(context: &Context, name: Option<&str>) -> Result<PathBuf, S
 /// When the user denies reading one of `paths`, which the model calls `name`.
 pub(super) fn may_be_read(context: &Context, paths: &[&Path], name: &str) -> Result<(), String> {
     match paths.iter().any(|path| context.denied.contains(path)) {
-        true => Err(format!("A policy of the user's denies reading {}.", one_line(name))),
+        true => Err(format!("A policy of the user's denies reading {}.", escape_controls(name))),
         false => Ok(()),
     }
 }

@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use super::{Prefix, one_line, unreadable};
+use super::{Prefix, unreadable};
 
 #[test]
 fn places_that_could_not_be_read_are_named_in_order_and_counted() {
@@ -27,10 +27,4 @@ fn paths_are_shown_below_the_folder_as_the_model_named_it() {
     assert_eq!(shown(Some("~")), "~/a/b");
     assert_eq!(shown(Some("/")), "/a/b");
     assert_eq!(shown(Some("../x")), "../x/a/b");
-}
-
-#[test]
-fn a_name_with_line_breaks_and_escapes_stays_on_one_line() {
-    assert_eq!(one_line("grüße 日本 \\n"), "grüße 日本 \\n");
-    assert_eq!(one_line("a\nb\t\u{1b}[0m"), "a\\nb\\t\\u{1b}[0m");
 }

@@ -4,7 +4,7 @@
 //! they are sent. After a change that is meant, write the files anew and read what `git diff` says:
 //!
 //! ```text
-//! UPDATE_EXPECT=1 cargo test --test core provider_snapshots
+//! UPDATE_EXPECT=1 cargo test --test core provider::snapshots
 //! ```
 
 use std::{

@@ -121,7 +121,7 @@ fn a_full_disk_leaves_the_old_file_whole() {
     fs::hard_link(folder.path().join("linked.chat"), folder.path().join("second name")).unwrap();
     let own = std::env::current_exe().unwrap();
     // 64 blocks of 512 bytes. The signal for a file that is too large is ignored, as by Python and Go.
-    let script = "trap '' XFSZ; ulimit -f 64; exec \"$0\" --exact runtime_save::a_full_disk_leaves_the_old_file_whole";
+    let script = "trap '' XFSZ; ulimit -f 64; exec \"$0\" --exact runtime::save::a_full_disk_leaves_the_old_file_whole";
     let output = std::process::Command::new("sh").args(["-c", script]).arg(own).env(TEST, folder.path()).output();
     let output = output.unwrap();
     let said = String::from_utf8_lossy(&output.stdout);

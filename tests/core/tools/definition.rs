@@ -5,12 +5,15 @@ use std::sync::Arc;
 use flemma::{
     chat::Language,
     model::ToolInput,
-    tools::{Definition, Executor, Handler, LuaRef, Outcome, Output, Registered, Registry},
+    tools::{
+        Definition, Executor, LuaRef, Outcome, Output, Registered, Registry,
+        declare::{Field, declare, describe},
+    },
 };
 use serde_json::{Value, json};
 
 fn tool(name: &str, schema: Value) -> Definition {
-    Definition::new(name, "Does something useful.", schema, Handler::Lua(LuaRef(1)))
+    Definition::new(name, "Does something useful.", schema, Executor::Lua(LuaRef(1)))
 }
 
 fn schema() -> Value {
@@ -38,8 +41,8 @@ fn the_built_in_tools_are_legal() {
     assert!(registry.count() > 0);
     for tool in registry.all() {
         tool.check().unwrap();
-        if tool.executor == Executor::Provider {
-            assert!(!tool.enabled && matches!(tool.handler, Handler::Elsewhere), "{}", tool.name);
+        if tool.executor.is_provider() {
+            assert!(!tool.enabled, "{}", tool.name);
             continue;
         }
         let is_calculator = tool.name.starts_with("calculator");
@@ -235,4 +238,48 @@ fn a_table_is_shown_as_json_on_one_line_where_it_fits() {
     assert_eq!((short.text.as_str(), short.language), (r#"{"ok":true,"a":1}"#, Language::Json));
     let long = Outcome::Success(Output::Json(json!({ "ok": false, "text": "x".repeat(80) }))).render();
     assert!(long.text.starts_with("{\n  \"ok\": false,\n"), "{}", long.text);
+}
+
+/// A definition as somebody writes it, with these fields besides the ones that it needs.
+fn written(more: &[(&str, Field)]) -> Vec<(String, Field)> {
+    let needed = [
+        ("name", Field::Value("mine".into())),
+        ("description", Field::Value("Does something useful.".into())),
+        ("input_schema", Field::Value(json!({ "type": "object", "properties": {} }))),
+    ];
+    needed.iter().chain(more).map(|(name, field)| ((*name).to_owned(), field.clone())).collect()
+}
+
+#[test]
+fn a_definition_runs_here_whether_or_not_it_says_so() {
+    let execute = ("execute", Field::Function(LuaRef(7)));
+    for more in [vec![execute.clone()], vec![execute.clone(), ("executor", Field::Value("server".into()))]] {
+        let definition = declare(None, written(&more)).unwrap();
+        assert!(matches!(definition.executor, Executor::Lua(LuaRef(7))));
+        assert_eq!(describe(&definition)["executor"], "server");
+    }
+    let incomplete = declare(None, written(&[])).unwrap();
+    assert!(matches!(incomplete.executor, Executor::Missing));
+    assert_eq!(describe(&incomplete)["executor"], "server");
+}
+
+#[test]
+fn a_definition_cannot_name_another_executor() {
+    for word in ["human", "client", "provider"] {
+        for execute in [vec![], vec![("execute", Field::Function(LuaRef(7)))]] {
+            let more: Vec<_> = execute.into_iter().chain([("executor", Field::Value(word.into()))]).collect();
+            let error = declare(None, written(&more)).unwrap_err();
+            assert_eq!(error.field, "executor");
+            assert!(error.problem.starts_with("can only be \"server\""), "{error}");
+        }
+    }
+    let error = declare(None, written(&[("executor", Field::Value("servant".into()))])).unwrap_err();
+    assert!(error.problem.contains("one of \"server\", \"human\", \"client\", \"provider\""), "{error}");
+}
+
+#[test]
+fn a_tool_that_the_provider_runs_says_so() {
+    let registry = Registry::with_builtins();
+    assert_eq!(describe(registry.get("web_search").unwrap())["executor"], "provider");
+    assert_eq!(describe(registry.get("read").unwrap())["executor"], "server");
 }

@@ -555,7 +555,7 @@ fn a_search_without_more_threads_finds_the_same() {
         assert_eq!(shop.ok("grep", input), expected);
         return;
     }
-    let name = "tools_search::a_search_without_more_threads_finds_the_same";
+    let name = "tools::search::a_search_without_more_threads_finds_the_same";
     let own = std::env::current_exe().unwrap();
     let output = std::process::Command::new(own).args(["--exact", name]).env(TEST, "1").output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout);

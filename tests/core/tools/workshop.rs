@@ -4,7 +4,7 @@ use std::{fs, path::PathBuf, time::Duration};
 
 use flemma::{
     model::ToolInput,
-    tools::{Context, Handler, Outcome, Registry, Rendered},
+    tools::{Context, Executor, Outcome, Registry, Rendered},
 };
 use serde_json::Value;
 use tempfile::TempDir;
@@ -48,7 +48,7 @@ impl Workshop {
         if let Err(error) = definition.check_input(&ToolInput::Json(input.clone())) {
             return Outcome::failure(error);
         }
-        let Handler::Native(tool) = definition.handler.clone() else { panic!("{tool} is not native") };
+        let Executor::Native(tool) = definition.executor.clone() else { panic!("{tool} is not native") };
         self.runtime.block_on(tool.run(input, self.context.clone()))
     }
 
