@@ -15,7 +15,8 @@
 //! | [`chat`]        | the document: parse, render, minimal edits, escaping                |
 //! | [`config`]      | typed options with their defaults                                   |
 //! | [`usage`]       | tokens and money: sums, estimates, and how they are written         |
-//! | [`provider`]    | provider-neutral requests; one file a provider                      |
+//! | [`provider`]    | provider-neutral requests; a folder for each vendor                 |
+//! | [`options`]     | reading typed options out of untyped ones                           |
 //! | [`model`]       | what a conversation is made of: messages, calls, events, files      |
 //! | [`text`]        | plain text: fences, truncation, one line, "did you mean"            |
 //! | [`lua_pattern`] | Lua's patterns in a bounded number of steps, for the code of files  |
@@ -33,6 +34,7 @@ pub mod lua_pattern;
 pub mod model;
 #[cfg(feature = "nvim")]
 mod nvim;
+pub mod options;
 pub mod process;
 pub mod provider;
 pub mod runtime;

@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use super::{BlockKind, Diagnostic, Document, Text, syntax::ThinkingTag};
-use crate::{model::Signature, provider::SIGNERS};
+use crate::{model::Signature, provider::signers};
 
 /// How many letters of a provider's name may be wrong for a suggestion.
 const SLIP: usize = 2;
@@ -48,8 +48,8 @@ fn problem(lines: Range<usize>, text: &dyn Text) -> Option<String> {
         let note = "This signature does not say which provider made it, so it is sent to none. Write `anthropic:signature=…`, or whose it is.";
         return Some(note.to_owned());
     }
-    if !SIGNERS.contains(&name) {
-        let near = SIGNERS.into_iter().find(|known| strsim::osa_distance(known, name) <= SLIP);
+    if !signers().any(|known| known == name) {
+        let near = signers().find(|known| strsim::osa_distance(known, name) <= SLIP);
         let meant = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
         return Some(format!("No provider is called `{name}`, so this signature is sent to none{meant}"));
     }

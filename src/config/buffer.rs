@@ -9,8 +9,8 @@ use std::rc::Rc;
 
 use serde_json::{Map, Value, json};
 
-use super::{Config, ListOption, Problem};
-use crate::text::suggest::nearest;
+use super::{Config, ListOption};
+use crate::{options::Problem, provider::connection::SETUP_ONLY, text::suggest::nearest};
 
 /// The list of the tools on offer.
 pub const TOOLS: &str = "tools";
@@ -18,9 +18,6 @@ pub const TOOLS: &str = "tools";
 pub const AUTO_APPROVE: &str = "tools.auto_approve";
 /// Whether the conversation goes on by itself.
 const AUTOPILOT: &str = "tools.autopilot";
-
-/// Options that say where a key goes or how it is found: a file has no say in them.
-const SETUP_ONLY: [&str; 3] = ["base_url", "headers", "api_key_command"];
 
 /// Operations on lists, by the names that JSON gives them, in the order in which they are done.
 const OPERATIONS: [&str; 4] = ["set", "append", "prepend", "remove"];

@@ -5,10 +5,10 @@ use std::{collections::BTreeMap, time::Duration};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use super::{
+use super::seconds;
+use crate::options::{
+    Kind, Table,
     kinds::{SECONDS, SWITCH, TEXT, text},
-    reader::{Kind, Table},
-    seconds,
 };
 
 /// The keys of an action.

@@ -5,10 +5,7 @@
 
 use serde_json::{Map, Value};
 
-use super::ProviderName;
-
-/// A general parameter, and what a provider may call it in its own table.
-pub(super) const OTHER_NAMES: [(&str, &str); 2] = [("thinking", "thinking_budget"), ("thinking", "reasoning")];
+use crate::provider::ProviderName;
 
 /// The layers, lowest first, with what they leave unsaid: a model belongs to the provider that it was named with, so a
 /// layer that names another provider and no model takes back the model of the layers below, and one that names a
@@ -32,13 +29,13 @@ pub(super) fn settled(layers: &[Value]) -> Vec<Value> {
 }
 
 fn take_back_other_names(layer: &mut Value) {
-    for provider in ProviderName::ALL {
+    for provider in ProviderName::all() {
         let table = layer.pointer_mut(&format!("/parameters/{}", provider.name()));
         let Some(table) = table.and_then(Value::as_object_mut) else { continue };
-        for (general, other) in OTHER_NAMES {
-            let says = table.get(general).is_some_and(|value| !value.is_null());
-            if says && provider.knows(other) && !table.contains_key(other) {
-                table.insert(other.to_owned(), Value::Null);
+        for (general, other) in provider.other_names() {
+            let says = table.get(*general).is_some_and(|value| !value.is_null());
+            if says && !table.contains_key(*other) {
+                table.insert((*other).to_owned(), Value::Null);
             }
         }
     }

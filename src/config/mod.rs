@@ -9,14 +9,11 @@
 
 pub mod buffer;
 mod editor;
-mod kinds;
-pub mod known;
 mod layers;
 mod list;
 mod parameters;
 mod pricing;
-mod problem;
-mod reader;
+mod providers;
 pub mod switch;
 mod tools;
 
@@ -25,13 +22,16 @@ use std::{collections::BTreeMap, time::Duration};
 pub use buffer::{FileOptions, Node};
 pub use editor::{Editing, Highlight, InsertKeys, Keymaps, Keys, Level, Logging, NormalKeys, Notify};
 pub use list::ListOption;
-pub use parameters::{Anthropic, OpenAi, OpenAiCompatible, Own, Parameters, ProviderName, Rehearsal, Vertex};
-pub use problem::{ConfigError, Problem};
+pub use parameters::{Own, Parameters};
+pub use providers::{ProviderTable, Providers};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 pub use tools::{Autopilot, CursorAfterResult, Preset, Tools, WriteOutside};
 
-use crate::provider::{self, Headers, Thinking, catalogue::Price, openai::Effort};
+use crate::{
+    options::{self, OptionsError, Table, kinds::TEXT},
+    provider::{self, ProviderName, VendorOptions, catalogue::Price},
+};
 
 /// All options.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -61,7 +61,7 @@ pub struct Config {
 }
 
 /// What one request to one provider needs: general parameters, beaten by the provider's own.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct ProviderOptions {
     /// The model to ask.
     pub model: String,
@@ -73,16 +73,8 @@ pub struct ProviderOptions {
     pub connect_timeout: Duration,
     /// The most bytes that a reply may bring.
     pub max_reply_bytes: u32,
-    /// The host or address to ask in place of the vendor's.
-    pub base_url: Option<String>,
-    /// Headers that are added to every request.
-    pub headers: Headers,
-    /// What prints the key, if neither the environment nor the keyring has it.
-    pub api_key_command: Option<Vec<String>>,
-    /// How hard a model of OpenAI's is asked to think, where the user has said that in its own words.
-    pub effort: Option<Effort>,
-    /// What the script's pauses are multiplied by; 1 for a real provider.
-    pub pace: f64,
+    /// The vendor's own options.
+    pub vendor: Box<dyn VendorOptions>,
 }
 
 impl Config {
@@ -95,13 +87,13 @@ impl Config {
     ///
     /// # Errors
     /// Every unknown key and every value of the wrong kind.
-    pub fn from_layers(layers: &[Value]) -> Result<Self, ConfigError> {
+    pub fn from_layers(layers: &[Value]) -> Result<Self, OptionsError> {
         let mut options = Value::Object(Map::new());
         for layer in Self::settled(layers).iter().filter(|layer| !layer.is_null()) {
             layers::lay(&mut options, layer);
         }
         let mut config = Self::default();
-        reader::read(&options, |table| config.read(table))?;
+        options::read(&options, |table| config.read(table))?;
         Ok(config)
     }
 
@@ -115,10 +107,10 @@ impl Config {
     /// to cover.
     #[must_use]
     pub fn paths() -> Vec<String> {
-        reader::paths(|table| Self::default().read(table))
+        options::paths(|table| Self::default().read(table))
     }
 
-    fn read(&mut self, table: &mut reader::Table<'_>) {
+    fn read(&mut self, table: &mut Table<'_>) {
         self.read_recipient(table);
         switch::read_presets(&mut self.presets, table);
         table.table("tools", |table| self.tools.read(table));
@@ -131,9 +123,13 @@ impl Config {
     }
 
     /// Reads whom conversations talk to, and how.
-    fn read_recipient(&mut self, table: &mut reader::Table<'_>) {
-        table.choose("provider", &mut self.provider, &ProviderName::ALL.map(|provider| (provider.name(), provider)));
-        table.set_some("model", &mut self.model, &kinds::TEXT);
+    fn read_recipient(&mut self, table: &mut Table<'_>) {
+        table.choose(
+            "provider",
+            &mut self.provider,
+            &ProviderName::all().map(|provider| (provider.name(), provider)).collect::<Vec<_>>(),
+        );
+        table.set_some("model", &mut self.model, &TEXT);
         table.table("parameters", |table| self.parameters.read(table));
     }
 
@@ -151,62 +147,20 @@ impl Config {
     pub fn parameters_for(&self, provider: ProviderName) -> ProviderOptions {
         let general = &self.parameters;
         let model = if provider == self.provider { self.model() } else { provider.default_model() };
-        let own = general.own(provider);
-        let budget = |tokens: Option<u32>| {
-            tokens.map(|tokens| match tokens {
-                0 => Thinking::Off,
-                tokens => Thinking::Budget(tokens),
-            })
-        };
-        let mut options = ProviderOptions {
+        let ProviderTable { own, vendor } = general.providers.table(provider);
+        ProviderOptions {
             model: model.to_owned(),
             parameters: provider::Parameters {
                 max_tokens: Some(own.max_tokens.unwrap_or(general.max_tokens)),
                 temperature: own.temperature.or(general.temperature),
-                thinking: own.thinking.unwrap_or(general.thinking),
+                thinking: vendor.thinking().or(own.thinking).unwrap_or(general.thinking),
                 cache_retention: own.cache_retention.unwrap_or(general.cache_retention),
             },
             timeout: own.timeout.unwrap_or(general.timeout),
             connect_timeout: own.connect_timeout.unwrap_or(general.connect_timeout),
             max_reply_bytes: own.max_reply_bytes.unwrap_or(general.max_reply_bytes),
-            base_url: None,
-            headers: Headers::default(),
-            api_key_command: None,
-            effort: None,
-            pace: 1.0,
-        };
-        let mut thinking = None;
-        match provider {
-            ProviderName::Rehearsal => options.pace = general.rehearsal.pace,
-            ProviderName::Anthropic => {
-                let own = &general.anthropic;
-                thinking = budget(own.thinking_budget);
-                options.base_url.clone_from(&own.base_url);
-                options.headers.clone_from(&own.headers);
-                options.api_key_command.clone_from(&own.api_key_command);
-            }
-            ProviderName::OpenAi => {
-                let own = &general.openai;
-                options.effort = own.reasoning;
-                options.base_url.clone_from(&own.base_url);
-                options.headers.clone_from(&own.headers);
-                options.api_key_command.clone_from(&own.api_key_command);
-            }
-            ProviderName::OpenAiCompatible => {
-                let own = &general.openai_compatible;
-                options.base_url.clone_from(&own.base_url);
-                options.headers.clone_from(&own.headers);
-                options.api_key_command.clone_from(&own.api_key_command);
-            }
-            ProviderName::Vertex => {
-                let own = &general.vertex;
-                thinking = budget(own.thinking_budget);
-                options.base_url.clone_from(&own.base_url);
-                options.headers.clone_from(&own.headers);
-            }
+            vendor,
         }
-        options.parameters.thinking = thinking.unwrap_or(options.parameters.thinking);
-        options
     }
 }
 

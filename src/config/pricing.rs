@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::reader::{Kind, Table};
-use crate::provider::catalogue::Price;
+use crate::{
+    options::{Kind, Table},
+    provider::catalogue::Price,
+};
 
 /// An amount of US dollars for a million tokens.
 const DOLLARS: Kind<f64> = Kind {

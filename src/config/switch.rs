@@ -10,19 +10,15 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::{
-    Config, Problem, ProviderName,
-    buffer::nested,
-    known, layers,
-    reader::{self, Table},
+use super::{Config, buffer::nested, layers};
+use crate::{
+    options::{self, Problem, Table},
+    provider::{ProviderName, connection::SECRET},
+    text::suggest::nearest,
 };
-use crate::text::suggest::nearest;
 
 /// What stands in front of the name of a preset.
 const PRESET: char = '$';
-
-/// Parameters that may be secrets. The command line is kept in a history, so they are not said there.
-const SECRET: [&str; 2] = ["headers", "api_key_command"];
 
 /// Values that completion offers wherever an option takes them.
 const WORDS: [&str; 11] =
@@ -125,7 +121,7 @@ pub fn complete(words: &[String], lead: &str, now: &Config) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let provider = match words.first() {
         None => {
-            found.extend(ProviderName::ALL.map(names));
+            found.extend(ProviderName::all().map(names));
             found.extend(now.presets.keys().cloned());
             Some(now.provider)
         }
@@ -141,7 +137,7 @@ pub fn complete(words: &[String], lead: &str, now: &Config) -> Vec<String> {
     if let [first] = words
         && ProviderName::from_name(first).is_some()
     {
-        found.extend(known::models(provider).iter().map(|model| (*model).to_owned()));
+        found.extend(provider.models().into_iter().flatten().map(|model| (*model).to_owned()));
     }
     if let Some((key, _)) = lead.split_once('=') {
         let path = path_of(key, provider).unwrap_or_default();
@@ -191,7 +187,7 @@ fn preset_layer(written: &Value) -> Result<Value, Vec<Problem>> {
         }
         Value::Object(_) => {
             let mut config = Config::default();
-            reader::read(written, |table| config.read_recipient(table)).map_err(|error| error.problems)?;
+            options::read(written, |table| config.read_recipient(table)).map_err(|error| error.problems)?;
             Ok(written.clone())
         }
         other => {
@@ -230,11 +226,12 @@ fn recipient(name: &str, rest: &[String]) -> Result<Value, String> {
 }
 
 fn no_provider(name: &str) -> String {
-    let names = ProviderName::ALL.map(ProviderName::name);
-    if let Some(owner) = ProviderName::ALL.into_iter().find(|owner| known::models(*owner).contains(&name)) {
+    let names: Vec<_> = ProviderName::all().map(ProviderName::name).collect();
+    let has = |owner: &ProviderName| owner.models().is_some_and(|models| models.contains(&name));
+    if let Some(owner) = ProviderName::all().find(has) {
         return format!("`{name}` is a model of `{owner}`; write `{owner} {name}`", owner = owner.name());
     }
-    match nearest(name, names) {
+    match nearest(name, names.iter().copied()) {
         Some(near) => format!("there is no provider `{name}`; did you mean `{near}`?"),
         None => format!("there is no provider `{name}`. There are: {}", names.join(", ")),
     }
@@ -262,13 +259,15 @@ fn parameters(words: &[String], provider: ProviderName) -> Result<Value, String>
         let value = read(&path, key, value)?;
         if path.matches('.').count() > 1 {
             let (table, name) = path.rsplit_once('.').unwrap_or_default();
-            for other in others(name).map(|other| format!("{table}.{other}")).filter(|other| paths.contains(other)) {
+            for other in
+                others(provider, name).map(|other| format!("{table}.{other}")).filter(|other| paths.contains(other))
+            {
                 layers::lay(&mut layer, &nested(&other, Value::Null));
             }
             layers::lay(&mut own, &nested(&path, value));
             continue;
         }
-        for name in others(key).chain([key]) {
+        for name in others(provider, key).chain([key]) {
             let beating = format!("parameters.{}.{name}", provider.name());
             if paths.contains(&beating) {
                 layers::lay(&mut layer, &nested(&beating, Value::Null));
@@ -280,9 +279,9 @@ fn parameters(words: &[String], provider: ProviderName) -> Result<Value, String>
     Ok(layer)
 }
 
-/// What providers may call a general parameter in their own tables.
-fn others(name: &str) -> impl Iterator<Item = &str> {
-    layers::OTHER_NAMES.iter().filter(move |(general, _)| *general == name).map(|(_, other)| *other)
+/// What the provider also calls a general parameter in its own table.
+fn others(provider: ProviderName, name: &str) -> impl Iterator<Item = &str> {
+    provider.other_names().iter().filter(move |(general, _)| *general == name).map(|(_, other)| *other)
 }
 
 /// The names that parameters of a provider may be given by.

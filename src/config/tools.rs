@@ -5,12 +5,14 @@ use std::{collections::BTreeMap, time::Duration};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{
-    kinds::{COUNT, NAMES, SECONDS, SWITCH, TEXT, text},
-    reader::{Kind, Table},
-    seconds,
+use super::seconds;
+use crate::{
+    options::{
+        Kind, Table,
+        kinds::{COUNT, NAMES, SECONDS, SWITCH, TEXT, text},
+    },
+    provider::SearchLimits,
 };
-use crate::provider::SearchLimits;
 
 /// A list of strings; a lone one, which is then a module's name, is a list of one.
 const POLICY: Kind<Vec<String>> = Kind {

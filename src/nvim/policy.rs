@@ -4,7 +4,6 @@ use std::{
     fs,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
-    sync::Arc,
 };
 
 use super::{
@@ -16,18 +15,9 @@ use super::{
 use crate::{
     agent::Verdict,
     chat::OpenCall,
-    config::{Config, ProviderName},
+    config::Config,
     model::ToolInput,
-    provider::{
-        HostedTool, Provider, ProviderError,
-        anthropic::{self, Anthropic},
-        auth::Environment,
-        compatible::{self, OpenAiCompatible},
-        credential::Credential,
-        openai::{self, OpenAi},
-        rehearsal::Rehearsal,
-        vertex::{self, Vertex},
-    },
+    provider::{HostedTool, auth::Environment},
     runtime::{Recipient, http::Timeouts},
     tools::{
         Definition, Policy,
@@ -40,64 +30,12 @@ use crate::{
 
 /// The provider that the options name, and the key that it needs.
 pub(super) fn recipient(config: &Config) -> Recipient {
-    let options = config.parameters_for(config.provider);
-    let command = options.api_key_command.as_deref();
-    let key = |provider, variable| Some(Credential::api_key(provider, variable, command));
-    let credential = match config.provider {
-        ProviderName::Rehearsal => None,
-        ProviderName::Anthropic => key(anthropic::NAME, anthropic::KEY_VARIABLE),
-        ProviderName::OpenAi => key(openai::NAME, openai::KEY_VARIABLE),
-        ProviderName::OpenAiCompatible => key(compatible::NAME, compatible::KEY_VARIABLE),
-        ProviderName::Vertex => Some(vertex::credential()),
-    };
-    let (_, build_compatible) = compatible(config);
-    let max_reply_bytes = options.max_reply_bytes as usize;
-    let (name, place) = (config.provider, config.parameters.vertex.clone());
-    let build = move |environment| -> Result<Arc<dyn Provider>, ProviderError> {
-        Ok(match name {
-            ProviderName::Rehearsal => Arc::new(Rehearsal::embedded(options.pace)?),
-            ProviderName::Anthropic => {
-                let base_url = options.base_url.as_deref().unwrap_or(anthropic::DEFAULT_BASE_URL);
-                Arc::new(Anthropic::new(base_url, environment).with_headers(options.headers))
-            }
-            ProviderName::OpenAi => {
-                let base_url = options.base_url.as_deref().unwrap_or(openai::DEFAULT_BASE_URL);
-                let provider = OpenAi::new(base_url, environment);
-                Arc::new(provider.with_headers(options.headers).with_effort(options.effort))
-            }
-            ProviderName::OpenAiCompatible => Arc::new(build_compatible(environment)),
-            ProviderName::Vertex => {
-                let at = vertex::Options {
-                    base_url: options.base_url,
-                    project_id: place.project_id,
-                    location: place.location,
-                };
-                Arc::new(Vertex::new(at, environment).with_headers(options.headers))
-            }
-        })
-    };
-    Recipient { environment: Environment::of_process(), credential, build: Box::new(build), max_reply_bytes }
+    Recipient::of(config.parameters_for(config.provider), Environment::of_process())
 }
 
 /// How long a provider may be silent.
 pub(super) fn timeouts(config: &Config) -> Timeouts {
-    let options = config.parameters_for(config.provider);
-    Timeouts { connect: options.connect_timeout, first_byte: options.timeout, idle: options.timeout }
-}
-
-/// The server of Chat Completions that the options name, whoever conversations talk to: the key that it may want, and
-/// what builds the provider.
-pub(super) fn compatible(
-    config: &Config,
-) -> (Credential, impl FnOnce(Environment) -> OpenAiCompatible + Send + 'static) {
-    let options = config.parameters_for(ProviderName::OpenAiCompatible);
-    let command = options.api_key_command.as_deref();
-    let credential = Credential::api_key(compatible::NAME, compatible::KEY_VARIABLE, command);
-    let build = move |environment| {
-        let base_url = options.base_url.as_deref().unwrap_or_default();
-        OpenAiCompatible::new(base_url, environment).with_headers(options.headers)
-    };
-    (credential, build)
+    Timeouts::of(&config.parameters_for(config.provider))
 }
 
 /// The tools that the provider of a conversation runs itself. `alone`: no tool that runs here is on offer.
@@ -105,7 +43,7 @@ pub(super) fn hosted(editor: &Editor, file: &Effective, alone: bool) -> Offer {
     let config = &file.config;
     let registry = editor.registry.borrow();
     let chosen = registry.hosted(file.tools.as_ref());
-    hosted::offer(chosen, &config.tools.search, config.provider.name(), config.model(), alone)
+    hosted::offer(chosen, &config.tools.search, config.provider, config.model(), alone)
 }
 
 /// The hosted tools that a conversation has chosen and its provider does not get, each with the reason.

@@ -8,8 +8,8 @@ use super::{conversation::Conversation, convert, editor::Editor, frontmatter, po
 use crate::{
     agent::{Activity, Level},
     chat::{OpenCall, Status},
-    config::ProviderName,
     model::{CallId, ToolInput},
+    provider::ProviderName,
     tools::{Definition, preview},
     usage::figures,
 };

@@ -21,11 +21,11 @@ use super::{
 use crate::{
     agent::Level,
     config::{
-        Config, ProviderName, known,
+        Config,
         switch::{Switch, complete, describe, parameters_in},
     },
-    provider::{auth::Environment, compatible},
-    runtime::http::Timeouts,
+    provider::{ProviderName, auth::Environment},
+    runtime::{Recipient, http::Timeouts},
     tools::LuaRef,
 };
 
@@ -142,14 +142,14 @@ impl Editor {
     /// When the callback throws.
     pub(super) fn models(&self, provider: &str, callback: &Function) -> mlua::Result<()> {
         let config = self.config();
-        let known = ProviderName::from_name(provider).map(known::models).unwrap_or_default();
-        if provider != compatible::NAME {
+        let Some(provider) = ProviderName::from_name(provider) else { return callback.call(Vec::<String>::new()) };
+        if let Some(known) = provider.models() {
             return callback.call(known.to_vec());
         }
         let timeouts = Timeouts { first_byte: PATIENCE, idle: PATIENCE, ..policy::timeouts(&config) };
-        let (credential, build) = policy::compatible(&config);
+        let recipient = Recipient::of(config.parameters_for(provider), Environment::of_process());
         let LuaRef(asked) = self.functions.keep(callback.clone());
-        if let Err(error) = self.worker.models(asked, Environment::of_process(), credential, build, timeouts) {
+        if let Err(error) = self.worker.models(asked, recipient, timeouts) {
             self.models_arrived(asked, Err(format!("no thread for it: {error}")));
         }
         Ok(())
@@ -171,7 +171,7 @@ impl Editor {
 
 /// Whom one can switch to: the words for it, and how a picker shows them. The one that holds now is marked.
 pub(super) fn recipients(config: &Config) -> Vec<(String, String)> {
-    let providers = ProviderName::ALL.into_iter().map(|provider| {
+    let providers = ProviderName::all().map(|provider| {
         let now = provider == config.provider;
         let label =
             if now { format!("{} (now: {})", provider.name(), config.model()) } else { provider.name().to_owned() };

@@ -1,9 +1,9 @@
 //! Tools that a provider runs itself: what they are called here, and what each vendor takes of their options.
 //!
 //! A tool of this kind is offered by name and nothing of it runs here. It goes out in the vendor's own shape, its calls
-//! and results come back inside the reply ([`Event::HostedUse`](super::Event::HostedUse)), and what the vendor wants to
+//! and results come back inside the reply ([`Event::HostedUse`](crate::model::Event::HostedUse)), and what the vendor wants to
 //! see again goes back as it came. A restriction that the user has set is a promise: where a vendor cannot keep it, the
-//! tool is left out and [`Hosted::refusal`] says why.
+//! tool is left out and [`HostedProblem`] says why.
 //!
 //! | here             | Anthropic                 | OpenAI             | Vertex AI      |
 //! |------------------|---------------------------|--------------------|----------------|
@@ -14,8 +14,6 @@
 //! (anthropic 2.12), `WebSearchTool` and `CodeInterpreter` (openai 3.54), `GoogleSearch` (google-genai 3.4). Anthropic's
 //! later searches run their own code between search and model; the one that is asked for works with every model and on
 //! every platform (<https://platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool>).
-
-use super::{anthropic, openai, vertex};
 
 /// A tool that providers run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,14 +37,12 @@ impl HostedTool {
         }
     }
 
-    /// What it does, in a sentence for the user.
+    /// What it does, in words for the user.
     #[must_use]
     pub const fn description(self) -> &'static str {
         match self {
-            Self::CodeExecution => "Runs code at the provider's, in a container of its own (Anthropic, OpenAI).",
-            Self::WebSearch => {
-                "Searches the web at the provider's and cites what it finds (Anthropic, OpenAI, Vertex AI)."
-            }
+            Self::CodeExecution => "Runs code at the provider's, in a container of its own",
+            Self::WebSearch => "Searches the web at the provider's and cites what it finds",
         }
     }
 
@@ -78,6 +74,15 @@ pub struct SearchLimits {
 }
 
 impl Hosted {
+    /// The tool in the limits that its options set.
+    #[must_use]
+    pub fn of(tool: HostedTool, limits: &SearchLimits) -> Self {
+        match tool {
+            HostedTool::CodeExecution => Self::CodeExecution,
+            HostedTool::WebSearch => Self::WebSearch(limits.clone()),
+        }
+    }
+
     /// Which tool it is.
     #[must_use]
     pub const fn tool(&self) -> HostedTool {
@@ -87,32 +92,31 @@ impl Hosted {
         }
     }
 
-    /// Why it cannot be offered to this provider's `model`, in words that follow its name and a colon; `None` if it can
-    /// be. `alone`: no tool that runs here is on offer beside it.
+    /// The answer of a vendor that runs no tools.
+    pub(super) fn nowhere(&self, _model: &str, _alone: bool) -> Result<(), HostedProblem> {
+        Err(HostedProblem::NoSuchTool)
+    }
+}
+
+/// Why a provider cannot be offered a hosted tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HostedProblem {
+    /// The vendor has no such tool.
+    NoSuchTool,
+    /// The vendor cannot keep to this option of `tools.web_search`.
+    Restriction(&'static str),
+    /// The model takes the tool only without other tools.
+    OnlyAlone,
+}
+
+impl HostedProblem {
+    /// The problem in words that follow the tool's name and a colon.
     #[must_use]
-    pub fn refusal(&self, provider: &str, model: &str, alone: bool) -> Option<String> {
-        let cannot = |option: &str| Some(format!("{provider} cannot keep to tools.web_search.{option}"));
-        match (self, provider) {
-            (Self::CodeExecution, anthropic::NAME | openai::NAME) | (Self::WebSearch(_), anthropic::NAME) => None,
-            (Self::WebSearch(limits), openai::NAME) => {
-                if limits.blocked_domains.is_empty() {
-                    None
-                } else {
-                    cannot("blocked_domains")
-                }
-            }
-            (Self::WebSearch(limits), vertex::NAME) => {
-                if !limits.allowed_domains.is_empty() {
-                    cannot("allowed_domains")
-                } else if limits.max_uses.is_some() {
-                    cannot("max_uses")
-                } else if !alone && !vertex::mixes_tools(model) {
-                    Some(format!("{model} takes it only without other tools"))
-                } else {
-                    None
-                }
-            }
-            _ => Some(format!("{provider} has no such tool")),
+    pub fn describe(self, provider: &str, model: &str) -> String {
+        match self {
+            Self::NoSuchTool => format!("{provider} has no such tool"),
+            Self::Restriction(option) => format!("{provider} cannot keep to tools.web_search.{option}"),
+            Self::OnlyAlone => format!("{model} takes it only without other tools"),
         }
     }
 }

@@ -21,7 +21,7 @@ pub struct Request {
     /// The tools on offer, sorted by name.
     pub tools: Arc<[ToolSpec]>,
     /// The tools on offer that the provider runs itself, sorted by name; only those that it has
-    /// ([`Hosted::refusal`]).
+    /// ([`ProviderName::hosts`](super::ProviderName::hosts)).
     pub hosted: Arc<[Hosted]>,
     /// Sampling and limits.
     pub parameters: Parameters,

@@ -59,6 +59,12 @@ impl ThinkingLevel {
 }
 
 impl Thinking {
+    /// So many tokens; 0 for no thinking.
+    #[must_use]
+    pub fn of_tokens(tokens: u32) -> Self {
+        if tokens == 0 { Self::Off } else { Self::Budget(tokens) }
+    }
+
     /// Tokens to think with; `None` for no thinking.
     #[must_use]
     pub fn budget(self) -> Option<u32> {

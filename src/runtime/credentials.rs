@@ -22,11 +22,7 @@ use crate::{
     provider::{
         ErrorKind, ProviderError,
         auth::{Environment, Key},
-        credential::{Credential, KEYRING_SERVICE, Source},
-        vertex::{
-            PROJECT_VARIABLE,
-            token::{FILE_VARIABLE, KeyFile},
-        },
+        credential::{Credential, KEYRING_SERVICE, Program, Source, TokenFile},
     },
     text::one_line,
 };
@@ -36,9 +32,6 @@ const COMMAND_TIME: Duration = Duration::from_secs(60);
 
 /// How long a key is kept whose end is not known.
 const KEEP: Duration = Duration::from_secs(600);
-
-/// The same for a token of `gcloud`, which gives none that lives for less than about four minutes.
-const KEEP_GCLOUD: Duration = Duration::from_secs(180);
 
 /// How long before its end a token is no longer used: a reply may take a while to begin.
 const MARGIN: Duration = Duration::from_secs(240);
@@ -63,8 +56,8 @@ pub struct Credentials {
 #[derive(Clone, Debug)]
 struct FetchedKey {
     key: Key,
-    /// The project that it belongs to, for Google's.
-    project: Option<String>,
+    /// Further variables that came with it.
+    variables: Vec<(&'static str, Key)>,
     /// When to ask again.
     until: Option<Instant>,
 }
@@ -100,8 +93,8 @@ impl Credentials {
         }
         for source in &credential.sources {
             let file = match source {
-                Source::GoogleKeyFile => environment.value(FILE_VARIABLE),
-                _ => None,
+                Source::TokenFile(file) => environment.value(file.variable),
+                Source::Keyring(_) | Source::Command(_) | Source::Program(_) => None,
             };
             let found = match self.kept(source, file.as_deref()) {
                 Some(found) => Some(found),
@@ -109,12 +102,11 @@ impl Credentials {
             };
             if let Some(found) = found {
                 self.keep(source, file, &found);
-                let project = found.project.as_deref().and_then(|project| Key::new(project, "").ok());
                 let environment = environment.with(credential.variable, found.key);
-                return Ok(match project {
-                    Some(project) => environment.with(PROJECT_VARIABLE, project),
-                    None => environment,
-                });
+                return Ok(found
+                    .variables
+                    .into_iter()
+                    .fold(environment, |environment, (variable, value)| environment.with(variable, value)));
             }
         }
         Ok(environment)
@@ -153,21 +145,26 @@ impl Credentials {
         match source {
             Source::Keyring(account) => from_keyring(account, environment).await,
             Source::Command(line) => from_command(line, environment).await.map(Some),
-            Source::Gcloud => from_gcloud(environment).await,
-            Source::GoogleKeyFile => match file {
-                Some(file) => self.ask_token_server(file, timeouts).await.map(Some),
+            Source::Program(program) => from_program(program, environment).await,
+            Source::TokenFile(kind) => match file {
+                Some(file) => self.ask_token_server(kind, file, timeouts).await.map(Some),
                 None => Ok(None),
             },
         }
     }
 
-    async fn ask_token_server(&self, path: &str, timeouts: Timeouts) -> Result<FetchedKey, ProviderError> {
+    async fn ask_token_server(
+        &self,
+        kind: &TokenFile,
+        path: &str,
+        timeouts: Timeouts,
+    ) -> Result<FetchedKey, ProviderError> {
         let fail = |words: String| {
-            let message = format!("the key file {} in {FILE_VARIABLE} {words}", Path::new(path).display());
+            let message = format!("the key file {} in {} {words}", Path::new(path).display(), kind.variable);
             ProviderError::new(ErrorKind::Authentication, message)
         };
         let text = tokio::fs::read_to_string(path).await.map_err(|error| fail(format!("cannot be read: {error}")))?;
-        let file = KeyFile::read(&text).map_err(fail)?;
+        let file = (kind.read)(&text).map_err(fail)?;
         let timeouts = Timeouts { first_byte: TOKEN_TIME, idle: TOKEN_TIME, ..timeouts };
         let asked = Instant::now();
         let token = match self.http.fetch(file.request(SystemTime::now())?, timeouts).await? {
@@ -175,7 +172,9 @@ impl Credentials {
             Err(refusal) => return Err(file.refuse(&refusal)),
         };
         let until = asked.checked_add(token.lifetime.saturating_sub(MARGIN));
-        Ok(FetchedKey { key: token.key, project: file.project().map(str::to_owned), until })
+        let variables = file.variables().into_iter();
+        let variables = variables.filter_map(|(variable, value)| Some((variable, Key::new(&value, "").ok()?)));
+        Ok(FetchedKey { key: token.key, variables: variables.collect(), until })
     }
 }
 
@@ -211,16 +210,17 @@ async fn from_command(line: &[String], environment: &Environment) -> Result<Fetc
     found(&stdout, &format!("from the command `{}`", one_line(name, 80)), KEEP)
 }
 
-/// The token of whoever is signed in with `gcloud`; `None` where there is no `gcloud`.
-async fn from_gcloud(environment: &Environment) -> Result<Option<FetchedKey>, ProviderError> {
-    const WHAT: &str = "`gcloud auth print-access-token`";
-    match run(&["gcloud", "auth", "print-access-token"], environment).await {
+/// The token that a program of the vendor's prints; `None` where it is not installed.
+async fn from_program(program: &Program, environment: &Environment) -> Result<Option<FetchedKey>, ProviderError> {
+    let what = format!("`{}`", program.line.join(" "));
+    match run(program.line, environment).await {
         Ok(answer) => {
-            let stdout = succeed(answer, WHAT, "; sign in with `gcloud auth login`")?;
-            found(&stdout, "from `gcloud`", KEEP_GCLOUD).map(Some)
+            let stdout = succeed(answer, &what, &format!("; {}", program.fix))?;
+            let name = program.line.first().copied().unwrap_or_default();
+            found(&stdout, &format!("from `{name}`"), program.lifetime).map(Some)
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(ProviderError::new(ErrorKind::Authentication, format!("{WHAT} cannot be started: {error}"))),
+        Err(error) => Err(ProviderError::new(ErrorKind::Authentication, format!("{what} cannot be started: {error}"))),
     }
 }
 
@@ -264,7 +264,7 @@ fn succeed(answer: Option<output::CommandOutput>, what: &str, mend: &str) -> Res
 /// The key on the first line: password managers print other things below it.
 fn found(stdout: &[u8], origin: &str, keep: Duration) -> Result<FetchedKey, ProviderError> {
     let key = Key::new(&first_line(stdout), origin)?;
-    Ok(FetchedKey { key, project: None, until: Instant::now().checked_add(keep) })
+    Ok(FetchedKey { key, variables: Vec::new(), until: Instant::now().checked_add(keep) })
 }
 
 fn first_line(stdout: &[u8]) -> String {

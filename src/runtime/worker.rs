@@ -24,10 +24,12 @@ use super::{
 };
 use crate::{
     agent::{Input, RequestId},
-    model::Event,
+    chat,
+    config::ProviderOptions,
+    model::{Event, Message},
     provider::{
         ErrorKind, Exchange, HttpRequest, Inquiry, Provider, ProviderError, Question, Request, auth::Environment,
-        bounds::Bounds, compatible::OpenAiCompatible, credential::Credential, place,
+        bounds::Bounds, credential::Credential, place,
     },
 };
 
@@ -44,6 +46,28 @@ pub struct Recipient {
     pub build: Build,
     /// The most bytes that its reply may bring.
     pub max_reply_bytes: usize,
+}
+
+impl Recipient {
+    /// The provider that these options name. Its key is looked up in `environment` first.
+    #[must_use]
+    pub fn of(options: ProviderOptions, environment: Environment) -> Self {
+        let ProviderOptions { vendor, max_reply_bytes, .. } = options;
+        Self {
+            environment,
+            credential: vendor.credential(),
+            build: Box::new(move |environment| vendor.build(environment, read_document)),
+            max_reply_bytes: max_reply_bytes as usize,
+        }
+    }
+}
+
+/// The messages of a `.chat` document.
+fn read_document(text: &str) -> Result<Vec<Arc<Message>>, String> {
+    match chat::read(text) {
+        Ok(conversation) => Ok(conversation.messages),
+        Err(errors) => Err(errors.into_iter().next().map(|error| error.message).unwrap_or_default()),
+    }
 }
 
 /// Builds a provider that looks its key up in the environment that it is given.
@@ -127,38 +151,29 @@ impl Worker {
         })
     }
 
-    /// Asks a server of Chat Completions for its models, with its key if it has one. The answer arrives in the queue
+    /// Asks the server of `recipient` for its models, with its key if it has one. The answer arrives in the queue
     /// under the number `id`, for no conversation.
     ///
     /// # Errors
     /// When the system gives no threads.
-    pub fn models(
-        &self,
-        id: u64,
-        environment: Environment,
-        credential: Credential,
-        build: impl FnOnce(Environment) -> OpenAiCompatible + Send + 'static,
-        timeouts: Timeouts,
-    ) -> io::Result<AbortHandle> {
+    pub fn models(&self, id: u64, recipient: Recipient, timeouts: Timeouts) -> io::Result<AbortHandle> {
         let (http, credentials) = (Arc::clone(&self.http), Arc::clone(&self.credentials));
         let queue = Arc::clone(&self.queue);
         self.spawn(async move {
+            let Recipient { environment, credential, build, .. } = recipient;
             let models = async {
-                let environment = credentials.complete(environment, &credential, timeouts).await?;
-                let mut request = build(environment).models()?;
+                let environment = complete(&credentials, environment, credential.as_ref(), timeouts).await?;
+                let Some(mut request) = build(environment)?.list_models()? else { return Ok(Vec::new()) };
                 let (url, headers) = (mem::take(&mut request.url), mem::take(&mut request.headers));
                 match http.get(url, headers, timeouts).await? {
                     Ok(body) => request.read(&body),
-                    Err(refusal) => {
-                        let error = request.refuse(&refusal);
-                        if error.kind == ErrorKind::Authentication {
-                            credentials.forget(&credential);
-                        }
-                        Err(error)
-                    }
+                    Err(refusal) => Err(request.refuse(&refusal)),
                 }
             };
             let models: Result<_, ProviderError> = models.await;
+            if let Err(error) = &models {
+                forget_refused(&credentials, credential.as_ref(), error);
+            }
             let report = Report::Models(id, models.map_err(|error| error.message));
             queue.push(Notice { conversation: ConversationId::NONE, report });
         })
@@ -194,6 +209,26 @@ fn input(conversation: ConversationId, input: Input) -> Notice {
     Notice { conversation, report: Report::Input(input) }
 }
 
+/// The environment with the key that `credential` asks for, if there is one.
+async fn complete(
+    credentials: &Credentials,
+    environment: Environment,
+    credential: Option<&Credential>,
+    timeouts: Timeouts,
+) -> Result<Environment, ProviderError> {
+    match credential {
+        Some(credential) => credentials.complete(environment, credential, timeouts).await,
+        None => Ok(environment),
+    }
+}
+
+/// Forgets a key that the provider did not accept.
+fn forget_refused(credentials: &Credentials, credential: Option<&Credential>, error: &ProviderError) {
+    if let Some(credential) = credential.filter(|_| error.kind == ErrorKind::Authentication) {
+        credentials.forget(credential);
+    }
+}
+
 /// What a request needs on its way.
 struct RequestTask {
     http: Arc<Http>,
@@ -214,10 +249,7 @@ impl RequestTask {
         mut sink: impl FnMut(Event),
     ) -> Result<(), ProviderError> {
         let Recipient { environment, credential, build, max_reply_bytes } = recipient;
-        let environment = match &credential {
-            Some(credential) => self.credentials.complete(environment, credential, self.timeouts).await?,
-            None => environment,
-        };
+        let environment = complete(&self.credentials, environment, credential.as_ref(), self.timeouts).await?;
         let provider = build(environment)?;
         let request = self.with_files(&*provider, request).await?;
         let inquiry = provider.inquiry(&request);
@@ -248,10 +280,8 @@ impl RequestTask {
                 };
                 // Both may have come to pass at once.
                 let result = over.try_recv().map_or(result, Err);
-                if let (Err(error), Some(credential)) = (&result, &credential)
-                    && error.kind == ErrorKind::Authentication
-                {
-                    self.credentials.forget(credential);
+                if let Err(error) = &result {
+                    forget_refused(&self.credentials, credential.as_ref(), error);
                 }
                 result
             }

@@ -7,14 +7,16 @@
 use serde_json::json;
 
 use super::{Definition, Executor};
-use crate::provider::{Hosted, HostedTool, SearchLimits};
+use crate::provider::{Hosted, HostedTool, ProviderName, SearchLimits, hosts_of};
 
 /// The definitions. They are off until somebody wants them.
 pub(super) fn definitions() -> impl Iterator<Item = Definition> {
     HostedTool::ALL.into_iter().map(|tool| {
         // The provider has a schema of its own.
         let schema = json!({ "type": "object", "properties": {} });
-        let mut definition = Definition::new(tool.name(), tool.description(), schema, Executor::Provider);
+        let hosts: Vec<_> = hosts_of(tool).collect();
+        let description = format!("{} ({}).", tool.description(), hosts.join(", "));
+        let mut definition = Definition::new(tool.name(), &description, schema, Executor::Provider);
         definition.enabled = false;
         definition
     })
@@ -25,29 +27,26 @@ pub(super) fn definitions() -> impl Iterator<Item = Definition> {
 pub struct Offer {
     /// Those that go into a request, sorted by name.
     pub tools: Vec<Hosted>,
-    /// Those that do not, each with the reason ([`Hosted::refusal`]).
+    /// Those that do not, each with the reason.
     pub left_out: Vec<(HostedTool, String)>,
 }
 
-/// Sorts out which of the `chosen` tools the provider named `provider` can offer with its `model`. `alone`: the
+/// Sorts out which of the `chosen` tools `provider` can offer with its `model`. `alone`: the
 /// conversation offers no tool that runs here.
 #[must_use]
 pub fn offer(
     chosen: impl IntoIterator<Item = HostedTool>,
     limits: &SearchLimits,
-    provider: &str,
+    provider: ProviderName,
     model: &str,
     alone: bool,
 ) -> Offer {
     let mut offer = Offer::default();
     for tool in chosen {
-        let hosted = match tool {
-            HostedTool::CodeExecution => Hosted::CodeExecution,
-            HostedTool::WebSearch => Hosted::WebSearch(limits.clone()),
-        };
-        match hosted.refusal(provider, model, alone) {
-            None => offer.tools.push(hosted),
-            Some(reason) => offer.left_out.push((tool, reason)),
+        let hosted = Hosted::of(tool, limits);
+        match provider.hosts(&hosted, model, alone) {
+            Ok(()) => offer.tools.push(hosted),
+            Err(problem) => offer.left_out.push((tool, problem.describe(provider.name(), model))),
         }
     }
     offer

@@ -16,7 +16,7 @@ use flemma::{
         ErrorKind, Provider, ProviderError, Request,
         anthropic::Anthropic,
         auth::{Environment, Key},
-        credential::{Credential, Source},
+        credential::{Credential, Source, TokenExchange as _},
         vertex::{self, Options, Vertex},
     },
     runtime::{ConversationId, Credentials, Queue, Recipient, Report, Worker, http::Timeouts},

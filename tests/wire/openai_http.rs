@@ -5,8 +5,8 @@ use std::sync::Arc;
 use flemma::{
     model::{Event, Message, Part, Role, StopReason},
     provider::{
-        ErrorKind, Exchange, Headers, Provider, ProviderError, Request, auth::Environment,
-        compatible::OpenAiCompatible, openai::OpenAi,
+        ErrorKind, Exchange, Headers, Provider, ProviderError, Request, auth::Environment, openai::OpenAi,
+        openai_compatible::OpenAiCompatible,
     },
     runtime::http::{Http, Timeouts},
 };

@@ -10,8 +10,8 @@ use flemma::{
     agent::{Input, RequestId},
     model::{Event, StopReason},
     provider::{
-        ErrorKind, Exchange, Provider, ProviderError, Request, anthropic::Anthropic, auth::Environment,
-        compatible::OpenAiCompatible, openai::OpenAi, place, retry,
+        ErrorKind, Exchange, Provider, ProviderError, Request, anthropic::Anthropic, auth::Environment, openai::OpenAi,
+        openai_compatible::OpenAiCompatible, place, retry,
     },
     runtime::{
         ConversationId, Queue, Recipient, Report, Worker,

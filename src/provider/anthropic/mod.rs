@@ -1,7 +1,7 @@
 //! Anthropic's Messages API, streamed.
 //!
 //! `encode` turns a request into the body of `POST /v1/messages`, `decode` turns the event stream
-//! into [`Event`](super::Event)s, `cited` carries citations there and back, `refuse` says what the vendor's errors mean. What a model takes of
+//! into [`Event`](crate::model::Event)s, `cited` carries citations there and back, `refuse` says what the vendor's errors mean. What a model takes of
 //! thinking and sampling differs from family to family; `family` knows.
 //!
 //! The format is the one of <https://docs.claude.com/en/api/messages> and `…/messages-streaming`,
@@ -11,16 +11,20 @@ mod cited;
 mod decode;
 mod encode;
 mod family;
+mod options;
 mod refuse;
 
 use self::decode::Reader;
+pub use self::options::Options;
 use super::{
     Exchange, Headers, HttpRequest, Provider, ProviderError, Request,
     access::{Access, Endpoint},
     attachment::Limits,
     auth::Environment,
+    hosted::{Hosted, HostedProblem},
+    signature::is_one_word,
 };
-use crate::model::MediaKind;
+use crate::model::{MediaKind, Signature};
 
 /// The name in the configuration, and the owner of the signatures that this protocol brings.
 pub const NAME: &str = "anthropic";
@@ -68,6 +72,16 @@ impl Anthropic {
     pub fn with_headers(self, headers: Headers) -> Self {
         Self(self.0.with_headers(headers))
     }
+}
+
+/// Whether a signature of this vendor's can be one.
+pub(super) fn reads(signature: &Signature) -> bool {
+    is_one_word(signature)
+}
+
+/// Every model takes both tools, in any limits.
+pub(super) fn hosts(_: &Hosted, _: &str, _: bool) -> Result<(), HostedProblem> {
+    Ok(())
 }
 
 impl Provider for Anthropic {

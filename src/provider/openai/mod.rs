@@ -1,7 +1,7 @@
 //! OpenAI's Responses API, streamed and stateless.
 //!
 //! `encode` turns a request into the body of `POST /v1/responses`, `decode` turns the event stream into
-//! [`Event`](super::Event)s, `refuse` says what the vendor's errors mean. Nothing is stored at the vendor's: each
+//! [`Event`](crate::model::Event)s, `refuse` says what the vendor's errors mean. Nothing is stored at the vendor's: each
 //! request carries the whole conversation, and `reasoning` keeps the model's encrypted thoughts in the document
 //! between two of them; `hosted` knows the tools that the vendor runs. What a model takes differs from family to family; `effort` knows.
 //!
@@ -12,16 +12,18 @@ mod decode;
 mod effort;
 mod encode;
 mod hosted;
+mod options;
 mod reasoning;
 pub(super) mod refuse;
 
-pub use self::effort::Effort;
 use self::{decode::Reader, reasoning::Reasoning};
+pub use self::{effort::Effort, options::Options};
 use super::{
     Exchange, Headers, HttpRequest, Provider, ProviderError, Request,
     access::{Access, Endpoint},
     attachment::Limits,
     auth::Environment,
+    hosted::{Hosted, HostedProblem},
     limit,
 };
 use crate::model::{MediaKind, Signature};
@@ -84,6 +86,16 @@ impl OpenAi {
 /// Whether a signature of this vendor's holds a reasoning item.
 pub(super) fn reads(signature: &Signature) -> bool {
     Reasoning::item(signature).is_some()
+}
+
+/// A search cannot leave out domains.
+pub(super) fn hosts(tool: &Hosted, _: &str, _: bool) -> Result<(), HostedProblem> {
+    match tool {
+        Hosted::WebSearch(limits) if !limits.blocked_domains.is_empty() => {
+            Err(HostedProblem::Restriction("blocked_domains"))
+        }
+        Hosted::WebSearch(_) | Hosted::CodeExecution => Ok(()),
+    }
 }
 
 impl Provider for OpenAi {

@@ -8,14 +8,14 @@
 //! In a script's text `{{last_result}}` stands for what the last tool said, so that one can see that a
 //! result, or the reason for a rejection, has reached "the model".
 
+mod options;
 mod pace;
 mod script;
 
 use self::pace::Pace;
-pub use self::script::Script;
-use super::{ErrorKind, Exchange, Provider, ProviderError, Request};
+pub use self::{options::Options, script::Script};
+use super::{ErrorKind, Exchange, Provider, ProviderError, ReadDocument, Request};
 use crate::{
-    chat,
     model::{Part, Role},
     text::one_line,
 };
@@ -47,20 +47,19 @@ impl Rehearsal {
         Self { scripts, pace: Pace::new(pace) }
     }
 
-    /// A provider of the scripts that are compiled in: `welcome` and `tour`.
+    /// A provider of the scripts that are compiled in: `welcome` and `tour`. `read` reads their documents.
     ///
     /// # Errors
-    /// When one of them is no conversation: a bug of ours, which a test would find first.
-    pub fn embedded(pace: f64) -> Result<Self, ProviderError> {
-        let read = |(name, text): (&str, &str)| match chat::read(text) {
-            Ok(conversation) => Ok((name.to_owned(), Script::from_messages(&conversation.messages))),
-            Err(errors) => {
-                let what = errors.first().map_or("", |error| error.message.as_str());
-                let message = format!("the script `{name}` cannot be read ({what}); this is a bug in Flemma");
+    /// When one of them cannot be read: a bug in Flemma, which a test finds first.
+    pub fn embedded(pace: f64, read: ReadDocument) -> Result<Self, ProviderError> {
+        let script = |(name, text): (&str, &str)| match read(text) {
+            Ok(messages) => Ok((name.to_owned(), Script::from_messages(&messages))),
+            Err(problem) => {
+                let message = format!("the script `{name}` cannot be read ({problem}); this is a bug in Flemma");
                 Err(ProviderError::new(ErrorKind::InvalidRequest, message))
             }
         };
-        let scripts = [("welcome", WELCOME), ("tour", TOUR)].into_iter().map(read);
+        let scripts = [("welcome", WELCOME), ("tour", TOUR)].into_iter().map(script);
         Ok(Self::new(scripts.collect::<Result<_, _>>()?, pace))
     }
 

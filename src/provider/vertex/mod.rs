@@ -1,7 +1,7 @@
 //! Vertex AI's Gemini models, streamed.
 //!
 //! [`token`] gets an access token from a key file, `encode` turns a request into the body of
-//! `POST …/models/{model}:streamGenerateContent`, `decode` turns the event stream into [`Event`](super::Event)s,
+//! `POST …/models/{model}:streamGenerateContent`, `decode` turns the event stream into [`Event`](crate::model::Event)s,
 //! `refuse` turns every way of saying no into one line for the user; `schema` (with `inline` and `conjunction`) puts
 //! JSON Schema into Vertex's dialect, `thinking` knows what each model takes, `grounding`
 //! what a search has found, `signature` and `ids` say how signatures
@@ -17,20 +17,25 @@ mod encode;
 mod grounding;
 mod ids;
 mod inline;
+mod options;
 mod refuse;
 mod schema;
 mod signature;
 mod thinking;
 pub mod token;
 
+use std::time::Duration;
+
 use url::Url;
 
+pub use self::options::{DEFAULT_LOCATION, Options};
 use self::{decode::Reader, refuse::Peer};
 use super::{
-    ErrorKind, Exchange, Headers, HttpRequest, Provider, ProviderError, Request,
+    ErrorKind, Exchange, HttpRequest, Provider, ProviderError, Request,
     attachment::Limits,
     auth::{Environment, Key},
-    credential::{Credential, Source},
+    credential::{Credential, Program, Source},
+    hosted::{Hosted, HostedProblem},
     limit,
 };
 use crate::model::{MediaKind, Signature};
@@ -43,9 +48,6 @@ pub const TOKEN_VARIABLE: &str = "VERTEX_AI_ACCESS_TOKEN";
 
 /// The variable that holds the project where the configuration names none, as in Google's own libraries.
 pub const PROJECT_VARIABLE: &str = "GOOGLE_CLOUD_PROJECT";
-
-/// The location that is asked when the configuration names none: it has every model.
-pub const DEFAULT_LOCATION: &str = "global";
 
 /// What the API takes of images and PDFs
 /// (<https://cloud.google.com/vertex-ai/generative-ai/docs/multimodal/image-understanding>, `…/document-understanding`,
@@ -71,34 +73,32 @@ const GLOBAL_HOST: &str = "https://aiplatform.googleapis.com";
 /// Locations that are more than one region, each with a host of its own form.
 const MULTI_REGIONS: [&str; 2] = ["eu", "us"];
 
-/// Whether `model` takes tools that Google runs beside tools that run here: Gemini 3 does, older ones refuse
+/// A search can leave out domains and do no more; Gemini 3 takes it beside tools that run here, older models refuse
 /// (<https://github.com/BerriAI/litellm/pull/38650>).
-#[must_use]
-pub fn mixes_tools(model: &str) -> bool {
-    thinking::wants_signatures(model)
+pub(super) fn hosts(tool: &Hosted, model: &str, alone: bool) -> Result<(), HostedProblem> {
+    let Hosted::WebSearch(limits) = tool else { return Err(HostedProblem::NoSuchTool) };
+    if !limits.allowed_domains.is_empty() {
+        Err(HostedProblem::Restriction("allowed_domains"))
+    } else if limits.max_uses.is_some() {
+        Err(HostedProblem::Restriction("max_uses"))
+    } else if !alone && !thinking::wants_signatures(model) {
+        Err(HostedProblem::OnlyAlone)
+    } else {
+        Ok(())
+    }
 }
+
+/// Google's command line, which gives no token that is valid for less than about four minutes.
+static GCLOUD: Program = Program {
+    line: &["gcloud", "auth", "print-access-token"],
+    fix: "sign in with `gcloud auth login`",
+    lifetime: Duration::from_secs(180),
+};
 
 /// Where the access token comes from when [`TOKEN_VARIABLE`] is not set.
 #[must_use]
 pub fn credential() -> Credential {
-    Credential { variable: TOKEN_VARIABLE, sources: vec![Source::GoogleKeyFile, Source::Gcloud] }
-}
-
-/// Whose models are asked, and where.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Options {
-    /// Scheme and host in place of the location's own.
-    pub base_url: Option<String>,
-    /// The project that pays; [`PROJECT_VARIABLE`] where there is none.
-    pub project_id: Option<String>,
-    /// `global`, a region such as `europe-west4`, or `us` or `eu`.
-    pub location: String,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self { base_url: None, project_id: None, location: DEFAULT_LOCATION.to_owned() }
-    }
+    Credential { variable: TOKEN_VARIABLE, sources: vec![Source::TokenFile(&token::FILE), Source::Program(&GCLOUD)] }
 }
 
 /// Gemini models in one project and location.
@@ -106,7 +106,6 @@ impl Default for Options {
 pub struct Vertex {
     options: Options,
     environment: Environment,
-    headers: Headers,
 }
 
 impl Vertex {
@@ -114,19 +113,12 @@ impl Vertex {
     /// see [`credential`] for a token that is not there yet.
     #[must_use]
     pub fn new(options: Options, environment: Environment) -> Self {
-        Self { options, environment, headers: Headers::default() }
-    }
-
-    /// The same with further headers. One that is named like the token's takes its place, and no token is looked up.
-    #[must_use]
-    pub fn with_headers(mut self, headers: Headers) -> Self {
-        self.headers = headers;
-        self
+        Self { options, environment }
     }
 
     /// The token, unless the user's headers bring one.
     fn token(&self) -> Result<Option<Key>, ProviderError> {
-        if self.headers.has(TOKEN_HEADER) {
+        if self.options.headers.has(TOKEN_HEADER) {
             return Ok(None);
         }
         if let Some(key) = self.environment.find(TOKEN_VARIABLE)? {
@@ -220,12 +212,12 @@ impl Provider for Vertex {
             ("user-agent", format!("flemma/{}", crate::VERSION)),
         ];
         own.extend(token.iter().map(|token| (TOKEN_HEADER, format!("Bearer {}", token.expose()))));
-        let headers = self.headers.lay_over(own);
+        let headers = self.options.headers.lay_over(own);
         let url = format!(
             "{base}/v1/projects/{project}/locations/{location}/publishers/google/models/{model}\
              :streamGenerateContent?alt=sse"
         );
-        let peer = Peer::new(host, token, &self.headers, project, location);
+        let peer = Peer::new(host, token, &self.options.headers, project, location);
         Ok(Exchange::Http {
             request: HttpRequest { url, headers, body: encode::body(request)? },
             decoder: limit::watch(Reader::new(peer, request), encode::limit_of(request)),

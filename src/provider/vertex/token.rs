@@ -14,10 +14,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use url::{Url, form_urlencoded};
 
+use super::PROJECT_VARIABLE;
 use crate::{
     provider::{
         ErrorKind, ErrorResponse, HttpRequest, ProviderError,
         auth::Key,
+        credential::{Token, TokenExchange, TokenFile},
         redact::{Hide, redact},
     },
     text::one_line,
@@ -25,6 +27,12 @@ use crate::{
 
 /// The variable that names the key file, as in all of Google's libraries.
 pub const FILE_VARIABLE: &str = "GOOGLE_APPLICATION_CREDENTIALS";
+
+/// The key file as a place where the token comes from.
+pub(super) static FILE: TokenFile = TokenFile {
+    variable: FILE_VARIABLE,
+    read: |text| KeyFile::read(text).map(|file| Box::new(file) as Box<dyn TokenExchange>),
+};
 
 /// What a token is asked for.
 const SCOPE: &str = "https://www.googleapis.com/auth/cloud-platform";
@@ -60,15 +68,6 @@ struct User {
     client_secret: String,
     refresh_token: String,
     quota_project_id: Option<String>,
-}
-
-/// A token, and how long it lives.
-#[derive(Debug)]
-pub struct Token {
-    /// The token.
-    pub key: Key,
-    /// How long it lives from now on.
-    pub lifetime: Duration,
 }
 
 #[derive(Serialize)]
@@ -137,12 +136,11 @@ impl KeyFile {
             Kind::User(_) => format!("of the user in {FILE_VARIABLE}"),
         }
     }
+}
 
-    /// The request for a token. `now` must be about right: the server refuses a statement from the past or the future.
-    ///
-    /// # Errors
-    /// When the statement cannot be signed: no randomness.
-    pub fn request(&self, now: SystemTime) -> Result<HttpRequest, ProviderError> {
+impl TokenExchange for KeyFile {
+    /// When the statement cannot be signed, the system gives no random numbers.
+    fn request(&self, now: SystemTime) -> Result<HttpRequest, ProviderError> {
         let mut form = form_urlencoded::Serializer::new(String::new());
         let url = match &self.0 {
             Kind::Service { file, private } => {
@@ -166,11 +164,7 @@ impl KeyFile {
         Ok(HttpRequest { url, headers, body: form.finish().into_bytes() })
     }
 
-    /// Reads the server's answer.
-    ///
-    /// # Errors
-    /// When it holds no token.
-    pub fn token(&self, body: &[u8]) -> Result<Token, ProviderError> {
+    fn token(&self, body: &[u8]) -> Result<Token, ProviderError> {
         #[derive(Deserialize)]
         struct Answer {
             access_token: String,
@@ -184,9 +178,8 @@ impl KeyFile {
         Ok(Token { key, lifetime: answer.expires_in.map_or(LIFETIME, Duration::from_secs) })
     }
 
-    /// The error for an answer whose status is no success: OAuth's `{"error", "error_description"}`, or anything.
-    #[must_use]
-    pub fn refuse(&self, response: &ErrorResponse) -> ProviderError {
+    /// The body is OAuth's `{"error", "error_description"}`, or anything.
+    fn refuse(&self, response: &ErrorResponse) -> ProviderError {
         let json: Value = serde_json::from_slice(&response.body).unwrap_or_default();
         let text = |name: &str| json.get(name).and_then(Value::as_str).unwrap_or_default();
         let (name, words) = (text("error"), text("error_description"));
@@ -217,6 +210,10 @@ impl KeyFile {
         let origin = self.origin();
         let message = format!("the token server gives no access token {origin} ({}){words}{mend}", response.status);
         ProviderError { retry_after: response.retry_after, ..ProviderError::new(kind, message) }
+    }
+
+    fn variables(&self) -> Vec<(&'static str, String)> {
+        self.project().map(|project| (PROJECT_VARIABLE, project.to_owned())).into_iter().collect()
     }
 }
 

@@ -26,6 +26,7 @@ use tokio::time::{sleep, timeout};
 
 use self::failure::Peer;
 use crate::{
+    config::ProviderOptions,
     model::Event,
     provider::{Decoder, ErrorKind, ErrorResponse, HttpRequest, ProviderError},
 };
@@ -62,6 +63,14 @@ pub struct Timeouts {
     pub first_byte: Duration,
     /// Between two pieces of the response.
     pub idle: Duration,
+}
+
+impl Timeouts {
+    /// The timeouts that the options of a provider set.
+    #[must_use]
+    pub fn of(options: &ProviderOptions) -> Self {
+        Self { connect: options.connect_timeout, first_byte: options.timeout, idle: options.timeout }
+    }
 }
 
 impl Default for Timeouts {

@@ -8,7 +8,7 @@
 //! drawing and from waiting for a key. The editors are set to a command that fails: what a program's editor reads from
 //! the input would be commands that nobody approved. The variables that Neovim sets for its own children are taken out: `NVIM`
 //! would let a command drive the editor past every approval, and `VIMRUNTIME` breaks any other Neovim it starts. The keys
-//! of all providers are taken out as well ([`SECRET_VARIABLES`]), but for those that `tools.bash.keep_env` names.
+//! of all providers are taken out as well ([`secret_variables`]), but for those that `tools.bash.keep_env` names.
 
 use std::{
     ffi::OsString, io, os::unix::process::ExitStatusExt, path::Path, process::ExitStatus, sync::Arc, time::Duration,
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use crate::{
     process::{self, Captured, CommandEnd, CommandSpec, Finished, SavedOutput, StopCause},
-    provider::SECRET_VARIABLES,
+    provider::secret_variables,
     text::truncate::{self, Limits, format_size},
     tools::{Context, Definition, NativeTool, Outcome, overflow, preview, seconds},
 };
@@ -160,7 +160,7 @@ fn spec(shell: &str, command: &str, timeout: Duration, context: &Context) -> Com
         .flatten()
         .filter_map(Value::as_str)
         .collect();
-    let secret = SECRET_VARIABLES.into_iter().filter(|name| !kept.contains(name));
+    let secret = secret_variables().filter(|name| !kept.contains(name));
     let removed = REMOVED.into_iter().chain(secret).map(|name| (OsString::from(name), None));
     let overflow_dir = context.overflow_dir.clone();
     CommandSpec {

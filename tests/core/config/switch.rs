@@ -1,10 +1,10 @@
 //! `:Flemma switch`: what its words come to, and what the user hears when they are wrong.
 
 use flemma::config::{
-    Config, ProviderName, known,
+    Config,
     switch::{Switch, complete, describe},
 };
-use flemma::provider::{Thinking, ThinkingLevel, openai::Effort};
+use flemma::provider::{ProviderName, Thinking, ThinkingLevel};
 use serde_json::{Value, json};
 
 fn words(line: &str) -> Vec<String> {
@@ -16,6 +16,15 @@ fn options(layer: Value) -> Config {
 }
 
 /// The options after `setup` and one switch after the other.
+fn provider(name: &str) -> ProviderName {
+    ProviderName::from_name(name).unwrap()
+}
+
+/// An option of the vendor's own.
+fn own(config: &Config, name: &str) -> Value {
+    config.parameters_for(config.provider).vendor.to_json()[name].clone()
+}
+
 fn after(setup: Value, switches: &[&str]) -> Config {
     let mut runtime = Value::Null;
     for line in switches {
@@ -35,7 +44,7 @@ fn refused(line: &str) -> String {
 fn a_switch_names_provider_model_and_parameters() {
     let config =
         after(json!({}), &["anthropic claude-opus-5-5 thinking=high max_tokens=4000 temperature=0.5 timeout=90"]);
-    assert_eq!((config.provider, config.model()), (ProviderName::Anthropic, "claude-opus-5-5"));
+    assert_eq!((config.provider, config.model()), (provider("anthropic"), "claude-opus-5-5"));
     assert_eq!(config.parameters.thinking, Thinking::Level(ThinkingLevel::High));
     assert_eq!((config.parameters.max_tokens, config.parameters.temperature), (4000, Some(0.5)));
     assert_eq!(config.parameters.timeout.as_secs(), 90);
@@ -44,12 +53,12 @@ fn a_switch_names_provider_model_and_parameters() {
 #[test]
 fn what_is_the_providers_own_goes_into_its_table() {
     let config = after(json!({}), &["openai gpt-6-astra reasoning=xhigh base_url=http://localhost:1/v1"]);
-    assert_eq!(config.parameters.openai.reasoning, Some(Effort::Xhigh));
-    assert_eq!(config.parameters.openai.base_url.as_deref(), Some("http://localhost:1/v1"));
+    assert_eq!(own(&config, "reasoning"), "xhigh");
+    assert_eq!(own(&config, "base_url"), "http://localhost:1/v1");
     // A name that looks like a number, where a name is wanted.
     let config = after(json!({}), &["vertex gemini-3.8-flash project_id=12345 vertex.location=us"]);
-    assert_eq!(config.parameters.vertex.project_id.as_deref(), Some("12345"));
-    assert_eq!(config.parameters.vertex.location, "us");
+    assert_eq!(own(&config, "project_id"), "12345");
+    assert_eq!(own(&config, "location"), "us");
 }
 
 #[test]
@@ -58,14 +67,14 @@ fn a_parameter_holds_where_setup_has_another_for_that_provider_alone() {
         "anthropic": { "max_tokens": 100, "thinking_budget": 2000 }, "openai": { "max_tokens": 7, "reasoning": "low" },
     } });
     let config = after(setup.clone(), &["anthropic max_tokens=4000 thinking=high"]);
-    let asked = config.parameters_for(ProviderName::Anthropic).parameters;
+    let asked = config.parameters_for(provider("anthropic")).parameters;
     assert_eq!((asked.max_tokens, asked.thinking), (Some(4000), Thinking::Level(ThinkingLevel::High)));
-    assert_eq!(config.parameters_for(ProviderName::OpenAi).parameters.max_tokens, Some(7), "what is another's stays");
+    assert_eq!(config.parameters_for(provider("openai")).parameters.max_tokens, Some(7), "what is another's stays");
     let config = after(setup.clone(), &["openai thinking=max"]);
-    assert_eq!(config.parameters_for(ProviderName::OpenAi).effort, None);
+    assert_eq!(config.parameters_for(provider("openai")).vendor.to_json()["reasoning"], Value::Null);
     // Said in the provider's own words, in whatever order.
     for line in ["anthropic thinking=low thinking_budget=5000", "anthropic thinking_budget=5000 thinking=low"] {
-        let asked = after(setup.clone(), &[line]).parameters_for(ProviderName::Anthropic).parameters;
+        let asked = after(setup.clone(), &[line]).parameters_for(provider("anthropic")).parameters;
         assert_eq!(asked.thinking, Thinking::Budget(5000), "{line}");
     }
 }
@@ -86,11 +95,11 @@ fn a_switch_takes_the_place_of_the_one_before_and_parameters_alone_add_to_it() {
 #[test]
 fn a_model_belongs_to_the_provider_that_it_was_named_with() {
     let setup = json!({ "provider": "anthropic", "model": "claude-x" });
-    assert_eq!(after(setup.clone(), &["openai"]).model(), ProviderName::OpenAi.default_model());
+    assert_eq!(after(setup.clone(), &["openai"]).model(), provider("openai").default_model());
     assert_eq!(after(setup.clone(), &["openai gpt-a", "anthropic"]).model(), "claude-x", "that of setup, for its own");
     // A file that names another provider does not ask it for this one's model.
     let file = json!({ "provider": "vertex" });
-    assert_eq!(Config::from_layers(&[setup.clone(), file]).unwrap().model(), ProviderName::Vertex.default_model());
+    assert_eq!(Config::from_layers(&[setup.clone(), file]).unwrap().model(), provider("vertex").default_model());
     let file = json!({ "provider": "anthropic", "parameters": { "max_tokens": 9 } });
     assert_eq!(Config::from_layers(&[setup, file]).unwrap().model(), "claude-x");
 }
@@ -103,10 +112,10 @@ fn presets_are_words_or_tables_and_take_parameters() {
         "$brief": { "parameters": { "max_tokens": 300 } },
     } });
     let fast = after(setup.clone(), &["$fast"]);
-    assert_eq!((fast.provider, fast.model()), (ProviderName::OpenAi, "gpt-6-luna"));
+    assert_eq!((fast.provider, fast.model()), (provider("openai"), "gpt-6-luna"));
     assert_eq!(fast.parameters.thinking, Thinking::Level(ThinkingLevel::Low));
     let deep = after(setup.clone(), &["$fast", "$deep max_tokens=9000"]);
-    assert_eq!((deep.provider, deep.model()), (ProviderName::Anthropic, "claude-opus-5-5"));
+    assert_eq!((deep.provider, deep.model()), (provider("anthropic"), "claude-opus-5-5"));
     assert_eq!(deep.parameters.thinking, Thinking::Level(ThinkingLevel::Max));
     assert_eq!(deep.parameters.max_tokens, 9000);
     let brief = after(setup, &["$deep", "$brief"]);
@@ -197,7 +206,7 @@ fn completion_offers_what_may_come_next() {
     assert_eq!(offered("vertex gemini", "location="), [""; 0], "anything goes there");
     assert!(!offered("openai", "").iter().any(|word| word.starts_with("headers") || word.starts_with("api_key")));
     // Whatever completion offers is taken.
-    for provider in ProviderName::ALL {
+    for provider in ProviderName::all() {
         for word in complete(&[provider.name().to_owned(), "m".to_owned()], "", &now) {
             for whole in complete(&[provider.name().to_owned(), "m".to_owned()], &word, &now) {
                 if !whole.ends_with('=') {
@@ -205,6 +214,6 @@ fn completion_offers_what_may_come_next() {
                 }
             }
         }
-        assert!(known::models(provider).is_empty() || known::models(provider).contains(&provider.default_model()));
+        assert!(provider.models().is_none_or(|models| models.contains(&provider.default_model())));
     }
 }

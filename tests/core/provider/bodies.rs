@@ -17,11 +17,12 @@ use flemma::{
     chat::{self, Conversation},
     model::{Message, Part, Role},
     provider::{
-        CacheRetention, Hosted, Parameters, Provider, Request, SearchLimits, Thinking, ThinkingLevel, ToolSpec,
+        CacheRetention, Hosted, Parameters, Provider, ProviderName, Request, SearchLimits, Thinking, ThinkingLevel,
+        ToolSpec,
         anthropic::Anthropic,
         auth::Environment,
-        compatible::OpenAiCompatible,
         openai::OpenAi,
+        openai_compatible::OpenAiCompatible,
         vertex::{Options, Vertex},
     },
     runtime::{Attachments, ConversationId},
@@ -89,8 +90,10 @@ fn hosted(provider: &str, model: &str) -> Arc<[Hosted]> {
         SearchLimits { max_uses: Some(5), allowed_domains: domains(), blocked_domains: Vec::new() },
         SearchLimits { blocked_domains: domains(), ..SearchLimits::default() },
     ];
-    let search = limits.map(Hosted::WebSearch).into_iter().find(|tool| tool.refusal(provider, model, false).is_none());
-    let code = Some(Hosted::CodeExecution).filter(|tool| tool.refusal(provider, model, false).is_none());
+    let provider = ProviderName::from_name(provider).unwrap();
+    let hosts = |tool: &Hosted| provider.hosts(tool, model, false).is_ok();
+    let search = limits.map(Hosted::WebSearch).into_iter().find(hosts);
+    let code = Some(Hosted::CodeExecution).filter(hosts);
     code.into_iter().chain(search).collect()
 }
 

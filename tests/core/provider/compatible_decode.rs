@@ -2,7 +2,7 @@
 
 use flemma::{
     model::{Event, Role, Signature, StopReason, ToolInput, Usage},
-    provider::{Decoder, ErrorKind, ProviderError, auth::Environment, compatible::OpenAiCompatible},
+    provider::{Decoder, ErrorKind, ProviderError, auth::Environment, openai_compatible::OpenAiCompatible},
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use flemma::{
     model::{Part, Role, Signature},
     provider::{
-        ErrorKind, Headers, Parameters, Request, Thinking, ThinkingLevel, auth::Environment,
-        compatible::OpenAiCompatible,
+        ErrorKind, Headers, Parameters, Provider as _, Request, Thinking, ThinkingLevel, auth::Environment,
+        openai_compatible::OpenAiCompatible,
     },
 };
 use proptest::prelude::*;
@@ -217,7 +217,10 @@ fn a_key_goes_along_only_where_there_is_one() {
 
 #[test]
 fn the_models_of_a_server_are_asked_for_and_read_in_every_form() {
-    let request = OpenAiCompatible::new(BASE_URL, Environment::new(|_| Some("sk-secret".to_owned()))).models().unwrap();
+    let request = OpenAiCompatible::new(BASE_URL, Environment::new(|_| Some("sk-secret".to_owned())))
+        .list_models()
+        .unwrap()
+        .unwrap();
     assert_eq!(request.url, "http://localhost:11434/v1/models");
     assert!(request.headers.contains(&("authorization".into(), "Bearer sk-secret".to_owned())));
     let read = |body: Value| request.read(body.to_string().as_bytes());

@@ -1,7 +1,7 @@
 //! Responses of servers of Chat Completions whose status is no success.
 
 use flemma::provider::{
-    ErrorKind, ErrorResponse, Headers, ProviderError, auth::Environment, compatible::OpenAiCompatible,
+    ErrorKind, ErrorResponse, Headers, ProviderError, auth::Environment, openai_compatible::OpenAiCompatible,
 };
 use serde_json::json;
 

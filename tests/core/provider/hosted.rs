@@ -6,8 +6,8 @@ use flemma::{
     chat::{self, Document, Ending, ReplyWriter, Severity},
     model::{Event, Message, Part, Role, StopReason, WebSource},
     provider::{
-        Hosted, HostedTool, Provider, ProviderError, Request, SearchLimits, anthropic::Anthropic, auth::Environment,
-        compatible::OpenAiCompatible, openai::OpenAi,
+        Hosted, HostedTool, Provider, ProviderError, ProviderName, Request, SearchLimits, anthropic::Anthropic,
+        auth::Environment, openai::OpenAi, openai_compatible::OpenAiCompatible,
     },
     tools::{Registry, hosted},
 };
@@ -405,9 +405,16 @@ fn hosted_tools_go_out_in_the_vendors_own_shape() {
     assert_eq!(sent["tools"][1], json!({"googleSearch": {"excludeDomains": ["x.example"]}}));
 }
 
+fn named(provider: &str) -> ProviderName {
+    ProviderName::from_name(provider).unwrap()
+}
+
 #[test]
 fn a_tool_whose_limits_the_provider_cannot_keep_is_left_out_and_says_so() {
-    let refusal = |tool: Hosted, provider: &str, model: &str, alone| tool.refusal(provider, model, alone);
+    let refusal = |tool: Hosted, provider: &str, model: &str, alone| {
+        let hosts = named(provider).hosts(&tool, model, alone);
+        hosts.err().map(|problem| problem.describe(provider, model))
+    };
     let plain = || Hosted::WebSearch(SearchLimits::default());
     assert_eq!(refusal(plain(), "anthropic", "m", false), None);
     assert_eq!(refusal(Hosted::WebSearch(limits()), "openai", "m", false), None);
@@ -422,7 +429,7 @@ fn a_tool_whose_limits_the_provider_cannot_keep_is_left_out_and_says_so() {
         assert_eq!(refusal(tool, provider, "gemini-2.5-pro", false).as_deref(), Some(says));
     }
     let blocked = SearchLimits { blocked_domains: vec!["x.example".to_owned()], ..SearchLimits::default() };
-    let offer = hosted::offer(HostedTool::ALL, &blocked, "openai", "gpt-5", false);
+    let offer = hosted::offer(HostedTool::ALL, &blocked, named("openai"), "gpt-5", false);
     assert_eq!(offer.tools, [Hosted::CodeExecution]);
     assert_eq!(offer.left_out.len(), 1);
     assert_eq!(offer.left_out[0].0, HostedTool::WebSearch);

@@ -19,6 +19,7 @@ mod openai_encode;
 mod openai_refuse;
 mod prefixes;
 mod redact;
+mod registry;
 mod rehearsal;
 mod retry;
 mod scripts;

@@ -5,8 +5,8 @@ use flemma::provider::{
     ErrorResponse, Headers, Provider,
     anthropic::Anthropic,
     auth::{Environment, Key},
-    compatible::OpenAiCompatible,
     openai::OpenAi,
+    openai_compatible::OpenAiCompatible,
     vertex::{Options, Vertex},
 };
 use proptest::prelude::*;

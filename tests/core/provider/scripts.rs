@@ -17,7 +17,7 @@ fn play(model: &str) -> (Vec<String>, Vec<(String, String, Value)>) {
     let text = if model == "tour" { TOUR } else { WELCOME };
     let messages = chat::read(text).expect("the script is a conversation").messages;
     let replies = messages.iter().filter(|message| message.role == Role::Assistant).count();
-    let provider = Rehearsal::embedded(0.0).unwrap();
+    let provider = Rehearsal::embedded(0.0, |text| Ok(chat::read(text).unwrap().messages)).unwrap();
     let (mut texts, mut calls) = (Vec::new(), Vec::new());
     let mut request = Request { model: model.to_owned(), ..Request::default() };
     for _ in 0..replies {

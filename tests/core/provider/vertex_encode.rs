@@ -329,6 +329,7 @@ fn at(base_url: Option<&str>, project_id: &str, location: &str) -> Options {
         base_url: base_url.map(str::to_owned),
         project_id: Some(project_id.to_owned()),
         location: location.to_owned(),
+        ..Options::default()
     }
 }
 

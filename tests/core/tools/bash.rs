@@ -107,7 +107,7 @@ fn neovims_own_variables_do_not_reach_a_command() {
 
 #[test]
 fn keys_of_providers_do_not_reach_a_command_unless_the_user_says_so() {
-    for (index, name) in flemma::provider::SECRET_VARIABLES.into_iter().enumerate() {
+    for (index, name) in flemma::provider::secret_variables().enumerate() {
         // SAFETY: the environment of this process is read through the standard library alone, which locks it.
         unsafe { std::env::set_var(name, format!("secret-{index}")) };
     }
@@ -115,7 +115,7 @@ fn keys_of_providers_do_not_reach_a_command_unless_the_user_says_so() {
     assert_eq!(shop.ok("bash", bash("env | grep secret- || echo none")), "none");
     shop.context.config = json!({ "keep_env": ["OPENAI_API_KEY"] });
     assert_eq!(shop.ok("bash", bash("env | grep secret-")), "OPENAI_API_KEY=secret-1");
-    for name in flemma::provider::SECRET_VARIABLES {
+    for name in flemma::provider::secret_variables() {
         // SAFETY: as above.
         unsafe { std::env::remove_var(name) };
     }

@@ -8,14 +8,14 @@
 
 use serde_json::{Map, Value};
 
-use super::{ConfigError, Problem};
+use super::problem::{OptionsError, Problem};
 use crate::text::suggest::nearest;
 
 /// How many letters may be wrong, missing or swapped for a key to count as a slip of the finger.
 const SLIP: usize = 2;
 
 /// What kind of value an option takes.
-pub(super) struct Kind<T> {
+pub struct Kind<T> {
     /// The end of the sentence "must be ...".
     pub expected: &'static str,
     /// Reads a value, or says with `None` that it is of another kind.
@@ -26,7 +26,7 @@ pub(super) struct Kind<T> {
 ///
 /// # Errors
 /// Everything that is wrong with the options.
-pub(super) fn read(options: &Value, walk: impl FnOnce(&mut Table<'_>)) -> Result<(), ConfigError> {
+pub fn read(options: &Value, walk: impl FnOnce(&mut Table<'_>)) -> Result<(), OptionsError> {
     let mut findings = Findings::default();
     let mut root = Table::open(String::new(), Some(options), &mut findings);
     walk(&mut root);
@@ -35,7 +35,7 @@ pub(super) fn read(options: &Value, walk: impl FnOnce(&mut Table<'_>)) -> Result
 }
 
 /// The paths of all options that `walk` asks for, in its order.
-pub(super) fn paths(walk: impl FnOnce(&mut Table<'_>)) -> Vec<String> {
+pub fn paths(walk: impl FnOnce(&mut Table<'_>)) -> Vec<String> {
     let mut findings = Findings::default();
     walk(&mut Table::open(String::new(), None, &mut findings));
     findings.known
@@ -51,13 +51,13 @@ struct Findings {
 }
 
 impl Findings {
-    fn into_result(mut self) -> Result<(), ConfigError> {
+    fn into_result(mut self) -> Result<(), OptionsError> {
         for problem in &mut self.problems {
             if let Problem::Unknown { path, meant: meant @ None } = problem {
                 *meant = meant_by(path, &self.known);
             }
         }
-        if self.problems.is_empty() { Ok(()) } else { Err(ConfigError { problems: self.problems }) }
+        if self.problems.is_empty() { Ok(()) } else { Err(OptionsError { problems: self.problems }) }
     }
 }
 
@@ -86,7 +86,7 @@ fn join(parent: &str, key: &str) -> String {
 }
 
 /// One table of the options.
-pub(super) struct Table<'a> {
+pub struct Table<'a> {
     path: String,
     /// Nothing when the table was left out or is no table.
     values: Option<&'a Map<String, Value>>,

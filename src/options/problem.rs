@@ -37,7 +37,7 @@ pub enum Problem {
 
 impl Problem {
     /// The same problem, of an option that stands in the table at `table`.
-    pub(super) fn inside(self, table: &str) -> Self {
+    pub fn inside(self, table: &str) -> Self {
         let join = |path: String| if path.is_empty() { table.to_owned() } else { format!("{table}.{path}") };
         match self {
             Self::Unknown { path, meant } => Self::Unknown { path: join(path), meant: meant.map(join) },
@@ -47,7 +47,7 @@ impl Problem {
     }
 
     /// A value that the option at `path` does not take.
-    pub(super) fn wrong(path: &str, expected: impl Into<String>, found: &Value) -> Self {
+    pub fn wrong(path: &str, expected: impl Into<String>, found: &Value) -> Self {
         let json = found.to_string();
         let mut found: String = json.chars().take(SHOWN).collect();
         if found.len() < json.len() {
@@ -75,12 +75,12 @@ impl fmt::Display for Problem {
 
 /// Everything that is wrong with the options: never empty, in the order of the options' tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ConfigError {
+pub struct OptionsError {
     /// The problems.
     pub problems: Vec<Problem>,
 }
 
-impl fmt::Display for ConfigError {
+impl fmt::Display for OptionsError {
     /// One problem a line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, problem) in self.problems.iter().enumerate() {
@@ -93,4 +93,4 @@ impl fmt::Display for ConfigError {
     }
 }
 
-impl std::error::Error for ConfigError {}
+impl std::error::Error for OptionsError {}

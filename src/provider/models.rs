@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use crate::provider::{ErrorResponse, ProviderError, refuse::Peer};
+use super::{ErrorResponse, ProviderError, refuse::Peer};
 
 /// A request for the models of a server, and what reads the answer. It has no `Debug`: its headers may hold a key.
 pub struct ModelsRequest {

@@ -1,28 +1,29 @@
 //! Any server that speaks OpenAI's Chat Completions: Ollama, llama.cpp, LM Studio, vLLM, OpenRouter and the like.
 //!
 //! `encode` turns a request into the body of `POST /v1/chat/completions`, `decode` turns the stream into
-//! [`Event`](super::Event)s with the help of `calls`, which puts calls together however a server cuts them; `models`
-//! asks what a server has, `abilities`
-//! whether a model can use tools. What is sent is what all of them take; what they send is taken as far as it can be
+//! [`Event`](crate::model::Event)s with the help of `calls`, which puts calls together however a server cuts them; `abilities`
+//! asks whether a model can use tools, `options` has the options in `parameters.openai_compatible`. What is sent is what all of them take; what they send is taken as far as it can be
 //! understood: fields that are left out, calls in one piece, ends that are not said.
 //!
 //! The format is the one of <https://developers.openai.com/api/reference/resources/chat> and of the types in
 //! OpenAI's Python SDK (`openai.types.chat`, 3.54); where servers differ from it, the code says which.
 
-pub mod abilities;
+mod abilities;
 mod calls;
 mod decode;
 mod encode;
-pub mod models;
+mod options;
 mod refuse;
 
-use self::{abilities::Inquiry, decode::Reader, models::ModelsRequest};
+use self::decode::Reader;
+pub use self::options::Options;
 use super::{
-    ErrorKind, Exchange, Headers, HttpRequest, Provider, ProviderError, Request,
+    ErrorKind, Exchange, Headers, HttpRequest, Inquiry, Provider, ProviderError, Request,
     access::{Access, Endpoint},
     attachment::Limits,
     auth::{Environment, Key},
     limit,
+    models::ModelsRequest,
 };
 use crate::model::{MediaKind, Signature};
 
@@ -70,17 +71,6 @@ impl OpenAiCompatible {
     pub fn with_headers(self, headers: Headers) -> Self {
         Self(self.0.with_headers(headers))
     }
-
-    /// The request for the models that the server has.
-    ///
-    /// # Errors
-    /// When the address is none, or when what is set as the key cannot be one.
-    pub fn models(&self) -> Result<ModelsRequest, ProviderError> {
-        let Endpoint { url, host } = self.0.endpoint("/models")?;
-        let key = self.0.optional_key(KEY_HEADER)?;
-        let headers = self.0.get_headers(bearer(key.as_ref()));
-        Ok(ModelsRequest::new(url, headers, self.0.peer(host, key)))
-    }
 }
 
 impl Provider for OpenAiCompatible {
@@ -99,7 +89,14 @@ impl Provider for OpenAiCompatible {
         let Endpoint { host, .. } = self.0.endpoint("").ok()?;
         let key = self.0.optional_key(KEY_HEADER).ok()?;
         let headers = || self.0.get_headers(bearer(key.as_ref()));
-        Inquiry::new(self.0.base_url(), &host, &request.model, headers)
+        abilities::inquiry(self.0.base_url(), &host, &request.model, headers)
+    }
+
+    fn list_models(&self) -> Result<Option<ModelsRequest>, ProviderError> {
+        let Endpoint { url, host } = self.0.endpoint("/models")?;
+        let key = self.0.optional_key(KEY_HEADER)?;
+        let headers = self.0.get_headers(bearer(key.as_ref()));
+        Ok(Some(ModelsRequest::new(url, headers, self.0.peer(host, key))))
     }
 
     fn prepare(&self, request: &Request) -> Result<Exchange, ProviderError> {

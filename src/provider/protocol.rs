@@ -1,0 +1,92 @@
+//! One vendor's protocol: a request becomes an exchange, and a decoder reads what comes back.
+
+use std::borrow::Cow;
+
+use super::{Inquiry, ProviderError, Request, attachment, models::ModelsRequest};
+use crate::model::Event;
+
+/// One vendor's protocol.
+pub trait Provider: Send + Sync + std::fmt::Debug {
+    /// The name in the configuration (`provider = "anthropic"`).
+    fn name(&self) -> &'static str;
+
+    /// What images and PDFs it takes; `None` if it takes none, and then nobody reads them.
+    fn attachment_limits(&self) -> Option<attachment::Limits> {
+        None
+    }
+
+    /// What to ask the server about the model that a request is for, before its tools can be relied on; `None` where
+    /// there is no doubt, or nobody to ask.
+    fn inquiry(&self, _request: &Request) -> Option<Inquiry> {
+        None
+    }
+
+    /// The request for the models that the server has; `None` for a vendor whose models are known.
+    ///
+    /// # Errors
+    /// When the request cannot be made at all: the address is wrong, or the key is not one.
+    fn list_models(&self) -> Result<Option<ModelsRequest>, ProviderError> {
+        Ok(None)
+    }
+
+    /// Turns a request into an exchange.
+    ///
+    /// # Errors
+    /// When the request cannot be made at all: no key, or a conversation that the protocol cannot carry.
+    /// The message names the mend.
+    fn prepare(&self, request: &Request) -> Result<Exchange, ProviderError>;
+}
+
+/// What `runtime` performs for one request.
+pub enum Exchange {
+    /// One HTTP request with a streamed response.
+    Http {
+        /// What to send.
+        request: HttpRequest,
+        /// Reads what comes back.
+        decoder: Box<dyn Decoder>,
+    },
+    /// A script: each event after its pause. Used by the embedded `rehearsal` provider.
+    Script(Vec<(std::time::Duration, Event)>),
+}
+
+/// A request, ready to send. It has no `Debug`: its headers may hold a key.
+pub struct HttpRequest {
+    /// The absolute URL.
+    pub url: String,
+    /// Header names, in lower case, and values.
+    pub headers: Vec<(Cow<'static, str>, String)>,
+    /// The body, sent with `POST`.
+    pub body: Vec<u8>,
+}
+
+/// A response whose status is no success.
+#[derive(Debug)]
+pub struct ErrorResponse {
+    /// The HTTP status.
+    pub status: u16,
+    /// The `retry-after` header in seconds, if there was one.
+    pub retry_after: Option<f64>,
+    /// The vendor's request id, from whichever header the vendor uses.
+    pub request_id: Option<String>,
+    /// The body: JSON, HTML, plain text, or nothing.
+    pub body: Vec<u8>,
+}
+
+/// Reads one response.
+pub trait Decoder: Send {
+    /// Takes the next bytes of the stream, cut anywhere, and appends the events that they complete.
+    ///
+    /// # Errors
+    /// When the stream carries the vendor's error event or cannot be understood.
+    fn feed(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<(), ProviderError>;
+
+    /// The stream has ended.
+    ///
+    /// # Errors
+    /// When it ended before the vendor said that the reply is complete.
+    fn finish(&mut self, events: &mut Vec<Event>) -> Result<(), ProviderError>;
+
+    /// Turns a response whose status is no success into an error.
+    fn refuse(&self, response: &ErrorResponse) -> ProviderError;
+}

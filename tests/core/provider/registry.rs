@@ -1,0 +1,153 @@
+//! The registry of providers: one row and one folder for each, and nothing else that names a vendor.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use flemma::{
+    config::Config,
+    provider::{Health, ProviderName, auth::Environment, secret_variables, signers},
+};
+use serde_json::{Value, json};
+
+/// Words in code that stand for a vendor: names of folders, types and options, without `_` and in lower case.
+const VENDOR_WORDS: [&str; 6] = ["anthropic", "openai", "openaicompatible", "compatible", "vertex", "rehearsal"];
+
+/// Lines outside the folders that may name a vendor, because they show the user an example.
+const EXAMPLES: [(&str, &str); 3] = [
+    ("src/config/switch.rs", "openai gpt-5.6-terra thinking=low"),
+    ("src/chat/unsent.rs", "`anthropic:signature=…`"),
+    ("src/chat/diagnostics.rs", "`provider=anthropic`"),
+];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
+}
+
+fn names() -> BTreeSet<&'static str> {
+    ProviderName::all().map(ProviderName::name).collect()
+}
+
+fn sources(dir: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+#[test]
+fn each_row_has_one_folder_and_each_folder_one_row() {
+    let folders = fs::read_dir(root().join("src/provider")).unwrap().map(|entry| entry.unwrap().path());
+    // A folder of a vendor has the vendor's options.
+    let folders = folders.filter(|path| path.join("options.rs").exists());
+    let folders: BTreeSet<_> = folders.map(|path| path.file_name().unwrap().to_str().unwrap().to_owned()).collect();
+    assert_eq!(folders, names().into_iter().map(str::to_owned).collect());
+    assert_eq!(names().len(), ProviderName::all().len(), "names are unique");
+}
+
+#[test]
+fn no_code_outside_its_folder_names_a_vendor() {
+    let mut files = Vec::new();
+    sources(&root().join("src"), &mut files);
+    let mut found = Vec::new();
+    for path in files {
+        let file = path.strip_prefix(root()).unwrap().to_str().unwrap().to_owned();
+        let in_folder = names().iter().any(|name| file.starts_with(&format!("src/provider/{name}/")));
+        let is_registry = ["src/provider/registry.rs", "src/provider/mod.rs"].contains(&file.as_str());
+        if in_folder || is_registry || file.ends_with("_tests.rs") {
+            continue;
+        }
+        for (number, line) in fs::read_to_string(&path).unwrap().lines().enumerate() {
+            let code = line.split("//").next().unwrap();
+            let words = code.split(|c: char| !c.is_alphanumeric() && c != '_').map(str::to_lowercase);
+            let named = words.into_iter().any(|word| VENDOR_WORDS.contains(&word.replace('_', "").as_str()));
+            let excused = EXAMPLES.iter().any(|(place, example)| *place == file && line.contains(example));
+            if named && !excused {
+                found.push(format!("{file}:{}: {}", number + 1, line.trim()));
+            }
+        }
+    }
+    assert!(found.is_empty(), "only a vendor's folder and the registry name the vendor:\n{}", found.join("\n"));
+}
+
+#[test]
+fn every_provider_is_built_from_its_default_options() {
+    for provider in ProviderName::all() {
+        let options = json!({ "provider": provider.name() });
+        let config = Config::from_layers(&[options]).unwrap();
+        let options = config.parameters_for(config.provider);
+        assert_eq!((config.provider, options.model.as_str()), (provider, provider.default_model()));
+        let built = options.vendor.build(Environment::new(|_| None), |_| Ok(Vec::new()));
+        assert_eq!(built.unwrap().name(), provider.name());
+    }
+    assert_eq!(ProviderName::default().name(), "rehearsal", "without a configuration nothing is sent anywhere");
+}
+
+#[test]
+fn the_variable_of_each_key_is_a_secret() {
+    let secrets: BTreeSet<_> = secret_variables().collect();
+    for provider in ProviderName::all() {
+        let credential = Config::default().parameters_for(provider).vendor.credential();
+        assert!(credential.is_none_or(|credential| secrets.contains(credential.variable)), "{provider:?}");
+    }
+    assert!(secrets.contains("GOOGLE_APPLICATION_CREDENTIALS"));
+    assert!(signers().all(|name| names().contains(name)));
+}
+
+/// What `:checkhealth` says with these options and variables.
+fn health(options: Value, variables: &'static [(&str, &str)]) -> Health {
+    let config = Config::from_layers(&[options]).unwrap();
+    let lookup = |name: &str| Some(variables.iter().find(|(known, _)| *known == name)?.1.to_owned());
+    let options = config.parameters_for(config.provider);
+    options.vendor.health(&options.model, &Environment::new(lookup))
+}
+
+#[test]
+fn health_says_whether_a_key_is_set() {
+    for (name, variable, set) in [
+        ("anthropic", "ANTHROPIC_API_KEY", &[("ANTHROPIC_API_KEY", "sk-1")]),
+        ("openai", "OPENAI_API_KEY", &[("OPENAI_API_KEY", "sk-1")]),
+    ] {
+        let options = || json!({ "provider": name, "model": "m" });
+        let known = format!("provider `{name}`, model m: {variable} is");
+        assert_eq!(health(options(), set), Health::Ok(format!("{known} set")));
+        let (level, message) = health(options(), &[]).into_parts();
+        assert_eq!(level, "warn");
+        assert!(message.starts_with(&format!("{known} not set")), "{message}");
+    }
+    let (level, message) = health(json!({ "provider": "openai" }), &[("OPENAI_API_KEY", "sk 1")]).into_parts();
+    assert_eq!(level, "error");
+    assert!(message.contains("OPENAI_API_KEY") && !message.contains("sk 1"), "{message}");
+}
+
+#[test]
+fn health_names_what_a_server_still_needs() {
+    let at = |options: Value| {
+        health(json!({ "provider": "openai_compatible", "parameters": { "openai_compatible": options } }), &[])
+    };
+    let (level, message) = at(json!({})).into_parts();
+    assert!(level == "error" && message.contains("`parameters.openai_compatible.base_url` is not set"), "{message}");
+    let server = json!({ "base_url": "http://localhost:11434/v1" });
+    assert_eq!(at(server.clone()), Health::Error("provider `openai_compatible`: `model` is not set".to_owned()));
+    let options = json!({
+        "provider": "openai_compatible", "model": "qwen3", "parameters": { "openai_compatible": server },
+    });
+    assert_eq!(health(options, &[]), Health::Ok("provider `openai_compatible`, model qwen3".to_owned()));
+}
+
+#[test]
+fn health_names_where_the_token_of_vertex_comes_from() {
+    let at = |variables| health(json!({ "provider": "vertex", "model": "gemini-x" }), variables);
+    let says = |words: &str| Health::Info(format!("provider `vertex`, model gemini-x: {words}"));
+    assert_eq!(at(&[]), says("the token comes from `gcloud`"));
+    assert_eq!(at(&[("VERTEX_AI_ACCESS_TOKEN", "t")]), says("VERTEX_AI_ACCESS_TOKEN is set"));
+    assert_eq!(at(&[("GOOGLE_APPLICATION_CREDENTIALS", "f")]), says("GOOGLE_APPLICATION_CREDENTIALS is set"));
+    let (level, message) = health(json!({}), &[]).into_parts();
+    assert!(level == "info" && message.contains("`rehearsal`"), "{message}");
+}
