@@ -42,7 +42,7 @@ const APPROVED: &str = "```flemma:tool status=approved";
 const PENDING: &str = "```flemma:tool status=pending";
 
 #[test]
-fn what_is_typed_over_a_blank_line_is_the_users_and_what_came_with_the_file_is_not() {
+fn text_typed_over_a_blank_line_is_the_users() {
     let mut page = Page::opened("```lua\nx()\n\n```");
     page.type_over(1, 2, "mine()");
     assert!(page.is_own(2..3) && !page.is_own(1..2) && !page.is_own(0..3));
@@ -53,7 +53,7 @@ fn what_is_typed_over_a_blank_line_is_the_users_and_what_came_with_the_file_is_n
 }
 
 #[test]
-fn lines_that_are_moved_copied_joined_or_split_keep_their_author() {
+fn moved_copied_joined_and_split_lines_keep_their_author() {
     let text = "@You:\nHello\nx()\ny()";
     // `:3move 0`
     let mut page = Page::opened(text);
@@ -83,7 +83,7 @@ fn lines_that_are_moved_copied_joined_or_split_keep_their_author() {
 }
 
 #[test]
-fn undo_brings_back_what_the_user_typed_as_theirs_and_nothing_else() {
+fn undo_restores_ownership_only_of_what_the_user_typed() {
     let mut page = Page::opened("\nx()");
     page.type_over(1, 0, "mine()");
     page.provenance.settle();
@@ -114,7 +114,7 @@ fn what_is_read_in_is_nobodys_and_stays_so_through_undo() {
 }
 
 #[test]
-fn an_approval_counts_where_the_users_edit_made_the_line_say_so() {
+fn an_approval_counts_if_the_users_own_edit_wrote_it() {
     let mut page = Page::opened(&format!("{PENDING}\n```\n{APPROVED}\n```"));
     // `:%substitute/pending/approved/` reaches from the first line to the last.
     page.change(USER, 0..4, &format!("{APPROVED}\n```\n{APPROVED}\n```"));
@@ -134,7 +134,7 @@ fn an_approval_counts_where_the_users_edit_made_the_line_say_so() {
 }
 
 #[test]
-fn an_approval_that_is_moved_pasted_brought_back_or_disguised_does_not_count() {
+fn moved_pasted_undone_or_disguised_approvals_do_not_count() {
     for line in [
         APPROVED,
         "```flemma:tool status=\"approved\"",

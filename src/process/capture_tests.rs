@@ -26,7 +26,7 @@ async fn a_short_output_makes_no_file() {
 }
 
 #[tokio::test]
-async fn wherever_a_long_output_is_cut_the_file_has_all_of_it_and_memory_its_end() {
+async fn a_long_output_is_whole_in_the_file_and_cut_in_memory() {
     let whole: Vec<u8> = (0..60_000).flat_map(|line| format!("{line}\n").into_bytes()).collect();
     for size in [1000, KEEP - 1, KEEP, KEEP + 1, whole.len()] {
         let (_dir, mut capture) = capture();

@@ -18,7 +18,7 @@ async fn the_two_outputs_are_told_apart() {
 }
 
 #[tokio::test]
-async fn a_command_that_takes_too_long_is_killed_with_all_that_it_started() {
+async fn a_command_that_times_out_is_killed_with_its_children() {
     let dir = tempfile::tempdir().unwrap();
     let pid = dir.path().join("pid");
     let mut command = sh("sleep 600 & echo $! > \"$FILE\"; wait");

@@ -67,7 +67,7 @@ fn numbers_are_short_where_there_is_little_room() {
 }
 
 #[test]
-fn after_a_reply_there_are_its_tokens_its_cost_and_what_everything_cost() {
+fn a_reply_is_followed_by_its_tokens_cost_and_the_total() {
     let mut ledger = Ledger::default();
     ledger.add(record(1, "a", Some(0.5)));
     ledger.add(record(1, "a", Some(0.0123)));
@@ -80,7 +80,7 @@ fn after_a_reply_there_are_its_tokens_its_cost_and_what_everything_cost() {
 }
 
 #[test]
-fn the_table_has_a_row_a_model_and_says_where_a_price_is_missing() {
+fn the_table_has_a_row_per_model_and_marks_missing_prices() {
     assert_eq!(figures::table(&Ledger::default(), None, None), ["nothing was used yet"]);
     let mut ledger = Ledger::default();
     ledger.add(record(1, "a", Some(0.5)));
@@ -123,7 +123,7 @@ fn text(bytes: usize) -> Part {
 }
 
 #[test]
-fn an_estimate_measures_everything_that_is_sent_and_nothing_else() {
+fn an_estimate_measures_exactly_what_is_sent() {
     let model = "claude-sonnet-4-5";
     let base = estimate(&request(model, vec![text(3500)])).input;
     assert!((1000..1020).contains(&base), "{base}");
@@ -155,7 +155,7 @@ fn an_estimate_measures_everything_that_is_sent_and_nothing_else() {
 }
 
 #[test]
-fn an_estimate_says_that_it_is_one_what_it_costs_and_how_full_the_model_would_be() {
+fn an_estimate_tells_its_cost_and_how_full_the_context_is() {
     let lines = estimate(&request("claude-sonnet-4-5", vec![text(350_000 - 16)])).lines();
     assert_eq!(
         lines,
@@ -187,7 +187,7 @@ fn an_estimate_warns_of_what_would_not_fit() {
 }
 
 #[test]
-fn an_unknown_model_has_an_estimate_and_no_price_unless_the_user_has_one() {
+fn an_unknown_model_is_estimated_without_a_price() {
     let request = request("qwen3", vec![text(35)]);
     let lines = Estimate::of(&request, "openai_compatible", None, now()).lines().join("\n");
     assert!(lines.contains("about 15 tokens to read\n") && lines.contains("`pricing`"), "{lines}");

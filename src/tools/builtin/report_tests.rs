@@ -3,7 +3,7 @@ use std::path::Path;
 use super::{Prefix, unreadable};
 
 #[test]
-fn places_that_could_not_be_read_are_named_in_order_and_counted() {
+fn unreadable_paths_are_named_in_order_and_counted() {
     assert_eq!(unreadable(Vec::new()), None);
     let places = |names: &[&str]| names.iter().map(|name| format!("{name} (permission denied)")).collect();
     assert_eq!(

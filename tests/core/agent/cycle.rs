@@ -237,7 +237,7 @@ fn alt_enter_resolves_one_call_as_its_status_says() {
 }
 
 #[test]
-fn the_cursor_goes_to_a_call_that_waits_and_not_to_one_that_was_answered() {
+fn the_cursor_goes_to_a_pending_call_not_an_answered_one() {
     let harness = Harness::new("@You:\nFix it");
     harness.go();
     harness.calls([("a", "bash"), ("b", "bash"), ("c", "bash")]);
@@ -290,7 +290,7 @@ fn approving_a_denied_call_by_hand_lifts_no_denial() {
 }
 
 #[test]
-fn results_stand_in_the_order_of_the_calls_whoever_is_done_first() {
+fn results_are_in_call_order_whichever_tool_ends_first() {
     let harness = Harness::new("@You:\nFix it");
     harness.go();
     harness.calls([("a", "read"), ("b", "read"), ("c", "read")]);
@@ -346,7 +346,7 @@ fn a_call_that_waits_can_be_run_while_others_run() {
 }
 
 #[test]
-fn ctrl_bracket_while_something_is_at_work_says_so_and_does_nothing() {
+fn ctrl_bracket_while_busy_only_notifies() {
     let harness = Harness::new("@You:\nFix it");
     harness.go();
     let note = ["info: A reply or a tool is still at work; Ctrl-C stops it."];
@@ -364,7 +364,7 @@ fn ctrl_bracket_while_something_is_at_work_says_so_and_does_nothing() {
 }
 
 #[test]
-fn approved_and_running_from_a_file_that_was_opened_read_as_pending() {
+fn approved_and_running_in_an_opened_file_read_as_pending() {
     let table = [
         ("approved", "`status=approved` was not set by you in this session, so the call waits for you."),
         ("running", "nothing runs for this call any more, so it waits for you again."),
@@ -431,7 +431,7 @@ fn a_policys_approval_holds_for_the_input_that_it_saw() {
 }
 
 #[test]
-fn an_approval_is_not_held_against_a_later_call_with_the_same_id() {
+fn an_approval_does_not_affect_a_later_call_with_the_same_id() {
     let harness = Harness::new("@You:\nFix it").without_autopilot();
     harness.go();
     harness.calls([("a", "read"), ("b", "bash")]);

@@ -57,7 +57,7 @@ fn a_tool_that_ends_while_another_call_waits_sends_nothing() {
 }
 
 #[test]
-fn the_last_decision_also_runs_what_was_approved_by_hand_before() {
+fn the_last_decision_runs_earlier_manual_approvals_too() {
     let harness = waiting(&[("a", "bash"), ("b", "bash")]);
     harness.replace("`a`\n\n```flemma:tool status=pending", "`a`\n\n```flemma:tool status=approved");
     harness.approve(&["b"]);
@@ -65,7 +65,7 @@ fn the_last_decision_also_runs_what_was_approved_by_hand_before() {
 }
 
 #[test]
-fn text_in_the_block_of_an_approved_call_is_its_result_and_nothing_runs() {
+fn text_in_an_approved_block_is_the_result_and_nothing_runs() {
     let harness = waiting(&[("a", "bash"), ("b", "bash")]);
     harness
         .replace("`a`\n\n```flemma:tool status=pending\n", "`a`\n\n```flemma:tool status=pending\nI did it myself.\n");
@@ -77,7 +77,7 @@ fn text_in_the_block_of_an_approved_call_is_its_result_and_nothing_runs() {
 }
 
 #[test]
-fn an_approval_before_the_tools_have_loaded_is_written_down_and_starts_later() {
+fn an_approval_before_the_tools_load_starts_the_call_later() {
     let harness = waiting(&[("a", "bash"), ("b", "bash")]);
     harness.tools_ready.set(false);
     harness.approve(&["a"]);
@@ -210,7 +210,7 @@ fn an_approval_by_hand_of_a_call_that_came_approved_counts() {
 }
 
 #[test]
-fn what_was_typed_in_a_block_is_said_with_the_message_of_a_rejection() {
+fn a_rejection_includes_what_was_typed_in_the_block() {
     for (message, typed, told) in [
         (Some("not now"), "", "not now"),
         (Some("not now"), "the branch is\nfrozen", "not now\n\nthe branch is\nfrozen"),
@@ -226,7 +226,7 @@ fn what_was_typed_in_a_block_is_said_with_the_message_of_a_rejection() {
 }
 
 #[test]
-fn a_substitution_in_the_whole_text_is_an_edit_of_the_status_lines_that_it_changes() {
+fn a_substitution_edits_the_status_lines_that_it_changes() {
     let harness = waiting(&[("a", "bash")]);
     let lines: Vec<String> = harness.text().replace("pending", "approved").split('\n').map(str::to_owned).collect();
     let mut page = harness.page.borrow_mut();

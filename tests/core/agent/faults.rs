@@ -84,7 +84,7 @@ fn once_it_is_mended_it_goes_on() {
 }
 
 #[test]
-fn a_model_that_gives_two_calls_one_id_is_stopped_before_either_runs() {
+fn two_calls_with_one_id_stop_the_reply_before_either_runs() {
     let harness = Harness::new("@You:\nHello");
     harness.go();
     harness.calls([("a", "read"), ("a", "read")]);
@@ -117,7 +117,7 @@ fn a_tool_that_answers_at_once_is_heard() {
 }
 
 #[test]
-fn a_key_pressed_while_the_last_words_are_written_or_shown_is_not_left_lying() {
+fn a_key_pressed_during_the_last_write_is_handled() {
     for words in ["edit", "show Writing"] {
         let harness = Harness::new("@You:\nHello");
         harness.go();
@@ -210,7 +210,7 @@ fn a_panic_costs_no_more_than_the_effect_that_it_hit() {
 }
 
 #[test]
-fn a_decision_that_fails_stops_everything_and_unlocks_the_buffer() {
+fn a_failing_decision_stops_everything_and_unlocks() {
     let harness = Harness::new("@You:\nHello");
     harness.go();
     harness.prank("verdict on b", Prank::Panic);
@@ -290,7 +290,7 @@ fn an_abandoned_session_does_nothing_more_and_begins_anew() {
 }
 
 #[test]
-fn whoever_hears_of_a_request_or_a_tool_may_still_prevent_it_by_changing_the_buffer() {
+fn a_listener_can_prevent_a_request_by_editing_the_buffer() {
     let harness = Harness::new("@You:\nHello");
     harness.prank("moment: sending", Prank::Abandon);
     harness.go();
@@ -304,7 +304,7 @@ fn whoever_hears_of_a_request_or_a_tool_may_still_prevent_it_by_changing_the_buf
 }
 
 #[test]
-fn what_policy_approved_is_asked_again_if_it_was_changed_meanwhile() {
+fn a_call_edited_after_policy_approval_is_judged_again() {
     let harness = Harness::new("@You:\nHello")
         .with_policy(|call| if format!("{:?}", call.input).contains("ls") { Verdict::Run } else { Verdict::Ask });
     harness.set(|settings| settings.max_concurrent = 1);
@@ -320,7 +320,7 @@ fn what_policy_approved_is_asked_again_if_it_was_changed_meanwhile() {
 }
 
 #[test]
-fn a_policy_under_which_the_buffer_changes_does_not_bring_the_session_down() {
+fn a_policy_may_change_the_buffer_without_a_panic() {
     let harness = Harness::new("@You:\nHello");
     harness.go();
     harness.prank("verdict on a", Prank::Abandon);

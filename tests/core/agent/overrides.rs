@@ -27,7 +27,7 @@ fn is_the_result(harness: &Harness) {
 }
 
 #[test]
-fn ctrl_bracket_takes_text_in_a_pending_or_an_approved_block_as_the_result() {
+fn ctrl_bracket_takes_text_typed_in_a_block_as_the_result() {
     for status in ["pending", "approved", "running"] {
         let harness = waiting();
         harness.replace("status=pending\n", &format!("status={status}\n{TYPED}\n"));
@@ -67,7 +67,7 @@ fn a_policys_own_approval_makes_no_difference() {
 }
 
 #[test]
-fn autopilot_does_not_send_what_was_typed_while_another_tool_runs() {
+fn autopilot_does_not_send_text_typed_while_a_tool_runs() {
     let harness = Harness::new("@You:\nFix it");
     harness.go();
     harness.calls([("a", "bash"), ("b", "bash")]);
@@ -82,7 +82,7 @@ fn autopilot_does_not_send_what_was_typed_while_another_tool_runs() {
 }
 
 #[test]
-fn alt_enter_on_another_call_meanwhile_does_not_take_the_pause_back() {
+fn alt_enter_on_another_call_keeps_the_pause() {
     let harness = Harness::new("@You:\nFix it");
     harness.go();
     harness.calls([("a", "bash"), ("b", "bash"), ("c", "bash")]);

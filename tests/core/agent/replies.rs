@@ -48,7 +48,7 @@ fn pieces_that_come_together_are_written_together() {
 }
 
 #[test]
-fn a_failure_before_anything_was_shown_is_tried_again_in_silence() {
+fn a_failure_before_any_output_is_retried_silently() {
     let harness = asking();
     for (attempt, pause) in [(2, 500), (3, 1000), (4, 2000)] {
         harness.fails(ErrorKind::Overloaded);
@@ -88,7 +88,7 @@ fn a_failure_that_no_retry_can_mend_is_told_at_once() {
 }
 
 #[test]
-fn a_failure_in_the_middle_keeps_what_came_marks_it_and_is_not_tried_again() {
+fn a_failure_mid_reply_is_marked_and_not_retried() {
     let harness = asking();
     harness.event(prose("Let me "));
     harness.event(call("a", "read", json!({})));
@@ -179,7 +179,7 @@ fn nothing_of_a_reply_that_was_refused_runs_by_itself() {
 }
 
 #[test]
-fn a_pause_of_the_providers_is_answered_with_the_conversation_as_it_is() {
+fn a_provider_pause_is_continued_with_the_same_conversation() {
     for harness in [Harness::new("@You:\nHello"), Harness::new("@You:\nHello").without_autopilot()] {
         harness.go();
         harness.reply([prose("Searching.")], StopReason::Pause);
@@ -272,7 +272,7 @@ fn used(input: u64, output: u64) -> Event {
 }
 
 #[test]
-fn a_request_is_accounted_for_once_with_the_last_count_before_its_end_is_announced() {
+fn a_request_is_accounted_once_before_its_end_is_announced() {
     let harness = asking();
     harness.event(used(10, 1));
     harness.event(prose("Well"));

@@ -82,7 +82,7 @@ fn with_info(info: &str, key: &str) -> Harness {
 }
 
 #[test]
-fn every_word_means_the_same_by_every_key_and_an_unknown_one_runs_nothing() {
+fn every_status_means_the_same_by_every_key() {
     for (info, means) in INFOS {
         for key in KEYS {
             let what = format!("{key} on `{info}`");
@@ -137,7 +137,7 @@ fn an_unknown_status_is_told_with_the_words_that_there_are() {
 }
 
 #[test]
-fn nothing_runs_by_itself_after_a_reply_while_a_status_is_unknown() {
+fn nothing_runs_after_a_reply_while_a_status_is_unknown() {
     let harness = with_info("flemma:tool status=no", "Ctrl-]");
     harness.go();
     assert!(harness.running().is_empty() && !harness.session.is_busy());

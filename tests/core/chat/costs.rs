@@ -61,7 +61,7 @@ fn second_request(rounds: usize) -> usize {
 }
 
 #[test]
-fn a_further_request_reads_what_is_new_however_long_the_conversation_is() {
+fn the_next_request_reads_only_what_is_new() {
     let short = second_request(5);
     assert_eq!(short, second_request(500));
     assert!(short < 100, "{short} lines were read for a round of 23");

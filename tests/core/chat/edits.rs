@@ -53,7 +53,7 @@ fn answers(page: &Page, expected: &str) {
 }
 
 #[test]
-fn placeholders_come_in_a_new_message_in_the_order_of_the_calls() {
+fn placeholders_are_in_a_new_message_in_call_order() {
     let mut page = Page::new(TWO_CALLS);
     page.place(&[("b", Status::Pending), ("a", Status::Approved)]);
     page.shows(&format!(
@@ -244,7 +244,7 @@ fn the_prompt_is_opened_once() {
 }
 
 #[test]
-fn a_header_without_a_fence_keeps_the_next_result_below_its_own() {
+fn a_result_header_without_a_fence_stays_with_its_own_call() {
     for blank in ["", "\n"] {
         let mut page =
             Page::new(&format!("{}\n    @You:\n    **Tool Result:** `a`{blank}\n    ", TWO_CALLS.trim_end()));
@@ -261,7 +261,7 @@ fn holds(text: &[String], lines: &[String]) -> bool {
 }
 
 #[test]
-fn the_language_of_a_result_is_for_the_reader_and_the_model_gets_what_stands_inside() {
+fn the_language_of_a_result_is_not_sent_to_the_model() {
     let outputs = ["plain", "@@ -1 +1 @@\n-a\n+b", "```diff\n-a\n```", "{\"a\":1}", "@You:\n\\@You:", "````", ""];
     for (language, info) in [(Language::Plain, ""), (Language::Json, "json"), (Language::Diff, "diff")] {
         for output in outputs {

@@ -350,7 +350,7 @@ proptest! {
 
 proptest! {
     #[test]
-    fn lines_that_are_told_of_together_have_the_authors_that_they_have_one_by_one(
+    fn lines_reported_together_get_the_same_authors_as_one_by_one(
         file in a_file(),
         own in prop::collection::vec(any::<bool>(), 12),
         changed in prop::collection::vec((any::<bool>(), 0..5u8), 12),

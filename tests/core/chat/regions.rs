@@ -27,7 +27,7 @@ fn prose_is_markdown_and_what_stands_in_a_fence_is_code() {
 }
 
 #[test]
-fn the_input_of_a_call_and_its_output_are_code_and_their_headers_are_neither() {
+fn a_calls_input_and_output_are_code_and_headers_are_not() {
     let found = passages(
         "
         @Assistant:

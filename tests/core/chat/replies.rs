@@ -42,7 +42,7 @@ impl Live {
 }
 
 #[test]
-fn a_reply_with_everything_is_laid_out_with_one_blank_line_between() {
+fn the_parts_of_a_reply_are_separated_by_one_blank_line() {
     let mut live = Live::new("@You:\nHello!");
     let signature = Some(Signature { provider: "anthropic".into(), value: "c2ln==".into() });
     for event in [
@@ -202,7 +202,7 @@ fn long_input_is_spread_over_lines_with_its_keys_in_order() {
 }
 
 #[test]
-fn a_line_of_a_million_marks_is_not_judged_again_for_every_chunk() {
+fn a_line_of_a_million_marks_is_not_rescanned_per_chunk() {
     for mark in ["````", "    ", "\\\\\\\\"] {
         let mut reply = ReplyWriter::open(&Vec::<String>::new());
         let mut edits = Vec::new();

@@ -27,7 +27,7 @@ fn what_is_added_again_moves() {
 }
 
 #[test]
-fn a_removal_is_remembered_until_the_name_comes_back_or_the_list_is_set_anew() {
+fn a_removal_is_remembered_until_the_name_or_list_is_set_again() {
     let mut list = ListOption::new(names("$default"));
     list.remove(names("write"));
     assert_eq!((shown(&list).as_str(), list.removed()), ("$default", &names("write")[..]));

@@ -115,7 +115,7 @@ fn thinking_is_a_switch_a_number_or_a_level() {
 }
 
 #[test]
-fn cache_retention_is_one_of_three_words_and_short_unless_said_otherwise() {
+fn cache_retention_is_one_of_three_words_and_short_by_default() {
     let retention =
         |value: Value| read(json!({ "parameters": { "cache_retention": value } })).parameters.cache_retention;
     assert_eq!(retention(Value::Null), CacheRetention::Short);
@@ -273,7 +273,7 @@ fn an_address_of_openais_kind_ends_in_the_version() {
 }
 
 #[test]
-fn headers_are_a_table_of_strings_and_no_message_shows_their_values() {
+fn header_values_are_strings_and_never_shown_in_messages() {
     let option = |headers: Value| json!({ "parameters": { "anthropic": { "headers": headers } } });
     let config = read(option(json!({ "X-Team": " core ", "x-token": "sk-secret" })));
     let anthropic = config.parameters_for(provider("anthropic"));
@@ -364,7 +364,7 @@ fn a_mistyped_table_is_not_taken_for_a_tool() {
 }
 
 #[test]
-fn an_empty_lua_table_is_an_empty_list_or_an_empty_map_as_needed() {
+fn an_empty_lua_table_is_an_empty_list_or_map_as_needed() {
     let empty = |value: Value| {
         let config = read(json!({ "tools": { "auto_approve": value, "presets": value }, "keymaps": value }));
         assert!(config.tools.auto_approve.is_empty());
@@ -531,7 +531,7 @@ fn options() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn whatever_the_options_are_there_is_a_configuration_or_a_message(layers in prop::collection::vec(options(), 0..4)) {
+    fn any_options_give_a_configuration_or_a_message(layers in prop::collection::vec(options(), 0..4)) {
         match Config::from_layers(&layers) {
             Ok(config) => {
                 let given = serde_json::to_value(&config).unwrap();

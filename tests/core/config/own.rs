@@ -61,7 +61,7 @@ fn word(value: &Value) -> String {
 }
 
 #[test]
-fn every_general_parameter_may_stand_in_every_providers_own_table_and_wins_there() {
+fn a_providers_own_table_overrides_every_general_parameter() {
     for provider in ProviderName::all() {
         for (name, general, own, holds) in parameters() {
             let case = format!("{}.{name} = {own}", provider.name());
@@ -138,7 +138,7 @@ fn a_wrong_value_names_the_option() {
 }
 
 #[test]
-fn a_providers_own_word_for_thinking_wins_in_one_place_and_the_later_of_the_two_across_places() {
+fn a_providers_own_thinking_option_wins_in_one_layer() {
     let thinking = |layers: &[Value]| config(layers).parameters_for(provider("anthropic")).parameters.thinking;
     let level = Thinking::Level(ThinkingLevel::High);
     let both = json!({ "parameters": { "anthropic": { "thinking": "high", "thinking_budget": 5000 } } });

@@ -62,7 +62,7 @@ fn what_is_the_providers_own_goes_into_its_table() {
 }
 
 #[test]
-fn a_parameter_holds_where_setup_has_another_for_that_provider_alone() {
+fn a_switched_parameter_beats_a_provider_specific_one() {
     let setup = json!({ "parameters": {
         "anthropic": { "max_tokens": 100, "thinking_budget": 2000 }, "openai": { "max_tokens": 7, "reasoning": "low" },
     } });
@@ -80,7 +80,7 @@ fn a_parameter_holds_where_setup_has_another_for_that_provider_alone() {
 }
 
 #[test]
-fn a_switch_takes_the_place_of_the_one_before_and_parameters_alone_add_to_it() {
+fn a_switch_replaces_the_last_one_and_parameters_add_to_it() {
     let setup = json!({ "provider": "anthropic", "model": "claude-x" });
     let config = after(setup.clone(), &["openai gpt-a thinking=high", "openai gpt-b"]);
     assert_eq!((config.model(), config.parameters.thinking), ("gpt-b", Thinking::Off));

@@ -149,7 +149,7 @@ fn a_tool_use_without_arguments_has_an_empty_object() {
 }
 
 #[test]
-fn an_input_that_comes_with_the_block_counts_when_nothing_follows() {
+fn an_input_in_the_block_start_counts_if_no_delta_follows() {
     let block = json!({"type": "tool_use", "id": "t", "name": "read", "input": {"path": "x"}});
     let found = events(&Stream::new().block(block, vec![]).end("tool_use"));
     assert_eq!(found[0], tool_use("t", "read", ToolInput::Json(json!({"path": "x"}))));

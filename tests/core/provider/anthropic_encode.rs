@@ -147,7 +147,7 @@ fn thinking_that_shows_nothing_keeps_its_signature() {
 }
 
 #[test]
-fn neighbours_of_one_role_are_joined_even_when_what_stood_between_them_is_empty() {
+fn messages_of_one_role_are_joined_across_empty_ones() {
     let found = messages(vec![
         (User, vec![text("one")]),
         (User, vec![text("two")]),
@@ -176,7 +176,7 @@ fn results_of_joined_messages_stand_first_in_their_order() {
 }
 
 #[test]
-fn an_empty_result_is_sent_and_an_empty_error_says_that_it_is_empty() {
+fn an_empty_result_is_sent_and_an_empty_error_is_explained() {
     let found = messages(vec![
         (User, vec![text("go")]),
         (Assistant, vec![call("a", json!({})), call("b", json!({}))]),
@@ -305,7 +305,7 @@ fn newer_models_are_told_an_effort_and_no_temperature() {
 }
 
 #[test]
-fn the_vendor_is_asked_to_keep_the_tools_the_system_prompt_and_all_that_was_said() {
+fn tools_system_prompt_and_messages_are_marked_for_the_cache() {
     let ask = |cache_retention| {
         let turns =
             vec![(User, vec![text("one")]), (Assistant, vec![text("two")]), (User, vec![text("three"), text("four")])];

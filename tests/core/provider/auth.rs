@@ -10,7 +10,7 @@ fn environment(value: Option<&'static str>) -> Environment {
 }
 
 #[test]
-fn a_key_is_read_from_its_variable_without_the_white_space_around_it() {
+fn a_key_is_read_from_its_variable_and_trimmed() {
     let key = environment(Some(" sk-1\n")).key("Acme", "ACME_API_KEY").unwrap();
     assert_eq!(key.expose(), "sk-1");
 }
@@ -45,7 +45,7 @@ fn a_key_is_never_printed() {
 }
 
 #[test]
-fn a_key_that_was_fetched_stands_in_for_a_variable_that_is_not_set() {
+fn a_fetched_key_replaces_an_unset_variable() {
     let fetched = || Key::new("sk-fetched\n", "in the keyring").unwrap();
     for value in [None, Some(" ")] {
         let environment = environment(value).with("ACME_API_KEY", fetched());

@@ -197,7 +197,7 @@ fn every_call_is_followed_by_its_result_and_no_other() {
 }
 
 #[test]
-fn a_file_that_went_to_every_vendor_keeps_for_each_what_is_its_own() {
+fn a_document_used_with_every_vendor_keeps_each_ones_own_data() {
     let journey = bodies().into_iter().filter(|(name, ..)| name.starts_with("journey") && name.contains("thinking"));
     for (name, provider, body) in journey {
         let sent = body.to_string();
@@ -218,7 +218,7 @@ fn a_file_that_went_to_every_vendor_keeps_for_each_what_is_its_own() {
 }
 
 #[test]
-fn every_vendor_is_shown_the_files_and_told_of_the_one_that_is_gone() {
+fn every_vendor_gets_the_files_and_a_note_on_a_missing_one() {
     let pixel = BASE64_STANDARD.encode(fs::read(folder("fixtures/files/pixel.png")).unwrap());
     let paper = BASE64_STANDARD.encode(fs::read(folder("fixtures/files/paper.pdf")).unwrap());
     for (name, provider, body) in bodies().into_iter().filter(|(name, ..)| name.starts_with("shown")) {
@@ -273,7 +273,7 @@ fn strict(value: &Value) -> Vec<Value> {
 }
 
 #[test]
-fn strict_is_said_to_the_api_that_is_strict_by_itself_and_to_no_other() {
+fn strict_is_sent_only_to_the_api_that_defaults_to_it() {
     let with_tools = bodies().into_iter().filter(|(name, ..)| name.ends_with("2 tools"));
     for (name, provider, body) in with_tools {
         // Left out, the Responses API would make the tool that is not strict a strict one.

@@ -51,7 +51,7 @@ fn a_long_text_is_cut_into_pieces_that_are_the_text_again() {
 }
 
 #[test]
-fn whatever_makes_a_reply_too_large_ends_it_and_the_option_is_named() {
+fn an_oversized_reply_ends_with_an_error_naming_the_option() {
     let big = "x".repeat(60);
     let signature = Signature { provider: "anthropic".into(), value: big.clone() };
     for event in [
@@ -82,7 +82,7 @@ fn too_many_calls_end_a_reply() {
 }
 
 #[test]
-fn a_name_that_no_protocol_allows_is_cut_and_such_an_id_ends_the_reply() {
+fn an_overlong_name_is_cut_and_an_overlong_id_ends_the_reply() {
     let (passed, error) = pass(
         usize::MAX,
         [

@@ -159,7 +159,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
     #[test]
-    fn ids_are_unique_and_legal_and_results_stand_for_their_own_calls(rounds in any_rounds()) {
+    fn ids_are_unique_and_legal_and_results_match_their_calls(rounds in any_rounds()) {
         check(&messages(&rounds), rounds.iter().map(Vec::len).sum())?;
     }
 }

@@ -35,7 +35,7 @@ fn assert_dollars(found: f64, expected: f64) {
 }
 
 #[test]
-fn every_model_has_a_source_with_a_date_and_prices_that_make_sense() {
+fn every_model_has_a_dated_source_and_plausible_prices() {
     let file = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/src/provider/catalogue.json")).unwrap();
     let file: Value = serde_json::from_str(&file).unwrap();
     let models = file["models"].as_array().unwrap();
@@ -109,7 +109,7 @@ fn the_cache_has_prices_of_its_own() {
 }
 
 #[test]
-fn a_long_prompt_makes_the_whole_request_dearer_and_the_cache_counts_for_its_length() {
+fn a_long_prompt_including_the_cache_costs_the_higher_price() {
     let at = Usage { input: 72_000, output: 1000, cache_read: 200_000, ..Usage::default() };
     assert_dollars(cost("openai", "gpt-6.2-sol", at, Short), (72_000.0 * 2.0 + 1000.0 * 10.0 + 20_000.0) / 1e6);
     let above = Usage { input: 72_001, ..at };
@@ -124,7 +124,7 @@ fn an_announced_price_holds_from_its_day_on() {
 }
 
 #[test]
-fn newer_tokens_are_shorter_and_unknown_models_have_some_length() {
+fn bytes_per_token_depend_on_the_model_and_have_a_default() {
     assert_dollars(catalogue::bytes_per_token("anthropic", "claude-sonnet-4-5"), 3.5);
     assert_dollars(catalogue::bytes_per_token("anthropic", "claude-opus-5-5"), 2.7);
     assert_dollars(catalogue::bytes_per_token("openai", "gpt-7"), 4.0);

@@ -86,7 +86,7 @@ fn text_arrives_in_its_pieces() {
 }
 
 #[test]
-fn thinking_ends_where_something_else_begins_and_notes_its_field() {
+fn thinking_ends_when_another_part_begins_and_keeps_its_field() {
     for field in ["reasoning_content", "reasoning"] {
         let found = events(&Stream::new().thinking(field, &["Let ", "me"]).text(&["x"]).end("stop"));
         assert_eq!(
@@ -197,7 +197,7 @@ fn calls_are_understood_however_a_server_leaves_things_out() {
 }
 
 #[test]
-fn a_call_without_arguments_has_an_empty_object_and_one_that_is_no_json_is_kept_as_it_is() {
+fn missing_arguments_are_an_empty_object_and_bad_json_is_kept() {
     let stream = Stream::new().call(0, "a", "now", &[]).call(1, "b", "bash", &["{\"command\": \"rm -", "rf"]);
     assert_eq!(calls(&stream.end("tool_calls")), ["a now {}", "b bash malformed {\"command\": \"rm -rf"]);
 }
@@ -283,7 +283,7 @@ fn usage_tells_the_cache_and_the_thinking_apart() {
 }
 
 #[test]
-fn what_is_unknown_or_only_keeps_the_connection_awake_is_passed_over() {
+fn unknown_events_and_keep_alives_are_ignored() {
     let stream = Stream::default()
         .line(": OPENROUTER PROCESSING\n\n")
         .line("data: \n\n")
@@ -307,7 +307,7 @@ fn a_stream_that_ends_early_says_where() {
 }
 
 #[test]
-fn an_error_in_the_stream_is_an_error_in_whatever_shape_it_comes() {
+fn an_error_in_the_stream_is_recognised_in_every_shape() {
     use ErrorKind::*;
     let words = format!("words {KEY}");
     for (chunk, kind) in [
@@ -397,7 +397,7 @@ proptest! {
     }
 
     #[test]
-    fn a_reply_cut_before_its_reason_to_end_is_never_taken_for_complete(end in 0_usize..4_000) {
+    fn a_reply_without_a_finish_reason_is_never_complete(end in 0_usize..4_000) {
         let bytes = Stream::new().thinking("reasoning", &["x"]).call(0, "a", "bash", &["{}"]).bytes();
         let end = end.min(bytes.len());
         let (found, result) = decode([&bytes[..end]]);

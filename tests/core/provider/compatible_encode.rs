@@ -108,7 +108,7 @@ fn roles_alternate_whatever_is_left_out_between_them() {
 }
 
 #[test]
-fn thinking_goes_back_with_calls_to_the_server_that_it_came_from() {
+fn thinking_is_returned_with_calls_to_its_own_server() {
     let sent = |signature: &str, with_call: bool| {
         let mut parts = vec![thinking("Hm.\n", "openai_compatible", signature), text("x")];
         if with_call {
@@ -151,7 +151,7 @@ fn ids_of_other_vendors_are_written_as_the_api_takes_them() {
 }
 
 #[test]
-fn thinking_is_asked_for_only_where_it_is_set_and_leaves_room_for_the_reply() {
+fn thinking_is_requested_if_set_and_leaves_room_for_the_reply() {
     let ask = |thinking| {
         let body = asking(Parameters { thinking, max_tokens: Some(1_000), ..Parameters::default() });
         (body["reasoning_effort"].as_str().map(str::to_owned), body["max_tokens"].as_u64().unwrap())

@@ -62,7 +62,7 @@ fn a_full_context_says_by_how_much_in_every_servers_words() {
 }
 
 #[test]
-fn a_limit_for_the_reply_that_is_too_high_is_no_matter_of_its_length() {
+fn a_reply_limit_that_is_too_high_is_not_a_context_overflow() {
     let body = json!({"error": {"message": "'max_tokens' or 'max_completion_tokens' is too large: 8192. This model's \
                       maximum context length is 4096 tokens and your request has 100 input tokens"}});
     let error = refuse(400, body.to_string());

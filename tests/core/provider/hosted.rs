@@ -130,7 +130,7 @@ fn a_search_of_anthropics_is_read_whole() {
 }
 
 #[test]
-fn what_anthropic_ran_goes_through_the_document_and_back_as_it_came() {
+fn anthropics_hosted_blocks_round_trip_unchanged() {
     let lines = written(&events(&claude(), &hello(), &searched("end_turn").bytes()), Ending::Complete);
     let shown = lines.join("\n");
     for line in [
@@ -182,7 +182,7 @@ fn nobody_else_is_sent_what_a_provider_ran() {
 }
 
 #[test]
-fn a_failed_search_is_an_error_for_the_reader_and_goes_back_all_the_same() {
+fn a_failed_search_is_shown_as_an_error_and_sent_back() {
     let error = json!({"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1",
                        "content": {"type": "web_search_tool_result_error", "error_code": "max_uses_exceeded"}});
     let stream = anthropic::Stream::new().block(search(), vec![]).block(error.clone(), vec![]).text(&["No."]);
@@ -226,7 +226,7 @@ fn half_of_a_call_is_never_sent_back() {
 }
 
 #[test]
-fn a_call_that_the_provider_has_paused_in_goes_back_for_it_to_go_on() {
+fn a_paused_hosted_call_is_sent_back_to_continue() {
     let stream = anthropic::Stream::new().text(&["I look."]).block(search(), vec![]).end("pause_turn");
     let paused = events(&claude(), &hello(), &stream.bytes());
     assert_eq!(paused.last(), Some(&Event::Finished(StopReason::Pause)));
@@ -302,7 +302,7 @@ fn interpreter_call() -> Value {
 }
 
 #[test]
-fn what_openai_ran_goes_through_the_document_and_back_as_it_came() {
+fn openais_hosted_items_round_trip_unchanged() {
     let annotation = json!({"type": "url_citation", "start_index": 0, "end_index": 6,
                             "url": "https://otters.example", "title": "Otters"});
     let message = |text: &str, annotations: Value| {
@@ -410,7 +410,7 @@ fn named(provider: &str) -> ProviderName {
 }
 
 #[test]
-fn a_tool_whose_limits_the_provider_cannot_keep_is_left_out_and_says_so() {
+fn a_tool_with_unsupported_limits_is_left_out_with_a_reason() {
     let refusal = |tool: Hosted, provider: &str, model: &str, alone| {
         let hosts = named(provider).hosts(&tool, model, alone);
         hosts.err().map(|problem| problem.describe(provider, model))
@@ -436,7 +436,7 @@ fn a_tool_whose_limits_the_provider_cannot_keep_is_left_out_and_says_so() {
 }
 
 #[test]
-fn hosted_tools_are_off_until_chosen_and_never_among_those_that_run_here() {
+fn hosted_tools_are_off_until_chosen_and_never_run_here() {
     let registry = Registry::with_builtins();
     assert_eq!(registry.hosted(None).count(), 0);
     let chosen = ["read".to_owned(), "web_search".to_owned()].into();

@@ -36,7 +36,7 @@ fn what_is_no_stream_is_quoted_and_not_asked_for_again() {
 }
 
 #[test]
-fn an_error_in_the_place_of_a_stream_is_said_in_the_servers_words_without_the_key() {
+fn an_error_instead_of_a_stream_is_quoted_without_the_key() {
     let error = json!({"error": {"message": "the model sk-secret is on holiday", "type": "server_error", "code": 503}});
     for (provider, error) in answered(&serde_json::to_string_pretty(&error).unwrap()) {
         assert!(error.message.contains("the model … is on holiday"), "{provider}: {error}");
@@ -45,7 +45,7 @@ fn an_error_in_the_place_of_a_stream_is_said_in_the_servers_words_without_the_ke
 }
 
 #[test]
-fn a_stream_that_breaks_off_before_its_first_event_is_no_foreign_text() {
+fn a_stream_cut_before_its_first_event_is_not_foreign_text() {
     for answer in ["", ": ping\n\n", "event: message_start\n", "data: {\"type\"", "retry: 3000\n\nda", "da"] {
         for (provider, error) in answered(answer) {
             assert!(error.message.ends_with("the connection closed before the reply began"), "{provider}: {error}");

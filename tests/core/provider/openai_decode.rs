@@ -88,7 +88,7 @@ fn a_reasoning_item_is_thinking_that_can_go_back_as_it_came() {
 }
 
 #[test]
-fn reasoning_that_shows_nothing_keeps_its_thoughts_and_one_without_thoughts_has_no_signature() {
+fn hidden_reasoning_is_kept_and_empty_reasoning_is_unsigned() {
     let found = events(&Stream::new().reasoning(&[], "c2VjcmV0").text(&["x"]).end());
     let signature = signature(r#"{"id":"rs_1","encrypted_content":"c2VjcmV0"}"#);
     assert_eq!(found[..2], [Event::ThinkingStarted, Event::ThinkingFinished { signature }]);
@@ -140,7 +140,7 @@ fn the_progress_of_a_call_counts_its_bytes() {
 }
 
 #[test]
-fn a_call_without_arguments_has_an_empty_object_and_one_that_is_no_json_is_kept_as_it_is() {
+fn missing_arguments_are_an_empty_object_and_bad_json_is_kept() {
     let found = events(&Stream::new().call("a", "now", &[]).call("b", "bash", &["{\"command\": \"rm -", "rf"]).end());
     assert_eq!(found[0], tool_use("a", "now", ToolInput::Json(json!({}))));
     assert_eq!(found[1], tool_use("b", "bash", ToolInput::Malformed("{\"command\": \"rm -rf".to_owned())));
@@ -201,7 +201,7 @@ fn a_reply_that_is_not_whole_says_why() {
 }
 
 #[test]
-fn what_was_open_when_the_reply_was_cut_short_is_closed_and_kept() {
+fn open_items_of_an_incomplete_reply_are_closed_and_kept() {
     let added = |item: Value| json!({"type": "response.output_item.added", "output_index": 0, "item": item});
     let stream = Stream::new()
         .event(&added(json!({"type": "reasoning", "id": "rs_1", "summary": []})))
@@ -349,7 +349,7 @@ fn items_that_overlap_are_refused() {
 }
 
 #[test]
-fn an_error_in_the_stream_has_the_kind_of_its_code_in_whatever_shape_it_comes() {
+fn an_error_in_the_stream_has_the_kind_of_its_code() {
     use ErrorKind::*;
     for (code, kind) in [
         ("rate_limit_exceeded", RateLimited),

@@ -116,7 +116,7 @@ fn a_failure_says_so_in_its_words() {
 }
 
 #[test]
-fn reasoning_goes_back_only_to_who_signed_it_and_only_where_something_follows() {
+fn reasoning_is_returned_to_its_signer_if_something_follows() {
     let found = input(vec![
         (User, vec![text("Hi")]),
         (
@@ -154,7 +154,7 @@ fn a_model_that_does_not_reason_gets_no_reasoning() {
 }
 
 #[test]
-fn newer_models_are_told_what_was_commentary_and_what_the_answer() {
+fn newer_models_get_commentary_and_answer_marked() {
     let turns = || {
         vec![
             (User, vec![text("Fix it")]),
@@ -174,7 +174,7 @@ fn newer_models_are_told_what_was_commentary_and_what_the_answer() {
 }
 
 #[test]
-fn neighbours_of_one_role_are_joined_even_when_what_stood_between_them_is_empty() {
+fn messages_of_one_role_are_joined_across_empty_ones() {
     let found = input(vec![
         (User, vec![text("one")]),
         (User, vec![text("two")]),
@@ -214,7 +214,7 @@ fn ids_of_other_vendors_are_written_as_the_api_takes_them() {
 }
 
 #[test]
-fn every_tool_says_whether_it_is_strict_and_names_its_properties() {
+fn every_tool_declares_strictness_and_properties() {
     let bare = ToolSpec { input_schema: Arc::new(json!({"type": "object"})), ..tool("now", false) };
     let body = body(&Request { tools: Arc::new([bare, tool("read", true)]), ..hello() });
     assert_eq!(body["tools"][0]["strict"], false);
@@ -288,7 +288,7 @@ fn thinking_leaves_room_for_the_reply() {
 }
 
 #[test]
-fn a_model_that_reasons_gets_no_temperature_and_shows_its_thoughts_only_where_asked() {
+fn a_reasoning_model_gets_no_temperature() {
     let ask =
         |model: &str, thinking| asking(model, Parameters { thinking, temperature: Some(0.3), ..Parameters::default() });
     let level = Thinking::Level(ThinkingLevel::Low);
@@ -325,7 +325,7 @@ fn the_cache_is_asked_to_keep_what_the_user_wants_kept() {
 }
 
 #[test]
-fn a_conversation_keeps_its_cache_key_and_shares_it_with_no_other() {
+fn the_cache_key_is_stable_and_unique_per_conversation() {
     let ask = |first: &str, more: bool, system: &str| {
         let mut turns = vec![(User, vec![text(first)])];
         if more {

@@ -32,7 +32,7 @@ fn a_key_that_is_not_accepted_names_its_variable() {
 }
 
 #[test]
-fn an_account_without_credit_is_not_asked_again_but_one_that_is_too_fast_is() {
+fn a_rate_limit_is_retried_and_missing_credit_is_not() {
     let error = vendor(429, "insufficient_quota", "insufficient_quota", "You exceeded your current quota");
     assert!(!error.is_transient(), "{error}");
     assert!(error.message.contains("want of credit (429)"), "{error}");

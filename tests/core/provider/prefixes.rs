@@ -87,7 +87,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn a_longer_conversation_begins_with_the_bytes_of_the_shorter_one(
+    fn a_longer_conversation_starts_with_the_shorter_ones_bytes(
         system in prop::option::of("[a-z]{1,9}"),
         turns in any_signed().prop_flat_map(|signed| any_turns(&signed)),
     ) {

@@ -166,7 +166,7 @@ fn a_key_of_a_few_letters_is_no_secret() {
 }
 
 #[test]
-fn a_header_is_blacked_out_in_parts_only_if_its_name_says_that_it_is_a_secret() {
+fn parts_of_a_header_are_redacted_only_if_its_name_is_secret() {
     let refuse = |name: &str, value: &str, words: &str| {
         let mut headers = Headers::default();
         headers.insert(name, value).unwrap();

@@ -48,7 +48,7 @@ fn pauses_double_and_are_spread_over_the_half_below() {
 }
 
 #[test]
-fn what_the_provider_asks_for_is_a_lower_bound_and_spread_upwards() {
+fn the_requested_delay_is_a_lower_bound_with_jitter_above() {
     let pauses = [0.0, 0.5, 1.0].map(|random| delay(1, &asking_for(17.0), false, random));
     assert_eq!(pauses, [17.0, 17.25, 17.5].map(|seconds| Some(Duration::from_secs_f64(seconds))));
     assert_eq!(delay(2, &asking_for(17.0), false, 1.0), Some(Duration::from_secs(18)));

@@ -59,7 +59,7 @@ fn both_scripts_say_that_they_are_no_model_and_how_to_get_one() {
 }
 
 #[test]
-fn the_tour_calls_the_tools_in_its_order_and_quotes_what_came_back() {
+fn the_tour_calls_its_tools_in_order_and_quotes_results() {
     let (texts, calls) = play("tour");
     let names: Vec<_> = calls.iter().map(|(_, name, _)| name.as_str()).collect();
     assert_eq!(names, ["read", "edit", "bash", "bash", "bash"]);

@@ -109,7 +109,7 @@ fn the_thinking_before_a_call_carries_its_signature() {
 }
 
 #[test]
-fn a_signed_call_without_thinking_gets_a_block_for_its_signature() {
+fn a_signed_call_without_thinking_gets_a_signature_block() {
     let stream = Stream::new()
         .text(&["I look."])
         .parts(json!([{"functionCall": {"name": "read"}, "thoughtSignature": "c2ln"}]))
@@ -145,7 +145,7 @@ fn signatures_of_the_thinking_itself_and_of_prose_say_so() {
 }
 
 #[test]
-fn a_signature_that_comes_in_the_middle_of_prose_does_not_cut_it() {
+fn a_signature_in_the_middle_of_prose_does_not_split_it() {
     let stream = Stream::new()
         .text(&["one "])
         .parts(json!([{"text": "two ", "thoughtSignature": "c2ln"}]))
@@ -156,7 +156,7 @@ fn a_signature_that_comes_in_the_middle_of_prose_does_not_cut_it() {
 }
 
 #[test]
-fn ids_are_new_to_the_conversation_and_the_same_for_the_same_reply() {
+fn ids_are_new_to_the_conversation_and_deterministic() {
     let used = |id: &str| Part::ToolUse { id: id.into(), name: "read".to_owned(), input: json!({}) };
     let request = conversation(
         "gemini-test",
@@ -186,7 +186,7 @@ fn ids_are_new_to_the_conversation_and_the_same_for_the_same_reply() {
 }
 
 #[test]
-fn a_tool_whose_name_was_changed_for_the_api_is_called_by_its_own() {
+fn a_tool_renamed_for_the_api_is_called_by_its_own_name() {
     let mut request = question();
     request.tools = [ToolSpec {
         name: "3d-render".to_owned(),
@@ -233,7 +233,7 @@ fn every_finish_reason_has_its_meaning() {
 }
 
 #[test]
-fn usage_counts_what_was_read_from_the_cache_once_and_thinking_as_output() {
+fn usage_counts_cached_tokens_once_and_thinking_as_output() {
     let (found, _) = play(&Stream::new().text(&["x"]).end("STOP"));
     let last = found.iter().rev().find_map(|event| if let Event::Usage(usage) = event { Some(*usage) } else { None });
     assert_eq!(last, Some(Usage { input: 40, output: 25, reasoning: 5, cache_read: 60, ..Usage::default() }));
@@ -475,7 +475,7 @@ proptest! {
     }
 
     #[test]
-    fn a_reply_cut_before_its_last_event_is_never_taken_for_complete(end in 0_usize..1_000) {
+    fn a_reply_cut_before_its_last_event_is_never_complete(end in 0_usize..1_000) {
         let stream = Stream::new().text(&["x"]).call("read", json!({})).end("STOP");
         let bytes = stream.bytes();
         // Of the line breaks at its end the last byte may be missing: CR has ended the line.

@@ -166,7 +166,7 @@ fn thinking_goes_back_only_to_who_signed_it() {
 }
 
 #[test]
-fn calls_that_no_gemini_signed_go_to_gemini_3_with_the_stand_in() {
+fn unsigned_calls_go_to_gemini_3_with_a_placeholder_signature() {
     let turns = || {
         vec![
             (User, vec![text("go")]),
@@ -203,7 +203,7 @@ fn only_ids_that_the_api_gave_go_back_to_it() {
 }
 
 #[test]
-fn results_of_joined_messages_stand_first_in_the_order_of_their_calls() {
+fn results_of_joined_messages_come_first_in_call_order() {
     let found = contents(vec![
         (User, vec![text("go")]),
         (Assistant, vec![call("a", "one"), call("b", "two"), call("c", "three")]),
@@ -236,7 +236,7 @@ fn a_result_without_its_call_is_kept_as_text() {
 }
 
 #[test]
-fn empty_results_are_sent_and_an_empty_error_says_that_it_is_empty() {
+fn empty_results_are_sent_and_empty_errors_are_explained() {
     let found = contents(vec![
         (User, vec![text("go")]),
         (Assistant, vec![call("a", "read"), call("b", "read")]),
@@ -250,7 +250,7 @@ fn empty_results_are_sent_and_an_empty_error_says_that_it_is_empty() {
 }
 
 #[test]
-fn neighbours_of_one_role_are_joined_even_when_what_stood_between_them_is_empty() {
+fn messages_of_one_role_are_joined_across_empty_ones() {
     let found = contents(vec![
         (User, vec![text("one")]),
         (User, vec![text("two")]),

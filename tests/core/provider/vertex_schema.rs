@@ -201,7 +201,7 @@ fn in_old_drafts_the_neighbours_of_a_reference_mean_nothing() {
 }
 
 #[test]
-fn a_schema_that_cannot_be_written_out_names_the_tool_and_the_place() {
+fn an_untranslatable_schema_names_the_tool_and_the_place() {
     let doubling: Map<String, Value> = (0..30)
         .map(|n| {
             (

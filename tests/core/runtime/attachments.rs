@@ -163,7 +163,7 @@ fn each_vendor_gets_files_in_its_own_words() {
 }
 
 #[test]
-fn a_text_of_the_users_own_goes_into_their_message_and_nothing_else_does() {
+fn only_the_users_own_text_files_are_put_into_the_message() {
     let shop = Workshop::new();
     shop.put("a.rs", "fn main() {}\n// ````\n");
     shop.put("bom.csv", "\u{feff}a,b");
@@ -235,7 +235,7 @@ fn an_error_shows_no_file_and_says_so() {
 }
 
 #[test]
-fn what_is_no_image_and_no_pdf_never_leaves_whatever_the_document_calls_it() {
+fn only_real_images_and_pdfs_are_sent_whatever_their_type_says() {
     let shop = Workshop::new();
     let key = "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAA\n";
     shop.put("id_rsa", key);
@@ -261,7 +261,7 @@ fn what_is_no_image_and_no_pdf_never_leaves_whatever_the_document_calls_it() {
 }
 
 #[test]
-fn an_image_that_the_vendor_would_refuse_is_left_out_with_the_reason() {
+fn an_image_the_vendor_would_reject_is_left_out_with_a_reason() {
     let shop = Workshop::new();
     shop.put("huge.png", png(100, 100, 4 << 20));
     shop.put("tall.png", png(100, 8001, 100));
@@ -280,7 +280,7 @@ fn an_image_that_the_vendor_would_refuse_is_left_out_with_the_reason() {
 }
 
 #[test]
-fn the_user_is_told_once_of_a_file_that_stays_away_and_again_when_it_goes_again() {
+fn a_missing_file_is_reported_once_until_it_returns() {
     let shop = Workshop::new();
     let limits = anthropic().attachment_limits().unwrap();
     let attachments = Attachments::default();
@@ -361,7 +361,7 @@ fn last(text: &[String]) -> Vec<Part> {
 }
 
 #[test]
-fn a_result_that_shows_a_file_names_it_in_the_info_string_of_its_fence() {
+fn a_result_with_a_file_names_it_in_its_info_string() {
     let attachment = Attachment::unread("/home/me/a \"b\" `c`.png", "image/png");
     let answer = CallResult { attachments: vec![attachment.clone()], ..CallResult::text("a: PNG image\n") };
     let text = settled(&answer);
@@ -413,7 +413,7 @@ fn no_output_and_no_text_of_a_model_becomes_an_attachment() {
 }
 
 #[test]
-fn attributes_that_are_missing_or_broken_are_told_with_their_line() {
+fn missing_or_broken_attributes_are_reported_with_their_line() {
     let says = |info: &str| -> Vec<String> {
         let text = format!("{CALL}**Tool Result:** `a`\n\n```{info}\nx\n```\n");
         let lines: Vec<String> = text.lines().map(str::to_owned).collect();

@@ -140,7 +140,7 @@ fn pieces_of_several_replies_join_however_they_alternate() {
 }
 
 #[test]
-fn pieces_that_come_while_others_are_drained_wait_for_the_pause() {
+fn pieces_that_arrive_during_a_drain_wait_for_the_pause() {
     let (queue, calls) = queue();
     for conversation in 1..=6 {
         queue.push(text(conversation, "one "));
@@ -178,7 +178,7 @@ fn many_pushes_make_one_wake_up() {
 }
 
 #[test]
-fn the_first_piece_wakes_at_once_and_the_others_wait_for_the_pause() {
+fn the_first_piece_wakes_at_once_and_others_wait() {
     let (queue, calls) = queue();
     queue.push(text(1, "first "));
     assert_eq!(calls.load(SeqCst), 1);

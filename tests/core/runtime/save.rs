@@ -121,8 +121,11 @@ fn a_full_disk_leaves_the_old_file_whole() {
     fs::hard_link(folder.path().join("linked.chat"), folder.path().join("second name")).unwrap();
     let own = std::env::current_exe().unwrap();
     // 64 blocks of 512 bytes. The signal for a file that is too large is ignored, as by Python and Go.
-    let script = "trap '' XFSZ; ulimit -f 64; exec \"$0\" --exact runtime::save::a_full_disk_leaves_the_old_file_whole";
-    let output = std::process::Command::new("sh").args(["-c", script]).arg(own).env(TEST, folder.path()).output();
+    let script = "trap '' XFSZ; ulimit -f 64; exec \"$0\" --exact \"$1\"";
+    let module = module_path!().split_once("::").unwrap().1;
+    let name = format!("{module}::a_full_disk_leaves_the_old_file_whole");
+    let output =
+        std::process::Command::new("sh").args(["-c", script]).arg(own).arg(name).env(TEST, folder.path()).output();
     let output = output.unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success() && said.contains("1 passed"), "{said}");

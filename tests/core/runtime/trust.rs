@@ -38,7 +38,7 @@ fn what_is_trusted_already_is_no_news() {
 }
 
 #[test]
-fn every_file_that_a_conversation_may_show_counts_beside_its_frontmatter() {
+fn trusted_files_are_kept_beside_the_frontmatter() {
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("trust.jsonl");
     let file = |name: &str| std::path::PathBuf::from(name);
@@ -67,7 +67,7 @@ fn files_lead_where_their_links_do() {
 }
 
 #[test]
-fn what_is_hidden_in_the_folder_is_asked_about_like_what_lies_outside() {
+fn hidden_files_in_the_folder_count_as_external() {
     let folder = tempfile::tempdir().unwrap();
     // The folder itself may be hidden: what is in it is the conversation's own.
     let root = fs::canonicalize(folder.path()).unwrap().join(".notes");

@@ -55,7 +55,7 @@ fn without_a_decision_the_user_is_asked() {
 }
 
 #[test]
-fn the_default_preset_lets_files_be_read_and_written_and_asks_for_bash() {
+fn the_default_preset_approves_file_tools_and_asks_for_bash() {
     let mut chain = Chain::new();
     chain.register(approval::config(policy(&["$default"])));
     for tool in ["read", "write", "edit"] {
@@ -82,7 +82,7 @@ fn a_denial_in_any_preset_wins_whatever_the_order() {
 }
 
 #[test]
-fn removing_a_tool_excludes_it_from_presets_and_lifts_no_denial() {
+fn removing_a_tool_from_a_list_lifts_no_denial() {
     let mut presets = Presets::builtin();
     presets.define("$no-bash", Preset { approve: vec![], deny: vec!["bash".into()] }).unwrap();
     let list = ["$default".to_owned(), "$no-bash".to_owned()];

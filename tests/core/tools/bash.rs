@@ -21,7 +21,7 @@ fn bash_for(seconds: f64, command: &str) -> Value {
 }
 
 #[test]
-fn output_and_errors_come_together_in_the_order_they_were_written() {
+fn output_and_errors_are_interleaved_as_written() {
     let shop = Workshop::new();
     assert_eq!(shop.ok("bash", bash("echo one; echo two >&2; echo three")), "one\ntwo\nthree");
 }
@@ -106,7 +106,7 @@ fn neovims_own_variables_do_not_reach_a_command() {
 }
 
 #[test]
-fn keys_of_providers_do_not_reach_a_command_unless_the_user_says_so() {
+fn provider_keys_reach_a_command_only_if_the_user_allows_it() {
     for (index, name) in flemma::provider::secret_variables().enumerate() {
         // SAFETY: the environment of this process is read through the standard library alone, which locks it.
         unsafe { std::env::set_var(name, format!("secret-{index}")) };
@@ -132,7 +132,7 @@ fn bytes_that_are_no_utf8_are_shown_as_replacement_characters() {
 }
 
 #[test]
-fn a_timeout_says_when_keeps_the_output_and_leaves_nothing_running() {
+fn a_timeout_keeps_the_output_and_leaves_nothing_running() {
     let shop = Workshop::new();
     let text = shop.err("bash", bash_for(0.5, "echo begun; sleep 1000 & echo $! > child; wait"));
     assert!(text.starts_with("Timed out after 0.5 seconds"), "{text}");
@@ -153,7 +153,7 @@ fn a_command_that_ignores_the_polite_signal_is_killed() {
 }
 
 #[test]
-fn what_ignores_the_polite_signal_and_prints_nothing_is_killed_after_the_call_has_ended() {
+fn a_silent_process_that_ignores_sigterm_is_killed() {
     let shop = Workshop::new();
     let quiet = "(trap '' TERM; exec >/dev/null 2>&1; echo $BASHPID > child; while :; do sleep 0.1; done)";
     let text = shop.err("bash", bash_for(0.4, &format!("{quiet} & exec sleep 1000")));
@@ -214,7 +214,7 @@ fn dropping_the_call_kills_the_group() {
 }
 
 #[test]
-fn a_process_in_the_background_is_left_running_and_does_not_hold_the_call() {
+fn a_background_process_keeps_running_without_blocking() {
     let shop = Workshop::new();
     let started = Instant::now();
     let text = shop.ok("bash", bash("sleep 1000 & echo $! > child; echo started"));
@@ -226,7 +226,7 @@ fn a_process_in_the_background_is_left_running_and_does_not_hold_the_call() {
 }
 
 #[test]
-fn a_long_output_shows_its_end_and_names_the_file_that_has_all_of_it() {
+fn a_long_output_shows_its_end_and_names_the_full_file() {
     let shop = Workshop::new();
     let text = shop.ok("bash", bash("seq 1 5000"));
     assert!(text.starts_with("3001\n3002\n"), "{}", &text[..40]);

@@ -61,7 +61,7 @@ fn all_built_in_tools_but_the_slow_calculator_are_offered() {
 }
 
 #[test]
-fn the_list_for_the_provider_is_sorted_shared_and_without_disabled_tools() {
+fn the_tool_specs_are_sorted_shared_and_all_enabled() {
     let mut registry = Registry::new();
     for name in ["zebra", "apple"] {
         registry.register(tool(name, schema())).unwrap();
@@ -79,7 +79,7 @@ fn the_list_for_the_provider_is_sorted_shared_and_without_disabled_tools() {
 }
 
 #[test]
-fn registering_a_name_again_replaces_it_and_keeps_the_old_one_for_calls_in_flight() {
+fn registering_a_name_again_keeps_the_old_one_for_open_calls() {
     let mut registry = Registry::new();
     assert!(matches!(registry.register(tool("a", schema())), Ok(Registered::New)));
     let in_flight = Arc::clone(registry.get("a").unwrap());
@@ -96,7 +96,7 @@ fn a_call_of_an_unknown_tool_learns_which_there_are() {
 }
 
 #[test]
-fn an_illegal_definition_is_refused_with_the_field_and_the_mend() {
+fn an_illegal_definition_is_rejected_with_field_and_fix() {
     let object = || json!({ "type": "object", "properties": {} });
     let change = |change: &dyn Fn(&mut Definition)| {
         let mut definition = tool("mine", object());
@@ -187,7 +187,7 @@ fn what_may_be_null_may_be_missing() {
 }
 
 #[test]
-fn a_wrong_input_is_told_the_path_what_was_expected_and_what_came() {
+fn a_wrong_input_is_reported_with_path_expected_and_actual() {
     let table = [
         (json!({}), "- the input: `query` is missing"),
         (json!({ "query": 5 }), "- `/query`: expected string, got the number 5"),

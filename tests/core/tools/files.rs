@@ -48,7 +48,7 @@ fn a_short_file_is_read_whole_and_without_notes() {
 }
 
 #[test]
-fn relative_paths_start_at_the_conversation_and_the_tilde_is_home() {
+fn relative_paths_start_at_the_chat_file_and_tilde_is_home() {
     let mut shop = Workshop::new();
     shop.put("a.txt", "in the working directory");
     shop.put("chats/a.txt", "beside the conversation");
@@ -182,7 +182,7 @@ fn what_is_no_text_is_refused_by_name() {
 }
 
 #[test]
-fn images_and_pdfs_are_handed_over_with_a_line_on_what_they_are() {
+fn images_and_pdfs_are_attached_with_a_description() {
     let shop = Workshop::new();
     let mut png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x02\x80\0\0\x01\xe0\x08\x06\0\0\0".to_vec();
     png.extend(vec![0; 1000]);
@@ -257,7 +257,7 @@ fn a_misspelled_path_is_told_what_the_folder_has() {
 }
 
 #[test]
-fn the_end_of_a_huge_file_is_found_without_reading_it_into_memory() {
+fn the_end_of_a_huge_file_is_read_without_loading_it() {
     let shop = Workshop::new();
     shop.put("huge.log", "0123456789abcde\n".repeat(8 << 20));
     let started = Instant::now();
@@ -340,7 +340,7 @@ fn what_cannot_be_written_is_refused_by_name() {
 }
 
 #[test]
-fn an_open_conversation_is_never_written_not_even_through_a_link() {
+fn an_open_conversation_is_never_written_even_through_a_link() {
     let mut shop = Workshop::new();
     let chat = shop.put("open.chat", "@You:\n").canonicalize().unwrap();
     symlink("open.chat", shop.path("innocent.txt")).unwrap();
@@ -420,7 +420,7 @@ fn an_old_text_that_stands_twice_is_refused_with_its_lines() {
 }
 
 #[test]
-fn an_old_text_that_differs_in_white_space_is_shown_as_it_stands() {
+fn an_old_text_differing_in_white_space_is_shown_as_it_is() {
     let shop = Workshop::new();
     shop.put("a.rs", "fn main() {\n\tlet x = 1;\n\tlet y = 2;\n}\n");
     assert_eq!(

@@ -155,7 +155,7 @@ const PROJECTS: [(&str, Option<&str>); 9] = [
 ];
 
 #[test]
-fn a_project_begins_at_the_nearest_repository_and_is_never_the_home_folder() {
+fn a_project_is_the_nearest_repository_and_never_the_home() {
     let home = Home::new();
     let root = |base: &str| project::root(&home.path_base(base));
     for (base, expected) in PROJECTS {
@@ -386,7 +386,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn no_spelling_of_a_path_writes_what_the_user_would_be_asked_about(
+    fn no_spelling_of_a_path_bypasses_the_question_to_write(
         parts in proptest::collection::vec(part(), 1..6),
         project in select(&PROJECTS[..]),
         absolute in any::<bool>(),

@@ -99,7 +99,7 @@ fn a_tool_of_the_users_own_that_reads_is_denied_or_asked_about() {
 }
 
 #[test]
-fn a_denial_without_a_pattern_is_about_the_tool_and_with_one_about_every_path() {
+fn a_denial_with_a_pattern_covers_paths_and_else_the_tool() {
     let (workshop, registry) = (workshop(), Registry::with_builtins());
     let path_base = path_base(&workshop);
     for (entry, expected) in

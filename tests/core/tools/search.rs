@@ -53,7 +53,7 @@ fn project() -> Workshop {
 // grep
 
 #[test]
-fn matches_come_as_path_line_and_text_in_the_order_of_their_paths() {
+fn matches_are_path_line_and_text_in_path_order() {
     let shop = project();
     assert_eq!(
         shop.ok("grep", grep("needle")),
@@ -77,7 +77,7 @@ fn paths_in_results_can_be_read_as_they_stand() {
 }
 
 #[test]
-fn a_file_can_be_searched_by_name_even_if_it_is_hidden_or_ignored() {
+fn a_hidden_or_ignored_file_can_be_searched_by_name() {
     let shop = project();
     for (path, line) in [
         ("src/main.rs", "src/main.rs:2:    let needle = 1;"),
@@ -95,7 +95,7 @@ fn a_file_can_be_searched_by_name_even_if_it_is_hidden_or_ignored() {
 }
 
 #[test]
-fn hidden_and_ignored_files_are_searched_when_they_are_asked_for() {
+fn hidden_and_ignored_files_are_searched_on_request() {
     let shop = project();
     let everything = shop.ok("grep", with(grep("needle"), json!({ "all": true })));
     for path in [".hidden/secret.txt:1:", "target/out.txt:1:", "build.log:1:"] {
@@ -182,7 +182,7 @@ fn a_bad_pattern_is_shown_with_its_place_and_the_way_out() {
 }
 
 #[test]
-fn context_lines_are_told_from_matches_and_groups_from_each_other() {
+fn context_lines_and_groups_are_told_apart() {
     let shop = Workshop::new();
     shop.put("a", "1\n2\nx\n4\n5\n6\n7\nx\nx\n10\n");
     shop.put("b", "x\n");
@@ -200,7 +200,7 @@ fn context_lines_are_told_from_matches_and_groups_from_each_other() {
 }
 
 #[test]
-fn the_first_matches_in_order_are_shown_whichever_thread_is_faster() {
+fn the_first_matches_in_order_are_shown_despite_threads() {
     let shop = Workshop::new();
     for file in 0..300 {
         // Early files take longer.
@@ -443,7 +443,7 @@ fn find_can_be_told_what_kind_is_wanted() {
 }
 
 #[test]
-fn find_leaves_out_what_is_hidden_or_ignored_and_says_so_when_that_may_be_why() {
+fn find_skips_hidden_and_ignored_files_and_says_so() {
     let shop = project();
     assert_eq!(
         shop.ok("find", with(find("*.log"), json!({ "kind": "file" }))),
@@ -555,9 +555,10 @@ fn a_search_without_more_threads_finds_the_same() {
         assert_eq!(shop.ok("grep", input), expected);
         return;
     }
-    let name = "tools::search::a_search_without_more_threads_finds_the_same";
+    let module = module_path!().split_once("::").unwrap().1;
+    let name = format!("{module}::a_search_without_more_threads_finds_the_same");
     let own = std::env::current_exe().unwrap();
-    let output = std::process::Command::new(own).args(["--exact", name]).env(TEST, "1").output().unwrap();
+    let output = std::process::Command::new(own).args(["--exact", &name]).env(TEST, "1").output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success() && said.contains("1 passed"), "{said}{}", String::from_utf8_lossy(&output.stderr));
 }

@@ -78,7 +78,7 @@ fn what_rules_mean_runs() {
 }
 
 #[test]
-fn a_wildcard_is_one_word_in_the_middle_and_any_number_at_the_end() {
+fn a_wildcard_is_one_word_inside_and_any_number_at_the_end() {
     let rules = rules(&["bash(a * b)", "bash(c *)"]);
     let rows = [
         ("a x b", true),

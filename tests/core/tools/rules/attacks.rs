@@ -436,7 +436,7 @@ fn no_depth_of_nesting_and_no_length_is_too_much() {
 }
 
 #[test]
-fn a_long_command_gets_its_answer_without_a_search_that_grows_with_it() {
+fn a_long_command_is_decided_in_bounded_time() {
     let (generous, denying) = (rules(GENEROUS), rules(&["bash", "!bash(rm *)"]));
     for part in ["env ", "sudo -x ", "eval ", "xargs ", "find -exec ", "time "] {
         let text = part.repeat(30_000 / part.len());

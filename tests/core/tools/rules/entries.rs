@@ -85,7 +85,7 @@ fn a_denial_may_name_what_no_rule_approves() {
 }
 
 #[test]
-fn a_call_without_a_command_or_a_path_is_only_known_by_its_tool() {
+fn a_call_without_command_or_path_matches_only_its_tool() {
     let other = |entries: &[&str]| decide(&rules(entries), "calculator", &Subject::Other, &path_base());
     assert_eq!(other(&["calculator(*)"]), Some(Decision::Approve));
     assert_eq!(other(&["!calculator"]), Some(Decision::Deny));
