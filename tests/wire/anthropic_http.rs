@@ -197,6 +197,37 @@ async fn a_host_that_does_not_exist_is_named() {
     assert_says(&result.unwrap_err(), ErrorKind::Connection, &["no-such-host.invalid", "cannot be resolved"]);
 }
 
+/// Proxies are read from the environment of the process, so this test runs itself once more in a process of its own.
+#[tokio::test]
+async fn a_proxy_that_does_not_connect_is_named() {
+    const NAME: &str = "anthropic_http::a_proxy_that_does_not_connect_is_named";
+    if std::env::var_os("FLEMMA_TEST_BEHIND_PROXY").is_some() {
+        let (_, result) = play("https://api.example.com", Timeouts::default()).await;
+        let error = result.unwrap_err();
+        assert_says(&error, ErrorKind::Connection, &["the proxy does not connect to api.example.com", "HTTPS_PROXY"]);
+        return;
+    }
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let proxy = format!("http://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        use std::io::{Read, Write};
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let _ = stream.read(&mut [0; 512]);
+            let _ = stream.write_all(b"HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n");
+        }
+    });
+    let behind = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", NAME, "--nocapture"])
+        .env("FLEMMA_TEST_BEHIND_PROXY", "1")
+        .envs([("HTTPS_PROXY", &proxy), ("https_proxy", &proxy)])
+        .envs([("NO_PROXY", ""), ("no_proxy", "")])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&behind.stdout);
+    assert!(behind.status.success() && said.contains("1 passed"), "{said}{}", String::from_utf8_lossy(&behind.stderr));
+}
+
 #[tokio::test]
 async fn https_to_a_port_without_tls_says_so() {
     let server = Server::start([]);

@@ -11,6 +11,7 @@ mod catalogue;
 mod compatible_decode;
 mod compatible_encode;
 mod compatible_refuse;
+mod errors;
 mod foreign;
 mod hosted;
 mod no_stream;
