@@ -32,7 +32,7 @@ vim.api.nvim_create_autocmd("FileType", {
 vim.api.nvim_create_user_command("Flemma", function(args)
   require("flemma.commands").run(args)
 end, {
-  desc = "Flemma: send, cancel, run tools, show what goes on",
+  desc = "Flemma: send, cancel, run tools, show the status",
   nargs = "*",
   range = true,
   complete = function(lead, line)

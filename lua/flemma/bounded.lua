@@ -36,7 +36,7 @@ end
 ---@param size number
 local function measure(name, size)
   if size > LONGEST then
-    error(string.format("%s would make %d MB, and 1 MB is the most", name, math.ceil(size / 1e6)), 0)
+    error(string.format("%s would create %d MB; the limit is 1 MB", name, math.ceil(size / 1e6)), 0)
   end
 end
 
@@ -83,7 +83,7 @@ end
 local function start_of(text, init)
   init = init or 1
   if type(init) ~= "number" then
-    init = tonumber(init) or error("the place to begin at must be a number", 0)
+    init = tonumber(init) or error("the start position must be a number", 0)
   end
   init = init < 0 and math.ceil(init) or math.floor(init)
   if init < 0 then
@@ -242,7 +242,7 @@ function M.table.insert(list, ...)
     local place = ...
     -- Lua itself would fill everything in between.
     if type(place) == "number" and (place < 1 or place > #list + 1) then
-      error(string.format("bad argument #2 to 'insert' (place %s is not in the list)", tostring(place)), 0)
+      error(string.format("bad argument #2 to 'insert' (position %s is not in the list)", tostring(place)), 0)
     end
   end
   return table.insert(list, ...)
@@ -275,7 +275,7 @@ M.os = { clock = os.clock, difftime = os.difftime, time = os.time }
 
 function M.os.date(format, time)
   if type(format) == "string" and #format > 1000 then
-    error("os.date: the format has more than 1000 letters", 0)
+    error("os.date: the format is longer than 1000 characters", 0)
   end
   return os.date(format, time)
 end
@@ -285,7 +285,7 @@ local function count(value, entries, depth, name)
   if type(value) ~= "table" then
     return entries
   elseif depth > DEPTH then
-    error(string.format("%s: the tables nest more than %d deep, or contain themselves", name, DEPTH), 0)
+    error(string.format("%s: the tables are nested more than %d levels deep, or contain themselves", name, DEPTH), 0)
   end
   for key, child in next, value do
     entries = entries + 1

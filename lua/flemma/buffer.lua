@@ -41,7 +41,7 @@ function M.resolve(buf)
   end
   local _, why = require("flemma.native").load()
   local notify = require("flemma.notify")
-  notify.say(vim.log.levels.ERROR, why or "this buffer is no conversation: its filetype is not `chat`")
+  notify.say(vim.log.levels.ERROR, why or "this buffer is not a conversation: its filetype is not `chat`")
 end
 
 --- An empty file gets the marker that a first message stands under. It is no change of the user's: it is not
@@ -141,7 +141,7 @@ function M.attach(buf)
   require("flemma.ui").highlight(buf)
   local library, why = native.load()
   if not library or not options then
-    why = why or "no options"
+    why = why or "the options could not be read; `:messages` says why"
     require("flemma.arrival").tell(buf, why)
     require("flemma.notify").once(vim.log.levels.ERROR, why)
     return
@@ -181,7 +181,7 @@ function M.attach(buf)
       if was_locked then
         require("flemma.notify").say(
           vim.log.levels.WARN,
-          "the buffer was read anew or unloaded while a reply or a tool was at work; both were stopped"
+          "the buffer was reloaded or unloaded while a reply or a tool was running; both were stopped"
         )
       end
     end
@@ -312,7 +312,7 @@ function M.release(buf)
     require("flemma.native").call("cancel", buf)
     require("flemma.notify").say(
       vim.log.levels.WARN,
-      "the buffer is no conversation any more, so the reply or the tool that was at work in it was stopped"
+      "the buffer is no longer a conversation, so the reply or the tool that was running in it was stopped"
     )
   end
   forget(buf, false)

@@ -24,9 +24,9 @@ local current
 ---@return string? problem
 local function obstacle()
   if vim.fn.executable("bash") == 0 then
-    return "there is no bash, which runs scripts/build"
+    return "bash is not installed, and scripts/build requires it"
   elseif vim.fn.executable("cargo") == 0 then
-    return "there is no cargo. Install Rust 1.91 or newer (https://rustup.rs), restart Neovim, and build again"
+    return "cargo is not installed. Install Rust 1.91 or later (https://rustup.rs), restart Neovim, and build again"
   end
 end
 
@@ -57,9 +57,9 @@ local function reason(output)
       lines[#lines + 1] = plain(line)
     end
   end
-  local words = #lines > 0 and table.concat(lines, "; "):gsub(":; ", ": ") or "it said nothing of an error"
+  local words = #lines > 0 and table.concat(lines, "; "):gsub(":; ", ": ") or "it reported no error"
   if output:find("resolve host", 1, true) or output:find("download", 1, true) and output:find("failed", 1, true) then
-    words = "cargo could not download the crates; is there a network? " .. words
+    words = "cargo could not download the crates; check the network. " .. words
   end
   return words
 end
@@ -116,7 +116,7 @@ function M.start()
       if result.code == 0 then
         finish()
       else
-        finish(("%s (all of it is in %s)"):format(reason(text), log_path()))
+        finish(("%s (the full output is in %s)"):format(reason(text), log_path()))
       end
     end)
   end)
@@ -201,11 +201,11 @@ end
 function M.run()
   local notify = require("flemma.notify")
   if current and current.ok == nil then
-    return notify.say(vim.log.levels.INFO, "the native library is being built already")
+    return notify.say(vim.log.levels.INFO, "the native library is already being built")
   end
   local native = require("flemma.native")
   if native.path() ~= native.built_path() then
-    local words = "nothing is built: $FLEMMA_NATIVE names the library %s, so one built here would not be used. "
+    local words = "nothing was built: $FLEMMA_NATIVE is set to %s, so a library built here would not be used. "
       .. "Correct it, or run `:unlet $FLEMMA_NATIVE` and build again"
     return notify.say(vim.log.levels.ERROR, words:format(native.path()))
   end

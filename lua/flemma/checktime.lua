@@ -1,6 +1,6 @@
 --- Looks whether files that are open were changed by a tool.
 ---
---- `:checktime` asks what to do about a file that was changed on the disk and in its buffer. Nothing of ours asks from
+--- `:checktime` asks what to do about a file that was changed on disk and in its buffer. Nothing of ours asks from
 --- a callback: files without changes in their buffers are read anew where 'autoread' is set, and of the others the
 --- user is told.
 local M = {}
@@ -8,9 +8,9 @@ local M = {}
 local api = vim.api
 
 local words = {
-  deleted = "%s was deleted while it is open here. `:write` creates it again.",
-  conflict = "%s was changed on the disk and in its buffer. `:edit!` loads the file, `:write!` keeps the buffer.",
-  changed = "%s was changed on the disk. `:edit!` loads the file.",
+  deleted = "%s is open here, but the file was deleted. `:write` creates it again.",
+  conflict = "%s was changed on disk and in its buffer. `:edit!` loads the file, `:write!` keeps the buffer.",
+  changed = "%s was changed on disk. `:edit!` loads the file.",
 }
 
 --- Looks at every file that is open.

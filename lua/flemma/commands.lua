@@ -161,7 +161,7 @@ function M.run(args)
   if not command then
     local near = require("flemma.native").call("nearest", name, names())
     local hint = near and ("; did you mean `%s`?"):format(near)
-      or (". There are: %s."):format(table.concat(names(), ", "))
+      or (". The commands are: %s."):format(table.concat(names(), ", "))
     refuse(("there is no `:Flemma %s`%s"):format(name, hint))
   elseif args.range > 0 and not command.range then
     refuse(("`:Flemma %s` takes no range"):format(name))

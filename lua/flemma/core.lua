@@ -88,7 +88,7 @@ end
 function M.cancel(buf)
   local asked = require("flemma.switch").take_back()
   if asked then
-    require("flemma.notify").say(vim.log.levels.INFO, ("taken back: the models of %s"):format(asked))
+    require("flemma.notify").say(vim.log.levels.INFO, ("cancelled: the request for the models of %s"):format(asked))
     return
   end
   buf = resolve(buf)

@@ -18,7 +18,7 @@ local STEP, LOOKS = 8, 8
 local IN_ALL, AT_ONCE = 64 * 1024, 4 * 1024
 
 --- What a limit says when it is reached.
-local TOO_LONG = "it ran for a quarter of a second without an end and was stopped"
+local TOO_LONG = "it ran for more than a quarter of a second and was stopped"
 local TOO_BIG = "it used more than 64 MB of memory and was stopped"
 local TOO_BIG_AT_ONCE = "it made more than 4 MB at once and was stopped"
 

@@ -27,14 +27,14 @@ function M.check()
   if helptags.are_there() then
     health.ok("help tags: `:help flemma`")
   else
-    health.warn(("there are no help tags in %s, and they could not be made"):format(helptags.folder), {
-      "If that folder can be written to, run `:helptags " .. helptags.folder .. "`.",
+    health.warn(("there are no help tags in %s, and they could not be generated"):format(helptags.folder), {
+      "If the folder is writable, run `:helptags " .. helptags.folder .. "`.",
     })
   end
 
   local options = require("flemma.options").get()
   if not options then
-    health.error("the options were not taken; `:messages` says why")
+    health.error("the options were not applied; `:messages` says why")
     return
   end
   health.start("Provider")
@@ -45,11 +45,11 @@ function M.check()
   health.start("Tools")
   local shell = options.tools.bash and options.tools.bash.shell or "bash"
   if vim.fn.executable(shell) == 1 then
-    health.ok(("the tool `bash` runs %s"):format(vim.fn.exepath(shell)))
+    health.ok(("the tool `bash` uses %s"):format(vim.fn.exepath(shell)))
   elseif shell == "bash" and vim.fn.executable("sh") == 1 then
-    health.warn(("there is no bash: the tool `bash` runs %s"):format(vim.fn.exepath("sh")))
+    health.warn(("bash is not installed: the tool `bash` uses %s"):format(vim.fn.exepath("sh")))
   else
-    health.error(("the tool `bash` finds no `%s`; set tools.bash.shell to a shell that is there"):format(shell))
+    health.error(("the tool `bash` cannot find `%s`; set tools.bash.shell to an installed shell"):format(shell))
   end
 
   health.start("Editor")

@@ -107,11 +107,11 @@ function M.ask_holder(buf, holder)
   local name = vim.fn.fnamemodify(api.nvim_buf_get_name(buf), ":t")
   local process = holder and (" (process %d)"):format(holder) or ""
   local prompt = "%s is open in another Neovim as well%s. Both might send it, or run the same call:"
-  require("flemma.ask").select({ "Not now", "Go on here" }, {
+  require("flemma.ask").select({ "Not now", "Continue here" }, {
     prompt = prompt:format(name, process),
     kind = "flemma.holder",
   }, function(choice)
-    require("flemma.native").call("share", buf, choice == "Go on here")
+    require("flemma.native").call("share", buf, choice == "Continue here")
   end)
 end
 

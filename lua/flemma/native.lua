@@ -44,9 +44,9 @@ end
 local function advice()
   local given = vim.env.FLEMMA_NATIVE
   if given and given ~= "" then
-    return "$FLEMMA_NATIVE names it: correct that and restart Neovim, or run `:unlet $FLEMMA_NATIVE` and :Flemma build."
+    return "$FLEMMA_NATIVE is set: correct it and restart Neovim, or run `:unlet $FLEMMA_NATIVE` and :Flemma build."
   end
-  return ("Build it with %s, which takes a few minutes and needs Rust 1.91 or newer."):format(M.build_command)
+  return ("Build it with %s, which takes a few minutes and requires Rust 1.91 or later."):format(M.build_command)
 end
 
 --- Whether this Neovim has a library in its memory, if only one of another version: it takes no other one.
@@ -70,7 +70,7 @@ local function open()
   end
   local entry, message = package.loadlib(path, "luaopen_flemma_native")
   if not entry then
-    return nil, ("the native library %s does not load (%s). %s"):format(path, message, advice())
+    return nil, ("the native library %s cannot be loaded (%s). %s"):format(path, message, advice())
   end
   entry()
   local opened = package.loaded.flemma_native
@@ -115,7 +115,7 @@ function M._open()
   else
     -- The rest is a traceback.
     local first_line = tostring(opened):match("[^\n]*")
-    problem = ("the native library does not start (%s). %s"):format(first_line, advice())
+    problem = ("the native library cannot be initialised (%s). %s"):format(first_line, advice())
   end
 end
 

@@ -195,7 +195,7 @@ end
 function M.new(session, path)
   local function at(key)
     if type(key) ~= "string" then
-      error(("options have names, not a %s"):format(type(key)), CALLER)
+      error(("the name of an option must be a string, not a %s"):format(type(key)), CALLER)
     end
     return path and path .. "." .. key or key
   end

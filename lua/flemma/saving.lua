@@ -12,7 +12,7 @@ local api = vim.api
 ---@class flemma.Saving
 ---@field writing boolean whether the library writes the file now
 ---@field name? string the file that is being written
----@field released? boolean whether the buffer is no conversation any more; the write under way is still settled
+---@field released? boolean whether the buffer is no longer a conversation; the write under way is still settled
 ---@field again boolean whether the text is to be written once more after that
 ---@field told? string the last problem that the user was told of, until a write succeeds
 ---@field ours boolean whether the `BufWritePost` that runs now is ours
@@ -271,7 +271,7 @@ function M.auto_write(buf)
   if not native("save", buf, name, layout(buf), api.nvim_buf_get_changedtick(buf)) then
     state.writing = false
     pcall(api.nvim_del_augroup_by_name, flight_of(buf))
-    tell(state, vim.fs.basename(name) .. " was not written: there is no thread for it. Use `:write`.")
+    tell(state, vim.fs.basename(name) .. " was not written: the system could not start a thread. Use `:write`.")
   end
 end
 

@@ -111,14 +111,14 @@ function M.pick_model(provider, parameters)
     asking = nil
     local notify = require("flemma.notify")
     if not models then
-      notify.say(vim.log.levels.ERROR, ("the models of %s: %s"):format(provider, problem))
+      notify.say(vim.log.levels.ERROR, ("cannot list the models of %s: %s"):format(provider, problem))
     elseif vim.deep_equal(from, place()) then
       choose(provider, models, parameters or {})
     else
       kept[provider] = models
       notify.say(
         vim.log.levels.INFO,
-        ("the models of %s are here; `:Flemma switch %s` shows them"):format(provider, provider)
+        ("the models of %s have arrived; `:Flemma switch %s` shows them"):format(provider, provider)
       )
     end
   end)
@@ -132,7 +132,7 @@ end
 --- Lets the user pick a provider and then one of its models, or a preset.
 local function pick()
   ask.select(native("recipients") or {}, {
-    prompt = "Talk to",
+    prompt = "Switch to",
     kind = "flemma_provider",
     format_item = function(item)
       return item.label
@@ -196,7 +196,7 @@ function M.open_log()
   elseif vim.uv.fs_stat(path) then
     vim.cmd.split(vim.fn.fnameescape(path))
   else
-    local mend = taken.logging.enabled and "nothing was logged yet" or "`:Flemma logging:enable` begins one"
+    local mend = taken.logging.enabled and "nothing has been logged yet" or "`:Flemma logging:enable` starts one"
     require("flemma.notify").say(vim.log.levels.INFO, ("there is no log at %s; %s"):format(path, mend))
   end
 end

@@ -5,14 +5,14 @@ local M = {}
 local NAMED = 5
 
 local choices = {
-  { answer = "show", text = "Show it, and run nothing" },
+  { answer = "show", text = "Show it without running anything" },
   { answer = "trust", text = "Trust this block in this file" },
   { answer = "later", text = "Not now" },
 }
 
 local file_choices = {
-  { answer = "show", text = "Show where, and send nothing" },
-  { answer = "trust", text = "Send what this conversation names, now and later" },
+  { answer = "show", text = "Show where, without sending anything" },
+  { answer = "trust", text = "Send these files, now and in later requests" },
   { answer = "later", text = "Not now" },
 }
 
@@ -31,9 +31,9 @@ end
 ---@param language string of the frontmatter
 function M.ask(buf, language)
   local name = vim.fn.fnamemodify(vim.api.nvim_buf_get_name(buf), ":t")
-  local what = language == "lua" and "Lua code" or "a policy for tools"
+  local what = language == "lua" and "Lua code" or "a tool policy"
   require("flemma.ask").select(choices, {
-    prompt = ("%s begins with %s that was not written here:"):format(name ~= "" and name or "This buffer", what),
+    prompt = ("%s begins with %s that you did not write in this session:"):format(name ~= "" and name or "This buffer", what),
     kind = "flemma.trust",
     format_item = function(choice)
       return choice.text
@@ -65,9 +65,9 @@ function M.ask_files(buf, files, line)
     named[#named + 1] = ("%d more"):format(#files - NAMED)
   end
   require("flemma.ask").select(file_choices, {
-    prompt = ("%s shows %s, and that was not written here: %s"):format(
+    prompt = ("%s would send %s that you did not name yourself: %s"):format(
       name ~= "" and name or "This buffer",
-      hidden and "hidden files or files from outside its folder" or "files from outside its folder",
+      hidden and "hidden files or files outside its folder" or "files outside its folder",
       table.concat(named, ", ")
     ),
     kind = "flemma.trust",

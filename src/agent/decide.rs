@@ -34,7 +34,7 @@ impl Agent {
         let waits = |call: &&OpenCall| ids.contains(&call.id) && !call.aborted && !self.is_working_on(&call.id);
         let chosen: Vec<OpenCall> = calls.iter().filter(waits).cloned().collect();
         if chosen.is_empty() {
-            effects.push(Effect::Notify(Level::Info, "No call that waits was chosen.".into()));
+            effects.push(Effect::Notify(Level::Info, "No pending call is selected.".into()));
             return;
         }
         self.attend();

@@ -18,10 +18,10 @@ use crate::{
     model::CallId,
 };
 
-const DENIED: &str = "A policy of the user's denies this call; it did not run.";
+const DENIED: &str = "The user's policy denies this call; it did not run.";
 pub(super) const REJECTED: &str = "The user rejected this call; it did not run.";
 const ABORTED: &str = "The reply was aborted before this call could run.";
-const CANCELLED: &str = "The user cancelled this call while it ran.";
+const CANCELLED: &str = "The user cancelled this call while it was running.";
 const CANCELLED_BEFORE: &str = "The user cancelled this call before it ran.";
 
 impl Agent {
@@ -88,11 +88,11 @@ impl Agent {
             return;
         }
         if self.running.contains_key(id) || self.queue.iter().any(|call| call.id == *id) {
-            effects.push(Effect::Notify(Level::Info, "This tool is running already.".into()));
+            effects.push(Effect::Notify(Level::Info, "This tool is already running.".into()));
             return;
         }
         let Some(call) = addressable(view).into_iter().find(|call| call.id == *id) else {
-            effects.push(Effect::Notify(Level::Info, format!("The call {id} has its result already.")));
+            effects.push(Effect::Notify(Level::Info, format!("The call {id} already has a result.")));
             return;
         };
         if is_at_fault(view, effects) {
@@ -150,7 +150,8 @@ impl Agent {
             Status::Rejected => self.settle(&call, CallResult::error(own_words(content, REJECTED)), effects),
             _ if !content.is_empty() => {
                 let warning = format!(
-                    "{}: your text in the block was taken as its result, and the tool did not run. Ctrl-] goes on.",
+                    "{}: your text in the block was used as the result, and the tool did not run. Press Ctrl-] to \
+                     continue.",
                     call.name
                 );
                 let answer = CallResult::text(own_words(content, ""));
@@ -164,10 +165,10 @@ impl Agent {
             // Nothing runs it, or nobody approved it in this session.
             Status::Approved | Status::Running => {
                 let warning = if status == Status::Running {
-                    format!("{}: nothing runs for this call any more, so it waits for you again.", call.name)
+                    format!("{}: this call is no longer running, so it is pending again.", call.name)
                 } else {
                     format!(
-                        "{}: `status=approved` was not set by you in this session, so the call waits for you.",
+                        "{}: you did not set `status=approved` in this session, so the call is pending again.",
                         call.name
                     )
                 };
@@ -182,7 +183,8 @@ impl Agent {
         let changed =
             self.approvals.get(&call.id).is_some_and(|(name, input)| *name != call.name || *input != call.input);
         if changed && view.verdict(&call) == Verdict::Ask {
-            let warning = format!("{}: its input was changed after it was approved, so it waits for you.", call.name);
+            let warning =
+                format!("{}: its input was changed after the approval, so the call is pending again.", call.name);
             self.ask_again(&call, effects);
             effects.push(Effect::Notify(Level::Warn, warning));
         } else {

@@ -282,13 +282,14 @@ impl Session {
         let input = match started {
             Some(Started::Request(request)) => {
                 first_panic.catch(|| shell.abort(request));
-                let message = "The request could not be started: a bug of Flemma's. Nothing was changed.";
+                let message = "The request could not be started. This is a bug in Flemma. Nothing was changed.";
                 let error = ProviderError::new(ErrorKind::InvalidRequest, message);
                 Input::Failed { request, error, jitter: 0.0 }
             }
             Some(Started::Tool(call, name)) => {
                 first_panic.catch(|| drop(shell.kill(&call)));
-                let message = format!("The tool `{name}` could not be started: a bug of Flemma's, not of the call.");
+                let message =
+                    format!("The tool `{name}` could not be started. This is a bug in Flemma, not in the call.");
                 Input::ToolFinished { call, answer: CallResult::error(message) }
             }
             None => return,
@@ -356,7 +357,7 @@ impl Session {
             }
             Effect::Settle(id, CallResult { mut output, is_error, language, attachments }) => {
                 if let Some((_, words)) = self.last_words.take().filter(|(killed, _)| *killed == id) {
-                    output.push_str("\n\nThe last lines that it had printed:\n");
+                    output.push_str("\n\nThe last lines of its output:\n");
                     output.push_str(&words);
                 }
                 let edits = shell.with_document(|document, text| {

@@ -217,7 +217,7 @@ impl Agent {
 
     fn advance(&mut self, view: &dyn View, effects: &mut Vec<Effect>) {
         if self.is_busy() {
-            effects.push(Effect::Notify(Level::Info, "A reply or a tool is still at work; Ctrl-C stops it.".into()));
+            effects.push(Effect::Notify(Level::Info, "A reply or a tool is still running; Ctrl-C stops it.".into()));
             return;
         }
         self.arm();
@@ -263,11 +263,14 @@ impl Agent {
         let settings = view.settings();
         let pause = if self.turns >= settings.max_turns {
             let limit = settings.max_turns;
-            Some(format!("Autopilot paused after {limit} requests (tools.autopilot.max_turns); Ctrl-] goes on."))
+            Some(format!(
+                "Autopilot paused after {limit} requests (tools.autopilot.max_turns); press Ctrl-] to continue."
+            ))
         } else {
             self.guard.end_round().map(|tools| {
                 format!(
-                    "Autopilot paused: {tools} gave the same result for the same input three times; Ctrl-] goes on."
+                    "Autopilot paused: {tools} gave the same result for the same input three times; press Ctrl-] to \
+                     continue."
                 )
             })
         };
@@ -314,16 +317,17 @@ impl Agent {
     fn finished(&mut self, reason: &StopReason, effects: &mut Vec<Effect>) {
         let stopped = match reason {
             StopReason::EndTurn | StopReason::ToolUse | StopReason::Pause => None,
-            StopReason::MaxTokens => {
-                Some("The reply was cut off at max_tokens; raise parameters.max_tokens, or ask it to go on.".to_owned())
-            }
+            StopReason::MaxTokens => Some(
+                "The reply was cut off at max_tokens; raise parameters.max_tokens, or ask the model to continue."
+                    .to_owned(),
+            ),
             StopReason::ContextFull => Some(
                 "The reply was cut off: the model's context is full, and a higher max_tokens would not help. \
                  Shorten the conversation, or give the server a larger context."
                     .to_owned(),
             ),
             StopReason::Blocked(reason) => Some(format!("The provider ended the reply: it was blocked ({reason}).")),
-            StopReason::Refusal => Some("The provider ended the reply: the model refused to go on.".to_owned()),
+            StopReason::Refusal => Some("The provider ended the reply: the model refused to continue.".to_owned()),
             StopReason::Other(reason) => Some(format!("The provider ended the reply: {reason}.")),
         };
         if matches!(reason, StopReason::Refusal | StopReason::Blocked(_)) {
@@ -332,7 +336,8 @@ impl Agent {
         }
         if let Phase::Requesting { ask, .. } = self.phase {
             self.give_up(ask, effects);
-            let message = stopped.unwrap_or_else(|| "The model answered nothing; Ctrl-] asks it again.".to_owned());
+            let message =
+                stopped.unwrap_or_else(|| "The model's reply was empty; press Ctrl-] to ask again.".to_owned());
             effects.push(Effect::Notify(Level::Warn, message));
             return;
         }
@@ -350,19 +355,19 @@ impl Agent {
                 let (ask, attempt) = (*ask, *attempt);
                 match retry::delay(attempt, error, false, jitter) {
                     Some(pause) => {
-                        self.phase = Phase::BackingOff { request, ask, attempt, reason: error.to_string() };
+                        self.phase = Phase::BackingOff { request, ask, attempt, reason: error.message.clone() };
                         effects.push(Effect::Backoff(request, pause));
                     }
                     None => {
                         self.give_up(ask, effects);
-                        effects.push(Effect::Notify(Level::Error, error.to_string()));
+                        effects.push(Effect::Notify(Level::Error, error.message.clone()));
                     }
                 }
             }
             Phase::Streaming { request: current, .. } if *current == request => {
                 self.armed = false;
                 effects.push(Effect::CloseReply { aborted: true });
-                effects.push(Effect::Notify(Level::Error, error.to_string()));
+                effects.push(Effect::Notify(Level::Error, error.message.clone()));
                 self.look_back(After::AbortedReply, effects);
             }
             _ => {}
@@ -435,7 +440,7 @@ impl Agent {
             }
             Phase::Loading(ref wanted) => {
                 let ask = if let Wanted::Send(ask) = wanted { *ask } else { Ask::Answer };
-                effects.push(Effect::Notify(Level::Info, "Taken back: nothing was sent.".into()));
+                effects.push(Effect::Notify(Level::Info, "Cancelled: nothing was sent.".into()));
                 self.give_up(ask, effects);
             }
             Phase::Requesting { request, ask, .. } | Phase::BackingOff { request, ask, .. } => {

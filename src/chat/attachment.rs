@@ -55,7 +55,7 @@ pub(super) fn check(line: usize, info: &str, found: &mut Vec<Diagnostic>) {
     for attribute in attributes::read(words) {
         let key = attribute.key;
         match &attribute.value {
-            None => warn(format!("`{key}` has no value and is passed over. Write it as `{key}=value`.")),
+            None => warn(format!("`{key}` has no value and is ignored. Write it as `{key}=value`.")),
             Some(_) if !attribute.sound => {
                 let written = &words[attribute.at];
                 warn(format!(
@@ -69,12 +69,14 @@ pub(super) fn check(line: usize, info: &str, found: &mut Vec<Diagnostic>) {
             }
             Some(_) if key == "path" => {
                 if types == 0 {
-                    warn("A `path` has no `type` before it. What is in the file decides all the same.".to_owned());
+                    warn(
+                        "A `path` has no `type` before it. The content of the file decides its type anyway.".to_owned(),
+                    );
                 }
                 (paths, types) = (paths + 1, 0);
             }
             Some(_) if key == "type" => types += 1,
-            Some(_) => warn(format!("`{key}` means nothing here and is passed over. There are `type` and `path`.")),
+            Some(_) => warn(format!("`{key}` is not known here and is ignored. Use `type` and `path`.")),
         }
     }
     if paths == 0 {

@@ -7,10 +7,41 @@
 use std::collections::HashSet;
 
 use super::{
-    BlockKind, Diagnostic, Document, InvalidHeader, Message, ResultBody, StatusBlock, Text, attachment, attributes,
-    calls::Turn, hosted::HostedInfo,
+    BlockKind, Document, InvalidHeader, Message, ResultBody, StatusBlock, Text, attachment, attributes, calls::Turn,
+    hosted::HostedInfo,
 };
 use crate::text::Fence;
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// Worth a look.
+    Warning,
+    /// The document cannot be sent as it is.
+    Error,
+}
+
+/// One thing that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// The line, from 0.
+    pub line: usize,
+    /// How bad it is.
+    pub severity: Severity,
+    /// For the user: what, and the mend. It names no line number.
+    pub message: String,
+}
+
+impl Diagnostic {
+    /// What keeps the document from being sent.
+    pub(super) fn error(line: usize, message: impl Into<String>) -> Self {
+        Self { line, severity: Severity::Error, message: message.into() }
+    }
+
+    pub(super) fn warning(line: usize, message: impl Into<String>) -> Self {
+        Self { line, severity: Severity::Warning, message: message.into() }
+    }
+}
 
 impl Document {
     /// Everything that is wrong, by line. What was found right is not looked at again before it changes, so that the
@@ -20,7 +51,8 @@ impl Document {
         let mut found = Vec::new();
         self.check_head(text, &mut found);
         if let Some(message) = self.messages.iter().find(|message| message.crlf) {
-            let note = "This line ends with a carriage return (CRLF). Flemma reads past it; `:set fileformat=dos`, or `:%s/\\r$//`, makes the file uniform.";
+            let note = "This line ends with a carriage return (CRLF). Flemma ignores it. Use `:set fileformat=dos` or \
+                        `:%s/\\r$//` to make the line endings consistent.";
             found.push(Diagnostic::warning(message.start, note));
         }
         for message in self.messages.iter().filter(|message| !message.checked.blocks.get()) {
@@ -48,7 +80,7 @@ impl Document {
             if !matter.closed {
                 let marks = matter.fence.marks();
                 let note =
-                    format!("The frontmatter is not closed. End it with a line `{marks}` before the first message.");
+                    format!("The frontmatter is not closed. Close it with a line `{marks}` before the first message.");
                 return found.push(Diagnostic::error(0, note));
             }
         }
@@ -65,7 +97,8 @@ impl Document {
                 line += 1;
             });
             if let Some(line) = stray {
-                let note = "This text stands before the first message and would not be sent. Put `@You:` (or `@System:`) on a line above it.";
+                let note = "This text is before the first message and would not be sent. Put `@You:` (or `@System:`) \
+                            on a line above it.";
                 return found.push(Diagnostic::error(line, note));
             }
             from = to;
@@ -79,7 +112,7 @@ impl Document {
         for (site, tool) in self.uses_in(turn) {
             if !uses.insert(&tool.id) {
                 let note = format!(
-                    "Another call in this reply has the id `{}` too. Delete one of them, or give it another id.",
+                    "Another call in this reply also has the id `{}`. Delete one of them, or change its id.",
                     tool.id
                 );
                 found.push(Diagnostic::error(self.line_of(site), note));
@@ -93,7 +126,8 @@ impl Document {
                 found.push(Diagnostic::error(line, note));
             } else if !uses.contains(&result.id) {
                 let note = format!(
-                    "No call `{}` in the reply before this message. Delete this result, or put its `**Tool Use:**` back.",
+                    "There is no call `{}` in the reply before this message. Delete this result, or restore its \
+                     `**Tool Use:**`.",
                     result.id
                 );
                 found.push(Diagnostic::error(line, note));
@@ -109,7 +143,8 @@ fn check_blocks(message: &Message, text: &dyn Text, found: &mut Vec<Diagnostic>)
             BlockKind::Text | BlockKind::Aborted => {}
             BlockKind::CodeFence(code) => {
                 if code.reserved {
-                    let note = "This fence is one of Flemma's own (its info string begins with `flemma:`) and has no `**Tool Result:**` header above it. Put the header back, or delete the block.";
+                    let note = "This fence belongs to Flemma (its info string begins with `flemma:`), but has no \
+                                `**Tool Result:**` header above it. Restore the header, or delete the block.";
                     found.push(Diagnostic::error(line, note));
                 }
                 if !block.closed {
@@ -118,7 +153,8 @@ fn check_blocks(message: &Message, text: &dyn Text, found: &mut Vec<Diagnostic>)
             }
             BlockKind::Thinking if block.closed => {}
             BlockKind::Thinking => {
-                let note = "`<thinking>` is not closed, so that everything below it counts as thinking. End it with a line `</thinking>`.";
+                let note = "`<thinking>` is not closed, so everything below it counts as thinking. Close it with a \
+                            line `</thinking>`.";
                 found.push(Diagnostic::error(line, note));
             }
             BlockKind::ToolUse(tool) => match tool.input {
@@ -140,7 +176,8 @@ fn check_blocks(message: &Message, text: &dyn Text, found: &mut Vec<Diagnostic>)
                 match tool.body.fence() {
                     None => {
                         let note = format!(
-                            "The result of the call `{}` has no fence below its header, so the call counts as open.",
+                            "The result of the call `{}` has no fence below its header, so the call still has no \
+                             result.",
                             tool.id
                         );
                         found.push(Diagnostic::warning(line, note));
@@ -171,7 +208,8 @@ fn check_blocks(message: &Message, text: &dyn Text, found: &mut Vec<Diagnostic>)
 /// Whose a hosted block is.
 fn check_owner(line: usize, text: &dyn Text, found: &mut Vec<Diagnostic>) {
     if HostedInfo::read(&text.line(line)).provider.is_empty() {
-        let note = "This block does not say which provider made it, so it is sent to none. Write `provider=anthropic`, or whose it is, behind the fence's first word.";
+        let note = "This block does not name its provider, so it is not sent. Write `provider=anthropic`, with the \
+                    name of the provider that made it, after the first word of the fence.";
         found.push(Diagnostic::warning(line, note));
     }
 }
@@ -188,36 +226,39 @@ fn check_status(line: usize, text: &dyn Text, found: &mut Vec<Diagnostic>) {
     for attribute in attributes::read(words).into_iter().filter(|attribute| attribute.key != "status") {
         let key = attribute.key;
         if attribute.value.is_none() {
-            let note = format!("`{key}` has no value and is passed over. Write it as `{key}=value`.");
+            let note = format!("`{key}` has no value and is ignored. Write it as `{key}=value`.");
             found.push(Diagnostic::warning(line, note));
         } else if !attribute.sound {
             let written = &words[attribute.at];
-            let note = format!("`{key}={written}` cannot be read. Write the value as one word, or in double quotes.");
+            let note = format!("`{key}={written}` is not valid. Write the value as one word, or in double quotes.");
             found.push(Diagnostic::warning(line, note));
         }
     }
 }
 
 fn unclosed(what: &str, fence: Fence) -> String {
-    format!("{what} is not closed. End it with a line `{}`.", fence.marks())
+    format!("{what} is not closed. Close it with a line `{}`.", fence.marks())
 }
 
 const fn describe(stray: InvalidHeader) -> &'static str {
     match stray {
         InvalidHeader::BrokenUse => {
-            "A tool use is written ``**Tool Use:** `name` (`id`)``. To have this line sent as text, put a backslash in front of it."
+            "A tool use is written ``**Tool Use:** `name` (`id`)``. To send this line as text, put a backslash in \
+             front of it."
         }
         InvalidHeader::BrokenResult => {
-            "A tool result is written ``**Tool Result:** `id` ``, with ` (error)` after it for an error. To have this line sent as text, put a backslash in front of it."
+            "A tool result is written ``**Tool Result:** `id` ``, with ` (error)` after it for an error. To send this \
+             line as text, put a backslash in front of it."
         }
         InvalidHeader::MisplacedUse => {
-            "A tool use can only stand in `@Assistant:`. To have this line sent as text, put a backslash in front of it."
+            "A tool use can only be in `@Assistant:`. To send this line as text, put a backslash in front of it."
         }
         InvalidHeader::MisplacedResult => {
-            "A tool result can only stand in `@You:`. To have this line sent as text, put a backslash in front of it."
+            "A tool result can only be in `@You:`. To send this line as text, put a backslash in front of it."
         }
         InvalidHeader::MisplacedHostedResult => {
-            "A result of the provider's own tool can only stand in `@Assistant:`. To have this line sent as text, put a backslash in front of it."
+            "A result from a provider's tool can only be in `@Assistant:`. To send this line as text, put a backslash \
+             in front of it."
         }
     }
 }

@@ -33,8 +33,7 @@ pub fn approve_always(document: &Document, text: &dyn Text, entries: &[String]) 
                 code.push_str(line);
                 code.push('\n');
             });
-            let json: Value =
-                serde_json::from_str(&code).map_err(|error| format!("its JSON cannot be read: {error}"))?;
+            let json: Value = serde_json::from_str(&code).map_err(|error| format!("its JSON is not valid: {error}"))?;
             let amended = json_with(json, entries)?;
             let mut lines: Vec<String> = format!("{amended:#}").lines().map(str::to_owned).collect();
             lines.push(String::new());
@@ -114,7 +113,7 @@ fn json_with(json: Value, entries: &[String]) -> Result<Value, String> {
         Some(Value::Object(entries)) => Ok(entries),
         // A list of tools: it has to make room for the options beside it.
         Some(list @ (Value::Array(_) | Value::String(_))) => Ok(Map::from_iter([("set".to_owned(), list)])),
-        Some(other) => Err(format!("its JSON holds {other} where a table should be")),
+        Some(other) => Err(format!("its JSON has {other} in place of an object")),
     };
     let mut options = table(Some(json))?;
     let mut tools = table(options.shift_remove("tools"))?;

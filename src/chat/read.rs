@@ -101,7 +101,8 @@ pub(super) fn build(message: &Message, text: &dyn Text) -> Result<Arc<model::Mes
     for block in &message.blocks {
         let at = block.offset as usize;
         let damaged = || {
-            let note = "This block of the provider's own tool is no longer JSON. Undo the change, or delete the call and its result.";
+            let note = "This block from a provider's tool is no longer valid JSON. Undo the change, or delete the \
+                        call and its result.";
             Diagnostic::error(message.start + at, note)
         };
         let vendor_json = || match lines.input(block, at) {

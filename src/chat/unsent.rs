@@ -37,23 +37,24 @@ fn problem(lines: Range<usize>, text: &dyn Text) -> Option<String> {
     let signatures = ThinkingTag::signatures(&tag);
     let Some(signature) = signatures.first() else {
         let is_lost = ThinkingTag::read(&tag).redacted && Signature::redacted(&hidden(lines, text)).is_none();
-        let note = "This hidden thinking names no provider and holds no data, so it is not sent back.";
+        let note = "This hidden thinking has no provider and no data, so it is not sent back.";
         return is_lost.then(|| note.to_owned());
     };
     let name = signature.provider.as_str();
     if signatures.len() > 1 {
-        return Some("This thinking has several signatures, and only the first one counts.".to_owned());
+        return Some("This thinking has several signatures. Only the first one is used.".to_owned());
     }
     if name.is_empty() {
-        let note = "This signature does not say which provider made it, so it is sent to none. Write `anthropic:signature=…`, or whose it is.";
+        let note = "This signature does not name its provider, so it is not sent. Write `anthropic:signature=…`, with \
+                    the name of the provider that made it.";
         return Some(note.to_owned());
     }
     if !signers().any(|known| known == name) {
         let near = signers().find(|known| strsim::osa_distance(known, name) <= SLIP);
         let meant = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-        return Some(format!("No provider is called `{name}`, so this signature is sent to none{meant}"));
+        return Some(format!("There is no provider `{name}`, so this signature is not sent{meant}"));
     }
-    let note = || format!("This signature of `{name}` cannot be read, so the thinking is not sent back.");
+    let note = || format!("This signature from `{name}` is not valid, so the thinking is not sent back.");
     (!signature.is_readable()).then(note)
 }
 

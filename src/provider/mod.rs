@@ -80,7 +80,7 @@ mod vendor;
 pub mod vertex;
 mod wire;
 
-pub use error::{Actor, ErrorKind, ProviderError};
+pub use error::{ErrorKind, ProviderError};
 pub use headers::{HeaderProblem, Headers};
 pub use hosted::{Hosted, HostedProblem, HostedTool, SearchLimits};
 pub use inquiry::{Inquiry, Question};

@@ -89,7 +89,7 @@ pub fn declare(name: Option<&str>, fields: Vec<(String, Field)>) -> Result<Defin
     // Whether somebody who writes a definition may choose it.
     let executors = [("server", true), ("human", false), ("client", false), ("provider", false)];
     if reader.choice("executor", &executors)? == Some(false) {
-        return reader.refuse("executor", "can only be \"server\" so far: nobody else answers calls yet".to_owned());
+        return reader.refuse("executor", "can only be \"server\": no other value is supported yet".to_owned());
     }
     if reader.take("retention").is_some() {
         return reader.refuse("retention", "has no effect yet: leave it out".to_owned());
@@ -114,10 +114,10 @@ impl FieldReader {
         let unknown = self.fields.iter().map(|(name, _)| name.as_str()).filter(|name| !FIELDS.contains(name)).min();
         let Some(unknown) = unknown else { return Ok(()) };
         let hint = nearest(unknown, FIELDS).map_or_else(
-            || format!("; a definition may have {}", FIELDS.join(", ")),
+            || format!("; the fields are {}", FIELDS.join(", ")),
             |near| format!("; did you mean `{near}`?"),
         );
-        self.refuse(unknown, format!("is no field of a definition{hint}"))
+        self.refuse(unknown, format!("is not a field of a definition{hint}"))
     }
 
     fn take(&mut self, name: &str) -> Option<Field> {

@@ -146,7 +146,7 @@ impl Definition {
         if self.name.is_empty() || self.name.len() > MAX_NAME || !self.name.bytes().all(is_name_byte) {
             return refuse(
                 "name",
-                format!("must be 1 to {MAX_NAME} letters, digits, `_` or `-`: no provider takes anything else"),
+                format!("must be 1 to {MAX_NAME} letters, digits, `_` or `-`: providers accept nothing else"),
             );
         }
         if self.description.trim().is_empty() {

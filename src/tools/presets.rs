@@ -9,7 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Registry,
-    rules::{DeniedPaths, PathBase, Rule, Target},
+    approval::{ApprovalCall, Decision},
+    rules::{self, DeniedPaths, PathBase, Rule, Target},
 };
 use crate::text::suggest::nearest;
 
@@ -81,7 +82,7 @@ impl Presets {
 /// What a list of approvals comes to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Policy {
-    pub(super) rules: Vec<Rule>,
+    rules: Vec<Rule>,
     /// The tools that were removed from the list.
     removed: BTreeSet<String>,
     /// Whether somebody wrote a list with nothing in it.
@@ -109,6 +110,17 @@ impl Policy {
             }
         }
         Self { rules, removed: gone.tools, empty: list.is_empty() }
+    }
+
+    /// What the list says about a call; `None` if it does not speak of it.
+    pub fn decide(&self, call: &ApprovalCall<'_>) -> Option<Decision> {
+        let own = || rules::decide(&self.rules, call.tool, &call.subject, call.path_base);
+        match rules::decide_read(&self.rules, call.tool, call.reading.as_ref(), call.path_base) {
+            None => own(),
+            Some(Decision::Deny) => Some(Decision::Deny),
+            // A denial of the tool's own is certain.
+            Some(question) => own().filter(|own| *own == Decision::Deny).or(Some(question)),
+        }
     }
 
     /// The paths that these lists deny reading.
@@ -191,7 +203,7 @@ pub fn check(entry: &str, presets: &Presets, tools: Option<&Registry>) -> Result
             Err(format!("unknown tool `{tool}`{meant}"))
         }
         (Some(definition), Some(rule)) if !rule.is_whole() && !Target::exists_for(definition) => Err(format!(
-            "the rule `{entry}`: nothing in a call of `{tool}` is a command or a path; write `{tool}` for every call"
+            "the rule `{entry}`: a call of `{tool}` has no command or path to match; write `{tool}` to match every call"
         )),
         _ => Ok(()),
     }

@@ -32,7 +32,7 @@ impl InputSchema {
     pub(super) fn compile(schema: &Arc<Value>) -> Result<Self, String> {
         let validator = jsonschema::options().offline().build(schema).map_err(|error| {
             let place = pointer(&error, "its top level");
-            format!("is no valid JSON Schema: at {place}, {}", describe(&error, &Value::Null))
+            format!("is not a valid JSON Schema: at {place}, {}", describe(&error, &Value::Null))
         })?;
         let properties = schema.get("properties").and_then(Value::as_object);
         let nullable = properties.into_iter().flatten().filter(|(_, schema)| allows_null(schema));
@@ -101,7 +101,8 @@ fn check_strict_at(schema: &Value, path: &mut String) -> Result<(), String> {
         let required = schema.get("required").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         if let Some(missing) = properties.keys().find(|name| !required.iter().any(|known| known == name.as_str())) {
             return Err(format!(
-                "breaks strict mode at {}: `{missing}` is not in `required`; list it there, and add \"null\" to its \
+                "does not follow strict mode at {}: `{missing}` is not in `required`; list it there, and add \"null\" \
+                 to its \
                  type if it is optional",
                 place(path)
             ));
@@ -109,7 +110,7 @@ fn check_strict_at(schema: &Value, path: &mut String) -> Result<(), String> {
     }
     let is_object = schema.get("type").is_some_and(|kind| kind == "object") || schema.get("properties").is_some();
     if is_object && schema.get("additionalProperties") != Some(&Value::Bool(false)) {
-        return Err(format!("breaks strict mode at {}: set `additionalProperties` to false", place(path)));
+        return Err(format!("does not follow strict mode at {}: set `additionalProperties` to false", place(path)));
     }
     for (key, inner) in subschemas(schema) {
         let length = path.len();

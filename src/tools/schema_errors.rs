@@ -77,15 +77,15 @@ fn other(error: &ValidationError<'_>, kind: &Kind, schema: &Value) -> String {
             format!("unknown {word} {}{meant}", names.join(", "))
         }
         Kind::FalseSchema => "nothing is allowed here: leave it out".to_owned(),
-        Kind::UniqueItems => "two items are the same: each may be there once".to_owned(),
+        Kind::UniqueItems => "two items are the same: each item may occur only once".to_owned(),
         Kind::UnevaluatedItems { unexpected } => {
             format!("{} too many at the end", number(unexpected.len() as u64, "item"))
         }
         Kind::PropertyNames { error } => {
-            format!("the name of a property is wrong: {}", describe(error, schema))
+            format!("the name of a property is not valid: {}", describe(error, schema))
         }
         Kind::OneOfMultipleValid { .. } => {
-            format!("{} fits several of the allowed forms, and must fit only one", quote(error.instance()))
+            format!("{} matches several of the allowed forms, but must match exactly one", quote(error.instance()))
         }
         _ => format!("{}, got {}", error.masked_with("the value"), quote(error.instance())),
     }
@@ -110,7 +110,7 @@ fn forms(error: &ValidationError<'_>, context: &[Vec<ValidationError<'static>>],
         None if here(other) => describe(other, schema),
         None => format!("{}: {}", pointer(other, "the input"), describe(other, schema)),
     });
-    format!("{came} fits none of the allowed forms: either {}", told.collect::<Vec<_>>().join("; or "))
+    format!("{came} matches none of the allowed forms: either {}", told.collect::<Vec<_>>().join("; or "))
 }
 
 /// The property that was meant by an unknown name, of those that the schema has at the same place.
@@ -164,12 +164,14 @@ fn short(text: &str) -> String {
 /// What to tell a model whose input does not parse as a JSON object: the place, and what is there.
 pub(super) fn malformed(tool: &str, text: &str) -> String {
     let problem = match serde_json::from_str::<serde::de::IgnoredAny>(text) {
-        Ok(_) => "it is no object".to_owned(),
+        Ok(_) => "it is not an object".to_owned(),
         Err(_) if text.trim().is_empty() => "it is empty".to_owned(),
-        Err(error) if error.is_eof() => format!("it breaks off at line {} column {}", error.line(), error.column()),
+        Err(error) if error.is_eof() => {
+            format!("it ends unexpectedly at line {} column {}", error.line(), error.column())
+        }
         Err(error) => format!("{error}, in `{}`", around(text, error.line(), error.column())),
     };
-    format!("The input of `{tool}` is no valid JSON: {problem}. Send one JSON object that matches the tool's schema.")
+    format!("The input of `{tool}` is not valid JSON: {problem}. Send one JSON object that matches the tool's schema.")
 }
 
 /// The text around a place, which counts from 1, in bytes; on one line.

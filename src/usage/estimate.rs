@@ -84,13 +84,13 @@ impl Estimate {
             let usage = crate::model::Usage { input, output, ..Default::default() };
             dollars(price.cost(&usage, Default::default()))
         };
-        let mut input = format!("about {} tokens to read", grouped(self.input));
+        let mut input = format!("about {} input tokens", grouped(self.input));
         if let Some(price) = self.price {
-            input.push_str(&format!(": about {}, less with what the cache still holds", cost(price, self.input, 0)));
+            input.push_str(&format!(": about {}, or less if some of it is still cached", cost(price, self.input, 0)));
         }
         lines.push(input);
         if let Some(reply) = self.reply {
-            let mut line = format!("at most {} tokens of reply, thinking aside", grouped(reply));
+            let mut line = format!("at most {} tokens in the reply, not counting thinking", grouped(reply));
             if let Some(price) = self.price {
                 // A long prompt makes the reply dearer as well, so it is the difference that it costs.
                 let usage = crate::model::Usage { input: self.input, ..Default::default() };
@@ -104,20 +104,20 @@ impl Estimate {
         match self.context {
             Some(context) => {
                 let percent = (self.input.saturating_mul(100) / context.max(1)).max(u64::from(self.input > 0));
-                lines.push(format!("about {percent} % of the model's {} tokens", grouped(context)));
+                lines.push(format!("about {percent} % of the model's context of {} tokens", grouped(context)));
             }
-            None => lines.push("how much the model holds is not known".to_owned()),
+            None => lines.push("the size of the model's context is unknown".to_owned()),
         }
         if self.price.is_none() {
-            lines.push("the model has no known price; the option `pricing` can give it one".to_owned());
+            lines.push("the price of the model is unknown; set it with the option `pricing`".to_owned());
         }
         if self.files > 0 {
             let files = if self.files == 1 { "1 file is".to_owned() } else { format!("{} files are", self.files) };
-            lines.push(format!("{files} not counted: images and PDFs have no length that could be told from here"));
+            lines.push(format!("{files} not counted: the tokens of images and PDFs cannot be estimated"));
         }
         if !self.takes.is_empty() {
             let words: Vec<_> = self.takes.iter().map(|capability| capability.word()).collect();
-            lines.push(format!("the model takes {}", words.join(", ")));
+            lines.push(format!("the model supports {}", words.join(", ")));
         }
         if let Some(warning) = self.warning() {
             lines.push(String::new());
@@ -131,11 +131,11 @@ impl Estimate {
     pub fn warning(&self) -> Option<String> {
         let overflow = grouped(self.overflow()?);
         let mend = if self.context.is_some_and(|context| self.input >= context) {
-            "take out what is no longer needed, old results for example"
+            "delete what is no longer needed, such as old results"
         } else {
-            "lower max_tokens, or take out what is no longer needed"
+            "lower max_tokens, or delete what is no longer needed"
         };
-        Some(format!("It would not fit: request and reply are about {overflow} tokens too many; {mend}."))
+        Some(format!("The conversation would not fit: request and reply are about {overflow} tokens too long; {mend}."))
     }
 }
 

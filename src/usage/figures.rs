@@ -6,7 +6,7 @@
 use super::{Ledger, Record, Totals};
 
 /// What stands in the place of a cost.
-const NO_PRICE: &str = "no price known";
+const NO_PRICE: &str = "price unknown";
 
 /// A number of tokens in few characters: `999`, `1.2k`, `123k`, `1.05M`.
 #[must_use]
@@ -90,7 +90,7 @@ const COLUMNS: [&str; 8] = ["", "requests", "in", "from cache", "to cache", "out
 pub fn table(ledger: &Ledger, buffer: Option<i32>, room: Option<usize>) -> Vec<String> {
     let all = ledger.totals();
     if all.requests == 0 {
-        return vec!["nothing was used yet".to_owned()];
+        return vec!["no requests yet".to_owned()];
     }
     let mut rows = vec![COLUMNS.map(str::to_owned)];
     rows.extend(ledger.by_model().map(|(provider, model, totals)| row(format!("{provider} {model}"), &totals)));
@@ -104,7 +104,7 @@ pub fn table(ledger: &Ledger, buffer: Option<i32>, room: Option<usize>) -> Vec<S
     let mut lines = if room.is_some_and(|room| total > room) { lists(&rows) } else { aligned(&rows, widths) };
     if all.unpriced > 0 {
         lines.push(String::new());
-        lines.push("A model without a known price can be given one: the option `pricing`.".to_owned());
+        lines.push("To set the price of a model, use the option `pricing`.".to_owned());
     }
     lines
 }

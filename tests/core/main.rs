@@ -6,7 +6,6 @@ mod agent;
 #[path = "../support/anthropic.rs"]
 mod anthropic;
 mod chat;
-mod circles;
 #[path = "../support/completions.rs"]
 mod completions;
 mod config;
@@ -18,7 +17,6 @@ mod provider;
 #[path = "../support/responses.rs"]
 mod responses;
 mod runtime;
-mod source;
 mod text;
 mod tools;
 mod usage;

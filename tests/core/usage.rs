@@ -76,12 +76,12 @@ fn a_reply_is_followed_by_its_tokens_cost_and_the_total() {
 
     ledger.add(Record { usage: Usage { input: 1, output: 2, ..Usage::default() }, ..record(1, "b", None) });
     let lines = figures::after_reply(&ledger.records()[2], &ledger.totals());
-    assert_eq!(lines, ["1 in, 2 out", "no price known, session over $0.5123"]);
+    assert_eq!(lines, ["1 in, 2 out", "price unknown, session over $0.5123"]);
 }
 
 #[test]
 fn the_table_has_a_row_per_model_and_marks_missing_prices() {
-    assert_eq!(figures::table(&Ledger::default(), None, None), ["nothing was used yet"]);
+    assert_eq!(figures::table(&Ledger::default(), None, None), ["no requests yet"]);
     let mut ledger = Ledger::default();
     ledger.add(record(1, "a", Some(0.5)));
     ledger.add(record(2, "b", None));
@@ -101,7 +101,7 @@ fn the_table_has_a_row_per_model_and_marks_missing_prices() {
         .collect();
     assert_eq!(rows[0], ["requests", "in", "from cache", "to cache", "out", "thinking", "cost"]);
     assert_eq!(rows[1], ["anthropic a", "1", "19", "4", "3", "34", "5", "$0.5000"]);
-    assert_eq!(rows[2], ["anthropic b", "1", "19", "4", "3", "34", "5", "no price known"]);
+    assert_eq!(rows[2], ["anthropic b", "1", "19", "4", "3", "34", "5", "price unknown"]);
     assert_eq!(rows[3], ["all", "2", "38", "8", "6", "68", "10", "over $0.5000"]);
     assert_eq!(rows[4], ["this conversation", "1", "19", "4", "3", "34", "5", "$0.5000"]);
     assert!(lines[..5].iter().all(|line| line.chars().count() == lines[0].chars().count()), "{lines:#?}");
@@ -162,10 +162,10 @@ fn an_estimate_tells_its_cost_and_how_full_the_context_is() {
         [
             "anthropic claude-sonnet-4-5: an estimate, not a count",
             "",
-            "about 100,000 tokens to read: about $0.3000, less with what the cache still holds",
-            "at most 8,192 tokens of reply, thinking aside: at most about $0.1229",
-            "about 50 % of the model's 200,000 tokens",
-            "the model takes thinking, images, PDFs, tools",
+            "about 100,000 input tokens: about $0.3000, or less if some of it is still cached",
+            "at most 8,192 tokens in the reply, not counting thinking: at most about $0.1229",
+            "about 50 % of the model's context of 200,000 tokens",
+            "the model supports thinking, images, PDFs, tools",
         ]
     );
 }
@@ -175,7 +175,7 @@ fn an_estimate_warns_of_what_would_not_fit() {
     let full = estimate(&request("claude-sonnet-4-5", vec![text(3500 * 192 - 16)]));
     assert_eq!(full.overflow(), Some(192));
     let warning = full.warning().unwrap();
-    assert!(warning.contains("about 192 tokens too many") && warning.contains("max_tokens"), "{warning}");
+    assert!(warning.contains("about 192 tokens too long") && warning.contains("max_tokens"), "{warning}");
     assert_eq!(full.lines().last(), Some(&warning));
     assert_eq!(estimate(&request("claude-sonnet-4-5", vec![text(3500 * 191 - 16)])).warning(), None);
     let over = estimate(&request("claude-sonnet-4-5", vec![text(3500 * 210)]));
@@ -190,9 +190,9 @@ fn an_estimate_warns_of_what_would_not_fit() {
 fn an_unknown_model_is_estimated_without_a_price() {
     let request = request("qwen3", vec![text(35)]);
     let lines = Estimate::of(&request, "openai_compatible", None, now()).lines().join("\n");
-    assert!(lines.contains("about 15 tokens to read\n") && lines.contains("`pricing`"), "{lines}");
-    assert!(lines.contains("how much the model holds is not known") && !lines.contains('$'), "{lines}");
+    assert!(lines.contains("about 15 input tokens\n") && lines.contains("`pricing`"), "{lines}");
+    assert!(lines.contains("the size of the model's context is unknown") && !lines.contains('$'), "{lines}");
     let price = Price { input: 1e5, output: 2.0, ..Price::default() };
     let lines = Estimate::of(&request, "openai_compatible", Some(price), now()).lines().join("\n");
-    assert!(lines.contains("about 15 tokens to read: about $1.50"), "{lines}");
+    assert!(lines.contains("about 15 input tokens: about $1.50"), "{lines}");
 }

@@ -16,7 +16,7 @@ fn content(chat: &Chat, n: usize) -> Value {
 }
 
 #[test]
-fn an_image_is_sent_in_every_turn_until_its_file_is_gone() {
+fn read_shows_an_image_to_the_model_in_every_turn_until_it_is_gone() {
     let input = json!({"label": null, "path": "pic.png", "offset": null, "limit": null});
     let replies = [call("toolu_1", "read", &input), prose(&["white"]), prose(&["still"]), prose(&["gone"])];
     let mut chat = Chat::start(&Setup::default(), replies);
@@ -52,7 +52,7 @@ fn an_image_is_sent_in_every_turn_until_its_file_is_gone() {
 }
 
 #[test]
-fn attachments_are_coloured_and_broken_ones_get_a_diagnostic() {
+fn the_fence_of_an_attachment_has_a_colour_and_a_broken_one_a_diagnostic() {
     let text = "@You:\nLook.\n\n@Assistant:\n**Tool Use:** `read` (`a`)\n\n```json\n{\"path\":\"x\"}\n```\n\n@You:\n\
                 **Tool Result:** `a`\n\n```flemma:attachment type=image/png paht=\"/x.png\"\nx\n```\n";
     let mut chat = Chat::start(&Setup { text: Some(text), ..Setup::default() }, [prose(&["ok"])]);
@@ -63,7 +63,7 @@ fn attachments_are_coloured_and_broken_ones_get_a_diagnostic() {
         .nvim
         .lua("return vim.tbl_map(function(item) return { item.lnum, item.message } end, vim.diagnostic.get(0))", &[]);
     assert_eq!(lines[0][0], 13);
-    assert!(lines[0][1].as_str().unwrap().starts_with("`paht` means nothing here"), "{lines}");
+    assert!(lines[0][1].as_str().unwrap().starts_with("`paht` is not known here"), "{lines}");
     let marks = chat.nvim.lua("return require('flemma.native').call('decorations', 0 + vim.fn.bufnr(), 13, 14)", &[]);
     assert_eq!(marks[0]["group"], "FlemmaAttachment");
 }

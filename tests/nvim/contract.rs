@@ -1,4 +1,4 @@
-//! The documented examples for tool authors work unchanged.
+//! The examples that tool authors are given, as they stand: whoever has such a tool drops it in and it works.
 
 use serde_json::{Value, json};
 
@@ -123,10 +123,10 @@ fn auto_approve_may_be_a_function() {
     let bash = |command: &str| ("bash", json!({"label": null, "command": command, "timeout": null}));
     let table = [
         (("calculator", json!({"expression": "6 * 7"})), "```\n42\n```"),
-        (bash("rm -rf /"), "(error)\n\n```\nA policy of the user's denies this call"),
+        (bash("rm -rf /"), "(error)\n\n```\nThe user's policy denies this call"),
         (bash("ls"), "```flemma:tool status=pending"),
         (("read", json!({"label": null, "path": "x", "offset": null, "limit": null})), "```flemma:tool status=pending"),
-        // An unknown value never lets a tool run.
+        // A word that means nothing never lets anything run.
         (("ls", json!({"label": null, "path": null, "limit": null})), "```flemma:tool status=pending"),
     ];
     for ((tool, input), expected) in table {

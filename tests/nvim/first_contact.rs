@@ -1,7 +1,7 @@
-//! The first contact with a new installation: a missing library, a plugin manager, the help, the tour.
+//! What somebody sees who has just installed the plugin: no library yet, a plugin manager, the help, the tour.
 //!
-//! The plugin is a copy in the editor's home without build artefacts, and `cargo` is a script that prints what the real
-//! one prints.
+//! The plugin is a copy in the editor's home without anything that was built, and `cargo` is a script that says what the
+//! real one says.
 
 use std::{
     env, fs,
@@ -17,7 +17,7 @@ use super::{
     support::{Nvim, Options},
 };
 
-/// The files of the plugin for a plugin manager.
+/// What the plugin is, for a plugin manager.
 const PARTS: [&str; 8] = ["lua", "plugin", "ftplugin", "ftdetect", "doc", "scripts", "build.lua", "README.md"];
 
 /// A plugin that was just installed, and a folder for programs.
@@ -93,7 +93,7 @@ printf '{"reason":"compiler-artifact","filenames":["%s"]}\n' "$LIBRARY""#;
 const CHAT: (&str, &str) = ("notes.chat", "@You:\nHello\n");
 
 #[test]
-fn a_missing_library_is_reported_once_and_can_be_built() {
+fn a_missing_library_is_said_once_and_in_the_buffer_and_one_command_builds_it() {
     let installed = Installed::new();
     installed.cargo(BUILDS);
     let init = installed.init()
@@ -118,7 +118,7 @@ fn a_missing_library_is_reported_once_and_can_be_built() {
         nvim.command(command);
     }
     assert!(said(&mut nvim).contains(":Flemma build"), "{}", said(&mut nvim));
-    // The keys that send show the same in the last row, with the command in it. Nothing looks for a tag.
+    // The keys that send say it as well, in the last row with the command in it, and nothing looks for a tag.
     for keys in ["<C-]>", "i<C-]>"] {
         nvim.command("messages clear");
         nvim.command("echo ''");
@@ -131,7 +131,7 @@ fn a_missing_library_is_reported_once_and_can_be_built() {
     }
     nvim.input("<Esc>");
     nvim.wait_for("normal mode", |nvim| nvim.mode() == "n");
-    // The text in the buffer fits, even after the window becomes narrow.
+    // What the buffer says fits into it, also when the window becomes narrow.
     nvim.command("vsplit | vertical resize 14");
     nvim.wait_for("lines that fit", |nvim| notice(nvim).iter().all(|(_, line)| line.chars().count() <= 14));
     nvim.command("only");
@@ -142,13 +142,13 @@ fn a_missing_library_is_reported_once_and_can_be_built() {
     nvim.command("Flemma build");
     nvim.wait_for_screen("building the native library, crate 12 of 240");
     nvim.command("Flemma build");
-    nvim.wait_for("that it is at it", |nvim| said(nvim).contains("is being built already"));
+    nvim.wait_for("that it is at it", |nvim| said(nvim).contains("is already being built"));
     nvim.input("Gomore<Esc>");
     fs::write(installed.home.path().join("go"), "").unwrap();
     nvim.wait_for("the library", |nvim| said(nvim).contains("the native library is built and loaded"));
     nvim.wait_for("no float", |nvim| nvim.row_with("building the native library").is_none());
     assert!(notice(&mut nvim).is_empty());
-    // The options of `setup` apply, and every open chat file is a conversation now.
+    // The options of `setup` hold, and every conversation that is open is one now.
     assert_eq!(nvim.lua("return require('flemma').options().tools.max_concurrent", &[]), 3);
     nvim.input("<C-]>");
     nvim.wait_for("the answer", |nvim| nvim.text().contains("@Assistant:"));
@@ -168,7 +168,7 @@ fn a_build_that_fails_says_why() {
         (
             "echo 'error: failed to download from `https://crates.example/x`' >&2; echo 'Caused by:' >&2; \
              echo '  Could not resolve host' >&2; exit 101",
-            "is there a network?",
+            "check the network",
         ),
         (
             "echo 'error: rustc 1.75.0 is not supported by the following package:' >&2; \
@@ -178,9 +178,9 @@ fn a_build_that_fails_says_why() {
         (
             "printf 'error: linking with `cc` failed: exit status: 1\\n  |\\n  = note:  \"cc\" \"-m64\"\\n' >&2; \
              printf '  = note: some arguments are omitted\\n  = note: ld: cannot find -lx\\n\\n12 | x\\n' >&2; exit 101",
-            "error: linking with `cc` failed: exit status: 1; note: ld: cannot find -lx (all of it",
+            "error: linking with `cc` failed: exit status: 1; note: ld: cannot find -lx (the full output",
         ),
-        ("exit 7", "it said nothing of an error"),
+        ("exit 7", "it reported no error"),
         ("echo '{}'", "cargo finished, but named no library"),
     ];
     let installed = Installed::new();
@@ -200,8 +200,8 @@ fn a_build_that_fails_says_why() {
     nvim.command("messages clear");
     nvim.lua("vim.env.PATH = '/nonexistent'", &[]);
     nvim.command("Flemma build");
-    nvim.wait_for("the reason", |nvim| said(nvim).contains("the native library was not built: there is no"));
-    // It works once the cause is gone.
+    nvim.wait_for("the reason", |nvim| said(nvim).contains("is not installed"));
+    // And once the cause is gone it works.
     installed.cargo(BUILDS);
     fs::write(installed.home.path().join("go"), "").unwrap();
     nvim.lua(
@@ -223,10 +223,10 @@ fn a_build_that_would_not_be_used_is_not_begun() {
         Nvim::start(&Options { init: &init, files: &[CHAT], arguments: &["notes.chat"], ..Options::default() });
     nvim.command("Flemma build");
     nvim.wait_for("the refusal", |nvim| {
-        said(nvim).contains("nothing is built: $FLEMMA_NATIVE names the library /nonexistent/flemma.so")
+        said(nvim).contains("nothing was built: $FLEMMA_NATIVE is set to /nonexistent/flemma.so")
     });
     assert!(!installed.plugin().join("build/flemma.so").exists());
-    // The message names the fix.
+    // What it says is what helps.
     nvim.command("unlet $FLEMMA_NATIVE");
     nvim.command("Flemma build");
     nvim.wait_for("the library", |nvim| said(nvim).contains("the native library is built and loaded"));
@@ -291,7 +291,7 @@ fn the_spec_of_the_readme_works_step_by_step_as_lazy_does_it() {
     assert!(installed.plugin().join("build/flemma.so").exists());
     assert_eq!(nvim.lua("return package.loaded.flemma_native == nil", &[]), true, "never in a coroutine");
 
-    // The command exists before the plugin is loaded, and works.
+    // The command is there before the plugin, and does what was asked.
     assert_eq!(nvim.lua("return loads", &[]), 0);
     nvim.command("Flemma health");
     nvim.wait_for("the report", |nvim| nvim.text().contains("native library 0.1.0"));
@@ -328,7 +328,7 @@ fn the_help_makes_its_own_tags() {
     nvim.command("noautocmd help flemma-quickstart");
     assert!(nvim.text().contains("Quick start"));
     assert_eq!(nvim.messages(), "");
-    // Tags older than the help are regenerated.
+    // Tags that are older than the help are made anew.
     drop(nvim);
     let old = std::time::SystemTime::now() - std::time::Duration::from_secs(3600 * 24 * 365);
     fs::write(&tags, "").unwrap();
@@ -344,11 +344,11 @@ fn the_commands_are_there_without_a_conversation() {
     nvim.command("checkhealth flemma");
     nvim.wait_for("the report", |nvim| nvim.text().contains("native library 0.1.0"));
     nvim.command("Flemma send");
-    nvim.wait_for("the message", |nvim| said(nvim).contains("this buffer is no conversation"));
+    nvim.wait_for("the message", |nvim| said(nvim).contains("this buffer is not a conversation"));
 }
 
 #[test]
-fn the_tour_opens_without_changing_the_installed_plugin() {
+fn the_tour_opens_from_an_installed_plugin_and_leaves_it_as_it_was() {
     let init = "require('flemma').setup({ provider = 'anthropic', parameters = { rehearsal = { pace = 0 } } })";
     let mut nvim = Nvim::start(&Options { init, files: &[CHAT], arguments: &["notes.chat"], ..Options::default() });
     let greet = Path::new(env!("CARGO_MANIFEST_DIR")).join("doc/tour/greet.py");
@@ -367,7 +367,7 @@ fn the_tour_opens_without_changing_the_installed_plugin() {
         before,
         "the edit was made in the copy"
     );
-    // Other conversations keep their provider.
+    // Everything else talks to whom it talked to before.
     nvim.command("tabprevious");
     let status =
         nvim.lua("return table.concat(require('flemma.status').lines(vim.api.nvim_get_current_buf()), '\\n')", &[]);

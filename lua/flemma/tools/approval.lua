@@ -36,7 +36,7 @@ local fields = { resolve = true, priority = true, description = true, name = tru
 ---@return boolean ok
 function M.register(name, resolver)
   if type(name) ~= "string" or name == "" then
-    return refuse(("the name must be a string that is not empty, not %s"):format(vim.inspect(name)))
+    return refuse(("the name must be a non-empty string, not %s"):format(vim.inspect(name)))
   elseif type(resolver) ~= "table" then
     return refuse(("`%s` must be a table with `resolve`, not a %s"):format(name, type(resolver)))
   elseif type(resolver.resolve) ~= "function" then

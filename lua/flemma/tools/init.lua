@@ -31,7 +31,7 @@ local function add(name, definition)
   end
   local ok, message = native("register_tool", name, definition)
   if not ok then
-    return refuse(message or "the tool was not registered: the native library is not there")
+    return refuse(message or "the tool was not registered: the native library is missing")
   end
   if message then
     notify.say(vim.log.levels.WARN, message)
@@ -151,7 +151,7 @@ local function load_module(name)
   local ok, found = pcall(require, name)
   if not ok then
     local why = type(found) == "string" and found:match("[^\n]*"):gsub(":$", "") or vim.inspect(found)
-    return refuse(("%s was not registered, because it does not load: %s"):format(label, why))
+    return refuse(("%s was not registered, because it cannot be loaded: %s"):format(label, why))
   end
   return take(label, found, add_all)
 end
@@ -193,7 +193,7 @@ function M.register(what, definition)
   elseif kind == "table" and what.name ~= nil then
     return add(nil, what)
   elseif kind == "table" then
-    return refuse("register: the table holds no definition; give a list of definitions, or `resolve`")
+    return refuse("register: the table contains no definition; give a list of definitions, or `resolve`")
   end
   return refuse(
     ("register: give a name and a definition, a module's name, a list, or a function, not a %s"):format(kind)

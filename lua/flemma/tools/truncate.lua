@@ -28,7 +28,7 @@ local function cut(name, text, limits)
   for _, key in ipairs({ "max_lines", "max_bytes" }) do
     local limit = limits[key]
     if limit ~= nil and (type(limit) ~= "number" or limit < 0 or limit ~= math.floor(limit) or limit > 2 ^ 53) then
-      error(("truncate_%s: `%s` must be a whole number from 0, not %s"):format(name, key, vim.inspect(limit)), 3)
+      error(("truncate_%s: `%s` must be a non-negative whole number, not %s"):format(name, key, vim.inspect(limit)), 3)
     end
   end
   local result = require("flemma.native").call("truncate", name, text, limits.max_lines, limits.max_bytes)

@@ -52,7 +52,7 @@ pub(super) enum EvalError {
 /// When it is no expression, has no real value, or is not finished by the deadline.
 pub(super) fn evaluate(expression: &str, deadline: &Deadline) -> Result<String, EvalError> {
     let strict = rewrite(expression).map_err(EvalError::Wrong)?;
-    let broken = |error: io::Error| EvalError::Wrong(format!("It could not be worked out: {error}."));
+    let broken = |error: io::Error| EvalError::Wrong(format!("The calculation failed: {error}."));
     let result = thread::scope(|scope| {
         let work = || work_out(&strict, deadline);
         let thread = thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work).map_err(broken)?;
@@ -60,7 +60,7 @@ pub(super) fn evaluate(expression: &str, deadline: &Deadline) -> Result<String, 
     })?;
     let digits = result.len();
     if digits > MAX_DIGITS {
-        return Err(EvalError::Wrong(format!("The result has {digits} digits, and {MAX_DIGITS} is the most.")));
+        return Err(EvalError::Wrong(format!("The result has {digits} digits; the limit is {MAX_DIGITS}.")));
     }
     Ok(result)
 }
@@ -104,7 +104,7 @@ fn is_number(answer: &str) -> bool {
 }
 
 fn no_number() -> EvalError {
-    EvalError::Wrong("The result is no real number.".into())
+    EvalError::Wrong("The result is not a real number.".into())
 }
 
 /// fend's message as a sentence.
@@ -146,7 +146,7 @@ fn rewrite(expression: &str) -> Result<String, String> {
     while let Some(part) = reader.next_part() {
         parts += 1;
         if parts > MAX_PARTS {
-            return Err(format!("The expression is too long: {MAX_PARTS} numbers, names and signs are the most."));
+            return Err(format!("The expression is too long: the limit is {MAX_PARTS} numbers, names and operators."));
         }
         let place = reader.place_of(part);
         match (expected, part, operator_of(part)) {
@@ -172,13 +172,13 @@ fn rewrite(expression: &str) -> Result<String, String> {
                 expected = Expected::Operator;
             }
             (Expected::Term, number, _) if number.starts_with(|first: char| first.is_ascii_digit() || first == '.') => {
-                strict.push_str(&plain_number(number).ok_or_else(|| format!("`{number}` {place} is no number."))?);
+                strict.push_str(&plain_number(number).ok_or_else(|| format!("`{number}` {place} is not a number."))?);
                 expected = Expected::Operator;
             }
             (Expected::Operator, "!", _) => strict.push('!'),
             (Expected::Operator, ")", _) => match open.pop() {
                 Some(close) => strict.push_str(close),
-                None => return Err(format!("`)` {place} closes nothing.")),
+                None => return Err(format!("`)` {place} has no matching `(`.")),
             },
             (Expected::Operator, _, Some(known)) => {
                 strict.push_str(&format!(" {known} "));
@@ -216,7 +216,7 @@ fn operator_of(part: &str) -> Option<&'static str> {
 
 fn unexpected(expected: Expected, part: &str, place: &str) -> String {
     if part == "," {
-        return format!("`,` {place} means nothing here: write 1000 for 1,000; every function takes one argument.");
+        return format!("`,` {place} is not allowed: write 1000 for 1,000; every function takes one argument.");
     }
     if part.starts_with(char::is_alphabetic) && !FUNCTIONS.contains(&part) && !CONSTANTS.contains(&part) {
         let meant = nearest(part, FUNCTIONS.into_iter().chain(CONSTANTS));
@@ -228,11 +228,11 @@ fn unexpected(expected: Expected, part: &str, place: &str) -> String {
         );
     }
     match expected {
-        Expected::Term => format!("`{part}` {place} stands where a number is expected."),
+        Expected::Term => format!("Expected a number {place}, got `{part}`."),
         Expected::Operator if part == "(" || part.starts_with(char::is_alphanumeric) => {
-            format!("`{part}` {place} stands where an operator is expected: write `*` to multiply.")
+            format!("Expected an operator {place}, got `{part}`: write `*` to multiply.")
         }
-        Expected::Operator => format!("`{part}` {place} stands where an operator is expected."),
+        Expected::Operator => format!("Expected an operator {place}, got `{part}`."),
     }
 }
 

@@ -128,11 +128,11 @@ fn shell_command(input: &Value) -> Result<String, String> {
         return Err("`command` is empty.".into());
     }
     if let Some(place) = command.find('\0') {
-        return Err(format!("`command` has a NUL byte at byte {place}: no program can be given one. Leave it out."));
+        return Err(format!("`command` has a NUL byte at byte {place}: it cannot be passed to a program. Remove it."));
     }
     if command.len() + 2 > MAX_COMMAND {
         return Err(format!(
-            "`command` is {} long, and {} is the most. Write it to a file and run that.",
+            "`command` is {} long; the limit is {}. Write it to a file and run that.",
             format_size(command.len() as u64),
             format_size(MAX_COMMAND as u64)
         ));
@@ -178,16 +178,16 @@ fn spec(shell: &str, command: &str, timeout: Duration, context: &Context) -> Com
 async fn outcome(finished: Finished, timeout: Duration, overflow_dir: &Path) -> Outcome {
     let mut output = shown(finished.output, overflow_dir).await;
     if finished.left_running {
-        let note = "[Something that the command started in the background is still running. What it prints from now \
-                    on is lost.]";
+        let note = "[A process that the command started in the background is still running. Its further output is \
+                    lost.]";
         output = Some(output.map_or_else(|| note.to_owned(), |output| format!("{output}\n\n{note}")));
     }
     let error = match (finished.stopped, finished.end) {
         (Some(StopCause::Cancelled), _) => {
-            "Cancelled by the user: the command and what it started were stopped.".to_owned()
+            "Cancelled by the user: the command and everything that it started were stopped.".to_owned()
         }
         (Some(StopCause::TimedOut), _) => format!(
-            "Timed out after {}: the command and what it started were stopped. Pass a larger `timeout` if it \
+            "Timed out after {}: the command and everything that it started were stopped. Pass a larger `timeout` if it \
              needs longer.",
             seconds::in_words(timeout)
         ),
@@ -197,7 +197,7 @@ async fn outcome(finished: Finished, timeout: Duration, overflow_dir: &Path) -> 
             // The standard library knows the signals' names: "signal: 9 (SIGKILL)".
             format!("ended by {}", ExitStatus::from_raw(signal).to_string().replacen(": ", " ", 1))
         }
-        (None, CommandEnd::Unknown) => "The command has ended, but the system did not say how.".to_owned(),
+        (None, CommandEnd::Unknown) => "The command ended, but its exit status is unknown.".to_owned(),
     };
     Outcome::Failure { error, output }
 }
@@ -227,10 +227,10 @@ async fn shown(output: Captured, overflow_dir: &Path) -> Option<String> {
     let whole = match saved {
         SavedOutput::InMemory => String::new(),
         SavedOutput::InFile(path) => {
-            format!("The whole output ({}) is in {}", format_size(output.bytes), path.display())
+            format!("The full output ({}) is in {}", format_size(output.bytes), path.display())
         }
         SavedOutput::Beginning(path, bytes) => format!(
-            "The whole output had {}; its first {} are in {}",
+            "The full output was {}; only the first {} were saved, in {}",
             format_size(output.bytes),
             format_size(bytes),
             path.display()

@@ -23,7 +23,7 @@ const EXPRESSION: &str = "Numbers (1e3, 0.5), + - * / ^ %, parentheses, n!, pi, 
     % is the remainder.";
 
 /// What to do about an expression that takes too long.
-const SMALLER: &str = "The numbers are too large to work it out: ask for something smaller, or for its logarithm.";
+const SMALLER: &str = "The numbers are too large for this calculation: use smaller ones, or calculate the logarithm.";
 
 struct Calculator;
 
@@ -32,7 +32,7 @@ struct CalculatorAsync;
 pub(super) fn definition() -> Definition {
     let mut definition = super::define_unlabelled(
         "calculator",
-        "Work out an arithmetic expression. Whole numbers and decimal fractions are exact; other results have 15 \
+        "Calculate an arithmetic expression. Whole numbers and decimal fractions are exact; other results have 15 \
          digits.",
         json!({ "expression": { "type": "string", "description": EXPRESSION } }),
         Calculator,
@@ -44,7 +44,7 @@ pub(super) fn definition() -> Definition {
 pub(super) fn definition_async() -> Definition {
     let mut definition = super::define_unlabelled(
         "calculator_async",
-        "Work out an arithmetic expression after a delay. Whole numbers and decimal fractions are exact; other \
+        "Calculate an arithmetic expression after a delay. Whole numbers and decimal fractions are exact; other \
          results have 15 digits.",
         json!({
             "expression": { "type": "string", "description": EXPRESSION },

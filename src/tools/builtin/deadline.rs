@@ -61,7 +61,7 @@ impl Stopped {
             Self::Cancelled => "Cancelled by the user.".to_owned(),
             Self::TimedOut(time) => format!("Timed out after {}. {narrower}", seconds::in_words(time)),
         };
-        let output = (!partial.is_empty()).then(|| format!("What was found until then:\n\n{partial}"));
+        let output = (!partial.is_empty()).then(|| format!("Results up to then:\n\n{partial}"));
         Outcome::Failure { error, output }
     }
 }

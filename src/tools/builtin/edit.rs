@@ -41,12 +41,12 @@ struct Edit;
 pub(super) fn definition() -> Definition {
     let mut definition = super::define(
         "edit",
-        "Replace one piece of text in a file. old_text must match the file exactly, white space too, and stand in it \
-         exactly once: take enough lines around the change to make it so.",
+        "Replace one piece of text in a file. old_text must match the file exactly, including white space, and occur \
+         in it exactly once: include enough lines around the change to make it unique.",
         json!({
             "path": { "type": "string", "description": "The file; relative paths start at the conversation's folder." },
-            "old_text": { "type": "string", "description": "The text to replace, as it stands in the file." },
-            "new_text": { "type": "string", "description": "The text to put in its place; empty to delete it." },
+            "old_text": { "type": "string", "description": "The text to replace, exactly as it appears in the file." },
+            "new_text": { "type": "string", "description": "The replacement; empty to delete the text." },
         }),
         Edit,
     );
@@ -73,16 +73,19 @@ fn edit(input: &Value, context: &Context) -> Result<String, String> {
     let name = super::path(input)?;
     let (old, new) = (super::text(input, "old_text")?, super::text(input, "new_text")?);
     if old.is_empty() {
-        return Err("`old_text` is empty. Give the text to replace; to make a file use write.".into());
+        return Err("`old_text` is empty. Give the text to replace; to create a file, use write.".into());
     }
     if old == new {
-        return Err("`old_text` and `new_text` are the same: there is nothing to do.".into());
+        return Err("`old_text` and `new_text` are the same: there is nothing to change.".into());
     }
     let path = context.resolve(name);
     let metadata = files::regular(&path, name)?;
     if metadata.len() > MAX_FILE {
         let size = format_size(metadata.len());
-        return Err(format!("{name} is too big to edit ({size}). Change it with bash, for example with sed."));
+        return Err(format!(
+            "{name} ({size}) is too large: files over 256 MB cannot be edited. Change it with bash, \
+                            for example with sed."
+        ));
     }
     let target = replace::WriteTarget::new(&path, name, &context.protected)?;
     // Whoever cancels before this point finds the file as it was; after it, the file is written whole.
@@ -157,8 +160,8 @@ fn not_unique(name: &str, content: &[u8], places: &[usize]) -> String {
     let more = if places.len() > NAMED_PLACES { " and more" } else { "" };
     let word = if named.len() == 1 { "line" } else { "lines" };
     format!(
-        "`old_text` stands in {name} {many}{} times, at {word} {}{more}. Nothing was changed. Add text around it until \
-         it stands there once.",
+        "`old_text` occurs in {name} {many}{} times, at {word} {}{more}. Nothing was changed. Include more of the \
+         surrounding text, so that it occurs only once.",
         places.len(),
         named.join(", ")
     )
@@ -168,17 +171,18 @@ fn not_found(name: &str, content: &[u8], old: &str) -> String {
     let text = String::from_utf8_lossy(content);
     let Some(near) = nearest::nearest(&text, old) else {
         return format!(
-            "`old_text` is not in {name} ({}), nor is anything like it. Nothing was changed. Read the file again.",
+            "`old_text` was not found in {name} ({}), and neither was anything similar. Nothing was changed. Read the \
+             file again.",
             lines(count_lines(content))
         );
     };
     let how = if near.only_white_space {
-        "which differs in white space only".to_owned()
+        "which differs only in white space".to_owned()
     } else {
-        format!("{:.0}% alike", near.likeness * 100.0)
+        format!("{:.0}% similar", near.likeness * 100.0)
     };
     format!(
-        "`old_text` is not in {name}. Nothing was changed. The nearest match is {} ({how}):\n\n{}",
+        "`old_text` was not found in {name}. Nothing was changed. The nearest match is {} ({how}):\n\n{}",
         line_range(near.line, near.lines),
         near.text
     )

@@ -38,7 +38,7 @@ pub(super) fn directory(path: &Path, name: &str) -> Result<(), String> {
         Some("a directory") => Ok(()),
         None => {
             let size = format_size(metadata.len());
-            Err(format!("{name} is a file ({size}), not a directory. See what is in it with `read`."))
+            Err(format!("{name} is a file ({size}), not a directory. Read it with `read`."))
         }
         Some(kind) => Err(format!("{name} is {kind}, not a directory.")),
     }
@@ -61,7 +61,7 @@ pub(super) fn kind(file: FileType) -> Option<&'static str> {
         () if file.is_fifo() => Some("a named pipe"),
         () if file.is_socket() => Some("a socket"),
         () if file.is_block_device() || file.is_char_device() => Some("a device"),
-        () => Some("no regular file"),
+        () => Some("a special file"),
     }
 }
 
@@ -106,5 +106,5 @@ fn not_found(path: &Path, name: &str) -> String {
         return format!("{name} does not exist.");
     }
     let near: Vec<String> = near.into_iter().map(|name| format!("`{name}`")).collect();
-    format!("{name} does not exist. Its folder has {}.", near.join(", "))
+    format!("{name} does not exist. Its folder contains {}.", near.join(", "))
 }

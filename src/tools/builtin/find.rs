@@ -32,7 +32,8 @@ pub(super) fn definition() -> Definition {
         json!({
             "pattern": {
                 "type": "string",
-                "description": "The glob: `*.rs` matches names in any folder, `src/**/*.rs` paths from `path` on.",
+                "description": "The glob: `*.rs` matches names in any folder, `src/**/*.rs` matches paths below \
+                                `path`.",
             },
             "path": {
                 "type": ["string", "null"],
@@ -46,7 +47,7 @@ pub(super) fn definition() -> Definition {
             "limit": { "type": ["integer", "null"], "description": "How many paths to show; null for 500." },
             "all": {
                 "type": ["boolean", "null"],
-                "description": "true to look at hidden files and at those that .gitignore names, too.",
+                "description": "true to include hidden files and files ignored by .gitignore.",
             },
         }),
         Find,
@@ -149,8 +150,8 @@ fn find(input: &Value, context: &Context) -> Result<Outcome, String> {
         };
         let left_out = match scope {
             Scope::All => "",
-            Scope::Hidden => " What .gitignore names was left out; `all` = true looks at it too.",
-            Scope::Usual => " Hidden files and what .gitignore names were left out; `all` = true looks at them too.",
+            Scope::Hidden => " Files ignored by .gitignore were left out; `all` = true includes them.",
+            Scope::Usual => " Hidden files and files ignored by .gitignore were left out; `all` = true includes them.",
         };
         let notes = report::finish("find", "", notes, context);
         let notes = if notes.is_empty() { notes } else { format!("\n\n{notes}") };
@@ -161,7 +162,7 @@ fn find(input: &Value, context: &Context) -> Result<Outcome, String> {
         None => Outcome::text(text),
         Some(stopped) => {
             let seen = if total == 0 { String::new() } else { format!("{}:\n{text}", things(total, "path")) };
-            stopped.outcome(seen, "Name a smaller folder in `path`.")
+            stopped.outcome(seen, "Choose a smaller folder in `path`.")
         }
     })
 }

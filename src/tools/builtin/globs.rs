@@ -24,19 +24,19 @@ impl Glob {
     pub(super) fn new(glob: &str, field: &str) -> Result<Self, String> {
         let relative = glob.strip_prefix("./").unwrap_or(glob);
         if relative.is_empty() {
-            return Err(format!("`{field}` is empty. Give a glob like `*.rs`; `*` is every name."));
+            return Err(format!("`{field}` is empty. Give a glob like `*.rs`; `*` matches every name."));
         }
         if relative.starts_with('/') || relative.split('/').any(|part| part == "..") {
             return Err(format!(
-                "`{field}` is about paths below the searched folder, so `{glob}` can match nothing: name the folder in \
-                 `path` instead."
+                "`{field}` matches paths below the searched folder, so `{glob}` cannot match anything: put the folder \
+                 in `path` instead."
             ));
         }
         let matcher = GlobBuilder::new(relative)
             .literal_separator(true)
             .empty_alternates(true)
             .build()
-            .map_err(|error| format!("`{field}` is no valid glob: {} in `{glob}`.", error.kind()))?
+            .map_err(|error| format!("`{field}` is not a valid glob: {} in `{glob}`.", error.kind()))?
             .compile_matcher();
         let hidden = relative.split(['/', '{', ',']).any(|part| part.starts_with('.'));
         Ok(Self { matcher, whole_path: relative.contains('/'), hidden })

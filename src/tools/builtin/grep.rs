@@ -49,7 +49,7 @@ struct Grep;
 pub(super) fn definition() -> Definition {
     let mut definition = super::harmless(super::define(
         "grep",
-        "LineSearch files for lines that match a regular expression (Rust's syntax, one line at a time). Binary files are \
+        "Search files for lines that match a regular expression (Rust's syntax, one line at a time). Binary files are \
          skipped, hidden files and what .gitignore names too, unless `all` is true. The result has `path:line:text`, \
          sorted by path; lines around a match have `path-line-text`.",
         json!({
@@ -60,22 +60,23 @@ pub(super) fn definition() -> Definition {
             },
             "glob": {
                 "type": ["string", "null"],
-                "description": "Only files that match: `*.rs` in any folder, `src/**/*.{ts,tsx}` from `path` on.",
+                "description": "Only search files that match: `*.rs` in any folder, `src/**/*.{ts,tsx}` below `path`.",
             },
             "case": {
                 "type": ["string", "null"],
                 "enum": ["sensitive", "insensitive", "smart", null],
-                "description": "Whether case counts; smart: only if the pattern has a capital. null for sensitive.",
+                "description": "Whether case matters; smart: only if the pattern has a capital letter. null for \
+                                sensitive.",
             },
             "fixed_strings": {
                 "type": ["boolean", "null"],
-                "description": "true to take the pattern as plain text.",
+                "description": "true if the pattern is plain text.",
             },
             "context": { "type": ["integer", "null"], "description": "Lines to show around each match; null for 0." },
             "limit": { "type": ["integer", "null"], "description": "How many matching lines to show; null for 100." },
             "all": {
                 "type": ["boolean", "null"],
-                "description": "true to search hidden files and those that .gitignore names, too.",
+                "description": "true to include hidden files and files ignored by .gitignore.",
             },
         }),
         Grep,
@@ -185,8 +186,8 @@ fn grep(input: &Value, context: &Context) -> Result<Outcome, String> {
         let left_out = match scope {
             _ if is_one_file => "",
             Scope::All => "",
-            Scope::Hidden => " What .gitignore names was left out; `all` = true searches it too.",
-            Scope::Usual => " Hidden files and what .gitignore names were left out; `all` = true searches them too.",
+            Scope::Hidden => " Files ignored by .gitignore were left out; `all` = true includes them.",
+            Scope::Usual => " Hidden files and files ignored by .gitignore were left out; `all` = true includes them.",
         };
         let notes = report::finish("grep", "", notes, context);
         let notes = if notes.is_empty() { notes } else { format!("\n\n{notes}") };
@@ -195,7 +196,7 @@ fn grep(input: &Value, context: &Context) -> Result<Outcome, String> {
     let text = report::finish("grep", &body, notes, context);
     Ok(match stopped {
         None => Outcome::text(text),
-        Some(stopped) => stopped.outcome(text, "Name a smaller folder in `path`, or fewer files with `glob`."),
+        Some(stopped) => stopped.outcome(text, "Choose a smaller folder in `path`, or fewer files with `glob`."),
     })
 }
 
@@ -204,10 +205,10 @@ fn matcher(input: &Value) -> Result<RegexMatcher, String> {
     let pattern = super::text(input, "pattern")?;
     let fixed = super::switch(input, "fixed_strings");
     if pattern.is_empty() {
-        return Err("`pattern` is empty: every line would match. To see a file use `read`.".into());
+        return Err("`pattern` is empty: every line would match. To see a file, use `read`.".into());
     }
     if pattern.contains('\n') {
-        return Err("`pattern` has a line break, but lines are searched one at a time: leave it out.".into());
+        return Err("`pattern` has a line break, but lines are searched one at a time. Remove it.".into());
     }
     let mut builder = RegexMatcherBuilder::new();
     builder.crlf(true).multi_line(true).size_limit(MAX_COMPILED).fixed_strings(fixed);
@@ -230,7 +231,7 @@ fn no_expression(error: &regex_syntax::Error) -> String {
         other => (other.to_string(), &Span::splat(Position::new(0, 1, 1))),
     };
     format!(
-        "`pattern` is no regular expression: {problem} at column {}. To search for it as plain text, set \
+        "`pattern` is not a valid regular expression: {problem} at column {}. To search for it as plain text, set \
          `fixed_strings` to true.",
         span.start.column
     )

@@ -25,8 +25,8 @@ struct Ls;
 pub(super) fn definition() -> Definition {
     let mut definition = super::harmless(super::define(
         "ls",
-        "List a folder: one name on a line, sorted, hidden ones too; folders with a / behind them, links with where \
-         they lead, files with their size.",
+        "List a folder, including hidden files: one name per line, sorted. Folders end in /, links show their target, \
+         and files show their size.",
         json!({
             "path": { "type": ["string", "null"], "description": "The folder; null for the conversation's folder." },
             "limit": { "type": ["integer", "null"], "description": "How many names to show; null for 500." },
@@ -84,7 +84,7 @@ fn ls(input: &Value, context: &Context) -> Result<Outcome, String> {
     }
     let mut notes = Vec::new();
     if total > limit {
-        notes.push(format!("{limit} of {total} are shown. Raise `limit`, or look for names with `find`"));
+        notes.push(format!("{limit} of {total} are shown. Raise `limit`, or search for names with `find`"));
     }
     notes.extend(unspeakable);
     notes.extend(report::unreadable(problems));
@@ -105,7 +105,7 @@ fn describe(path: &Path, name: &str) -> String {
         return match fs::metadata(path) {
             Ok(there) if there.is_dir() => format!("{name} -> {}/", target.trim_end_matches('/')),
             Ok(_) => format!("{name} -> {target}"),
-            Err(_) => format!("{name} -> {target}  (leads nowhere)"),
+            Err(_) => format!("{name} -> {target}  (broken link)"),
         };
     }
     match files::kind(metadata.file_type()) {

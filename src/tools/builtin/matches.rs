@@ -82,7 +82,7 @@ impl LineSearch {
         searcher.search_reader(&self.matcher, reader, &mut collector).map_err(|error| match error.kind() {
             // Neither the system nor the deadline says this: the searcher does, when its buffer is full.
             io::ErrorKind::Other if deadline.stopped().is_none() => {
-                io::Error::other(format!("it has a line of more than {}", format_size(MAX_HELD as u64)))
+                io::Error::other(format!("it has a line longer than {}", format_size(MAX_HELD as u64)))
             }
             _ => error,
         })?;
@@ -215,7 +215,7 @@ impl Summary {
             ));
         }
         if self.is_cut {
-            notes.push(format!("Of lines over {MAX_SHOWN} bytes only a part is shown; `…` stands for the rest"));
+            notes.push(format!("Only a part of lines over {MAX_SHOWN} bytes is shown; `…` stands for the rest"));
         }
         if self.binary > 0 {
             notes.push(format!("{} skipped", things(self.binary, "binary file")));

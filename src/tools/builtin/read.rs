@@ -32,8 +32,8 @@ struct Read;
 pub(super) fn definition() -> Definition {
     let mut definition = super::define(
         "read",
-        "Read a text file, or look at an image (PNG, JPEG, GIF, WebP) or a PDF. Of a text at most 2000 lines or 50 KB \
-         are returned at once; the result says how to continue.",
+        "Read a text file, or view an image (PNG, JPEG, GIF, WebP) or a PDF. At most 2000 lines or 50 KB of text are \
+         returned at once; the result says how to continue.",
         json!({
             "path": { "type": "string", "description": "The file; relative paths start at the conversation's folder." },
             "offset": { "type": ["integer", "null"], "description": "The first line to read, from 1; null for the first." },
@@ -101,12 +101,15 @@ fn attach(media: Media, name: &str, path: &Path, bytes: u64) -> Result<Outcome, 
     let size = format_size(bytes);
     if media.is_damaged() {
         return Err(format!(
-            "{name} begins like a {} ({size}), but how wide and high it is cannot be read from it: it is damaged.",
+            "{name} looks like a {} ({size}), but its width and height cannot be read: the file is damaged.",
             media.kind.name()
         ));
     }
     if path.to_str().is_none() {
-        return Err(format!("{name} cannot be shown: its name is not valid UTF-8, so a conversation cannot name it."));
+        return Err(format!(
+            "{name} cannot be shown: its name is not valid UTF-8, so a conversation cannot refer to \
+                            it."
+        ));
     }
     let attachment = Attachment::unread(path, media.kind.media_type());
     Ok(Outcome::Success(Output::Attached(format!("{name}: {media}, {size}"), attachment)))
@@ -191,7 +194,7 @@ fn show(page: Page, path: &Path, first: usize, limit: usize) -> String {
         let next = start.len() - 2 * start.matches(char::REPLACEMENT_CHARACTER).count() + 1;
         notes.push(format!(
             "Line {line} is too long: only its first {} are shown. With bash, `sed -n {line}p {} | cut -b {next}-{}` \
-             shows what comes next",
+             shows the next part",
             format_size(start.len() as u64),
             quoted(path),
             next + MAX_BYTES / 2 - 1,
@@ -227,7 +230,7 @@ fn decode(bytes: &[u8], notes: &mut Vec<String>) -> String {
             String::from_utf8_lossy(&bytes[..error.valid_up_to()]).into_owned()
         }
         Err(_) => {
-            notes.push("The file is not valid UTF-8: other bytes are shown as \u{fffd}".into());
+            notes.push("The file is not valid UTF-8: invalid bytes are shown as \u{fffd}".into());
             String::from_utf8_lossy(bytes).into_owned()
         }
     };

@@ -75,7 +75,7 @@ impl WriteTarget {
             return Err(format!("{name} is {kind}; only regular files can be written."));
         }
         if let Some(reason) = protected(path).or_else(|| protected(&real)) {
-            return Err(format!("{name} must not be written: {reason}"));
+            return Err(format!("{name} cannot be written: {reason}"));
         }
         if existing.is_some() && rustix::fs::access(&real, rustix::fs::Access::WRITE_OK).is_err() {
             return Err(format!("{name} is read-only."));

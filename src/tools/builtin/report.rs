@@ -21,7 +21,7 @@ pub(super) fn finish(tool: &str, body: &str, mut notes: Vec<String>, context: &C
     let head = truncate::truncate_head(body, Limits::default());
     if head.truncated {
         let whole = match overflow::save(&context.overflow_dir, tool, body.as_bytes()) {
-            Ok(path) => format!("All of it is in {}", path.display()),
+            Ok(path) => format!("The full output is in {}", path.display()),
             Err(error) => format!("The rest could not be saved: {error}"),
         };
         notes.insert(0, format!("Showing lines 1-{} of {}. {whole}", head.output_lines, head.total_lines));
@@ -48,7 +48,7 @@ pub(super) fn unreadable(mut problems: Vec<String>) -> Option<String> {
 pub(super) fn denied(number: usize) -> Option<String> {
     (number > 0).then(|| {
         let were = if number == 1 { "1 path was".to_owned() } else { format!("{number} paths were") };
-        format!("{were} left out: a policy of the user's denies reading there")
+        format!("{were} left out: the user's policy denies reading there")
     })
 }
 
@@ -58,8 +58,8 @@ pub(super) fn unspeakable<'a>(names: impl IntoIterator<Item = &'a OsStr>) -> Opt
     (number > 0).then(|| {
         let are = if number == 1 { "1 name is".to_owned() } else { format!("{number} names are") };
         format!(
-            "{are} not valid UTF-8 and shown with \u{fffd}; no tool but bash can open such a file, with a `*` for what \
-             is not"
+            "{are} not valid UTF-8 and shown with \u{fffd}; only bash can open such a file, with a `*` in place of \
+             the invalid bytes"
         )
     })
 }
@@ -115,19 +115,9 @@ pub(super) fn folder(context: &Context, name: Option<&str>) -> Result<PathBuf, S
 /// When the user denies reading one of `paths`, which the model calls `name`.
 pub(super) fn may_be_read(context: &Context, paths: &[&Path], name: &str) -> Result<(), String> {
     match paths.iter().any(|path| context.denied.contains(path)) {
-        true => Err(format!("A policy of the user's denies reading {}.", escape_controls(name))),
+        true => Err(format!("The user's policy denies reading {}.", escape_controls(name))),
         false => Ok(()),
     }
-}
-
-/// `1 line`, `2 lines`.
-pub(super) fn lines(number: usize) -> String {
-    if number == 1 { "1 line".to_owned() } else { format!("{number} lines") }
-}
-
-/// `line 3`, `lines 3-5`.
-pub(super) fn line_range(first: usize, count: usize) -> String {
-    if count <= 1 { format!("line {first}") } else { format!("lines {first}-{}", first + count - 1) }
 }
 
 #[cfg(test)]

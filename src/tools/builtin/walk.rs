@@ -119,7 +119,7 @@ pub(super) fn walk<T: Send>(
     }
     drop(sender);
     if count.into_inner() > MAX_KEPT {
-        return Err(format!("There are more than {MAX_KEPT} files to look at. Name a smaller `path`."));
+        return Err(format!("There are more than {MAX_KEPT} files to search. Choose a smaller `path`."));
     }
     let (mut kept, mut problems) = (Vec::new(), Vec::new());
     for found in receiver {

@@ -16,11 +16,11 @@ struct Write;
 pub(super) fn definition() -> Definition {
     let mut definition = super::define(
         "write",
-        "Write a file. It is created, with the folders above it, or its whole content is replaced. To change a part \
-         of a file use edit.",
+        "Write a file. It is created, with any missing parent folders, or its entire content is replaced. To change a \
+         part of a file, use edit.",
         json!({
             "path": { "type": "string", "description": "The file; relative paths start at the conversation's folder." },
-            "content": { "type": "string", "description": "The file's new content, all of it." },
+            "content": { "type": "string", "description": "The entire new content of the file." },
         }),
         Write,
     );
@@ -45,7 +45,7 @@ fn write(input: &Value, context: &Context) -> Result<String, String> {
     let name = super::path(input)?;
     let content = super::text(input, "content")?;
     if name.ends_with('/') {
-        return Err(format!("{name} names a folder. Give the path of a file; the folders above it are made."));
+        return Err(format!("{name} names a folder. Give the path of a file; missing parent folders are created."));
     }
     let path = context.resolve(name);
     let target = replace::WriteTarget::new(&path, name, &context.protected)?;
@@ -57,7 +57,7 @@ fn write(input: &Value, context: &Context) -> Result<String, String> {
     let size = format!("{} bytes, {}", content.len(), lines(count_lines(content.as_bytes())));
     Ok(match &target.existing {
         None if path.is_symlink() => {
-            format!("Created {}, where the link {name} leads: {size}.", target.path().display())
+            format!("Created {}, the target of the link {name}: {size}.", target.path().display())
         }
         None => format!("Created {name}: {size}."),
         Some(old) => format!("Replaced {name}: {size} (it had {} bytes).", old.len()),

@@ -47,7 +47,7 @@ impl PathPattern {
         };
         let rest = &parts[literal..];
         if rest.contains(&"..") {
-            return Err("it has `..` after a wildcard. Name the folder that is meant".into());
+            return Err("it has `..` after a wildcard. Write the path of the folder without `..`".into());
         }
         let below = if rest.is_empty() { None } else { Some(Below::new(rest)?) };
         Ok(Self { base: base.into(), below })
@@ -109,7 +109,7 @@ impl Below {
                 .case_insensitive(any_case)
                 .build()
                 .map(|glob| glob.compile_matcher())
-                .map_err(|error| format!("`{}` is no glob: {}", rest.join("/"), error.kind()))
+                .map_err(|error| format!("`{}` is not a valid glob: {}", rest.join("/"), error.kind()))
         };
         Ok(Self {
             // An alternative may hold a slash.

@@ -5,8 +5,7 @@
 //! arguments, also glued to an option (`git grep -Orm`), in what it reads, or in what another command hands it.
 
 use super::{
-    call_pattern::Pattern,
-    folders, input,
+    Pattern, folders, input,
     script::{CommandRun, ShellScript},
     unapprovable, variables,
     word::Word,

@@ -82,7 +82,7 @@ impl CommandPattern {
         for word in words.drain(..command) {
             match word.literal() {
                 Some(assignment) => assignments.push(assignment.to_owned()),
-                None => return Err("a variable is set in it with a wildcard. Write its value out".into()),
+                None => return Err("it sets a variable with a wildcard. Write out the value".into()),
             }
         }
         let open = words.last().is_some_and(WordGlob::is_anything);
@@ -167,7 +167,7 @@ fn split(text: &str) -> Result<Vec<WordGlob>, String> {
             continue;
         }
         if character == '#' && word.is_none() {
-            return Err("`#` begins a comment in a shell. Put it in quotes if it is meant".into());
+            return Err("`#` starts a comment in a shell. Quote it to match it literally".into());
         }
         let pieces = word.get_or_insert_with(|| vec![String::new()]);
         let mut push = |character: char| {
@@ -177,7 +177,7 @@ fn split(text: &str) -> Result<Vec<WordGlob>, String> {
         };
         match character {
             '*' => pieces.push(String::new()),
-            '\\' => push(rest.next().ok_or("it ends in a backslash. Take it away, or write two")?),
+            '\\' => push(rest.next().ok_or("it ends in a backslash. Remove it, or write two")?),
             '\'' => loop {
                 match rest.next().ok_or_else(|| unclosed('\''))? {
                     '\'' => break,
@@ -199,8 +199,8 @@ fn split(text: &str) -> Result<Vec<WordGlob>, String> {
             },
             '|' | '&' | ';' | '<' | '>' | '(' | ')' | '$' | '`' => {
                 return Err(format!(
-                    "it has an unquoted `{character}`. A rule is about one command and its words: write one rule for \
-                     each command, and quote the character if it is part of a word"
+                    "it has an unquoted `{character}`. A rule matches the words of a single command: write one rule \
+                     for each command, and quote the character if it is part of a word"
                 ));
             }
             character => push(character),

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::{PathBase, Rule, Subject, files::PathPattern, pattern::Likeness};
 use crate::tools::{
-    Decision,
+    approval::Decision,
     paths::{plain, real},
 };
 

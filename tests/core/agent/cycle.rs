@@ -127,7 +127,7 @@ fn every_verdict_has_its_word_in_the_document() {
         **Tool Result:** `b` (error)
 
         ```
-        A policy of the user's denies this call; it did not run.
+        The user's policy denies this call; it did not run.
         ```
 
         **Tool Result:** `c`
@@ -146,7 +146,7 @@ fn what_the_model_got_wrong_goes_back_to_it_without_a_key() {
     harness.calls([("a", "nonsense"), ("b", "rm")]);
     assert_eq!(harness.requests(), 2);
     assert_eq!(harness.sent_results()[0], "a!: There is no tool `nonsense`.");
-    assert!(harness.sent_results()[1].starts_with("b!: A policy"));
+    assert!(harness.sent_results()[1].starts_with("b!: The user's policy"));
 }
 
 #[test]
@@ -216,7 +216,7 @@ fn alt_enter_resolves_one_call_as_its_status_says() {
         ("approved", None),
         ("running", None),
         ("rejected", Some("The user rejected this call; it did not run.")),
-        ("denied", Some("A policy of the user's denies this call; it did not run.")),
+        ("denied", Some("The user's policy denies this call; it did not run.")),
     ] {
         let harness = Harness::new("@You:\nFix it");
         harness.go();
@@ -261,7 +261,7 @@ fn alt_enter_runs_a_call_that_has_no_status_block_yet() {
     assert_eq!(harness.log(&["moment"]), ["moment: executing b"], "it never waited");
     harness.tool("b", "two");
     harness.execute("b");
-    assert_eq!(harness.told(), ["info: The call b has its result already."]);
+    assert_eq!(harness.told(), ["info: The call b already has a result."]);
 }
 
 #[test]
@@ -273,7 +273,7 @@ fn alt_enter_lifts_no_denial_and_runs_nothing_that_cannot_run() {
     harness.execute("b");
     assert_eq!(harness.log(&["run"]), [""; 0]);
     harness.go();
-    assert!(harness.sent_results()[0].starts_with("a!: A policy"));
+    assert!(harness.sent_results()[0].starts_with("a!: The user's policy"));
     assert_eq!(harness.sent_results()[1], "b!: There is no tool `nonsense`.");
 }
 
@@ -286,7 +286,7 @@ fn approving_a_denied_call_by_hand_lifts_no_denial() {
     harness.replace("status=denied", "status=approved");
     harness.go();
     assert_eq!(harness.log(&["run"]), [""; 0]);
-    assert!(harness.text().contains("`a` (error)\n\n```\nA policy of the user's denies this call"));
+    assert!(harness.text().contains("`a` (error)\n\n```\nThe user's policy denies this call"));
 }
 
 #[test]
@@ -309,7 +309,7 @@ fn no_more_tools_run_at_once_than_the_limit_says() {
     harness.calls([("a", "read"), ("b", "read"), ("c", "read"), ("d", "read")]);
     assert_eq!(harness.statuses(), ["a running", "b running", "c approved", "d approved"]);
     harness.execute("c");
-    assert_eq!(harness.told(), ["info: This tool is running already."]);
+    assert_eq!(harness.told(), ["info: This tool is already running."]);
     harness.tool("b", "two");
     assert_eq!(harness.running(), ["a", "c"]);
     harness.tool("c", "three");
@@ -338,7 +338,7 @@ fn a_call_that_waits_can_be_run_while_others_run() {
     harness.execute("b");
     assert_eq!(harness.running(), ["a", "b"]);
     harness.execute("b");
-    assert_eq!(harness.told(), ["info: This tool is running already."]);
+    assert_eq!(harness.told(), ["info: This tool is already running."]);
     harness.tool("a", "one");
     harness.tool("b", "two");
     assert_eq!(harness.statuses(), ["c pending"]);
@@ -349,7 +349,7 @@ fn a_call_that_waits_can_be_run_while_others_run() {
 fn ctrl_bracket_while_busy_only_notifies() {
     let harness = Harness::new("@You:\nFix it");
     harness.go();
-    let note = ["info: A reply or a tool is still at work; Ctrl-C stops it."];
+    let note = ["info: A reply or a tool is still running; Ctrl-C stops it."];
     harness.go();
     assert_eq!(harness.told(), note);
     harness.event(prose("Well"));
@@ -366,8 +366,8 @@ fn ctrl_bracket_while_busy_only_notifies() {
 #[test]
 fn approved_and_running_in_an_opened_file_read_as_pending() {
     let table = [
-        ("approved", "`status=approved` was not set by you in this session, so the call waits for you."),
-        ("running", "nothing runs for this call any more, so it waits for you again."),
+        ("approved", "you did not set `status=approved` in this session, so the call is pending again."),
+        ("running", "this call is no longer running, so it is pending again."),
     ];
     for (status, why) in table {
         let harness = Harness::new(&format!(
@@ -422,7 +422,7 @@ fn a_policys_approval_holds_for_the_input_that_it_saw() {
     harness.replace("\"ls\"", "\"rm -rf /\"");
     harness.go();
     assert_eq!(harness.statuses(), ["a pending", "b pending"]);
-    assert_eq!(harness.told(), ["warn: bash: its input was changed after it was approved, so it waits for you."]);
+    assert_eq!(harness.told(), ["warn: bash: its input was changed after the approval, so the call is pending again."]);
 
     // What the user approves then is what stands there.
     harness.replace("`a`\n\n```flemma:tool status=pending", "`a`\n\n```flemma:tool status=approved");

@@ -244,7 +244,7 @@ fn a_tool_that_could_not_be_started_gets_an_error_for_a_result() {
     assert_eq!(harness.requests(), 2);
     assert_eq!(
         harness.sent_results(),
-        ["a!: The tool `read` could not be started: a bug of Flemma's, not of the call."]
+        ["a!: The tool `read` could not be started. This is a bug in Flemma, not in the call."]
     );
 }
 

@@ -13,7 +13,10 @@ fn waiting() -> Harness {
 }
 
 fn warning(tool: &str) -> String {
-    format!("warn: {tool}: your text in the block was taken as its result, and the tool did not run. Ctrl-] goes on.")
+    format!(
+        "warn: {tool}: your text in the block was used as the result, and the tool did not run. Press Ctrl-] to \
+             continue."
+    )
 }
 
 #[track_caller]

@@ -128,7 +128,7 @@ fn a_reply_that_says_nothing_says_so() {
     for events in [vec![], vec![Event::Usage(Usage::default())]] {
         let harness = asking();
         harness.reply(events, StopReason::EndTurn);
-        assert_eq!(harness.told(), ["warn: The model answered nothing; Ctrl-] asks it again."]);
+        assert_eq!(harness.told(), ["warn: The model's reply was empty; press Ctrl-] to ask again."]);
         harness.shows("@You:\nHello");
         harness.go();
         assert_eq!(harness.requests(), 2);
@@ -139,7 +139,7 @@ fn a_reply_that_says_nothing_says_so() {
 fn a_refusal_without_a_word_is_told_once() {
     let harness = asking();
     harness.reply([], StopReason::Refusal);
-    assert_eq!(harness.told(), ["warn: The provider ended the reply: the model refused to go on."]);
+    assert_eq!(harness.told(), ["warn: The provider ended the reply: the model refused to continue."]);
     assert!(!harness.locked.get());
 }
 
@@ -148,9 +148,9 @@ fn a_reply_that_was_cut_off_says_why_and_leaves_a_prompt() {
     for (reason, words) in [
         (
             StopReason::MaxTokens,
-            "The reply was cut off at max_tokens; raise parameters.max_tokens, or ask it to go on.",
+            "The reply was cut off at max_tokens; raise parameters.max_tokens, or ask the model to continue.",
         ),
-        (StopReason::Refusal, "The provider ended the reply: the model refused to go on."),
+        (StopReason::Refusal, "The provider ended the reply: the model refused to continue."),
         (StopReason::Blocked("SAFETY".into()), "The provider ended the reply: it was blocked (SAFETY)."),
         (
             StopReason::ContextFull,

@@ -109,7 +109,7 @@ fn every_status_means_the_same_by_every_key() {
                 (Pending, _) => assert!(!runs && text.contains(&format!("```{info}\n")), "{what}: {text}"),
                 (Rejected, _) => assert!(!runs && says("The user rejected this call; it did not run."), "{what}"),
                 (Denied, _) => {
-                    assert!(!runs && says("A policy of the user's denies this call; it did not run."), "{what}");
+                    assert!(!runs && says("The user's policy denies this call; it did not run."), "{what}");
                 }
             }
         }
@@ -159,7 +159,7 @@ fn text_in_a_denied_block_is_neither_the_result_nor_the_reason() {
                 &format!("`a`\n\n```flemma:tool status={status}\nUse make.\n"),
             );
             press(&harness, key);
-            let result = "`a` (error)\n\n```\nA policy of the user's denies this call; it did not run.\n```";
+            let result = "`a` (error)\n\n```\nThe user's policy denies this call; it did not run.\n```";
             assert!(harness.text().contains(result), "{status}, {key}: {}", harness.text());
             assert!(!harness.text().contains("Use make."), "{status}, {key}");
             let told = harness.told();

@@ -55,8 +55,8 @@ fn what_cannot_be_added_to_says_why_and_stays() {
     for (text, why) in [
         ("```yaml\na: 1\n```\n@You:\nx", "its frontmatter is in `yaml`; add a to auto_approve there"),
         ("```lua\nx = 1\n@You:\nx", "the frontmatter is not closed"),
-        ("```json\n{,}\n```\n@You:\nx", "its JSON cannot be read"),
-        ("```json\n{\"tools\":3}\n```\n@You:\nx", "its JSON holds 3 where a table should be"),
+        ("```json\n{,}\n```\n@You:\nx", "its JSON is not valid"),
+        ("```json\n{\"tools\":3}\n```\n@You:\nx", "its JSON has 3 in place of an object"),
     ] {
         let problem = approve(text, &["a"]).unwrap_err();
         assert!(problem.contains(why), "{text}: {problem}");

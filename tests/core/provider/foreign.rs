@@ -120,17 +120,17 @@ fn thinking_that_cannot_be_sent_back_is_said_at_its_line() {
     for (block, words) in [
         ("<thinking redacted>\n</thinking>", "no data"),
         ("<thinking redacted>\nSome words that are no data.\n</thinking>", "no data"),
-        ("<thinking signature=\"EqQBCgIYAhIM\">\nHm.\n</thinking>", "which provider"),
+        ("<thinking signature=\"EqQBCgIYAhIM\">\nHm.\n</thinking>", "does not name its provider"),
         ("<thinking somebody:signature=\"EqQBCgIYAhIM\">\nHm.\n</thinking>", "`somebody`"),
         ("<thinking antropic:signature=\"EqQBCgIYAhIM\">\nHm.\n</thinking>", "did you mean `anthropic`?"),
-        ("<thinking anthropic:signature=\"\">\nHm.\n</thinking>", "cannot be read"),
-        ("<thinking anthropic:signature=\"Eq QB\">\nHm.\n</thinking>", "cannot be read"),
-        ("<thinking anthropic:signature>\nHm.\n</thinking>", "cannot be read"),
-        ("<thinking openai:signature=\"gAAAAABo\">\nHm.\n</thinking>", "cannot be read"),
-        ("<thinking openai:signature=\"{}\">\nHm.\n</thinking>", "cannot be read"),
-        ("<thinking openai_compatible:signature=\"thoughts\">\nHm.\n</thinking>", "cannot be read"),
-        ("<thinking vertex:signature=\"c2ln what\">\nHm.\n</thinking>", "cannot be read"),
-        ("<thinking anthropic:signature=\"Eq+/\" openai:signature=\"Eq+/\">\nHm.\n</thinking>", "only the first"),
+        ("<thinking anthropic:signature=\"\">\nHm.\n</thinking>", "is not valid"),
+        ("<thinking anthropic:signature=\"Eq QB\">\nHm.\n</thinking>", "is not valid"),
+        ("<thinking anthropic:signature>\nHm.\n</thinking>", "is not valid"),
+        ("<thinking openai:signature=\"gAAAAABo\">\nHm.\n</thinking>", "is not valid"),
+        ("<thinking openai:signature=\"{}\">\nHm.\n</thinking>", "is not valid"),
+        ("<thinking openai_compatible:signature=\"thoughts\">\nHm.\n</thinking>", "is not valid"),
+        ("<thinking vertex:signature=\"c2ln what\">\nHm.\n</thinking>", "is not valid"),
+        ("<thinking anthropic:signature=\"Eq+/\" openai:signature=\"Eq+/\">\nHm.\n</thinking>", "Only the first"),
     ] {
         let file = file(&format!("I look.\n\n{block}\n\n{CALL}"));
         let warnings = warnings(&file);

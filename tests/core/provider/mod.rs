@@ -11,7 +11,6 @@ mod catalogue;
 mod compatible_decode;
 mod compatible_encode;
 mod compatible_refuse;
-mod errors;
 mod foreign;
 mod hosted;
 mod no_stream;

@@ -425,7 +425,7 @@ fn missing_or_broken_attributes_are_reported_with_their_line() {
     assert_eq!(says("flemma:attachment type=image/png path=\"/a.png\""), [""; 0]);
     assert_eq!(says("flemma:attachment type=image/png path=a type=image/gif path=b"), [""; 0]);
     let none = "This attachment names no file, so only its text is sent. Name one with `path=\"…\"`.";
-    let untyped = "A `path` has no `type` before it. What is in the file decides all the same.";
+    let untyped = "A `path` has no `type` before it. The content of the file decides its type anyway.";
     assert_eq!(says("flemma:attachment"), [none]);
     assert_eq!(says("flemma:attachment path=/a.png"), [untyped]);
     assert_eq!(
@@ -434,7 +434,7 @@ fn missing_or_broken_attributes_are_reported_with_their_line() {
     );
     assert_eq!(
         says("flemma:attachment type=image/png path"),
-        ["`path` has no value and is passed over. Write it as `path=value`.", none]
+        ["`path` has no value and is ignored. Write it as `path=value`.", none]
     );
     assert_eq!(
         says("flemma:attachment type=image/png path=\"\""),
@@ -442,7 +442,7 @@ fn missing_or_broken_attributes_are_reported_with_their_line() {
     );
     assert_eq!(
         says("flemma:attachment type=image/png paht=a path=b"),
-        ["`paht` means nothing here and is passed over. There are `type` and `path`."]
+        ["`paht` is not known here and is ignored. Use `type` and `path`."]
     );
 }
 
@@ -450,5 +450,5 @@ fn missing_or_broken_attributes_are_reported_with_their_line() {
 fn a_fence_of_ours_in_prose_is_an_error_and_not_sent() {
     let text = "@You:\n```flemma:attachment type=image/png path=\"/a.png\"\n```\n";
     let problems = chat::read(text).unwrap_err();
-    assert!(problems[0].message.contains("one of Flemma's own"), "{problems:?}");
+    assert!(problems[0].message.contains("belongs to Flemma"), "{problems:?}");
 }

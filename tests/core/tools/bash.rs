@@ -219,7 +219,7 @@ fn a_background_process_keeps_running_without_blocking() {
     let started = Instant::now();
     let text = shop.ok("bash", bash("sleep 1000 & echo $! > child; echo started"));
     assert!(started.elapsed() < Duration::from_secs(5), "took {:?}", started.elapsed());
-    assert!(text.starts_with("started\n\n[Something that the command started in the background"), "{text}");
+    assert!(text.starts_with("started\n\n[A process that the command started in the background"), "{text}");
     let child = shop.content("child");
     assert!(is_alive(&child));
     std::process::Command::new("kill").arg(child.trim()).status().unwrap();
@@ -231,7 +231,7 @@ fn a_long_output_shows_its_end_and_names_the_full_file() {
     let text = shop.ok("bash", bash("seq 1 5000"));
     assert!(text.starts_with("3001\n3002\n"), "{}", &text[..40]);
     let notice = text.lines().last().unwrap();
-    let path = notice.strip_prefix("[Showing lines 3001-5000 of 5000. The whole output (23.3 KB) is in ").unwrap();
+    let path = notice.strip_prefix("[Showing lines 3001-5000 of 5000. The full output (23.3 KB) is in ").unwrap();
     let path = path.strip_suffix("]").unwrap();
     let whole: String = (1..=5000).map(|line| format!("{line}\n")).collect();
     assert_eq!(fs::read_to_string(path).unwrap(), whole);
@@ -249,7 +249,7 @@ fn two_hundred_megabytes_go_to_the_file_and_not_to_memory() {
     assert!(text.len() < 60 * 1024);
     let notice = text.lines().last().unwrap();
     assert!(
-        notice.starts_with("[Showing lines 104855601-104857600 of 104857600. The whole output (200.0 MB)"),
+        notice.starts_with("[Showing lines 104855601-104857600 of 104857600. The full output (200.0 MB)"),
         "{notice}"
     );
     let path = notice.rsplit(" is in ").next().unwrap().trim_end_matches(']');
@@ -296,11 +296,11 @@ fn what_cannot_be_run_says_why() {
     let mut shop = Workshop::new();
     assert_eq!(
         shop.err("bash", bash("echo \0")),
-        "`command` has a NUL byte at byte 5: no program can be given one. Leave it out."
+        "`command` has a NUL byte at byte 5: it cannot be passed to a program. Remove it."
     );
     assert_eq!(shop.err("bash", bash("  ")), "`command` is empty.");
     assert_eq!(shop.err("bash", bash_for(0.0, "ls")), "`timeout` must be more than 0 seconds, not 0.");
-    assert!(shop.err("bash", bash(&"x".repeat(200_000))).contains("195.3 KB long, and 128.0 KB is the most"));
+    assert!(shop.err("bash", bash(&"x".repeat(200_000))).contains("195.3 KB long; the limit is 128.0 KB"));
     shop.context.config = json!({ "shell": "/no/such/shell" });
     assert_eq!(
         shop.err("bash", bash("ls")),

@@ -60,8 +60,8 @@ fn what_has_no_value_says_why() {
         ("1/0", "Division by zero."),
         ("5 % 0", "Modulo by zero."),
         ("0^0", "Zero to the power of zero is undefined."),
-        ("sqrt(-1)", "The result is no real number."),
-        ("asin(2)", "The result is no real number."),
+        ("sqrt(-1)", "The result is not a real number."),
+        ("asin(2)", "The result is not a real number."),
         ("ln(0)", "0 must lie in the interval (0, ∞)."),
         ("", "`expression` is empty."),
         ("  ", "`expression` is empty."),
@@ -72,21 +72,21 @@ fn what_has_no_value_says_why() {
         ),
         ("(1 + 2", "A parenthesis is not closed."),
         ("((1 + 2", "2 parentheses are not closed."),
-        ("1 + 2)", "`)` at column 6 closes nothing."),
-        ("()", "`)` at column 2 stands where a number is expected."),
-        ("2(3)", "`(` at column 2 stands where an operator is expected: write `*` to multiply."),
-        ("2 2", "`2` at column 3 stands where an operator is expected: write `*` to multiply."),
-        ("2pi", "`pi` at column 2 stands where an operator is expected: write `*` to multiply."),
+        ("1 + 2)", "`)` at column 6 has no matching `(`."),
+        ("()", "Expected a number at column 2, got `)`."),
+        ("2(3)", "Expected an operator at column 2, got `(`: write `*` to multiply."),
+        ("2 2", "Expected an operator at column 3, got `2`: write `*` to multiply."),
+        ("2pi", "Expected an operator at column 2, got `pi`: write `*` to multiply."),
         ("sqrt 2", "`sqrt` at column 1 is a function: write `sqrt(…)`."),
-        ("7//2", "`/` at column 3 stands where a number is expected."),
-        ("1 = 1", "`=` at column 3 stands where an operator is expected."),
-        ("1,000", "`,` at column 2 means nothing here: write 1000 for 1,000; every function takes one argument."),
-        ("1.2.3", "`1.2.3` at column 1 is no number."),
+        ("7//2", "Expected a number at column 3, got `/`."),
+        ("1 = 1", "Expected an operator at column 3, got `=`."),
+        ("1,000", "`,` at column 2 is not allowed: write 1000 for 1,000; every function takes one argument."),
+        ("1.2.3", "`1.2.3` at column 1 is not a number."),
         ("0x1f", "`x1f` at column 2 is not known."),
         ("3 × squrt(4)", "`squrt` at column 5 is not known. Did you mean `sqrt`?"),
         ("5 m to ft", "`m` at column 3 is not known."),
         ("min(1,2)", "`min` at column 1 is not known."),
-        ("\"text\"", "`\"` at column 1 stands where a number is expected."),
+        ("\"text\"", "Expected a number at column 1, got `\"`."),
     ];
     for (expression, message) in table {
         let text = shop.err("calculator", sum(expression));
@@ -103,14 +103,14 @@ fn numbers_without_end_are_given_up() {
         let text = shop.err("calculator", sum(expression));
         assert_eq!(
             text,
-            "Timed out after 0.3 seconds. The numbers are too large to work it out: ask for something smaller, or for \
-             its logarithm."
+            "Timed out after 0.3 seconds. The numbers are too large for this calculation: use smaller ones, or \
+             calculate the logarithm."
         );
         assert!(started.elapsed() < Duration::from_secs(3), "{expression}: {:?}", started.elapsed());
     }
     shop.context.timeout = Duration::from_secs(20);
     let long = shop.err("calculator", sum("10^10000"));
-    assert_eq!(long, "The result has 10001 digits, and 10000 is the most.");
+    assert_eq!(long, "The result has 10001 digits; the limit is 10000.");
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn an_expression_of_any_depth_never_ends_the_editor() {
     }
     for expression in [deep("(", ")", 100_000), deep("-", "", 100_000), "1+".repeat(100_000)] {
         let text = shop.err("calculator", sum(&expression));
-        assert_eq!(text, "The expression is too long: 1000 numbers, names and signs are the most.");
+        assert_eq!(text, "The expression is too long: the limit is 1000 numbers, names and operators.");
     }
 }
 
@@ -142,7 +142,7 @@ fn the_asynchronous_calculator_waits_first() {
     assert!(started.elapsed() >= Duration::from_millis(200));
     assert_eq!(shop.ok("calculator_async", json!({ "expression": "6*7", "delay": null })), "42");
     let negative = shop.err("calculator_async", json!({ "expression": "1", "delay": -5 }));
-    assert_eq!(negative, "`delay` must be a whole number that is not negative, not -5.");
+    assert_eq!(negative, "`delay` must be a non-negative whole number, not -5.");
 }
 
 #[test]

@@ -106,7 +106,7 @@ fn an_illegal_definition_is_rejected_with_field_and_fix() {
     let table = [
         (
             change(&|tool| tool.name = "my tool".into()),
-            "tool `my tool`: `name` must be 1 to 64 letters, digits, `_` or `-`: no provider takes anything else",
+            "tool `my tool`: `name` must be 1 to 64 letters, digits, `_` or `-`: providers accept nothing else",
         ),
         (
             change(&|tool| tool.description = " ".into()),
@@ -147,7 +147,7 @@ fn a_schema_that_is_none_is_refused() {
     let bad = json!({ "type": "object", "properties": { "a": { "type": "strnig" } } });
     let message = Registry::new().register(tool("mine", bad)).unwrap_err().to_string();
     assert!(
-        message.starts_with("tool `mine`: `input_schema` is no valid JSON Schema: at `/properties/a/type`"),
+        message.starts_with("tool `mine`: `input_schema` is not a valid JSON Schema: at `/properties/a/type`"),
         "{message}"
     );
     let remote = json!({ "type": "object", "properties": { "a": { "$ref": "https://example.com/s.json" } } });
@@ -165,18 +165,23 @@ fn strict_mode_wants_every_property_required_and_no_others() {
         json!({ "type": "object", "properties": { "a": { "type": "string" } }, "additionalProperties": false });
     assert_eq!(
         strict(missing).unwrap_err(),
-        "breaks strict mode at its top level: `a` is not in `required`; list it there, and add \"null\" to its type if \
+        "does not follow strict mode at its top level: `a` is not in `required`; list it there, and add \"null\" to \
+         its type if \
          it is optional"
     );
     let open = json!({ "type": "object", "properties": {}, "required": [] });
-    assert_eq!(strict(open).unwrap_err(), "breaks strict mode at its top level: set `additionalProperties` to false");
+    assert_eq!(
+        strict(open).unwrap_err(),
+        "does not follow strict mode at its top level: set `additionalProperties` \
+                                           to false"
+    );
     let nested = json!({
         "type": "object", "required": ["a"], "additionalProperties": false,
         "properties": { "a": { "type": "array", "items": { "type": "object", "properties": {} } } },
     });
     assert_eq!(
         strict(nested).unwrap_err(),
-        "breaks strict mode at `/properties/a/items`: set `additionalProperties` to false"
+        "does not follow strict mode at `/properties/a/items`: set `additionalProperties` to false"
     );
 }
 
@@ -221,7 +226,7 @@ fn json_that_does_not_parse_is_told_the_place() {
     let message = tool("search", schema()).check_input(&ToolInput::Malformed("{\"query\": ".into())).unwrap_err();
     assert_eq!(
         message,
-        "The input of `search` is no valid JSON: it breaks off at line 1 column 10. Send one JSON object \
+        "The input of `search` is not valid JSON: it ends unexpectedly at line 1 column 10. Send one JSON object \
          that matches the tool's schema."
     );
 }

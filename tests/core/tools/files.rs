@@ -96,7 +96,7 @@ fn offset_and_limit_choose_lines() {
     assert_eq!(shop.err("read", page("a.txt", 11, 5)), "offset 11 is past the end: a.txt has 10 lines.");
     assert_eq!(shop.err("read", page("a.txt", 1, 0)), "`limit` must be at least 1.");
     let negative = json!({ "path": "a.txt", "offset": -3 });
-    assert_eq!(shop.err("read", negative), "`offset` must be a whole number that is not negative, not -3.");
+    assert_eq!(shop.err("read", negative), "`offset` must be a non-negative whole number, not -3.");
     assert_eq!(shop.ok("read", json!({ "path": "a.txt", "offset": 10.0 })), "line 10\n\n[Showing line 10 of 10]");
 }
 
@@ -119,8 +119,8 @@ fn a_line_that_is_too_long_shows_its_beginning() {
     shop.put("min.js", format!("first\n{}\nlast", "日".repeat(400_000)));
     let text = shop.ok("read", page("min.js", 2, 10));
     let note = format!(
-        "\n\n[Line 2 is too long: only its first 50.0 KB are shown. With bash, `sed -n 2p '{}' | cut -b 51199-76798` shows \
-         what comes next. Showing line 2 of 3; continue with offset=3]",
+        "\n\n[Line 2 is too long: only its first 50.0 KB are shown. With bash, `sed -n 2p '{}' | cut -b 51199-76798` \
+         shows the next part. Showing line 2 of 3; continue with offset=3]",
         shop.path("min.js").display()
     );
     assert!(text == format!("{}{note}", "日".repeat(51200 / 3)), "{}", &text[51198..]);
@@ -215,7 +215,7 @@ fn images_and_pdfs_are_attached_with_a_description() {
     }
     assert_eq!(
         shop.err("read", read("cut.png")),
-        "cut.png begins like a PNG image (12 B), but how wide and high it is cannot be read from it: it is damaged."
+        "cut.png looks like a PNG image (12 B), but its width and height cannot be read: the file is damaged."
     );
     shop.put("notes.png", "not an image\n");
     let rendered = shop.render("read", read("notes.png"));
@@ -227,7 +227,7 @@ fn bytes_that_are_no_utf8_are_shown_and_said() {
     let shop = Workshop::new();
     shop.put("latin1.txt", b"caf\xe9\n");
     let text = shop.ok("read", read("latin1.txt"));
-    assert_eq!(text, "caf\u{fffd}\n\n[The file is not valid UTF-8: other bytes are shown as \u{fffd}]");
+    assert_eq!(text, "caf\u{fffd}\n\n[The file is not valid UTF-8: invalid bytes are shown as \u{fffd}]");
 }
 
 #[test]
@@ -246,7 +246,7 @@ fn a_misspelled_path_is_told_what_the_folder_has() {
     shop.put("src/config.lua", "");
     shop.put("src/main.lua", "");
     let near = shop.err("read", read("src/confg.lua"));
-    assert!(near.starts_with("src/confg.lua does not exist. Its folder has `config.lua`"), "{near}");
+    assert!(near.starts_with("src/confg.lua does not exist. Its folder contains `config.lua`"), "{near}");
     assert_eq!(shop.err("read", read("src/zzz")), "src/zzz does not exist.");
     let nowhere = shop.err("read", read("lib/x"));
     assert!(nowhere.starts_with("lib/x does not exist, nor does its folder /"), "{nowhere}");
@@ -308,7 +308,7 @@ fn a_symbolic_link_is_followed_and_stays() {
     let real = shop.path("real").canonicalize().unwrap().join("new.txt");
     assert_eq!(
         shop.ok("write", write("dangling", "made")),
-        format!("Created {}, where the link dangling leads: 4 bytes, 1 line.", real.display())
+        format!("Created {}, the target of the link dangling: 4 bytes, 1 line.", real.display())
     );
     assert_eq!(shop.content("real/new.txt"), "made");
     symlink("loop", shop.path("loop")).unwrap();
@@ -332,11 +332,11 @@ fn what_cannot_be_written_is_refused_by_name() {
     assert_eq!(shop.err("write", write("dir", "x")), "dir is a directory; only regular files can be written.");
     assert_eq!(
         shop.err("write", write("dir/new/", "x")),
-        "dir/new/ names a folder. Give the path of a file; the folders above it are made."
+        "dir/new/ names a folder. Give the path of a file; missing parent folders are created."
     );
     assert_eq!(shop.err("write", write("/dev/null", "x")), "/dev/null is a device; only regular files can be written.");
     assert!(shop.err("write", write("dir/file/x", "x")).contains("a part of this path is a file"));
-    assert_eq!(shop.err("write", write("", "x")), "`path` is empty: name a file.");
+    assert_eq!(shop.err("write", write("", "x")), "`path` is empty: give the path of a file.");
 }
 
 #[test]
@@ -348,7 +348,7 @@ fn an_open_conversation_is_never_written_even_through_a_link() {
     for name in ["open.chat", "innocent.txt", "../project/open.chat"] {
         assert_eq!(
             shop.err("write", write(name, "x")),
-            format!("{name} must not be written: it is an open conversation.")
+            format!("{name} cannot be written: it is an open conversation.")
         );
         let text = shop.err("edit", edit(name, "@You:", "@Assistant:"));
         assert!(text.ends_with("it is an open conversation."), "{text}");
@@ -409,8 +409,7 @@ fn an_old_text_that_stands_twice_is_refused_with_its_lines() {
     shop.put("a.lua", content);
     assert_eq!(
         shop.err("edit", edit("a.lua", "return x", "return y")),
-        "`old_text` stands in a.lua 2 times, at lines 2, 4. Nothing was changed. Add text around it until it stands \
-         there once."
+        "`old_text` occurs in a.lua 2 times, at lines 2, 4. Nothing was changed. Include more of the surrounding text, so that it occurs only once."
     );
     assert_eq!(shop.content("a.lua"), content);
     shop.put("b", "aaa");
@@ -425,8 +424,8 @@ fn an_old_text_differing_in_white_space_is_shown_as_it_is() {
     shop.put("a.rs", "fn main() {\n\tlet x = 1;\n\tlet y = 2;\n}\n");
     assert_eq!(
         shop.err("edit", edit("a.rs", "    let x = 1;\n    let y = 2;", "")),
-        "`old_text` is not in a.rs. Nothing was changed. The nearest match is lines 2-3 (which differs in white space \
-         only):\n\n\tlet x = 1;\n\tlet y = 2;"
+        "`old_text` was not found in a.rs. Nothing was changed. The nearest match is lines 2-3 (which differs only in white \
+         space):\n\n\tlet x = 1;\n\tlet y = 2;"
     );
 }
 
@@ -445,7 +444,7 @@ fn an_old_text_that_is_like_nothing_says_so() {
     shop.put("a.txt", numbered(3));
     assert_eq!(
         shop.err("edit", edit("a.txt", "§§ something else entirely §§", "")),
-        "`old_text` is not in a.txt (3 lines), nor is anything like it. Nothing was changed. Read the file again."
+        "`old_text` was not found in a.txt (3 lines), and neither was anything similar. Nothing was changed. Read the file again."
     );
 }
 
@@ -497,11 +496,11 @@ fn edits_that_cannot_mean_anything_are_refused() {
     shop.put("a", "x");
     assert_eq!(
         shop.err("edit", edit("a", "", "y")),
-        "`old_text` is empty. Give the text to replace; to make a file use write."
+        "`old_text` is empty. Give the text to replace; to create a file, use write."
     );
     assert_eq!(
         shop.err("edit", edit("a", "x", "x")),
-        "`old_text` and `new_text` are the same: there is nothing to do."
+        "`old_text` and `new_text` are the same: there is nothing to change."
     );
     assert_eq!(shop.err("edit", edit("b", "x", "y")), "b does not exist.");
 }
@@ -531,9 +530,14 @@ fn two_edits_of_one_file_at_once_are_both_there_afterwards() {
 #[test]
 fn a_path_that_names_nothing_says_so() {
     let shop = Workshop::new();
-    for (path, message) in
-        [("", "`path` is empty: name a file."), ("a.txt\0b", "`path` holds a NUL character, which no file's name can.")]
-    {
+    for (path, message) in [
+        ("", "`path` is empty: give the path of a file."),
+        (
+            "a.txt\0b",
+            "`path` contains a NUL character, which a \
+                                                                          file name cannot contain.",
+        ),
+    ] {
         for (tool, input) in [
             ("read", read(path)),
             ("write", json!({ "path": path, "content": "x", "label": null })),

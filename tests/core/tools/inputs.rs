@@ -116,7 +116,7 @@ fn each_kind_of_mistake_has_its_words() {
         (
             json!({ "uniqueItems": true }),
             json!({ "a": [1, 1] }),
-            "`/a`: two items are the same: each may be there once",
+            "`/a`: two items are the same: each item may occur only once",
         ),
         (
             json!({ "contains": { "const": 1 } }),
@@ -138,7 +138,7 @@ fn each_kind_of_mistake_has_its_words() {
         (
             json!({ "propertyNames": { "pattern": "^x" } }),
             json!({ "a": { "y": 1 } }),
-            "`/a`: the name of a property is wrong: expected text that matches `^x`, got the string \"y\"",
+            "`/a`: the name of a property is not valid: expected text that matches `^x`, got the string \"y\"",
         ),
         (
             json!({ "properties": { "x": { "properties": { "y": { "type": "string" } } } } }),
@@ -166,18 +166,18 @@ fn each_kind_of_mistake_has_its_words() {
         (
             shapes(),
             json!({ "a": { "kind": "circle" } }),
-            "`/a`: an object with 1 property fits none of the allowed forms: either `r` is missing; or `/a/kind`: expected \"square\", got the string \"circle\"",
+            "`/a`: an object with 1 property matches none of the allowed forms: either `r` is missing; or `/a/kind`: expected \"square\", got the string \"circle\"",
         ),
         (shapes(), json!({ "a": "circle" }), "`/a`: expected object, got the string \"circle\""),
         (
             json!({ "oneOf": [{ "minimum": 1 }, { "maximum": 9 }] }),
             json!({ "a": 5 }),
-            "`/a`: the number 5 fits several of the allowed forms, and must fit only one",
+            "`/a`: the number 5 matches several of the allowed forms, but must match exactly one",
         ),
         (
             json!({ "anyOf": [{ "minimum": 10 }, { "maximum": 1 }] }),
             json!({ "a": 5 }),
-            "`/a`: the number 5 fits none of the allowed forms: either expected at least 10; or expected at most 1",
+            "`/a`: the number 5 matches none of the allowed forms: either expected at least 10; or expected at most 1",
         ),
         (
             json!({ "allOf": [{ "type": "integer" }, { "minimum": 3 }] }),
@@ -250,8 +250,8 @@ fn text_that_is_no_json_is_told_the_place_and_what_is_there() {
     let registry = Registry::with_builtins();
     let table = [
         ("", "it is empty"),
-        ("{\"path\": ", "it breaks off at line 1 column 9"),
-        ("{\"path\": \"a", "it breaks off at line 1 column 11"),
+        ("{\"path\": ", "it ends unexpectedly at line 1 column 9"),
+        ("{\"path\": \"a", "it ends unexpectedly at line 1 column 11"),
         (
             "{\"path\": \"a\",\n \"offset\": 1,}",
             "key must be a string at line 2 column 14, in ` \"a\",\\n \"offset\": 1,}`",
@@ -260,14 +260,14 @@ fn text_that_is_no_json_is_told_the_place_and_what_is_there() {
         ("{\"path\": tru}", "expected ident at line 1 column 13, in `{\"path\": tru}`"),
         ("{\"a\": 1} {\"b\": 2}", "trailing characters at line 1 column 10, in `{\"a\": 1} {\"b\": 2}`"),
         ("Sure! {\"a\": 1}", "expected value at line 1 column 1, in `Sure! {\"a\": 1}`"),
-        ("[1]", "it is no object"),
+        ("[1]", "it is not an object"),
     ];
     for (text, problem) in table {
         let message = registry.get("read").unwrap().check_input(&ToolInput::Malformed(text.to_owned())).unwrap_err();
         assert_eq!(
             message,
             format!(
-                "The input of `read` is no valid JSON: {problem}. Send one JSON object that matches the tool's schema."
+                "The input of `read` is not valid JSON: {problem}. Send one JSON object that matches the tool's schema."
             )
         );
     }

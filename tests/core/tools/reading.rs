@@ -133,7 +133,7 @@ fn searches_and_listings_leave_out_what_is_denied_and_say_so() {
         found.starts_with("src/a.txt:1:the word\n") && !found.contains("secret/") && !found.contains("b.pem"),
         "{found}"
     );
-    assert!(found.contains("paths were left out: a policy of the user's denies reading there"), "{found}");
+    assert!(found.contains("paths were left out: the user's policy denies reading there"), "{found}");
 
     let find = json!({ "label": null, "pattern": "*", "path": null, "kind": null, "limit": null, "all": true });
     let found = run(&mut workshop, &denials, "find", find);
@@ -160,7 +160,7 @@ fn searches_and_listings_leave_out_what_is_denied_and_say_so() {
             }
         };
         let refused = run(&mut workshop, &denials, tool, input);
-        assert_eq!(refused, format!("A policy of the user's denies reading {path}."), "{tool}");
+        assert_eq!(refused, format!("The user's policy denies reading {path}."), "{tool}");
     }
 }
 
@@ -168,6 +168,6 @@ fn searches_and_listings_leave_out_what_is_denied_and_say_so() {
 fn a_denial_of_everything_leaves_nothing() {
     let mut workshop = workshop();
     let ls = json!({ "label": null, "path": null, "limit": null });
-    assert_eq!(run(&mut workshop, &["!read(**)"], "ls", ls), "A policy of the user's denies reading ..");
+    assert_eq!(run(&mut workshop, &["!read(**)"], "ls", ls), "The user's policy denies reading ..");
     assert!(fs::exists(workshop.path("src")).unwrap() && Path::new("/").exists());
 }

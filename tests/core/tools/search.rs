@@ -115,8 +115,8 @@ fn no_match_is_no_error_and_says_what_was_searched() {
     let shop = project();
     assert_eq!(
         shop.ok("grep", grep("nowhere")),
-        "No match for `nowhere` in 4 files of the folder. Hidden files and what .gitignore names were left out; \
-         `all` = true searches them too.\n\n[1 binary file skipped]"
+        "No match for `nowhere` in 4 files of the folder. Hidden files and files ignored by .gitignore were left out; \
+         `all` = true includes them.\n\n[1 binary file skipped]"
     );
     assert_eq!(
         shop.ok("grep", with(grep("needle"), json!({ "glob": "*.py", "all": true }))),
@@ -141,12 +141,12 @@ fn globs_choose_files_by_name_or_by_path() {
     let bad = |glob: &str| shop.err("grep", with(grep("x"), json!({ "glob": glob })));
     assert_eq!(
         bad("src/{a,b"),
-        "`glob` is no valid glob: unclosed alternate group; missing '}' (maybe escape '{' with '[{]'?) in `src/{a,b`."
+        "`glob` is not a valid glob: unclosed alternate group; missing '}' (maybe escape '{' with '[{]'?) in `src/{a,b`."
     );
     assert!(
-        bad("/etc/*").starts_with("`glob` is about paths below the searched folder, so `/etc/*` can match nothing")
+        bad("/etc/*").starts_with("`glob` matches paths below the searched folder, so `/etc/*` cannot match anything")
     );
-    assert!(bad("../*").contains("name the folder in `path` instead"));
+    assert!(bad("../*").contains("put the folder in `path` instead"));
 }
 
 #[test]
@@ -169,13 +169,13 @@ fn a_bad_pattern_is_shown_with_its_place_and_the_way_out() {
     let bad = shop.err("grep", grep("foo("));
     assert_eq!(
         bad,
-        "`pattern` is no regular expression: unclosed group at column 4. To search for it as plain text, set \
+        "`pattern` is not a valid regular expression: unclosed group at column 4. To search for it as plain text, set \
          `fixed_strings` to true."
     );
     assert!(shop.err("grep", grep("日[z-a]")).contains("at column 3. To"));
     assert!(shop.err("grep", grep("\\p{Nothing}")).contains("Unicode property not found at column 1."));
     assert_eq!(shop.ok("grep", with(grep("foo("), json!({ "fixed_strings": true }))), "a.c:1:call(foo(");
-    assert_eq!(shop.err("grep", grep("")), "`pattern` is empty: every line would match. To see a file use `read`.");
+    assert_eq!(shop.err("grep", grep("")), "`pattern` is empty: every line would match. To see a file, use `read`.");
     assert!(shop.err("grep", grep("a\nb")).contains("lines are searched one at a time"));
     assert!(shop.err("grep", grep("a\\nb")).contains("not allowed"));
     assert!(shop.err("grep", grep("(\\w{1000}){1000}")).contains("size limit"));
@@ -237,7 +237,7 @@ fn a_long_line_shows_what_is_around_its_match() {
     assert!(line.starts_with("min.js:1:…日日"), "{line}");
     assert!(line.contains("日needlex") && line.ends_with("xx…"), "{line}");
     assert!(line.len() < 600, "{}", line.len());
-    assert_eq!(note, "[Of lines over 500 bytes only a part is shown; `…` stands for the rest]");
+    assert_eq!(note, "[Only a part of lines over 500 bytes is shown; `…` stands for the rest]");
 }
 
 #[test]
@@ -249,7 +249,7 @@ fn a_long_result_is_saved_whole() {
     assert!(shown.len() <= truncate::MAX_BYTES);
     let path = note.strip_suffix(']').unwrap().split(" is in ").nth(1).unwrap();
     assert!(
-        note.starts_with(&format!("Showing lines 1-{} of 1500. All of it is in ", shown.lines().count())),
+        note.starts_with(&format!("Showing lines 1-{} of 1500. The full output is in ", shown.lines().count())),
         "{note}"
     );
     assert_eq!(fs::read_to_string(path).unwrap().lines().count(), 1500);
@@ -276,8 +276,8 @@ fn names_that_are_odd_stay_on_their_line() {
     let odd = shop.path("").join(OsStr::from_bytes(b"a\nb:1:forged\x1b[31m\xff.txt"));
     fs::write(&odd, "needle\n").unwrap();
     let name = "a\\nb:1:forged\\u{1b}[31m\u{fffd}.txt";
-    let note = "\n\n[1 name is not valid UTF-8 and shown with \u{fffd}; no tool but bash can open such a file, with a `*` \
-                for what is not]";
+    let note = "\n\n[1 name is not valid UTF-8 and shown with \u{fffd}; only bash can open such a file, with a `*` in \
+                place of the invalid bytes]";
     assert_eq!(shop.ok("grep", grep("needle")), format!("{name}:1:needle{note}"));
     assert_eq!(shop.ok("find", find("*")), format!("{name}{note}"));
     assert_eq!(shop.ok("ls", ls(".")), format!("{name}  (7 B){note}"));
@@ -323,7 +323,7 @@ fn what_a_model_writes_is_never_an_option() {
     assert_eq!(shop.ok("find", find("-delete")), "-delete");
     assert_eq!(
         shop.err("find", with(find("*"), json!({ "path": "-delete" }))),
-        "-delete is a file (9 B), not a directory. See what is in it with `read`."
+        "-delete is a file (9 B), not a directory. Read it with `read`."
     );
     assert_eq!(shop.ok("ls", ls(".")), "--pre  (3 B)\n-delete  (9 B)");
     assert!(shop.path("-delete").exists() && shop.path("--pre").exists());
@@ -336,7 +336,7 @@ fn a_line_without_end_is_no_text() {
     shop.put("b.txt", "x".repeat(70 << 20));
     // A terabyte of nothing takes no room and no time.
     File::create(shop.path("c.txt")).unwrap().set_len(1 << 40).unwrap();
-    let note = "[1 binary file skipped. Could not be read: b.txt (it has a line of more than 64.0 MB)]";
+    let note = "[1 binary file skipped. Could not be read: b.txt (it has a line longer than 64.0 MB)]";
     assert_eq!(shop.ok("grep", grep("needle")), format!("a.txt:1:needle\n\n{note}"));
 }
 
@@ -353,8 +353,8 @@ fn a_search_ends_when_its_time_is_over_and_keeps_what_it_found() {
     let started = Instant::now();
     let text = shop.err("grep", with(grep("needle|(?:x?){60}y"), json!({ "limit": 10 })));
     assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
-    assert!(text.starts_with("Timed out after 0.3 seconds. Name a smaller folder in `path`"), "{text}");
-    assert!(text.contains("What was found until then:\n\na.txt:1:needle"), "{text}");
+    assert!(text.starts_with("Timed out after 0.3 seconds. Choose a smaller folder in `path`"), "{text}");
+    assert!(text.contains("Results up to then:\n\na.txt:1:needle"), "{text}");
 }
 
 #[test]
@@ -447,8 +447,8 @@ fn find_skips_hidden_and_ignored_files_and_says_so() {
     let shop = project();
     assert_eq!(
         shop.ok("find", with(find("*.log"), json!({ "kind": "file" }))),
-        "No file in the folder matches `*.log`. Hidden files and what .gitignore names were left out; `all` = true \
-         looks at them too."
+        "No file in the folder matches `*.log`. Hidden files and files ignored by .gitignore were left out; `all` = \
+         true includes them."
     );
     assert_eq!(shop.ok("find", with(find("*.log"), json!({ "all": true }))), "build.log");
     assert_eq!(shop.ok("find", find(".gitignore")), ".gitignore");
@@ -462,12 +462,12 @@ fn find_skips_hidden_and_ignored_files_and_says_so() {
 #[test]
 fn find_refuses_what_can_mean_nothing() {
     let shop = project();
-    assert_eq!(shop.err("find", find("")), "`pattern` is empty. Give a glob like `*.rs`; `*` is every name.");
-    assert!(shop.err("find", find("[a")).starts_with("`pattern` is no valid glob: "));
-    assert!(shop.err("find", find("/etc/*")).contains("name the folder in `path` instead"));
+    assert_eq!(shop.err("find", find("")), "`pattern` is empty. Give a glob like `*.rs`; `*` matches every name.");
+    assert!(shop.err("find", find("[a")).starts_with("`pattern` is not a valid glob: "));
+    assert!(shop.err("find", find("/etc/*")).contains("put the folder in `path` instead"));
     assert_eq!(
         shop.err("find", with(find("*"), json!({ "path": "srcs" }))),
-        "srcs does not exist. Its folder has `src`."
+        "srcs does not exist. Its folder contains `src`."
     );
     let rendered = shop.err("find", with(find("*"), json!({ "kind": "pipe" })));
     assert!(rendered.contains("expected one of \"file\", \"dir\", null"), "{rendered}");
@@ -477,7 +477,7 @@ fn find_refuses_what_can_mean_nothing() {
 fn find_gives_up_when_the_time_is_over() {
     let mut shop = project();
     shop.context.timeout = Duration::ZERO;
-    assert_eq!(shop.err("find", find("*")), "Timed out after 0 seconds. Name a smaller folder in `path`.");
+    assert_eq!(shop.err("find", find("*")), "Timed out after 0 seconds. Choose a smaller folder in `path`.");
 }
 
 // ls
@@ -490,7 +490,7 @@ fn ls_shows_everything_that_is_in_a_folder() {
     symlink("nowhere", shop.path("c-nothing")).unwrap();
     std::process::Command::new("mkfifo").arg(shop.path("pipe")).status().unwrap();
     let everything = ".git/\n.gitignore  (14 B)\n.hidden/\nREADME.md  (29 B)\na-folder -> src/\nb-file -> README.md\n\
-                      build.log  (15 B)\nc-nothing -> nowhere  (leads nowhere)\nimage.bin  (14 B)\nnotes with spaces/\n\
+                      build.log  (15 B)\nc-nothing -> nowhere  (broken link)\nimage.bin  (14 B)\nnotes with spaces/\n\
                       pipe  (a named pipe)\nsrc/\ntarget/";
     assert_eq!(shop.ok("ls", ls(".")), everything);
     assert_eq!(shop.ok("ls", json!({ "path": null })), everything);
@@ -498,7 +498,7 @@ fn ls_shows_everything_that_is_in_a_folder() {
     assert_eq!(shop.ok("ls", ls("a-folder")), "deep/\nmain.rs  (60 B)");
     assert_eq!(
         shop.ok("ls", json!({ "path": ".", "limit": 2 })),
-        ".git/\n.gitignore  (14 B)\n\n[2 of 13 are shown. Raise `limit`, or look for names with `find`]"
+        ".git/\n.gitignore  (14 B)\n\n[2 of 13 are shown. Raise `limit`, or search for names with `find`]"
     );
 }
 
@@ -507,12 +507,9 @@ fn ls_names_what_is_no_folder() {
     let shop = project();
     fs::create_dir(shop.path("empty")).unwrap();
     assert_eq!(shop.ok("ls", ls("empty")), "(empty folder)");
-    assert_eq!(
-        shop.err("ls", ls("README.md")),
-        "README.md is a file (29 B), not a directory. See what is in it with `read`."
-    );
+    assert_eq!(shop.err("ls", ls("README.md")), "README.md is a file (29 B), not a directory. Read it with `read`.");
     assert_eq!(shop.err("ls", ls("/dev/null")), "/dev/null is a device, not a directory.");
-    assert_eq!(shop.err("ls", ls("srcs")), "srcs does not exist. Its folder has `src`.");
+    assert_eq!(shop.err("ls", ls("srcs")), "srcs does not exist. Its folder contains `src`.");
     assert_eq!(shop.err("ls", ls("README.md/x")), "README.md/x: a part of this path is a file, not a directory.");
 }
 

@@ -1,6 +1,6 @@
 //! Compilers, linkers and build tools.
 
-use super::guard::{Guard, NONE};
+use super::{Guard, NONE};
 
 #[rustfmt::skip]
 pub(super) const GUARDS: &[Guard] = &[

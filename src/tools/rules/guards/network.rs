@@ -1,6 +1,6 @@
 //! Version control, transfers, containers, clusters, systems and keys.
 
-use super::guard::{Guard, NONE};
+use super::{Guard, NONE};
 
 #[rustfmt::skip]
 pub(super) const GUARDS: &[Guard] = &[

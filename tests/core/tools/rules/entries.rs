@@ -33,7 +33,7 @@ fn an_entry_that_is_wrong_is_named_with_what_is_right() {
     let rows = [
         ("bash(ls", "the rule `bash(ls`: it does not end in `)`. Write `tool(pattern)`"),
         ("bash(ls) x", "the rule `bash(ls) x`: it does not end in `)`. Write `tool(pattern)`"),
-        ("bash()", "the rule `bash()`: there is nothing between the parentheses. `bash(*)` is every call"),
+        ("bash()", "the rule `bash()`: there is nothing between the parentheses. `bash(*)` matches every call"),
         ("!", "the rule `!`: it does not begin with the name of a tool. Write `tool(pattern)` or `!tool(pattern)`"),
         (
             "(ls)",
@@ -41,40 +41,38 @@ fn an_entry_that_is_wrong_is_named_with_what_is_right() {
         ),
         (
             "!$default",
-            "the rule `!$default`: a preset has no patterns and is not denied. Name a tool, or take the preset out",
+            "the rule `!$default`: a preset cannot have a pattern or be denied. Name a tool, or remove the preset",
         ),
         ("bash('ls)", "the rule `bash('ls)`: a quote `'` in it is not closed"),
         (
             "bash(ls | wc)",
-            "the rule `bash(ls | wc)`: it has an unquoted `|`. A rule is about one command and its words: write one rule \
-             for each command, and quote the character if it is part of a word",
+            "the rule `bash(ls | wc)`: it has an unquoted `|`. A rule matches the words of a single command: write \
+             one rule for each command, and quote the character if it is part of a word",
         ),
         (
             "bash(* --help)",
-            "the rule `bash(* --help)`: its first word, which is the program, has a wildcard or is missing. Write the \
-             program out",
+            "the rule `bash(* --help)`: its first word, the program, is missing or has a wildcard. Write out the \
+             program",
         ),
         (
             "bash(PATH=. ls)",
-            "the rule `bash(PATH=. ls)`: it sets PATH, which changes what is run, and is never approved by a rule. Leave \
-             PATH out",
+            "the rule `bash(PATH=. ls)`: it sets PATH, which changes what runs, so no rule can approve it. Remove PATH",
         ),
-        ("bash(A=* ls)", "the rule `bash(A=* ls)`: a variable is set in it with a wildcard. Write its value out"),
+        ("bash(A=* ls)", "the rule `bash(A=* ls)`: it sets a variable with a wildcard. Write out the value"),
         (
             "bash(eval *)",
-            "the rule `bash(eval *)`: `eval` runs what no rule can see, and is never approved by one. Approve such a call \
-             by hand",
+            "the rule `bash(eval *)`: `eval` runs commands that no rule can see, so no rule can approve it. Approve such calls by hand",
         ),
         (
             "read(src/*/../x)",
-            "the rule `read(src/*/../x)`: it has `..` after a wildcard. Name the folder that is meant",
+            "the rule `read(src/*/../x)`: it has `..` after a wildcard. Write the path of the folder without `..`",
         ),
         ("bash(A=b)", "the rule `bash(A=b)`: it names no command. Write one, like `git status`"),
     ];
     for (entry, message) in rows {
         assert_eq!(Rule::parse(entry).unwrap_err(), message);
     }
-    assert!(Rule::parse("read(src/[)").unwrap_err().starts_with("the rule `read(src/[)`: `[` is no glob: "));
+    assert!(Rule::parse("read(src/[)").unwrap_err().starts_with("the rule `read(src/[)`: `[` is not a valid glob: "));
 }
 
 #[test]
