@@ -122,7 +122,7 @@ local function forget(buf, is_gone)
   end
   require("flemma.saving").release(buf, is_gone)
   require("flemma.keymaps").remove(buf)
-  require("flemma.statusline").forget(buf)
+  require("flemma.host").show(buf, false)
   require("flemma.ui").forget(buf)
 end
 

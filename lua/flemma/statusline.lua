@@ -24,15 +24,20 @@ function M.component()
   return shown[buf] or ""
 end
 
---- The buffer is no conversation any more.
----@param buf integer
-function M.forget(buf)
-  shown[buf] = nil
-end
-
---- Something may be different now: has the status lines drawn anew where they show it.
+--- Something may be different now: has the status lines drawn anew where they show it. A buffer that is no longer a
+--- conversation is forgotten.
 require("flemma.host").on_show = function(buf)
-  if shown[buf] and shown[buf] ~= text(buf) then
+  local before = shown[buf]
+  if not before then
+    return
+  end
+  shown[buf] = text(buf)
+  if not shown[buf] then
+    -- Nothing is drawn while a buffer is being unloaded.
+    vim.schedule(function()
+      vim.cmd.redrawstatus({ bang = true })
+    end)
+  elseif shown[buf] ~= before then
     vim.cmd.redrawstatus({ bang = true })
   end
 end
