@@ -54,12 +54,12 @@ pub struct BufferOptions {
     /// What stands in front of a path in messages: `flemma.opt.` in Lua, nothing in JSON.
     prefix: &'static str,
     known: Vec<(String, Node)>,
-    said: Said,
+    said: FileSettings,
 }
 
 /// What a file has said so far.
 #[derive(Clone)]
-struct Said {
+struct FileSettings {
     layer: Value,
     tools: Option<ListOption>,
     approval: Approval,
@@ -101,7 +101,7 @@ impl FileOptions {
 impl BufferOptions {
     /// Starts from `defaults`. `prefix` stands in front of paths in messages.
     pub fn new(defaults: Defaults, prefix: &'static str, check: Check) -> Self {
-        let said = Said { layer: json!({}), tools: None, approval: Approval::Default };
+        let said = FileSettings { layer: json!({}), tools: None, approval: Approval::Default };
         Self { defaults, check, prefix, known: known(), said }
     }
 

@@ -141,7 +141,7 @@ pub(super) fn read_highlights(highlights: &mut BTreeMap<String, Highlight>, tabl
 /// How much somebody wants to hear.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Level {
+pub enum LevelFilter {
     /// Every step.
     Debug,
     /// What happened.
@@ -153,7 +153,7 @@ pub enum Level {
     Error,
 }
 
-impl Level {
+impl LevelFilter {
     const WORDS: [(&'static str, Self); 4] =
         [("debug", Self::Debug), ("info", Self::Info), ("warn", Self::Warn), ("error", Self::Error)];
 }
@@ -162,7 +162,7 @@ impl Level {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Notify {
     /// Messages below this level are not shown.
-    pub level: Level,
+    pub level: LevelFilter,
     /// Whether each reply is followed by a look at what it used.
     pub usage: bool,
     /// For how long that is shown. Seconds in the options.
@@ -172,13 +172,13 @@ pub struct Notify {
 
 impl Default for Notify {
     fn default() -> Self {
-        Self { level: Level::default(), usage: true, usage_timeout: Duration::from_secs(10) }
+        Self { level: LevelFilter::default(), usage: true, usage_timeout: Duration::from_secs(10) }
     }
 }
 
 impl Notify {
     pub(super) fn read(&mut self, table: &mut Table<'_>) {
-        table.choose("level", &mut self.level, &Level::WORDS);
+        table.choose("level", &mut self.level, &LevelFilter::WORDS);
         table.set("usage", &mut self.usage, &SWITCH);
         table.set("usage_timeout", &mut self.usage_timeout, &SECONDS);
     }
@@ -190,7 +190,7 @@ pub struct Logging {
     /// Whether a log is written.
     pub enabled: bool,
     /// Entries below this level are not written.
-    pub level: Level,
+    pub level: LevelFilter,
     /// The log's file; a file in Neovim's log folder when it is not set.
     pub path: Option<String>,
 }
@@ -198,7 +198,7 @@ pub struct Logging {
 impl Logging {
     pub(super) fn read(&mut self, table: &mut Table<'_>) {
         table.set("enabled", &mut self.enabled, &SWITCH);
-        table.choose("level", &mut self.level, &Level::WORDS);
+        table.choose("level", &mut self.level, &LevelFilter::WORDS);
         table.set_some("path", &mut self.path, &TEXT);
     }
 }

@@ -20,13 +20,13 @@ mod tools;
 use std::{collections::BTreeMap, time::Duration};
 
 pub use buffer::{FileOptions, Node};
-pub use editor::{Editing, Highlight, InsertKeys, Keymaps, Keys, Level, Logging, NormalKeys, Notify};
+pub use editor::{Editing, Highlight, InsertKeys, Keymaps, Keys, LevelFilter, Logging, NormalKeys, Notify};
 pub use list::ListOption;
 pub use parameters::{Own, Parameters};
 pub use providers::{ProviderTable, Providers};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
-pub use tools::{Autopilot, CursorAfterResult, Preset, Tools, WriteOutside};
+pub use tools::{Autopilot, CursorAfterResult, PresetOptions, Tools, WriteOutside};
 
 use crate::{
     options::{self, OptionsError, Table, kinds::TEXT},
@@ -66,7 +66,7 @@ pub struct ProviderOptions {
     /// The model to ask.
     pub model: String,
     /// What goes into the request.
-    pub parameters: provider::Parameters,
+    pub parameters: provider::RequestParameters,
     /// How long the provider may be silent, before the first byte and between two.
     pub timeout: Duration,
     /// How long the connection may take.
@@ -150,7 +150,7 @@ impl Config {
         let ProviderTable { own, vendor } = general.providers.table(provider);
         ProviderOptions {
             model: model.to_owned(),
-            parameters: provider::Parameters {
+            parameters: provider::RequestParameters {
                 max_tokens: Some(own.max_tokens.unwrap_or(general.max_tokens)),
                 temperature: own.temperature.or(general.temperature),
                 thinking: vendor.thinking().or(own.thinking).unwrap_or(general.thinking),

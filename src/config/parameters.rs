@@ -14,7 +14,7 @@ use crate::{
         Kind, Table,
         kinds::{COUNT, SECONDS, whole, within},
     },
-    provider::{CacheRetention, Thinking, ThinkingLevel, bounds::DEFAULT_REPLY_BYTES},
+    provider::{CacheRetention, Thinking, ThinkingLevel, reply_limit::DEFAULT_REPLY_BYTES},
 };
 
 const THINKING: Kind<Thinking> = Kind {

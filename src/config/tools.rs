@@ -43,7 +43,7 @@ pub struct Tools {
     /// Tools, `$presets` and rules that run without asking, and modules that decide.
     pub auto_approve: Vec<String>,
     /// The user's presets, by name with its `$`.
-    pub presets: BTreeMap<String, Preset>,
+    pub presets: BTreeMap<String, PresetOptions>,
     /// What becomes of files outside the conversation's project that `$default` would let be written.
     pub write_outside: WriteOutside,
     /// How long a tool may run, and a source of tools may take to load. Seconds in the options.
@@ -101,7 +101,7 @@ impl Tools {
         table.set("require_approval", &mut self.require_approval, &SWITCH);
         table.set("auto_approve", &mut self.auto_approve, &POLICY);
         table.entries("presets", |presets, name| {
-            let mut preset = Preset::default();
+            let mut preset = PresetOptions::default();
             presets.table(name, |table| preset.read(table));
             self.presets.insert(name.to_owned(), preset);
         });
@@ -162,14 +162,14 @@ impl Tools {
 
 /// One of `tools.presets`: a named set of approvals and denials.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Preset {
+pub struct PresetOptions {
     /// Tools that run without asking.
     pub approve: Vec<String>,
     /// Tools that never run.
     pub deny: Vec<String>,
 }
 
-impl Preset {
+impl PresetOptions {
     fn read(&mut self, table: &mut Table<'_>) {
         table.set("approve", &mut self.approve, &NAMES);
         table.set("deny", &mut self.deny, &NAMES);

@@ -21,7 +21,7 @@ use crate::{
     chat::Text as _,
     runtime::{
         ConversationId, Notice, Report,
-        save::{Stamp, Trouble, save},
+        save::{SaveError, Stamp, save},
     },
 };
 
@@ -94,7 +94,7 @@ impl OnDisk {
             return Ok(());
         }
         let known = lock(&self.0.known).clone();
-        let failed = |trouble: Trouble| sentence(path, &trouble.to_string());
+        let failed = |trouble: SaveError| sentence(path, &trouble.to_string());
         let stamp = match known {
             _ if *is_forced => Stamp::of(path).map_err(|error| failed(error.into()))?,
             Known::At(at, stamp) if at == *path => stamp,

@@ -11,7 +11,7 @@ use super::{
     ErrorKind, ProviderError,
     auth::{Environment, Key},
     headers::Headers,
-    refuse::{Peer, Vendor},
+    vendor_error::{Peer, Vendor},
 };
 
 /// How one vendor is reached.

@@ -7,7 +7,7 @@ use crate::{
 
 /// What a vendor takes in one request. One file beyond a limit would cost the whole request, and every one after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct AttachmentLimits {
     /// The vendor's name, for messages.
     pub vendor: &'static str,
     /// The kinds that it takes.
@@ -26,7 +26,7 @@ pub struct Limits {
     pub total_bytes: usize,
 }
 
-impl Limits {
+impl AttachmentLimits {
     /// The biggest file of any kind that is worth reading, in bytes.
     #[must_use]
     pub fn largest(&self) -> usize {
@@ -36,7 +36,7 @@ impl Limits {
 
 /// Leaves out, of attachments that were read, what is beyond a vendor's limits. They come with what they are, the
 /// oldest first; where there are too many, the newest stay, since they are what the conversation is about now.
-pub fn fit(attachments: &mut [(&mut Attachment, Media)], limits: &Limits) {
+pub fn fit(attachments: &mut [(&mut Attachment, Media)], limits: &AttachmentLimits) {
     let mut room = Room { limits, bytes: limits.total_bytes, files: 0, images: 0, has_large: false };
     for (attachment, media) in attachments.iter_mut().rev() {
         let Some(bytes) = attachment.bytes().map(<[u8]>::len) else { continue };
@@ -48,7 +48,7 @@ pub fn fit(attachments: &mut [(&mut Attachment, Media)], limits: &Limits) {
 
 /// What still fits into a request.
 struct Room<'a> {
-    limits: &'a Limits,
+    limits: &'a AttachmentLimits,
     bytes: usize,
     files: usize,
     images: usize,
@@ -59,8 +59,16 @@ struct Room<'a> {
 impl Room<'_> {
     /// Takes a file in. `Err` is why not.
     fn take(&mut self, media: Media, bytes: usize) -> Result<(), String> {
-        let Limits { vendor, kinds, image_bytes, image_side, many_images, many_images_side, files, total_bytes } =
-            *self.limits;
+        let AttachmentLimits {
+            vendor,
+            kinds,
+            image_bytes,
+            image_side,
+            many_images,
+            many_images_side,
+            files,
+            total_bytes,
+        } = *self.limits;
         let size = |bytes: usize| format_size(bytes as u64);
         let longest = media.size.map_or(0, |(width, height)| width.max(height));
         let is_large = longest > many_images_side;

@@ -9,7 +9,7 @@ use std::{fmt, sync::Arc};
 
 use super::{
     ErrorKind, ProviderError,
-    redact::{Hide, redact},
+    redact::{Redaction, redact},
 };
 
 /// A vendor's key. It cannot be printed by accident.
@@ -55,7 +55,7 @@ impl Key {
     /// back, which may quote what it was sent. A key of fewer than eight bytes is no secret and stays.
     #[must_use]
     pub fn redact(&self, text: &str) -> String {
-        redact(text, &self.value, Hide::Parts)
+        redact(text, &self.value, Redaction::Parts)
     }
 }
 

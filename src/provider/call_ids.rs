@@ -21,7 +21,7 @@ type Form = fn(&CallId) -> Cow<'_, str>;
 
 /// A call as it is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Sent {
+pub(super) struct SentCall {
     /// Its id in this request.
     pub id: String,
     /// How many calls stand before it.
@@ -39,7 +39,7 @@ pub(super) struct CallIds<'a> {
     /// Whether the message before was the user's.
     after_user: bool,
     /// The calls of this turn that have no result yet, by their ids in the document.
-    open: HashMap<&'a CallId, VecDeque<Sent>>,
+    open: HashMap<&'a CallId, VecDeque<SentCall>>,
     /// The same for calls that the provider ran, whose results may come in a later turn.
     hosted: HashMap<&'a str, Vec<String>>,
 }
@@ -69,15 +69,15 @@ impl<'a> CallIds<'a> {
     }
 
     /// The next call.
-    pub fn call(&mut self, id: &'a CallId) -> Sent {
-        let sent = Sent { id: self.unique((self.form)(id)), nth: self.calls };
+    pub fn call(&mut self, id: &'a CallId) -> SentCall {
+        let sent = SentCall { id: self.unique((self.form)(id)), nth: self.calls };
         self.calls += 1;
         self.open.entry(id).or_default().push_back(sent.clone());
         sent
     }
 
     /// The call that the next result answers; `None` if there is none in its turn.
-    pub fn answered(&mut self, id: &CallId) -> Option<Sent> {
+    pub fn answered(&mut self, id: &CallId) -> Option<SentCall> {
         self.open.get_mut(id)?.pop_front()
     }
 

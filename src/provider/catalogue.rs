@@ -26,12 +26,12 @@ const EDITIONS: [&str; 2] = ["latest", "preview"];
 
 #[derive(Debug, Default, Deserialize)]
 struct Catalogue {
-    vendors: std::collections::BTreeMap<String, Vendor>,
+    vendors: std::collections::BTreeMap<String, VendorModels>,
     models: Vec<Model>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Vendor {
+struct VendorModels {
     bytes_per_token: f64,
 }
 

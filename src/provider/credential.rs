@@ -16,12 +16,12 @@ pub struct Credential {
     /// The variable that holds the key. If it is set, nothing else is asked.
     pub variable: &'static str,
     /// The places to ask, first to last.
-    pub sources: Vec<Source>,
+    pub sources: Vec<KeySource>,
 }
 
 /// A place where a key may be.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum KeySource {
     /// The system's keyring: `secret-tool` on Linux, the Keychain on macOS, under the service [`KEYRING_SERVICE`] and
     /// this account. Passed over where there is no keyring or no such entry.
     Keyring(&'static str),
@@ -73,10 +73,10 @@ pub trait TokenExchange: Send + Sync {
     ///
     /// # Errors
     /// When it holds no token.
-    fn token(&self, body: &[u8]) -> Result<Token, ProviderError>;
+    fn token(&self, body: &[u8]) -> Result<AccessToken, ProviderError>;
 
     /// Turns an answer with any other status into an error.
-    fn refuse(&self, response: &ErrorResponse) -> ProviderError;
+    fn decode_error(&self, response: &ErrorResponse) -> ProviderError;
 
     /// Variables that the file also answers for where the environment does not have them, with their values.
     fn variables(&self) -> Vec<(&'static str, String)>;
@@ -84,7 +84,7 @@ pub trait TokenExchange: Send + Sync {
 
 /// A token, and how long it is valid.
 #[derive(Debug)]
-pub struct Token {
+pub struct AccessToken {
     /// The token.
     pub key: Key,
     /// How long it is valid from now on.
@@ -98,8 +98,8 @@ impl Credential {
     /// A plain key: from the keyring under the provider's name, then from `command`, if the user has one.
     #[must_use]
     pub fn api_key(provider: &'static str, variable: &'static str, command: Option<&[String]>) -> Self {
-        let mut sources = vec![Source::Keyring(provider)];
-        sources.extend(command.map(|line| Source::Command(line.to_vec())));
+        let mut sources = vec![KeySource::Keyring(provider)];
+        sources.extend(command.map(|line| KeySource::Command(line.to_vec())));
         Self { variable, sources }
     }
 }

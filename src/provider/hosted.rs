@@ -55,7 +55,7 @@ impl HostedTool {
 
 /// A tool that providers run, as one request offers it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Hosted {
+pub enum HostedToolSpec {
     /// [`HostedTool::CodeExecution`].
     CodeExecution,
     /// [`HostedTool::WebSearch`], in the user's limits.
@@ -73,7 +73,7 @@ pub struct SearchLimits {
     pub blocked_domains: Vec<String>,
 }
 
-impl Hosted {
+impl HostedToolSpec {
     /// The tool in the limits that its options set.
     #[must_use]
     pub fn of(tool: HostedTool, limits: &SearchLimits) -> Self {

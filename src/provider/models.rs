@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::{ErrorResponse, ProviderError, refuse::Peer};
+use super::{ErrorResponse, ProviderError, vendor_error::Peer};
 
 /// A request for the models of a server, and what reads the answer. It has no `Debug`: its headers may hold a key.
 pub struct ModelsRequest {
@@ -46,7 +46,7 @@ impl ModelsRequest {
 
     /// Turns an answer whose status is no success into an error.
     #[must_use]
-    pub fn refuse(&self, response: &ErrorResponse) -> ProviderError {
-        self.peer.refuse(response)
+    pub fn decode_error(&self, response: &ErrorResponse) -> ProviderError {
+        self.peer.decode_error(response)
     }
 }

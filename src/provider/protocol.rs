@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Inquiry, ProviderError, Request, attachment, models::ModelsRequest};
+use super::{CapabilityProbe, ProviderError, Request, attachment, models::ModelsRequest};
 use crate::model::Event;
 
 /// One vendor's protocol.
@@ -11,13 +11,13 @@ pub trait Provider: Send + Sync + std::fmt::Debug {
     fn name(&self) -> &'static str;
 
     /// What images and PDFs it takes; `None` if it takes none, and then nobody reads them.
-    fn attachment_limits(&self) -> Option<attachment::Limits> {
+    fn attachment_limits(&self) -> Option<attachment::AttachmentLimits> {
         None
     }
 
     /// What to ask the server about the model that a request is for, before its tools can be relied on; `None` where
     /// there is no doubt, or nobody to ask.
-    fn inquiry(&self, _request: &Request) -> Option<Inquiry> {
+    fn capability_probe(&self, _request: &Request) -> Option<CapabilityProbe> {
         None
     }
 
@@ -88,5 +88,5 @@ pub trait Decoder: Send {
     fn finish(&mut self, events: &mut Vec<Event>) -> Result<(), ProviderError>;
 
     /// Turns a response whose status is no success into an error.
-    fn refuse(&self, response: &ErrorResponse) -> ProviderError;
+    fn decode_error(&self, response: &ErrorResponse) -> ProviderError;
 }

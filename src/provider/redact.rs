@@ -41,14 +41,14 @@ const SECRET_NAMES: [&str; 8] = ["auth", "key", "token", "secret", "cookie", "pa
 
 /// How much of a value is a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Hide {
+pub(super) enum Redaction {
     /// Every part of it.
     Parts,
     /// Only all of it: its words mean something elsewhere.
     Whole,
 }
 
-impl Hide {
+impl Redaction {
     /// What to hide of the value of a header of this name, which is written in lower case.
     pub fn of_header(name: &str) -> Self {
         if SECRET_NAMES.iter().any(|word| name.contains(word)) { Self::Parts } else { Self::Whole }
@@ -56,13 +56,13 @@ impl Hide {
 }
 
 /// The secrets of one request.
-pub(super) struct Secrets(Vec<(String, Hide)>);
+pub(super) struct Secrets(Vec<(String, Redaction)>);
 
 impl Secrets {
     /// The key, and the values of the user's headers.
     pub fn new(key: Option<&Key>, headers: &Headers) -> Self {
-        let key = key.map(|key| (key.expose().to_owned(), Hide::Parts));
-        let headers = headers.iter().map(|(name, value)| (value.to_owned(), Hide::of_header(name)));
+        let key = key.map(|key| (key.expose().to_owned(), Redaction::Parts));
+        let headers = headers.iter().map(|(name, value)| (value.to_owned(), Redaction::of_header(name)));
         Self(key.into_iter().chain(headers).filter(|(value, _)| value.len() >= SHORTEST).collect())
     }
 
@@ -79,7 +79,7 @@ impl Secrets {
 }
 
 /// `text` without `secret`.
-pub(super) fn redact(text: &str, secret: &str, hide: Hide) -> String {
+pub(super) fn redact(text: &str, secret: &str, hide: Redaction) -> String {
     let words = words(secret, hide);
     let mut found = Vec::new();
     for view in unescape::views(text) {
@@ -93,14 +93,14 @@ pub(super) fn redact(text: &str, secret: &str, hide: Hide) -> String {
 }
 
 /// The parts of a value that are secrets of their own: `Bearer sk-1` has the key in it, `Basic …` a name and a password.
-fn words(secret: &str, hide: Hide) -> Vec<(Cow<'_, str>, Hide)> {
-    let mut words = vec![(secret.into(), if secret.contains(char::is_whitespace) { Hide::Whole } else { hide })];
-    if hide == Hide::Parts {
+fn words(secret: &str, hide: Redaction) -> Vec<(Cow<'_, str>, Redaction)> {
+    let mut words = vec![(secret.into(), if secret.contains(char::is_whitespace) { Redaction::Whole } else { hide })];
+    if hide == Redaction::Parts {
         for word in secret.split_whitespace() {
-            words.push((word.into(), Hide::Parts));
+            words.push((word.into(), Redaction::Parts));
             let decoded = BASE64_STANDARD.decode(word).ok().and_then(|bytes| String::from_utf8(bytes).ok());
             if let Some((_, password)) = decoded.as_deref().and_then(|pair| pair.split_once(':')) {
-                words.push((password.to_owned().into(), Hide::Parts));
+                words.push((password.to_owned().into(), Redaction::Parts));
             }
         }
     }
@@ -108,16 +108,16 @@ fn words(secret: &str, hide: Hide) -> Vec<(Cow<'_, str>, Hide)> {
 }
 
 /// Notes where `text` has something of `secret`.
-fn note(text: &str, secret: &str, hide: Hide, found: &mut Vec<Range<usize>>) {
+fn note(text: &str, secret: &str, hide: Redaction, found: &mut Vec<Range<usize>>) {
     if secret.len() < SHORTEST {
         return;
     }
     match hide {
-        Hide::Whole => {
+        Redaction::Whole => {
             note_runs(text, secret, secret.len(), found);
             forms(secret).iter().for_each(|form| note_runs(text, form, form.len(), found));
         }
-        Hide::Parts => {
+        Redaction::Parts => {
             note_runs(text, secret, (secret.len() / 2).clamp(SHORT_RUN, RUN), found);
             forms(secret).iter().for_each(|form| note_runs(text, form, ENCODED_RUN.min(form.len()), found));
             note_masked(text, secret, found);

@@ -10,7 +10,7 @@ use serde::{Serialize, Serializer};
 
 use super::{
     VendorOptions, anthropic,
-    hosted::{Hosted, HostedProblem, HostedTool, SearchLimits},
+    hosted::{HostedProblem, HostedTool, HostedToolSpec, SearchLimits},
     openai, openai_compatible, rehearsal,
     signature::is_one_word,
     vertex,
@@ -32,7 +32,7 @@ pub struct Row {
     /// How signatures of the vendor come back.
     signatures: Signatures,
     /// Whether the vendor runs a tool itself for a model. The last argument says that no other tool is offered.
-    hosts: fn(&Hosted, &str, bool) -> Result<(), HostedProblem>,
+    hosts: fn(&HostedToolSpec, &str, bool) -> Result<(), HostedProblem>,
     /// The vendor's own options with their defaults.
     options: fn() -> Box<dyn VendorOptions>,
 }
@@ -64,7 +64,7 @@ static ROWS: [Row; 5] = [
         secrets: &[],
         other_names: &[],
         signatures: Signatures::None,
-        hosts: Hosted::nowhere,
+        hosts: HostedToolSpec::nowhere,
         options: options::<rehearsal::Options>,
     },
     Row {
@@ -100,7 +100,7 @@ static ROWS: [Row; 5] = [
         secrets: &[openai_compatible::KEY_VARIABLE],
         other_names: &[],
         signatures: Signatures::Read(openai_compatible::reads),
-        hosts: Hosted::nowhere,
+        hosts: HostedToolSpec::nowhere,
         options: options::<openai_compatible::Options>,
     },
     Row {
@@ -186,7 +186,7 @@ impl ProviderName {
     ///
     /// # Errors
     /// Why the tool cannot be offered.
-    pub fn hosts(self, tool: &Hosted, model: &str, alone: bool) -> Result<(), HostedProblem> {
+    pub fn hosts(self, tool: &HostedToolSpec, model: &str, alone: bool) -> Result<(), HostedProblem> {
         (self.0.hosts)(tool, model, alone)
     }
 }
@@ -219,7 +219,7 @@ impl Serialize for ProviderName {
 
 /// The names for people of the providers that run `tool` themselves.
 pub fn hosts_of(tool: HostedTool) -> impl Iterator<Item = &'static str> {
-    let tool = Hosted::of(tool, &SearchLimits::default());
+    let tool = HostedToolSpec::of(tool, &SearchLimits::default());
     let hosts =
         ProviderName::all().filter(move |provider| provider.hosts(&tool, provider.default_model(), true).is_ok());
     hosts.map(ProviderName::title)

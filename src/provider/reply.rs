@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{ProviderError, refuse::Peer, sse::Sse};
+use super::{ProviderError, sse::Sse, vendor_error::Peer};
 use crate::model::{Event, ToolInput};
 
 /// What is wrong with an answer that is no stream at all.
@@ -11,7 +11,7 @@ pub(super) const NO_STREAM: &str = "no stream of events";
 
 /// How far a reply is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Progress {
+pub(super) enum StreamProgress {
     /// No event came yet.
     #[default]
     Waiting,
@@ -19,7 +19,7 @@ pub(super) enum Progress {
     Complete,
 }
 
-impl Progress {
+impl StreamProgress {
     /// What the end of the stream means.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Hosted, Thinking};
+use super::{HostedToolSpec, Thinking};
 use crate::model::{Attachment, Message, Part};
 
 /// One request, in no vendor's words.
@@ -22,9 +22,9 @@ pub struct Request {
     pub tools: Arc<[ToolSpec]>,
     /// The tools on offer that the provider runs itself, sorted by name; only those that it has
     /// ([`ProviderName::hosts`](super::ProviderName::hosts)).
-    pub hosted: Arc<[Hosted]>,
+    pub hosted: Arc<[HostedToolSpec]>,
     /// Sampling and limits.
-    pub parameters: Parameters,
+    pub parameters: RequestParameters,
 }
 
 impl Request {
@@ -36,10 +36,10 @@ impl Request {
 
     /// All attachments, in the order in which the model meets them, each with who shows it. Only messages that have some
     /// are copied.
-    pub fn attachments_mut(&mut self) -> impl Iterator<Item = (By, &mut Attachment)> {
+    pub fn attachments_mut(&mut self) -> impl Iterator<Item = (AttachedBy, &mut Attachment)> {
         let with = self.messages.iter_mut().filter(|message| message.parts.iter().any(Part::has_attachments));
         with.flat_map(|message| Arc::make_mut(message).parts.iter_mut()).flat_map(|part| {
-            let by = if matches!(part, Part::ToolResult { .. }) { By::Tool } else { By::User };
+            let by = if matches!(part, Part::ToolResult { .. }) { AttachedBy::Tool } else { AttachedBy::User };
             part.attachments_mut().iter_mut().map(move |attachment| (by, attachment))
         })
     }
@@ -47,7 +47,7 @@ impl Request {
 
 /// Who shows a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum By {
+pub enum AttachedBy {
     /// The user, with a reference in their message.
     User,
     /// A tool, in its result.
@@ -69,7 +69,7 @@ pub struct ToolSpec {
 
 /// Sampling and limits. `None` leaves the choice to the provider.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Parameters {
+pub struct RequestParameters {
     /// The most tokens that a reply may have.
     pub max_tokens: Option<u32>,
     /// The sampling temperature.

@@ -20,8 +20,8 @@ use super::ConversationId;
 use crate::{
     model::{Attachment, AttachmentContent, Media, MediaKind},
     provider::{
-        By, Request,
-        attachment::{Limits, fit},
+        AttachedBy, Request,
+        attachment::{AttachmentLimits, fit},
     },
     text::truncate::format_size,
     tools::paths,
@@ -81,15 +81,15 @@ struct State {
 /// A file that was read.
 #[derive(Debug)]
 struct Kept {
-    stamp: Stamp,
+    stamp: FileVersion,
     data: Arc<[u8]>,
     media: Option<Media>,
     used: u64,
 }
 
-/// By what a file is known to be the same.
+/// Tells one state of a file from another, to know whether it has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stamp {
+struct FileVersion {
     modified: Option<SystemTime>,
     size: u64,
 }
@@ -102,9 +102,9 @@ impl Attachments {
         conversation: ConversationId,
         request: &mut Request,
         folder: &Path,
-        limits: &Limits,
+        limits: &AttachmentLimits,
     ) -> Findings {
-        let mut attachments: Vec<(By, &mut Attachment)> = request.attachments_mut().collect();
+        let mut attachments: Vec<(AttachedBy, &mut Attachment)> = request.attachments_mut().collect();
         let mut media = Vec::with_capacity(attachments.len());
         for (by, attachment) in &mut attachments {
             media.push(self.fill(*by, attachment, folder, limits));
@@ -138,7 +138,13 @@ impl Attachments {
     }
 
     /// Reads one file. Gives what it is if it is an image or a PDF.
-    fn fill(&self, by: By, attachment: &mut Attachment, folder: &Path, limits: &Limits) -> Option<Media> {
+    fn fill(
+        &self,
+        by: AttachedBy,
+        attachment: &mut Attachment,
+        folder: &Path,
+        limits: &AttachmentLimits,
+    ) -> Option<Media> {
         if matches!(attachment.content, AttachmentContent::LeftOut(_)) {
             return None;
         }
@@ -167,7 +173,7 @@ impl Attachments {
     }
 
     /// What is in a file that somebody shows. `Err` is why it cannot be shown.
-    fn file(&self, by: By, path: &Path, largest: usize) -> Result<(Arc<[u8]>, Option<Media>), String> {
+    fn file(&self, by: AttachedBy, path: &Path, largest: usize) -> Result<(Arc<[u8]>, Option<Media>), String> {
         let file = open(path).map_err(|error| reason(by, &error))?;
         let metadata = file.metadata().map_err(|error| reason(by, &error))?;
         if metadata.is_dir() {
@@ -176,7 +182,7 @@ impl Attachments {
         if !metadata.is_file() {
             return Err("it is no regular file".to_owned());
         }
-        let stamp = Stamp { modified: metadata.modified().ok(), size: metadata.len() };
+        let stamp = FileVersion { modified: metadata.modified().ok(), size: metadata.len() };
         if let Some(kept) = self.lock().find(path, stamp) {
             return Ok(kept);
         }
@@ -186,7 +192,7 @@ impl Attachments {
         }
         let mut reader = BufReader::new(file);
         let begins = Media::look_at(&mut reader).map_err(|error| reason(by, &error))?;
-        if begins.is_none() && by == By::Tool {
+        if begins.is_none() && by == AttachedBy::Tool {
             return Err(NO_MEDIA.to_owned());
         }
         if begins.is_none() && stamp.size > MAX_TEXT as u64 {
@@ -215,7 +221,7 @@ impl Attachments {
 
 impl State {
     /// What is kept of a file, if it is still the same.
-    fn find(&mut self, path: &Path, stamp: Stamp) -> Option<(Arc<[u8]>, Option<Media>)> {
+    fn find(&mut self, path: &Path, stamp: FileVersion) -> Option<(Arc<[u8]>, Option<Media>)> {
         self.clock += 1;
         let kept = self.kept.get_mut(path).filter(|kept| kept.stamp == stamp)?;
         kept.used = self.clock;
@@ -223,7 +229,7 @@ impl State {
     }
 
     /// Keeps a file; those that were not used for the longest time go when there is no room.
-    fn keep(&mut self, path: &Path, stamp: Stamp, data: &Arc<[u8]>, media: Option<Media>) {
+    fn keep(&mut self, path: &Path, stamp: FileVersion, data: &Arc<[u8]>, media: Option<Media>) {
         self.forget(path);
         while self.bytes + data.len() > MAX_KEPT
             && let Some(oldest) = self.kept.iter().min_by_key(|(_, kept)| kept.used).map(|(path, _)| path.clone())
@@ -250,8 +256,8 @@ fn open(path: &Path) -> io::Result<File> {
 
 /// What a file is sent as: as what its content says; of a user's own file a type that they gave it, or its name, says
 /// what kind of text it is. `Err` is why it is not sent.
-fn judge(by: By, attachment: &Attachment, data: &[u8], media: Option<Media>) -> Result<What, String> {
-    let given = Some(attachment.media_type.as_str()).filter(|given| by == By::User && !given.is_empty());
+fn judge(by: AttachedBy, attachment: &Attachment, data: &[u8], media: Option<Media>) -> Result<What, String> {
+    let given = Some(attachment.media_type.as_str()).filter(|given| by == AttachedBy::User && !given.is_empty());
     let is_text = given.is_some_and(|given| !given.starts_with("image/") && given != MediaKind::Pdf.media_type());
     match media {
         Some(media) if media.is_damaged() => {
@@ -259,7 +265,7 @@ fn judge(by: By, attachment: &Attachment, data: &[u8], media: Option<Media>) -> 
             Err(format!("it begins like a {kind}, but its size cannot be read from it: it is damaged"))
         }
         Some(media) if !is_text => Ok(What::Media(media)),
-        None if by == By::Tool => Err(NO_MEDIA.to_owned()),
+        None if by == AttachedBy::Tool => Err(NO_MEDIA.to_owned()),
         None if given.is_some() && !is_text => {
             let given = given.unwrap_or_default();
             Err(format!(
@@ -284,9 +290,9 @@ fn judge(by: By, attachment: &Attachment, data: &[u8], media: Option<Media>) -> 
     }
 }
 
-fn reason(by: By, error: &io::Error) -> String {
+fn reason(by: AttachedBy, error: &io::Error) -> String {
     match error.kind() {
-        io::ErrorKind::NotFound if by == By::User => "there is no such file".to_owned(),
+        io::ErrorKind::NotFound if by == AttachedBy::User => "there is no such file".to_owned(),
         io::ErrorKind::NotFound => "it is not there any more".to_owned(),
         io::ErrorKind::PermissionDenied => "it must not be read (permission denied)".to_owned(),
         _ => format!("it cannot be read ({error})"),

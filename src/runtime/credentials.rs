@@ -22,7 +22,7 @@ use crate::{
     provider::{
         ErrorKind, ProviderError,
         auth::{Environment, Key},
-        credential::{Credential, KEYRING_SERVICE, Program, Source, TokenFile},
+        credential::{Credential, KEYRING_SERVICE, KeySource, Program, TokenFile},
     },
     text::one_line,
 };
@@ -64,7 +64,7 @@ struct FetchedKey {
 
 #[derive(Debug)]
 struct Kept {
-    source: Source,
+    source: KeySource,
     /// The file, for a key that comes from one.
     file: Option<String>,
     found: FetchedKey,
@@ -93,8 +93,8 @@ impl Credentials {
         }
         for source in &credential.sources {
             let file = match source {
-                Source::TokenFile(file) => environment.value(file.variable),
-                Source::Keyring(_) | Source::Command(_) | Source::Program(_) => None,
+                KeySource::TokenFile(file) => environment.value(file.variable),
+                KeySource::Keyring(_) | KeySource::Command(_) | KeySource::Program(_) => None,
             };
             let found = match self.kept(source, file.as_deref()) {
                 Some(found) => Some(found),
@@ -117,14 +117,14 @@ impl Credentials {
         self.lock().retain(|kept| !credential.sources.contains(&kept.source));
     }
 
-    fn kept(&self, source: &Source, file: Option<&str>) -> Option<FetchedKey> {
+    fn kept(&self, source: &KeySource, file: Option<&str>) -> Option<FetchedKey> {
         let mut kept = self.lock();
         kept.retain(|kept| kept.found.until.is_some_and(|until| until > Instant::now()));
         let kept = kept.iter().find(|kept| kept.source == *source && kept.file.as_deref() == file)?;
         Some(kept.found.clone())
     }
 
-    fn keep(&self, source: &Source, file: Option<String>, found: &FetchedKey) {
+    fn keep(&self, source: &KeySource, file: Option<String>, found: &FetchedKey) {
         let mut kept = self.lock();
         kept.retain(|kept| kept.source != *source || kept.file != file);
         kept.push(Kept { source: source.clone(), file, found: found.clone() });
@@ -137,16 +137,16 @@ impl Credentials {
 
     async fn fetch(
         &self,
-        source: &Source,
+        source: &KeySource,
         file: Option<&str>,
         environment: &Environment,
         timeouts: Timeouts,
     ) -> Result<Option<FetchedKey>, ProviderError> {
         match source {
-            Source::Keyring(account) => from_keyring(account, environment).await,
-            Source::Command(line) => from_command(line, environment).await.map(Some),
-            Source::Program(program) => from_program(program, environment).await,
-            Source::TokenFile(kind) => match file {
+            KeySource::Keyring(account) => from_keyring(account, environment).await,
+            KeySource::Command(line) => from_command(line, environment).await.map(Some),
+            KeySource::Program(program) => from_program(program, environment).await,
+            KeySource::TokenFile(kind) => match file {
                 Some(file) => self.ask_token_server(kind, file, timeouts).await.map(Some),
                 None => Ok(None),
             },
@@ -169,7 +169,7 @@ impl Credentials {
         let asked = Instant::now();
         let token = match self.http.fetch(file.request(SystemTime::now())?, timeouts).await? {
             Ok(body) => file.token(&body)?,
-            Err(refusal) => return Err(file.refuse(&refusal)),
+            Err(refusal) => return Err(file.decode_error(&refusal)),
         };
         let until = asked.checked_add(token.lifetime.saturating_sub(MARGIN));
         let variables = file.variables().into_iter();

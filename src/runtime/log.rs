@@ -12,13 +12,13 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use crate::config::Level;
+use crate::config::LevelFilter;
 
 /// A log, or nothing where logging is off.
 #[derive(Clone, Debug, Default)]
 pub struct Log {
     sender: Option<Sender<String>>,
-    level: Level,
+    level: LevelFilter,
 }
 
 impl Log {
@@ -26,7 +26,7 @@ impl Log {
     ///
     /// A file that cannot be opened is no reason to stop anybody: then nothing is logged.
     #[must_use]
-    pub fn open(path: PathBuf, level: Level) -> Self {
+    pub fn open(path: PathBuf, level: LevelFilter) -> Self {
         let (sender, lines) = mpsc::channel::<String>();
         let writer = move || {
             if let Some(folder) = path.parent() {
@@ -43,20 +43,20 @@ impl Log {
 
     /// Logs something good to know.
     pub fn info(&self, line: &str) {
-        self.write(Level::Info, "info", line);
+        self.write(LevelFilter::Info, "info", line);
     }
 
     /// Logs something that is not as it should be.
     pub fn warn(&self, line: &str) {
-        self.write(Level::Warn, "warn", line);
+        self.write(LevelFilter::Warn, "warn", line);
     }
 
     /// Logs something that failed.
     pub fn error(&self, line: &str) {
-        self.write(Level::Error, "error", line);
+        self.write(LevelFilter::Error, "error", line);
     }
 
-    fn write(&self, level: Level, word: &str, line: &str) {
+    fn write(&self, level: LevelFilter, word: &str, line: &str) {
         if level < self.level {
             return;
         }

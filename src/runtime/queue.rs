@@ -10,7 +10,7 @@ use super::{ExternalPaths, LeftOut, holder::Hold, trust::Trusted};
 use crate::{
     agent::{Input, RequestId},
     model::{CallId, Event},
-    provider::bounds,
+    provider::reply_limit,
     usage::Estimate,
 };
 
@@ -237,7 +237,7 @@ fn join(last: &mut Notice, next: &Notice) -> bool {
     }
     match (last, event) {
         (Event::Text(last), Event::Text(text)) | (Event::Thinking(last), Event::Thinking(text)) => {
-            let fits = bounds::weight(last) + bounds::weight(text) <= SLICE_BYTES;
+            let fits = reply_limit::weight(last) + reply_limit::weight(text) <= SLICE_BYTES;
             if fits {
                 last.push_str(text);
             }
@@ -260,7 +260,9 @@ fn join(last: &mut Notice, next: &Notice) -> bool {
 
 fn weight(notice: &Notice) -> usize {
     match &notice.report {
-        Report::Input(Input::Event { event: Event::Text(text) | Event::Thinking(text), .. }) => bounds::weight(text),
+        Report::Input(Input::Event { event: Event::Text(text) | Event::Thinking(text), .. }) => {
+            reply_limit::weight(text)
+        }
         Report::Input(Input::ToolFinished { answer, .. }) => answer.output.len(),
         _ => 64,
     }

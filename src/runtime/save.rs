@@ -55,7 +55,7 @@ impl From<&Metadata> for Stamp {
 
 /// Why a file was not written. The file is as it was.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Trouble {
+pub enum SaveError {
     /// Something else has changed the file.
     Changed,
     /// There was no file, and now there is one.
@@ -72,7 +72,7 @@ pub enum Trouble {
     Failed(String),
 }
 
-impl fmt::Display for Trouble {
+impl fmt::Display for SaveError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Changed => f.write_str(
@@ -92,7 +92,7 @@ impl fmt::Display for Trouble {
     }
 }
 
-impl Trouble {
+impl SaveError {
     fn of(error: &io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => Self::ReadOnly,
@@ -106,7 +106,7 @@ impl Trouble {
     }
 }
 
-impl From<io::Error> for Trouble {
+impl From<io::Error> for SaveError {
     fn from(error: io::Error) -> Self {
         Self::of(&error)
     }
@@ -117,26 +117,26 @@ impl From<io::Error> for Trouble {
 ///
 /// # Errors
 /// Why nothing was written.
-pub fn save(path: &Path, bytes: &[u8], known: Option<Stamp>) -> Result<Stamp, Trouble> {
+pub fn save(path: &Path, bytes: &[u8], known: Option<Stamp>) -> Result<Stamp, SaveError> {
     let Some(known) = known else { return create(path, bytes) };
     let target = match fs::canonicalize(path) {
         Ok(target) => target,
         Err(error) if is_missing(&error) => {
             let has_folder = path.parent().is_some_and(Path::is_dir);
-            return Err(if has_folder { Trouble::Gone } else { Trouble::NoFolder });
+            return Err(if has_folder { SaveError::Gone } else { SaveError::NoFolder });
         }
         Err(error) => return Err(error.into()),
     };
     let metadata = fs::metadata(&target)?;
     if !metadata.is_file() {
-        return Err(Trouble::NotAFile);
+        return Err(SaveError::NotAFile);
     }
     if Stamp::from(&metadata) != known {
-        return Err(Trouble::Changed);
+        return Err(SaveError::Changed);
     }
     // To root every file is writable; a mode without a write bit says what the user wants.
     if metadata.mode() & 0o222 == 0 || rustix::fs::access(&target, Access::WRITE_OK).is_err() {
-        return Err(Trouble::ReadOnly);
+        return Err(SaveError::ReadOnly);
     }
     let replaced = !is_bound_to_its_inode(&target, &metadata) && replace(&target, &metadata, bytes, known)?;
     if !replaced {
@@ -146,15 +146,15 @@ pub fn save(path: &Path, bytes: &[u8], known: Option<Stamp>) -> Result<Stamp, Tr
 }
 
 /// Makes a file that must not be there yet.
-fn create(path: &Path, bytes: &[u8]) -> Result<Stamp, Trouble> {
+fn create(path: &Path, bytes: &[u8]) -> Result<Stamp, SaveError> {
     match fs::symlink_metadata(path) {
-        Ok(metadata) if metadata.is_symlink() && !path.exists() => return Err(Trouble::NotAFile),
-        Ok(_) => return Err(Trouble::Appeared),
+        Ok(metadata) if metadata.is_symlink() && !path.exists() => return Err(SaveError::NotAFile),
+        Ok(_) => return Err(SaveError::Appeared),
         Err(error) if is_missing(&error) => {}
         Err(error) => return Err(error.into()),
     }
     let mut file = match OpenOptions::new().write(true).create_new(true).open(path) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(Trouble::Appeared),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(SaveError::Appeared),
         file => file?,
     };
     let written = file.write_all(bytes).and_then(|()| file.sync_all());
@@ -178,11 +178,11 @@ fn is_bound_to_its_inode(target: &Path, metadata: &Metadata) -> bool {
 }
 
 /// Puts a new file in the place of the old one. `false` if there cannot be a new file like the old one here.
-fn replace(target: &Path, old: &Metadata, bytes: &[u8], known: Stamp) -> Result<bool, Trouble> {
+fn replace(target: &Path, old: &Metadata, bytes: &[u8], known: Stamp) -> Result<bool, SaveError> {
     let Some(folder) = target.parent() else { return Ok(false) };
     let mut temporary = match tempfile::Builder::new().prefix(TEMPORARY).tempfile_in(folder) {
         Ok(temporary) => temporary,
-        Err(error) if matches!(Trouble::of(&error), Trouble::ReadOnly) => return Ok(false),
+        Err(error) if matches!(SaveError::of(&error), SaveError::ReadOnly) => return Ok(false),
         Err(error) => return Err(error.into()),
     };
     // Dropping it deletes it.
@@ -196,7 +196,7 @@ fn replace(target: &Path, old: &Metadata, bytes: &[u8], known: Stamp) -> Result<
     file.sync_all()?;
     // The write may have taken a while.
     if Stamp::of(target)? != Some(known) {
-        return Err(Trouble::Changed);
+        return Err(SaveError::Changed);
     }
     temporary.persist(target).map_err(|error| error.error)?;
     // The name is safe once the folder is; not every system lets a folder be flushed.
@@ -205,7 +205,7 @@ fn replace(target: &Path, old: &Metadata, bytes: &[u8], known: Stamp) -> Result<
 }
 
 /// Writes over the old text. If that fails, the old text is put back.
-fn overwrite(target: &Path, bytes: &[u8]) -> Result<(), Trouble> {
+fn overwrite(target: &Path, bytes: &[u8]) -> Result<(), SaveError> {
     let old = fs::read(target)?;
     let mut file = OpenOptions::new().write(true).open(target)?;
     if bytes.len() > old.len()
@@ -222,7 +222,7 @@ fn overwrite(target: &Path, bytes: &[u8]) -> Result<(), Trouble> {
     if let Err(error) = written {
         return Err(match fill(&mut file, &old) {
             Ok(()) => error.into(),
-            Err(worse) => Trouble::Failed(rescue(target, &old, &error, &worse)),
+            Err(worse) => SaveError::Failed(rescue(target, &old, &error, &worse)),
         });
     }
     Ok(())

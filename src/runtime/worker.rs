@@ -28,13 +28,13 @@ use crate::{
     config::ProviderOptions,
     model::{Event, Message},
     provider::{
-        ErrorKind, Exchange, HttpRequest, Inquiry, Provider, ProviderError, Question, Request, auth::Environment,
-        bounds::Bounds, credential::Credential, place,
+        CapabilityProbe, ErrorKind, Exchange, HttpRequest, ProbeRequest, Provider, ProviderError, Request,
+        auth::Environment, credential::Credential, host, reply_limit::ReplyLimit,
     },
 };
 
 /// How long a server has to say what a model can do.
-const INQUIRY_TIME: Duration = Duration::from_secs(10);
+const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Whom a request goes to. The provider is built when its key is there, which may take a process or a socket.
 pub struct Recipient {
@@ -167,7 +167,7 @@ impl Worker {
                 let (url, headers) = (mem::take(&mut request.url), mem::take(&mut request.headers));
                 match http.get(url, headers, timeouts).await? {
                     Ok(body) => request.read(&body),
-                    Err(refusal) => Err(request.refuse(&refusal)),
+                    Err(refusal) => Err(request.decode_error(&refusal)),
                 }
             };
             let models: Result<_, ProviderError> = models.await;
@@ -252,18 +252,18 @@ impl RequestTask {
         let environment = complete(&self.credentials, environment, credential.as_ref(), self.timeouts).await?;
         let provider = build(environment)?;
         let request = self.with_files(&*provider, request).await?;
-        let inquiry = provider.inquiry(&request);
+        let probe = provider.capability_probe(&request);
         match provider.prepare(&request)? {
             Exchange::Http { request, decoder } => {
                 self.warn_of_plain_http(&request.url);
-                self.inquire(inquiry);
-                let mut bounds = Bounds::new(max_reply_bytes);
+                self.probe(probe);
+                let mut limit = ReplyLimit::new(max_reply_bytes);
                 let (tell, mut over) = oneshot::channel();
                 let mut tell = Some(tell);
                 let sink = |event| {
                     // After the end nothing more is let through, though the rest of a chunk may still come.
                     if let Some(end) = tell.take() {
-                        match bounds.pass(event, &mut sink) {
+                        match limit.pass(event, &mut sink) {
                             Ok(()) => tell = Some(end),
                             Err(error) => drop(end.send(error)),
                         }
@@ -309,7 +309,7 @@ impl RequestTask {
     /// Tells the user once that a server is talked to in the open.
     fn warn_of_plain_http(&self, url: &str) {
         let Some(url) = Url::parse(url).ok().filter(|url| url.scheme() == "http") else { return };
-        let Some(host) = url.host_str().filter(|host| !place::is_loopback(host)) else { return };
+        let Some(host) = url.host_str().filter(|host| !host::is_loopback(host)) else { return };
         let host = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
         if self.is_news(format!("http {host}")) {
             self.warn(format!(
@@ -321,17 +321,17 @@ impl RequestTask {
 
     /// Asks the server, once for each model and beside the request, whether the model can use tools. What cannot be
     /// found out is nobody's trouble.
-    fn inquire(&self, inquiry: Option<Inquiry>) {
-        let Some(mut inquiry) = inquiry else { return };
-        let name = format!("tools {} {}", inquiry.host, inquiry.model);
+    fn probe(&self, probe: Option<CapabilityProbe>) {
+        let Some(mut probe) = probe else { return };
+        let name = format!("tools {} {}", probe.host, probe.model);
         if !self.is_news(name.clone()) {
             return;
         }
         let (http, queue, conversation) = (Arc::clone(&self.http), Arc::clone(&self.queue), self.conversation);
         let known = Arc::clone(&self.known);
-        let timeouts = Timeouts { first_byte: INQUIRY_TIME, idle: INQUIRY_TIME, ..self.timeouts };
+        let timeouts = Timeouts { first_byte: PROBE_TIMEOUT, idle: PROBE_TIMEOUT, ..self.timeouts };
         tokio::spawn(async move {
-            for Question { url, headers, body } in mem::take(&mut inquiry.questions) {
+            for ProbeRequest { url, headers, body } in mem::take(&mut probe.requests) {
                 let answer = match body {
                     Some(body) => http.fetch(HttpRequest { url, headers, body }, timeouts).await,
                     None => http.get(url, headers, timeouts).await,
@@ -345,7 +345,7 @@ impl RequestTask {
                         return;
                     }
                 };
-                if let Some(found) = inquiry.read(&answer) {
+                if let Some(found) = probe.read(&answer) {
                     if let Some(words) = found {
                         queue.push(Notice { conversation, report: Report::Warning(words) });
                     }

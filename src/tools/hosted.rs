@@ -7,7 +7,7 @@
 use serde_json::json;
 
 use super::{Definition, Executor};
-use crate::provider::{Hosted, HostedTool, ProviderName, SearchLimits, hosts_of};
+use crate::provider::{HostedTool, HostedToolSpec, ProviderName, SearchLimits, hosts_of};
 
 /// The definitions. They are off until somebody wants them.
 pub(super) fn definitions() -> impl Iterator<Item = Definition> {
@@ -26,7 +26,7 @@ pub(super) fn definitions() -> impl Iterator<Item = Definition> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Offer {
     /// Those that go into a request, sorted by name.
-    pub tools: Vec<Hosted>,
+    pub tools: Vec<HostedToolSpec>,
     /// Those that do not, each with the reason.
     pub left_out: Vec<(HostedTool, String)>,
 }
@@ -43,7 +43,7 @@ pub fn offer(
 ) -> Offer {
     let mut offer = Offer::default();
     for tool in chosen {
-        let hosted = Hosted::of(tool, limits);
+        let hosted = HostedToolSpec::of(tool, limits);
         match provider.hosts(&hosted, model, alone) {
             Ok(()) => offer.tools.push(hosted),
             Err(problem) => offer.left_out.push((tool, problem.describe(provider.name(), model))),

@@ -7,7 +7,7 @@ use std::{
 
 use flemma::{
     model::{Attachment, Message, Part, Role, Signature, Usage},
-    provider::{Parameters, Request, ToolSpec, catalogue::Price},
+    provider::{Request, RequestParameters, ToolSpec, catalogue::Price},
     usage::{Estimate, Ledger, Record, Totals, figures},
 };
 use serde_json::json;
@@ -110,7 +110,7 @@ fn the_table_has_a_row_per_model_and_marks_missing_prices() {
 
 fn request(model: &str, parts: Vec<Part>) -> Request {
     let message = Message { role: Role::User, parts };
-    let parameters = Parameters { max_tokens: Some(8192), ..Parameters::default() };
+    let parameters = RequestParameters { max_tokens: Some(8192), ..RequestParameters::default() };
     Request { model: model.to_owned(), messages: vec![Arc::new(message)], parameters, ..Request::default() }
 }
 

@@ -16,7 +16,7 @@ use flemma::{
         ErrorKind, Provider, ProviderError, Request,
         anthropic::Anthropic,
         auth::{Environment, Key},
-        credential::{Credential, Source, TokenExchange as _},
+        credential::{Credential, KeySource, TokenExchange as _},
         vertex::{self, Options, Vertex},
     },
     runtime::{ConversationId, Credentials, Queue, Recipient, Report, Worker, http::Timeouts},
@@ -395,7 +395,7 @@ fn a_request_goes_out_with_the_key_that_was_fetched_and_asks_anew_after_a_refusa
                 environment: commands.environment(),
                 credential: Some(Credential {
                     variable: "ANTHROPIC_API_KEY",
-                    sources: vec![Source::Command(vec!["show-key".to_owned()])],
+                    sources: vec![KeySource::Command(vec!["show-key".to_owned()])],
                 }),
                 build: Box::new(move |environment| {
                     Ok(Arc::new(Anthropic::new(&base_url, environment)) as Arc<dyn Provider>)

@@ -10,8 +10,8 @@ use flemma::{
     agent::{Input, RequestId},
     model::{Event, StopReason},
     provider::{
-        ErrorKind, Exchange, Provider, ProviderError, Request, anthropic::Anthropic, auth::Environment, openai::OpenAi,
-        openai_compatible::OpenAiCompatible, place, retry,
+        ErrorKind, Exchange, Provider, ProviderError, Request, anthropic::Anthropic, auth::Environment, host,
+        openai::OpenAi, openai_compatible::OpenAiCompatible, retry,
     },
     runtime::{
         ConversationId, Queue, Recipient, Report, Worker,
@@ -334,9 +334,9 @@ fn a_server_of_ones_own_is_known_by_its_place() {
         "box.home.arpa",
         "x.internal",
     ] {
-        assert!(place::is_own(own), "{own}");
+        assert!(host::is_private(own), "{own}");
     }
     for other in ["api.openai.com", "8.8.8.8", "172.32.0.1", "[2001:db8::1]", "localhost.example.com", "192.0.2.1"] {
-        assert!(!place::is_own(other), "{other}");
+        assert!(!host::is_private(other), "{other}");
     }
 }

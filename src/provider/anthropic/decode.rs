@@ -42,14 +42,14 @@ use crate::{
     model::{CallId, Event, Signature, StopReason, Usage},
     provider::{
         Decoder, ErrorResponse, ProviderError,
-        refuse::{MAX_REASON, Peer},
-        reply::{Progress, parse, push_text, push_thinking, text_of, tool_input},
+        reply::{StreamProgress, parse, push_text, push_thinking, text_of, tool_input},
         sse::Sse,
+        vendor_error::{MAX_REASON, Peer},
     },
 };
 
 /// Reads one response of the Messages API.
-pub(super) struct Reader {
+pub(super) struct MessagesDecoder {
     peer: Peer,
     sse: Sse,
     reply: Reply,
@@ -58,7 +58,7 @@ pub(super) struct Reader {
 /// How far the reply is.
 #[derive(Default)]
 struct Reply {
-    progress: Progress,
+    progress: StreamProgress,
     open: Option<Open>,
     cited: Cited,
     usage: Usage,
@@ -68,10 +68,10 @@ struct Reply {
 /// The block that is being read.
 struct Open {
     index: u64,
-    block: Block,
+    block: ContentBlock,
 }
 
-enum Block {
+enum ContentBlock {
     Text { text: String, citations: Vec<Value> },
     Thinking { signature: String },
     ToolUse { id: CallId, name: String, json: String, given: Value },
@@ -81,7 +81,7 @@ enum Block {
 }
 
 #[derive(Deserialize)]
-struct Kind<'a> {
+struct EventKind<'a> {
     #[serde(rename = "type", borrow)]
     kind: Cow<'a, str>,
 }
@@ -134,13 +134,13 @@ struct BlockStop {
 #[derive(Deserialize)]
 struct MessageDelta {
     #[serde(default)]
-    delta: Ending,
+    delta: StopDetails,
     #[serde(default)]
     usage: Option<WireUsage>,
 }
 
 #[derive(Default, Deserialize)]
-struct Ending {
+struct StopDetails {
     #[serde(default)]
     stop_reason: Option<String>,
 }
@@ -158,13 +158,13 @@ struct WireUsage {
     cache_creation_input_tokens: Option<u64>,
 }
 
-impl Reader {
+impl MessagesDecoder {
     pub(super) fn new(peer: Peer) -> Self {
         Self { peer, sse: Sse::default(), reply: Reply::default() }
     }
 }
 
-impl Decoder for Reader {
+impl Decoder for MessagesDecoder {
     fn feed(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<(), ProviderError> {
         let Self { peer, sse, reply } = self;
         sse.feed(bytes, |event| reply.read(event.data, peer, events))
@@ -174,20 +174,20 @@ impl Decoder for Reader {
         self.reply.progress.finish(&self.peer, &self.sse)
     }
 
-    fn refuse(&self, response: &ErrorResponse) -> ProviderError {
-        self.peer.refuse(response)
+    fn decode_error(&self, response: &ErrorResponse) -> ProviderError {
+        self.peer.decode_error(response)
     }
 }
 
 impl Reply {
     /// Reads one event of the stream.
     fn read(&mut self, data: &str, peer: &Peer, events: &mut Vec<Event>) -> Result<(), ProviderError> {
-        if self.progress == Progress::Complete {
+        if self.progress == StreamProgress::Complete {
             return Ok(());
         }
-        self.progress = Progress::Arriving;
+        self.progress = StreamProgress::Arriving;
         let refuse = |what: &str| peer.malformed(what, data);
-        match parse::<Kind<'_>>(data, peer)?.kind.as_ref() {
+        match parse::<EventKind<'_>>(data, peer)?.kind.as_ref() {
             "message_start" => {
                 let start: MessageStart = parse(data, peer)?;
                 self.count(start.message.usage, events);
@@ -227,7 +227,7 @@ impl Reply {
                 if self.open.is_some() {
                     return Err(refuse("the reply ends inside a block"));
                 }
-                self.progress = Progress::Complete;
+                self.progress = StreamProgress::Complete;
                 self.cited.end(events);
                 let stop = self.stop.take().unwrap_or_else(|| StopReason::Other("no stop_reason".to_owned()));
                 events.push(Event::Finished(stop));
@@ -241,7 +241,7 @@ impl Reply {
     }
 
     /// Begins a block; says what is wrong with one that cannot be read.
-    fn begin(&mut self, mut block: Value, events: &mut Vec<Event>) -> Result<Block, &'static str> {
+    fn begin(&mut self, mut block: Value, events: &mut Vec<Event>) -> Result<ContentBlock, &'static str> {
         let kind = block.get("type").and_then(Value::as_str).ok_or("a block without a type")?.to_owned();
         if kind != "text" {
             self.cited.end(events);
@@ -254,38 +254,38 @@ impl Reply {
                     Some(Value::Array(citations)) => citations,
                     _ => Vec::new(),
                 };
-                Block::Text { text, citations }
+                ContentBlock::Text { text, citations }
             }
             "thinking" => {
                 events.push(Event::ThinkingStarted);
                 push_thinking(text_of(&mut block, "thinking").unwrap_or_default(), events);
-                Block::Thinking { signature: text_of(&mut block, "signature").unwrap_or_default() }
+                ContentBlock::Thinking { signature: text_of(&mut block, "signature").unwrap_or_default() }
             }
             "redacted_thinking" => {
                 let value = text_of(&mut block, "data").ok_or("redacted thinking without data")?;
                 events.push(Event::RedactedThinking(Signature { provider: NAME.to_owned(), value }));
                 // Complete as it is: nothing more is expected before its end.
-                Block::Ignored
+                ContentBlock::Ignored
             }
             "tool_use" => {
                 let id = text_of(&mut block, "id").ok_or("a tool use without an id")?;
                 let name = text_of(&mut block, "name").ok_or("a tool use without a name")?;
                 events.push(Event::ToolUseProgress { name: name.clone(), bytes: 0 });
                 let given = block.get_mut("input").map(Value::take).unwrap_or_default();
-                Block::ToolUse { id: CallId(id), name, json: String::new(), given }
+                ContentBlock::ToolUse { id: CallId(id), name, json: String::new(), given }
             }
             "server_tool_use" => {
                 let field = |name| block.get(name).and_then(Value::as_str).map(str::to_owned);
                 let id = field("id").ok_or("a hosted call without an id")?;
                 let name = field("name").ok_or("a hosted call without a name")?;
                 events.push(Event::ToolUseProgress { name: name.clone(), bytes: 0 });
-                Block::HostedUse { id: CallId(id), name, json: String::new(), raw: block }
+                ContentBlock::HostedUse { id: CallId(id), name, json: String::new(), raw: block }
             }
             result if result.ends_with("_tool_result") => {
                 let id = block.get("tool_use_id").and_then(Value::as_str).ok_or("a hosted result without a call")?;
-                Block::HostedResult { id: CallId(id.to_owned()), raw: block }
+                ContentBlock::HostedResult { id: CallId(id.to_owned()), raw: block }
             }
-            _ => Block::Ignored,
+            _ => ContentBlock::Ignored,
         })
     }
 
@@ -300,7 +300,7 @@ impl Reply {
     }
 }
 
-impl Block {
+impl ContentBlock {
     /// Takes a delta; says so when it belongs to another type of block.
     fn extend(&mut self, delta: Delta, events: &mut Vec<Event>) -> Result<(), &'static str> {
         match (self, delta) {

@@ -16,12 +16,12 @@ use serde_json::Value;
 
 use super::{
     NAME, cited,
-    family::{self, Asked, Thinking},
+    family::{self, ThinkingParameter, ThinkingSettings},
 };
 use crate::{
     model::{Attachment, CallId, Message, Part, Role, Signature},
     provider::{
-        CacheRetention, Hosted, ProviderError, Request, ToolSpec,
+        CacheRetention, HostedToolSpec, ProviderError, Request, ToolSpec,
         call_ids::{self, CallIds},
         signature::from_base64,
         wire::{self, Base64, SILENT_ERROR, is_visible, object},
@@ -50,7 +50,7 @@ struct Body<'a> {
     max_tokens: u32,
     stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    thinking: Option<Thinking>,
+    thinking: Option<ThinkingParameter>,
     #[serde(skip_serializing_if = "Option::is_none")]
     output_config: Option<OutputConfig>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -59,7 +59,7 @@ struct Body<'a> {
     tools: Vec<Tool<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     system: Option<System<'a>>,
-    messages: Vec<Turn<'a>>,
+    messages: Vec<WireTurn<'a>>,
 }
 
 #[derive(Serialize)]
@@ -107,7 +107,7 @@ struct SystemBlock<'a> {
 #[derive(Serialize)]
 struct Content<'a> {
     #[serde(flatten)]
-    block: Block<'a>,
+    block: ContentBlock<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cache_control: Option<CacheControl>,
 }
@@ -125,13 +125,13 @@ struct Tool<'a> {
 #[serde(untagged)]
 enum AnyTool<'a> {
     Own { name: &'a str, description: &'a str, input_schema: &'a Value },
-    Hosted(HostedTool<'a>),
+    Hosted(WireHostedTool<'a>),
 }
 
 /// A tool of the vendor's own; see [`crate::provider::hosted`].
 #[derive(Serialize)]
 #[serde(tag = "type")]
-enum HostedTool<'a> {
+enum WireHostedTool<'a> {
     #[serde(rename = "code_execution_20250825")]
     CodeExecution { name: &'static str },
     #[serde(rename = "web_search_20250305")]
@@ -147,14 +147,14 @@ enum HostedTool<'a> {
 }
 
 #[derive(Serialize)]
-struct Turn<'a> {
+struct WireTurn<'a> {
     role: &'static str,
     content: Vec<Content<'a>>,
 }
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Block<'a> {
+enum ContentBlock<'a> {
     Text {
         text: Cow<'a, str>,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -174,16 +174,16 @@ enum Block<'a> {
     },
     ToolResult {
         tool_use_id: String,
-        #[serde(skip_serializing_if = "Said::is_nothing")]
-        content: Said<'a>,
+        #[serde(skip_serializing_if = "ToolResultContent::is_nothing")]
+        content: ToolResultContent<'a>,
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         is_error: bool,
     },
     Image {
-        source: Source<'a>,
+        source: FileSource<'a>,
     },
     Document {
-        source: Source<'a>,
+        source: FileSource<'a>,
     },
     #[serde(untagged)]
     Raw(Cow<'a, Value>),
@@ -192,12 +192,12 @@ enum Block<'a> {
 /// What a tool said: text alone, or with what it shows.
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Said<'a> {
+enum ToolResultContent<'a> {
     Text(Cow<'a, str>),
-    Blocks(Vec<Block<'a>>),
+    Blocks(Vec<ContentBlock<'a>>),
 }
 
-impl Said<'_> {
+impl ToolResultContent<'_> {
     fn is_nothing(&self) -> bool {
         matches!(self, Self::Text(text) if text.is_empty())
     }
@@ -206,7 +206,7 @@ impl Said<'_> {
 /// A file, in the body itself.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Source<'a> {
+enum FileSource<'a> {
     Base64 { media_type: &'a str, data: Base64<'a> },
 }
 
@@ -220,7 +220,8 @@ pub(super) fn body(request: &Request) -> Result<Vec<u8>, ProviderError> {
     if messages.is_empty() {
         return Err(wire::nothing_to_send());
     }
-    let Asked { max_tokens, thinking, effort, temperature } = family::ask(&request.model, &request.parameters);
+    let ThinkingSettings { max_tokens, thinking, effort, temperature } =
+        family::ask(&request.model, &request.parameters);
     // The marks: behind the tools, behind the system prompt, and behind what the user said last.
     let last = messages.iter_mut().rfind(|turn| turn.role == USER).and_then(|turn| turn.content.last_mut());
     if let Some(last) = last {
@@ -252,11 +253,11 @@ fn tool(spec: &ToolSpec) -> Tool<'_> {
     Tool { tool: AnyTool::Own { name, description, input_schema }, cache_control: None }
 }
 
-fn hosted(tool: &Hosted) -> Tool<'_> {
+fn hosted(tool: &HostedToolSpec) -> Tool<'_> {
     let name = tool.tool().name();
     let tool = match tool {
-        Hosted::CodeExecution => HostedTool::CodeExecution { name },
-        Hosted::WebSearch(limits) => HostedTool::WebSearch {
+        HostedToolSpec::CodeExecution => WireHostedTool::CodeExecution { name },
+        HostedToolSpec::WebSearch(limits) => WireHostedTool::WebSearch {
             name,
             max_uses: limits.max_uses,
             allowed_domains: &limits.allowed_domains,
@@ -267,13 +268,13 @@ fn hosted(tool: &Hosted) -> Tool<'_> {
 }
 
 /// The messages as turns, which alternate.
-fn turns<'a, M: AsRef<Message>>(messages: &'a [M]) -> Vec<Turn<'a>> {
+fn turns<'a, M: AsRef<Message>>(messages: &'a [M]) -> Vec<WireTurn<'a>> {
     let mut whole = whole(messages).into_iter();
     let encode = |part: &'a Part, ids: &mut CallIds<'a>| match part {
         Part::HostedUse { .. } | Part::HostedResult { .. } if whole.next() != Some(true) => None,
         part => piece(part, ids),
     };
-    let is_result = |piece: &Piece<'_>| matches!(piece, Piece::Block(Block::ToolResult { .. }));
+    let is_result = |piece: &Piece<'_>| matches!(piece, Piece::Block(ContentBlock::ToolResult { .. }));
     let parts = |message| wire::thinking_first(message, NAME, |_| true);
     let turns = wire::turns(messages, parts, &mut call_ids::plain::<MAX_CALL_ID>(), encode, is_result);
     let mut turns: Vec<_> = turns.into_iter().map(|(role, pieces)| (role, cite(pieces))).collect();
@@ -281,7 +282,7 @@ fn turns<'a, M: AsRef<Message>>(messages: &'a [M]) -> Vec<Turn<'a>> {
     turns.retain(|(_, blocks)| !blocks.is_empty());
     // A reply that is to be continued must not end in white space.
     if let Some((Role::Assistant, blocks)) = turns.last_mut()
-        && let Some(Block::Text { text, .. }) = blocks.last_mut()
+        && let Some(ContentBlock::Text { text, .. }) = blocks.last_mut()
     {
         *text = match text {
             Cow::Borrowed(text) => Cow::Borrowed(text.trim_end()),
@@ -290,7 +291,7 @@ fn turns<'a, M: AsRef<Message>>(messages: &'a [M]) -> Vec<Turn<'a>> {
     }
     turns
         .into_iter()
-        .map(|(role, content)| Turn {
+        .map(|(role, content)| WireTurn {
             role: match role {
                 Role::User => USER,
                 Role::Assistant => "assistant",
@@ -302,21 +303,21 @@ fn turns<'a, M: AsRef<Message>>(messages: &'a [M]) -> Vec<Turn<'a>> {
 
 /// A part of a message, before its citations have found their text.
 enum Piece<'a> {
-    Block(Block<'a>),
+    Block(ContentBlock<'a>),
     /// What the text before it cites.
     Citations(&'a Value),
 }
 
 /// Gives citations back to the words that they stand under.
-fn cite(pieces: Vec<Piece<'_>>) -> Vec<Block<'_>> {
+fn cite(pieces: Vec<Piece<'_>>) -> Vec<ContentBlock<'_>> {
     let mut blocks = Vec::with_capacity(pieces.len());
     for piece in pieces {
         match piece {
             Piece::Block(block) => blocks.push(block),
             Piece::Citations(raw) => {
-                let before = blocks.pop_if(|block| matches!(block, Block::Text { citations: None, .. }));
+                let before = blocks.pop_if(|block| matches!(block, ContentBlock::Text { citations: None, .. }));
                 match before {
-                    Some(Block::Text { text: Cow::Borrowed(text), .. }) => {
+                    Some(ContentBlock::Text { text: Cow::Borrowed(text), .. }) => {
                         let passages = cited::cut(text, raw).into_iter();
                         blocks.extend(passages.map(|passage| plain(passage.text, passage.citations)));
                     }
@@ -328,8 +329,8 @@ fn cite(pieces: Vec<Piece<'_>>) -> Vec<Block<'_>> {
     blocks
 }
 
-fn plain<'a>(text: &'a str, citations: Option<&'a Value>) -> Block<'a> {
-    Block::Text { text: Cow::Borrowed(text), citations }
+fn plain<'a>(text: &'a str, citations: Option<&'a Value>) -> ContentBlock<'a> {
+    ContentBlock::Text { text: Cow::Borrowed(text), citations }
 }
 
 /// Whether each hosted call and each hosted result has its other half, in the order of the conversation: the API
@@ -371,27 +372,30 @@ fn piece<'a>(part: &'a Part, ids: &mut CallIds<'a>) -> Option<Piece<'a>> {
     Some(Piece::Block(match part {
         Part::Text(text) => plain(Some(text).filter(|text| is_visible(text))?, None),
         Part::Attachment(attachment) => {
-            let note = || Block::Text { text: attachment.in_words().unwrap_or_default().into(), citations: None };
+            let note =
+                || ContentBlock::Text { text: attachment.in_words().unwrap_or_default().into(), citations: None };
             shown(attachment).unwrap_or_else(note)
         }
-        Part::Thinking { text, signature } => Block::Thinking { thinking: text, signature: ours(signature.as_ref()?)? },
-        Part::RedactedThinking(signature) => Block::RedactedThinking { data: ours(signature)? },
-        Part::ToolUse { id, name, input } => Block::ToolUse { id: ids.call(id).id, name, input: object(input) },
-        Part::ToolResult { id, output, is_error, attachments } => Block::ToolResult {
+        Part::Thinking { text, signature } => {
+            ContentBlock::Thinking { thinking: text, signature: ours(signature.as_ref()?)? }
+        }
+        Part::RedactedThinking(signature) => ContentBlock::RedactedThinking { data: ours(signature)? },
+        Part::ToolUse { id, name, input } => ContentBlock::ToolUse { id: ids.call(id).id, name, input: object(input) },
+        Part::ToolResult { id, output, is_error, attachments } => ContentBlock::ToolResult {
             tool_use_id: ids.result(id),
             content: said(output, *is_error, attachments),
             is_error: *is_error,
         },
         Part::HostedUse { provider, raw, .. } => {
             let raw = Some(raw).filter(|_| provider == NAME)?;
-            Block::Raw(match raw.get(CALL).and_then(Value::as_str) {
+            ContentBlock::Raw(match raw.get(CALL).and_then(Value::as_str) {
                 Some(id) => call_ids::with_id(raw, CALL, &ids.hosted_call(id)),
                 None => Cow::Borrowed(raw),
             })
         }
         Part::HostedResult { provider, raw, .. } => {
             let raw = Some(raw).filter(|_| provider == NAME)?;
-            Block::Raw(match raw.get(ANSWERED).and_then(Value::as_str) {
+            ContentBlock::Raw(match raw.get(ANSWERED).and_then(Value::as_str) {
                 Some(id) => call_ids::with_id(raw, ANSWERED, &ids.hosted_result(id)),
                 None => Cow::Borrowed(raw),
             })
@@ -403,7 +407,7 @@ fn piece<'a>(part: &'a Part, ids: &mut CallIds<'a>) -> Option<Piece<'a>> {
 }
 
 /// The content of a tool's result. The API takes nothing but text in an error.
-fn said<'a>(output: &'a str, is_error: bool, attachments: &'a [Attachment]) -> Said<'a> {
+fn said<'a>(output: &'a str, is_error: bool, attachments: &'a [Attachment]) -> ToolResultContent<'a> {
     let output = if is_error && !is_visible(output) { SILENT_ERROR } else { output };
     let mut text = Cow::Borrowed(output);
     let mut blocks = Vec::new();
@@ -419,19 +423,19 @@ fn said<'a>(output: &'a str, is_error: bool, attachments: &'a [Attachment]) -> S
         }
     }
     if blocks.is_empty() {
-        return Said::Text(text);
+        return ToolResultContent::Text(text);
     }
     if is_visible(&text) {
-        blocks.insert(0, Block::Text { text, citations: None });
+        blocks.insert(0, ContentBlock::Text { text, citations: None });
     }
-    Said::Blocks(blocks)
+    ToolResultContent::Blocks(blocks)
 }
 
 /// An image or a PDF; `None` if it is not to be sent.
-fn shown(attachment: &Attachment) -> Option<Block<'_>> {
+fn shown(attachment: &Attachment) -> Option<ContentBlock<'_>> {
     let data = Base64(attachment.bytes()?);
-    let source = Source::Base64 { media_type: &attachment.media_type, data };
-    Some(if attachment.is_pdf() { Block::Document { source } } else { Block::Image { source } })
+    let source = FileSource::Base64 { media_type: &attachment.media_type, data };
+    Some(if attachment.is_pdf() { ContentBlock::Document { source } } else { ContentBlock::Image { source } })
 }
 
 /// The signature's value, if this vendor signed.

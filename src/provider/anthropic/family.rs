@@ -7,7 +7,7 @@
 
 use serde::Serialize;
 
-use crate::provider::{Parameters, ThinkingLevel, wire};
+use crate::provider::{RequestParameters, ThinkingLevel, wire};
 
 /// The reply's limit when the configuration has none: the API wants one, and every model allows this.
 const DEFAULT_MAX_TOKENS: u32 = 8192;
@@ -17,13 +17,13 @@ const MIN_THINKING_BUDGET: u32 = 1024;
 
 /// How a family thinks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Family {
+enum ThinkingStyle {
     /// With a budget, where it is given one.
     Budget,
     /// As it decides, where it is asked to.
     OnDemand,
     /// As it decides, unless it is told not to.
-    Unless(Thinking),
+    Unless(ThinkingParameter),
     /// As it decides, always.
     Always,
 }
@@ -31,7 +31,7 @@ enum Family {
 /// `thinking`, as the API has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub(super) enum Thinking {
+pub(super) enum ThinkingParameter {
     /// Up to so many tokens.
     Enabled { budget_tokens: u32 },
     /// As much as the model finds right, and shown: newer models keep it to themselves otherwise.
@@ -44,37 +44,43 @@ pub(super) enum Thinking {
 
 /// What a model is asked.
 #[derive(Debug, PartialEq)]
-pub(super) struct Asked {
+pub(super) struct ThinkingSettings {
     pub max_tokens: u32,
-    pub thinking: Option<Thinking>,
+    pub thinking: Option<ThinkingParameter>,
     pub effort: Option<&'static str>,
     pub temperature: Option<f64>,
 }
 
 /// What to ask of a model, so that it does what the parameters say as far as it can. The API counts thinking as a
 /// part of the reply and wants room for more than that.
-pub(super) fn ask(model: &str, parameters: &Parameters) -> Asked {
-    let family = Family::of(model);
+pub(super) fn ask(model: &str, parameters: &RequestParameters) -> ThinkingSettings {
+    let family = ThinkingStyle::of(model);
     let max_tokens = parameters.max_tokens.unwrap_or(DEFAULT_MAX_TOKENS).max(1);
-    let temperature = parameters.temperature.filter(|value| value.is_finite() && family == Family::Budget);
+    let temperature = parameters.temperature.filter(|value| value.is_finite() && family == ThinkingStyle::Budget);
     match (parameters.thinking.budget(), family) {
-        (Some(budget), Family::Budget) => {
+        (Some(budget), ThinkingStyle::Budget) => {
             // At least one token of visible reply, even for a budget at the end of the range.
             let budget_tokens = budget.clamp(MIN_THINKING_BUDGET, u32::MAX - 1);
-            let thinking = Some(Thinking::Enabled { budget_tokens });
+            let thinking = Some(ThinkingParameter::Enabled { budget_tokens });
             // The API takes no temperature while the model thinks.
             let max_tokens = wire::with_room(max_tokens, budget_tokens);
-            Asked { max_tokens, thinking, effort: None, temperature: None }
+            ThinkingSettings { max_tokens, thinking, effort: None, temperature: None }
         }
-        (Some(budget), _) => Asked {
+        (Some(budget), _) => ThinkingSettings {
             max_tokens: wire::with_room(max_tokens, budget),
-            thinking: Some(Thinking::Adaptive { display: "summarized" }),
+            thinking: Some(ThinkingParameter::Adaptive { display: "summarized" }),
             effort: parameters.thinking.level().map(effort),
             temperature,
         },
-        (None, Family::Budget | Family::OnDemand) => Asked { max_tokens, thinking: None, effort: None, temperature },
-        (None, Family::Unless(off)) => Asked { max_tokens, thinking: Some(off), effort: None, temperature },
-        (None, Family::Always) => Asked { max_tokens, thinking: None, effort: Some("low"), temperature },
+        (None, ThinkingStyle::Budget | ThinkingStyle::OnDemand) => {
+            ThinkingSettings { max_tokens, thinking: None, effort: None, temperature }
+        }
+        (None, ThinkingStyle::Unless(off)) => {
+            ThinkingSettings { max_tokens, thinking: Some(off), effort: None, temperature }
+        }
+        (None, ThinkingStyle::Always) => {
+            ThinkingSettings { max_tokens, thinking: None, effort: Some("low"), temperature }
+        }
     }
 }
 
@@ -87,7 +93,7 @@ fn effort(level: ThinkingLevel) -> &'static str {
     }
 }
 
-impl Family {
+impl ThinkingStyle {
     /// The family of a model, by its name: `claude-opus-4-7`, `anthropic/claude-sonnet-5`, and as other platforms write
     /// it: `anthropic.claude-opus-5-5-v1:0`, `claude-haiku-5-5@20260922`, `claude-4.7-opus`. What is no Claude, and a name
     /// without a version, is taken for an older model.
@@ -107,10 +113,10 @@ impl Family {
             ("fable" | "mythos", _) => Self::Always,
             ("opus" | "sonnet" | "haiku", None | Some((..=3, _) | (4, ..=6))) => Self::Budget,
             ("opus", Some((4, _))) => Self::OnDemand,
-            ("opus", Some((5, ..=4))) => Self::Unless(Thinking::Disabled),
+            ("opus", Some((5, ..=4))) => Self::Unless(ThinkingParameter::Disabled),
             ("opus", Some(_)) => Self::Always,
-            ("sonnet", Some((5, 5..) | (6.., _))) => Self::Unless(Thinking::BetweenTools),
-            ("sonnet" | "haiku", Some(_)) => Self::Unless(Thinking::Disabled),
+            ("sonnet", Some((5, 5..) | (6.., _))) => Self::Unless(ThinkingParameter::BetweenTools),
+            ("sonnet" | "haiku", Some(_)) => Self::Unless(ThinkingParameter::Disabled),
             // A line that is not known yet is a newer one.
             (line, Some((4.., _))) if line.starts_with(|c: char| c.is_ascii_alphabetic()) => Self::OnDemand,
             _ => Self::Budget,

@@ -1,7 +1,7 @@
 //! Anthropic's Messages API, streamed.
 //!
 //! `encode` turns a request into the body of `POST /v1/messages`, `decode` turns the event stream
-//! into [`Event`](crate::model::Event)s, `cited` carries citations there and back, `refuse` says what the vendor's errors mean. What a model takes of
+//! into [`Event`](crate::model::Event)s, `cited` carries citations there and back, `errors` says what the vendor's errors mean. What a model takes of
 //! thinking and sampling differs from family to family; `family` knows.
 //!
 //! The format is the one of <https://docs.claude.com/en/api/messages> and `…/messages-streaming`,
@@ -10,18 +10,18 @@
 mod cited;
 mod decode;
 mod encode;
+mod errors;
 mod family;
 mod options;
-mod refuse;
 
-use self::decode::Reader;
+use self::decode::MessagesDecoder;
 pub use self::options::Options;
 use super::{
     Exchange, Headers, HttpRequest, Provider, ProviderError, Request,
     access::{Access, Endpoint},
-    attachment::Limits,
+    attachment::AttachmentLimits,
     auth::Environment,
-    hosted::{Hosted, HostedProblem},
+    hosted::{HostedProblem, HostedToolSpec},
     signature::is_one_word,
 };
 use crate::model::{MediaKind, Signature};
@@ -38,7 +38,7 @@ pub const KEY_VARIABLE: &str = "ANTHROPIC_API_KEY";
 /// What the API takes of images and PDFs (<https://docs.claude.com/en/docs/build-with-claude/vision>,
 /// `…/pdf-support`). It counts an image's 5 MB and a request's 32 MB in base64, which is a third longer than the
 /// file; of the 32 MB some are left for the text.
-const LIMITS: Limits = Limits {
+const LIMITS: AttachmentLimits = AttachmentLimits {
     vendor: "Anthropic",
     kinds: &MediaKind::ALL,
     image_bytes: (5 << 20) / 4 * 3,
@@ -64,7 +64,7 @@ impl Anthropic {
     /// The key is looked up in `environment` for each request.
     #[must_use]
     pub fn new(base_url: &str, environment: Environment) -> Self {
-        Self(Access::new(&refuse::VENDOR, base_url, environment))
+        Self(Access::new(&errors::VENDOR, base_url, environment))
     }
 
     /// The same with further headers. One that is named like the key's takes its place, and no key is looked up.
@@ -80,7 +80,7 @@ pub(super) fn reads(signature: &Signature) -> bool {
 }
 
 /// Every model takes both tools, in any limits.
-pub(super) fn hosts(_: &Hosted, _: &str, _: bool) -> Result<(), HostedProblem> {
+pub(super) fn hosts(_: &HostedToolSpec, _: &str, _: bool) -> Result<(), HostedProblem> {
     Ok(())
 }
 
@@ -89,7 +89,7 @@ impl Provider for Anthropic {
         NAME
     }
 
-    fn attachment_limits(&self) -> Option<Limits> {
+    fn attachment_limits(&self) -> Option<AttachmentLimits> {
         Some(LIMITS)
     }
 
@@ -101,7 +101,7 @@ impl Provider for Anthropic {
         Ok(Exchange::Http {
             request: HttpRequest { url, headers: self.0.post_headers(headers), body: encode::body(request)? },
             // No watch over the limit: the vendor has a word of its own for a context that is full.
-            decoder: Box::new(Reader::new(self.0.peer(host, key))),
+            decoder: Box::new(MessagesDecoder::new(self.0.peer(host, key))),
         })
     }
 }

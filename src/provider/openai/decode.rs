@@ -60,9 +60,9 @@ use crate::{
     model::{CallId, Event, StopReason, Usage, WebSource},
     provider::{
         Decoder, ErrorResponse, ProviderError,
-        refuse::{MAX_REASON, Peer},
-        reply::{Progress, parse, push_text, push_thinking, text_of, tool_input},
+        reply::{StreamProgress, parse, push_text, push_thinking, text_of, tool_input},
         sse::Sse,
+        vendor_error::{MAX_REASON, Peer},
     },
 };
 
@@ -70,7 +70,7 @@ use crate::{
 const PART_BREAK: &str = "\n\n";
 
 /// Reads one response of the Responses API.
-pub(super) struct Reader {
+pub(super) struct ResponsesDecoder {
     peer: Peer,
     sse: Sse,
     reply: Reply,
@@ -79,7 +79,7 @@ pub(super) struct Reader {
 /// How far the reply is.
 #[derive(Default)]
 struct Reply {
-    progress: Progress,
+    progress: StreamProgress,
     open: Option<Open>,
     /// A part of it was a refusal.
     refused: bool,
@@ -104,7 +104,7 @@ enum Item {
 }
 
 #[derive(Deserialize)]
-struct Kind<'a> {
+struct EventKind<'a> {
     #[serde(rename = "type", borrow)]
     kind: Cow<'a, str>,
 }
@@ -183,13 +183,13 @@ struct OutputDetails {
     reasoning_tokens: Option<u64>,
 }
 
-impl Reader {
+impl ResponsesDecoder {
     pub(super) fn new(peer: Peer) -> Self {
         Self { peer, sse: Sse::default(), reply: Reply::default() }
     }
 }
 
-impl Decoder for Reader {
+impl Decoder for ResponsesDecoder {
     fn feed(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<(), ProviderError> {
         let Self { peer, sse, reply } = self;
         sse.feed(bytes, |event| reply.read(event.data, peer, events))
@@ -199,8 +199,8 @@ impl Decoder for Reader {
         self.reply.progress.finish(&self.peer, &self.sse)
     }
 
-    fn refuse(&self, response: &ErrorResponse) -> ProviderError {
-        self.peer.refuse(response)
+    fn decode_error(&self, response: &ErrorResponse) -> ProviderError {
+        self.peer.decode_error(response)
     }
 }
 
@@ -208,12 +208,12 @@ impl Reply {
     /// Reads one event of the stream.
     fn read(&mut self, data: &str, peer: &Peer, events: &mut Vec<Event>) -> Result<(), ProviderError> {
         // Gateways that speak several protocols end every stream in this.
-        if self.progress == Progress::Complete || data == "[DONE]" {
+        if self.progress == StreamProgress::Complete || data == "[DONE]" {
             return Ok(());
         }
-        self.progress = Progress::Arriving;
+        self.progress = StreamProgress::Arriving;
         let refuse = |what: &str| peer.malformed(what, data);
-        match parse::<Kind<'_>>(data, peer)?.kind.as_ref() {
+        match parse::<EventKind<'_>>(data, peer)?.kind.as_ref() {
             "response.output_item.added" => {
                 let ItemEvent { output_index, item } = parse(data, peer)?;
                 self.begin(output_index, item, events).map_err(refuse)?;
@@ -373,7 +373,7 @@ impl Reply {
     }
 
     fn complete(&mut self, usage: Option<WireUsage>, stop: StopReason, events: &mut Vec<Event>) {
-        self.progress = Progress::Complete;
+        self.progress = StreamProgress::Complete;
         if let Some(wire) = usage {
             events.push(Event::Usage(wire.into()));
         }

@@ -90,7 +90,7 @@ enum Cache {
 
 /// What is asked of the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Keep {
+pub(super) enum CachePolicy {
     /// Nothing beyond what the model does on its own.
     Usual,
     /// `prompt_cache_retention: "24h"`.
@@ -200,12 +200,12 @@ impl Family {
     }
 
     /// What to ask of the cache.
-    pub fn keep(&self, retention: CacheRetention) -> Keep {
+    pub fn keep(&self, retention: CacheRetention) -> CachePolicy {
         match (retention, self.cache) {
-            (CacheRetention::Long, Cache::Retention) => Keep::ADay,
-            (CacheRetention::Long, Cache::Options) => Keep::HalfADay,
-            (CacheRetention::None, Cache::Options) => Keep::Nothing,
-            _ => Keep::Usual,
+            (CacheRetention::Long, Cache::Retention) => CachePolicy::ADay,
+            (CacheRetention::Long, Cache::Options) => CachePolicy::HalfADay,
+            (CacheRetention::None, Cache::Options) => CachePolicy::Nothing,
+            _ => CachePolicy::Usual,
         }
     }
 }

@@ -17,13 +17,13 @@ use serde_json::Value;
 
 use super::{
     Effort, NAME,
-    effort::{self, Family, Keep},
+    effort::{self, CachePolicy, Family},
     reasoning::{Reasoning, ReasoningItem},
 };
 use crate::{
     model::{Attachment, Part, Role},
     provider::{
-        CacheRetention, Hosted, ProviderError, Request, SearchLimits, ToolSpec,
+        CacheRetention, HostedToolSpec, ProviderError, Request, SearchLimits, ToolSpec,
         call_ids::{self, CallIds},
         wire::{self, DataUrl, is_visible},
     },
@@ -129,7 +129,7 @@ enum Item<'a> {
     },
     FunctionCallOutput {
         call_id: String,
-        output: Output<'a>,
+        output: ToolOutput<'a>,
     },
     #[serde(untagged)]
     Reasoning(ReasoningItem),
@@ -163,7 +163,7 @@ enum InputPart<'a> {
 /// What a tool said: text alone, or with what it shows.
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Output<'a> {
+enum ToolOutput<'a> {
     Text(Cow<'a, str>),
     Parts(Vec<InputPart<'a>>),
 }
@@ -191,7 +191,7 @@ pub(super) fn body(request: &Request, effort: Option<Effort>) -> Result<Vec<u8>,
     let reasons = family.map_or(effort.is_some(), |family| family.reasons());
     let tools: Vec<_> = request.tools.iter().map(tool).chain(request.hosted.iter().map(hosted)).collect();
     let instructions = request.system.as_deref().filter(|text| is_visible(text));
-    let keep = family.map_or(Keep::Usual, |family| family.keep(parameters.cache_retention));
+    let keep = family.map_or(CachePolicy::Usual, |family| family.keep(parameters.cache_retention));
     let caches = parameters.cache_retention != CacheRetention::None;
     let body = Body {
         model: &request.model,
@@ -203,17 +203,17 @@ pub(super) fn body(request: &Request, effort: Option<Effort>) -> Result<Vec<u8>,
         temperature: parameters.temperature.filter(|value| value.is_finite() && !reasons),
         max_output_tokens: limit,
         prompt_cache_key: if caches { Some(cache_key(instructions, &tools, &input)?) } else { None },
-        prompt_cache_retention: (keep == Keep::ADay).then_some("24h"),
+        prompt_cache_retention: (keep == CachePolicy::ADay).then_some("24h"),
         prompt_cache_options: match keep {
-            Keep::HalfADay => Some(CacheOptions::Ttl("12h")),
-            Keep::Nothing => Some(CacheOptions::Mode("explicit")),
-            Keep::Usual | Keep::ADay => None,
+            CachePolicy::HalfADay => Some(CacheOptions::Ttl("12h")),
+            CachePolicy::Nothing => Some(CacheOptions::Mode("explicit")),
+            CachePolicy::Usual | CachePolicy::ADay => None,
         },
         parallel_tool_calls: (!tools.is_empty()).then_some(true),
         // The API counts all hosted calls together: the searches are never more than that.
         max_tool_calls: request.hosted.iter().find_map(|tool| match tool {
-            Hosted::WebSearch(limits) => limits.max_uses,
-            Hosted::CodeExecution => None,
+            HostedToolSpec::WebSearch(limits) => limits.max_uses,
+            HostedToolSpec::CodeExecution => None,
         }),
         tools,
         instructions,
@@ -253,24 +253,24 @@ fn tool(spec: &ToolSpec) -> Tool<'_> {
     Tool::Function { name: &spec.name, description: &spec.description, parameters, strict: spec.strict }
 }
 
-fn hosted(tool: &Hosted) -> Tool<'_> {
+fn hosted(tool: &HostedToolSpec) -> Tool<'_> {
     match tool {
-        Hosted::CodeExecution => Tool::CodeInterpreter { container: Container::Auto },
-        Hosted::WebSearch(SearchLimits { allowed_domains, .. }) => {
+        HostedToolSpec::CodeExecution => Tool::CodeInterpreter { container: Container::Auto },
+        HostedToolSpec::WebSearch(SearchLimits { allowed_domains, .. }) => {
             Tool::WebSearch { filters: (!allowed_domains.is_empty()).then_some(Filters { allowed_domains }) }
         }
     }
 }
 
 /// What the items of a reply are to bring beside the usual: where nothing is stored, it can never be fetched later.
-fn include(reasons: bool, hosted: &[Hosted]) -> Vec<&'static str> {
+fn include(reasons: bool, hosted: &[HostedToolSpec]) -> Vec<&'static str> {
     let mut include = Vec::new();
     if reasons {
         include.push("reasoning.encrypted_content");
     }
     include.extend(hosted.iter().map(|tool| match tool {
-        Hosted::CodeExecution => "code_interpreter_call.outputs",
-        Hosted::WebSearch(_) => "web_search_call.action.sources",
+        HostedToolSpec::CodeExecution => "code_interpreter_call.outputs",
+        HostedToolSpec::WebSearch(_) => "web_search_call.action.sources",
     }));
     include
 }
@@ -325,14 +325,14 @@ fn piece<'a>(part: &'a Part, takes_reasoning: bool, ids: &mut CallIds<'a>) -> Op
 }
 
 /// What a tool said, and what it shows.
-fn said<'a>(output: Cow<'a, str>, attachments: &'a [Attachment]) -> Output<'a> {
+fn said<'a>(output: Cow<'a, str>, attachments: &'a [Attachment]) -> ToolOutput<'a> {
     let text = wire::with_notes(output, attachments);
     let files: Vec<_> = attachments.iter().filter(|attachment| attachment.bytes().is_some()).map(shown).collect();
     if files.is_empty() {
-        return Output::Text(text);
+        return ToolOutput::Text(text);
     }
     let text = is_visible(&text).then_some(InputPart::Text { text });
-    Output::Parts(text.into_iter().chain(files).collect())
+    ToolOutput::Parts(text.into_iter().chain(files).collect())
 }
 
 /// A file, or what is said in its place.

@@ -1,7 +1,7 @@
 //! OpenAI's Responses API, streamed and stateless.
 //!
 //! `encode` turns a request into the body of `POST /v1/responses`, `decode` turns the event stream into
-//! [`Event`](crate::model::Event)s, `refuse` says what the vendor's errors mean. Nothing is stored at the vendor's: each
+//! [`Event`](crate::model::Event)s, `errors` says what the vendor's errors mean. Nothing is stored at the vendor's: each
 //! request carries the whole conversation, and `reasoning` keeps the model's encrypted thoughts in the document
 //! between two of them; `hosted` knows the tools that the vendor runs. What a model takes differs from family to family; `effort` knows.
 //!
@@ -11,20 +11,20 @@
 mod decode;
 mod effort;
 mod encode;
+pub(super) mod errors;
 mod hosted;
 mod options;
 mod reasoning;
-pub(super) mod refuse;
 
-use self::{decode::Reader, reasoning::Reasoning};
+use self::{decode::ResponsesDecoder, reasoning::Reasoning};
 pub use self::{effort::Effort, options::Options};
 use super::{
     Exchange, Headers, HttpRequest, Provider, ProviderError, Request,
     access::{Access, Endpoint},
-    attachment::Limits,
+    attachment::AttachmentLimits,
     auth::Environment,
-    hosted::{Hosted, HostedProblem},
-    limit,
+    hosted::{HostedProblem, HostedToolSpec},
+    token_limit,
 };
 use crate::model::{MediaKind, Signature};
 
@@ -40,7 +40,7 @@ pub const KEY_VARIABLE: &str = "OPENAI_API_KEY";
 /// What the API takes of images and PDFs (<https://developers.openai.com/api/docs/guides/images-vision>,
 /// `…/pdf-files`): 20 MB an image, 500 images, and 50 MB of files in a request, which are counted in base64 here to be safe:
 /// that is a third longer than they are. It makes a large image smaller itself, whatever its sides are.
-const LIMITS: Limits = Limits {
+const LIMITS: AttachmentLimits = AttachmentLimits {
     vendor: "OpenAI",
     kinds: &MediaKind::ALL,
     image_bytes: 20 << 20,
@@ -66,7 +66,7 @@ impl OpenAi {
     /// The key is looked up in `environment` for each request.
     #[must_use]
     pub fn new(base_url: &str, environment: Environment) -> Self {
-        Self { access: Access::new(&refuse::VENDOR, base_url, environment), effort: None }
+        Self { access: Access::new(&errors::VENDOR, base_url, environment), effort: None }
     }
 
     /// The same with further headers. One that is named like the key's takes its place, and no key is looked up.
@@ -89,12 +89,12 @@ pub(super) fn reads(signature: &Signature) -> bool {
 }
 
 /// A search cannot leave out domains.
-pub(super) fn hosts(tool: &Hosted, _: &str, _: bool) -> Result<(), HostedProblem> {
+pub(super) fn hosts(tool: &HostedToolSpec, _: &str, _: bool) -> Result<(), HostedProblem> {
     match tool {
-        Hosted::WebSearch(limits) if !limits.blocked_domains.is_empty() => {
+        HostedToolSpec::WebSearch(limits) if !limits.blocked_domains.is_empty() => {
             Err(HostedProblem::Restriction("blocked_domains"))
         }
-        Hosted::WebSearch(_) | Hosted::CodeExecution => Ok(()),
+        HostedToolSpec::WebSearch(_) | HostedToolSpec::CodeExecution => Ok(()),
     }
 }
 
@@ -103,7 +103,7 @@ impl Provider for OpenAi {
         NAME
     }
 
-    fn attachment_limits(&self) -> Option<Limits> {
+    fn attachment_limits(&self) -> Option<AttachmentLimits> {
         Some(LIMITS)
     }
 
@@ -117,7 +117,10 @@ impl Provider for OpenAi {
                 headers: self.access.post_headers(bearer),
                 body: encode::body(request, self.effort)?,
             },
-            decoder: limit::watch(Reader::new(self.access.peer(host, key)), encode::limit(request, self.effort)),
+            decoder: token_limit::apply(
+                ResponsesDecoder::new(self.access.peer(host, key)),
+                encode::limit(request, self.effort),
+            ),
         })
     }
 }

@@ -20,7 +20,7 @@ use crate::{
 
 /// The calls of one reply.
 #[derive(Default)]
-pub(super) struct Calls(Vec<Call>);
+pub(super) struct PartialCalls(Vec<Call>);
 
 #[derive(Default)]
 struct Call {
@@ -37,7 +37,7 @@ impl Call {
     }
 }
 
-impl Calls {
+impl PartialCalls {
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -88,7 +88,7 @@ impl Calls {
     ///
     /// # Errors
     /// When one of them has no name: nobody can tell what it wants.
-    pub fn finish(self, ids: &mut Ids) -> Result<Vec<Event>, &'static str> {
+    pub fn finish(self, ids: &mut UniqueIds) -> Result<Vec<Event>, &'static str> {
         let finish = |call: Call| {
             if call.name.is_empty() {
                 return Err("a tool call without a name");
@@ -102,9 +102,9 @@ impl Calls {
 
 /// The ids of a conversation's calls. Each call has one of its own: other vendors refuse a conversation in which two
 /// have the same, and a result would not know whose it is.
-pub(super) struct Ids(HashSet<String>);
+pub(super) struct UniqueIds(HashSet<String>);
 
-impl Ids {
+impl UniqueIds {
     /// Those that are taken.
     pub fn of(request: &Request) -> Self {
         let parts = request.messages.iter().flat_map(|message| &message.parts);

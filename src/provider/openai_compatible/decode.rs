@@ -31,20 +31,20 @@ use serde_json::Value;
 
 use super::{
     NAME, THINKING_FIELDS,
-    calls::{Calls, Ids},
+    calls::{PartialCalls, UniqueIds},
 };
 use crate::{
     model::{Event, Signature, StopReason, Usage},
     provider::{
         Decoder, ErrorResponse, ProviderError, Request,
-        refuse::{MAX_REASON, Peer},
-        reply::{Progress, parse, push_text, push_thinking, text_of},
+        reply::{StreamProgress, parse, push_text, push_thinking, text_of},
         sse::{Sse, SseEvent},
+        vendor_error::{MAX_REASON, Peer},
     },
 };
 
 /// Reads one response.
-pub(super) struct Reader {
+pub(super) struct CompletionsDecoder {
     peer: Peer,
     sse: Sse,
     reply: Reply,
@@ -52,22 +52,22 @@ pub(super) struct Reader {
 
 /// How far the reply is.
 struct Reply {
-    progress: Progress,
+    progress: StreamProgress,
     /// The field of the thinking that is open.
     thinking: Option<&'static str>,
-    calls: Calls,
-    ids: Ids,
+    calls: PartialCalls,
+    ids: UniqueIds,
     refused: bool,
     stop: Option<String>,
 }
 
-impl Reader {
+impl CompletionsDecoder {
     pub(super) fn new(peer: Peer, request: &Request) -> Self {
         let reply = Reply {
-            progress: Progress::default(),
+            progress: StreamProgress::default(),
             thinking: None,
-            calls: Calls::default(),
-            ids: Ids::of(request),
+            calls: PartialCalls::default(),
+            ids: UniqueIds::of(request),
             refused: false,
             stop: None,
         };
@@ -75,21 +75,21 @@ impl Reader {
     }
 }
 
-impl Decoder for Reader {
+impl Decoder for CompletionsDecoder {
     fn feed(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<(), ProviderError> {
         let Self { peer, sse, reply } = self;
         sse.feed(bytes, |event| reply.read(event, peer, events))
     }
 
     fn finish(&mut self, events: &mut Vec<Event>) -> Result<(), ProviderError> {
-        if self.reply.progress == Progress::Arriving && self.reply.stop.is_some() {
+        if self.reply.progress == StreamProgress::Arriving && self.reply.stop.is_some() {
             self.reply.complete("the end of the stream", &self.peer, events)?;
         }
         self.reply.progress.finish(&self.peer, &self.sse)
     }
 
-    fn refuse(&self, response: &ErrorResponse) -> ProviderError {
-        self.peer.refuse(response)
+    fn decode_error(&self, response: &ErrorResponse) -> ProviderError {
+        self.peer.decode_error(response)
     }
 }
 
@@ -97,7 +97,7 @@ impl Reply {
     /// Reads one chunk of the stream.
     fn read(&mut self, event: SseEvent<'_>, peer: &Peer, events: &mut Vec<Event>) -> Result<(), ProviderError> {
         let data = event.data.trim();
-        if self.progress == Progress::Complete || data.is_empty() {
+        if self.progress == StreamProgress::Complete || data.is_empty() {
             return Ok(());
         }
         if event.name == "error" {
@@ -113,7 +113,7 @@ impl Reply {
         if chunk.get("error").is_some_and(|error| !error.is_null()) || chunk["object"] == "error" {
             return Err(peer.interrupt(&chunk));
         }
-        self.progress = Progress::Arriving;
+        self.progress = StreamProgress::Arriving;
         let choice = chunk.get_mut("choices").and_then(|choices| choices.get_mut(0)).map(Value::take);
         let is_last = choice.is_none();
         if let Some(mut choice) = choice {
@@ -205,7 +205,7 @@ impl Reply {
         let calls = std::mem::take(&mut self.calls);
         let has_calls = !calls.is_empty();
         events.extend(calls.finish(&mut self.ids).map_err(|what| peer.malformed(what, data))?);
-        self.progress = Progress::Complete;
+        self.progress = StreamProgress::Complete;
         let reason = self.stop.take().map(|reason| peer.quote(&reason, MAX_REASON));
         let stop = if self.refused { StopReason::Refusal } else { stop_reason(reason, has_calls) };
         events.push(Event::Finished(stop));

@@ -43,7 +43,7 @@ struct Body<'a> {
     reasoning_effort: Option<&'static str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Tool<'a>>,
-    messages: Vec<Message<'a>>,
+    messages: Vec<WireMessage<'a>>,
 }
 
 #[derive(Serialize)]
@@ -66,7 +66,7 @@ struct Function<'a> {
 
 #[derive(Serialize)]
 #[serde(tag = "role", rename_all = "lowercase")]
-enum Message<'a> {
+enum WireMessage<'a> {
     System {
         content: &'a str,
     },
@@ -146,7 +146,7 @@ pub(super) fn body(request: &Request, host: &str) -> Result<Vec<u8>, ProviderErr
     let Request { parameters, .. } = request;
     let mut messages = Vec::new();
     if let Some(content) = request.system.as_deref().filter(|text| is_visible(text)) {
-        messages.push(Message::System { content });
+        messages.push(WireMessage::System { content });
     }
     let preface = messages.len();
     let turns = wire::turns(
@@ -229,7 +229,7 @@ fn field<'a>(signature: &'a Signature, host: &str) -> Option<&'a str> {
 
 /// The results, then one message with everything else; joined with the one before, should nothing have been left of
 /// what stood between the two.
-fn said_by_user<'a>(pieces: Vec<Piece<'a>>, messages: &mut Vec<Message<'a>>) {
+fn said_by_user<'a>(pieces: Vec<Piece<'a>>, messages: &mut Vec<WireMessage<'a>>) {
     let (mut shown, mut said) = (Vec::new(), Vec::new());
     for piece in pieces {
         match piece {
@@ -240,7 +240,7 @@ fn said_by_user<'a>(pieces: Vec<Piece<'a>>, messages: &mut Vec<Message<'a>>) {
                     shown.push(ContentPart::Text { text });
                     shown.append(&mut files);
                 }
-                messages.push(Message::Tool { tool_call_id: id, content: output });
+                messages.push(WireMessage::Tool { tool_call_id: id, content: output });
             }
             Piece::Text(text) => said.push(ContentPart::Text { text: text.to_owned() }),
             Piece::Attachment(attachment) => said.push(
@@ -255,12 +255,12 @@ fn said_by_user<'a>(pieces: Vec<Piece<'a>>, messages: &mut Vec<Message<'a>>) {
         return;
     }
     match messages.last_mut() {
-        Some(Message::User { content }) => {
+        Some(WireMessage::User { content }) => {
             let mut parts = std::mem::replace(content, Content::Plain(String::new())).into_parts();
             parts.append(&mut shown);
             *content = Content::of(parts);
         }
-        _ => messages.push(Message::User { content: Content::of(shown) }),
+        _ => messages.push(WireMessage::User { content: Content::of(shown) }),
     }
 }
 
@@ -299,7 +299,7 @@ fn file(attachment: &Attachment) -> Option<ContentPart<'_>> {
 }
 
 /// One message of all that the model said; `None` where only thinking is left.
-fn said_by_model(pieces: Vec<Piece<'_>>) -> Option<Message<'_>> {
+fn said_by_model(pieces: Vec<Piece<'_>>) -> Option<WireMessage<'_>> {
     let (mut prose, mut thoughts, mut tool_calls) = (Vec::new(), Vec::new(), Vec::new());
     for piece in pieces {
         match piece {
@@ -318,5 +318,5 @@ fn said_by_model(pieces: Vec<Piece<'_>>) -> Option<Message<'_>> {
     };
     let [reasoning_content, reasoning] = THINKING_FIELDS.map(thought_in);
     let content = (!prose.is_empty()).then(|| prose.join(PROSE_BREAK));
-    Some(Message::Assistant { content, reasoning_content, reasoning, tool_calls })
+    Some(WireMessage::Assistant { content, reasoning_content, reasoning, tool_calls })
 }

@@ -1,29 +1,29 @@
 //! Any server that speaks OpenAI's Chat Completions: Ollama, llama.cpp, LM Studio, vLLM, OpenRouter and the like.
 //!
 //! `encode` turns a request into the body of `POST /v1/chat/completions`, `decode` turns the stream into
-//! [`Event`](crate::model::Event)s with the help of `calls`, which puts calls together however a server cuts them; `abilities`
+//! [`Event`](crate::model::Event)s with the help of `calls`, which puts calls together however a server cuts them; `capabilities`
 //! asks whether a model can use tools, `options` has the options in `parameters.openai_compatible`. What is sent is what all of them take; what they send is taken as far as it can be
 //! understood: fields that are left out, calls in one piece, ends that are not said.
 //!
 //! The format is the one of <https://developers.openai.com/api/reference/resources/chat> and of the types in
 //! OpenAI's Python SDK (`openai.types.chat`, 3.54); where servers differ from it, the code says which.
 
-mod abilities;
 mod calls;
+mod capabilities;
 mod decode;
 mod encode;
+mod errors;
 mod options;
-mod refuse;
 
-use self::decode::Reader;
+use self::decode::CompletionsDecoder;
 pub use self::options::Options;
 use super::{
-    ErrorKind, Exchange, Headers, HttpRequest, Inquiry, Provider, ProviderError, Request,
+    CapabilityProbe, ErrorKind, Exchange, Headers, HttpRequest, Provider, ProviderError, Request,
     access::{Access, Endpoint},
-    attachment::Limits,
+    attachment::AttachmentLimits,
     auth::{Environment, Key},
-    limit,
     models::ModelsRequest,
+    token_limit,
 };
 use crate::model::{MediaKind, Signature};
 
@@ -40,7 +40,7 @@ pub const EXAMPLE_BASE_URL: &str = "http://localhost:11434/v1";
 /// What is sent of images and PDFs. The protocol names no limits and every server has its own; these are small enough
 /// for servers that name theirs: 10 MB an image (<https://docs.x.ai/docs/guides/image-understanding>), 30 MB a request with
 /// the files in base64 (<https://docs.modelslab.com/enterprise-api/llm-endpoint/files>).
-const LIMITS: Limits = Limits {
+const LIMITS: AttachmentLimits = AttachmentLimits {
     vendor: "a Chat Completions server",
     kinds: &MediaKind::ALL,
     image_bytes: 10 << 20,
@@ -63,7 +63,7 @@ impl OpenAiCompatible {
     /// `environment` for each request; where there is none, none is sent.
     #[must_use]
     pub fn new(base_url: &str, environment: Environment) -> Self {
-        Self(Access::new(&refuse::VENDOR, base_url, environment))
+        Self(Access::new(&errors::VENDOR, base_url, environment))
     }
 
     /// The same with further headers. One that is named like the key's takes its place, and no key is looked up.
@@ -78,18 +78,18 @@ impl Provider for OpenAiCompatible {
         NAME
     }
 
-    fn attachment_limits(&self) -> Option<Limits> {
+    fn attachment_limits(&self) -> Option<AttachmentLimits> {
         Some(LIMITS)
     }
 
-    fn inquiry(&self, request: &Request) -> Option<Inquiry> {
+    fn capability_probe(&self, request: &Request) -> Option<CapabilityProbe> {
         if request.tools.is_empty() {
             return None;
         }
         let Endpoint { host, .. } = self.0.endpoint("").ok()?;
         let key = self.0.optional_key(KEY_HEADER).ok()?;
         let headers = || self.0.get_headers(bearer(key.as_ref()));
-        abilities::inquiry(self.0.base_url(), &host, &request.model, headers)
+        capabilities::capability_probe(self.0.base_url(), &host, &request.model, headers)
     }
 
     fn list_models(&self) -> Result<Option<ModelsRequest>, ProviderError> {
@@ -110,7 +110,10 @@ impl Provider for OpenAiCompatible {
         let body = encode::body(request, &host)?;
         Ok(Exchange::Http {
             request: HttpRequest { url, headers, body },
-            decoder: limit::watch(Reader::new(self.0.peer(host, key), request), encode::limit(request)),
+            decoder: token_limit::apply(
+                CompletionsDecoder::new(self.0.peer(host, key), request),
+                encode::limit(request),
+            ),
         })
     }
 }

@@ -11,14 +11,14 @@ const DEPTH: usize = 3;
 const ENTITIES: [(&str, char); 5] = [("&amp;", '&'), ("&lt;", '<'), ("&gt;", '>'), ("&quot;", '"'), ("&apos;", '\'')];
 
 /// One way to read a text.
-pub(super) struct View {
+pub(super) struct DecodedView {
     /// The text in this view.
     pub text: String,
     /// For each byte of it, the bytes of the first text that it stands for.
     places: Vec<Range<usize>>,
 }
 
-impl View {
+impl DecodedView {
     /// The bytes of the first text that a range of this one stands for. The range is not empty.
     pub fn place(&self, range: &Range<usize>) -> Range<usize> {
         let place = |at: usize| self.places.get(at).cloned().unwrap_or_default();
@@ -47,14 +47,14 @@ impl View {
 }
 
 /// The text as it is, and then with ever more of its escapes taken off.
-pub(super) fn views(text: &str) -> Vec<View> {
+pub(super) fn views(text: &str) -> Vec<DecodedView> {
     let places = text.char_indices().flat_map(|(at, char)| {
         let end = at + char.len_utf8();
         std::iter::repeat_n(at..end, end - at)
     });
-    let mut views = vec![View { text: text.to_owned(), places: places.collect() }];
+    let mut views = vec![DecodedView { text: text.to_owned(), places: places.collect() }];
     while views.len() <= DEPTH
-        && let Some(next) = views.last().and_then(View::unescaped)
+        && let Some(next) = views.last().and_then(DecodedView::unescaped)
     {
         views.push(next);
     }

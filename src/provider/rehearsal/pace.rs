@@ -38,14 +38,14 @@ impl Pace {
 }
 
 /// A reply in the making.
-pub(super) struct Performance {
+pub(super) struct ScriptedReply {
     pace: Pace,
     /// What the next event waits on top of its own pause.
     rest: Duration,
     events: Vec<(Duration, Event)>,
 }
 
-impl Performance {
+impl ScriptedReply {
     pub fn new(pace: Pace) -> Self {
         Self { pace, rest: BEFORE_REPLY, events: Vec::new() }
     }

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use super::pace::{Pace, Performance};
+use super::pace::{Pace, ScriptedReply};
 use crate::model::{CallId, Event, Message, Part, Role, StopReason, ToolInput};
 
 /// What a script's text replaces by the last tool's words.
@@ -36,7 +36,7 @@ impl Script {
     /// The events of a reply, each after its pause. `played` is how many replies came before it; after
     /// the last one, it is a closing word. Calls get ids that no other reply has.
     pub(super) fn reply(&self, played: usize, last_result: &str, pace: Pace) -> Vec<(Duration, Event)> {
-        let mut performance = Performance::new(pace);
+        let mut performance = ScriptedReply::new(pace);
         let closing = [Part::Text(CLOSING.to_owned())];
         let parts = self.replies.get(played).map_or(&closing[..], Vec::as_slice);
         let speak = |text: &str| text.replace(LAST_RESULT, last_result);

@@ -42,18 +42,18 @@ use serde_json::Value;
 
 use super::{
     encode,
+    errors::VertexPeer,
     grounding::Grounding,
-    ids::Ids,
-    refuse::Peer,
-    signature::{self, Under},
+    ids::NewIds,
+    signature::{self, SignedPart},
 };
 use crate::{
     model::{Event, Signature, StopReason, ToolInput, Usage},
     provider::{
         Decoder, ErrorKind, ErrorResponse, ProviderError, Request,
-        refuse::MAX_REASON,
         reply::{NO_STREAM, error_in},
         sse::Sse,
+        vendor_error::MAX_REASON,
     },
 };
 
@@ -61,20 +61,20 @@ use crate::{
 const UNSPECIFIED: [&str; 2] = ["", "FINISH_REASON_UNSPECIFIED"];
 
 /// Reads one response.
-pub(super) struct Reader {
-    peer: Peer,
+pub(super) struct GeminiDecoder {
+    peer: VertexPeer,
     sse: Sse,
     reply: Reply,
 }
 
 /// How far the reply is.
 struct Reply {
-    ids: Ids,
+    ids: NewIds,
     /// The tools whose names the API has in another form, by that form.
     names: HashMap<String, String>,
     /// Whether anything came.
     begun: bool,
-    thinking: Option<Thinking>,
+    thinking: Option<OpenThinking>,
     /// Whether prose flows: a signature on more of it comes too late to stand before it.
     flowing: bool,
     /// Signatures that stand behind the prose that flows.
@@ -86,7 +86,7 @@ struct Reply {
 
 /// Thinking that is being read.
 #[derive(Default)]
-struct Thinking {
+struct OpenThinking {
     signature: Option<String>,
 }
 
@@ -110,12 +110,12 @@ struct Candidate {
 
 #[derive(Deserialize)]
 struct Content {
-    parts: Option<Vec<Part>>,
+    parts: Option<Vec<WirePart>>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Part {
+struct WirePart {
     text: Option<String>,
     thought: Option<bool>,
     thought_signature: Option<String>,
@@ -148,11 +148,11 @@ struct UsageMetadata {
     thoughts_token_count: Option<u64>,
 }
 
-impl Reader {
-    pub(super) fn new(peer: Peer, request: &Request) -> Self {
+impl GeminiDecoder {
+    pub(super) fn new(peer: VertexPeer, request: &Request) -> Self {
         let renamed = request.tools.iter().map(|tool| (encode::wire_name(&tool.name).into_owned(), tool.name.clone()));
         let reply = Reply {
-            ids: Ids::after(request),
+            ids: NewIds::after(request),
             names: renamed.filter(|(wire, own)| wire != own).collect(),
             begun: false,
             thinking: None,
@@ -166,7 +166,7 @@ impl Reader {
     }
 }
 
-impl Decoder for Reader {
+impl Decoder for GeminiDecoder {
     fn feed(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<(), ProviderError> {
         let Self { peer, sse, reply } = self;
         sse.feed(bytes, |event| reply.read(event.data, peer, events))
@@ -197,14 +197,14 @@ impl Decoder for Reader {
         Ok(())
     }
 
-    fn refuse(&self, response: &ErrorResponse) -> ProviderError {
-        self.peer.refuse(response)
+    fn decode_error(&self, response: &ErrorResponse) -> ProviderError {
+        self.peer.decode_error(response)
     }
 }
 
 impl Reply {
     /// Reads one event of the stream.
-    fn read(&mut self, data: &str, peer: &Peer, events: &mut Vec<Event>) -> Result<(), ProviderError> {
+    fn read(&mut self, data: &str, peer: &VertexPeer, events: &mut Vec<Event>) -> Result<(), ProviderError> {
         self.begun = true;
         let chunk: Chunk = match serde_json::from_str(data) {
             Ok(chunk) => chunk,
@@ -243,7 +243,7 @@ impl Reply {
     }
 
     /// Reads a part; says what is wrong with one that cannot be read.
-    fn part(&mut self, part: Part, events: &mut Vec<Event>) -> Result<(), &'static str> {
+    fn part(&mut self, part: WirePart, events: &mut Vec<Event>) -> Result<(), &'static str> {
         let signature = part.thought_signature.filter(|signature| !signature.is_empty());
         if let Some(call) = part.function_call {
             return self.call(call, signature, events);
@@ -266,7 +266,7 @@ impl Reply {
         }
         let thinking = self.thinking.get_or_insert_with(|| {
             events.push(Event::ThinkingStarted);
-            Thinking::default()
+            OpenThinking::default()
         });
         thinking.signature = signature;
         if !text.is_empty() {
@@ -319,17 +319,17 @@ impl Reply {
             self.end_thinking(None, events);
         }
         for value in behind {
-            mark(signature::write(&value, Under::Nothing), events);
+            mark(signature::write(&value, SignedPart::Nothing), events);
         }
     }
 
     /// Ends the thinking. `next` is the signature of what follows: the block has it if it has none of its own.
     fn end_thinking(&mut self, next: Option<String>, events: &mut Vec<Event>) {
-        let next = next.map(|value| signature::write(&value, Under::Next));
+        let next = next.map(|value| signature::write(&value, SignedPart::Next));
         match self.thinking.take() {
-            Some(Thinking { signature: None }) => events.push(Event::ThinkingFinished { signature: next }),
-            Some(Thinking { signature: Some(own) }) => {
-                let own = signature::write(&own, Under::Thought);
+            Some(OpenThinking { signature: None }) => events.push(Event::ThinkingFinished { signature: next }),
+            Some(OpenThinking { signature: Some(own) }) => {
+                let own = signature::write(&own, SignedPart::Thought);
                 events.push(Event::ThinkingFinished { signature: Some(own) });
                 next.into_iter().for_each(|next| mark(next, events));
             }

@@ -20,14 +20,14 @@ use serde_json::Value;
 
 use super::{
     ids, schema,
-    signature::{self, Under},
+    signature::{self, SignedPart},
     thinking::{self, ThinkingConfig},
 };
 use crate::{
     model::{Attachment, Message, Part, Role},
     provider::{
-        ErrorKind, Hosted, Parameters, ProviderError, Request, ToolSpec,
-        call_ids::{CallIds, Sent},
+        ErrorKind, HostedToolSpec, ProviderError, Request, RequestParameters, ToolSpec,
+        call_ids::{CallIds, SentCall},
         wire::{Base64, SILENT_ERROR, is_visible, nothing_to_send, object, to_json, with_notes, with_room},
     },
 };
@@ -48,7 +48,7 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     system_instruction: Option<SystemInstruction<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    tools: Option<Vec<Tools<'a>>>,
+    tools: Option<Vec<WireTools<'a>>>,
     #[serde(skip_serializing_if = "GenerationConfig::is_empty")]
     generation_config: GenerationConfig,
     contents: Vec<Content<'a>>,
@@ -61,7 +61,7 @@ struct SystemInstruction<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-enum Tools<'a> {
+enum WireTools<'a> {
     FunctionDeclarations(Vec<Declaration<'a>>),
     GoogleSearch(GoogleSearch<'a>),
 }
@@ -128,7 +128,7 @@ enum Data<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         id: Option<String>,
         name: Cow<'a, str>,
-        response: Answer<'a>,
+        response: FunctionResult<'a>,
         /// What the function shows
         /// (<https://cloud.google.com/vertex-ai/generative-ai/docs/multimodal/function-calling>, "multimodal function
         /// responses").
@@ -164,7 +164,7 @@ impl<'a> Inline<'a> {
 /// The result of a call, under the keys that the API reads itself.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-enum Answer<'a> {
+enum FunctionResult<'a> {
     Output(Cow<'a, str>),
     Error(Cow<'a, str>),
 }
@@ -196,20 +196,20 @@ pub(super) fn body(request: &Request) -> Result<Vec<u8>, ProviderError> {
     to_json(&body)
 }
 
-fn tools<'a>(declarations: Vec<Declaration<'a>>, hosted: &'a [Hosted]) -> Option<Vec<Tools<'a>>> {
-    let own = (!declarations.is_empty()).then_some(Tools::FunctionDeclarations(declarations));
+fn tools<'a>(declarations: Vec<Declaration<'a>>, hosted: &'a [HostedToolSpec]) -> Option<Vec<WireTools<'a>>> {
+    let own = (!declarations.is_empty()).then_some(WireTools::FunctionDeclarations(declarations));
     let hosted = hosted.iter().filter_map(|tool| match tool {
-        Hosted::WebSearch(limits) => {
-            Some(Tools::GoogleSearch(GoogleSearch { exclude_domains: &limits.blocked_domains }))
+        HostedToolSpec::WebSearch(limits) => {
+            Some(WireTools::GoogleSearch(GoogleSearch { exclude_domains: &limits.blocked_domains }))
         }
-        Hosted::CodeExecution => None,
+        HostedToolSpec::CodeExecution => None,
     });
     let tools: Vec<_> = own.into_iter().chain(hosted).collect();
     (!tools.is_empty()).then_some(tools)
 }
 
 impl GenerationConfig {
-    fn of(model: &str, parameters: &Parameters) -> Self {
+    fn of(model: &str, parameters: &RequestParameters) -> Self {
         let (thinking_config, thought) = thinking::config(model, parameters.thinking).unzip();
         Self {
             max_output_tokens: parameters.max_tokens.map(|tokens| limit(tokens, thought.unwrap_or_default())),
@@ -248,7 +248,7 @@ fn declaration(spec: &ToolSpec) -> Result<Declaration<'_>, ProviderError> {
 /// The messages as turns: neighbours of the same role joined, those with nothing to send left out.
 fn contents<M: AsRef<Message>>(messages: &[M], shows_inside: bool) -> Vec<Content<'_>> {
     let mut calls =
-        Calls { ids: CallIds::new(|id| ids::theirs(id).unwrap_or(&id.0).into(), usize::MAX), names: Vec::new() };
+        SentCalls { ids: CallIds::new(|id| ids::theirs(id).unwrap_or(&id.0).into(), usize::MAX), names: Vec::new() };
     let mut contents: Vec<Content<'_>> = Vec::new();
     for message in messages.iter().map(AsRef::as_ref) {
         let role = match message.role {
@@ -270,13 +270,13 @@ fn contents<M: AsRef<Message>>(messages: &[M], shows_inside: bool) -> Vec<Conten
 }
 
 /// The calls so far: their ids, and the name of each.
-struct Calls<'a> {
+struct SentCalls<'a> {
     ids: CallIds<'a>,
     names: Vec<&'a str>,
 }
 
 /// `shows_inside` says whether the files of a result stand in it; else they follow it.
-fn pieces<'a>(parts: &'a [Part], calls: &mut Calls<'a>, shows_inside: bool) -> Vec<Piece<'a>> {
+fn pieces<'a>(parts: &'a [Part], calls: &mut SentCalls<'a>, shows_inside: bool) -> Vec<Piece<'a>> {
     let mut pieces = Vec::new();
     // A signature that waits for what it signs.
     let mut waiting = None;
@@ -290,15 +290,20 @@ fn pieces<'a>(parts: &'a [Part], calls: &mut Calls<'a>, shows_inside: bool) -> V
             Part::Thinking { text, signature } => {
                 let Some((value, under)) = signature.as_ref().and_then(signature::read) else { continue };
                 if is_visible(text) {
-                    add(Data::Text(text.into()), true, Some(value).filter(|_| under == Under::Thought), usize::MAX);
+                    add(
+                        Data::Text(text.into()),
+                        true,
+                        Some(value).filter(|_| under == SignedPart::Thought),
+                        usize::MAX,
+                    );
                 }
-                if under == Under::Nothing || (under == Under::Thought && !is_visible(text)) {
-                    add(Data::Text("".into()), under == Under::Thought, Some(value), usize::MAX);
+                if under == SignedPart::Nothing || (under == SignedPart::Thought && !is_visible(text)) {
+                    add(Data::Text("".into()), under == SignedPart::Thought, Some(value), usize::MAX);
                 }
-                waiting = Some(value).filter(|_| under == Under::Next);
+                waiting = Some(value).filter(|_| under == SignedPart::Next);
             }
             Part::ToolUse { id, name, input } => {
-                let Sent { id: own, .. } = calls.ids.call(id);
+                let SentCall { id: own, .. } = calls.ids.call(id);
                 calls.names.push(name);
                 let id = ids::theirs(id).map(|_| own);
                 let data = Data::FunctionCall { id, name: wire_name(name), args: object(input) };
@@ -311,9 +316,10 @@ fn pieces<'a>(parts: &'a [Part], calls: &mut Calls<'a>, shows_inside: bool) -> V
                 let mut whose = None;
                 let call = calls.ids.answered(id);
                 match call.and_then(|call| Some((*calls.names.get(call.nth)?, call))) {
-                    Some((name, Sent { id: own, nth })) => {
+                    Some((name, SentCall { id: own, nth })) => {
                         let parts = if shows_inside { std::mem::take(&mut files) } else { Vec::new() };
-                        let response = if *is_error { Answer::Error(said) } else { Answer::Output(said) };
+                        let response =
+                            if *is_error { FunctionResult::Error(said) } else { FunctionResult::Output(said) };
                         let id = ids::theirs(id).map(|_| own);
                         let data = Data::FunctionResponse { id, name: wire_name(name), response, parts };
                         add(data, false, None, nth);

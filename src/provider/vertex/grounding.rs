@@ -6,7 +6,7 @@
 
 use serde_json::{Value, json};
 
-use super::{NAME, ids::Ids};
+use super::{NAME, ids::NewIds};
 use crate::{
     model::{Event, WebSource},
     provider::HostedTool,
@@ -35,7 +35,7 @@ impl Grounding {
     }
 
     /// Tells of the search, if there was one.
-    pub fn tell(self, ids: &mut Ids, events: &mut Vec<Event>) {
+    pub fn tell(self, ids: &mut NewIds, events: &mut Vec<Event>) {
         let provider = || NAME.to_owned();
         if !self.queries.is_empty() {
             let name = HostedTool::WebSearch.name().to_owned();

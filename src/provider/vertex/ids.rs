@@ -15,13 +15,13 @@ use crate::{
 const THEIRS: &str = "vertex:";
 
 /// Gives ids that the conversation does not have yet.
-pub(super) struct Ids {
+pub(super) struct NewIds {
     taken: HashSet<String>,
     last: usize,
 }
 
-impl Ids {
-    /// Ids for the reply to `request`.
+impl NewIds {
+    /// NewIds for the reply to `request`.
     pub fn after(request: &Request) -> Self {
         let parts = request.messages.iter().flat_map(|message| &message.parts);
         let taken = parts.filter_map(|part| match part {

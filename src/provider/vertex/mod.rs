@@ -2,7 +2,7 @@
 //!
 //! [`token`] gets an access token from a key file, `encode` turns a request into the body of
 //! `POST …/models/{model}:streamGenerateContent`, `decode` turns the event stream into [`Event`](crate::model::Event)s,
-//! `refuse` turns every way of saying no into one line for the user; `schema` (with `inline` and `conjunction`) puts
+//! `errors` turns every way of saying no into one line for the user; `schema` (with `inline` and `conjunction`) puts
 //! JSON Schema into Vertex's dialect, `thinking` knows what each model takes, `grounding`
 //! what a search has found, `signature` and `ids` say how signatures
 //! and calls stand in a document.
@@ -14,11 +14,11 @@
 mod conjunction;
 mod decode;
 mod encode;
+mod errors;
 mod grounding;
 mod ids;
 mod inline;
 mod options;
-mod refuse;
 mod schema;
 mod signature;
 mod thinking;
@@ -29,14 +29,14 @@ use std::time::Duration;
 use url::Url;
 
 pub use self::options::{DEFAULT_LOCATION, Options};
-use self::{decode::Reader, refuse::Peer};
+use self::{decode::GeminiDecoder, errors::VertexPeer};
 use super::{
     ErrorKind, Exchange, HttpRequest, Provider, ProviderError, Request,
-    attachment::Limits,
+    attachment::AttachmentLimits,
     auth::{Environment, Key},
-    credential::{Credential, Program, Source},
-    hosted::{Hosted, HostedProblem},
-    limit,
+    credential::{Credential, KeySource, Program},
+    hosted::{HostedProblem, HostedToolSpec},
+    token_limit,
 };
 use crate::model::{MediaKind, Signature};
 
@@ -53,7 +53,7 @@ pub const PROJECT_VARIABLE: &str = "GOOGLE_CLOUD_PROJECT";
 /// (<https://cloud.google.com/vertex-ai/generative-ai/docs/multimodal/image-understanding>, `…/document-understanding`,
 /// and the pages of the models): no GIF, images of 7 MB inside a request, 900 files with the newest models, any number of
 /// pixels. A whole request has 20 MB, with the files in base64, which is a third longer than they are.
-const LIMITS: Limits = Limits {
+const LIMITS: AttachmentLimits = AttachmentLimits {
     vendor: "Vertex AI",
     kinds: &[MediaKind::Png, MediaKind::Jpeg, MediaKind::Webp, MediaKind::Pdf],
     image_bytes: 7 << 20,
@@ -75,8 +75,8 @@ const MULTI_REGIONS: [&str; 2] = ["eu", "us"];
 
 /// A search can leave out domains and do no more; Gemini 3 takes it beside tools that run here, older models refuse
 /// (<https://github.com/BerriAI/litellm/pull/38650>).
-pub(super) fn hosts(tool: &Hosted, model: &str, alone: bool) -> Result<(), HostedProblem> {
-    let Hosted::WebSearch(limits) = tool else { return Err(HostedProblem::NoSuchTool) };
+pub(super) fn hosts(tool: &HostedToolSpec, model: &str, alone: bool) -> Result<(), HostedProblem> {
+    let HostedToolSpec::WebSearch(limits) = tool else { return Err(HostedProblem::NoSuchTool) };
     if !limits.allowed_domains.is_empty() {
         Err(HostedProblem::Restriction("allowed_domains"))
     } else if limits.max_uses.is_some() {
@@ -98,7 +98,10 @@ static GCLOUD: Program = Program {
 /// Where the access token comes from when [`TOKEN_VARIABLE`] is not set.
 #[must_use]
 pub fn credential() -> Credential {
-    Credential { variable: TOKEN_VARIABLE, sources: vec![Source::TokenFile(&token::FILE), Source::Program(&GCLOUD)] }
+    Credential {
+        variable: TOKEN_VARIABLE,
+        sources: vec![KeySource::TokenFile(&token::FILE), KeySource::Program(&GCLOUD)],
+    }
 }
 
 /// Gemini models in one project and location.
@@ -195,7 +198,7 @@ impl Provider for Vertex {
         NAME
     }
 
-    fn attachment_limits(&self) -> Option<Limits> {
+    fn attachment_limits(&self) -> Option<AttachmentLimits> {
         Some(LIMITS)
     }
 
@@ -217,10 +220,10 @@ impl Provider for Vertex {
             "{base}/v1/projects/{project}/locations/{location}/publishers/google/models/{model}\
              :streamGenerateContent?alt=sse"
         );
-        let peer = Peer::new(host, token, &self.options.headers, project, location);
+        let peer = VertexPeer::new(host, token, &self.options.headers, project, location);
         Ok(Exchange::Http {
             request: HttpRequest { url, headers, body: encode::body(request)? },
-            decoder: limit::watch(Reader::new(peer, request), encode::limit_of(request)),
+            decoder: token_limit::apply(GeminiDecoder::new(peer, request), encode::limit_of(request)),
         })
     }
 }

@@ -17,7 +17,7 @@ use crate::model::Signature;
 
 /// What a signature stands under.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Under {
+pub(super) enum SignedPart {
     /// The part behind the block.
     Next,
     /// The thinking in the block.
@@ -26,20 +26,20 @@ pub(super) enum Under {
     Nothing,
 }
 
-const WORDS: [(Under, &str); 2] = [(Under::Thought, " thought"), (Under::Nothing, " text")];
+const WORDS: [(SignedPart, &str); 2] = [(SignedPart::Thought, " thought"), (SignedPart::Nothing, " text")];
 
 /// The signature as a document has it.
-pub(super) fn write(value: &str, under: Under) -> Signature {
+pub(super) fn write(value: &str, under: SignedPart) -> Signature {
     let word = WORDS.iter().find(|(known, _)| *known == under).map_or("", |(_, word)| word);
     Signature { provider: NAME.to_owned(), value: format!("{value}{word}") }
 }
 
 /// The API's own value and what it signs; `None` for another vendor's signature.
-pub(super) fn read(signature: &Signature) -> Option<(&str, Under)> {
+pub(super) fn read(signature: &Signature) -> Option<(&str, SignedPart)> {
     if signature.provider != NAME {
         return None;
     }
     let value = signature.value.as_str();
     let marked = WORDS.iter().find_map(|(under, word)| Some((value.strip_suffix(word)?, *under)));
-    Some(marked.unwrap_or((value, Under::Next)))
+    Some(marked.unwrap_or((value, SignedPart::Next)))
 }

@@ -31,7 +31,7 @@ enum Amount {
 
 /// The kind of thinking that a model does.
 #[derive(Debug, PartialEq)]
-enum Family {
+enum ThinkingKind {
     /// None, or none that can be set.
     Plain,
     /// Counted in tokens: no less than the start unless it is off, and no more than the end.
@@ -43,12 +43,12 @@ enum Family {
 /// Words in the names of models that answer in something else than text.
 const OTHER_MODELS: [&str; 5] = ["image", "tts", "live", "audio", "embedding"];
 
-fn family(model: &str) -> Family {
+fn family(model: &str) -> ThinkingKind {
     let Some(name) = model.rsplit('/').next().and_then(|name| name.strip_prefix("gemini-")) else {
-        return Family::Plain;
+        return ThinkingKind::Plain;
     };
     if name.split('-').any(|word| OTHER_MODELS.contains(&word)) {
-        return Family::Plain;
+        return ThinkingKind::Plain;
     }
     let number = name.split('-').next().unwrap_or_default();
     let (major, minor) = number.split_once('.').unwrap_or((number, "0"));
@@ -59,19 +59,19 @@ fn family(model: &str) -> Family {
     };
     let flash = name.contains("flash");
     match version {
-        (0..=1, _) | (2, 0..=4) => Family::Plain,
-        (2, _) if name.contains("flash-lite") => Family::Budget { range: 512..=24_576, stops: true },
-        (2, _) if flash => Family::Budget { range: 1..=24_576, stops: true },
-        (2, _) => Family::Budget { range: 128..=32_768, stops: false },
-        (3, 0) => Family::Levels { minimal: flash, medium: flash },
-        (3, 1..=6) => Family::Levels { minimal: flash, medium: true },
-        _ => Family::Levels { minimal: false, medium: true },
+        (0..=1, _) | (2, 0..=4) => ThinkingKind::Plain,
+        (2, _) if name.contains("flash-lite") => ThinkingKind::Budget { range: 512..=24_576, stops: true },
+        (2, _) if flash => ThinkingKind::Budget { range: 1..=24_576, stops: true },
+        (2, _) => ThinkingKind::Budget { range: 128..=32_768, stops: false },
+        (3, 0) => ThinkingKind::Levels { minimal: flash, medium: flash },
+        (3, 1..=6) => ThinkingKind::Levels { minimal: flash, medium: true },
+        _ => ThinkingKind::Levels { minimal: false, medium: true },
     }
 }
 
 /// Whether the model refuses a call in the conversation that has no signature.
 pub(super) fn wants_signatures(model: &str) -> bool {
-    matches!(family(model), Family::Levels { .. })
+    matches!(family(model), ThinkingKind::Levels { .. })
 }
 
 /// Whether the model takes images and PDFs inside the result of a function: the same generation as above.
@@ -82,15 +82,15 @@ pub(super) fn takes_files_in_results(model: &str) -> bool {
 /// What to ask of `model`, and the tokens that its thinking may take.
 pub(super) fn config(model: &str, thinking: Thinking) -> Option<(ThinkingConfig, u32)> {
     Some(match family(model) {
-        Family::Plain => return None,
-        Family::Budget { range, stops } => {
+        ThinkingKind::Plain => return None,
+        ThinkingKind::Budget { range, stops } => {
             let least = if stops { 0 } else { *range.start() };
             let budget = thinking.budget().map_or(least, |tokens| tokens.clamp(*range.start(), *range.end()));
             let config =
                 ThinkingConfig { include_thoughts: thinking.budget().is_some(), amount: Amount::Budget(budget) };
             (config, budget)
         }
-        Family::Levels { minimal, medium } => {
+        ThinkingKind::Levels { minimal, medium } => {
             let lowest = if minimal { "MINIMAL" } else { "LOW" };
             let word = match thinking.level() {
                 None | Some(ThinkingLevel::Minimal) => lowest,

@@ -19,8 +19,8 @@ use crate::{
     provider::{
         ErrorKind, ErrorResponse, HttpRequest, ProviderError,
         auth::Key,
-        credential::{Token, TokenExchange, TokenFile},
-        redact::{Hide, redact},
+        credential::{AccessToken, TokenExchange, TokenFile},
+        redact::{Redaction, redact},
     },
     text::one_line,
 };
@@ -44,9 +44,9 @@ const LIFETIME: Duration = Duration::from_secs(3600);
 const TOKEN_SERVER: &str = "https://oauth2.googleapis.com/token";
 
 /// A key file. It cannot be printed: it holds secrets.
-pub struct KeyFile(Kind);
+pub struct KeyFile(KeyFileKind);
 
-enum Kind {
+enum KeyFileKind {
     Service { file: ServiceAccount, private: Box<rsa::KeyPair> },
     User(User),
 }
@@ -104,11 +104,11 @@ impl KeyFile {
                 }
                 let private = private_key(&file.private_key)
                     .ok_or("has a `private_key` that is no RSA key in PEM form; download the key again")?;
-                Ok(Self(Kind::Service { file, private }))
+                Ok(Self(KeyFileKind::Service { file, private }))
             }
             Some("authorized_user") => {
                 need(&["client_id", "client_secret", "refresh_token"])?;
-                Ok(Self(Kind::User(serde_json::from_value(json).map_err(|_| MISSHAPEN.to_owned())?)))
+                Ok(Self(KeyFileKind::User(serde_json::from_value(json).map_err(|_| MISSHAPEN.to_owned())?)))
             }
             Some(other) => Err(format!(
                 "is of the type `{}`, which is not read here; use a service account's key, or \
@@ -123,8 +123,8 @@ impl KeyFile {
     #[must_use]
     pub fn project(&self) -> Option<&str> {
         match &self.0 {
-            Kind::Service { file, .. } => file.project_id.as_deref(),
-            Kind::User(user) => user.quota_project_id.as_deref(),
+            KeyFileKind::Service { file, .. } => file.project_id.as_deref(),
+            KeyFileKind::User(user) => user.quota_project_id.as_deref(),
         }
     }
 
@@ -132,8 +132,10 @@ impl KeyFile {
     #[must_use]
     pub fn origin(&self) -> String {
         match &self.0 {
-            Kind::Service { file, .. } => format!("of the service account {}", one_line(&file.client_email, 100)),
-            Kind::User(_) => format!("of the user in {FILE_VARIABLE}"),
+            KeyFileKind::Service { file, .. } => {
+                format!("of the service account {}", one_line(&file.client_email, 100))
+            }
+            KeyFileKind::User(_) => format!("of the user in {FILE_VARIABLE}"),
         }
     }
 }
@@ -143,12 +145,12 @@ impl TokenExchange for KeyFile {
     fn request(&self, now: SystemTime) -> Result<HttpRequest, ProviderError> {
         let mut form = form_urlencoded::Serializer::new(String::new());
         let url = match &self.0 {
-            Kind::Service { file, private } => {
+            KeyFileKind::Service { file, private } => {
                 form.append_pair("grant_type", "urn:ietf:params:oauth:grant-type:jwt-bearer");
                 form.append_pair("assertion", &file.statement(private, now)?);
                 file.token_uri.clone()
             }
-            Kind::User(user) => {
+            KeyFileKind::User(user) => {
                 form.append_pair("grant_type", "refresh_token");
                 form.append_pair("client_id", &user.client_id);
                 form.append_pair("client_secret", &user.client_secret);
@@ -164,22 +166,22 @@ impl TokenExchange for KeyFile {
         Ok(HttpRequest { url, headers, body: form.finish().into_bytes() })
     }
 
-    fn token(&self, body: &[u8]) -> Result<Token, ProviderError> {
+    fn token(&self, body: &[u8]) -> Result<AccessToken, ProviderError> {
         #[derive(Deserialize)]
-        struct Answer {
+        struct TokenResponse {
             access_token: String,
             expires_in: Option<u64>,
         }
-        let Ok(answer) = serde_json::from_slice::<Answer>(body) else {
+        let Ok(answer) = serde_json::from_slice::<TokenResponse>(body) else {
             let message = "the token server answered without a token; check `token_uri` in the key file";
             return Err(ProviderError::new(ErrorKind::Malformed, message));
         };
         let key = Key::new(&answer.access_token, &self.origin())?;
-        Ok(Token { key, lifetime: answer.expires_in.map_or(LIFETIME, Duration::from_secs) })
+        Ok(AccessToken { key, lifetime: answer.expires_in.map_or(LIFETIME, Duration::from_secs) })
     }
 
     /// The body is OAuth's `{"error", "error_description"}`, or anything.
-    fn refuse(&self, response: &ErrorResponse) -> ProviderError {
+    fn decode_error(&self, response: &ErrorResponse) -> ProviderError {
         let json: Value = serde_json::from_slice(&response.body).unwrap_or_default();
         let text = |name: &str| json.get(name).and_then(Value::as_str).unwrap_or_default();
         let (name, words) = (text("error"), text("error_description"));
@@ -191,20 +193,20 @@ impl TokenExchange for KeyFile {
             _ => ErrorKind::Authentication,
         };
         let mend = match (&self.0, kind) {
-            (Kind::User(_), ErrorKind::Authentication) => {
+            (KeyFileKind::User(_), ErrorKind::Authentication) => {
                 "; sign in again with `gcloud auth application-default login`"
             }
-            (Kind::Service { .. }, ErrorKind::Authentication) => {
+            (KeyFileKind::Service { .. }, ErrorKind::Authentication) => {
                 "; check the clock of this machine, and whether the key is still valid"
             }
             _ => "",
         };
         let words = [name, words].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(": ");
         let words = match &self.0 {
-            Kind::User(user) => [&user.client_secret, &user.refresh_token]
+            KeyFileKind::User(user) => [&user.client_secret, &user.refresh_token]
                 .into_iter()
-                .fold(words, |words, secret| redact(&words, secret, Hide::Parts)),
-            Kind::Service { .. } => words,
+                .fold(words, |words, secret| redact(&words, secret, Redaction::Parts)),
+            KeyFileKind::Service { .. } => words,
         };
         let words = if words.is_empty() { String::new() } else { format!(": {}", one_line(&words, 300)) };
         let origin = self.origin();

@@ -9,7 +9,7 @@ use std::{env, error::Error, io, time::Duration};
 use reqwest::Url;
 
 use crate::{
-    provider::{ErrorKind, ProviderError, place},
+    provider::{ErrorKind, ProviderError, host},
     text::one_line,
 };
 
@@ -20,7 +20,7 @@ const PROXY_VARIABLES: [&str; 6] = ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", 
 const ATTEMPTS_AT_OWN_SERVER: u32 = 2;
 
 /// The other side of a request.
-pub(super) struct Peer {
+pub(super) struct HttpPeer {
     /// The host, with its port if it is not the usual one.
     name: String,
     is_loopback: bool,
@@ -40,15 +40,15 @@ enum Cause<'a> {
     Unknown,
 }
 
-impl Peer {
+impl HttpPeer {
     /// The other side of a request to `url`; `None` if it names no host.
     pub fn of(url: &Url) -> Option<Self> {
         let host = url.host_str()?;
         let name = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
         Some(Self {
             name,
-            is_loopback: place::is_loopback(host),
-            is_own: place::is_own(host),
+            is_loopback: host::is_loopback(host),
+            is_own: host::is_private(host),
             wants_tls: url.scheme() == "https",
             host: host.to_owned(),
             port: url.port_or_known_default()?,

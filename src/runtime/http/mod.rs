@@ -24,7 +24,7 @@ use reqwest::{
 };
 use tokio::time::{sleep, timeout};
 
-use self::failure::Peer;
+use self::failure::HttpPeer;
 use crate::{
     config::ProviderOptions,
     model::Event,
@@ -84,14 +84,14 @@ impl Default for Timeouts {
 pub struct Http {
     /// The client and what it was built for. It is built at the first request, because reading the
     /// system's certificates takes a while, and again when the settings change.
-    client: Mutex<Option<(Settings, Client)>>,
+    client: Mutex<Option<(ClientSettings, Client)>>,
     /// The servers that have answered: what they speak is no question any more.
     answered: Mutex<HashSet<String>>,
 }
 
 /// What a client cannot change later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Settings {
+struct ClientSettings {
     connect_timeout: Duration,
     /// Whether the system's proxy is used: never for this machine itself.
     proxy: bool,
@@ -114,7 +114,7 @@ impl Http {
         let (peer, response) = self.send(Method::POST, request, timeouts).await?;
         let mut response = match response {
             Ok(response) => response,
-            Err(refusal) => return Err(decoder.refuse(&refusal)),
+            Err(refusal) => return Err(decoder.decode_error(&refusal)),
         };
         if is_web_page(&response) {
             return Err(peer.web_page());
@@ -208,9 +208,9 @@ impl Http {
         method: Method,
         request: HttpRequest,
         timeouts: Timeouts,
-    ) -> Result<(Peer, Result<Response, ErrorResponse>), ProviderError> {
+    ) -> Result<(HttpPeer, Result<Response, ErrorResponse>), ProviderError> {
         let (peer, request) = build(method, request)?;
-        let client = self.client(Settings { connect_timeout: timeouts.connect, proxy: !peer.is_loopback() })?;
+        let client = self.client(ClientSettings { connect_timeout: timeouts.connect, proxy: !peer.is_loopback() })?;
         let asked = timeout(timeouts.connect + timeouts.first_byte, client.execute(request));
         let response = tokio::select! {
             response = asked => response,
@@ -228,7 +228,7 @@ impl Http {
     }
 
     /// Comes back only for a server of the user's own that should speak TLS, has taken a while, and speaks plain HTTP.
-    async fn until_plain_http(&self, peer: &Peer) {
+    async fn until_plain_http(&self, peer: &HttpPeer) {
         if peer.is_own() && peer.wants_tls() && !lock(&self.answered).contains(peer.name()) {
             sleep(TLS_TIME).await;
             if self.is_plain_http(peer).await {
@@ -239,14 +239,14 @@ impl Http {
     }
 
     /// Whether a server that should speak TLS speaks plain HTTP. Behind a proxy nobody is asked.
-    async fn is_plain_http(&self, peer: &Peer) -> bool {
+    async fn is_plain_http(&self, peer: &HttpPeer) -> bool {
         match peer.direct_address().filter(|_| peer.wants_tls()) {
             Some((host, port)) => plain::speaks_plain_http(host, port).await,
             None => false,
         }
     }
 
-    fn client(&self, settings: Settings) -> Result<Client, ProviderError> {
+    fn client(&self, settings: ClientSettings) -> Result<Client, ProviderError> {
         let mut slot = lock(&self.client);
         if let Some((built_for, client)) = &*slot
             && *built_for == settings
@@ -282,14 +282,14 @@ fn install_crypto() {
     });
 }
 
-fn build(method: Method, request: HttpRequest) -> Result<(Peer, reqwest::Request), ProviderError> {
+fn build(method: Method, request: HttpRequest) -> Result<(HttpPeer, reqwest::Request), ProviderError> {
     // A provider checks what the user configured; what is wrong here is ours.
     let bug = |what: &str| {
         let message = format!("{what} of the request cannot be sent; this is a bug in Flemma");
         ProviderError::new(ErrorKind::InvalidRequest, message)
     };
     let url = Url::parse(&request.url).map_err(|_| bug("the address"))?;
-    let peer = Peer::of(&url).ok_or_else(|| bug("the address"))?;
+    let peer = HttpPeer::of(&url).ok_or_else(|| bug("the address"))?;
     let mut headers = HeaderMap::with_capacity(request.headers.len());
     for (name, value) in request.headers {
         let mut value = HeaderValue::try_from(value).map_err(|_| bug(&format!("the header `{name}`")))?;

@@ -47,7 +47,7 @@ pub(super) fn decode(raw: &str) -> Option<Decoded> {
         return Some(Decoded { word: Word::Known(raw.to_owned()), code: Vec::new() });
     }
     let pieces = word::parse(raw, &ParserOptions::default()).ok()?;
-    let mut decoder = Decoder::default();
+    let mut decoder = WordDecoder::default();
     decoder.pieces(&pieces, false);
     // Braces are expanded only around a comma or a range.
     let braces = decoder.brace && decoder.list;
@@ -62,7 +62,7 @@ pub(super) fn decode(raw: &str) -> Option<Decoded> {
 /// Reads the text of a here-document in which the shell expands; `None` where it cannot be read.
 pub(super) fn decode_document(raw: &str) -> Option<Decoded> {
     let pieces = word::parse_heredoc(raw, &ParserOptions::default()).ok()?;
-    let mut decoder = Decoder::default();
+    let mut decoder = WordDecoder::default();
     decoder.pieces(&pieces, true);
     let word = match decoder.filled {
         _ if decoder.unknown => Word::Unknown,
@@ -78,7 +78,7 @@ fn agreed(word: Word, found: Vec<String>, expected: Vec<String>) -> Option<Decod
 }
 
 #[derive(Default)]
-struct Decoder {
+struct WordDecoder {
     text: String,
     /// What came before the first substitution.
     filled: Option<String>,
@@ -88,7 +88,7 @@ struct Decoder {
     code: Vec<String>,
 }
 
-impl Decoder {
+impl WordDecoder {
     fn pieces(&mut self, pieces: &[WordPieceWithSource], quoted: bool) {
         for piece in pieces {
             self.piece(&piece.piece, quoted);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use flemma::{
     model::{Message, Part, Role, Signature},
     provider::{
-        CacheRetention, ErrorKind, Exchange, Headers, Parameters, Provider, ProviderError, Request, Thinking,
+        CacheRetention, ErrorKind, Exchange, Headers, Provider, ProviderError, Request, RequestParameters, Thinking,
         ThinkingLevel, ToolSpec, anthropic::Anthropic, auth::Environment,
     },
 };
@@ -56,7 +56,7 @@ fn signature(provider: &str) -> Signature {
     Signature { provider: provider.to_owned(), value: "c2ln".to_owned() }
 }
 
-fn asking(parameters: Parameters) -> Value {
+fn asking(parameters: RequestParameters) -> Value {
     body(&Request { parameters, ..conversation(vec![(Role::User, vec![text("Hi")])]) })
 }
 
@@ -66,7 +66,8 @@ use Role::{Assistant, User};
 fn a_plain_question_is_exactly_this() {
     let mut request = conversation(vec![(User, vec![text("Hi")])]);
     request.system = Some("Be brief.".to_owned());
-    request.parameters = Parameters { max_tokens: Some(100), temperature: Some(0.5), ..Parameters::default() };
+    request.parameters =
+        RequestParameters { max_tokens: Some(100), temperature: Some(0.5), ..RequestParameters::default() };
     request.tools = Arc::new([ToolSpec {
         name: "read".to_owned(),
         description: "Reads a file.".to_owned(),
@@ -227,7 +228,8 @@ fn a_conversation_with_nothing_to_send_says_what_to_do() {
 fn thinking_always_leaves_room_for_the_reply() {
     let ask = |max_tokens, thinking_budget: Option<u32>| {
         let thinking = thinking_budget.map_or(Thinking::Off, Thinking::Budget);
-        let body = asking(Parameters { max_tokens, thinking, temperature: Some(0.3), ..Parameters::default() });
+        let body =
+            asking(RequestParameters { max_tokens, thinking, temperature: Some(0.3), ..RequestParameters::default() });
         (
             body["max_tokens"].as_u64().unwrap(),
             body["thinking"]["budget_tokens"].as_u64(),
@@ -244,15 +246,19 @@ fn thinking_always_leaves_room_for_the_reply() {
         let (max_tokens, thinking, _) = ask(Some(u32::MAX), Some(budget));
         assert!(max_tokens > thinking.unwrap());
     }
-    let thinking = asking(Parameters { thinking: Thinking::Budget(2_000), ..Parameters::default() });
+    let thinking = asking(RequestParameters { thinking: Thinking::Budget(2_000), ..RequestParameters::default() });
     assert_eq!(thinking["thinking"], json!({"type": "enabled", "budget_tokens": 2_000}));
 }
 
 #[test]
 fn newer_models_are_told_an_effort_and_no_temperature() {
     let ask = |model: &str, thinking: Thinking| {
-        let parameters =
-            Parameters { max_tokens: Some(1_000), thinking, temperature: Some(0.3), ..Parameters::default() };
+        let parameters = RequestParameters {
+            max_tokens: Some(1_000),
+            thinking,
+            temperature: Some(0.3),
+            ..RequestParameters::default()
+        };
         let body =
             body(&Request { model: model.to_owned(), parameters, ..conversation(vec![(User, vec![text("Hi")])]) });
         let field = |name: &str| body.get(name).cloned().unwrap_or_default();
@@ -318,7 +324,7 @@ fn tools_system_prompt_and_messages_are_marked_for_the_cache() {
         body(&Request {
             system: Some("Be brief.".to_owned()),
             tools: Arc::new([tool("bash"), tool("read")]),
-            parameters: Parameters { cache_retention, ..Parameters::default() },
+            parameters: RequestParameters { cache_retention, ..RequestParameters::default() },
             ..conversation(turns)
         })
     };
@@ -339,11 +345,15 @@ fn tools_system_prompt_and_messages_are_marked_for_the_cache() {
 
 #[test]
 fn what_is_not_set_is_not_sent() {
-    let body = asking(Parameters::default());
+    let body = asking(RequestParameters::default());
     let keys: Vec<_> = body.as_object().unwrap().keys().collect();
     assert_eq!(keys, ["model", "max_tokens", "stream", "messages"]);
     assert_eq!(body["max_tokens"], 8_192);
-    assert!(asking(Parameters { temperature: Some(f64::NAN), ..Parameters::default() }).get("temperature").is_none());
+    assert!(
+        asking(RequestParameters { temperature: Some(f64::NAN), ..RequestParameters::default() })
+            .get("temperature")
+            .is_none()
+    );
 }
 
 #[test]

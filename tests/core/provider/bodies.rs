@@ -17,8 +17,8 @@ use flemma::{
     chat::{self, Conversation},
     model::{Message, Part, Role},
     provider::{
-        CacheRetention, Hosted, Parameters, Provider, ProviderName, Request, SearchLimits, Thinking, ThinkingLevel,
-        ToolSpec,
+        CacheRetention, HostedToolSpec, Provider, ProviderName, Request, RequestParameters, SearchLimits, Thinking,
+        ThinkingLevel, ToolSpec,
         anthropic::Anthropic,
         auth::Environment,
         openai::OpenAi,
@@ -73,27 +73,27 @@ pub fn providers() -> Vec<(Box<dyn Provider>, &'static [&'static str])> {
 }
 
 /// Parameters that change what is sent.
-pub fn settings() -> Vec<(&'static str, Parameters)> {
-    let base = Parameters { max_tokens: Some(4_096), ..Parameters::default() };
+pub fn settings() -> Vec<(&'static str, RequestParameters)> {
+    let base = RequestParameters { max_tokens: Some(4_096), ..RequestParameters::default() };
     let thinking = Thinking::Level(ThinkingLevel::Max);
     vec![
-        ("plain", Parameters::default()),
-        ("warm", Parameters { temperature: Some(0.7), cache_retention: CacheRetention::Short, ..base.clone() }),
-        ("thinking", Parameters { thinking, cache_retention: CacheRetention::Long, ..base }),
+        ("plain", RequestParameters::default()),
+        ("warm", RequestParameters { temperature: Some(0.7), cache_retention: CacheRetention::Short, ..base.clone() }),
+        ("thinking", RequestParameters { thinking, cache_retention: CacheRetention::Long, ..base }),
     ]
 }
 
 /// Every tool that the provider runs itself, within as many limits as it keeps to.
-fn hosted(provider: &str, model: &str) -> Arc<[Hosted]> {
+fn hosted(provider: &str, model: &str) -> Arc<[HostedToolSpec]> {
     let domains = || vec!["docs.rs".to_owned()];
     let limits = [
         SearchLimits { max_uses: Some(5), allowed_domains: domains(), blocked_domains: Vec::new() },
         SearchLimits { blocked_domains: domains(), ..SearchLimits::default() },
     ];
     let provider = ProviderName::from_name(provider).unwrap();
-    let hosts = |tool: &Hosted| provider.hosts(tool, model, false).is_ok();
-    let search = limits.map(Hosted::WebSearch).into_iter().find(hosts);
-    let code = Some(Hosted::CodeExecution).filter(hosts);
+    let hosts = |tool: &HostedToolSpec| provider.hosts(tool, model, false).is_ok();
+    let search = limits.map(HostedToolSpec::WebSearch).into_iter().find(hosts);
+    let code = Some(HostedToolSpec::CodeExecution).filter(hosts);
     code.into_iter().chain(search).collect()
 }
 

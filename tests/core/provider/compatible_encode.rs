@@ -5,7 +5,7 @@ use std::sync::Arc;
 use flemma::{
     model::{Part, Role, Signature},
     provider::{
-        ErrorKind, Headers, Parameters, Provider as _, Request, Thinking, ThinkingLevel, auth::Environment,
+        ErrorKind, Headers, Provider as _, Request, RequestParameters, Thinking, ThinkingLevel, auth::Environment,
         openai_compatible::OpenAiCompatible,
     },
 };
@@ -34,7 +34,7 @@ fn messages(turns: Vec<(Role, Vec<Part>)>) -> Value {
     body(&conversation(turns))["messages"].take()
 }
 
-fn asking(parameters: Parameters) -> Value {
+fn asking(parameters: RequestParameters) -> Value {
     body(&Request { parameters, ..hello() })
 }
 
@@ -46,7 +46,8 @@ fn sent_call(id: &str, arguments: &str) -> Value {
 fn a_plain_question_is_exactly_this() {
     let mut request = hello();
     request.system = Some("Be brief.".to_owned());
-    request.parameters = Parameters { max_tokens: Some(100), temperature: Some(0.5), ..Parameters::default() };
+    request.parameters =
+        RequestParameters { max_tokens: Some(100), temperature: Some(0.5), ..RequestParameters::default() };
     request.tools = Arc::new([tool("read", true)]);
     // Bytes, not values: the order of the keys is a part of what is promised.
     assert_eq!(
@@ -153,7 +154,7 @@ fn ids_of_other_vendors_are_written_as_the_api_takes_them() {
 #[test]
 fn thinking_is_requested_if_set_and_leaves_room_for_the_reply() {
     let ask = |thinking| {
-        let body = asking(Parameters { thinking, max_tokens: Some(1_000), ..Parameters::default() });
+        let body = asking(RequestParameters { thinking, max_tokens: Some(1_000), ..RequestParameters::default() });
         (body["reasoning_effort"].as_str().map(str::to_owned), body["max_tokens"].as_u64().unwrap())
     };
     use ThinkingLevel::*;
@@ -171,7 +172,7 @@ fn thinking_is_requested_if_set_and_leaves_room_for_the_reply() {
 
 #[test]
 fn what_is_not_set_is_not_sent() {
-    let body = asking(Parameters { temperature: Some(f64::INFINITY), ..Parameters::default() });
+    let body = asking(RequestParameters { temperature: Some(f64::INFINITY), ..RequestParameters::default() });
     let keys: Vec<_> = body.as_object().unwrap().keys().collect();
     assert_eq!(keys, ["model", "stream", "stream_options", "messages"]);
 }

@@ -6,7 +6,7 @@ use flemma::{
     chat::{self, Document, Ending, ReplyWriter, Severity},
     model::{Event, Message, Part, Role, StopReason, WebSource},
     provider::{
-        Hosted, HostedTool, Provider, ProviderError, ProviderName, Request, SearchLimits, anthropic::Anthropic,
+        HostedTool, HostedToolSpec, Provider, ProviderError, ProviderName, Request, SearchLimits, anthropic::Anthropic,
         auth::Environment, openai::OpenAi, openai_compatible::OpenAiCompatible,
     },
     tools::{Registry, hosted},
@@ -376,11 +376,11 @@ fn limits() -> SearchLimits {
 
 #[test]
 fn hosted_tools_go_out_in_the_vendors_own_shape() {
-    let asking = |provider: &dyn Provider, model: &str, hosted: Vec<Hosted>| {
+    let asking = |provider: &dyn Provider, model: &str, hosted: Vec<HostedToolSpec>| {
         let tools = Arc::new([tool("read", false)]);
         body(provider, &Request { model: model.to_owned(), tools, hosted: hosted.into(), ..hello() })
     };
-    let both = || vec![Hosted::CodeExecution, Hosted::WebSearch(limits())];
+    let both = || vec![HostedToolSpec::CodeExecution, HostedToolSpec::WebSearch(limits())];
     let sent = asking(&claude(), "claude-test", both());
     assert_eq!(
         sent["tools"].as_array().unwrap()[1..],
@@ -401,7 +401,7 @@ fn hosted_tools_go_out_in_the_vendors_own_shape() {
     let include = ["reasoning.encrypted_content", "code_interpreter_call.outputs", "web_search_call.action.sources"];
     assert_eq!(sent["include"], json!(include));
     let blocked = SearchLimits { blocked_domains: vec!["x.example".to_owned()], ..SearchLimits::default() };
-    let sent = asking(&vertex::vertex(None), "gemini-3.1-pro", vec![Hosted::WebSearch(blocked)]);
+    let sent = asking(&vertex::vertex(None), "gemini-3.1-pro", vec![HostedToolSpec::WebSearch(blocked)]);
     assert_eq!(sent["tools"][1], json!({"googleSearch": {"excludeDomains": ["x.example"]}}));
 }
 
@@ -411,26 +411,26 @@ fn named(provider: &str) -> ProviderName {
 
 #[test]
 fn a_tool_with_unsupported_limits_is_left_out_with_a_reason() {
-    let refusal = |tool: Hosted, provider: &str, model: &str, alone| {
+    let refusal = |tool: HostedToolSpec, provider: &str, model: &str, alone| {
         let hosts = named(provider).hosts(&tool, model, alone);
         hosts.err().map(|problem| problem.describe(provider, model))
     };
-    let plain = || Hosted::WebSearch(SearchLimits::default());
+    let plain = || HostedToolSpec::WebSearch(SearchLimits::default());
     assert_eq!(refusal(plain(), "anthropic", "m", false), None);
-    assert_eq!(refusal(Hosted::WebSearch(limits()), "openai", "m", false), None);
+    assert_eq!(refusal(HostedToolSpec::WebSearch(limits()), "openai", "m", false), None);
     assert_eq!(refusal(plain(), "vertex", "gemini-3.1-pro", false), None);
     assert_eq!(refusal(plain(), "vertex", "gemini-2.5-pro", true), None);
     for (tool, provider, says) in [
         (plain(), "openai_compatible", "openai_compatible has no such tool"),
-        (Hosted::CodeExecution, "vertex", "vertex has no such tool"),
+        (HostedToolSpec::CodeExecution, "vertex", "vertex has no such tool"),
         (plain(), "vertex", "gemini-2.5-pro takes it only without other tools"),
-        (Hosted::WebSearch(limits()), "vertex", "vertex cannot keep to tools.web_search.allowed_domains"),
+        (HostedToolSpec::WebSearch(limits()), "vertex", "vertex cannot keep to tools.web_search.allowed_domains"),
     ] {
         assert_eq!(refusal(tool, provider, "gemini-2.5-pro", false).as_deref(), Some(says));
     }
     let blocked = SearchLimits { blocked_domains: vec!["x.example".to_owned()], ..SearchLimits::default() };
     let offer = hosted::offer(HostedTool::ALL, &blocked, named("openai"), "gpt-5", false);
-    assert_eq!(offer.tools, [Hosted::CodeExecution]);
+    assert_eq!(offer.tools, [HostedToolSpec::CodeExecution]);
     assert_eq!(offer.left_out.len(), 1);
     assert_eq!(offer.left_out[0].0, HostedTool::WebSearch);
 }

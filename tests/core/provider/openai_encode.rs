@@ -5,7 +5,7 @@ use std::sync::Arc;
 use flemma::{
     model::{Part, Role, Signature},
     provider::{
-        CacheRetention, ErrorKind, Headers, Parameters, Request, Thinking, ThinkingLevel, ToolSpec,
+        CacheRetention, ErrorKind, Headers, Request, RequestParameters, Thinking, ThinkingLevel, ToolSpec,
         auth::Environment,
         openai::{Effort, OpenAi},
     },
@@ -36,7 +36,7 @@ fn input(turns: Vec<(Role, Vec<Part>)>) -> Value {
     body(&Request { model: "gpt-5".to_owned(), ..conversation(turns) })["input"].take()
 }
 
-fn asking(model: &str, parameters: Parameters) -> Value {
+fn asking(model: &str, parameters: RequestParameters) -> Value {
     body(&Request { model: model.to_owned(), parameters, ..hello() })
 }
 
@@ -53,7 +53,8 @@ fn a_plain_question_is_exactly_this() {
     let mut request = hello();
     request.model = "gpt-4.1".to_owned();
     request.system = Some("Be brief.".to_owned());
-    request.parameters = Parameters { max_tokens: Some(100), temperature: Some(0.5), ..Parameters::default() };
+    request.parameters =
+        RequestParameters { max_tokens: Some(100), temperature: Some(0.5), ..RequestParameters::default() };
     request.tools = Arc::new([tool("read", true)]);
     // Bytes, not values: the order of the keys is a part of what is promised.
     assert_eq!(
@@ -226,7 +227,7 @@ fn every_tool_declares_strictness_and_properties() {
 fn each_model_is_asked_for_an_effort_that_it_takes() {
     use ThinkingLevel::*;
     let effort = |model: &str, thinking| {
-        let body = asking(model, Parameters { thinking, ..Parameters::default() });
+        let body = asking(model, RequestParameters { thinking, ..RequestParameters::default() });
         body["reasoning"]["effort"].as_str().map(str::to_owned).unwrap_or_default()
     };
     let row = |model: &str| {
@@ -263,7 +264,7 @@ fn each_model_is_asked_for_an_effort_that_it_takes() {
 #[test]
 fn an_effort_of_the_users_own_is_sent_as_it_is() {
     let ask = |model: &str, effort, thinking| -> Value {
-        let parameters = Parameters { thinking, max_tokens: Some(1_000), ..Parameters::default() };
+        let parameters = RequestParameters { thinking, max_tokens: Some(1_000), ..RequestParameters::default() };
         let request = Request { model: model.to_owned(), parameters, ..hello() };
         let provider = openai("https://api.openai.com/v1").with_effort(Some(effort));
         serde_json::from_slice(&exchange(&provider, &request).unwrap().0.body).unwrap()
@@ -278,7 +279,8 @@ fn an_effort_of_the_users_own_is_sent_as_it_is() {
 #[test]
 fn thinking_leaves_room_for_the_reply() {
     let limit = |max_tokens, thinking| {
-        asking("gpt-5", Parameters { max_tokens, thinking, ..Parameters::default() })["max_output_tokens"].as_u64()
+        asking("gpt-5", RequestParameters { max_tokens, thinking, ..RequestParameters::default() })["max_output_tokens"]
+            .as_u64()
     };
     assert_eq!(limit(None, Thinking::Off), None);
     assert_eq!(limit(Some(1), Thinking::Off), Some(16), "the API's smallest limit");
@@ -289,8 +291,9 @@ fn thinking_leaves_room_for_the_reply() {
 
 #[test]
 fn a_reasoning_model_gets_no_temperature() {
-    let ask =
-        |model: &str, thinking| asking(model, Parameters { thinking, temperature: Some(0.3), ..Parameters::default() });
+    let ask = |model: &str, thinking| {
+        asking(model, RequestParameters { thinking, temperature: Some(0.3), ..RequestParameters::default() })
+    };
     let level = Thinking::Level(ThinkingLevel::Low);
     for (model, thinking, temperature, include, summary) in [
         ("gpt-5.6-terra", level, false, true, true),
@@ -304,14 +307,14 @@ fn a_reasoning_model_gets_no_temperature() {
         assert_eq!(body.get("include"), include.then_some(&json!(["reasoning.encrypted_content"])), "{model}");
         assert_eq!(body["reasoning"].get("summary").is_some(), summary, "{model} {thinking:?}");
     }
-    let odd = asking("gpt-4.1", Parameters { temperature: Some(f64::NAN), ..Parameters::default() });
+    let odd = asking("gpt-4.1", RequestParameters { temperature: Some(f64::NAN), ..RequestParameters::default() });
     assert_eq!(odd.get("temperature"), None);
 }
 
 #[test]
 fn the_cache_is_asked_to_keep_what_the_user_wants_kept() {
     let ask = |model: &str, cache_retention| {
-        let body = asking(model, Parameters { cache_retention, ..Parameters::default() });
+        let body = asking(model, RequestParameters { cache_retention, ..RequestParameters::default() });
         ["prompt_cache_retention", "prompt_cache_options"].map(|field| body.get(field).cloned())
     };
     use CacheRetention::{Long, None as Nothing, Short};
@@ -332,7 +335,7 @@ fn the_cache_key_is_stable_and_unique_per_conversation() {
             turns.push((Assistant, vec![text("Hello")]));
             turns.push((User, vec![text("Go on")]));
         }
-        let parameters = Parameters { cache_retention: CacheRetention::Short, ..Parameters::default() };
+        let parameters = RequestParameters { cache_retention: CacheRetention::Short, ..RequestParameters::default() };
         let body = body(&Request { parameters, system: Some(system.to_owned()), ..conversation(turns) });
         body["prompt_cache_key"].as_str().unwrap().to_owned()
     };
@@ -345,7 +348,7 @@ fn the_cache_key_is_stable_and_unique_per_conversation() {
 
 #[test]
 fn what_is_not_set_is_not_sent() {
-    let body = asking("gpt-4.1", Parameters::default());
+    let body = asking("gpt-4.1", RequestParameters::default());
     let keys: Vec<_> = body.as_object().unwrap().keys().collect();
     assert_eq!(keys, ["model", "stream", "store", "input"]);
     assert_eq!(body["store"], false, "nothing stays at the vendor's");

@@ -31,7 +31,7 @@ fn providers(key: &str) -> [Box<dyn Provider>; 4] {
 fn messages(provider: &dyn Provider, words: &str) -> [String; 2] {
     let refuse = |body: Vec<u8>| {
         let response = ErrorResponse { status: 400, retry_after: None, request_id: None, body };
-        exchange(provider, &hello()).unwrap().1.refuse(&response).message
+        exchange(provider, &hello()).unwrap().1.decode_error(&response).message
     };
     [refuse(json!({"error": {"message": words}}).to_string().into_bytes()), refuse(words.as_bytes().to_vec())]
 }
@@ -158,7 +158,7 @@ fn a_key_of_a_few_letters_is_no_secret() {
         let body = json!({"error": {"message": words}}).to_string().into_bytes();
         for provider in providers(key) {
             let response = ErrorResponse { status: 400, retry_after: None, request_id: None, body: body.clone() };
-            let message = exchange(&*provider, &hello()).unwrap().1.refuse(&response).message;
+            let message = exchange(&*provider, &hello()).unwrap().1.decode_error(&response).message;
             assert!(message.contains(words), "{key}: {message}");
         }
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use flemma::{
     model::{Part, Role, Signature},
     provider::{
-        ErrorKind, Exchange, Parameters, Provider, ProviderError, Request, Thinking, ThinkingLevel, ToolSpec,
+        ErrorKind, Exchange, Provider, ProviderError, Request, RequestParameters, Thinking, ThinkingLevel, ToolSpec,
         auth::Environment,
         vertex::{Options, Vertex},
     },
@@ -60,7 +60,7 @@ fn tool(name: &str, input_schema: Value) -> ToolSpec {
     }
 }
 
-fn asking(model: &str, parameters: Parameters) -> Value {
+fn asking(model: &str, parameters: RequestParameters) -> Value {
     body(&Request { parameters, ..conversation(model, vec![(User, vec![text("Hi")])]) })["generationConfig"].take()
 }
 
@@ -68,11 +68,11 @@ fn asking(model: &str, parameters: Parameters) -> Value {
 fn a_plain_question_is_exactly_this() {
     let mut request = conversation(OLD, vec![(User, vec![text("Hi")])]);
     request.system = Some("Be brief.".to_owned());
-    request.parameters = Parameters {
+    request.parameters = RequestParameters {
         max_tokens: Some(9_000),
         temperature: Some(0.5),
         thinking: Thinking::Budget(2_000),
-        ..Parameters::default()
+        ..RequestParameters::default()
     };
     request.tools = Arc::new([
         tool("now", json!({"type": "object", "properties": {}})),
@@ -286,7 +286,7 @@ fn names_are_written_in_the_letters_of_the_api() {
 #[test]
 fn thinking_always_leaves_room_for_the_reply() {
     let ask = |model: &str, max_tokens: u32, thinking| {
-        asking(model, Parameters { max_tokens: Some(max_tokens), thinking, ..Parameters::default() })
+        asking(model, RequestParameters { max_tokens: Some(max_tokens), thinking, ..RequestParameters::default() })
     };
     assert_eq!(ask(OLD, 100, Thinking::Off), json!({"maxOutputTokens": 100, "thinkingConfig": {"thinkingBudget": 0}}));
     assert_eq!(ask(OLD, 100, Thinking::Budget(1_000))["maxOutputTokens"], 1_100);
@@ -303,7 +303,8 @@ fn thinking_always_leaves_room_for_the_reply() {
 fn what_is_not_set_is_not_sent() {
     let body = body(&conversation("gemini-2.0-flash", vec![(User, vec![text("Hi")])]));
     assert_eq!(body, json!({"contents": [{"role": "user", "parts": [{"text": "Hi"}]}]}));
-    let parameters = Parameters { temperature: Some(f64::NAN), max_tokens: Some(1), ..Parameters::default() };
+    let parameters =
+        RequestParameters { temperature: Some(f64::NAN), max_tokens: Some(1), ..RequestParameters::default() };
     assert_eq!(asking("gemini-2.0-flash", parameters), json!({"maxOutputTokens": 1}));
 }
 

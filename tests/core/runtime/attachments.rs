@@ -14,7 +14,7 @@ use flemma::{
     provider::{
         Exchange, Provider, Request,
         anthropic::Anthropic,
-        attachment::{Limits, fit},
+        attachment::{AttachmentLimits, fit},
         auth::Environment,
         openai::OpenAi,
         openai_compatible::OpenAiCompatible,
@@ -296,7 +296,7 @@ fn a_missing_file_is_reported_once_until_it_returns() {
 
 #[test]
 fn of_too_many_files_the_newest_stay() {
-    let limits = Limits {
+    let limits = AttachmentLimits {
         vendor: "Vendor",
         kinds: &MediaKind::ALL,
         image_bytes: 60,

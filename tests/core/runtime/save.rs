@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use flemma::runtime::save::{Stamp, Trouble, save};
+use flemma::runtime::save::{SaveError, Stamp, save};
 
 fn folder_with(text: &str) -> (tempfile::TempDir, PathBuf, Option<Stamp>) {
     let folder = tempfile::tempdir().unwrap();
@@ -42,7 +42,7 @@ fn a_file_that_was_changed_is_left_alone() {
     // Same size: only the time or the inode tells.
     fs::write(folder.path().join("b"), "odl").unwrap();
     fs::rename(folder.path().join("b"), &path).unwrap();
-    assert_eq!(save(&path, b"new", stamp), Err(Trouble::Changed));
+    assert_eq!(save(&path, b"new", stamp), Err(SaveError::Changed));
     assert_eq!(fs::read(&path).unwrap(), b"odl");
     assert_eq!(files_in(folder.path()), ["a.chat"]);
 }
@@ -50,19 +50,19 @@ fn a_file_that_was_changed_is_left_alone() {
 #[test]
 fn what_is_in_the_way_is_named_and_stays() {
     let (folder, path, stamp) = folder_with("old");
-    assert_eq!(save(&path, b"new", None), Err(Trouble::Appeared));
+    assert_eq!(save(&path, b"new", None), Err(SaveError::Appeared));
     fs::set_permissions(&path, Permissions::from_mode(0o444)).unwrap();
-    assert_eq!(save(&path, b"new", stamp), Err(Trouble::ReadOnly));
+    assert_eq!(save(&path, b"new", stamp), Err(SaveError::ReadOnly));
     assert_eq!(fs::read(&path).unwrap(), b"old");
     fs::remove_file(&path).unwrap();
-    assert_eq!(save(&path, b"new", stamp), Err(Trouble::Gone));
+    assert_eq!(save(&path, b"new", stamp), Err(SaveError::Gone));
     fs::create_dir(&path).unwrap();
-    assert_eq!(save(&path, b"new", stamp), Err(Trouble::NotAFile));
+    assert_eq!(save(&path, b"new", stamp), Err(SaveError::NotAFile));
     let gone = folder.path().join("nowhere/a.chat");
-    assert_eq!(save(&gone, b"new", stamp), Err(Trouble::NoFolder));
-    assert_eq!(save(&gone, b"new", None), Err(Trouble::NoFolder));
+    assert_eq!(save(&gone, b"new", stamp), Err(SaveError::NoFolder));
+    assert_eq!(save(&gone, b"new", None), Err(SaveError::NoFolder));
     symlink("nothing", folder.path().join("dangling.chat")).unwrap();
-    assert_eq!(save(&folder.path().join("dangling.chat"), b"new", None), Err(Trouble::NotAFile));
+    assert_eq!(save(&folder.path().join("dangling.chat"), b"new", None), Err(SaveError::NotAFile));
     assert!(!folder.path().join("nothing").exists());
 }
 
@@ -108,9 +108,9 @@ fn a_full_disk_leaves_the_old_file_whole() {
             let path = Path::new(&folder).join(name);
             let stamp = Stamp::of(&path).unwrap();
             let trouble = save(&path, &new, stamp).unwrap_err();
-            assert!(matches!(trouble, Trouble::Failed(_)), "{trouble:?}");
+            assert!(matches!(trouble, SaveError::Failed(_)), "{trouble:?}");
         }
-        assert!(matches!(save(&Path::new(&folder).join("new.chat"), &new, None), Err(Trouble::Failed(_))));
+        assert!(matches!(save(&Path::new(&folder).join("new.chat"), &new, None), Err(SaveError::Failed(_))));
         return;
     }
     let folder = tempfile::tempdir().unwrap();

@@ -32,12 +32,12 @@ pub(super) struct Vendor {
     /// A `base_url` as it should be.
     pub base_url: &'static str,
     /// What the vendor's name for an error means; `None` for a name that says nothing.
-    pub trouble: fn(&str) -> Option<Trouble>,
+    pub failure: fn(&str) -> Option<VendorFailure>,
 }
 
 /// What is wrong, as far as it changes what the user is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Trouble {
+pub(super) enum VendorFailure {
     /// No key, or a wrong one.
     Key,
     /// The key may not do this.
@@ -60,7 +60,7 @@ pub(super) enum Trouble {
     Refused,
 }
 
-impl Trouble {
+impl VendorFailure {
     fn kind(self) -> ErrorKind {
         match self {
             Self::Key | Self::Forbidden => ErrorKind::Authentication,
@@ -105,7 +105,7 @@ pub(super) struct Peer {
 
 /// What an error's body or event says.
 #[derive(Default)]
-struct Said {
+struct ErrorBody {
     /// The vendor's names for the error, the most precise one first; empty if it is not the vendor's JSON.
     names: Vec<String>,
     /// The words.
@@ -129,7 +129,7 @@ impl Peer {
     }
 
     /// The error for a response whose status is no success.
-    pub fn refuse(&self, response: &ErrorResponse) -> ProviderError {
+    pub fn decode_error(&self, response: &ErrorResponse) -> ProviderError {
         let mut said = read_body(&response.body);
         said.request_id = response.request_id.clone().or(said.request_id);
         self.explain(Some(response.status), response.retry_after, &said)
@@ -158,15 +158,17 @@ impl Peer {
         self.secrets.quote(text, limit)
     }
 
-    fn explain(&self, status: Option<u16>, retry_after: Option<f64>, said: &Said) -> ProviderError {
+    fn explain(&self, status: Option<u16>, retry_after: Option<f64>, said: &ErrorBody) -> ProviderError {
         let status = status.or(said.status);
         let over = context_overflow(&said.message, said.tokens);
-        let mut trouble = self.trouble(status, said);
-        if over.is_some() && trouble.kind() == ErrorKind::InvalidRequest {
-            trouble = Trouble::Overflow;
+        let mut failure = self.failure(status, said);
+        if over.is_some() && failure.kind() == ErrorKind::InvalidRequest {
+            failure = VendorFailure::Overflow;
         }
-        let mut message = self.headline(trouble, status, said, over.flatten());
-        if let Some(seconds) = retry_after.filter(|_| matches!(trouble, Trouble::RateLimit | Trouble::Overloaded)) {
+        let mut message = self.headline(failure, status, said, over.flatten());
+        if let Some(seconds) =
+            retry_after.filter(|_| matches!(failure, VendorFailure::RateLimit | VendorFailure::Overloaded))
+        {
             let _ = write!(message, "; it asks to wait {seconds} s");
         }
         let words = self.quote(&said.message, MAX_WORDS);
@@ -176,26 +178,26 @@ impl Peer {
         if let Some(id) = &said.request_id {
             let _ = write!(message, " [request {}]", self.quote(id, 80));
         }
-        ProviderError { retry_after, ..ProviderError::new(trouble.kind(), message) }
+        ProviderError { retry_after, ..ProviderError::new(failure.kind(), message) }
     }
 
-    fn trouble(&self, status: Option<u16>, said: &Said) -> Trouble {
-        let trouble = self.named_trouble(status, said);
-        if trouble == Trouble::Server && is_lasting(&said.message) { Trouble::Refused } else { trouble }
+    fn failure(&self, status: Option<u16>, said: &ErrorBody) -> VendorFailure {
+        let failure = self.named_failure(status, said);
+        if failure == VendorFailure::Server && is_lasting(&said.message) { VendorFailure::Refused } else { failure }
     }
 
-    fn named_trouble(&self, status: Option<u16>, said: &Said) -> Trouble {
-        let of_status = Trouble::of_status(status);
-        match said.names.iter().find_map(|name| (self.vendor.trouble)(name)) {
+    fn named_failure(&self, status: Option<u16>, said: &ErrorBody) -> VendorFailure {
+        let of_status = VendorFailure::of_status(status);
+        match said.names.iter().find_map(|name| (self.vendor.failure)(name)) {
             // The status says more than "invalid request".
-            Some(Trouble::Refused) if of_status.kind() == ErrorKind::InvalidRequest => of_status,
+            Some(VendorFailure::Refused) if of_status.kind() == ErrorKind::InvalidRequest => of_status,
             Some(named) => named,
             None => of_status,
         }
     }
 
     /// What happened and, where there is one, the mend. `over` are the tokens that are too many.
-    fn headline(&self, trouble: Trouble, status: Option<u16>, said: &Said, over: Option<u64>) -> String {
+    fn headline(&self, failure: VendorFailure, status: Option<u16>, said: &ErrorBody, over: Option<u64>) -> String {
         let (host, Vendor { name, key_variable, .. }) = (&self.host, self.vendor);
         let code = match (status, said.names.first()) {
             (Some(status), _) => status.to_string(),
@@ -206,34 +208,34 @@ impl Peer {
             Some(key) => format!("the key {}", key.origin()),
             None => format!("the headers in `parameters.{name}.headers`"),
         };
-        match (trouble, over) {
-            (Trouble::Key, _) if self.key.is_none() && self.secrets.is_empty() => {
+        match (failure, over) {
+            (VendorFailure::Key, _) if self.key.is_none() && self.secrets.is_empty() => {
                 format!("{host} wants a key ({code}); set {key_variable}")
             }
-            (Trouble::Key, _) => format!("{host} does not accept {key} ({code})"),
-            (Trouble::Forbidden, _) => format!("{host} does not allow this with {key} ({code})"),
-            (Trouble::Credit, _) => {
+            (VendorFailure::Key, _) => format!("{host} does not accept {key} ({code})"),
+            (VendorFailure::Forbidden, _) => format!("{host} does not allow this with {key} ({code})"),
+            (VendorFailure::Credit, _) => {
                 format!("{host} refused for want of credit ({code}); look at the account's balance and limits")
             }
-            (Trouble::RateLimit, _) => format!("{host} has had too many requests ({code})"),
-            (Trouble::Overloaded, _) => format!("{host} is overloaded ({code})"),
-            (Trouble::Server, _) => format!("{host} failed ({code})"),
-            (Trouble::Timeout, _) => format!("{host} gave up on the request ({code})"),
-            (Trouble::Redirect, _) => format!(
+            (VendorFailure::RateLimit, _) => format!("{host} has had too many requests ({code})"),
+            (VendorFailure::Overloaded, _) => format!("{host} is overloaded ({code})"),
+            (VendorFailure::Server, _) => format!("{host} failed ({code})"),
+            (VendorFailure::Timeout, _) => format!("{host} gave up on the request ({code})"),
+            (VendorFailure::Redirect, _) => format!(
                 "{host} answered with a redirect ({code}), which is not followed because it would carry the key \
                  elsewhere; set `parameters.{name}.base_url` to the final address"
             ),
-            (Trouble::NotFound, _) => format!(
+            (VendorFailure::NotFound, _) => format!(
                 "{host} knows no such model or address ({code}); check `model` and `parameters.{name}.base_url`"
             ),
-            (Trouble::TooLarge, _) => format!("the conversation is too large for {host} ({code}); shorten it"),
-            (Trouble::Overflow, Some(over)) => {
+            (VendorFailure::TooLarge, _) => format!("the conversation is too large for {host} ({code}); shorten it"),
+            (VendorFailure::Overflow, Some(over)) => {
                 format!("the conversation is {over} tokens too long for the model ({host}: {code}); shorten it")
             }
-            (Trouble::Overflow, None) => {
+            (VendorFailure::Overflow, None) => {
                 format!("the conversation is too long for the model ({host}: {code}); shorten it")
             }
-            (Trouble::Refused, _) => format!("{host} refused the request ({code})"),
+            (VendorFailure::Refused, _) => format!("{host} refused the request ({code})"),
         }
     }
 }
@@ -250,11 +252,11 @@ fn is_lasting(words: &str) -> bool {
 }
 
 /// What a body says, whoever wrote it.
-fn read_body(body: &[u8]) -> Said {
+fn read_body(body: &[u8]) -> ErrorBody {
     if let Ok(json) = serde_json::from_slice::<Value>(body) {
         return read_json(&json);
     }
-    Said { message: plain_words(body), ..Said::default() }
+    ErrorBody { message: plain_words(body), ..ErrorBody::default() }
 }
 
 /// What a body says that is no JSON.
@@ -272,7 +274,7 @@ pub(super) fn plain_words(body: &[u8]) -> String {
 
 /// The vendors' `{"error": {"type", "code", "message"}, "request_id"}`, the same without the `error` around it, or
 /// what gateways write in its place.
-fn read_json(json: &Value) -> Said {
+fn read_json(json: &Value) -> ErrorBody {
     let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
     let error = json.get("error").filter(|error| !error.is_null());
     let inner = error.unwrap_or(json);
@@ -285,7 +287,7 @@ fn read_json(json: &Value) -> Said {
     // OpenRouter passes the words of whoever runs the model on in here.
     let raw = text(inner.pointer("/metadata/raw")).filter(|raw| !message.contains(raw.as_str()));
     let number = |field| inner.get(field).and_then(Value::as_u64);
-    Said {
+    ErrorBody {
         names: ["code", "type"].into_iter().filter_map(|field| text(inner.get(field))).collect(),
         message: raw.map_or(message.clone(), |raw| format!("{message} ({raw})")),
         request_id: text(json.get("request_id")),

@@ -4,16 +4,16 @@ use flemma::{
     model::{CallId, Event, Signature, ToolInput},
     provider::{
         ProviderError,
-        bounds::{Bounds, MAX_CALLS, MAX_ID, MAX_NAME, PIECE, weight},
+        reply_limit::{MAX_CALLS, MAX_ID, MAX_NAME, PIECE, ReplyLimit, weight},
     },
 };
 use serde_json::{Value, json};
 
 /// What comes through, and the error that ends it.
 fn pass(max: usize, events: impl IntoIterator<Item = Event>) -> (Vec<Event>, Option<ProviderError>) {
-    let (mut bounds, mut passed) = (Bounds::new(max), Vec::new());
+    let (mut reply_limit, mut passed) = (ReplyLimit::new(max), Vec::new());
     for event in events {
-        if let Err(error) = bounds.pass(event, |event| passed.push(event)) {
+        if let Err(error) = reply_limit.pass(event, |event| passed.push(event)) {
             return (passed, Some(error));
         }
     }

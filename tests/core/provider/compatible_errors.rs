@@ -15,7 +15,7 @@ fn response(status: u16, body: impl Into<Vec<u8>>) -> ErrorResponse {
 }
 
 fn refuse(status: u16, body: impl Into<Vec<u8>>) -> ProviderError {
-    let error = decoder().refuse(&response(status, body));
+    let error = decoder().decode_error(&response(status, body));
     assert!(!error.message.contains('\n'), "{:?} is more than one line", error.message);
     assert!(!error.message.contains(KEY), "the key is in {error}");
     error
@@ -76,7 +76,7 @@ fn a_server_that_wants_a_key_says_which_variable_holds_it() {
     assert!(error.message.starts_with("openrouter.ai does not accept the key in OPENAI_COMPATIBLE_API_KEY"), "{error}");
 
     let keyless = OpenAiCompatible::new("https://openrouter.ai/api/v1", Environment::new(|_| None));
-    let error = exchange(&keyless, &hello()).unwrap().1.refuse(&response(401, body.clone()));
+    let error = exchange(&keyless, &hello()).unwrap().1.decode_error(&response(401, body.clone()));
     assert_eq!(
         error.message,
         "openrouter.ai wants a key (401); set OPENAI_COMPATIBLE_API_KEY: No auth credentials found"
@@ -85,7 +85,7 @@ fn a_server_that_wants_a_key_says_which_variable_holds_it() {
     let mut headers = Headers::default();
     headers.insert("authorization", "Bearer of-mine").unwrap();
     let decoder = exchange(&keyless.with_headers(headers), &hello()).unwrap().1;
-    let error = decoder.refuse(&response(401, "{\"detail\": \"you sent Bearer of-mine\"}"));
+    let error = decoder.decode_error(&response(401, "{\"detail\": \"you sent Bearer of-mine\"}"));
     assert_eq!(
         error.message,
         "openrouter.ai does not accept the headers in `parameters.openai_compatible.headers` (401): you sent …"

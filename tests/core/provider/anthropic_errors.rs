@@ -7,7 +7,7 @@ use crate::provider::anthropic_decode::{KEY, decoder};
 
 fn refuse(status: u16, body: impl Into<Vec<u8>>) -> ProviderError {
     let response = ErrorResponse { status, retry_after: None, request_id: None, body: body.into() };
-    let error = decoder().refuse(&response);
+    let error = decoder().decode_error(&response);
     assert!(!error.message.contains('\n'), "{:?} is more than one line", error.message);
     assert!(!error.message.contains(KEY), "the key is in {error}");
     error
@@ -137,7 +137,7 @@ fn the_time_to_wait_and_the_request_id_are_kept() {
         body: b"{\"request_id\": \"req_body\", \"error\": {\"type\": \"rate_limit_error\", \"message\": \"slow\"}}"
             .to_vec(),
     };
-    let error = decoder().refuse(&response);
+    let error = decoder().decode_error(&response);
     assert_eq!(error.retry_after, Some(30.0));
     assert_eq!(
         error.message,

@@ -11,7 +11,7 @@ use crate::vertex::{TOKEN, conversation, exchange};
 fn refuse(status: u16, body: impl Into<Vec<u8>>) -> ProviderError {
     let request = conversation("gemini-test", vec![(Role::User, vec![Part::Text("Hi".to_owned())])]);
     let response = ErrorResponse { status, retry_after: None, request_id: None, body: body.into() };
-    let error = exchange(&request).unwrap().1.refuse(&response);
+    let error = exchange(&request).unwrap().1.decode_error(&response);
     assert!(!error.message.contains('\n'), "{:?} is more than one line", error.message);
     assert!(!error.message.contains(TOKEN), "the token is in {error}");
     error
@@ -108,7 +108,7 @@ fn the_time_to_wait_for_quota_is_kept() {
     let request = conversation("gemini-test", vec![(Role::User, vec![Part::Text("Hi".to_owned())])]);
     let header =
         ErrorResponse { status: 429, retry_after: Some(7.0), request_id: Some("id-1".to_owned()), body: body.into() };
-    let error = exchange(&request).unwrap().1.refuse(&header);
+    let error = exchange(&request).unwrap().1.decode_error(&header);
     assert_eq!(error.retry_after, Some(7.0), "the header says it of this response");
     assert!(error.message.ends_with("[request id-1]"), "{error}");
     for odd in ["-1s", "34", "soon", "infs"] {

@@ -1,6 +1,6 @@
 //! What a reply may bring: a broken or hostile server must not hold up the editor.
 //!
-//! Events pass through [`Bounds`] on the thread that reads them. A long text is cut into pieces that the main thread
+//! Events pass through [`ReplyLimit`] on the thread that reads them. A long text is cut into pieces that the main thread
 //! takes one at a time; a reply that is too large, or calls too many tools, is cut off with an error that says so; and
 //! a name longer than any protocol allows is cut, so that the call is answered with an error.
 
@@ -35,14 +35,14 @@ pub fn weight(text: &str) -> usize {
 
 /// Measures one reply.
 #[derive(Debug)]
-pub struct Bounds {
+pub struct ReplyLimit {
     max_bytes: usize,
     bytes: usize,
     calls: usize,
 }
 
-impl Bounds {
-    /// Bounds for one reply of at most `max_bytes`.
+impl ReplyLimit {
+    /// ReplyLimit for one reply of at most `max_bytes`.
     #[must_use]
     pub const fn new(max_bytes: usize) -> Self {
         Self { max_bytes, bytes: 0, calls: 0 }

@@ -14,16 +14,16 @@ use std::borrow::Cow;
 use serde_json::{Value, json};
 use url::Url;
 
-use crate::provider::{Inquiry, Question, place};
+use crate::provider::{CapabilityProbe, ProbeRequest, host};
 
-/// The questions for the server at `base_url`; `None` if that is not a server of the user's own.
-pub(super) fn inquiry(
+/// The requests for the server at `base_url`; `None` if that is not a server of the user's own.
+pub(super) fn capability_probe(
     base_url: &str,
     host: &str,
     model: &str,
     headers: impl Fn() -> Vec<(Cow<'static, str>, String)>,
-) -> Option<Inquiry> {
-    let mut url = Url::parse(base_url).ok().filter(|url| url.host_str().is_some_and(place::is_own))?;
+) -> Option<CapabilityProbe> {
+    let mut url = Url::parse(base_url).ok().filter(|url| url.host_str().is_some_and(host::is_private))?;
     // The servers have these beside the version of the protocol that is spoken.
     url.path_segments_mut().ok()?.pop_if_empty().pop();
     let address = |path: &[&str]| {
@@ -34,11 +34,11 @@ pub(super) fn inquiry(
     let mut props = address(&["props"])?;
     props.query_pairs_mut().append_pair("model", model);
     let show = json!({ "model": model }).to_string().into_bytes();
-    let questions = vec![
-        Question { url: props.into(), headers: headers(), body: None },
-        Question { url: address(&["api", "show"])?.into(), headers: headers(), body: Some(show) },
+    let requests = vec![
+        ProbeRequest { url: props.into(), headers: headers(), body: None },
+        ProbeRequest { url: address(&["api", "show"])?.into(), headers: headers(), body: Some(show) },
     ];
-    Some(Inquiry { host: host.to_owned(), model: model.to_owned(), questions, takes_tools })
+    Some(CapabilityProbe { host: host.to_owned(), model: model.to_owned(), requests, takes_tools })
 }
 
 fn takes_tools(answer: &Value) -> Option<bool> {

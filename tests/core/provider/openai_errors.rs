@@ -7,7 +7,7 @@ use crate::provider::openai_decode::{KEY, decoder};
 
 fn refuse(status: u16, body: impl Into<Vec<u8>>) -> ProviderError {
     let response = ErrorResponse { status, retry_after: None, request_id: None, body: body.into() };
-    let error = decoder().refuse(&response);
+    let error = decoder().decode_error(&response);
     assert!(!error.message.contains('\n'), "{:?} is more than one line", error.message);
     assert!(!error.message.contains(KEY), "the key is in {error}");
     error
@@ -111,7 +111,7 @@ fn the_time_to_wait_and_the_request_id_are_kept() {
         request_id: Some("req_1".to_owned()),
         body: br#"{"error": {"message": "slow", "type": "requests", "code": "rate_limit_exceeded"}}"#.to_vec(),
     };
-    let error = decoder().refuse(&response);
+    let error = decoder().decode_error(&response);
     assert_eq!(error.retry_after, Some(30.0));
     assert_eq!(
         error.message,

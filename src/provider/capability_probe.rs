@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 /// One question. It has no `Debug`: its headers may hold a key.
-pub struct Question {
+pub struct ProbeRequest {
     /// The absolute URL.
     pub url: String,
     /// Header names, in lower case, and values.
@@ -17,18 +17,18 @@ pub struct Question {
 }
 
 /// What to ask a server about a model.
-pub struct Inquiry {
+pub struct CapabilityProbe {
     /// The host, with its port if it is not the usual one.
     pub host: String,
     /// The model.
     pub model: String,
-    /// The questions, each in the form of one kind of server. The first that is answered counts.
-    pub questions: Vec<Question>,
+    /// The requests, each in the form of one kind of server. The first that is answered counts.
+    pub requests: Vec<ProbeRequest>,
     /// Whether the model can use tools, according to an answer; `None` if the answer does not say.
     pub(super) takes_tools: fn(&Value) -> Option<bool>,
 }
 
-impl Inquiry {
+impl CapabilityProbe {
     /// What to tell the user about an answer: something if the model cannot use tools; `None` if it can. The outer
     /// `None` says that the answer tells nothing.
     #[must_use]

@@ -7,22 +7,22 @@ use super::{Decoder, ErrorResponse, ProviderError};
 use crate::model::{Event, StopReason};
 
 /// Reads a response with `decoder`, whose request allows a reply of `limit` tokens; `None` if it names no limit.
-pub(super) fn watch(decoder: impl Decoder + 'static, limit: Option<u32>) -> Box<dyn Decoder> {
+pub(super) fn apply(decoder: impl Decoder + 'static, limit: Option<u32>) -> Box<dyn Decoder> {
     match limit {
-        Some(limit) => Box::new(Limited { decoder, limit: limit.into(), written: 0 }),
+        Some(limit) => Box::new(TokenLimited { decoder, limit: limit.into(), written: 0 }),
         None => Box::new(decoder),
     }
 }
 
-struct Limited<D> {
+struct TokenLimited<D> {
     decoder: D,
     limit: u64,
     /// The tokens of the reply, as far as they were counted.
     written: u64,
 }
 
-impl<D: Decoder> Limited<D> {
-    fn look_at(&mut self, events: &mut [Event]) {
+impl<D: Decoder> TokenLimited<D> {
+    fn correct(&mut self, events: &mut [Event]) {
         for event in events {
             match event {
                 Event::Usage(usage) => self.written = usage.output,
@@ -36,22 +36,22 @@ impl<D: Decoder> Limited<D> {
     }
 }
 
-impl<D: Decoder> Decoder for Limited<D> {
+impl<D: Decoder> Decoder for TokenLimited<D> {
     fn feed(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<(), ProviderError> {
         let before = events.len();
         let result = self.decoder.feed(bytes, events);
-        self.look_at(&mut events[before..]);
+        self.correct(&mut events[before..]);
         result
     }
 
     fn finish(&mut self, events: &mut Vec<Event>) -> Result<(), ProviderError> {
         let before = events.len();
         let result = self.decoder.finish(events);
-        self.look_at(&mut events[before..]);
+        self.correct(&mut events[before..]);
         result
     }
 
-    fn refuse(&self, response: &ErrorResponse) -> ProviderError {
-        self.decoder.refuse(response)
+    fn decode_error(&self, response: &ErrorResponse) -> ProviderError {
+        self.decoder.decode_error(response)
     }
 }

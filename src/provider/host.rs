@@ -13,7 +13,7 @@ pub fn is_loopback(host: &str) -> bool {
 
 /// Whether `host` is this machine or one in the user's own network: by its address, or by a name that nobody else knows.
 #[must_use]
-pub fn is_own(host: &str) -> bool {
+pub fn is_private(host: &str) -> bool {
     match address(host) {
         Some(IpAddr::V4(address)) => address.is_loopback() || address.is_private() || address.is_link_local(),
         Some(IpAddr::V6(address)) => address.is_loopback() || is_local(address),

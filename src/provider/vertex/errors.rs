@@ -12,14 +12,14 @@ use serde_json::Value;
 
 use crate::provider::{
     ErrorKind, ErrorResponse, Headers, ProviderError, auth::Key, context_overflow::context_overflow, redact::Secrets,
-    refuse::plain_words,
+    vendor_error::plain_words,
 };
 
 /// The most characters of the vendor's own words in a message.
 const MAX_WORDS: usize = 600;
 
 /// Who we talk to.
-pub(super) struct Peer {
+pub(super) struct VertexPeer {
     /// The host, for messages.
     pub host: String,
     /// The access token; none if the user's headers bring one.
@@ -34,7 +34,7 @@ pub(super) struct Peer {
 
 /// What an error's body or event says.
 #[derive(Default)]
-struct Said {
+struct ErrorBody {
     /// Google's name of the error, as `RESOURCE_EXHAUSTED`; empty if it is not Google's JSON.
     name: String,
     /// The HTTP status in the body.
@@ -43,7 +43,7 @@ struct Said {
     retry_after: Option<f64>,
 }
 
-impl Peer {
+impl VertexPeer {
     /// The project's models at `host`.
     pub fn new(host: String, token: Option<Key>, headers: &Headers, project: String, location: String) -> Self {
         let secrets = Secrets::new(token.as_ref(), headers);
@@ -51,7 +51,7 @@ impl Peer {
     }
 
     /// The error for a response whose status is no success.
-    pub fn refuse(&self, response: &ErrorResponse) -> ProviderError {
+    pub fn decode_error(&self, response: &ErrorResponse) -> ProviderError {
         let mut said = read_body(&response.body);
         said.retry_after = response.retry_after.or(said.retry_after);
         self.explain(Some(response.status), response.request_id.as_deref(), &said)
@@ -86,7 +86,7 @@ impl Peer {
         self.secrets.quote(text, limit)
     }
 
-    fn explain(&self, status: Option<u16>, request_id: Option<&str>, said: &Said) -> ProviderError {
+    fn explain(&self, status: Option<u16>, request_id: Option<&str>, said: &ErrorBody) -> ProviderError {
         let kind = kind(&said.name, status);
         let over = context_overflow(&said.message, None).filter(|_| kind == ErrorKind::InvalidRequest);
         let mut message = match over {
@@ -178,15 +178,15 @@ fn kind(name: &str, status: Option<u16>) -> ErrorKind {
 }
 
 /// What a body says, whoever wrote it.
-fn read_body(body: &[u8]) -> Said {
+fn read_body(body: &[u8]) -> ErrorBody {
     match serde_json::from_slice::<Value>(body) {
         Ok(json) => read_json(&json),
-        Err(_) => Said { message: plain_words(body), ..Said::default() },
+        Err(_) => ErrorBody { message: plain_words(body), ..ErrorBody::default() },
     }
 }
 
 /// Google's error, or what gateways write in its place.
-fn read_json(json: &Value) -> Said {
+fn read_json(json: &Value) -> ErrorBody {
     let json = json.as_array().and_then(|list| list.first()).unwrap_or(json);
     let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
     let error = json.get("error");
@@ -206,7 +206,7 @@ fn read_json(json: &Value) -> Said {
             let _ = write!(message, "; {place}: {words}");
         }
     }
-    Said {
+    ErrorBody {
         name: text(field("status")).unwrap_or_default(),
         code: field("code").and_then(Value::as_u64).and_then(|code| u16::try_from(code).ok()),
         message,
