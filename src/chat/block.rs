@@ -20,7 +20,7 @@ use crate::{
 
 /// Who speaks in a message of the document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Role {
+pub enum Speaker {
     /// `@System:`: the instructions.
     System,
     /// `@You:`: the user, and the results of tools.
@@ -29,7 +29,7 @@ pub enum Role {
     Assistant,
 }
 
-impl Role {
+impl Speaker {
     /// Every role.
     pub const ALL: [Self; 3] = [Self::System, Self::You, Self::Assistant];
 
@@ -44,7 +44,7 @@ impl Role {
     }
 }
 
-impl fmt::Display for Role {
+impl fmt::Display for Speaker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "@{}:", self.as_str())
     }
@@ -64,9 +64,9 @@ pub struct Frontmatter {
 
 /// One message.
 #[derive(Clone)]
-pub struct Message {
+pub struct ParsedMessage {
     /// Who speaks.
-    pub role: Role,
+    pub role: Speaker,
     /// The line of the marker.
     pub start: usize,
     /// How many lines the message takes, the marker's included.
@@ -93,7 +93,7 @@ pub(super) struct Checked {
     pub thinking: Cell<bool>,
 }
 
-impl Message {
+impl ParsedMessage {
     /// The lines of the message.
     #[must_use]
     pub fn range(&self) -> Range<usize> {
@@ -138,7 +138,7 @@ impl Message {
 }
 
 /// Two messages are equal if their structure is; what is kept for speed does not count.
-impl PartialEq for Message {
+impl PartialEq for ParsedMessage {
     fn eq(&self, other: &Self) -> bool {
         self.role == other.role
             && self.start == other.start
@@ -148,9 +148,9 @@ impl PartialEq for Message {
     }
 }
 
-impl fmt::Debug for Message {
+impl fmt::Debug for ParsedMessage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Message")
+        f.debug_struct("ParsedMessage")
             .field("role", &self.role)
             .field("start", &self.start)
             .field("lines", &self.lines)

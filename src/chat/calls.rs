@@ -8,7 +8,7 @@
 use std::{collections::HashMap, ops::Range};
 
 use super::{
-    Block, BlockKind, Document, Message, ResultBody, Role, StatusBlock, Text, ToolResult, ToolUse, read::Lines,
+    Block, BlockKind, Document, ParsedMessage, ResultBody, Speaker, StatusBlock, Text, ToolResult, ToolUse, read::Lines,
 };
 use crate::model::{CallId, ToolInput};
 
@@ -138,7 +138,7 @@ impl Document {
 
     /// The status blocks, in order.
     pub fn placeholders(&self) -> impl Iterator<Item = PlaceholderRef<'_>> {
-        self.messages.iter().filter(|message| message.role == Role::You).flat_map(|message| {
+        self.messages.iter().filter(|message| message.role == Speaker::You).flat_map(|message| {
             message.tool_blocks().filter_map(|(_, block)| {
                 let BlockKind::ToolResult(tool) = &block.kind else { return None };
                 let ResultBody::Placeholder(fence, status) = &tool.body else { return None };
@@ -158,14 +158,14 @@ impl Document {
     pub(super) fn turns_backwards(&self) -> impl Iterator<Item = Turn> {
         let mut end = self.messages.len();
         std::iter::from_fn(move || {
-            while end > 0 && self.messages[end - 1].role == Role::System {
+            while end > 0 && self.messages[end - 1].role == Speaker::System {
                 end -= 1;
             }
             if end == 0 {
                 return None;
             }
-            let answers = self.run_before(end, Role::You);
-            let replies = self.run_before(answers.start, Role::Assistant);
+            let answers = self.run_before(end, Speaker::You);
+            let replies = self.run_before(answers.start, Speaker::Assistant);
             end = replies.start;
             Some(Turn { replies, answers })
         })
@@ -175,21 +175,21 @@ impl Document {
     pub(super) fn turn_with(&self, message: usize) -> Turn {
         let role = |index: usize| self.messages.get(index).map(|message| message.role);
         let mut middle = message;
-        if role(message) == Some(Role::You) {
-            middle = self.run_before(message + 1, Role::You).start;
+        if role(message) == Some(Speaker::You) {
+            middle = self.run_before(message + 1, Speaker::You).start;
         } else {
-            while role(middle) == Some(Role::Assistant) {
+            while role(middle) == Some(Speaker::Assistant) {
                 middle += 1;
             }
         }
         let mut end = middle;
-        while role(end) == Some(Role::You) {
+        while role(end) == Some(Speaker::You) {
             end += 1;
         }
-        Turn { replies: self.run_before(middle, Role::Assistant), answers: middle..end }
+        Turn { replies: self.run_before(middle, Speaker::Assistant), answers: middle..end }
     }
 
-    fn run_before(&self, end: usize, role: Role) -> Range<usize> {
+    fn run_before(&self, end: usize, role: Speaker) -> Range<usize> {
         let length = self.messages[..end].iter().rev().take_while(|message| message.role == role).count();
         end - length..end
     }
@@ -258,7 +258,7 @@ impl Document {
         }
     }
 
-    pub(super) fn block(&self, (message, block): Site) -> Option<(&Message, &Block)> {
+    pub(super) fn block(&self, (message, block): Site) -> Option<(&ParsedMessage, &Block)> {
         let message = self.messages.get(message)?;
         Some((message, message.blocks.get(block)?))
     }

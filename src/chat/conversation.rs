@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use super::{Diagnostic, Document, Role, Severity, Text, read::build};
+use super::{Diagnostic, Document, Severity, Speaker, Text, read::build};
 use crate::model::{self, Part};
 
 /// A conversation in no vendor's words.
@@ -44,7 +44,7 @@ impl Document {
             if built.parts.is_empty() {
                 continue;
             }
-            if message.role == Role::System {
+            if message.role == Speaker::System {
                 conversation.instruct(built);
             } else {
                 conversation.messages.push(Arc::clone(built));

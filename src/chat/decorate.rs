@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{BlockKind, Document, Message, ResultBody, Role, Status};
+use super::{BlockKind, Document, ParsedMessage, ResultBody, Speaker, Status};
 
 /// What a line is, for whoever draws it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,7 +10,7 @@ pub enum LineKind {
     /// Frontmatter, its fences included.
     Frontmatter,
     /// A role marker.
-    Marker(Role),
+    Marker(Speaker),
     /// The header of a tool use.
     ToolUse,
     /// The header of a tool result; whether it is an error.
@@ -64,7 +64,7 @@ impl Document {
     }
 }
 
-impl Message {
+impl ParsedMessage {
     fn decorate(&self, range: &Range<usize>, found: &mut Vec<Decoration>) {
         let mut push = |line: usize, kind| {
             if range.contains(&line) {

@@ -7,8 +7,8 @@
 use std::collections::HashSet;
 
 use super::{
-    BlockKind, Document, InvalidHeader, Message, ResultBody, StatusBlock, Text, attachment, attributes, calls::Turn,
-    hosted::HostedInfo,
+    BlockKind, Document, InvalidHeader, ParsedMessage, ResultBody, StatusBlock, Text, attachment, attributes,
+    calls::Turn, hosted::HostedInfo,
 };
 use crate::text::Fence;
 
@@ -136,7 +136,7 @@ impl Document {
     }
 }
 
-fn check_blocks(message: &Message, text: &dyn Text, found: &mut Vec<Diagnostic>) {
+fn check_blocks(message: &ParsedMessage, text: &dyn Text, found: &mut Vec<Diagnostic>) {
     for block in &message.blocks {
         let line = message.start + block.offset as usize;
         match &block.kind {

@@ -11,9 +11,9 @@ use std::{
 };
 
 use super::{
-    Block, BlockKind, Change, Frontmatter, Message, Text,
+    Block, BlockKind, Change, Frontmatter, ParsedMessage, Text,
     block::Checked,
-    parse::{Builder, Inside, Segment, State, narrow},
+    parse::{BodyState, Builder, ParserState, Segment, narrow},
 };
 
 /// The first read after the changed lines; each further one is twice as long.
@@ -26,7 +26,7 @@ const LONGEST_READ: usize = 4096;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Document {
     pub(super) frontmatter: Option<Frontmatter>,
-    pub(super) messages: Vec<Message>,
+    pub(super) messages: Vec<ParsedMessage>,
     pub(super) lines: usize,
     pub(super) settled: SettledPrefix,
     /// How many messages from the start are known to have each result at its call.
@@ -76,7 +76,7 @@ struct Place {
     message: Option<usize>,
     /// The block that holds the line before; `None` if that is the bare marker.
     block: Option<usize>,
-    state: State,
+    state: ParserState,
 }
 
 /// Where the new parse and the old one agree, in the terms of the old one.
@@ -85,11 +85,11 @@ enum Seam {
     /// At the end of the text.
     End,
     /// This message starts here.
-    Message(usize),
+    ParsedMessage(usize),
     /// Before the first marker.
     Head,
     /// In a message.
-    Inside {
+    BodyState {
         message: usize,
         /// The first block that is kept as it is.
         next: usize,
@@ -146,7 +146,7 @@ impl Document {
 
     /// The messages, in order.
     #[must_use]
-    pub fn messages(&self) -> &[Message] {
+    pub fn messages(&self) -> &[ParsedMessage] {
         &self.messages
     }
 
@@ -177,20 +177,20 @@ impl Document {
         let message = self.messages.partition_point(|message| message.start < line).checked_sub(1);
         let Some(index) = message else {
             let state = match &self.frontmatter {
-                _ if line == 0 => State::Start,
-                Some(matter) if line < matter.lines || !matter.closed => State::Frontmatter(matter.fence),
-                _ => State::Head,
+                _ if line == 0 => ParserState::Start,
+                Some(matter) if line < matter.lines || !matter.closed => ParserState::Frontmatter(matter.fence),
+                _ => ParserState::Head,
             };
             return Place { message, block: None, state };
         };
         let found = &self.messages[index];
         let line = line - found.start;
         let block = found.block_before(line);
-        let inside = block.map_or(Inside::Prose, |block| {
+        let inside = block.map_or(BodyState::Prose, |block| {
             let block = &found.blocks[block];
             block.state_after(line - block.offset as usize)
         });
-        Place { message, block, state: State::Body(found.role, inside) }
+        Place { message, block, state: ParserState::Body(found.role, inside) }
     }
 
     /// A parser that stands at `origin`, before line `line`.
@@ -250,11 +250,13 @@ impl Document {
         let place = self.place(line);
         let next = place.message.map_or(0, |index| index + 1);
         if self.messages.get(next).is_some_and(|message| message.start == line) {
-            return builder.state.heeds_markers().then_some(Seam::Message(next));
+            return builder.state.heeds_markers().then_some(Seam::ParsedMessage(next));
         }
         // After a tool header the fence that makes the block is still to come, and before the first
         // line what may be frontmatter.
-        if place.state != builder.state || matches!(place.state, State::Start | State::Body(_, Inside::Header)) {
+        if place.state != builder.state
+            || matches!(place.state, ParserState::Start | ParserState::Body(_, BodyState::Header))
+        {
             return None;
         }
         let Some(index) = place.message else { return Some(Seam::Head) };
@@ -264,23 +266,23 @@ impl Document {
             let rest = block.end() - (line - message.start);
             (rest > 0).then(|| (narrow(rest), block.closed))
         });
-        Some(Seam::Inside { message: index, next: place.block.map_or(0, |block| block + 1), rest })
+        Some(Seam::BodyState { message: index, next: place.block.map_or(0, |block| block + 1), rest })
     }
 
     /// Puts what the parser made in the place of what was there from `origin` to `seam`. Says whether
     /// tools may be concerned.
     fn replace(&mut self, origin: Place, mut builder: Builder, seam: Seam, total: usize) -> bool {
         let delta = total.cast_signed() - self.lines.cast_signed();
-        if let Seam::Inside { rest: Some((lines, closed)), .. } = seam {
+        if let Seam::BodyState { rest: Some((lines, closed)), .. } = seam {
             match builder.current.blocks.last_mut() {
-                Some(block) if !matches!(builder.state, State::Body(_, Inside::Prose)) => {
+                Some(block) if !matches!(builder.state, ParserState::Body(_, BodyState::Prose)) => {
                     block.lines += lines;
                     block.closed = closed;
                 }
                 _ => builder.current.text(builder.line, lines),
             }
         }
-        if let (Seam::Head, State::Frontmatter(_), Some(new), Some(old)) =
+        if let (Seam::Head, ParserState::Frontmatter(_), Some(new), Some(old)) =
             (seam, builder.state, &mut builder.frontmatter, &self.frontmatter)
         {
             new.lines = old.lines.saturating_add_signed(delta);
@@ -289,8 +291,8 @@ impl Document {
         let before = origin.block.unwrap_or(0);
         if let Some(index) = origin.message.filter(|_| builder.done.is_empty()) {
             let next = match seam {
-                Seam::Inside { message, next, .. } if message == index => Some(next),
-                Seam::Message(message) if message == index + 1 => Some(self.messages[index].blocks.len()),
+                Seam::BodyState { message, next, .. } if message == index => Some(next),
+                Seam::ParsedMessage(message) if message == index + 1 => Some(self.messages[index].blocks.len()),
                 Seam::End if index + 1 == self.messages.len() => Some(self.messages[index].blocks.len()),
                 _ => None,
             };
@@ -319,9 +321,9 @@ impl Document {
         }
         let last = match seam {
             Seam::End => self.messages.len(),
-            Seam::Message(message) => message,
+            Seam::ParsedMessage(message) => message,
             Seam::Head => 0,
-            Seam::Inside { message, next, .. } => {
+            Seam::BodyState { message, next, .. } => {
                 let old = &mut self.messages[message];
                 let tail = old.blocks.split_off(next.min(old.blocks.len()));
                 let shift = old.start.cast_signed() + delta - builder.current.start.cast_signed();
@@ -340,13 +342,13 @@ impl Document {
             self.frontmatter = builder.frontmatter;
         }
         let mut end = self.messages.get(last).map_or(total, |message| message.start.saturating_add_signed(delta));
-        let mut fresh: Vec<Message> = segments
+        let mut fresh: Vec<ParsedMessage> = segments
             .into_iter()
             .rev()
             .filter_map(|segment| {
                 let lines = end - segment.start;
                 end = segment.start;
-                Some(Message {
+                Some(ParsedMessage {
                     role: segment.role?,
                     start: segment.start,
                     lines,
@@ -375,7 +377,7 @@ impl Document {
     }
 }
 
-impl Message {
+impl ParsedMessage {
     /// Puts `fresh` in the place of the blocks in `range` and moves the rest by `delta` lines. Says
     /// whether tool blocks came, went or changed.
     fn splice(&mut self, range: Range<usize>, mut fresh: Vec<Block>, delta: isize) -> bool {

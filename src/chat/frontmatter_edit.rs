@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{BlockKind, Document, Position, Role, Text, TextEdit, syntax};
+use super::{BlockKind, Document, Position, Speaker, Text, TextEdit, syntax};
 
 /// Writes into the frontmatter that calls of this kind run without asking: at the end of Lua, in the right place of JSON,
 /// into new frontmatter where there is none. `entries` are entries of `flemma.opt.tools.auto_approve`.
@@ -52,7 +52,7 @@ pub fn approve_always(document: &Document, text: &dyn Text, entries: &[String]) 
 #[must_use]
 pub fn mark_cut_off(document: &Document, text: &dyn Text) -> Vec<TextEdit> {
     let Some(message) = document.messages().last() else { return Vec::new() };
-    if message.role != Role::Assistant || message.is_aborted() {
+    if message.role != Speaker::Assistant || message.is_aborted() {
         return Vec::new();
     }
     let last = text.line_count().saturating_sub(1);

@@ -11,7 +11,7 @@ use std::{
 
 use foldhash::{SharedSeed, quality::SeedableRandomState};
 
-use super::{Role, Text, attributes, status::INFO};
+use super::{Speaker, Text, attributes, status::INFO};
 
 /// It holds nothing that anybody could have written: it is blank, or a role marker alone.
 pub(super) const BLANK: u8 = 2;
@@ -85,9 +85,10 @@ fn flags(words: &str) -> u8 {
         // It names something, and begins neither like a marker nor like a fence.
         return 0;
     }
-    let marker = |role: Role| words.strip_prefix('@').and_then(|rest| rest.strip_suffix(':')) == Some(role.as_str());
+    let marker = |role: Speaker| words.strip_prefix('@').and_then(|rest| rest.strip_suffix(':')) == Some(role.as_str());
     // Without a letter or a digit there is nothing in it that could name anything.
-    if !words.bytes().any(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii()) || Role::ALL.into_iter().any(marker)
+    if !words.bytes().any(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii())
+        || Speaker::ALL.into_iter().any(marker)
     {
         return BLANK | NOT_APPROVED;
     }

@@ -42,7 +42,8 @@ mod text;
 mod unsent;
 
 pub use block::{
-    Block, BlockKind, CodeFence, Frontmatter, InvalidHeader, Message, ResultBody, Role, ToolFence, ToolResult, ToolUse,
+    Block, BlockKind, CodeFence, Frontmatter, InvalidHeader, ParsedMessage, ResultBody, Speaker, ToolFence, ToolResult,
+    ToolUse,
 };
 pub use blocks::Language;
 pub use calls::{CallRef, OpenCall, Placeholder, PlaceholderRef};

@@ -13,7 +13,7 @@
 //!   `@Assistant:`), fences anywhere. A tool header elsewhere is [`InvalidHeader`].
 
 use super::{
-    Block, BlockKind, CodeFence, Frontmatter, InvalidHeader, ResultBody, Role, StatusBlock, ToolFence, ToolResult,
+    Block, BlockKind, CodeFence, Frontmatter, InvalidHeader, ResultBody, Speaker, StatusBlock, ToolFence, ToolResult,
     ToolUse, attachment,
     status::RESERVED,
     syntax::{self, Header},
@@ -22,7 +22,7 @@ use crate::text::Fence;
 
 /// What the meaning of the next line depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum ParserState {
     /// Before line 0.
     Start,
     /// In frontmatter.
@@ -30,12 +30,12 @@ pub(super) enum State {
     /// Before the first marker.
     Head,
     /// In a message.
-    Body(Role, Inside),
+    Body(Speaker, BodyState),
 }
 
 /// Where in a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Inside {
+pub(super) enum BodyState {
     Prose,
     Code(Fence),
     Thinking,
@@ -44,26 +44,26 @@ pub(super) enum Inside {
     ToolFence(Fence),
 }
 
-impl State {
+impl ParserState {
     /// Whether a role marker would start a message here.
     pub const fn heeds_markers(self) -> bool {
-        !matches!(self, Self::Body(_, Inside::Thinking | Inside::ToolFence(_)))
+        !matches!(self, Self::Body(_, BodyState::Thinking | BodyState::ToolFence(_)))
     }
 }
 
 impl Block {
     /// The state after the first `lines` lines of this block.
-    pub(super) fn state_after(&self, lines: usize) -> Inside {
+    pub(super) fn state_after(&self, lines: usize) -> BodyState {
         if self.closed && lines >= self.lines as usize {
-            return Inside::Prose;
+            return BodyState::Prose;
         }
         match &self.kind {
-            BlockKind::Text | BlockKind::Aborted | BlockKind::Stray(_) => Inside::Prose,
-            BlockKind::CodeFence(code) => Inside::Code(code.fence),
-            BlockKind::Thinking => Inside::Thinking,
+            BlockKind::Text | BlockKind::Aborted | BlockKind::Stray(_) => BodyState::Prose,
+            BlockKind::CodeFence(code) => BodyState::Code(code.fence),
+            BlockKind::Thinking => BodyState::Thinking,
             BlockKind::ToolUse(_) | BlockKind::ToolResult(_) => match self.tool_fence() {
-                Some(fence) if (fence.line as usize) < lines => Inside::ToolFence(fence.fence),
-                _ => Inside::Header,
+                Some(fence) if (fence.line as usize) < lines => BodyState::ToolFence(fence.fence),
+                _ => BodyState::Header,
             },
         }
     }
@@ -72,7 +72,7 @@ impl Block {
 /// A message in the making, or the lines before the first one (`role` is `None`).
 #[derive(Debug)]
 pub(super) struct Segment {
-    pub role: Option<Role>,
+    pub role: Option<Speaker>,
     pub start: usize,
     pub crlf: bool,
     pub blocks: Vec<Block>,
@@ -81,7 +81,7 @@ pub(super) struct Segment {
 /// The parser.
 #[derive(Debug)]
 pub(super) struct Builder {
-    pub state: State,
+    pub state: ParserState,
     /// The number of the next line.
     pub line: usize,
     /// Counts only if the parser started before the first message.
@@ -94,7 +94,7 @@ pub(super) struct Builder {
 
 impl Builder {
     /// A parser that goes on at `line` in `segment`.
-    pub fn resume(state: State, line: usize, frontmatter: Option<Frontmatter>, segment: Segment) -> Self {
+    pub fn resume(state: ParserState, line: usize, frontmatter: Option<Frontmatter>, segment: Segment) -> Self {
         Self { state, line, frontmatter, done: Vec::new(), current: segment }
     }
 
@@ -103,91 +103,91 @@ impl Builder {
         let marker = if self.state.heeds_markers() { syntax::marker(line) } else { None };
         match (marker, self.state) {
             (Some((role, column)), _) => self.begin(role, column, line),
-            (None, State::Body(role, inside)) => self.body(role, inside, line),
-            (None, State::Frontmatter(fence)) => {
+            (None, ParserState::Body(role, inside)) => self.body(role, inside, line),
+            (None, ParserState::Frontmatter(fence)) => {
                 let closes = fence.closes(line);
                 if let Some(frontmatter) = &mut self.frontmatter {
                     frontmatter.lines += 1;
                     frontmatter.closed = closes;
                 }
                 if closes {
-                    self.state = State::Head;
+                    self.state = ParserState::Head;
                 }
             }
-            (None, State::Start) => {
-                self.state = State::Head;
+            (None, ParserState::Start) => {
+                self.state = ParserState::Head;
                 if let Some((fence, info)) = Fence::open(line) {
                     let language = info.split_whitespace().next().unwrap_or_default().to_owned();
                     self.frontmatter = Some(Frontmatter { language, lines: 1, closed: false, fence });
-                    self.state = State::Frontmatter(fence);
+                    self.state = ParserState::Frontmatter(fence);
                 }
             }
-            (None, State::Head) => {}
+            (None, ParserState::Head) => {}
         }
         self.line += 1;
     }
 
     /// A role marker.
-    fn begin(&mut self, role: Role, column: usize, line: &str) {
+    fn begin(&mut self, role: Speaker, column: usize, line: &str) {
         let next = Segment { role: Some(role), start: self.line, crlf: line.ends_with('\r'), blocks: Vec::new() };
         self.done.push(std::mem::replace(&mut self.current, next));
-        self.state = State::Body(role, Inside::Prose);
+        self.state = ParserState::Body(role, BodyState::Prose);
         if column < line.len() {
             self.prose(role, &line[column..]);
         }
     }
 
     /// A line of a message after its marker.
-    fn body(&mut self, role: Role, inside: Inside, line: &str) {
+    fn body(&mut self, role: Speaker, inside: BodyState, line: &str) {
         let closes = match inside {
-            Inside::Prose => return self.prose(role, line),
-            Inside::Header if line.trim().is_empty() => false,
-            Inside::Header => match Fence::open(line) {
+            BodyState::Prose => return self.prose(role, line),
+            BodyState::Header if line.trim().is_empty() => false,
+            BodyState::Header => match Fence::open(line) {
                 Some((fence, info)) => {
                     self.open_tool_fence(fence, info);
-                    self.state = State::Body(role, Inside::ToolFence(fence));
+                    self.state = ParserState::Body(role, BodyState::ToolFence(fence));
                     false
                 }
                 None => {
-                    self.state = State::Body(role, Inside::Prose);
+                    self.state = ParserState::Body(role, BodyState::Prose);
                     return self.prose(role, line);
                 }
             },
-            Inside::Thinking => syntax::closes_thinking(line),
-            Inside::Code(fence) | Inside::ToolFence(fence) => fence.closes(line),
+            BodyState::Thinking => syntax::closes_thinking(line),
+            BodyState::Code(fence) | BodyState::ToolFence(fence) => fence.closes(line),
         };
         if let Some(block) = self.current.blocks.last_mut() {
             block.lines += 1;
             block.closed = closes;
         }
         if closes {
-            self.state = State::Body(role, Inside::Prose);
+            self.state = ParserState::Body(role, BodyState::Prose);
         }
     }
 
     /// A line outside everything that has an end of its own.
-    fn prose(&mut self, role: Role, line: &str) {
+    fn prose(&mut self, role: Speaker, line: &str) {
         let (kind, inside) = match line.as_bytes().first() {
             Some(b'*') => tool_header(role, line),
-            Some(b'<') if role == Role::Assistant && syntax::opens_thinking(line) => {
-                Some((BlockKind::Thinking, Inside::Thinking))
+            Some(b'<') if role == Speaker::Assistant && syntax::opens_thinking(line) => {
+                Some((BlockKind::Thinking, BodyState::Thinking))
             }
-            Some(b'<') if role == Role::Assistant && line.trim_end() == syntax::ABORTED => {
-                Some((BlockKind::Aborted, Inside::Prose))
+            Some(b'<') if role == Speaker::Assistant && line.trim_end() == syntax::ABORTED => {
+                Some((BlockKind::Aborted, BodyState::Prose))
             }
             Some(b'`' | b'~' | b' ') => Fence::open(line).map(|(fence, info)| {
                 let reserved = info.starts_with(RESERVED);
-                (BlockKind::CodeFence(CodeFence { fence, reserved }), Inside::Code(fence))
+                (BlockKind::CodeFence(CodeFence { fence, reserved }), BodyState::Code(fence))
             }),
             _ => None,
         }
-        .unwrap_or((BlockKind::Text, Inside::Prose));
+        .unwrap_or((BlockKind::Text, BodyState::Prose));
         if kind == BlockKind::Text {
             return self.current.text(self.line, 1);
         }
         let offset = narrow(self.line - self.current.start);
         self.current.blocks.push(Block { offset, lines: 1, closed: kind.is_line(), kind });
-        self.state = State::Body(role, inside);
+        self.state = ParserState::Body(role, inside);
     }
 
     /// The fence that a tool header waited for.
@@ -223,21 +223,21 @@ impl Segment {
 }
 
 /// What a line that starts with `*` is.
-fn tool_header(role: Role, line: &str) -> Option<(BlockKind, Inside)> {
-    let stray = |stray| Some((BlockKind::Stray(stray), Inside::Prose));
-    let assistant = role == Role::Assistant;
+fn tool_header(role: Speaker, line: &str) -> Option<(BlockKind, BodyState)> {
+    let stray = |stray| Some((BlockKind::Stray(stray), BodyState::Prose));
+    let assistant = role == Speaker::Assistant;
     match Header::read(line)? {
         None if line.starts_with(syntax::TOOL_USE) => stray(InvalidHeader::BrokenUse),
         None => stray(InvalidHeader::BrokenResult),
         Some(Header::Use { .. }) if !assistant => stray(InvalidHeader::MisplacedUse),
         Some(Header::Result { hosted: true, .. }) if !assistant => stray(InvalidHeader::MisplacedHostedResult),
-        Some(Header::Result { hosted: false, .. }) if role != Role::You => stray(InvalidHeader::MisplacedResult),
+        Some(Header::Result { hosted: false, .. }) if role != Speaker::You => stray(InvalidHeader::MisplacedResult),
         Some(Header::Use { name, id, hosted }) => {
-            Some((BlockKind::ToolUse(Box::new(ToolUse { id, name, hosted, input: None })), Inside::Header))
+            Some((BlockKind::ToolUse(Box::new(ToolUse { id, name, hosted, input: None })), BodyState::Header))
         }
         Some(Header::Result { id, is_error, hosted }) => {
             let body = ResultBody::Missing;
-            Some((BlockKind::ToolResult(Box::new(ToolResult { id, is_error, hosted, body })), Inside::Header))
+            Some((BlockKind::ToolResult(Box::new(ToolResult { id, is_error, hosted, body })), BodyState::Header))
         }
     }
 }

@@ -11,7 +11,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::{
-    BlockKind, Document, Language, Position, ResultBody, Role, Status, StatusBlock, Text, TextEdit, ToolFence,
+    BlockKind, Document, Language, Position, ResultBody, Speaker, Status, StatusBlock, Text, TextEdit, ToolFence,
     attributes, blocks,
     calls::{Site, Turn},
     syntax,
@@ -145,7 +145,7 @@ pub fn open_prompt(document: &Document, text: &dyn Text) -> (Vec<TextEdit>, Posi
     if message.swallows() {
         return (Vec::new(), end);
     }
-    if message.role != Role::You {
+    if message.role != Speaker::You {
         return append(if blank { vec!["", "@You:", ""] } else { vec!["", "", "@You:", ""] });
     }
     match message.blocks.last() {
@@ -320,7 +320,7 @@ impl<'a> Plan<'a> {
                 if !self.text.line(line).trim().is_empty() {
                     lines.push(String::new());
                 }
-                lines.push(Role::You.to_string());
+                lines.push(Speaker::You.to_string());
                 lines.append(&mut block);
                 self.separate(line + 1, &mut lines);
                 TextEdit::insert(self.end_of(line), lines)

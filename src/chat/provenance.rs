@@ -4,7 +4,7 @@
 //! [`Provenance`] therefore keeps one byte per line beside the [`Document`]. It is told of every change and of the
 //! [`Author`] that made it, and answers two questions:
 //!
-//! - [`Provenance::is_own`]: did the user write these lines in this session? Then frontmatter runs without a question, and
+//! - [`Provenance::is_by_user`]: did the user write these lines in this session? Then frontmatter runs without a question, and
 //!   the files that the lines name are sent without one.
 //! - [`Provenance::is_authorised`]: does this line say `approved` because the user's own edit, or Flemma after a decision,
 //!   made it say so in this session? Only then does it approve anything.
@@ -218,7 +218,7 @@ impl Provenance {
         self.authorised.retain(|(line, _)| !step.touched.iter().any(|lines| lines.contains(line)));
         let mut lost = Vec::new();
         for lines in &step.touched {
-            for own in self.owned_in(lines.clone()) {
+            for own in self.lines_by_user(lines.clone()) {
                 self.look(own.clone(), text, |provenance, at, _, hash| {
                     if !provenance.typed.contains(&hash) {
                         provenance.lines[at] &= !BY_USER;
@@ -237,12 +237,12 @@ impl Provenance {
     }
 
     /// The runs of lines among these that count as the user's and are not blank.
-    fn owned_in(&self, lines: Range<usize>) -> Vec<Range<usize>> {
+    fn lines_by_user(&self, lines: Range<usize>) -> Vec<Range<usize>> {
         let (mut at, last) = (lines.start, lines.end.min(self.lines.len()));
         let mut runs = Vec::new();
-        let is_owned = |line: &usize| self.lines[*line] & (BY_USER | BLANK) == BY_USER;
-        while let Some(start) = (at..last).find(is_owned) {
-            at = (start..last).find(|line| !is_owned(line)).unwrap_or(last);
+        let is_by_user = |line: &usize| self.lines[*line] & (BY_USER | BLANK) == BY_USER;
+        while let Some(start) = (at..last).find(is_by_user) {
+            at = (start..last).find(|line| !is_by_user(line)).unwrap_or(last);
             runs.push(start..at);
         }
         runs
@@ -279,7 +279,7 @@ impl Provenance {
     }
 
     /// The user takes these lines as their own: they trust them.
-    pub fn own(&mut self, lines: Range<usize>, text: &dyn Text) {
+    pub fn adopt(&mut self, lines: Range<usize>, text: &dyn Text) {
         self.look(lines, text, |provenance, at, _, hash| {
             provenance.typed.insert(hash);
             provenance.lines[at] |= BY_USER;
@@ -302,7 +302,7 @@ impl Provenance {
 
     /// Whether the user wrote all of these lines in this session. Blank lines are everybody's.
     #[must_use]
-    pub fn is_own(&self, lines: Range<usize>) -> bool {
+    pub fn is_by_user(&self, lines: Range<usize>) -> bool {
         let lines = self.lines.get(lines.start..lines.end.min(self.lines.len()));
         lines.is_some_and(|lines| lines.iter().all(|flags| flags & (BY_USER | BLANK) != 0))
     }
@@ -313,7 +313,7 @@ impl Provenance {
         let old: Vec<u8> = self.lines[first..old_last].to_vec();
         let in_place = old.len() == scan.lines.len();
         let is_single = old.len() == 1 || (in_place && extent == Extent::EachLine);
-        let all_own = old.iter().all(|flags| flags & (BY_USER | BLANK) != 0);
+        let all_by_user = old.iter().all(|flags| flags & (BY_USER | BLANK) != 0);
         // Lines that trade places are an edit in place for all that can be seen of them.
         let moved = !is_single
             && old.iter().zip(&scan.lines).any(|(old, (new, _))| old & SAYS_APPROVED != 0 && new & SAYS_APPROVED == 0);
@@ -324,10 +324,10 @@ impl Provenance {
             // Whole lines that come in may be copies of somebody else's. What is typed letter by letter is not.
             let by_hand = in_place && is_single;
             let before = old.get(index).copied().filter(|_| in_place || (index == 0 && old.len() == 1));
-            let replaces_own =
-                if in_place { before.is_some_and(|flags| flags & (BY_USER | BLANK) != 0) } else { all_own };
+            let replaces_users =
+                if in_place { before.is_some_and(|flags| flags & (BY_USER | BLANK) != 0) } else { all_by_user };
             let is_blank = flags & BLANK != 0;
-            let own = replaces_own && (by_hand || is_blank || self.was_typed(hash) || !self.known.contains(hash));
+            let own = replaces_users && (by_hand || is_blank || self.was_typed(hash) || !self.known.contains(hash));
             if own && !is_blank && first + index < head && (by_hand || old.is_empty()) {
                 typed.push(hash);
             }
@@ -347,7 +347,7 @@ impl Provenance {
         self.lines.splice(first..old_last, new);
         self.shift_authorised(change, authorised);
         self.note_step(change, step, typed);
-        if !in_place && !all_own {
+        if !in_place && !all_by_user {
             self.suspect(first..first + scan.lines.len(), text);
         }
     }
@@ -404,7 +404,7 @@ impl Provenance {
         }
         for lines in unsuspected {
             for part in [lines.start..lines.end.min(except.start), lines.start.max(except.end)..lines.end] {
-                for own in self.owned_in(part) {
+                for own in self.lines_by_user(part) {
                     self.look(own.clone(), text, |provenance, at, _, hash| {
                         provenance.lines[at] &= !BY_USER;
                         provenance.known.insert(hash);

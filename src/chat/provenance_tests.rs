@@ -33,8 +33,8 @@ impl Page {
         }
     }
 
-    fn is_own(&mut self, lines: Range<usize>) -> bool {
-        self.provenance.is_own(lines)
+    fn is_by_user(&mut self, lines: Range<usize>) -> bool {
+        self.provenance.is_by_user(lines)
     }
 }
 
@@ -45,11 +45,11 @@ const PENDING: &str = "```flemma:tool status=pending";
 fn text_typed_over_a_blank_line_is_the_users() {
     let mut page = Page::opened("```lua\nx()\n\n```");
     page.type_over(1, 2, "mine()");
-    assert!(page.is_own(2..3) && !page.is_own(1..2) && !page.is_own(0..3));
+    assert!(page.is_by_user(2..3) && !page.is_by_user(1..2) && !page.is_by_user(0..3));
     page.change(USER, 1..2, "x() -- changed");
-    assert!(!page.is_own(1..2), "an edited line keeps its author");
+    assert!(!page.is_by_user(1..2), "an edited line keeps its author");
     page.type_over(2, 1, "x()");
-    assert!(page.is_own(1..2), "a line that was emptied and typed anew is the user's");
+    assert!(page.is_by_user(1..2), "a line that was emptied and typed anew is the user's");
 }
 
 #[test]
@@ -59,27 +59,27 @@ fn moved_copied_joined_and_split_lines_keep_their_author() {
     let mut page = Page::opened(text);
     page.change(USER, 0..0, "x()");
     page.change(USER, 3..4, "");
-    assert!(!page.is_own(0..1));
+    assert!(!page.is_by_user(0..1));
     // `:3copy 0`
     let mut page = Page::opened(text);
     page.change(USER, 0..0, "x()");
-    assert!(!page.is_own(0..1));
+    assert!(!page.is_by_user(0..1));
     // `J` below a line of the user's own.
     let mut page = Page::opened(text);
     page.change(USER, 2..2, "mine()");
-    assert!(page.is_own(2..3));
+    assert!(page.is_by_user(2..3));
     page.change(Author::User { step: 2 }, 2..3, "mine() x()");
     page.change(Author::User { step: 2 }, 3..4, "");
-    assert!(!page.is_own(2..3));
+    assert!(!page.is_by_user(2..3));
     // Enter in the middle.
     let mut page = Page::opened(text);
     page.change(USER, 2..3, "x(\n)");
-    assert!(!page.is_own(2..3));
+    assert!(!page.is_by_user(2..3));
     // `:sort`
     let mut page = Page::opened(text);
     page.change(USER, 0..0, "mine()");
     page.change(Author::User { step: 2 }, 0..4, "x()\n@You:\nHello\nmine()");
-    assert!(!page.is_own(0..1));
+    assert!(!page.is_by_user(0..1));
 }
 
 #[test]
@@ -91,13 +91,13 @@ fn undo_restores_ownership_only_of_what_the_user_typed() {
     page.provenance.undone(&page.lines.clone());
     page.change(Author::User { step: 0 }, 0..1, "mine()");
     page.provenance.undone(&page.lines.clone());
-    assert!(page.is_own(0..1));
+    assert!(page.is_by_user(0..1));
     // Deleted, and brought back.
     page.change(Author::User { step: 2 }, 1..2, "");
     page.provenance.settle();
     page.change(Author::User { step: 2 }, 1..1, "something()");
     page.provenance.undone(&page.lines.clone());
-    assert!(!page.is_own(1..2));
+    assert!(!page.is_by_user(1..2));
 }
 
 #[test]
@@ -105,12 +105,12 @@ fn what_is_read_in_is_nobodys_and_stays_so_through_undo() {
     let mut page = Page::opened("");
     page.change(USER, 0..0, "evil()");
     page.provenance.read_in(0..1, &page.lines.clone());
-    assert!(!page.is_own(0..1));
+    assert!(!page.is_by_user(0..1));
     page.change(Author::User { step: 1 }, 0..1, "");
     page.provenance.undone(&page.lines.clone());
     page.change(Author::User { step: 0 }, 0..0, "evil()");
     page.provenance.undone(&page.lines.clone());
-    assert!(!page.is_own(0..1));
+    assert!(!page.is_by_user(0..1));
 }
 
 #[test]

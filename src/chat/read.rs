@@ -8,7 +8,7 @@ use std::{ops::Range, sync::Arc};
 use serde_json::{Value, json};
 
 use super::{
-    Block, BlockKind, Diagnostic, Message, ResultBody, Role, Text,
+    Block, BlockKind, Diagnostic, ParsedMessage, ResultBody, Speaker, Text,
     escape::unescape,
     hosted::{self, HostedInfo},
     reference::{Reference, references},
@@ -94,7 +94,7 @@ impl Lines {
 ///
 /// # Errors
 /// When a hosted block does not hold the JSON that the vendor wrote.
-pub(super) fn build(message: &Message, text: &dyn Text) -> Result<Arc<model::Message>, Diagnostic> {
+pub(super) fn build(message: &ParsedMessage, text: &dyn Text) -> Result<Arc<model::Message>, Diagnostic> {
     let mut lines = Lines::read(text, message.range());
     lines.drop_marker();
     let mut parts = Parts::default();
@@ -111,7 +111,7 @@ pub(super) fn build(message: &Message, text: &dyn Text) -> Result<Arc<model::Mes
         };
         match &block.kind {
             BlockKind::Text | BlockKind::CodeFence(_) | BlockKind::Stray(_) => {
-                let has_references = message.role == Role::You && block.kind == BlockKind::Text;
+                let has_references = message.role == Speaker::You && block.kind == BlockKind::Text;
                 for line in at..block.end() {
                     let content = lines.get(line);
                     if has_references {
@@ -170,7 +170,7 @@ pub(super) fn build(message: &Message, text: &dyn Text) -> Result<Arc<model::Mes
         }
     }
     parts.end_prose();
-    let role = if message.role == Role::Assistant { model::Role::Assistant } else { model::Role::User };
+    let role = if message.role == Speaker::Assistant { model::Role::Assistant } else { model::Role::User };
     Ok(Arc::new(model::Message { role, parts: parts.done }))
 }
 

@@ -10,7 +10,7 @@ use std::{borrow::Cow, ops::Range, path::PathBuf};
 
 use percent_encoding::percent_decode_str;
 
-use super::{BlockKind, Document, Message, ResultBody, Role, Text, syntax};
+use super::{BlockKind, Document, ParsedMessage, ResultBody, Speaker, Text, syntax};
 use crate::{
     model::Attachment,
     text::{Fence, code_span::read_code_span},
@@ -186,7 +186,7 @@ impl Document {
             if message.start >= range.end {
                 break;
             }
-            if message.role == Role::You {
+            if message.role == Speaker::You {
                 message.files(&range, text, &mut found);
             }
         }
@@ -194,7 +194,7 @@ impl Document {
     }
 }
 
-impl Message {
+impl ParsedMessage {
     fn files(&self, range: &Range<usize>, text: &dyn Text, found: &mut Vec<NamedFile>) {
         let from = range.start.saturating_sub(self.start);
         let first = self.blocks.partition_point(|block| block.end() <= from);

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::{Block, BlockKind, Document, Message, ResultBody};
+use super::{Block, BlockKind, Document, ParsedMessage, ResultBody};
 
 /// Some lines that are read as one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ impl Document {
     }
 }
 
-impl Message {
+impl ParsedMessage {
     fn region(&self, block: &Block) -> Option<Region> {
         let lines = self.lines_of(block);
         let fence = match &block.kind {

@@ -4,7 +4,7 @@
 //! the format leaves out (blank lines around prose, carriage returns at line ends, the one line
 //! break at the end of an output) and a code fence that its author left open, which is closed.
 
-use super::{Conversation, Role, blocks, hosted, message_writer::MessageWriter, reference, syntax::ThinkingTag};
+use super::{Conversation, Speaker, blocks, hosted, message_writer::MessageWriter, reference, syntax::ThinkingTag};
 use crate::model::{self, Part, ToolInput};
 
 /// Renders a conversation in the layout that we write.
@@ -18,26 +18,26 @@ use crate::model::{self, Part, ToolInput};
 pub fn render(conversation: &Conversation) -> Vec<String> {
     let mut messages = Vec::new();
     if let Some(system) = &conversation.system {
-        messages.push(message(Role::System, &[Part::Text(system.clone())]));
+        messages.push(message(Speaker::System, &[Part::Text(system.clone())]));
     }
     for said in &conversation.messages {
         let role = match said.role {
-            model::Role::User => Role::You,
-            model::Role::Assistant => Role::Assistant,
+            model::Role::User => Speaker::You,
+            model::Role::Assistant => Speaker::Assistant,
         };
         messages.push(message(role, &said.parts));
     }
     messages.join("\n\n").split('\n').map(str::to_owned).collect()
 }
 
-fn message(role: Role, parts: &[Part]) -> String {
+fn message(role: Speaker, parts: &[Part]) -> String {
     let mut writer = MessageWriter::after(role.to_string());
     // Files that the text has named already.
     let mut named = Vec::new();
     for part in parts {
         match part {
             Part::Text(text) => {
-                if role == Role::You {
+                if role == Speaker::You {
                     named.extend(reference::references_in(text).iter().map(reference::Reference::attachment));
                 }
                 writer.text(text);

@@ -5,7 +5,7 @@
 //! a signature, which arrives after the thinking that it signs, is an edit of its own.
 
 use super::{
-    Position, Role, Text, TextEdit, blocks, hosted, message_writer::MessageWriter, syntax, syntax::ThinkingTag,
+    Position, Speaker, Text, TextEdit, blocks, hosted, message_writer::MessageWriter, syntax, syntax::ThinkingTag,
 };
 use crate::model::Event;
 
@@ -54,7 +54,7 @@ impl ReplyWriter {
             blank if blank.trim().is_empty() => "\n",
             _ => "\n\n",
         };
-        let writer = MessageWriter::after(format!("{gap}{}", Role::Assistant));
+        let writer = MessageWriter::after(format!("{gap}{}", Speaker::Assistant));
         Self { writer, end: Position { line, column: text.length(line) }, tag: None, signature: None }
     }
 

@@ -3,7 +3,7 @@
 //! Each is recognised by its own line alone, in column 0. Where a line may stand is the parser's
 //! business. Carriage returns and blanks at the end of a structural line mean nothing.
 
-use super::{Role, attributes};
+use super::{Speaker, attributes};
 use crate::{
     model::{CallId, Signature},
     text::code_span::{code_span, read_code_span},
@@ -19,9 +19,9 @@ const PROVIDER: &str = "(provider)";
 const ERROR: &str = "(error)";
 
 /// The role that a line gives the word to, and the byte where the text on the same line starts.
-pub(super) fn marker(line: &str) -> Option<(Role, usize)> {
+pub(super) fn marker(line: &str) -> Option<(Speaker, usize)> {
     let name = line.strip_prefix('@')?;
-    let role = Role::ALL
+    let role = Speaker::ALL
         .into_iter()
         .find(|role| name.strip_prefix(role.as_str()).is_some_and(|rest| rest.starts_with(':')))?;
     let colon = 1 + role.as_str().len() + 1;

@@ -4,9 +4,9 @@ use super::*;
 
 #[test]
 fn a_marker_stands_in_column_0_with_its_colon() {
-    assert_eq!(marker("@You:"), Some((Role::You, 5)));
-    assert_eq!(marker("@System:  be brief"), Some((Role::System, 10)));
-    assert_eq!(marker("@Assistant:\r"), Some((Role::Assistant, 12)));
+    assert_eq!(marker("@You:"), Some((Speaker::You, 5)));
+    assert_eq!(marker("@System:  be brief"), Some((Speaker::System, 10)));
+    assert_eq!(marker("@Assistant:\r"), Some((Speaker::Assistant, 12)));
     for none in [" @You:", "@You", "@Youth:", "@you:", "\\@You:", "@", ""] {
         assert_eq!(marker(none), None, "{none:?}");
     }

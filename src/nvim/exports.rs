@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     agent::{Choice, Input, Level, UndoStep},
-    chat::{Author, Change, LineKind, Role},
+    chat::{Author, Change, LineKind, Speaker},
     model::CallId,
     text::{
         suggest,
@@ -362,9 +362,9 @@ fn fill_queries(exports: &Exports<'_>) -> mlua::Result<()> {
 fn group(kind: LineKind) -> &'static str {
     match kind {
         LineKind::Frontmatter => "FlemmaFrontmatter",
-        LineKind::Marker(Role::System) => "FlemmaRoleSystem",
-        LineKind::Marker(Role::You) => "FlemmaRoleUser",
-        LineKind::Marker(Role::Assistant) => "FlemmaRoleAssistant",
+        LineKind::Marker(Speaker::System) => "FlemmaRoleSystem",
+        LineKind::Marker(Speaker::You) => "FlemmaRoleUser",
+        LineKind::Marker(Speaker::Assistant) => "FlemmaRoleAssistant",
         LineKind::ThinkingOpen | LineKind::Thinking | LineKind::ThinkingClose => "FlemmaThinking",
         LineKind::ToolUse => "FlemmaToolUse",
         LineKind::ToolResult { is_error: false } => "FlemmaToolResult",
@@ -452,7 +452,7 @@ fn fill_faults(exports: &Exports<'_>) -> mlua::Result<()> {
         let Some(conversation) = editor.conversation(buffer) else { return Ok(Vec::new()) };
         let count = conversation.with_document(|_, text| text.line_count());
         let provenance = conversation.provenance.borrow();
-        Ok((0..count).map(|line| provenance.is_own(line..line + 1)).collect::<Vec<_>>())
+        Ok((0..count).map(|line| provenance.is_by_user(line..line + 1)).collect::<Vec<_>>())
     })?;
     exports.add("fault", |_, editor, place: String| {
         if place == "drain" {

@@ -62,7 +62,7 @@ impl Files {
         }
         let all = lines.start.min(changed.start)..lines.end.max(changed.end);
         for NamedFile { line, path, .. } in document.files(all, text) {
-            if changed.contains(&line) && provenance.is_own(line..line + 1) {
+            if changed.contains(&line) && provenance.is_by_user(line..line + 1) {
                 if self.typed.borrow_mut().insert(path.clone()) {
                     fresh.1.push(path);
                 }

@@ -57,7 +57,7 @@ fn write(editor: &Editor, conversation: &Conversation, calls: &[CallId]) -> Resu
     shell.apply(&edits);
     // It says what the user has just asked for.
     if let Some(source) = frontmatter::source(conversation) {
-        conversation.own(&source);
+        conversation.adopt(&source);
     }
     let fault = frontmatter::effective(editor, conversation).fault.as_ref().map(|fault| fault.diagnostic().message);
     let still_asks = |call: &&OpenCall| policy::verdict(editor, conversation, call) != Verdict::Run;

@@ -32,21 +32,21 @@ pub(super) enum Answer {
 impl Conversation {
     /// Whether the user trusts this frontmatter: they wrote all of it in this session, or they said so before.
     pub(super) fn trusts(&self, editor: &Editor, source: &Source) -> bool {
-        if self.provenance.borrow().is_own(source.lines()) {
+        if self.provenance.borrow().is_by_user(source.lines()) {
             return true;
         }
         let path = self.path(editor);
         let trusted = editor.trusted.borrow().as_ref().is_some_and(|trusted| trusted.contains(&path, &source.code));
         if trusted {
             // From here on it is the user's to change.
-            self.own(source);
+            self.adopt(source);
         }
         trusted
     }
 
     /// The user takes the frontmatter as their own.
-    pub(super) fn own(&self, source: &Source) {
-        self.with_document(|_, text| self.provenance.borrow_mut().own(source.lines(), text));
+    pub(super) fn adopt(&self, source: &Source) {
+        self.with_document(|_, text| self.provenance.borrow_mut().adopt(source.lines(), text));
     }
 
     /// Lines came from another file or from a command: they are as little the user's as those of a file that is opened.
@@ -96,7 +96,7 @@ impl Conversation {
         let wanted = self.wanted.take();
         if answer == Answer::Trust {
             if let Some(source) = frontmatter::source(self) {
-                self.own(&source);
+                self.adopt(&source);
             }
             self.keep_trust(editor, self.path(editor));
             if let Some(input) = wanted {

@@ -27,30 +27,30 @@ pub struct Kind<T> {
 /// # Errors
 /// Everything that is wrong with the options.
 pub fn read(options: &Value, walk: impl FnOnce(&mut Table<'_>)) -> Result<(), OptionsError> {
-    let mut findings = Findings::default();
-    let mut root = Table::open(String::new(), Some(options), &mut findings);
+    let mut state = ReadState::default();
+    let mut root = Table::open(String::new(), Some(options), &mut state);
     walk(&mut root);
     root.close();
-    findings.into_result()
+    state.into_result()
 }
 
 /// The paths of all options that `walk` asks for, in its order.
 pub fn paths(walk: impl FnOnce(&mut Table<'_>)) -> Vec<String> {
-    let mut findings = Findings::default();
-    walk(&mut Table::open(String::new(), None, &mut findings));
-    findings.known
+    let mut state = ReadState::default();
+    walk(&mut Table::open(String::new(), None, &mut state));
+    state.known
 }
 
 /// What one walk brings to light.
 #[derive(Default)]
-struct Findings {
+struct ReadState {
     /// The paths of all options.
     known: Vec<String>,
     /// Keys that nobody asked for keep their place in the list with `meant: None` until the walk is over.
     problems: Vec<Problem>,
 }
 
-impl Findings {
+impl ReadState {
     fn into_result(mut self) -> Result<(), OptionsError> {
         for problem in &mut self.problems {
             if let Problem::Unknown { path, meant: meant @ None } = problem {
@@ -91,29 +91,29 @@ pub struct Table<'a> {
     /// Nothing when the table was left out or is no table.
     values: Option<&'a Map<String, Value>>,
     asked: Vec<String>,
-    findings: &'a mut Findings,
+    state: &'a mut ReadState,
 }
 
 impl<'a> Table<'a> {
-    fn open(path: String, value: Option<&'a Value>, findings: &'a mut Findings) -> Self {
+    fn open(path: String, value: Option<&'a Value>, state: &'a mut ReadState) -> Self {
         let values = match value {
             None | Some(Value::Null) => None,
             Some(Value::Object(map)) => Some(map),
             // An empty Lua table may arrive as an empty list.
             Some(Value::Array(list)) if list.is_empty() => None,
             Some(other) => {
-                findings.problems.push(Problem::wrong(&path, "a table", other));
+                state.problems.push(Problem::wrong(&path, "a table", other));
                 None
             }
         };
-        Self { path, values, asked: Vec::new(), findings }
+        Self { path, values, asked: Vec::new(), state }
     }
 
     /// Reports the keys that nobody asked for.
     fn close(self) {
         for key in self.values.into_iter().flat_map(Map::keys) {
             if !self.asked.contains(key) {
-                self.findings.problems.push(Problem::Unknown { path: join(&self.path, key), meant: None });
+                self.state.problems.push(Problem::Unknown { path: join(&self.path, key), meant: None });
             }
         }
     }
@@ -121,7 +121,7 @@ impl<'a> Table<'a> {
     /// Notes that `key` is known, and gives its value if it has one.
     fn ask(&mut self, key: &str) -> Option<&'a Value> {
         if !self.asked.iter().any(|asked| asked == key) {
-            self.findings.known.push(join(&self.path, key));
+            self.state.known.push(join(&self.path, key));
             self.asked.push(key.to_owned());
         }
         self.values?.get(key).filter(|value| !value.is_null())
@@ -160,7 +160,7 @@ impl<'a> Table<'a> {
     /// Walks a table in this one, also when the user left it out.
     pub fn table(&mut self, key: &str, walk: impl FnOnce(&mut Table<'_>)) {
         let value = self.ask(key);
-        let mut inner = Table::open(join(&self.path, key), value, self.findings);
+        let mut inner = Table::open(join(&self.path, key), value, self.state);
         walk(&mut inner);
         inner.close();
     }
@@ -197,12 +197,12 @@ impl<'a> Table<'a> {
     /// Reports what is wrong inside the value of an option.
     pub fn wrong_inside(&mut self, key: &str, problems: Vec<Problem>) {
         let path = join(&self.path, key);
-        self.findings.problems.extend(problems.into_iter().map(|problem| problem.inside(&path)));
+        self.state.problems.extend(problems.into_iter().map(|problem| problem.inside(&path)));
     }
 
     /// Reports that an option has a value that it does not take.
     pub fn wrong(&mut self, key: &str, expected: impl Into<String>, found: &Value) {
-        self.findings.problems.push(Problem::wrong(&join(&self.path, key), expected, found));
+        self.state.problems.push(Problem::wrong(&join(&self.path, key), expected, found));
     }
 }
 

@@ -319,7 +319,7 @@ impl Storm {
             let page = self.harness.page.borrow();
             page.document.messages().last().map(|message| message.role)
         };
-        let marker = if last == Some(flemma::chat::Role::You) { "" } else { "\n@You:" };
+        let marker = if last == Some(flemma::chat::Speaker::You) { "" } else { "\n@You:" };
         let mut page = self.harness.page.borrow_mut();
         let end = page.text.len();
         page.replace(end..end, format!("{marker}\n{words}").split('\n').map(str::to_owned).collect());

@@ -1,7 +1,7 @@
 //! Which calls are open, and what stands where.
 
 use flemma::{
-    chat::{Decoration, LineKind, Role, Status},
+    chat::{Decoration, LineKind, Speaker, Status},
     model::ToolInput,
 };
 use serde_json::json;
@@ -108,8 +108,8 @@ fn an_answered_call_is_not_open_and_an_old_id_may_come_again() {
 fn every_line_that_is_structure_is_decorated() {
     let page = Page::new(TURN);
     let expected = [
-        (0, LineKind::Marker(Role::You)),
-        (3, LineKind::Marker(Role::Assistant)),
+        (0, LineKind::Marker(Speaker::You)),
+        (3, LineKind::Marker(Speaker::Assistant)),
         (4, LineKind::ThinkingOpen),
         (5, LineKind::Thinking),
         (6, LineKind::ThinkingClose),
@@ -117,7 +117,7 @@ fn every_line_that_is_structure_is_decorated() {
         (13, LineKind::ToolResult { is_error: false }),
         (19, LineKind::ToolUse),
         (25, LineKind::ToolUse),
-        (31, LineKind::Marker(Role::You)),
+        (31, LineKind::Marker(Speaker::You)),
         (32, LineKind::ToolResult { is_error: false }),
         (34, LineKind::Status(Status::Rejected)),
     ];

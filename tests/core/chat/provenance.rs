@@ -306,10 +306,10 @@ impl Buffer {
     fn check(&mut self) {
         for at in 0..self.lines.len() {
             let line = &self.lines[at];
-            let is_own = self.provenance.is_own(at..at + 1);
+            let is_by_user = self.provenance.is_by_user(at..at + 1);
             let says_something = line.text.bytes().any(|byte| byte.is_ascii_alphanumeric());
             let typed = self.typed.contains(line.text.trim());
-            assert!(!is_own || !line.foreign || typed || !says_something, "line {at} is a stranger's: {line:?}");
+            assert!(!is_by_user || !line.foreign || typed || !says_something, "line {at} is a stranger's: {line:?}");
             assert!(!self.provenance.is_authorised(at) || line.approved, "line {at} was not approved: {line:?}");
         }
     }
@@ -402,7 +402,7 @@ proptest! {
             }
         }
         for at in 0..one.text.len() {
-            let answers = |buffer: &Buffer| (buffer.provenance.is_own(at..at + 1), buffer.provenance.is_authorised(at));
+            let answers = |buffer: &Buffer| (buffer.provenance.is_by_user(at..at + 1), buffer.provenance.is_authorised(at));
             prop_assert_eq!(answers(&one), answers(&all), "line {} of {:#?}", at, one.text);
         }
     }
@@ -417,7 +417,7 @@ fn what_the_user_types_is_theirs_wherever_it_stands() {
     buffer.act(11, 0, buffer.lines.len());
     for at in 0..buffer.lines.len() {
         let line = &buffer.lines[at];
-        assert_eq!(buffer.provenance.is_own(at..at + 1), !line.foreign, "{line:?}");
+        assert_eq!(buffer.provenance.is_by_user(at..at + 1), !line.foreign, "{line:?}");
         assert_eq!(buffer.provenance.is_authorised(at), line.approved, "{line:?}");
     }
     assert!(buffer.lines.iter().any(|line| line.approved));
