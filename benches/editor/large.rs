@@ -32,7 +32,6 @@ fn edits() {
     let text = file(&conversation(80_000)) + "\n@You:\nGo on.\n";
     let mut labs = [("a Markdown file", "notes.md"), ("Flemma", "notes.chat")].map(|(name, path)| {
         let mut lab = Lab::start(&[(path, &text)], true, []);
-        lab.nvim.lua(include_str!("large.lua"), &[]);
         let line = "A line that was copied from somewhere else, with a number: ";
         let lines = format!("Probe.lines = {{}} for i = 1, 20000 do Probe.lines[i] = '{line}' .. i end");
         lab.nvim.lua(&lines, &[]);
@@ -44,8 +43,7 @@ fn edits() {
             for (_, lab, found) in &mut labs {
                 lab.nvim.lua(before, &[]);
                 lab.rest();
-                let channel = lab.nvim.channel();
-                found[index].push(lab.measure(&format!("Probe.edit({channel}, function() {edit} end)")));
+                found[index].push(lab.measure(&format!("Probe.edit(function() {edit} end)")));
             }
         }
         for (_, lab, _) in &mut labs {
@@ -72,12 +70,10 @@ fn sending() {
                 stream.events().iter().fold(Reply::stream(), |reply, event| reply.chunk(event.as_str()))
             });
             let mut lab = Lab::start(&[("notes.chat", text)], true, replies);
-            lab.nvim.lua(include_str!("large.lua"), &[]);
-            let channel = lab.nvim.channel();
-            first.push(lab.measure(&format!("Probe.press_send({channel})")));
+            first.push(lab.measure("Probe.send_to_rest()"));
             lab.nvim.input("GoAnd now?<Esc>");
             lab.rest();
-            next.push(lab.measure(&format!("Probe.press_send({channel})")));
+            next.push(lab.measure("Probe.send_to_rest()"));
         }
         report(&format!("the first request: {name}"), &first, &["stall"]);
         report(&format!("the next request: {name}"), &next, &["stall"]);

@@ -74,6 +74,36 @@ local function report(extra)
   end)
 end
 
+-- Says that a measurement is over, when the loop has had nothing to do for a while.
+local function report_at_rest(extra)
+  local timer = assert(uv.new_timer())
+  local before = cpu()
+  timer:start(100, 100, vim.schedule_wrap(function()
+    local used = cpu()
+    if used - before < QUIET and not timer:is_closing() then
+      timer:close()
+      vim.rpcnotify(channel, "measured", vim.tbl_extend("force", stop(), extra or {}))
+    end
+    before = used
+  end))
+end
+
+-- Calls `tell` when the reply is complete.
+local function when_finished(tell)
+  api.nvim_create_autocmd("User", {
+    pattern = "FlemmaRequestFinished",
+    once = true,
+    callback = function()
+      tell()
+    end,
+  })
+end
+
+-- Does something when the timer that looks for stalls has run once.
+local function when_watched(fn)
+  vim.defer_fn(fn, 4 * PERIOD)
+end
+
 Probe = {}
 
 function Probe.init(number)
@@ -89,15 +119,29 @@ end
 
 -- Presses the key that sends; the reply's last byte ends it.
 function Probe.send(at)
-  api.nvim_create_autocmd("User", {
-    pattern = "FlemmaRequestFinished",
-    once = true,
-    callback = function()
-      report()
-    end,
-  })
+  when_finished(report)
   start(at)
   api.nvim_input("<C-]>")
+end
+
+-- Presses the key that sends: for how long no key would be heard until everything is done.
+function Probe.send_to_rest()
+  when_finished(report_at_rest)
+  start()
+  when_watched(function()
+    api.nvim_input("<C-]>")
+  end)
+end
+
+-- Does something to the text: how long it takes until it is on the screen, and for how long no key would be heard.
+function Probe.edit(edit)
+  start()
+  when_watched(function()
+    local before = now()
+    edit()
+    vim.cmd.redraw()
+    report_at_rest({ took = now() - before })
+  end)
 end
 
 -- Opens these files, each in a window of its own, sends them all, and waits until the last reply is complete.
@@ -196,21 +240,11 @@ function Probe.open(path, is_read)
   local screen = now() - began
   local read
   local timer = assert(uv.new_timer())
-  local function rest()
-    local before = cpu()
-    timer:start(100, 100, vim.schedule_wrap(function()
-      local used = cpu()
-      if used - before < QUIET and not timer:is_closing() then
-        timer:close()
-        vim.rpcnotify(channel, "measured", vim.tbl_extend("force", stop(), { screen = screen, read = read }))
-      end
-      before = used
-    end))
-  end
   local function look_on()
     if not read and is_read() then
       read = now() - began
-      rest()
+      timer:close()
+      report_at_rest({ screen = screen, read = read })
     end
   end
   timer:start(2, 2, vim.schedule_wrap(look_on))

@@ -355,19 +355,19 @@ impl Agent {
                 let (ask, attempt) = (*ask, *attempt);
                 match retry::delay(attempt, error, false, jitter) {
                     Some(pause) => {
-                        self.phase = Phase::BackingOff { request, ask, attempt, reason: error.message.clone() };
+                        self.phase = Phase::BackingOff { request, ask, attempt, reason: error.to_string() };
                         effects.push(Effect::Backoff(request, pause));
                     }
                     None => {
                         self.give_up(ask, effects);
-                        effects.push(Effect::Notify(Level::Error, error.message.clone()));
+                        effects.push(Effect::Notify(Level::Error, error.to_string()));
                     }
                 }
             }
             Phase::Streaming { request: current, .. } if *current == request => {
                 self.armed = false;
                 effects.push(Effect::CloseReply { aborted: true });
-                effects.push(Effect::Notify(Level::Error, error.message.clone()));
+                effects.push(Effect::Notify(Level::Error, error.to_string()));
                 self.look_back(After::AbortedReply, effects);
             }
             _ => {}

@@ -7,41 +7,10 @@
 use std::collections::HashSet;
 
 use super::{
-    BlockKind, Document, InvalidHeader, ParsedMessage, ResultBody, StatusBlock, Text, attachment, attributes,
+    BlockKind, Diagnostic, Document, InvalidHeader, ParsedMessage, ResultBody, StatusBlock, Text, attachment, attributes,
     calls::Turn, hosted::HostedInfo,
 };
 use crate::text::Fence;
-
-/// How bad it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Severity {
-    /// Worth a look.
-    Warning,
-    /// The document cannot be sent as it is.
-    Error,
-}
-
-/// One thing that is wrong.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Diagnostic {
-    /// The line, from 0.
-    pub line: usize,
-    /// How bad it is.
-    pub severity: Severity,
-    /// For the user: what, and the mend. It names no line number.
-    pub message: String,
-}
-
-impl Diagnostic {
-    /// What keeps the document from being sent.
-    pub(super) fn error(line: usize, message: impl Into<String>) -> Self {
-        Self { line, severity: Severity::Error, message: message.into() }
-    }
-
-    pub(super) fn warning(line: usize, message: impl Into<String>) -> Self {
-        Self { line, severity: Severity::Warning, message: message.into() }
-    }
-}
 
 impl Document {
     /// Everything that is wrong, by line. What was found right is not looked at again before it changes, so that the

@@ -1,10 +1,9 @@
 //! What a command prints: its end in memory, and the whole in a file once it is long.
 
-use std::{collections::VecDeque, io, path::PathBuf, sync::Arc};
+use std::{collections::VecDeque, fs, io, path::PathBuf, sync::Arc};
 
 use tokio::{fs::File, io::AsyncWriteExt};
 
-use super::MakeFile;
 use crate::text::truncate::MAX_BYTES;
 
 /// How much of the end stays in memory at least, in bytes. More than a result may have.
@@ -15,6 +14,9 @@ const MAX_FILE: u64 = 256 * 1024 * 1024;
 
 /// How much of the end is looked at for a report of progress, in bytes.
 const PROGRESS_BYTES: usize = 4096;
+
+/// Makes an empty file and returns it with its path. It is called on a thread that may wait for the disk.
+pub type MakeFile = Arc<dyn Fn() -> io::Result<(fs::File, PathBuf)> + Send + Sync>;
 
 /// Collects an output.
 pub(super) struct OutputCapture {

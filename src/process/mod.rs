@@ -21,7 +21,6 @@ mod watchdog;
 
 use std::{
     ffi::OsString,
-    fs::File,
     io,
     path::PathBuf,
     process::{Command, Stdio},
@@ -32,7 +31,7 @@ use std::{
 use tokio::{io::AsyncReadExt, net::unix::pipe, time::Instant};
 use tokio_util::sync::CancellationToken;
 
-pub use capture::{Captured, SavedOutput};
+pub use capture::{Captured, MakeFile, SavedOutput};
 pub use group::CommandEnd;
 
 use capture::OutputCapture;
@@ -58,9 +57,6 @@ const CHUNK: usize = 64 * 1024;
 
 /// Takes the latest lines of a running command's output. The producer calls it about ten times a second at most.
 pub type OnProgress = Arc<dyn Fn(String) + Send + Sync>;
-
-/// Makes an empty file and returns it with its path. It is called on a thread that may wait for the disk.
-pub type MakeFile = Arc<dyn Fn() -> io::Result<(File, PathBuf)> + Send + Sync>;
 
 /// What to run, and how.
 pub struct CommandSpec {

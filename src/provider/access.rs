@@ -55,31 +55,10 @@ impl Access {
     /// The address of `path`, which begins with a slash.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidRequest`] when `base_url` is no address of a host. The message names the option.
+    /// [`ErrorKind::Options`] when `base_url` is not the address of a host. The message names the option.
     pub fn endpoint(&self, path: &str) -> Result<Endpoint, ProviderError> {
         let base = &self.base_url;
-        let refuse = |why: &str| {
-            // An address may carry a password: then it is not shown.
-            let shown = if base.contains('@') { "…" } else { base };
-            let Vendor { name, base_url, .. } = self.vendor;
-            let message = format!("`parameters.{name}.base_url` is \"{shown}\": {why}, as in {base_url}");
-            ProviderError::new(ErrorKind::InvalidRequest, message)
-        };
-        if base.is_empty() {
-            let Vendor { name, base_url, .. } = self.vendor;
-            let message =
-                format!("`parameters.{name}.base_url` is not set; write the server's address, as in {base_url}");
-            return Err(ProviderError::new(ErrorKind::InvalidRequest, message));
-        }
-        let url = Url::parse(base).map_err(|_| refuse("that is no address; write scheme and host"))?;
-        if !matches!(url.scheme(), "http" | "https") {
-            return Err(refuse("write http:// or https:// and the host"));
-        }
-        if url.query().is_some() || url.fragment().is_some() {
-            return Err(refuse("leave out everything from the ? or # on"));
-        }
-        let host = url.host_str().ok_or_else(|| refuse("the host is missing"))?;
-        let host = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+        let host = host_of(self.vendor.name, base, self.vendor.base_url)?;
         Ok(Endpoint { url: format!("{base}{path}"), host })
     }
 
@@ -127,4 +106,31 @@ impl Access {
     pub fn peer(&self, host: String, key: Option<Key>) -> Peer {
         Peer::new(self.vendor, host, key, &self.headers)
     }
+}
+
+/// The host in the `base_url` of the provider `name`, with its port if it is not the usual one. `example` is an address
+/// as it should be.
+///
+/// # Errors
+/// [`ErrorKind::Options`] when `base` is not the address of a host. The message names the option.
+pub(super) fn host_of(name: &str, base: &str, example: &str) -> Result<String, ProviderError> {
+    let option = format!("`parameters.{name}.base_url`");
+    if base.is_empty() {
+        let message = format!("{option} is not set; write the server's address, as in {example}");
+        return Err(ProviderError::new(ErrorKind::Options, message));
+    }
+    let refuse = |why: &str| {
+        // An address may contain a password: then it is not shown.
+        let shown = if base.contains('@') { "…" } else { base };
+        ProviderError::new(ErrorKind::Options, format!("{option} is \"{shown}\": {why}, as in {example}"))
+    };
+    let url = Url::parse(base).map_err(|_| refuse("that is not an address; write scheme and host"))?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(refuse("write http:// or https:// and the host"));
+    }
+    if url.query().is_some() || url.fragment().is_some() {
+        return Err(refuse("leave out everything from the ? or # on"));
+    }
+    let host = url.host_str().ok_or_else(|| refuse("the host is missing"))?;
+    Ok(url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}")))
 }

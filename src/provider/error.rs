@@ -1,15 +1,15 @@
-//! What can go wrong between us and a provider.
+//! What can go wrong with a request, by who has to act.
 
 use std::fmt;
 
 use super::retry::MAX_ATTEMPTS;
 
-/// An error whose message is fit for the user's eyes: it names the thing and the mend, and no key.
+/// An error. Its text is for the user: it names the thing, the value and the fix, and never a key.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProviderError {
-    /// What kind of failure it is; decides whether a retry can help.
+    /// What kind of failure it is. It decides who has to act, and whether a retry can help.
     pub kind: ErrorKind,
-    /// One line for the user.
+    /// One line that says what failed. The user is shown the error itself, which may add who has to act.
     pub message: String,
     /// Seconds after which the provider wants to be asked again.
     pub retry_after: Option<f64>,
@@ -20,10 +20,16 @@ pub struct ProviderError {
 /// The kinds of failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// No key, or one that the provider does not take.
+    /// No key, or one that the provider does not accept.
     Authentication,
-    /// The provider does not take this request, whoever sends it.
+    /// An option is missing or has a value that cannot be used.
+    Options,
+    /// The provider does not accept this request, whoever sends it.
     InvalidRequest,
+    /// The reply is larger than the options allow.
+    ReplyLimit,
+    /// The model's reply cannot be used: it makes too many calls, or calls that cannot be written.
+    UnusableReply,
     /// Too many requests (429).
     RateLimited,
     /// The provider is busy (529, 503, or an `overloaded` event).
@@ -40,15 +46,54 @@ pub enum ErrorKind {
     Interrupted,
     /// The stream carried something that is not the protocol.
     Malformed,
+    /// Flemma failed.
+    Bug,
+}
+
+/// Who has to act on an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Actor {
+    /// The model, by replying otherwise.
+    Model,
+    /// The user, by changing a key, an option or the conversation.
+    User,
+    /// Nobody here: a server or the network failed. The same request may succeed later.
+    Server,
+    /// Those who maintain Flemma.
+    Flemma,
+}
+
+impl ErrorKind {
+    /// Who has to act on errors of this kind.
+    #[must_use]
+    pub fn actor(self) -> Actor {
+        match self {
+            Self::UnusableReply => Actor::Model,
+            Self::Authentication | Self::Options | Self::InvalidRequest | Self::ReplyLimit | Self::Tls => Actor::User,
+            Self::RateLimited
+            | Self::Overloaded
+            | Self::Server
+            | Self::Connection
+            | Self::Timeout
+            | Self::Interrupted
+            | Self::Malformed => Actor::Server,
+            Self::Bug => Actor::Flemma,
+        }
+    }
 }
 
 impl ProviderError {
-    /// An error with a message for the user.
+    /// An error with a message.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), retry_after: None, attempts: MAX_ATTEMPTS }
     }
 
-    /// Whether the same request may succeed when it is sent again.
+    /// A failure of Flemma's own: `what` says what could not be done.
+    pub fn bug(what: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Bug, what)
+    }
+
+    /// Whether the same request may succeed when it is sent again at once.
     #[must_use]
     pub fn is_transient(&self) -> bool {
         use ErrorKind::{Connection, Interrupted, Overloaded, RateLimited, Server, Timeout};
@@ -58,7 +103,11 @@ impl ProviderError {
 
 impl fmt::Display for ProviderError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
+        f.write_str(&self.message)?;
+        match self.kind.actor() {
+            Actor::Flemma => f.write_str("; this is a bug in Flemma"),
+            Actor::Model | Actor::User | Actor::Server => Ok(()),
+        }
     }
 }
 

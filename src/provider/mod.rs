@@ -81,7 +81,7 @@ pub mod vertex;
 mod wire;
 
 pub use capability_probe::{CapabilityProbe, ProbeRequest};
-pub use error::{ErrorKind, ProviderError};
+pub use error::{Actor, ErrorKind, ProviderError};
 pub use headers::{HeaderProblem, Headers};
 pub use hosted::{HostedProblem, HostedTool, HostedToolSpec, SearchLimits};
 pub use protocol::{Decoder, ErrorResponse, Exchange, HttpRequest, Provider};

@@ -119,13 +119,13 @@ impl ReplyLimit {
         self.calls += 1;
         if self.calls > MAX_CALLS {
             let message = format!("the reply was cut off: it calls more than {MAX_CALLS} tools. None of them was run");
-            return Err(ProviderError::new(ErrorKind::Malformed, message));
+            return Err(ProviderError::new(ErrorKind::UnusableReply, message));
         }
         if id.0.len() > MAX_ID {
             let length = id.0.len();
             let message =
                 format!("the reply was cut off: the id of a call has {length} bytes, and {MAX_ID} is the most");
-            return Err(ProviderError::new(ErrorKind::Malformed, message));
+            return Err(ProviderError::new(ErrorKind::UnusableReply, message));
         }
         Ok(())
     }
@@ -135,7 +135,7 @@ impl ReplyLimit {
             "the reply was cut off: it is larger than {} bytes. Raise `parameters.max_reply_bytes` for longer ones",
             self.max_bytes
         );
-        ProviderError::new(ErrorKind::Malformed, message)
+        ProviderError::new(ErrorKind::ReplyLimit, message)
     }
 }
 

@@ -99,7 +99,7 @@ impl Health {
             Ok(None) => Self::Warn(format!(
                 "{provider}: {variable} is not set; the keyring and `api_key_command` are asked when it is needed"
             )),
-            Err(error) => Self::Error(error.message),
+            Err(error) => Self::Error(error.to_string()),
         }
     }
 

@@ -169,13 +169,10 @@ pub(super) fn with_properties(schema: &Value) -> Cow<'_, Value> {
 
 /// What a tool said, for an API that has no mark for failures: the words have to say it.
 pub(super) fn marked(output: &str, is_error: bool) -> Cow<'_, str> {
-    let says_so = || output.trim_start().get(..5).is_some_and(|start| start.eq_ignore_ascii_case("error"));
     if !is_error {
         Cow::Borrowed(output)
     } else if !is_visible(output) {
         Cow::Borrowed(SILENT_ERROR)
-    } else if says_so() {
-        Cow::Borrowed(output)
     } else {
         Cow::Owned(format!("Error: {output}"))
     }
@@ -197,10 +194,8 @@ pub(super) fn with_room(max_tokens: u32, thinking: u32) -> u32 {
 
 /// The body of a request.
 pub(super) fn to_json(body: &impl Serialize) -> Result<Vec<u8>, ProviderError> {
-    serde_json::to_vec(body).map_err(|error| {
-        let message = format!("the request cannot be written as JSON ({error}); this is a bug in Flemma");
-        ProviderError::new(ErrorKind::InvalidRequest, message)
-    })
+    serde_json::to_vec(body)
+        .map_err(|error| ProviderError::bug(format!("the request cannot be written as JSON ({error})")))
 }
 
 /// The error for a conversation in which nobody has said anything.

@@ -5,6 +5,7 @@
 //! drain takes what is there, up to a bound, and says whether more is left.
 
 mod attachments;
+mod conversation_id;
 mod credentials;
 mod external_paths;
 pub mod holder;
@@ -16,8 +17,9 @@ pub mod trust;
 mod worker;
 
 pub use attachments::{Attachments, Findings, LeftOut};
+pub use conversation_id::ConversationId;
 pub use credentials::Credentials;
 pub use external_paths::{ExternalFile, ExternalPaths, Purpose, external_paths};
 pub use log::Log;
-pub use queue::{ConversationId, Next, Notice, PAUSE, Queue, Report};
+pub use queue::{Next, Notice, PAUSE, Queue, Report};
 pub use worker::{Build, Recipient, Worker};

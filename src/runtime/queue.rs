@@ -6,22 +6,13 @@ use std::{
     time::Duration,
 };
 
-use super::{ExternalPaths, LeftOut, holder::Hold, trust::Trusted};
+use super::{ConversationId, ExternalPaths, LeftOut, holder::Hold, trust::Trusted};
 use crate::{
     agent::{Input, RequestId},
     model::{CallId, Event},
     provider::reply_limit,
     usage::Estimate,
 };
-
-/// Names a conversation for as long as it is open; never used twice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ConversationId(pub u64);
-
-impl ConversationId {
-    /// What is for no conversation in particular.
-    pub const NONE: Self = Self(0);
-}
 
 /// Something that a task tells a conversation.
 #[derive(Clone, Debug, PartialEq)]

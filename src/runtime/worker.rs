@@ -174,7 +174,7 @@ impl Worker {
             if let Err(error) = &models {
                 forget_refused(&credentials, credential.as_ref(), error);
             }
-            let report = Report::Models(id, models.map_err(|error| error.message));
+            let report = Report::Models(id, models.map_err(|error| error.to_string()));
             queue.push(Notice { conversation: ConversationId::NONE, report });
         })
     }
@@ -366,10 +366,8 @@ impl RequestTask {
             let findings = attachments.read(conversation, &mut request, &folder, &limits);
             (request, findings)
         });
-        let (request, findings) = read.await.map_err(|_| {
-            let message = "the files that the conversation shows could not be read; this is a bug in Flemma";
-            ProviderError::new(ErrorKind::InvalidRequest, message)
-        })?;
+        let (request, findings) =
+            read.await.map_err(|_| ProviderError::bug("the files that the conversation shows could not be read"))?;
         self.queue.push(Notice { conversation, report: Report::LeftOut(findings.left_out) });
         for problem in findings.news {
             self.queue.push(Notice { conversation, report: Report::Warning(problem) });

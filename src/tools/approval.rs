@@ -9,9 +9,10 @@ use std::{collections::BTreeSet, fmt, path::PathBuf, rc::Rc};
 
 use serde_json::Value;
 
+pub use super::decision::Decision;
 use super::{
     DeclaredApproval, Policy,
-    rules::{PathBase, ReadTarget, Subject},
+    rules::{self, PathBase, ReadTarget, Subject},
 };
 use crate::model::CallId;
 
@@ -29,17 +30,6 @@ pub const CONFIG_PRIORITY: i64 = 100;
 
 /// The priority of a resolver that names none.
 pub const DEFAULT_PRIORITY: i64 = 50;
-
-/// What happens to a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Decision {
-    /// It runs.
-    Approve,
-    /// It waits for the user.
-    RequireApproval,
-    /// It never runs; the model is told.
-    Deny,
-}
 
 /// The call that is decided on.
 #[derive(Clone, Copy, Debug)]
@@ -106,6 +96,19 @@ impl fmt::Debug for BufferPolicy {
         match self {
             Self::List(policy) => policy.fmt(f),
             Self::Function(_) => f.write_str("Function"),
+        }
+    }
+}
+
+impl Policy {
+    /// What the list says about a call; `None` if it does not speak of it.
+    pub fn decide(&self, call: &ApprovalCall<'_>) -> Option<Decision> {
+        let own = || rules::decide(&self.rules, call.tool, &call.subject, call.path_base);
+        match rules::decide_read(&self.rules, call.tool, call.reading.as_ref(), call.path_base) {
+            None => own(),
+            Some(Decision::Deny) => Some(Decision::Deny),
+            // A denial of the tool's own is certain.
+            Some(question) => own().filter(|own| *own == Decision::Deny).or(Some(question)),
         }
     }
 }

@@ -13,6 +13,7 @@
 
 pub mod approval;
 pub mod builtin;
+mod decision;
 pub mod declare;
 mod definition;
 pub mod hosted;
@@ -30,6 +31,7 @@ pub mod seconds;
 mod sensitive;
 mod sources;
 
+pub use decision::Decision;
 pub use definition::{DeclaredApproval, Definition, DefinitionError, Executor, LuaRef};
 pub use native::{Context, NativeTool, Outcome, Output, Protected, Rendered};
 pub use presets::{Policy, Preset, Presets};

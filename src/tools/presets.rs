@@ -9,8 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Registry,
-    approval::{ApprovalCall, Decision},
-    rules::{self, DeniedPaths, PathBase, Rule, Target},
+    rules::{DeniedPaths, PathBase, Rule, Target},
 };
 use crate::text::suggest::nearest;
 
@@ -82,7 +81,7 @@ impl Presets {
 /// What a list of approvals comes to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Policy {
-    rules: Vec<Rule>,
+    pub(super) rules: Vec<Rule>,
     /// The tools that were removed from the list.
     removed: BTreeSet<String>,
     /// Whether somebody wrote a list with nothing in it.
@@ -110,17 +109,6 @@ impl Policy {
             }
         }
         Self { rules, removed: gone.tools, empty: list.is_empty() }
-    }
-
-    /// What the list says about a call; `None` if it does not speak of it.
-    pub fn decide(&self, call: &ApprovalCall<'_>) -> Option<Decision> {
-        let own = || rules::decide(&self.rules, call.tool, &call.subject, call.path_base);
-        match rules::decide_read(&self.rules, call.tool, call.reading.as_ref(), call.path_base) {
-            None => own(),
-            Some(Decision::Deny) => Some(Decision::Deny),
-            // A denial of the tool's own is certain.
-            Some(question) => own().filter(|own| *own == Decision::Deny).or(Some(question)),
-        }
     }
 
     /// The paths that these lists deny reading.

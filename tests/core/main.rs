@@ -6,6 +6,7 @@ mod agent;
 #[path = "../support/anthropic.rs"]
 mod anthropic;
 mod chat;
+mod circles;
 #[path = "../support/completions.rs"]
 mod completions;
 mod config;
@@ -17,6 +18,7 @@ mod provider;
 #[path = "../support/responses.rs"]
 mod responses;
 mod runtime;
+mod source;
 mod text;
 mod tools;
 mod usage;

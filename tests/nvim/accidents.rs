@@ -1,4 +1,4 @@
-//! Callbacks of ours that meet an accident: a buffer that is wiped, a file that was changed, a folder that is gone.
+//! Accidents during a turn: a wiped buffer, a changed file, a deleted folder.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ use super::{
     http::Reply,
 };
 
-/// Moments of a turn at which somebody else's code may run between two steps of ours.
+/// Points in a turn at which foreign code may run between two steps of the plugin.
 const MOMENTS: [&str; 8] = [
     "User FlemmaRequestSending",
     "User FlemmaRequestFinished",
@@ -19,7 +19,7 @@ const MOMENTS: [&str; 8] = [
     "User FlemmaToolPending",
     "BufWritePost",
     "BufModifiedSet",
-    // The library changes text in the drain; a timer of somebody else's runs right after it.
+    // The library changes text in the drain; a foreign timer runs right after it.
     "on_lines",
 ];
 
@@ -97,7 +97,7 @@ fn no_accident_at_any_moment_of_a_turn_hurts_the_editor() {
         for odd in ["Error executing", "traceback", "internal error", "E11", "E5", "E37", "E162"] {
             assert!(!messages.contains(odd), "{what}: {messages}");
         }
-        // Whoever changed the file finds their text in it, unless we wrote before that.
+        // An external change of the file is kept, unless the file was written before it.
         if accident.starts_with("the file is changed") && *moment == "User FlemmaRequestSending" {
             let file = chat.nvim.work().join(format!("case{index}/a.chat"));
             assert_eq!(fs::read_to_string(file).unwrap(), "@You:\ntheirs\n", "{what}");
@@ -105,7 +105,7 @@ fn no_accident_at_any_moment_of_a_turn_hurts_the_editor() {
         chat.nvim.command("autocmd! accident");
         chat.nvim.lua("pcall(vim.api.nvim_buf_delete, buf, { force = true })", &[]);
     }
-    // And the plugin goes on.
+    // The plugin still works.
     chat.nvim.lua("vim.g.policy = 'approve'", &[]);
     chat.nvim.command("silent edit! last.chat | call setline(1, ['@You:', 'Hello'])");
     chat.nvim.input("<C-]>");

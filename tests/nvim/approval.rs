@@ -1,4 +1,4 @@
-//! Who decides about a call, and how the user decides themselves.
+//! Approval: the chain of resolvers, and the user's own decisions.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use super::{
 };
 
 /// `flemma.tools.approval`.resolve for a call of `bash`.
-fn resolve(chat: &mut Chat, command: &str) -> Value {
+pub fn resolve(chat: &mut Chat, command: &str) -> Value {
     let code = "return { require('flemma.tools.approval').resolve('bash', { command = ... }) }";
     chat.nvim.lua(code, &[json!(command)])
 }
@@ -27,7 +27,7 @@ fn commands(commands: &[&str]) -> super::http::Reply {
 }
 
 /// A conversation that waits for a decision about these commands.
-fn waiting(which: &[&str], setup: &Setup<'_>) -> Chat {
+pub fn waiting(which: &[&str], setup: &Setup<'_>) -> Chat {
     let mut chat = Chat::start(setup, [commands(which), prose(&["fine"])]);
     chat.nvim.input("<C-]>");
     let count = which.len();
@@ -36,15 +36,15 @@ fn waiting(which: &[&str], setup: &Setup<'_>) -> Chat {
     chat
 }
 
-/// What the provider is told of each call.
-fn results(chat: &mut Chat) -> Vec<String> {
+/// The result of each call in the next request.
+pub fn results(chat: &mut Chat) -> Vec<String> {
     chat.nvim.wait_for("the end", |nvim| nvim.text().contains("@Assistant:\nfine"));
     let results = chat.messages(1)[2]["content"].as_array().unwrap().clone();
     results.iter().map(|result| result["content"].as_str().unwrap_or_default().trim_end().to_owned()).collect()
 }
 
 #[test]
-fn the_chain_is_the_documents_and_can_be_looked_at() {
+fn the_chain_of_resolvers_is_as_documented() {
     let setup = Setup { options: "tools = { require_approval = false }", ..Setup::default() };
     let mut chat = Chat::start(&setup, []);
     let entries = chat.nvim.lua(
@@ -93,7 +93,7 @@ fn the_chain_is_the_documents_and_can_be_looked_at() {
 }
 
 #[test]
-fn a_plugins_resolver_decides_survives_setup_and_is_passed_over_when_it_fails() {
+fn resolvers_outlive_setup_and_are_skipped_when_they_fail() {
     let mut chat = Chat::start(&Setup::default(), []);
     assert_eq!(resolve(&mut chat, "ls"), json!(["require_approval"]));
     let register = |chat: &mut Chat, name: &str, fields: &str| {
@@ -109,7 +109,7 @@ fn a_plugins_resolver_decides_survives_setup_and_is_passed_over_when_it_fails() 
     assert_eq!(resolve(&mut chat, "ls"), json!(["approve", "lenient"]));
     chat.nvim.lua("require('flemma').setup({ logging = { enabled = true, path = 'flemma.log' } })", &[]);
     assert_eq!(resolve(&mut chat, "ls"), json!(["approve", "lenient"]));
-    // Replaced by its name; nonsense and errors are no decision.
+    // A resolver is replaced by name. Invalid answers and errors are not decisions.
     for (fields, words) in [
         ("resolve = function() return true end", "returned true, a boolean"),
         ("resolve = function() return 'yes' end", "returned \\\"yes\\\""),
@@ -134,7 +134,7 @@ fn a_plugins_resolver_decides_survives_setup_and_is_passed_over_when_it_fails() 
 }
 
 #[test]
-fn the_documents_configurations_run_as_they_stand() {
+fn the_documented_configurations_work_unchanged() {
     let decisions = |options: &str| {
         let mut chat = Chat::start(&Setup { options, ..Setup::default() }, []);
         let code = "return vim.tbl_map(function(call)
@@ -184,7 +184,7 @@ fn the_documents_configurations_run_as_they_stand() {
 }
 
 #[test]
-fn a_resolver_that_is_wrong_is_refused_with_the_mend() {
+fn a_wrong_resolver_is_refused_with_the_fix() {
     let mut chat = Chat::start(&Setup::default(), []);
     for (code, message) in [
         ("register('', { resolve = print })", "the name must be a non-empty string"),
@@ -238,7 +238,7 @@ fn a_module_of_the_users_decides_and_is_its_own_entry() {
         json!(["deny", "approve", "require_approval", "urn:flemma:approval:config"].iter().take(3).collect::<Vec<_>>())
     );
 
-    // The only form that is one word; and one that does not load asks, and says so once.
+    // The one-word form. A module that does not load requires approval and is reported once.
     chat.nvim.lua("require('flemma').setup({ tools = { auto_approve = 'broken.policy' } })", &[]);
     assert_eq!(resolve(&mut chat, "ls"), json!(["require_approval", "broken.policy"]));
     assert_eq!(resolve(&mut chat, "ls"), json!(["require_approval", "broken.policy"]));
@@ -248,7 +248,7 @@ fn a_module_of_the_users_decides_and_is_its_own_entry() {
 }
 
 #[test]
-fn approve_and_reject_walk_from_call_to_call_and_then_the_conversation_goes_on() {
+fn approve_and_reject_move_to_the_next_call_and_then_send() {
     let mut chat = waiting(&["echo one", "echo two", "echo three"], &Setup::default());
     assert!(chat.nvim.lines(0)[chat.nvim.cursor().0 as usize - 1].contains("status=pending"), "on the first");
     chat.nvim.command("Flemma tool:approve");
@@ -277,7 +277,7 @@ fn a_selection_is_decided_at_once() {
 }
 
 #[test]
-fn commands_that_make_no_sense_here_say_so() {
+fn commands_that_do_not_apply_explain_why() {
     let mut chat = waiting(&["echo one"], &Setup::default());
     chat.nvim.command("1");
     for (command, message) in [
@@ -344,73 +344,6 @@ fn always_for_a_command_is_a_rule_about_its_words() {
 }
 
 #[test]
-fn always_is_refused_for_a_command_that_no_rule_can_stand_for() {
-    let mut chat = waiting(&["bash -c 'echo one'"], &Setup::default());
-    let before = chat.nvim.text();
-    chat.nvim.command("Flemma tool:approve always");
-    chat.nvim.wait_for("why", |nvim| {
-        said(nvim).contains("not approved for good: no rule can stand for this call of `bash`")
-    });
-    assert_eq!(chat.nvim.text(), before);
-}
-
-#[test]
-fn rules_speak_of_a_commands_words_and_of_a_files_place() {
-    let setup = Setup {
-        files: &[("src/a.rs", "x")],
-        options: "tools = { auto_approve = { 'bash(git status)', 'bash(cargo test *)', 'read(src/**)', '!bash(rm *)' } }",
-        lua: "vim.uv.fs_symlink('/etc', 'src/link'); vim.env.exported = 'x'",
-        ..Setup::default()
-    };
-    let mut chat = Chat::start(&setup, []);
-    for (command, decision) in [
-        ("git status", "approve"),
-        ("for own in a; do git status; done", "approve"),
-        // What Neovim has in its environment, the command gets.
-        ("for exported in a; do git status; done", "require_approval"),
-        ("cd sub && git status", "require_approval"),
-        ("cargo test --lib && cargo test", "approve"),
-        ("git status && cargo test x; git status", "approve"),
-        ("git push", "require_approval"),
-        ("git status > out", "require_approval"),
-        ("git status; $(git status)", "require_approval"),
-        ("git status && rm -rf .", "deny"),
-        ("env rm x", "deny"),
-        ("echo `rm x`", "deny"),
-    ] {
-        assert_eq!(resolve(&mut chat, command)[0], decision, "{command}");
-    }
-    for (path, decision) in [
-        ("src/a.rs", "approve"),
-        ("./src/../src/a.rs", "approve"),
-        ("src/../notes.chat", "require_approval"),
-        ("src/link/passwd", "require_approval"),
-        ("/etc/passwd", "require_approval"),
-    ] {
-        let found =
-            chat.nvim.lua("return require('flemma.tools.approval').resolve('read', { path = ... })", &[json!(path)]);
-        assert_eq!(found, decision, "{path}");
-    }
-}
-
-#[test]
-fn a_rule_that_cannot_be_read_is_an_error_and_the_options_before_stay() {
-    let mut chat = Chat::start(&Setup::default(), []);
-    for (list, message) in [
-        ("auto_approve = { '!bash(rm' }", "tools.auto_approve: the rule `!bash(rm`: it does not end in `)`"),
-        (
-            "presets = { ['$x'] = { deny = { 'bash()' } } }",
-            "tools.presets.$x: the rule `bash()`: there is nothing between",
-        ),
-    ] {
-        let ok = chat.nvim.lua(&format!("return require('flemma').setup({{ tools = {{ {list} }} }})"), &[]);
-        assert_eq!(ok, false, "{list}");
-        chat.nvim.wait_for(message, |nvim| said(nvim).contains(message));
-    }
-    assert_eq!(chat.nvim.lua("return require('flemma').options().model", &[]), "claude-test");
-}
-
-#[test]
 fn always_writes_nothing_where_it_would_do_nothing() {
     let setup = Setup { options: "tools = { auto_approve = function() return false end }", ..Setup::default() };
     let mut chat = waiting(&["echo one"], &setup);
@@ -428,7 +361,7 @@ fn always_writes_nothing_where_it_would_do_nothing() {
 fn statuses_that_are_edited_by_hand_do_what_they_say() {
     let mut chat = waiting(&["echo one", "echo two", "echo three"], &Setup::default());
 
-    // A word that means nothing keeps everything from running, by every key and command, and nothing is written.
+    // An unknown status stops everything, whichever key or command is used, and nothing is written.
     chat.go_to("**Tool Result:** `toolu_0`");
     chat.nvim.command(".,.+3substitute/pending/no/");
     let before = chat.nvim.text();
@@ -472,7 +405,7 @@ fn what_runs_is_what_was_approved() {
 }
 
 #[test]
-fn a_strangers_approval_that_undo_brings_back_is_still_not_the_users() {
+fn undo_does_not_make_a_foreign_approval_count() {
     let input = bash("touch ran").to_string();
     let text = format!(
         "@You:\nHello\n\n@Assistant:\n**Tool Use:** `bash` (`a`)\n\n```json\n{input}\n```\n\n\
@@ -487,7 +420,7 @@ fn a_strangers_approval_that_undo_brings_back_is_still_not_the_users() {
         assert!(chat.nvim.text().contains("status=approved"));
     }
     assert!(!chat.nvim.work().join("ran").exists());
-    // Their own hand is their word.
+    // An approval typed by the user counts.
     chat.nvim.command("%substitute/status=approved/status=pending/");
     chat.nvim.command("%substitute/status=pending/status=approved/");
     chat.nvim.input("<C-]>");
@@ -512,105 +445,4 @@ fn one_undo_takes_back_always_and_what_it_approved() {
     assert!(said(&mut chat.nvim).contains("from now on without asking: bash(echo one)"));
     chat.nvim.command("undo");
     assert_eq!(chat.nvim.text(), before);
-}
-
-#[test]
-fn a_policy_that_cannot_be_read_lets_nothing_run_by_itself() {
-    let setup =
-        Setup { options: "tools = { auto_approve = { 'bash(ls)', '!write', 'bash(read *)' } }", ..Setup::default() };
-    let mut chat = Chat::start(&setup, []);
-    for tool in ["read", "write", "bash"] {
-        let found = chat.nvim.lua("return require('flemma.tools.approval').resolve(..., {})", &[json!(tool)]);
-        assert_eq!(found, "require_approval", "{tool}");
-    }
-}
-
-/// What the chain says to writing a path; the editor's home is the folder above the working directory.
-fn writing(chat: &mut Chat, paths: &[&str]) -> Vec<String> {
-    let code = "return vim.tbl_map(function(path)
-        local resolve = require('flemma.tools.approval').resolve
-        local write, edit = resolve('write', { path = path }), resolve('edit', { path = path })
-        return write == edit and write or 'write and edit differ'
-      end, ...)";
-    let found = chat.nvim.lua(code, &[json!(paths)]);
-    found.as_array().unwrap().iter().map(|word| word.as_str().unwrap().to_owned()).collect()
-}
-
-#[test]
-fn files_are_written_unasked_only_where_the_project_is() {
-    let files = [("repo/sub/inner.chat", "@You:\nHi\n"), ("repo/.git/config", ""), ("repo/src/a.rs", "")];
-    let mut chat = Chat::start(&Setup { files: &files, ..Setup::default() }, []);
-    let (yes, ask) = ("approve", "require_approval");
-    let inside = ["a.rs", "./new/b.rs", "repo/src/a.rs", "~/work/a.rs"];
-    let outside = [
-        "~/.bashrc",
-        "~/notes.md",
-        "../.bashrc",
-        "../state/x",
-        "~/config/nvim/init.lua",
-        "/etc/hosts",
-        ".nvim.lua",
-        ".git/hooks/pre-commit",
-        "repo/.git/config",
-        ".envrc",
-    ];
-    assert_eq!(writing(&mut chat, &inside), [yes; 4]);
-    assert_eq!(writing(&mut chat, &outside), [ask; 10]);
-
-    // A conversation in a repository may write everywhere in it; one without a file has Neovim's folder.
-    chat.nvim.command("edit repo/sub/inner.chat");
-    assert_eq!(writing(&mut chat, &["../src/a.rs", "x", "../.git/config", "../../a.rs"]), [yes, yes, ask, ask]);
-    chat.nvim.command("enew | setfiletype chat");
-    assert_eq!(writing(&mut chat, &["a.rs", "repo/src/a.rs", "~/.bashrc"]), [yes, yes, ask]);
-    // Its tools start where their own option says, and so do the rules.
-    chat.nvim.lua("require('flemma').setup({ tools = { write = { cwd = '..' }, edit = { cwd = '..' } } })", &[]);
-    assert_eq!(writing(&mut chat, &["work/a.rs", "a.rs", ".bashrc"]), [yes, ask, ask]);
-    chat.nvim.command("cd ~ | enew | setfiletype chat");
-    chat.nvim.lua("require('flemma').setup({})", &[]);
-    assert_eq!(writing(&mut chat, &["a.rs", "work/a.rs"]), [ask; 2], "the home folder is no project");
-
-    // The documents' literal meaning, and the user's own word.
-    chat.nvim.command("cd ~/work | edit notes.chat");
-    for options in [
-        "write_outside = 'auto'",
-        "auto_approve = { '$default', 'write', 'edit' }",
-        "presets = { ['$default'] = { approve = { 'write', 'edit' } } }",
-    ] {
-        chat.nvim.lua(&format!("require('flemma').setup({{ tools = {{ {options} }} }})"), &[]);
-        assert_eq!(writing(&mut chat, &outside), [yes; 10], "{options}");
-    }
-    let denied = "auto_approve = { '$default', '!write(~/.bashrc)', '!edit(~/.bashrc)' }, write_outside = 'auto'";
-    chat.nvim.lua(&format!("require('flemma').setup({{ tools = {{ {denied} }} }})"), &[]);
-    assert_eq!(writing(&mut chat, &["~/.bashrc", "~/x"]), ["deny", yes]);
-    assert_eq!(chat.nvim.lua("return require('flemma').setup({ tools = { write_outside = 'no' } })", &[]), false);
-    chat.nvim
-        .wait_for("why", |nvim| said(nvim).contains("`tools.write_outside` must be \"ask\" or \"auto\", not \"no\""));
-}
-
-#[test]
-fn a_denial_to_read_in_the_configuration_or_in_a_file_holds_for_searches() {
-    let files = [("secret/key.txt", "the word\n"), ("open.txt", "the word\n")];
-    let matter = "```lua\nflemma.opt.tools.auto_approve:append(\"!read(secret/**)\")\n```\n";
-    for (options, block) in
-        [("tools = { auto_approve = { '$default', '!read(secret/**)' } }", ""), ("tools = {}", matter)]
-    {
-        let grep = json!({ "label": null, "pattern": "word", "path": null, "glob": null, "case": null,
-            "fixed_strings": null, "context": null, "limit": null, "all": null });
-        let mut secret = grep.clone();
-        secret["path"] = "secret".into();
-        let [all, secret] = [grep, secret].map(|input| input.to_string());
-        let stream = Stream::new().tool_use("a", "grep", &[&all]).tool_use("b", "grep", &[&secret]);
-        let calls = reply(&stream.end("tool_use"));
-        let setup = Setup { files: &files, options, ..Setup::default() };
-        let mut chat = Chat::start(&setup, [calls, prose(&["fine"])]);
-        let lines: Vec<&str> = block.lines().collect();
-        chat.nvim.request("nvim_buf_set_lines", &[json!(0), json!(0), json!(0), json!(false), json!(lines)]);
-        chat.nvim.input("<C-]>");
-        let found = results(&mut chat);
-        assert_eq!(
-            found[0], "open.txt:1:the word\n\n[1 path was left out: the user's policy denies reading there]",
-            "{options}"
-        );
-        assert!(found[1].contains("The user's policy denies this call"), "{options}: {found:?}");
-    }
 }

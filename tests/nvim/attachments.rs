@@ -16,7 +16,7 @@ fn content(chat: &Chat, n: usize) -> Value {
 }
 
 #[test]
-fn read_shows_an_image_to_the_model_in_every_turn_until_it_is_gone() {
+fn an_image_is_sent_in_every_turn_until_its_file_is_gone() {
     let input = json!({"label": null, "path": "pic.png", "offset": null, "limit": null});
     let replies = [call("toolu_1", "read", &input), prose(&["white"]), prose(&["still"]), prose(&["gone"])];
     let mut chat = Chat::start(&Setup::default(), replies);
@@ -52,7 +52,7 @@ fn read_shows_an_image_to_the_model_in_every_turn_until_it_is_gone() {
 }
 
 #[test]
-fn the_fence_of_an_attachment_has_a_colour_and_a_broken_one_a_diagnostic() {
+fn attachments_are_coloured_and_broken_ones_get_a_diagnostic() {
     let text = "@You:\nLook.\n\n@Assistant:\n**Tool Use:** `read` (`a`)\n\n```json\n{\"path\":\"x\"}\n```\n\n@You:\n\
                 **Tool Result:** `a`\n\n```flemma:attachment type=image/png paht=\"/x.png\"\nx\n```\n";
     let mut chat = Chat::start(&Setup { text: Some(text), ..Setup::default() }, [prose(&["ok"])]);

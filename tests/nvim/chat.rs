@@ -58,7 +58,7 @@ impl Chat {
         Self { nvim, server }
     }
 
-    /// Waits until the buffer is the user's and nothing goes on.
+    /// Waits until the buffer is unlocked and the plugin is idle.
     pub fn wait_until_idle(&mut self) {
         self.nvim.wait_for("the conversation to rest", |nvim| {
             nvim.lua("return vim.bo.modifiable", &[]) == true && spinner(nvim).is_empty()
@@ -98,7 +98,7 @@ pub fn init(base_url: &str, options: &str) -> String {
     )
 }
 
-/// The virtual lines of a namespace of ours, top to bottom, each with the line (from 1) that it hangs under.
+/// The virtual lines of a namespace from top to bottom, each with the number (from 1) of the line above it.
 pub fn virtual_lines(nvim: &mut Nvim, namespace: &str) -> Vec<(u64, String)> {
     let found = nvim.lua(
         "local found = {}
@@ -129,12 +129,12 @@ pub fn previews(nvim: &mut Nvim) -> Vec<(u64, String)> {
     virtual_lines(nvim, "flemma.previews")
 }
 
-/// What the spinners say.
+/// The texts of the spinners.
 pub fn spinner(nvim: &mut Nvim) -> Vec<(u64, String)> {
     virtual_lines(nvim, "flemma.live")
 }
 
-/// Everything that was said, on one line: a long message is cut into lines.
+/// All messages on one line, since long messages are split into lines.
 pub fn said(nvim: &mut Nvim) -> String {
     nvim.messages().split_whitespace().collect::<Vec<_>>().join(" ")
 }

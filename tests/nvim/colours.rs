@@ -1,4 +1,4 @@
-//! What the screen looks like: the colours of Markdown, of code and of ours.
+//! The colours of Markdown, of code, and of markers and headers.
 
 use serde_json::{Value, json};
 
@@ -7,14 +7,14 @@ use super::{
     support::{Nvim, Options},
 };
 
-/// Waits until what is on the screen has its colours: a language is read after the first screen was drawn.
+/// Waits until the screen is coloured. Languages are loaded after the first screen was drawn.
 fn wait_for_colours(nvim: &mut Nvim, language: &str) {
     let known = format!(
         "local of = require('flemma.markdown.grammars').of
          return of('markdown') ~= nil and of('{language}') ~= nil"
     );
     nvim.wait_for("the language", |nvim| nvim.lua(&known, &[]) == true);
-    // The first look at a cell makes Neovim number all attributes anew. It is right after the next drawing.
+    // The first `nvim__inspect_cell` makes Neovim renumber all attributes. Cells are right after the next redraw.
     nvim.lua("vim.api.nvim__inspect_cell(1, 0, 0)", &[]);
     nvim.command("redraw!");
 }
@@ -74,7 +74,7 @@ fn code_has_the_colours_of_its_language() {
 }
 
 #[test]
-fn a_fence_that_nobody_closed_colours_nothing_of_the_next_message() {
+fn an_open_fence_does_not_colour_the_next_message() {
     let mut chat = Chat::start(&Setup { text: Some(TEXT), ..Setup::default() }, []);
     wait_for_colours(&mut chat.nvim, "markdown_inline");
     if !has_parsers(&mut chat.nvim) {
@@ -99,7 +99,7 @@ fn colours_follow_what_is_typed_and_what_is_scrolled_to() {
 }
 
 #[test]
-fn a_line_takes_the_colours_that_a_change_of_another_line_gives_it() {
+fn a_change_recolours_the_other_lines_of_its_paragraph() {
     let text = "@You:\nabove *begin\nend and more\n\nbelow it **bold** stands\n";
     let mut chat = Chat::start(&Setup { text: Some(text), ..Setup::default() }, []);
     wait_for_colours(&mut chat.nvim, "markdown_inline");
@@ -149,7 +149,7 @@ fn a_line_of_a_megabyte_is_drawn_without_colours() {
 }
 
 #[test]
-fn a_language_whose_query_does_not_fit_its_parser_leaves_the_others_their_colours() {
+fn a_broken_query_leaves_other_languages_their_colours() {
     let text = "@You:\nSome **strong** words\n\n```lua\nlocal answer = 42\n```\n";
     let lua = "local get = vim.treesitter.query.get
         vim.treesitter.query.get = function(lang, kind)
@@ -185,7 +185,7 @@ fn a_new_query_for_a_language_colours_new_text() {
     let before = chat.nvim.lua(groups, &["local answer = 42 -- a remark".into()]);
     assert!(before.as_array().unwrap().contains(&"@keyword.lua".into()), "{before}");
     chat.nvim.lua("vim.treesitter.query.set('lua', 'highlights', '(comment) @comment (number) @number')", &[]);
-    // The first capture of this query has the number that the first one of the other query had.
+    // The captures of this query have numbers that meant other captures in the previous query.
     let after = chat.nvim.lua(groups, &["local answer = 43 -- a remark".into()]);
     assert_eq!(after, json!(["@number.lua", "@comment.lua"]));
 }

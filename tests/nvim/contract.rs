@@ -1,4 +1,4 @@
-//! The examples that tool authors are given, as they stand: whoever has such a tool drops it in and it works.
+//! The documented examples for tool authors work unchanged.
 
 use serde_json::{Value, json};
 
@@ -126,7 +126,7 @@ fn auto_approve_may_be_a_function() {
         (bash("rm -rf /"), "(error)\n\n```\nThe user's policy denies this call"),
         (bash("ls"), "```flemma:tool status=pending"),
         (("read", json!({"label": null, "path": "x", "offset": null, "limit": null})), "```flemma:tool status=pending"),
-        // A word that means nothing never lets anything run.
+        // An unknown value never lets a tool run.
         (("ls", json!({"label": null, "path": null, "limit": null})), "```flemma:tool status=pending"),
     ];
     for ((tool, input), expected) in table {

@@ -1,4 +1,4 @@
-//! Where the cursor goes, and where it stays.
+//! Where the cursor moves, and where it stays.
 
 use serde_json::json;
 
@@ -20,7 +20,7 @@ fn slow(gate: &Gate) -> Reply {
 }
 
 #[test]
-fn the_window_that_asked_follows_the_reply_wherever_its_cursor_was() {
+fn the_window_that_sent_follows_the_reply_from_any_line() {
     let gate = Gate::new();
     let text = format!("@System:\n{}\n@You:\nHello\n", "rule\n".repeat(60));
     let mut chat = Chat::start(&Setup { text: Some(&text), ..Setup::default() }, [slow(&gate)]);

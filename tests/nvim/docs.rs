@@ -1,4 +1,4 @@
-//! The documentation against the plugin: what is documented is there, and what is there is documented.
+//! The documentation and the plugin agree: everything documented exists, and everything that exists is documented.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -64,14 +64,14 @@ fn editor() -> Nvim {
 }
 
 #[test]
-fn the_help_file_makes_tags_and_every_link_in_it_leads_somewhere() {
+fn help_tags_are_generated_and_every_link_resolves() {
     let help = help();
     let mut nvim = Nvim::start(&Options { files: &[("doc/flemma.txt", &help)], screen: None, ..Options::default() });
     nvim.command("helptags doc");
     assert_eq!(nvim.messages(), "");
     let made = nvim.file("doc/tags").lines().count();
     assert!(made > 100, "{made} tags");
-    // What is not code.
+    // Text that is not code.
     let prose = help.lines().flat_map(|line| line.split('`').step_by(2));
     let links: BTreeSet<&str> = prose
         .flat_map(|text| text.split('|').skip(1).step_by(2))
@@ -99,7 +99,7 @@ fn the_help_file_makes_tags_and_every_link_in_it_leads_somewhere() {
 }
 
 #[test]
-fn every_option_is_documented_with_its_default_and_nothing_else_is() {
+fn the_documented_options_and_defaults_are_the_real_ones() {
     let help = help();
     let documented = tags(&help, OPTION);
     let paths = Config::paths();
@@ -134,7 +134,7 @@ fn every_option_is_annotated_for_the_language_server() {
 }
 
 #[test]
-fn every_tool_is_documented_with_its_parameters_and_nothing_else_is() {
+fn the_documented_tools_and_parameters_are_the_real_ones() {
     let help = help();
     let registry = Registry::with_builtins();
     let tools: BTreeSet<String> = registry.all().map(|tool| tool.name.clone()).collect();
@@ -188,7 +188,7 @@ fn highlights(help: &str) -> Vec<(String, String, String)> {
 }
 
 #[test]
-fn every_highlight_is_documented_with_its_option_and_its_default_and_nothing_else_is() {
+fn the_documented_highlights_are_the_real_ones() {
     let mut nvim = editor();
     nvim.lua("require('flemma').setup({})", &[]);
     let documented = highlights(&help());
@@ -241,7 +241,7 @@ fn every_function_is_documented_and_nothing_else_is() {
 }
 
 #[test]
-fn every_field_of_a_definition_and_of_the_context_is_documented_and_nothing_else_is() {
+fn the_documented_fields_of_tools_are_the_real_ones() {
     let help = help();
     // The first words of a table's rows.
     let rows = |section: &str| -> BTreeSet<String> {
@@ -324,7 +324,7 @@ fn every_frontmatter_of_the_documents_counts() {
 }
 
 #[test]
-fn every_snippet_of_lua_runs_and_nobody_complains() {
+fn every_lua_snippet_runs_without_complaint() {
     let snippets = [markdown_snippets(&file("README.md")), help_snippets(&help())].concat();
     assert!(snippets.len() >= 6, "{snippets:?}");
     for snippet in snippets.into_iter().filter(|snippet| !snippet.contains("flemma.opt")) {
@@ -347,7 +347,7 @@ fn every_snippet_of_lua_runs_and_nobody_complains() {
 }
 
 #[test]
-fn a_plugin_manager_that_waits_for_the_filetype_learns_it_before_the_plugin_is_loaded() {
+fn the_filetype_is_known_before_the_plugin_is_loaded() {
     let mut nvim = editor();
     nvim.lua("vim.filetype.add({ extension = { chat = 'other' } })", &[]);
     nvim.command(&format!("source {}/ftdetect/flemma.lua", env!("CARGO_MANIFEST_DIR")));

@@ -1,4 +1,4 @@
-//! A conversation is a buffer like others: its local options, its motions, its marks, its modes.
+//! A conversation as a buffer: local options, motions, marks and modes.
 
 use serde_json::json;
 
@@ -19,7 +19,7 @@ fn tabstop(nvim: &mut Nvim) -> u64 {
 }
 
 #[test]
-fn no_modeline_of_a_conversation_takes_effect_however_it_is_opened() {
+fn modelines_in_a_conversation_never_take_effect() {
     let text = with_modeline();
     let session = "edit from_session.chat\n";
     let mut nvim = Nvim::start(&Options {
@@ -59,7 +59,7 @@ fn no_modeline_of_a_conversation_takes_effect_however_it_is_opened() {
     nvim.command("setfiletype chat");
     nvim.command("doautocmd BufReadPost");
     assert_eq!(tabstop(&mut nvim), 8);
-    // Other files are as the user set it, and so is a buffer that is a conversation no more.
+    // Other files keep the user's setting, and so does a buffer that is no longer a conversation.
     nvim.command("edit other.txt");
     assert_eq!(tabstop(&mut nvim), 3);
     assert_eq!(nvim.lua("return { vim.go.modeline, vim.bo.modeline }", &[]), json!([true, true]));
@@ -86,7 +86,7 @@ fn without_the_library_no_modeline_takes_effect_either() {
 }
 
 #[test]
-fn options_of_a_conversation_are_local_and_the_users_own_stand_above_them() {
+fn conversation_options_are_local_and_user_options_win() {
     let after = "vim.opt_local.breakindent = false\n";
     let mut nvim = Nvim::start(&Options {
         init: "vim.opt.runtimepath:append(vim.fn.getcwd() .. '/own/after')
@@ -112,7 +112,7 @@ fn options_of_a_conversation_are_local_and_the_users_own_stand_above_them() {
 const MESSAGES: &str = "@You:\none\n{ brace\n\n@Assistant:\ntwo\n\n@You:\nthree\n\n@Assistant:\nfour\n";
 
 #[test]
-fn the_motions_take_counts_extend_selections_and_follow_operators() {
+fn motions_work_with_counts_selections_and_operators() {
     let mut nvim =
         Nvim::start(&Options { files: &[("notes.chat", MESSAGES)], arguments: &["notes.chat"], ..Options::default() });
     // Where the cursor is at first, the keys, where it is then, and the text that is left.
@@ -128,7 +128,7 @@ fn the_motions_take_counts_extend_selections_and_follow_operators() {
         ((9, 0), "d[m", (8, 0), MESSAGES.replace("@You:\nthree", "three")),
         ((2, 0), "v]mkd", (2, 0), MESSAGES.replace("one\n{ brace\n\n@Assistant", "@Assistant")),
         ((1, 0), "V]mkd", (1, 0), MESSAGES[MESSAGES.find("@Assistant").unwrap()..].to_owned()),
-        // Where there is no message, an operator does nothing: not to its own line either.
+        // Without a message to move to, an operator changes nothing, not even its own line.
         ((11, 0), "d]m", (11, 0), MESSAGES.to_owned()),
         ((11, 0), ">]m", (11, 0), MESSAGES.to_owned()),
         ((11, 0), "c]m", (11, 0), MESSAGES.to_owned()),
@@ -177,7 +177,7 @@ fn marks_survive_what_is_written_below_and_above_them() {
     for (name, line) in [("a", "last"), ("b", "last"), ("c", "first"), ("L", "last")] {
         assert_eq!(mark(&mut chat.nvim, name), line, "mark {name}");
     }
-    // Prose of the user's below a call that has no block yet: what is written goes in front of it.
+    // The user's prose below a call without a block stays below what is written.
     chat.nvim.input("Gomine<Esc>md");
     chat.nvim.wait_for("the mark", |nvim| mark(nvim, "d") == "mine");
     chat.go_to("status=pending");
@@ -208,20 +208,20 @@ fn insert_mode_comes_back_when_the_turn_is_over() {
     chat.nvim.wait_for("the typed text", |nvim| nvim.text().ends_with("@You:\nmore\n"));
     chat.nvim.input("<C-]>");
     chat.nvim.wait_for("the second prompt", |nvim| nvim.text().contains("two\n\n@You:\n") && nvim.mode() == "i");
-    // Nothing to send: it was in insert mode and still is, where the cursor was.
+    // There is nothing to send, so insert mode and the cursor stay.
     chat.nvim.input("<C-]>");
     chat.nvim.wait_for("the message", |nvim| nvim.messages().contains("Nothing to send"));
     chat.nvim.wait_for("insert mode", |nvim| nvim.mode() == "i");
 }
 
 #[test]
-fn insert_mode_does_not_come_back_to_who_did_something_else_meanwhile() {
+fn insert_mode_does_not_come_back_after_another_key() {
     let keys = [
         ("gg", "n"),
         ("<C-w>n", "n"),
         ("ggv", "v"),
         ("<C-c>", "n"),
-        // What ends where it began counts as well.
+        // A key that leaves the cursor where it was counts as well.
         ("yy", "n"),
         ("<C-u>G", "n"),
         (":w<CR>", "n"),
@@ -243,7 +243,7 @@ fn insert_mode_does_not_come_back_to_who_did_something_else_meanwhile() {
             let lines = nvim.lua("return vim.api.nvim_buf_get_lines(vim.fn.bufnr('notes.chat'), -2, -1, true)", &[]);
             lines == json!([""]) && nvim.lua("return vim.bo[vim.fn.bufnr('notes.chat')].modifiable", &[]) == true
         });
-        // Whatever was to be done after the end is done by now.
+        // All scheduled work after the end is done by now.
         chat.nvim.lua("vim.wait(20)", &[]);
         assert_eq!(chat.nvim.mode(), expected, "{keys}");
         gate.open();
@@ -350,7 +350,7 @@ fn status_fits_into_thirty_columns() {
 }
 
 #[test]
-fn undo_brings_back_a_conversation_whose_file_was_emptied_outside() {
+fn undo_restores_a_file_that_was_emptied_outside() {
     let question = "@You:\nHello there\n\nand more\n";
     let greeting = "@You:\n\n";
     for reload in ["checktime", "edit", "edit!", "enew | bunload # | buffer notes.chat"] {
@@ -370,7 +370,7 @@ fn undo_brings_back_a_conversation_whose_file_was_emptied_outside() {
             chat.wait_for_text(greeting);
         }
     }
-    // A new file, typed in and then read anew.
+    // A new file that is typed and then reloaded.
     let mut chat = Chat::start(&Setup { text: None, ..Setup::default() }, []);
     chat.wait_for_text(greeting);
     chat.nvim.input("itext<Esc>");
@@ -382,7 +382,7 @@ fn undo_brings_back_a_conversation_whose_file_was_emptied_outside() {
 }
 
 #[test]
-fn what_one_command_does_to_many_single_lines_is_followed_as_if_each_were_typed() {
+fn one_command_on_many_lines_counts_as_each_line_typed() {
     let text: String = (0..200).map(|_| "x @You:\nprose\n").collect();
     let mut nvim = Nvim::start(&Options {
         files: &[("many.chat", &format!("@You:\n{text}"))],
@@ -405,7 +405,7 @@ fn what_one_command_does_to_many_single_lines_is_followed_as_if_each_were_typed(
         assert_eq!(markers(&mut nvim), after);
     }
     nvim.command("undo");
-    // Line by line, and then lines go in the same breath, some of those that have just changed among them.
+    // Single lines change, and then the same command deletes lines, some of which have just changed.
     nvim.command("global/^x /substitute/^x // | if line('.') == 302 | 290,300delete | endif");
     assert_eq!(nvim.lua("return vim.api.nvim_buf_line_count(0)", &[]), 390);
     let rest = markers(&mut nvim);
@@ -415,7 +415,7 @@ fn what_one_command_does_to_many_single_lines_is_followed_as_if_each_were_typed(
     assert_eq!(markers(&mut nvim), rest);
 }
 
-/// Does the same random commands in two buffers with the same text. In the second one every change is told by itself.
+/// Runs the same random commands in two buffers with the same text. In the second one every change is reported by itself.
 const TWINS: &str = r#"
     local seed, native, burst = ..., require('flemma.native'), require('flemma.burst')
     local text = { '@You:' }
@@ -481,7 +481,7 @@ const TWINS: &str = r#"
     return { owned, taken }"#;
 
 #[test]
-fn no_line_counts_as_own_because_changes_are_told_together() {
+fn no_line_becomes_the_users_by_joined_changes() {
     let mut nvim = Nvim::start(&Options { environment: &[("FLEMMA_FAULTS", "1")], ..Options::default() });
     nvim.lua("vim.o.swapfile = false", &[]);
     let rounds: u64 = std::env::var("FLEMMA_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(40);
@@ -498,7 +498,7 @@ fn no_line_counts_as_own_because_changes_are_told_together() {
 #[test]
 fn text_is_followed_while_neovim_is_verbose() {
     let mut chat = Chat::start(&Setup::default(), [prose(&["Yes."])]);
-    // Then functions say what they otherwise keep to themselves.
+    // Functions then print what they otherwise do not.
     chat.nvim.lua("vim.o.verbose = 1; vim.cmd([[1put =split('one two')]])", &[]);
     assert_eq!(chat.nvim.text(), "@You:\none\ntwo\nHello\n");
     chat.nvim.input("<C-]>");
@@ -510,7 +510,7 @@ fn text_is_followed_while_neovim_is_verbose() {
 }
 
 #[test]
-fn a_long_conversation_is_read_piece_by_piece_before_its_first_request_and_can_be_taken_back_meanwhile() {
+fn a_long_first_request_is_read_in_slices_and_can_be_cancelled() {
     let round = "@You:\nPlease.\n\n@Assistant:\nSome prose\nof several\nlines.\n\n";
     let text = format!("{}@You:\nThe end.\n", round.repeat(8_000));
     // Presses keys as soon as the one before has an effect.

@@ -1,7 +1,7 @@
-//! What somebody sees who has just installed the plugin: no library yet, a plugin manager, the help, the tour.
+//! The first contact with a new installation: a missing library, a plugin manager, the help, the tour.
 //!
-//! The plugin is a copy in the editor's home without anything that was built, and `cargo` is a script that says what the
-//! real one says.
+//! The plugin is a copy in the editor's home without build artefacts, and `cargo` is a script that prints what the real
+//! one prints.
 
 use std::{
     env, fs,
@@ -17,7 +17,7 @@ use super::{
     support::{Nvim, Options},
 };
 
-/// What the plugin is, for a plugin manager.
+/// The files of the plugin for a plugin manager.
 const PARTS: [&str; 8] = ["lua", "plugin", "ftplugin", "ftdetect", "doc", "scripts", "build.lua", "README.md"];
 
 /// A plugin that was just installed, and a folder for programs.
@@ -93,7 +93,7 @@ printf '{"reason":"compiler-artifact","filenames":["%s"]}\n' "$LIBRARY""#;
 const CHAT: (&str, &str) = ("notes.chat", "@You:\nHello\n");
 
 #[test]
-fn a_missing_library_is_said_once_and_in_the_buffer_and_one_command_builds_it() {
+fn a_missing_library_is_reported_once_and_can_be_built() {
     let installed = Installed::new();
     installed.cargo(BUILDS);
     let init = installed.init()
@@ -118,7 +118,7 @@ fn a_missing_library_is_said_once_and_in_the_buffer_and_one_command_builds_it() 
         nvim.command(command);
     }
     assert!(said(&mut nvim).contains(":Flemma build"), "{}", said(&mut nvim));
-    // The keys that send say it as well, in the last row with the command in it, and nothing looks for a tag.
+    // The keys that send show the same in the last row, with the command in it. Nothing looks for a tag.
     for keys in ["<C-]>", "i<C-]>"] {
         nvim.command("messages clear");
         nvim.command("echo ''");
@@ -131,7 +131,7 @@ fn a_missing_library_is_said_once_and_in_the_buffer_and_one_command_builds_it() 
     }
     nvim.input("<Esc>");
     nvim.wait_for("normal mode", |nvim| nvim.mode() == "n");
-    // What the buffer says fits into it, also when the window becomes narrow.
+    // The text in the buffer fits, even after the window becomes narrow.
     nvim.command("vsplit | vertical resize 14");
     nvim.wait_for("lines that fit", |nvim| notice(nvim).iter().all(|(_, line)| line.chars().count() <= 14));
     nvim.command("only");
@@ -148,7 +148,7 @@ fn a_missing_library_is_said_once_and_in_the_buffer_and_one_command_builds_it() 
     nvim.wait_for("the library", |nvim| said(nvim).contains("the native library is built and loaded"));
     nvim.wait_for("no float", |nvim| nvim.row_with("building the native library").is_none());
     assert!(notice(&mut nvim).is_empty());
-    // The options of `setup` hold, and every conversation that is open is one now.
+    // The options of `setup` apply, and every open chat file is a conversation now.
     assert_eq!(nvim.lua("return require('flemma').options().tools.max_concurrent", &[]), 3);
     nvim.input("<C-]>");
     nvim.wait_for("the answer", |nvim| nvim.text().contains("@Assistant:"));
@@ -201,7 +201,7 @@ fn a_build_that_fails_says_why() {
     nvim.lua("vim.env.PATH = '/nonexistent'", &[]);
     nvim.command("Flemma build");
     nvim.wait_for("the reason", |nvim| said(nvim).contains("is not installed"));
-    // And once the cause is gone it works.
+    // It works once the cause is gone.
     installed.cargo(BUILDS);
     fs::write(installed.home.path().join("go"), "").unwrap();
     nvim.lua(
@@ -226,7 +226,7 @@ fn a_build_that_would_not_be_used_is_not_begun() {
         said(nvim).contains("nothing was built: $FLEMMA_NATIVE is set to /nonexistent/flemma.so")
     });
     assert!(!installed.plugin().join("build/flemma.so").exists());
-    // What it says is what helps.
+    // The message names the fix.
     nvim.command("unlet $FLEMMA_NATIVE");
     nvim.command("Flemma build");
     nvim.wait_for("the library", |nvim| said(nvim).contains("the native library is built and loaded"));
@@ -291,7 +291,7 @@ fn the_spec_of_the_readme_works_step_by_step_as_lazy_does_it() {
     assert!(installed.plugin().join("build/flemma.so").exists());
     assert_eq!(nvim.lua("return package.loaded.flemma_native == nil", &[]), true, "never in a coroutine");
 
-    // The command is there before the plugin, and does what was asked.
+    // The command exists before the plugin is loaded, and works.
     assert_eq!(nvim.lua("return loads", &[]), 0);
     nvim.command("Flemma health");
     nvim.wait_for("the report", |nvim| nvim.text().contains("native library 0.1.0"));
@@ -328,7 +328,7 @@ fn the_help_makes_its_own_tags() {
     nvim.command("noautocmd help flemma-quickstart");
     assert!(nvim.text().contains("Quick start"));
     assert_eq!(nvim.messages(), "");
-    // Tags that are older than the help are made anew.
+    // Tags older than the help are regenerated.
     drop(nvim);
     let old = std::time::SystemTime::now() - std::time::Duration::from_secs(3600 * 24 * 365);
     fs::write(&tags, "").unwrap();
@@ -348,7 +348,7 @@ fn the_commands_are_there_without_a_conversation() {
 }
 
 #[test]
-fn the_tour_opens_from_an_installed_plugin_and_leaves_it_as_it_was() {
+fn the_tour_opens_without_changing_the_installed_plugin() {
     let init = "require('flemma').setup({ provider = 'anthropic', parameters = { rehearsal = { pace = 0 } } })";
     let mut nvim = Nvim::start(&Options { init, files: &[CHAT], arguments: &["notes.chat"], ..Options::default() });
     let greet = Path::new(env!("CARGO_MANIFEST_DIR")).join("doc/tour/greet.py");
@@ -367,7 +367,7 @@ fn the_tour_opens_from_an_installed_plugin_and_leaves_it_as_it_was() {
         before,
         "the edit was made in the copy"
     );
-    // Everything else talks to whom it talked to before.
+    // Other conversations keep their provider.
     nvim.command("tabprevious");
     let status =
         nvim.lua("return table.concat(require('flemma.status').lines(vim.api.nvim_get_current_buf()), '\\n')", &[]);

@@ -1,4 +1,4 @@
-//! What a file says about its own conversation, and whom it is believed.
+//! Frontmatter: the options of one conversation.
 
 use serde_json::{Value, json};
 
@@ -11,12 +11,12 @@ fn typed(block: &str, setup: &Setup<'_>, replies: impl IntoIterator<Item = super
     chat
 }
 
-fn type_block(chat: &mut Chat, block: &str) {
+pub fn type_block(chat: &mut Chat, block: &str) {
     let lines: Vec<&str> = block.lines().collect();
     chat.nvim.request("nvim_buf_set_lines", &[json!(0), json!(0), json!(0), json!(false), json!(lines)]);
 }
 
-fn lua(code: &str) -> String {
+pub fn lua(code: &str) -> String {
     format!("```lua\n{code}\n```\n")
 }
 
@@ -32,7 +32,7 @@ fn offered(body: &Value) -> Vec<String> {
     tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
 }
 
-/// What is said when a block keeps the conversation from being sent.
+/// The message when a block prevents the conversation from being sent.
 fn refusal(block: &str) -> String {
     let mut chat = typed(block, &Setup::default(), []);
     chat.nvim.input("<C-]>");
@@ -43,8 +43,8 @@ fn refusal(block: &str) -> String {
     messages
 }
 
-/// Who decides about a call, and how: `flemma.tools.approval`.resolve.
-fn resolve(chat: &mut Chat, tool: &str, input: &Value) -> (String, Value) {
+/// The decision about a call and its resolver, from `flemma.tools.approval`.resolve.
+pub fn resolve(chat: &mut Chat, tool: &str, input: &Value) -> (String, Value) {
     let found = chat.nvim.lua(
         "local decision, by = require('flemma.tools.approval').resolve(...) return { decision, by or vim.NIL }",
         &[json!(tool), input.clone()],
@@ -52,10 +52,10 @@ fn resolve(chat: &mut Chat, tool: &str, input: &Value) -> (String, Value) {
     (found[0].as_str().unwrap_or_default().to_owned(), found[1].clone())
 }
 
-const FILE: &str = "urn:flemma:approval:frontmatter";
+pub const FILE: &str = "urn:flemma:approval:frontmatter";
 
 #[test]
-fn the_tools_of_a_conversation_are_chosen_in_every_way_of_the_documents() {
+fn every_documented_way_to_choose_tools_works() {
     let default = ["bash", "calculator", "edit", "find", "grep", "ls", "read", "write"];
     for (code, tools) in [
         (r#"flemma.opt.tools = {"bash", "read"}"#, &["bash", "read"][..]),
@@ -85,7 +85,7 @@ fn the_tools_of_a_conversation_are_chosen_in_every_way_of_the_documents() {
 }
 
 #[test]
-fn parameters_of_a_file_reach_the_request_and_the_providers_own_beat_the_general_ones() {
+fn provider_parameters_of_a_file_override_general_ones() {
     let sent = body(&lua(
         "flemma.opt.thinking = \"low\"\nflemma.opt.anthropic.thinking_budget = 20000\nflemma.opt.max_tokens = 30000\n\
          flemma.opt.cache_retention = \"long\"\nflemma.opt.model = \"claude-other\"",
@@ -130,7 +130,7 @@ fn a_language_that_was_registered_is_read_by_its_parser() {
 }
 
 #[test]
-fn mistakes_name_their_line_and_the_mend_and_nothing_is_sent() {
+fn mistakes_name_their_line_and_the_fix_and_nothing_is_sent() {
     for (block, message) in [
         (
             lua("\nflemma.opt.tools = {\"bahs\"}"),
@@ -172,7 +172,7 @@ fn mistakes_name_their_line_and_the_mend_and_nothing_is_sent() {
 
 const DENY: &str = "deny";
 
-/// What the chain says to three tools with this frontmatter, and what is wrong with it.
+/// The decisions about three tools with this frontmatter, and its error.
 fn evaluate(chat: &mut Chat, code: &str) -> ([String; 3], String) {
     let before = chat.nvim.lines(0).len();
     type_block(chat, &lua(code));
@@ -185,16 +185,16 @@ fn evaluate(chat: &mut Chat, code: &str) -> ([String; 3], String) {
     (decisions, fault)
 }
 
-/// A function that this file sets, or that the configuration has, and code that works with a list.
+/// The policy is a function, from the file or the configuration, and the file's code edits a list.
 #[test]
-fn a_function_policy_is_still_the_policy_or_there_is_an_error_at_its_line() {
+fn a_function_policy_applies_or_gives_an_error_at_its_line() {
     let function = "local before = flemma.opt.tools.auto_approve\n\
         local derived = flemma.opt.tools.auto_approve + \"bash\"\n\
         flemma.opt.tools.auto_approve = function() return \"deny\" end";
     let list = "flemma.opt.tools.auto_approve";
     let lost = "is decided by the function that this file has set";
     let config = "the configuration decides with a function";
-    // Each line with what is said where the file has set the function, and where the configuration has.
+    // Each line with its error if the file has set the function, and if the configuration has.
     let operations = [
         (format!("{list} = {list} + \"bash\""), lost, config),
         (format!("{list} = \"bash\" + {list}"), lost, config),
@@ -243,12 +243,12 @@ fn a_function_policy_is_still_the_policy_or_there_is_an_error_at_its_line() {
             let at = format!("line {}: ", code.lines().count() + 1);
             assert!(messages.contains(&at) && messages.contains(expected), "{code}: {messages}");
             assert_ne!(decisions[2], "approve", "{code}");
-            // What catches the error has not lost the function either.
+            // Code that catches the error keeps the function as well.
             let caught = format!("{said_first}pcall(function() {operation} end)");
             assert_eq!(evaluate(&mut chat, &caught), ([DENY; 3].map(str::to_owned), String::new()), "{caught}");
         }
     }
-    // What replaces it is said with `=`: a list, another function, or nothing.
+    // `=` replaces it with a list, another function or nothing.
     let mut chat = Chat::start(&Setup::default(), []);
     for (code, expected) in [
         ("flemma.opt.tools.auto_approve = { \"bash\" }", ["require_approval", "approve"]),
@@ -267,7 +267,7 @@ fn a_function_policy_is_still_the_policy_or_there_is_an_error_at_its_line() {
     }
 }
 
-/// Lists can be walked through like any other, and say what is in them.
+/// Lists can be iterated and printed like plain tables.
 #[test]
 fn lists_are_read_by_the_functions_that_read_tables() {
     let sent = body(&lua("local names, pairs_too = {}, 0\n\
@@ -307,7 +307,7 @@ fn the_code_of_a_file_reaches_nothing_but_its_options() {
         let messages = refusal(&lua(code));
         assert!(messages.contains("line 2: attempt to"), "{code}: {messages}");
     }
-    // What is there is a copy: what one file does to it, another does not see.
+    // Files get copies, so one file cannot change what another one sees.
     let sent = body(&lua("string.format = nil\nmath.huge = 1\nvim.tbl_keys = nil\nflemma.opt.max_tokens = 5"));
     assert_eq!(sent["max_tokens"], 5);
 }
@@ -344,7 +344,7 @@ fn work_inside_one_function_is_measured_before_it_begins() {
         let messages = refusal(&lua(code));
         assert!(messages.contains(message), "{code}: {messages}");
     }
-    // The strings of everybody else are as they were.
+    // Strings outside the file's code are unchanged.
     let mut chat = typed(&lua("flemma.opt.max_tokens = #(\"abc\"):rep(3)"), &Setup::default(), [prose(&["ok"])]);
     chat.nvim.input("<C-]>");
     assert_eq!(chat.server.wait_for_requests(1)[0].json()["max_tokens"], 9);
@@ -352,7 +352,7 @@ fn work_inside_one_function_is_measured_before_it_begins() {
 }
 
 #[test]
-fn an_error_inside_a_function_of_the_editors_names_the_files_line() {
+fn an_error_inside_an_editor_function_names_the_files_line() {
     let messages = refusal(&lua("local x = 1\nvim.split(\"x\", 3)"));
     assert!(messages.contains("line 3: "), "{messages}");
 }
@@ -366,19 +366,7 @@ fn status_shows_what_a_line_cannot_hold() {
 }
 
 #[test]
-fn lines_that_are_read_in_from_another_file_are_a_strangers() {
-    let stranger = "```lua\nflemma.opt.tools.auto_approve={\"bash\"}\n```\n\n@You:\nHi\n";
-    let mut chat = Chat::start(&Setup { text: None, files: &[("other.chat", stranger)], ..Setup::default() }, []);
-    ask(&mut chat);
-    chat.nvim.command("%delete");
-    chat.nvim.command("0read other.chat");
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the question", |nvim| nvim.lua("return vim.g.asked", &[]) == 1);
-    assert_eq!(resolve(&mut chat, "bash", &json!({})).0, "require_approval");
-}
-
-#[test]
-fn the_examples_of_the_documents_run_as_they_stand() {
+fn the_documented_examples_work_unchanged() {
     let examples = [
         "flemma.opt.tools.auto_approve = { \"$readonly\" }",
         "flemma.opt.tools.auto_approve = { \"calculator\", \"read\" }",
@@ -412,7 +400,7 @@ fn the_examples_of_the_documents_run_as_they_stand() {
 }
 
 #[test]
-fn an_empty_list_and_a_removal_are_heard_in_every_spelling() {
+fn empty_lists_and_removals_work_in_every_spelling() {
     let json = |code: &str| format!("```json\n{code}\n```\n");
     let files = [
         (lua("flemma.opt.tools.auto_approve = {}"), "require_approval"),
@@ -438,7 +426,7 @@ fn an_empty_list_and_a_removal_are_heard_in_every_spelling() {
         chat.nvim.request("nvim_buf_set_lines", &[json!(0), json!(0), json!(typed), json!(false), json!([])]);
     }
 
-    // The configuration's empty list holds in files as well: there runs only what they name.
+    // The configuration's empty list applies to files as well: only the tools they name run.
     chat.nvim.lua("require('flemma').setup({ tools = { auto_approve = {} } })", &[]);
     assert_eq!(resolve(&mut chat, "ls", &json!({ "path": "." })).0, "require_approval");
     type_block(&mut chat, &lua("flemma.opt.tools.auto_approve:append(\"find\")"));
@@ -449,7 +437,7 @@ fn an_empty_list_and_a_removal_are_heard_in_every_spelling() {
 }
 
 #[test]
-fn the_documents_parameters_run_as_they_stand() {
+fn the_documented_parameters_work_unchanged() {
     let sent = body(&lua("-- General parameters (work across all providers)
 flemma.opt.thinking = \"medium\"          -- override the unified thinking level
 flemma.opt.cache_retention = \"long\"     -- override prompt caching strategy
@@ -466,7 +454,7 @@ flemma.opt.vertex.thinking_budget = 4096"));
 }
 
 #[test]
-fn a_function_of_a_file_decides_fails_closed_and_is_stopped_when_it_runs_away() {
+fn a_policy_function_fails_closed_and_is_stopped_if_endless() {
     let mut chat = Chat::start(&Setup::default(), []);
     type_block(
         &mut chat,
@@ -502,7 +490,7 @@ fn a_tool_that_the_file_does_not_offer_does_not_run() {
 }
 
 #[test]
-fn autopilot_is_a_files_to_switch_off() {
+fn frontmatter_can_turn_autopilot_off() {
     let replies = [call("toolu_1", "read", &json!({ "path": "x", "offset": null, "limit": null, "label": null }))];
     let mut chat = typed(&lua("flemma.opt.tools.autopilot = false"), &Setup::default(), replies);
     chat.nvim.input("<C-]>");
@@ -511,171 +499,8 @@ fn autopilot_is_a_files_to_switch_off() {
     assert!(!chat.nvim.text().contains("**Tool Result:**"), "nothing goes on by itself");
 }
 
-const FOUND: &str = "```lua\nflemma.opt.model = \"from-the-file\"\n```\n\n@You:\nHello\n";
-
-/// What the user is asked, and the answers they can give.
-fn ask(chat: &mut Chat) {
-    chat.nvim.lua(
-        "vim.g.asked = 0
-         vim.ui.select = function(items, opts, choose)
-           vim.g.asked = vim.g.asked + 1
-           vim.g.prompt = opts.prompt
-           vim.g.items = vim.tbl_map(opts.format_item, items)
-           _G.choose = function(n) choose(items[n], n) end
-         end",
-        &[],
-    );
-}
-
-fn asked(chat: &mut Chat) -> u64 {
-    chat.nvim.lua("return vim.g.asked", &[]).as_u64().unwrap()
-}
-
 #[test]
-fn code_that_came_with_a_file_is_asked_about_before_it_runs() {
-    let mut chat = Chat::start(&Setup { text: Some(FOUND), ..Setup::default() }, [prose(&["ok"]), prose(&["again"])]);
-    ask(&mut chat);
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the question", |nvim| nvim.lua("return vim.g.asked", &[]) == 1);
-    assert_eq!(
-        chat.nvim.lua("return vim.g.prompt", &[]),
-        "notes.chat begins with Lua code that you did not write in this session:"
-    );
-    assert_eq!(
-        chat.nvim.lua("return vim.g.items", &[]),
-        json!(["Show it without running anything", "Trust this block in this file", "Not now"])
-    );
-    // Not now, and showing it, run nothing and send nothing.
-    chat.nvim.lua("choose(3)", &[]);
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the question", |nvim| nvim.lua("return vim.g.asked", &[]) == 2);
-    chat.nvim.lua("choose(1)", &[]);
-    assert_eq!(chat.nvim.cursor(), (1, 0));
-    assert!(chat.server.requests().is_empty());
-
-    // Trusting it goes on with the key that was pressed.
-    chat.nvim.input("G<C-]>");
-    chat.nvim.wait_for("the question", |nvim| nvim.lua("return vim.g.asked", &[]) == 3);
-    chat.nvim.lua("choose(2)", &[]);
-    assert_eq!(chat.server.wait_for_requests(1)[0].json()["model"], "from-the-file");
-    chat.nvim.wait_for("the answer", |nvim| nvim.text().contains("@Assistant:\nok"));
-    chat.wait_until_idle();
-
-    // It is kept: the file is opened anew, and nobody asks.
-    chat.nvim.command("silent write");
-    chat.nvim.wait_for("the store", |nvim| nvim.folder("state").join("nvim/flemma/trust.jsonl").exists());
-    chat.nvim.command("edit!");
-    chat.nvim.input("Gothanks<Esc><C-]>");
-    assert_eq!(chat.server.wait_for_requests(2)[1].json()["model"], "from-the-file");
-    assert_eq!(asked(&mut chat), 3);
-}
-
-#[test]
-fn a_letter_changed_in_a_strangers_code_makes_it_nobodys() {
-    let mut chat = Chat::start(&Setup { text: Some(FOUND), ..Setup::default() }, []);
-    ask(&mut chat);
-    chat.nvim.command("2substitute/from-the-file.*/mine\" -- hm/");
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the question", |nvim| nvim.lua("return vim.g.asked", &[]) == 1);
-    chat.nvim.lua("choose(3)", &[]);
-    // Deleted and brought back by undo, it is still the stranger's.
-    chat.nvim.command("1,3delete");
-    chat.nvim.command("undo");
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the question", |nvim| nvim.lua("return vim.g.asked", &[]) == 2);
-    assert!(chat.server.requests().is_empty());
-}
-
-#[test]
-fn code_that_becomes_frontmatter_by_a_line_deleted_above_it_is_still_a_strangers() {
-    for text in [format!("\n{FOUND}"), format!("@You:\n{FOUND}"), FOUND.replace("```\n\n@You", "@You")] {
-        let mut chat = Chat::start(&Setup { text: Some(&text), ..Setup::default() }, []);
-        ask(&mut chat);
-        if text.starts_with("```lua") {
-            chat.nvim.request("nvim_buf_set_lines", &[json!(0), json!(2), json!(2), json!(false), json!(["```", ""])]);
-        } else {
-            chat.nvim.command("1delete");
-        }
-        chat.nvim.input("G<C-]>");
-        chat.nvim.wait_for("the question", |nvim| nvim.lua("return vim.g.asked", &[]) == 1);
-        assert!(chat.server.requests().is_empty());
-    }
-}
-
-#[test]
-fn what_the_user_typed_is_theirs_and_saving_keeps_it_so() {
-    let mut chat = Chat::start(&Setup::default(), [prose(&["ok"]), prose(&["again"])]);
-    ask(&mut chat);
-    type_block(&mut chat, &lua("flemma.opt.model = \"mine\""));
-    chat.nvim.command("silent write");
-    chat.nvim.command("edit!");
-    chat.nvim.input("<C-]>");
-    assert_eq!(chat.server.wait_for_requests(1)[0].json()["model"], "mine");
-    chat.nvim.wait_for("the answer", |nvim| nvim.text().contains("@Assistant:\nok"));
-    chat.wait_until_idle();
-    assert_eq!(asked(&mut chat), 0);
-    // And what they change in it later.
-    chat.nvim.command("2substitute/mine/other/");
-    chat.nvim.input("Gomore<Esc><C-]>");
-    assert_eq!(chat.server.wait_for_requests(2)[1].json()["model"], "other");
-    assert_eq!(asked(&mut chat), 0);
-}
-
-#[test]
-fn a_policy_in_json_is_asked_about_and_plain_parameters_are_not() {
-    let policy = "```json\n{ \"tools\": { \"auto_approve\": [\"bash\"] } }\n```\n\n@You:\nHello\n";
-    let mut chat = Chat::start(&Setup { text: Some(policy), ..Setup::default() }, [prose(&["ok"])]);
-    ask(&mut chat);
-    assert_eq!(resolve(&mut chat, "bash", &json!({})).0, "require_approval");
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the question", |nvim| nvim.lua("return vim.g.asked", &[]) == 1);
-    assert!(chat.nvim.lua("return vim.g.prompt", &[]).as_str().unwrap().contains("a tool policy"));
-    chat.nvim.lua("choose(2)", &[]);
-    chat.server.wait_for_requests(1);
-    assert_eq!(resolve(&mut chat, "bash", &json!({})), ("approve".to_owned(), json!(FILE)));
-
-    let plain = "```json\n{ \"max_tokens\": 5 }\n```\n\n@You:\nHello\n";
-    let mut chat = Chat::start(&Setup { text: Some(plain), ..Setup::default() }, [prose(&["ok"])]);
-    ask(&mut chat);
-    chat.nvim.input("<C-]>");
-    assert_eq!(chat.server.wait_for_requests(1)[0].json()["max_tokens"], 5);
-    assert_eq!(asked(&mut chat), 0);
-}
-
-#[test]
-fn no_tool_writes_to_what_is_trusted_or_to_an_open_conversation_by_any_name() {
-    let store = "state/nvim/flemma/trust.jsonl";
-    for (path, why) in [
-        ("../state/nvim/flemma/trust.jsonl", "says what the user trusts"),
-        ("../state/link.jsonl", "says what the user trusts"),
-        ("../state/twin.jsonl", "says what the user trusts"),
-        ("notes.chat", "is a conversation that is open in the editor"),
-        ("link.txt", "is a conversation that is open in the editor"),
-        ("twin.txt", "is the same file as "),
-    ] {
-        let input = json!({ "path": path, "content": "{}", "label": null });
-        let options = "tools = { write_outside = 'auto' }";
-        let setup = Setup { options, ..Setup::default() };
-        let mut chat = Chat::start(&setup, [call("toolu_1", "write", &input), prose(&["fine"])]);
-        let (home, work) = (chat.nvim.folder("state").parent().unwrap().to_owned(), chat.nvim.work());
-        std::fs::create_dir_all(home.join(store).parent().unwrap()).unwrap();
-        std::fs::write(home.join(store), "").unwrap();
-        std::fs::hard_link(home.join(store), home.join("state/twin.jsonl")).unwrap();
-        std::os::unix::fs::symlink(home.join(store), home.join("state/link.jsonl")).unwrap();
-        std::fs::hard_link(work.join("notes.chat"), work.join("twin.txt")).unwrap();
-        std::os::unix::fs::symlink("notes.chat", work.join("link.txt")).unwrap();
-        chat.nvim.input("<C-]>");
-        chat.nvim.wait_for("the end", |nvim| nvim.text().contains("@Assistant:\nfine"));
-        let result = chat.messages(1)[2]["content"][0].clone();
-        assert_eq!(result["is_error"], true, "{path}");
-        assert!(result["content"].as_str().unwrap().contains(why), "{path}: {result}");
-        assert_eq!(std::fs::read_to_string(home.join(store)).unwrap(), "", "{path}");
-        assert_ne!(std::fs::read_to_string(work.join("notes.chat")).unwrap(), "{}", "{path}");
-    }
-}
-
-#[test]
-fn status_shows_every_value_and_who_said_so() {
+fn status_shows_every_value_and_its_source() {
     let mut chat = Chat::start(
         &Setup { options: "tools = { auto_approve = { '$readonly' }, max_concurrent = 2 }", ..Setup::default() },
         [],

@@ -1,4 +1,4 @@
-//! The harness itself: what the other tests lean on.
+//! Tests of the harness that the other tests depend on.
 
 use std::panic::{self, AssertUnwindSafe};
 
@@ -47,7 +47,7 @@ fn the_screen_follows_scrolling_in_both_directions() {
         ..Options::default()
     });
     nvim.wait_for_screen("line 1");
-    // By small steps, which Neovim draws by moving what is there already.
+    // Neovim draws small scrolls by moving the lines on the screen.
     nvim.input("3<C-e>2<C-e><C-y>");
     nvim.wait_for("the fifth line at the top", |nvim| nvim.screen()[0] == "line 5");
     let expected: Vec<String> = (5..15).map(|line| format!("line {line}")).collect();
@@ -111,7 +111,7 @@ fn an_editor_sees_nothing_of_the_machines_configuration() {
 }
 
 #[test]
-fn what_failed_is_told_with_everything_the_editor_showed() {
+fn a_failure_reports_everything_the_editor_showed() {
     let mut nvim = Nvim::start(&Options::default());
     nvim.input("ithe text<Esc>");
     nvim.lua("vim.notify('the message')", &[]);
@@ -124,7 +124,7 @@ fn what_failed_is_told_with_everything_the_editor_showed() {
 }
 
 #[test]
-fn an_editor_that_waits_for_a_key_is_reported_and_not_waited_for() {
+fn an_editor_that_waits_for_a_key_is_reported_at_once() {
     let mut nvim = Nvim::start(&Options::default());
     nvim.input(":call input('really? ')<CR>");
     nvim.wait_for_screen("really?");
@@ -136,7 +136,7 @@ fn an_editor_that_waits_for_a_key_is_reported_and_not_waited_for() {
 }
 
 #[test]
-fn an_editor_ends_when_it_is_told_to() {
+fn an_editor_exits_on_request() {
     let mut nvim = Nvim::start(&Options::default());
     nvim.input(":qall!<CR>");
     nvim.wait_for_exit();

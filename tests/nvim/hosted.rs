@@ -143,7 +143,7 @@ fn a_reply_that_the_provider_pauses_goes_on_by_itself() {
 }
 
 #[test]
-fn a_tool_that_the_provider_lacks_is_left_out_and_status_says_so() {
+fn status_lists_the_tools_that_the_provider_lacks() {
     let mut chat = typed(ASKING, []);
     chat.nvim.command("Flemma status");
     chat.nvim.wait_for("the float", |nvim| nvim.text().contains("web_search"));

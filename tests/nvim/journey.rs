@@ -1,4 +1,4 @@
-//! One file that goes from vendor to vendor and back, with tools and thinking, and loses nothing on the way.
+//! One conversation goes from vendor to vendor and back, with tools and thinking, and loses nothing.
 
 use serde_json::{Value, json};
 
@@ -128,7 +128,7 @@ fn calls_and_results(provider: &str, body: &Value) -> (Vec<String>, Vec<String>)
 }
 
 #[test]
-fn a_file_goes_through_all_vendors_and_back_and_keeps_everything() {
+fn a_conversation_survives_a_journey_through_all_vendors() {
     let providers = ["anthropic", "openai", "vertex", "openai_compatible"];
     let servers = providers.map(|provider| Server::start(rounds(provider)));
     servers[0].push(reply(&anthropic::Stream::new().text(&["Home again."]).end("end_turn")));
@@ -196,7 +196,7 @@ fn a_file_goes_through_all_vendors_and_back_and_keeps_everything() {
     }
     sdk::assert_valid(&sent);
 
-    // What each vendor got back of its own, and of what the others had said.
+    // Each vendor gets its own parts back, and what the others wrote.
     let last = |provider: &str| &sent.iter().rfind(|(_, to, _)| *to == provider).unwrap().2;
     for (provider, calls) in [("anthropic", 4), ("openai", 2), ("vertex", 3), ("openai_compatible", 4)] {
         assert_eq!(calls_and_results(provider, last(provider)).0.len(), calls, "{provider}");

@@ -1,4 +1,4 @@
-//! The one line on the screen that says what happened: in every mode, and on every width.
+//! The message in the last line of the screen, in every mode and at every width.
 
 use serde_json::json;
 
@@ -57,7 +57,7 @@ fn what_answers_ctrl_bracket_in_insert_mode_is_on_the_screen() {
 }
 
 #[test]
-fn a_turn_without_a_word_brings_insert_mode_back_with_its_name() {
+fn insert_mode_and_its_name_come_back_after_a_silent_turn() {
     let mut chat = Chat::start(&Setup::default(), [prose(&["one"])]);
     chat.nvim.input(":Flemma nonsense<CR>");
     wait_for_last_row(&mut chat.nvim, "Flemma:");

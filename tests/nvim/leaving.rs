@@ -1,4 +1,4 @@
-//! What stops a reply or a tool from outside, and what the file then says.
+//! Events that stop a reply or a tool from outside, and what the file contains afterwards.
 
 use serde_json::json;
 
@@ -44,7 +44,7 @@ fn leaving_ends_the_reply_in_the_file_that_was_saved() {
 }
 
 #[test]
-fn a_file_that_was_written_during_a_reply_says_that_it_was_cut_off_also_when_changes_are_discarded() {
+fn a_file_saved_during_a_reply_is_marked_as_cut_off() {
     for leave in ["qall!", "quit!", "cquit", "bdelete!", "bwipeout!", "edit!", "noautocmd bdelete!"] {
         let gate = Gate::new();
         let stream = Stream::new().text(&["half ", "a reply"]).end("end_turn");
@@ -95,7 +95,7 @@ fn a_reply_that_another_plugin_cuts_off_says_so() {
 }
 
 #[test]
-fn a_buffer_that_becomes_something_else_says_why_its_reply_ended() {
+fn a_changed_filetype_ends_the_reply_and_explains_why() {
     let mut chat = replying();
     chat.nvim.command("set filetype=text");
     chat.nvim.wait_for("the warning", |nvim| said(nvim).contains("the buffer is no longer a conversation"));
@@ -104,7 +104,7 @@ fn a_buffer_that_becomes_something_else_says_why_its_reply_ended() {
 }
 
 #[test]
-fn what_no_longer_runs_is_said_where_it_stands() {
+fn a_call_that_no_longer_runs_is_marked_in_its_preview() {
     let text = "@You:\nHello\n\n@Assistant:\n**Tool Use:** `bash` (`a`)\n\n```json\n{\"command\":\"ls\"}\n```\n\n\
                 @You:\n**Tool Result:** `a`\n\n```flemma:tool status=running\n```\n";
     let mut chat = Chat::start(&Setup { text: Some(text), ..Setup::default() }, []);
@@ -140,8 +140,8 @@ fn the_end_of_a_long_command_is_on_the_screen() {
     });
 }
 
-/// A command that does not go by itself: it ignores the polite signal, and so do a child in the background and one
-/// that has left the group. Each writes its number to a file.
+/// A command that ignores the polite signal, and so do a child in the background and one that has left the group. Each
+/// writes its process id to a file.
 const STUBBORN: &str = "trap '' TERM HUP
     (trap '' TERM HUP; sh -c 'echo $PPID' >child; while :; do sleep 0.1; done) &
     setsid sh -c 'trap \"\" TERM HUP; echo $$ >far; while :; do sleep 0.1; done' &
@@ -154,12 +154,12 @@ fn pid(chat: &Chat, name: &str) -> Option<String> {
 }
 
 fn is_alive(pid: &str) -> bool {
-    // A zombie that nobody has reaped yet is gone.
+    // A zombie counts as gone.
     std::fs::read_to_string(format!("/proc/{pid}/stat"))
         .is_ok_and(|stat| !stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('Z')))
 }
 
-/// The processes that this one has started, by whichever of its threads.
+/// The child processes of a process, from all of its threads.
 fn children_of(parent: &str) -> Vec<String> {
     let entries = std::fs::read_dir("/proc").unwrap().flatten();
     let pids = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
@@ -172,7 +172,7 @@ fn children_of(parent: &str) -> Vec<String> {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn what_a_command_has_started_ends_with_its_editor_however_that_ends() {
+fn child_processes_end_however_the_editor_ends() {
     for way in ["kill -KILL", "kill -TERM", "kill -HUP", "qall!", "cquit", "<C-c>", "timeout"] {
         let timeout = if way == "timeout" { json!(0.5) } else { json!(null) };
         let input = json!({ "label": null, "command": STUBBORN, "timeout": timeout });
@@ -215,7 +215,7 @@ fn what_a_command_has_started_ends_with_its_editor_however_that_ends() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn what_a_command_has_left_running_goes_on_when_the_editor_leaves() {
+fn background_processes_survive_a_normal_exit() {
     let input = json!({ "label": null, "command": "sleep 600 & echo $! >left; echo started", "timeout": null });
     let setup = Setup { options: "tools = { auto_approve = { 'bash' } }", ..Setup::default() };
     let mut chat = Chat::start(&setup, [call("toolu_1", "bash", &input), prose(&["fine"])]);
@@ -234,7 +234,7 @@ fn what_a_command_has_left_running_goes_on_when_the_editor_leaves() {
     std::process::Command::new("kill").arg(&left).status().unwrap();
 }
 
-/// Finds what is kept of a buffer: entries of tables that the plugin's functions can reach, and groups of autocommands.
+/// Finds what is kept for a buffer: entries of tables that the plugin's functions can reach, and autocommands.
 const TRACES: &str = "
     local buf = ...
     local found, seen = {}, { [package.loaded] = true, [_G] = true, [vim] = true }
@@ -271,7 +271,7 @@ fn nothing_is_kept_of_a_buffer_that_is_gone() {
     let replies = ends.iter().map(|_| prose(&["fine"]));
     let lua = "vim.o.statusline = [[%{%v:lua.require'flemma.statusline'.component()%}]] vim.o.hidden = true";
     let mut chat = Chat::start(&Setup { lua, ..Setup::default() }, replies);
-    // Numbers that are no place in any list.
+    // Numbers that are not an index of any list.
     chat.nvim.lua("for _ = 1, 500 do vim.api.nvim_create_buf(false, true) end", &[]);
     for (count, end) in ends.iter().enumerate() {
         chat.nvim.command(&format!("edit other-{count}.chat"));

@@ -1,4 +1,4 @@
-//! The limits of a file's code: it computes as Lua does, and whatever it does it ends soon and takes little memory.
+//! The limits of frontmatter code: it computes as Lua does, ends soon, and uses little memory.
 
 use std::{
     fs,
@@ -185,7 +185,7 @@ fn excesses() -> Vec<String> {
         }
     }
     codes.push("local s, p = ('a'):rep(1e6), ('a'):rep(5e5) .. 'b' for i = 1, 1e9 do s:find(p, 1, true) end".into());
-    // Growth, by every way to make more of something.
+    // Growth, by every function that makes something longer.
     let seeds = ["local s = 'x'", "local s = ('x'):rep(1e6)", "local s = ('%%'):rep(3e5)"];
     let grows = [
         "s = s .. s",
@@ -270,7 +270,7 @@ fn whatever_the_code_does_it_ends_soon_and_takes_little_memory() {
 }
 
 #[test]
-fn what_a_file_says_in_earnest_is_far_from_the_limits() {
+fn ordinary_frontmatter_stays_far_below_the_limits() {
     let mut nvim = editor();
     nvim.command("edit notes.chat");
     for code in [

@@ -1,4 +1,4 @@
-//! The lock goes with what it is for, whatever happens to the buffer.
+//! The lock of a buffer ends with its reply or tool, whatever happens to the buffer.
 
 use serde_json::json;
 
@@ -37,7 +37,7 @@ fn start(options: &str) -> (Chat, Gate) {
 }
 
 #[test]
-fn reading_the_file_anew_stops_the_reply_and_gives_the_buffer_back() {
+fn reloading_the_file_stops_the_reply_and_unlocks_the_buffer() {
     let (mut chat, _gate) = start("");
     assert_eq!(spinners(&mut chat.nvim), 1);
     // There is no call at the cursor, and there cannot be one yet.
@@ -48,7 +48,7 @@ fn reading_the_file_anew_stops_the_reply_and_gives_the_buffer_back() {
     chat.nvim.wait_for("the spinner's timer to rest", |nvim| spinners(nvim) == 0);
     chat.nvim.input("Gotyped<Esc>");
     chat.wait_for_text("@You:\nHello\ntyped\n");
-    // And the conversation goes on from there, and ends unlocked.
+    // The conversation continues from there and ends unlocked.
     chat.nvim.input("<C-]>");
     chat.nvim.wait_for("the answer", |nvim| nvim.text().contains("fine"));
     chat.wait_until_idle();
@@ -108,7 +108,7 @@ fn a_selection_is_not_moved_by_what_arrives() {
 }
 
 #[test]
-fn ctrl_bracket_in_insert_mode_follows_from_the_middle_of_a_message() {
+fn sending_from_the_middle_in_insert_mode_follows_the_reply() {
     let text = format!("@You:\nHello\n{}", "filler\n".repeat(60));
     let mut chat = Chat::start(&Setup { text: Some(&text), ..Setup::default() }, [prose(&["one\ntwo"])]);
     chat.nvim.input("2GA there<C-]>");
@@ -136,13 +136,13 @@ fn a_result_and_the_reply_after_it_are_two_steps_of_undo() {
     chat.wait_for_text("@You:\nHello\n");
 }
 
-/// What another plugin does with a locked buffer: save, set, restore. The second half runs when `restore` is called.
+/// Another plugin saves, sets and restores 'modifiable' of a locked buffer. `restore` runs the last step.
 const SAVE_SET_RESTORE: &str = "local was = vim.bo.modifiable
     vim.bo.modifiable = true
     restore = function() SET end";
 
 #[test]
-fn a_plugin_that_restores_the_lock_after_it_went_does_not_lock_the_buffer() {
+fn a_plugin_that_restores_modifiable_does_not_lock_the_buffer() {
     let ways = [
         "vim.bo.modifiable = was",
         "vim.api.nvim_set_option_value('modifiable', was, { buf = 0 })",
@@ -153,14 +153,14 @@ fn a_plugin_that_restores_the_lock_after_it_went_does_not_lock_the_buffer() {
             let (mut chat, gate) = start("");
             chat.nvim.lua(&SAVE_SET_RESTORE.replace("SET", way), &[]);
             match end {
-                // The plugin ends after us, with what it found.
+                // The plugin restores its value after the lock has ended.
                 "<C-c>" => chat.nvim.input("<C-c>"),
                 _ => gate.open(),
             }
             chat.nvim.wait_for("the end", |nvim| nvim.text().ends_with("@You:\n\n"));
             chat.nvim.lua("restore()", &[]);
             if way.contains("noautocmd") {
-                // Nobody can hear of this one: the next Ctrl-C finds it.
+                // No event reports this change. The next Ctrl-C notices it.
                 chat.nvim.input("<C-c>");
             }
             chat.nvim.wait_for(&format!("{way} after {end}: the buffer to be the user's"), |nvim| {
@@ -172,7 +172,7 @@ fn a_plugin_that_restores_the_lock_after_it_went_does_not_lock_the_buffer() {
 
 #[test]
 fn ctrl_c_gives_modifiable_back_whatever_plugins_did_with_it() {
-    // Each is what runs during the lock, and what runs when it is gone.
+    // Each pair runs during the lock and after it.
     let plugins = [
         // Two that overlap.
         (
@@ -215,7 +215,7 @@ fn ctrl_c_gives_modifiable_back_whatever_plugins_did_with_it() {
         chat.nvim.wait_for("the answer", |nvim| said(nvim).contains("Nothing is running here"));
         assert_eq!(chat.nvim.lua("return vim.bo.modifiable", &[]), false, "{during}; {after}");
     }
-    // A mapping of the user's that runs Lua works as often as they like.
+    // A user mapping that runs Lua works every time.
     let (mut chat, _gate) = start("");
     chat.nvim.input("<C-c>");
     chat.wait_until_idle();
@@ -227,8 +227,8 @@ fn ctrl_c_gives_modifiable_back_whatever_plugins_did_with_it() {
 }
 
 #[test]
-fn the_users_own_modifiable_is_what_they_get_back() {
-    // A user's own `nomodifiable` is no lock of ours, before and after.
+fn the_users_own_modifiable_is_restored() {
+    // The user's own `nomodifiable` is not the plugin's lock, before and after a turn.
     let (mut chat, _gate) = start("");
     chat.nvim.input("<C-c>");
     chat.wait_until_idle();
@@ -236,7 +236,7 @@ fn the_users_own_modifiable_is_what_they_get_back() {
     chat.nvim.input("<C-c>");
     chat.nvim.wait_for("the answer", |nvim| said(nvim).contains("Nothing is running here"));
     assert_eq!(chat.nvim.lua("return vim.bo.modifiable", &[]), false);
-    // A plugin that sets it in the middle of a reply and leaves it so has not unlocked the buffer for good.
+    // A plugin that sets 'modifiable' during a reply and leaves it set does not unlock the buffer for good.
     let (mut chat, gate) = start("");
     chat.nvim.lua("vim.bo.modifiable = true", &[]);
     chat.nvim.lua("vim.bo.modifiable = false", &[]);

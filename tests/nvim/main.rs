@@ -18,6 +18,7 @@ mod docs;
 mod editing;
 mod first_contact;
 mod frontmatter;
+mod frontmatter_trust;
 mod harness;
 mod hosted;
 #[path = "../support/http.rs"]
@@ -32,6 +33,7 @@ mod references;
 mod registration;
 #[path = "../support/responses.rs"]
 mod responses;
+mod rules;
 mod saving;
 #[path = "../support/sdk.rs"]
 mod sdk;

@@ -1,5 +1,5 @@
-//! What a reply costs that streams in at the pace of a model, counted: writes, parses, bytes, and what waits for the first
-//! screen.
+//! The cost of a reply that streams in at the pace of a model, in writes, parses and bytes, and the work that waits for
+//! the first screen.
 
 use std::time::{Duration, Instant};
 
@@ -44,23 +44,25 @@ fn wait_for_markdown(nvim: &mut Nvim) -> bool {
     true
 }
 
-/// A reply of these pieces, `period` apart, then one more behind a gate.
-fn reply(pieces: &[String], period: Duration, gate: &Gate) -> Reply {
+/// A reply of text. `pieces` adds the text to the beginning of the stream.
+fn reply(pieces: impl FnOnce(Reply) -> Reply) -> Reply {
     let stream = Stream::new().text(&[]).end("end_turn");
     let [start, open, rest @ ..] = stream.events() else { panic!("a stream has a beginning") };
-    let begin = Reply::stream().chunk(start.as_str()).chunk(open.as_str());
-    let reply = pieces.iter().fold(begin, |reply, piece| reply.tick(period).chunk(text_delta(0, piece)));
-    let reply = reply.hold(gate).chunk(text_delta(0, " The end."));
+    let reply = pieces(Reply::stream().chunk(start.as_str()).chunk(open.as_str()));
     rest.iter().fold(reply, |reply, event| reply.chunk(event.as_str()))
 }
 
 #[test]
-fn pieces_at_the_pace_of_a_model_are_written_about_thirty_times_a_second() {
+fn chunks_are_written_about_thirty_times_a_second() {
     let period = Duration::from_millis(4);
     let pieces: Vec<String> = (0..500).map(|n| format!("word{n} ")).collect();
     let all = pieces.concat();
     let gate = Gate::new();
-    let mut chat = Chat::start(&Setup::default(), [reply(&pieces, period, &gate)]);
+    let reply = reply(|begin| {
+        let all = pieces.iter().fold(begin, |reply, piece| reply.tick(period).chunk(text_delta(0, piece)));
+        all.hold(&gate).chunk(text_delta(0, " The end."))
+    });
+    let mut chat = Chat::start(&Setup::default(), [reply]);
     wait_for_markdown(&mut chat.nvim);
     chat.nvim.lua(COUNT, &[]);
     let begun = Instant::now();
@@ -71,7 +73,7 @@ fn pieces_at_the_pace_of_a_model_are_written_about_thirty_times_a_second() {
     // A slow machine writes less often, never more.
     let most = 3 + u64::try_from(took.as_millis() / 33).unwrap();
     assert!((10..=most).contains(&writes), "{writes} writes in {took:?}");
-    // What is added crosses to Lua once, and not the paragraph with it.
+    // Only the added text is passed to Lua, once, without the paragraph before it.
     let marker = "\n\n@Assistant:\n".len();
     assert!((all.len()..all.len() + 2 * marker).contains(&usize::try_from(bytes).unwrap()), "{bytes} bytes");
     assert!(parses <= writes + 3, "{parses} parses for {writes} writes");
@@ -81,14 +83,12 @@ fn pieces_at_the_pace_of_a_model_are_written_about_thirty_times_a_second() {
 }
 
 #[test]
-fn a_piece_that_comes_alone_is_on_the_screen_before_the_next_one_comes() {
+fn a_single_chunk_is_drawn_before_the_next_one_arrives() {
     let gates = [Gate::new(), Gate::new(), Gate::new()];
     let words = ["First", " second", " third"];
-    let stream = Stream::new().text(&[]).end("end_turn");
-    let [start, open, rest @ ..] = stream.events() else { panic!("a stream has a beginning") };
-    let begin = Reply::stream().chunk(start.as_str()).chunk(open.as_str());
-    let reply = words.iter().zip(&gates).fold(begin, |reply, (word, gate)| reply.hold(gate).chunk(text_delta(0, word)));
-    let reply = rest.iter().fold(reply, |reply, event| reply.chunk(event.as_str()));
+    let reply = reply(|begin| {
+        words.iter().zip(&gates).fold(begin, |reply, (word, gate)| reply.hold(gate).chunk(text_delta(0, word)))
+    });
     let mut chat = Chat::start(&Setup::default(), [reply]);
     chat.nvim.input("<C-]>");
     for (count, gate) in gates.iter().enumerate() {
@@ -147,16 +147,10 @@ fn one_drawing_parses_at_most_two_growing_texts() {
 fn a_reply_that_pauses_is_coloured_to_its_end() {
     // The last piece comes alone and is a small part of its paragraph, which therefore is not parsed for it.
     let gates = [Gate::new(), Gate::new()];
-    let stream = Stream::new().text(&[]).end("end_turn");
-    let [start, open, rest @ ..] = stream.events() else { panic!("a stream has a beginning") };
-    let reply = Reply::stream()
-        .chunk(start.as_str())
-        .chunk(open.as_str())
-        .chunk(text_delta(0, &"Plain words. ".repeat(40)))
-        .hold(&gates[0])
-        .chunk(text_delta(0, "*slanted* x"))
-        .hold(&gates[1]);
-    let reply = rest.iter().fold(reply, |reply, event| reply.chunk(event.as_str()));
+    let reply = reply(|begin| {
+        let beginning = begin.chunk(text_delta(0, &"Plain words. ".repeat(40)));
+        beginning.hold(&gates[0]).chunk(text_delta(0, "*slanted* x")).hold(&gates[1])
+    });
     let mut chat = Chat::start(&Setup::default(), [reply]);
     if !wait_for_markdown(&mut chat.nvim) {
         return;
@@ -223,14 +217,14 @@ fn a_long_paragraph_is_read_in_pieces_that_stay_as_they_are() {
         assert_eq!(found["same"], true, "{shape}: nothing is lost between the pieces");
         assert_eq!(found["moved"], 0, "{shape}: what was cut stays as it is");
         let longest = found["longest"].as_u64().unwrap();
-        // Without a space there is nowhere to cut.
+        // Text without spaces cannot be cut.
         assert!(longest <= if shape == "x" { 9_000 } else { 3_200 }, "{shape}: {longest} bytes in one piece");
     }
 }
 
 #[test]
-fn the_first_screen_is_drawn_before_a_parser_or_a_query_is_loaded() {
-    // What stands on the screen when the first query is read, and whether anything was read in the meantime.
+fn the_first_screen_is_drawn_before_parsers_are_loaded() {
+    // The contents of the screen when the first parser or query is loaded.
     let init = "
         local get, parse = vim.treesitter.query.get, vim.treesitter.get_string_parser
         local function look(what)

@@ -23,7 +23,7 @@ const TEXT: &str = "@You:\nSee (@./my%20pic.png), @./notes.md and @./gone.png. N
 /// What the notes become.
 const NOTES: &str = "./notes.md (text/markdown):\n\n```\nRemember.\n```";
 
-/// What stands in the place of the missing one.
+/// The text sent in place of the missing file.
 const GONE: &str = "[./gone.png was left out of this request: there is no such file.]";
 
 fn picture(chat: &Chat) {
@@ -53,7 +53,7 @@ fn start(provider: &str, replies: impl IntoIterator<Item = Vec<u8>>) -> Chat {
     chat
 }
 
-/// Parts without the mark of Anthropic's cache, which wanders to the newest message.
+/// Parts without Anthropic's cache marker, which moves to the newest message.
 fn unmarked(mut parts: Value) -> Value {
     for part in parts.as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut) {
         part.remove("cache_control");
@@ -146,7 +146,7 @@ fn diagnostics(nvim: &mut Nvim) -> Value {
 }
 
 #[test]
-fn what_cannot_be_shown_has_a_warning_at_its_line_until_the_line_is_mended() {
+fn a_bad_reference_has_a_warning_until_its_line_is_fixed() {
     let text = "@You:\nSee\n@./folder, @./data.bin and\n@./gone.png.\n";
     let files = [("folder/x", ""), ("data.bin", "\0")];
     let mut chat =
@@ -168,7 +168,7 @@ fn what_cannot_be_shown_has_a_warning_at_its_line_until_the_line_is_mended() {
     chat.nvim.wait_for("no diagnostics", |nvim| diagnostics(nvim) == json!([]));
 }
 
-/// What the user is asked, and the answers they can give.
+/// Records the questions and their choices. `choose` answers.
 fn ask(chat: &mut Chat) {
     chat.nvim.lua(
         "vim.g.asked = 0
@@ -195,7 +195,7 @@ fn elsewhere(chat: &Chat) -> PathBuf {
 }
 
 #[test]
-fn a_strangers_file_asks_before_it_shows_what_lies_outside_its_folder() {
+fn a_foreign_file_asks_before_sending_files_outside_its_folder() {
     let text = "@You:\nHello\n@../elsewhere/secret.txt and @./link.txt\n";
     let mut chat = Chat::start(&Setup { text: Some(text), ..Setup::default() }, [prose(&["ok"]), prose(&["again"])]);
     let secret = elsewhere(&chat);
@@ -221,7 +221,7 @@ fn a_strangers_file_asks_before_it_shows_what_lies_outside_its_folder() {
     assert_eq!(chat.nvim.cursor(), (3, 0));
     assert!(chat.server.requests().is_empty());
 
-    // Letting it goes on with the key that was pressed.
+    // After the answer, the action of the key continues.
     chat.nvim.input("<C-]>");
     wait_for_question(&mut chat, 3);
     chat.nvim.lua("choose(2)", &[]);
@@ -231,7 +231,7 @@ fn a_strangers_file_asks_before_it_shows_what_lies_outside_its_folder() {
     chat.nvim.wait_for("the answer", |nvim| nvim.text().contains("@Assistant:\nok"));
     chat.wait_until_idle();
 
-    // It is kept: the file is opened anew, and nobody asks.
+    // The answer is kept: there is no question when the file is opened again.
     chat.nvim.wait_for("the store", |nvim| nvim.folder("state").join("nvim/flemma/trust.jsonl").exists());
     chat.nvim.command("silent write");
     chat.nvim.command("edit!");
@@ -259,7 +259,7 @@ fn a_hidden_file_in_its_folder_is_asked_about_as_well() {
 }
 
 #[test]
-fn an_attachment_that_a_strangers_file_brings_along_is_asked_about_too() {
+fn a_foreign_file_asks_about_its_attachments_too() {
     let text = "@You:\nLook.\n\n@Assistant:\n**Tool Use:** `read` (`a`)\n\n```json\n{\"path\":\"x\"}\n```\n\n@You:\n\
                 **Tool Result:** `a`\n\n```flemma:attachment type=image/png path=\"../elsewhere/x.png\"\nx\n```\n";
     let mut chat = Chat::start(&Setup { text: Some(text), ..Setup::default() }, []);
@@ -272,7 +272,7 @@ fn an_attachment_that_a_strangers_file_brings_along_is_asked_about_too() {
 }
 
 #[test]
-fn a_fence_that_is_taken_away_makes_nothing_in_it_the_users_own() {
+fn removing_a_fence_does_not_make_its_text_the_users() {
     let text = "@You:\nHello\n```\n@../elsewhere/secret.txt\n```\n";
     let mut chat = Chat::start(&Setup { text: Some(text), ..Setup::default() }, []);
     elsewhere(&chat);
@@ -285,7 +285,7 @@ fn a_fence_that_is_taken_away_makes_nothing_in_it_the_users_own() {
 }
 
 #[test]
-fn nobody_is_asked_about_what_they_typed_themselves_not_even_later() {
+fn typed_references_never_cause_a_question() {
     let mut chat = Chat::start(&Setup::default(), [prose(&["ok"]), prose(&["again"])]);
     let secret = elsewhere(&chat);
     ask(&mut chat);

@@ -1,4 +1,4 @@
-//! Every way to register a tool, as a user would, and what the provider then sees.
+//! Every way to register a tool, and what the provider is then offered.
 
 use serde_json::{Value, json};
 
@@ -63,7 +63,7 @@ fn a_name_and_a_definition_register_one_tool() {
 }
 
 #[test]
-fn a_list_registers_several_and_an_empty_properties_table_is_an_object() {
+fn a_list_registers_several_tools() {
     let tools = own_tools(
         r#"
         require("flemma.tools").register({
@@ -102,7 +102,7 @@ fn a_module_gives_definitions_at_once_or_a_source() {
 }
 
 #[test]
-fn a_module_that_does_not_load_is_refused_with_the_reason_at_once() {
+fn a_module_that_does_not_load_is_refused_with_the_reason() {
     let modules = [
         ("throws.lua", "error('no such service')"),
         ("throws_table.lua", "error({ code = 7 })"),
@@ -184,7 +184,7 @@ fn a_function_and_a_table_with_resolve_are_sources() {
 }
 
 #[test]
-fn a_send_waits_for_sources_and_goes_out_by_itself_even_from_another_buffer() {
+fn a_send_waits_for_sources_even_from_another_buffer() {
     let lua = "require('flemma.tools').register(function(register, done)
         vim.g.go = function()
           register('late', { description = 'x', input_schema = { type = 'object' } })
@@ -215,7 +215,7 @@ fn a_send_waits_for_sources_and_goes_out_by_itself_even_from_another_buffer() {
 }
 
 #[test]
-fn a_source_that_fails_or_never_ends_costs_a_warning_and_no_request() {
+fn a_source_that_fails_gives_a_warning_and_the_request_is_sent() {
     let lua = r#"
         local tools = require("flemma.tools")
         tools.register(function() error("no network") end)
@@ -235,7 +235,7 @@ fn a_source_that_fails_or_never_ends_costs_a_warning_and_no_request() {
 }
 
 #[test]
-fn a_definition_that_is_wrong_is_refused_with_the_field_and_the_mend() {
+fn a_wrong_definition_is_refused_with_its_field_and_the_fix() {
     let table = [
         ("{ name = 'a', input_schema = { type = 'object' } }", "tool `a`: `description` is missing"),
         ("{ name = 'a', description = 'x' }", "tool `a`: `input_schema` is missing"),
@@ -367,7 +367,7 @@ fn what_is_registered_can_be_asked_for_as_copies() {
 }
 
 #[test]
-fn two_hundred_sources_with_five_thousand_tools_load_while_the_user_types() {
+fn five_thousand_tools_load_while_the_user_types() {
     let lua = "
         local tools = require('flemma.tools')
         for source = 1, 200 do
@@ -395,7 +395,7 @@ fn two_hundred_sources_with_five_thousand_tools_load_while_the_user_types() {
 }
 
 #[test]
-fn a_source_with_a_limit_that_is_none_is_refused() {
+fn a_source_with_an_invalid_limit_is_refused() {
     let mut nvim = Nvim::start(&Options { screen: None, ..Options::default() });
     nvim.lua("_G.heard = {}; vim.notify = function(message) heard[#heard + 1] = message end", &[]);
     for timeout in ["0/0", "-1", "0", "1e18"] {

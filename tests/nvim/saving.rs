@@ -1,4 +1,4 @@
-//! `editing.auto_write`: the file is written whole, without a question, and Neovim sees nothing odd afterwards.
+//! `editing.auto_write`: the file is written whole, without a question, and Neovim knows the file as written.
 
 use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 
@@ -29,7 +29,7 @@ fn wait_until_written(nvim: &mut Nvim) {
     nvim.wait_for("the file to be written", |nvim| nvim.lua("return vim.bo.modified", &[]) == false);
 }
 
-/// Neovim neither waits for an answer nor has it asked or warned.
+/// Checks that Neovim does not wait for an answer, and has neither asked nor warned.
 fn nothing_odd(nvim: &mut Nvim) {
     assert_eq!(nvim.request("nvim_get_mode", &[])["blocking"], false);
     let messages = said(nvim);
@@ -41,7 +41,7 @@ fn nothing_odd(nvim: &mut Nvim) {
 }
 
 #[test]
-fn after_a_write_of_ours_neovim_sees_nothing_odd() {
+fn neovim_accepts_an_automatic_write_as_its_own() {
     let lua = "vim.o.undofile = true
         vim.o.undodir = vim.fn.stdpath('state') .. '/undo'
         vim.fn.mkdir(vim.o.undodir, 'p')
@@ -73,7 +73,7 @@ fn after_a_write_of_ours_neovim_sees_nothing_odd() {
     chat.nvim.input("Gosecond question<Esc>");
     send(&mut chat, "second");
     wait_until_written(&mut chat.nvim);
-    // The user's own write, right after one of ours.
+    // A `:write` right after an automatic write.
     chat.nvim.input("Gothird question<Esc>:write<CR>");
     wait_until_written(&mut chat.nvim);
     send(&mut chat, "third");
@@ -83,7 +83,7 @@ fn after_a_write_of_ours_neovim_sees_nothing_odd() {
 }
 
 #[test]
-fn what_we_write_is_what_neovim_would_write() {
+fn an_automatic_write_equals_a_write_by_neovim() {
     let mut chat = start("", []);
     let ours = chat.nvim.work().join("notes.chat");
     let theirs = chat.nvim.work().join("theirs.txt");
@@ -116,7 +116,7 @@ fn what_we_write_is_what_neovim_would_write() {
             assert_eq!(fs::read(&ours).unwrap(), fs::read(&theirs).unwrap(), "{case} {text}");
         }
     }
-    // Nothing at all is no line.
+    // An empty buffer has no line.
     chat.nvim.command("set noautoread | silent %delete | silent noautocmd keepalt write! theirs.txt");
     chat.nvim.lua("require('flemma.saving').write_now(vim.api.nvim_get_current_buf())", &[]);
     assert_eq!(fs::read(&ours).unwrap(), fs::read(&theirs).unwrap());
@@ -142,7 +142,7 @@ fn accidents() -> [Accident; 5] {
 }
 
 #[test]
-fn a_file_that_cannot_be_written_is_named_once_and_stays_as_it_is() {
+fn a_file_that_cannot_be_written_is_reported_once() {
     let replies = accidents().iter().flat_map(|_| [prose(&["one"]), prose(&["two"])]).collect::<Vec<_>>();
     let mut chat = start("", replies);
     for (index, (accident, words)) in accidents().iter().enumerate() {
@@ -168,7 +168,7 @@ fn a_file_that_cannot_be_written_is_named_once_and_stays_as_it_is() {
         assert_eq!(chat.nvim.request("nvim_get_mode", &[])["blocking"], false);
         chat.nvim.command("set nomodified");
     }
-    // A write of the user's makes it ours again.
+    // After a `:write`, automatic writes continue.
     let file = chat.nvim.work().join("0/a.chat");
     chat.nvim.command(&format!("edit {} | edit!", file.display()));
     chat.nvim.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, { '@You:', 'mine' })", &[]);
@@ -181,7 +181,7 @@ fn a_file_that_cannot_be_written_is_named_once_and_stays_as_it_is() {
 }
 
 #[test]
-fn what_is_not_ours_to_write_is_left_alone() {
+fn files_that_must_not_be_written_are_left_alone() {
     let mut chat = start("", []);
     let auto_write = "require('flemma.saving').auto_write(vim.api.nvim_get_current_buf())
                       return vim.fn.exists('#flemma.saving.flight.' .. vim.api.nvim_get_current_buf()) == 1";
@@ -189,7 +189,7 @@ fn what_is_not_ours_to_write_is_left_alone() {
         ("setlocal readonly", "setlocal noreadonly", "'readonly' is set"),
         ("setlocal fileencoding=latin1", "setlocal fileencoding=utf-8", "'fileencoding' is latin1"),
         ("autocmd BufWriteCmd *.chat let g:x = 1", "autocmd! BufWriteCmd *.chat", "another plugin writes this file"),
-        // Told of already.
+        // It was reported already.
         ("autocmd BufWriteCmd <buffer> let g:x = 1", "autocmd! BufWriteCmd <buffer>", ""),
         ("set nowrite", "set write", "the option 'write' is off"),
         ("setlocal buftype=nofile", "setlocal buftype=", ""),
@@ -209,9 +209,9 @@ fn what_is_not_ours_to_write_is_left_alone() {
 }
 
 #[test]
-fn the_users_own_commands_during_a_write_of_ours_do_not_meet_it() {
+fn user_commands_during_a_background_write_work_normally() {
     let mut chat = start("vim.g.written = 0 vim.cmd('autocmd BufWritePost *.chat let g:written += 1')", []);
-    // In one chunk: the end of our write cannot be heard in between.
+    // In one chunk, so that the end of the automatic write cannot be processed in between.
     let begin = "local buf = vim.api.nvim_get_current_buf()
         vim.api.nvim_buf_set_lines(buf, -1, -1, false, { (...) })
         require('flemma.saving').auto_write(buf)
@@ -231,7 +231,7 @@ fn the_users_own_commands_during_a_write_of_ours_do_not_meet_it() {
     chat.nvim.lua(&format!("{begin} vim.cmd('write! copy.txt')"), &["two".into()]);
     assert_eq!(chat.nvim.file("copy.txt"), "@You:\nHello\none\nand more\ntwo\n");
     landed(&mut chat.nvim);
-    // A look at the disk while the new file is there and Neovim has not heard of it.
+    // The file is checked when it is new on the disk and Neovim does not know yet.
     chat.nvim.lua(
         &format!(
             "{begin} vim.wait(2000, function() return #vim.fn.readfile('notes.chat') == 6 end, 5, true)
@@ -247,7 +247,7 @@ fn the_users_own_commands_during_a_write_of_ours_do_not_meet_it() {
     assert!(chat.nvim.file("notes.chat").ends_with("three\nfour\n"));
     chat.nvim.command("checktime | write | checktime");
     assert!(chat.nvim.file("notes.chat").ends_with("four\ntyped\n"));
-    // A buffer that is wiped loses nothing that was on its way.
+    // Wiping a buffer does not lose a write in progress.
     chat.nvim.lua(&format!("{begin} vim.cmd('bwipeout!')"), &["five".into()]);
     let file = chat.nvim.work().join("notes.chat");
     chat.nvim.wait_for("the last line", |_| fs::read_to_string(&file).unwrap().ends_with("typed\nfive\n"));
@@ -255,7 +255,7 @@ fn the_users_own_commands_during_a_write_of_ours_do_not_meet_it() {
 }
 
 #[test]
-fn leaving_waits_for_a_write_that_is_on_its_way() {
+fn leaving_waits_for_a_write_in_progress() {
     let mut chat = start("", []);
     let file = chat.nvim.work().join("notes.chat");
     let _ = chat.nvim.try_lua(
@@ -269,7 +269,7 @@ fn leaving_waits_for_a_write_that_is_on_its_way() {
 }
 
 #[test]
-fn a_file_that_a_tool_changed_is_told_of_and_not_asked_about() {
+fn a_file_changed_by_a_tool_is_reported_without_a_question() {
     let command = "for f in clean mine new; do echo theirs >$f.txt; done; touch -d 2030-01-01 touched.txt; rm gone.txt";
     let input = json!({ "label": null, "command": command, "timeout": null });
     let files = ["clean", "mine", "new", "touched", "gone"].map(|name| (format!("{name}.txt"), "old\n"));
@@ -305,7 +305,7 @@ fn a_file_that_a_tool_changed_is_told_of_and_not_asked_about() {
     assert_eq!(chat.nvim.file("touched.txt"), "x\n", "a new time alone is nothing to ask about");
 }
 
-/// Takes more lines, begins a write of ours, and runs `then` before the end of the write can be heard.
+/// Adds lines, begins an automatic write, and runs `then` before the end of the write can be processed.
 fn during_a_write(chat: &mut Chat, line: &str, then: &str) {
     let code = format!(
         "local buf = vim.api.nvim_get_current_buf()
@@ -321,7 +321,7 @@ fn during_a_write(chat: &mut Chat, line: &str, then: &str) {
 }
 
 #[test]
-fn a_write_that_is_under_way_is_settled_when_the_filetype_changes() {
+fn a_filetype_change_settles_the_write_under_way() {
     for filetype in ["set filetype=text", "set filetype=text | set filetype=chat"] {
         let mut chat = start("", []);
         during_a_write(&mut chat, "one", &format!("vim.cmd('{filetype}')"));
@@ -336,7 +336,7 @@ fn a_write_that_is_under_way_is_settled_when_the_filetype_changes() {
         }
         nothing_odd(&mut chat.nvim);
     }
-    // A cancel that comes from the change of the filetype begins a write of its own.
+    // The cancel caused by the new filetype begins another write.
     let stream = Stream::new().text(&["half a reply"]);
     let reply = stream.events().iter().fold(Reply::stream(), |reply, event| reply.chunk(event.as_str())).hang();
     let mut chat = start("", [reply]);
@@ -350,7 +350,7 @@ fn a_write_that_is_under_way_is_settled_when_the_filetype_changes() {
 }
 
 #[test]
-fn a_buffer_that_takes_another_name_during_a_write_of_ours_has_its_text_in_that_file() {
+fn a_buffer_renamed_during_a_write_is_saved_under_its_new_name() {
     for before in [None, Some("old text\n")] {
         let mut chat = start("", []);
         let file = chat.nvim.work().join("b.chat");
@@ -374,7 +374,7 @@ fn a_buffer_that_takes_another_name_during_a_write_of_ours_has_its_text_in_that_
 }
 
 #[test]
-fn a_write_with_a_bang_during_a_write_of_ours_overwrites() {
+fn a_write_with_a_bang_overrides_an_automatic_write() {
     let change = "vim.fn.writefile({ 'theirs' }, 'notes.chat')";
     let mut chat = start("", []);
     // Without a bang their text stays. Which of the two writes finds it is open.

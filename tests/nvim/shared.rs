@@ -10,7 +10,7 @@ use super::{
     support::{Nvim, Options},
 };
 
-/// What the user is asked and answers, in place of a menu.
+/// Records the questions to the user and answers them.
 const ASKED: &str = "asked = {}
     vim.ui.select = function(items, opts, on_choice)
       asked[#asked + 1] = opts.prompt
@@ -44,7 +44,7 @@ fn a_second_editor_of_a_file_is_told_and_asked_before_it_sends() {
     std::os::unix::fs::symlink(&file, &link).unwrap();
     fs::hard_link(&file, &other).unwrap();
     first.nvim.command("edit!");
-    // The first one goes on without a question.
+    // The first one continues without a question.
     first.nvim.input("<C-]>");
     first.nvim.wait_for("the answer", |nvim| nvim.text().contains("from the first"));
     assert_eq!(asked(&mut first), 0);
@@ -68,7 +68,7 @@ fn a_second_editor_of_a_file_is_told_and_asked_before_it_sends() {
         assert_eq!(asked(&mut chat), 2);
     }
 
-    // A calls' approval is asked about as well, and nobody who is gone counts, however they went.
+    // Running a call asks as well. Editors that have ended do not count, however they ended.
     let waiting = "@You:\nHello\n\n@Assistant:\n**Tool Use:** `bash` (`a`)\n\n```json\n{\"command\":\"echo hi\",\"timeout\":null,\
                    \"label\":null}\n```\n\n@You:\n**Tool Result:** `a`\n\n```flemma:tool status=pending\n```\n";
     let third = first.nvim.work().join("third.chat");

@@ -1,4 +1,4 @@
-//! The main job, key by key.
+//! The main use of the plugin, key by key.
 
 use serde_json::json;
 
@@ -105,7 +105,7 @@ fn a_conversation_reads_edits_asks_runs_and_carries_on() {
     assert_eq!(chat.nvim.cursor(), (fence, 0), "the cursor is on the call that waits");
     assert_eq!(chat.nvim.mode(), "n");
 
-    // Alt-Enter runs it, and the conversation goes on by itself until the model is done.
+    // Alt-Enter runs it, and autopilot continues until the model is done.
     chat.nvim.input("<M-CR>");
     chat.nvim.wait_for("the last reply", |nvim| nvim.text().contains("It says Hello now."));
     chat.wait_until_idle();
@@ -120,7 +120,7 @@ fn a_conversation_reads_edits_asks_runs_and_carries_on() {
     let last = chat.nvim.lines(0).len() as u64;
     assert_eq!(chat.nvim.cursor(), (last, 0), "the cursor is where the next message begins");
 
-    // What the provider saw.
+    // The requests that the provider received.
     let requests = chat.server.requests();
     assert_eq!(requests.len(), 3);
     for request in &requests {
@@ -151,7 +151,7 @@ fn a_conversation_reads_edits_asks_runs_and_carries_on() {
 }
 
 #[test]
-fn the_buffer_is_locked_and_a_spinner_turns_while_a_reply_arrives() {
+fn a_reply_locks_the_buffer_and_shows_a_spinner() {
     let (first, rest) = (Gate::new(), Gate::new());
     let events = Stream::new().text(&["one ", "two"]).end("end_turn");
     let events = events.events();
@@ -180,7 +180,7 @@ fn the_buffer_is_locked_and_a_spinner_turns_while_a_reply_arrives() {
 }
 
 #[test]
-fn one_u_takes_a_reply_back_and_ctrl_r_brings_it_again() {
+fn one_undo_removes_a_reply_and_redo_restores_it() {
     let mut chat = Chat::start(&Setup::default(), [prose(&["one\n", "two\n\n", "three ", "four"])]);
     chat.nvim.input("<C-]>");
     let whole = "@You:\nHello\n\n@Assistant:\none\ntwo\n\nthree four\n\n@You:\n\n";
@@ -193,7 +193,7 @@ fn one_u_takes_a_reply_back_and_ctrl_r_brings_it_again() {
 }
 
 #[test]
-fn ctrl_c_during_a_tool_kills_it_and_leaves_no_call_without_a_result() {
+fn ctrl_c_kills_a_tool_and_gives_every_call_a_result() {
     let input = json!({"label": "slow", "command": "echo started; sleep 300 & echo $! > pid; wait", "timeout": null});
     let mut chat = Chat::start(
         &Setup { options: "tools = { auto_approve = { 'bash' } }", ..Setup::default() },
@@ -224,7 +224,7 @@ fn ctrl_c_during_a_tool_kills_it_and_leaves_no_call_without_a_result() {
 }
 
 #[test]
-fn ctrl_c_in_the_middle_of_a_reply_keeps_what_came_and_marks_it() {
+fn ctrl_c_keeps_and_marks_the_beginning_of_a_reply() {
     let gate = Gate::new();
     let stream = Stream::new().text(&["some words"]);
     let held = stream.events().iter().fold(Reply::stream(), |reply, event| reply.chunk(event.as_str())).hold(&gate);

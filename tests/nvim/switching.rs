@@ -1,4 +1,4 @@
-//! What a user sets while Neovim runs: `:Flemma switch`, `autopilot:…`, `logging:…`.
+//! Options changed at run time: `:Flemma switch`, `autopilot:…`, `logging:…`.
 
 use std::net::TcpListener;
 
@@ -12,7 +12,7 @@ use super::{
     support::Nvim,
 };
 
-/// A preset of the user's, and a server of Chat Completions at this address beside the one of `setup`.
+/// A user's preset, and a Chat Completions server at this address in addition to the one of `setup`.
 fn with_server(base_url: &str) -> String {
     format!(
         "require('flemma').setup({{ provider = 'anthropic', model = 'claude-test',
@@ -70,7 +70,7 @@ fn offered(nvim: &mut Nvim) -> Vec<Vec<String>> {
 }
 
 #[test]
-fn a_switch_holds_for_all_conversations_from_the_next_request_on() {
+fn a_switch_applies_to_all_conversations() {
     let local = Server::start([completion("from here")]);
     let mut chat = start("@You:\nHello\n", [prose(&["from there"])], &format!("{}/v1", local.base_url()));
     assert!(status(&mut chat.nvim).contains("provider anthropic setup\nmodel claude-test setup\n"));
@@ -124,7 +124,7 @@ fn a_preset_is_switched_to_by_its_name_and_completed() {
 }
 
 #[test]
-fn a_mistake_changes_nothing_and_names_what_was_meant() {
+fn a_typo_changes_nothing_and_names_the_nearest_word() {
     let mut chat = start("@You:\nHello\n", [], "http://localhost:1/v1");
     for (words, message) in [
         ("antropic", "there is no provider `antropic`; did you mean `anthropic`?"),
@@ -145,7 +145,7 @@ fn a_mistake_changes_nothing_and_names_what_was_meant() {
 }
 
 #[test]
-fn a_file_that_says_otherwise_keeps_its_own_and_the_message_says_so() {
+fn frontmatter_overrides_a_switch_and_the_message_says_so() {
     let file = "```json\n{\"model\": \"claude-mine\", \"thinking\": \"low\"}\n```\n\n@You:\nHello\n";
     let mut chat = Chat::start(&Setup { text: Some(file), ..Setup::default() }, []);
     chat.nvim.command("Flemma switch anthropic claude-other thinking=high");
@@ -181,7 +181,7 @@ fn a_reply_that_streams_ends_as_it_began() {
 }
 
 #[test]
-fn the_screen_names_whom_a_reply_is_awaited_from_after_a_switch_too() {
+fn the_spinner_names_the_model_of_the_pending_request() {
     let gate = Gate::new();
     let mut chat = start("@You:\nHello\n", [Reply::stream().hold(&gate)], "http://localhost:1/v1");
     chat.nvim.input("<C-]>");
@@ -193,7 +193,7 @@ fn the_screen_names_whom_a_reply_is_awaited_from_after_a_switch_too() {
 }
 
 #[test]
-fn without_words_pickers_ask_for_the_provider_and_then_for_its_model() {
+fn switch_without_arguments_opens_two_pickers() {
     let mut chat = start("@You:\nHello\n", [], "http://localhost:1/v1");
     chat.nvim.lua(PICK, &["openai".into(), "gpt-6-astra".into()]);
     chat.nvim.command("Flemma switch");
@@ -218,12 +218,12 @@ fn without_words_pickers_ask_for_the_provider_and_then_for_its_model() {
 }
 
 #[test]
-fn the_models_of_a_server_of_ones_own_are_those_that_it_lists() {
+fn a_self_hosted_server_lists_its_own_models() {
     let list = json!({"object": "list", "data": [{"id": "qwen3:8b"}, {"id": "llama3.3"}]});
     let local = Server::start([Reply::json(200, &list)]);
     let mut chat = start("@You:\nHello\n", [], &format!("{}/v1", local.base_url()));
     chat.nvim.lua(PICK, &["llama".into()]);
-    // There is no default model to take without a question.
+    // There is no default model, so the picker is opened.
     chat.nvim.command("Flemma switch openai_compatible max_tokens=5");
     wait_for_words(&mut chat.nvim, "conversations now talk to openai_compatible, llama3.3, max_tokens 5");
     assert_eq!(offered(&mut chat.nvim), [["qwen3:8b", "llama3.3", "another…"]]);
@@ -232,7 +232,7 @@ fn the_models_of_a_server_of_ones_own_are_those_that_it_lists() {
 }
 
 #[test]
-fn a_list_that_comes_late_takes_no_input_and_is_there_when_it_is_wanted() {
+fn a_late_list_of_models_takes_no_input_and_is_kept() {
     let list = json!({"object": "list", "data": [{"id": "qwen3:8b"}]});
     let gate = Gate::new();
     let held = || Reply::json(200, &list).hold(&gate);
@@ -241,7 +241,7 @@ fn a_list_that_comes_late_takes_no_input_and_is_there_when_it_is_wanted() {
     chat.nvim.lua(PICK, &["qwen".into()]);
     chat.nvim.command("Flemma switch openai_compatible");
     local.wait_for_requests(1);
-    // Ctrl-C takes the question back; what comes then is not asked about.
+    // Ctrl-C cancels the question. A list that arrives later opens no picker.
     chat.nvim.input("<C-c>");
     wait_for_words(&mut chat.nvim, "cancelled: the request for the models of openai_compatible");
     chat.nvim.command("Flemma switch openai_compatible");
@@ -257,7 +257,7 @@ fn a_list_that_comes_late_takes_no_input_and_is_there_when_it_is_wanted() {
 }
 
 #[test]
-fn a_server_that_lists_no_models_is_named_and_nothing_is_picked() {
+fn a_server_that_lists_no_models_is_named() {
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let mut chat = start("@You:\nHello\n", [], &format!("http://{address}/v1"));
     chat.nvim.lua(PICK, &["openai_compatible".into()]);
@@ -273,7 +273,7 @@ fn a_server_that_lists_no_models_is_named_and_nothing_is_picked() {
 }
 
 #[test]
-fn autopilot_is_switched_off_and_on_for_all_but_files_that_say_otherwise() {
+fn autopilot_is_toggled_unless_frontmatter_sets_it() {
     let command = json!({"label": null, "command": "true", "timeout": null});
     let setup = Setup { options: "tools = { auto_approve = { 'bash' } }", ..Setup::default() };
     let mut chat = Chat::start(&setup, [call("toolu_1", "bash", &command), prose(&["done"])]);
@@ -294,7 +294,7 @@ fn autopilot_is_switched_off_and_on_for_all_but_files_that_say_otherwise() {
     chat.nvim.input("<C-]>");
     chat.nvim.wait_for("the end", |nvim| nvim.text().contains("done"));
 
-    // Typed here, so nobody asks whether it is trusted.
+    // It was typed here, so there is no question about trust.
     let matter = json!(["```json", "{\"tools\": {\"autopilot\": true}}", "```"]);
     chat.wait_until_idle();
     chat.nvim.request("nvim_buf_set_lines", &[0.into(), 0.into(), 0.into(), true.into(), matter]);
@@ -305,7 +305,7 @@ fn autopilot_is_switched_off_and_on_for_all_but_files_that_say_otherwise() {
 }
 
 #[test]
-fn a_log_is_begun_opened_and_ended_while_neovim_runs() {
+fn a_log_can_be_started_opened_and_stopped() {
     let overloaded = json!({"type": "error", "error": {"type": "overloaded_error", "message": "later"}});
     let mut chat = Chat::start(&Setup::default(), [Reply::json(529, &overloaded)]);
     chat.nvim.command("Flemma logging:open");

@@ -1,4 +1,4 @@
-//! Tools written in Lua at work: what they are given, what they answer, and what becomes of it.
+//! Tools written in Lua: their input, their answers, and the results.
 
 use serde_json::{Value, json};
 
@@ -102,7 +102,7 @@ fn every_kind_of_answer_has_a_defined_outcome() {
 }
 
 #[test]
-fn an_answer_that_is_too_long_is_cut_and_the_whole_is_in_a_file() {
+fn a_long_answer_is_truncated_and_saved_whole_to_a_file() {
     let mut chat = with_tool("execute = function() return ('0123456789abcdef\\n'):rep(100000) end", &json!({}), "");
     let (text, error) = answer(&mut chat);
     assert!(!error);
@@ -197,7 +197,7 @@ fn cancelling_all_tools_starts_no_other() {
 }
 
 #[test]
-fn results_land_in_the_order_of_their_calls_and_no_more_run_than_may() {
+fn results_keep_the_order_of_calls_within_max_concurrent() {
     let lua = "_G.most, _G.now = 0, 0\n".to_owned()
         + &register(
             "mine",
@@ -223,7 +223,7 @@ fn results_land_in_the_order_of_their_calls_and_no_more_run_than_may() {
 }
 
 #[test]
-fn progress_is_shown_and_never_sent_and_a_tool_can_be_listed_and_stopped() {
+fn progress_is_shown_but_never_sent_and_tools_can_be_stopped() {
     let fields = "async = true, streaming = true, execute = function(_, ctx, callback)
         for n = 1, 1000 do ctx.progress('step ' .. n) end
         _G.answer = callback
@@ -283,7 +283,7 @@ fn a_tools_own_preview_is_shown_and_one_that_throws_falls_back() {
     assert_eq!(found[1], "broken: limit=3, query=\"how\"");
     assert!(found[2].starts_with("wide: 漢漢") && found[2].ends_with('…'), "{}", found[2]);
     assert_eq!(found[3], "plain: limit=3, query=\"how\"");
-    // Drawn anew at the width of the window.
+    // Redrawn at the width of the window.
     chat.nvim.command("vsplit");
     let width = chat.nvim.lua("return vim.fn.getwininfo(vim.api.nvim_get_current_win())[1].width", &[]);
     chat.nvim.wait_for("the narrow preview", |nvim| {
@@ -293,7 +293,7 @@ fn a_tools_own_preview_is_shown_and_one_that_throws_falls_back() {
 }
 
 #[test]
-fn a_tool_that_holds_up_the_editor_for_longer_than_it_may_is_mentioned_once() {
+fn a_tool_that_blocks_the_editor_is_reported_once() {
     let fields = "timeout = 0.01, execute = function()
         local till = vim.uv.hrtime() + 30e6
         while vim.uv.hrtime() < till do end
@@ -314,8 +314,8 @@ fn a_tool_that_holds_up_the_editor_for_longer_than_it_may_is_mentioned_once() {
 }
 
 #[test]
-fn answers_of_any_size_are_cut_and_said_to_be() {
-    // What the tool returns, what the result begins with, and what stands in its note.
+fn long_answers_are_truncated_and_marked_as_such() {
+    // What the tool returns, how the result begins, and the text of its note.
     let table = [
         ("('x'):rep(100e6)", "xxx", "Showing the first 50.0 KB of line 1 of 1. The whole output (95.4 MB) is in "),
         (
@@ -344,7 +344,7 @@ fn answers_of_any_size_are_cut_and_said_to_be() {
         assert!(text.starts_with(begins), "{value}: {shown}");
         assert!(last.contains(note), "{value}: {last}");
     }
-    // As many as there is room for.
+    // As many as fit.
     let list = "execute = function() local t = {}; for n = 1, 1500 do t[n] = n end; return t end";
     let (text, _) = answer(&mut with_tool(list, &json!({}), ""));
     assert!(text.ends_with("1500\n]"), "{}", &text[text.len() - 100..]);

@@ -1,4 +1,4 @@
-//! What bad input and a bad world get.
+//! Bad input and failing servers.
 
 use serde_json::json;
 
@@ -22,7 +22,7 @@ fn refused(chat: &mut Chat, expected: &str) {
 }
 
 #[test]
-fn without_a_key_nothing_is_sent_and_the_message_names_the_variable() {
+fn a_missing_key_names_its_variable_and_sends_nothing() {
     let mut chat = Chat::start(&Setup { key: false, ..Setup::default() }, []);
     refused(&mut chat, "ANTHROPIC_API_KEY");
     assert_eq!(chat.server.requests().len(), 0);
@@ -55,7 +55,7 @@ fn a_busy_provider_is_asked_again_while_the_screen_says_so() {
 }
 
 #[test]
-fn a_server_that_dies_in_the_middle_of_a_reply_leaves_what_came() {
+fn a_lost_connection_keeps_the_beginning_of_a_reply() {
     let stream = Stream::new().text(&["half a sen"]);
     let cut = stream.events().iter().fold(Reply::stream(), |reply, event| reply.chunk(event.as_str())).cut();
     let mut chat = Chat::start(&Setup::default(), [cut]);
@@ -68,7 +68,7 @@ fn a_server_that_dies_in_the_middle_of_a_reply_leaves_what_came() {
 }
 
 #[test]
-fn a_call_in_a_reply_that_was_cut_off_becomes_an_error_and_never_runs() {
+fn a_truncated_call_becomes_an_error_and_never_runs() {
     let input = json!({"label": "x", "path": "made.txt", "content": "x"}).to_string();
     let stream = Stream::new().tool_use("toolu_1", "write", &[&input]);
     let cut = stream.events().iter().fold(Reply::stream(), |reply, event| reply.chunk(event.as_str())).cut();
@@ -127,7 +127,7 @@ fn a_conversation_that_waits_for_nothing_is_not_sent() {
 }
 
 #[test]
-fn one_line_of_a_megabyte_and_carriage_returns_and_no_final_newline_are_all_sent() {
+fn long_lines_and_carriage_returns_are_sent_as_they_are() {
     let long = "x".repeat(1 << 20);
     let text = format!("@You:\r\n{long}\r\nend");
     let mut chat = Chat::start(&Setup { text: Some(&text), ..Setup::default() }, [prose(&["ok"])]);
@@ -137,7 +137,7 @@ fn one_line_of_a_megabyte_and_carriage_returns_and_no_final_newline_are_all_sent
 }
 
 #[test]
-fn bytes_that_are_no_text_are_sent_as_replacement_characters_and_stay_in_the_file() {
+fn invalid_utf8_is_replaced_in_requests_and_kept_in_the_file() {
     let mut chat = Chat::start(&Setup::default(), [prose(&["ok"])]);
     chat.nvim.lua("vim.api.nvim_buf_set_lines(0, 1, 2, false, { 'a\\255b' })", &[]);
     chat.nvim.input("<C-]>");
@@ -147,7 +147,7 @@ fn bytes_that_are_no_text_are_sent_as_replacement_characters_and_stay_in_the_fil
 }
 
 #[test]
-fn a_tool_that_does_not_exist_and_an_input_that_is_no_json_become_errors_for_the_model() {
+fn unknown_tools_and_invalid_json_become_errors_for_the_model() {
     let first = Stream::new()
         .tool_use("toolu_1", "reed", &["{}"])
         .tool_use("toolu_2", "read", &["{\"path\": \"a"])
@@ -166,10 +166,14 @@ fn a_tool_that_does_not_exist_and_an_input_that_is_no_json_become_errors_for_the
 }
 
 #[test]
-fn a_missing_library_and_one_of_another_version_name_the_command_that_mends_them() {
+fn a_missing_or_outdated_library_names_the_command_to_run() {
     for (environment, words) in [
         ([("FLEMMA_NATIVE", "/nowhere/flemma.so")], "is missing"),
-        ([("FLEMMA_NATIVE", "/bin/true")], "cannot be loaded"),
+        (
+            [("FLEMMA_NATIVE", "/bin/true")],
+            "cannot be \
+                                                                                                        loaded",
+        ),
     ] {
         let mut nvim = Nvim::start(&Options {
             files: &[("notes.chat", "@You:\nHello\n")],
@@ -206,7 +210,7 @@ fn a_panic_in_an_export_and_in_the_drain_leaves_neovim_alive() {
     chat.nvim.wait_for("the message", |nvim| said(nvim).contains("internal error in drain"));
     let messages = said(&mut chat.nvim);
     assert!(!messages.contains("stack traceback"), "{messages}");
-    // And the plugin goes on.
+    // The plugin still works.
     chat.nvim.input("<C-]>");
     chat.nvim.wait_for("the answer", |nvim| nvim.text().contains("still here"));
     chat.wait_until_idle();
@@ -243,7 +247,7 @@ fn a_callback_of_another_plugin_that_throws_is_reported_once() {
     assert_eq!(chat.nvim.lua("return vim.v.errmsg", &[]), "the user's own");
 }
 
-/// The longest time that the main loop did not get to a timer of a millisecond while the reply came.
+/// The longest time that the main loop did not run a timer of one millisecond while the reply arrived.
 fn longest_stall(replies: impl IntoIterator<Item = Reply>, end: &str) -> (Chat, f64) {
     let lua = "longest = 0
         local last = vim.uv.hrtime()
@@ -289,7 +293,7 @@ fn no_reply_holds_up_the_editor() {
 }
 
 #[test]
-fn a_reply_that_is_too_large_is_cut_off_and_the_option_is_named() {
+fn a_reply_that_is_too_large_is_cut_and_names_the_option() {
     let server = Server::start([prose(&[&"y".repeat(900), &"z".repeat(900), "never"])]);
     let init = init(&server.base_url(), "").replace("parameters = {", "parameters = { max_reply_bytes = 1000,");
     let nvim = Nvim::start(&Options {

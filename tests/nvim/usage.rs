@@ -1,4 +1,4 @@
-//! What conversations use: the look after a reply, the sums, the estimate, the status line.
+//! Usage of conversations: the float after a reply, the sums, the estimate, the status line.
 
 use serde_json::{Value, json};
 
@@ -45,7 +45,7 @@ fn wait_for_none(nvim: &mut Nvim) {
     nvim.wait_for("the float to go", |nvim| floats(nvim).is_empty());
 }
 
-/// Lets everything happen that is scheduled by now.
+/// Runs everything that is scheduled by now.
 fn settle(nvim: &mut Nvim) {
     nvim.lua("vim.schedule(function() _G.settled = true end)", &[]);
     nvim.wait_for("what was scheduled", |nvim| nvim.lua("return _G.settled", &[]) == true);
@@ -66,7 +66,7 @@ fn a_reply_is_followed_by_what_it_used_until_the_next_key() {
     assert_eq!(text, format!("{TOKENS} \n {COST}"));
     assert_eq!(row, 0, "the cursor is not at the top of the window");
     chat.nvim.wait_for_screen(COST);
-    // The user is where they were, and goes on as if there were no float.
+    // The float does not take the focus.
     assert_eq!(chat.nvim.lua("return vim.api.nvim_win_get_config(0).relative", &[]), "");
     chat.nvim.input("iMore");
     wait_for_none(&mut chat.nvim);
@@ -75,7 +75,7 @@ fn a_reply_is_followed_by_what_it_used_until_the_next_key() {
 }
 
 #[test]
-fn it_goes_away_by_itself_and_can_be_switched_off() {
+fn the_usage_float_closes_by_itself_and_can_be_turned_off() {
     let options = format!("{KNOWN}, notify = {{ usage_timeout = 0.3 }}");
     let mut chat = Chat::start(&Setup { options: &options, ..Setup::default() }, [prose(&["Hi"])]);
     ask(&mut chat);
@@ -92,7 +92,7 @@ fn it_goes_away_by_itself_and_can_be_switched_off() {
 }
 
 #[test]
-fn it_keeps_out_of_the_way_of_the_cursor() {
+fn the_usage_float_does_not_cover_the_cursor() {
     let mut chat = Chat::start(&known(), [prose(&["Hi"])]);
     ask(&mut chat);
     wait_for_float(&mut chat.nvim);
@@ -103,7 +103,7 @@ fn it_keeps_out_of_the_way_of_the_cursor() {
 }
 
 #[test]
-fn it_belongs_to_the_window_of_its_conversation_and_goes_with_it() {
+fn the_usage_float_closes_with_its_window() {
     let mut chat = Chat::start(&known(), [prose(&["Hi"])]);
     chat.nvim.command("botright new");
     chat.nvim.command("wincmd p");
@@ -134,7 +134,7 @@ fn only_and_quit_take_it_along() {
 }
 
 #[test]
-fn where_there_is_no_room_there_is_less_or_none() {
+fn the_usage_float_shrinks_or_is_left_out_without_room() {
     for (height, shown) in [(5, Some(format!("{TOKENS} \n {COST}"))), (3, Some(COST.to_owned())), (1, None)] {
         let mut chat = Chat::start(&known(), [prose(&["Hi"])]);
         chat.nvim.command("botright new");
@@ -157,7 +157,7 @@ fn where_there_is_no_room_there_is_less_or_none() {
 }
 
 #[test]
-fn the_session_adds_up_tokens_and_dollars_and_can_begin_anew() {
+fn the_session_sums_tokens_and_dollars_and_can_be_reset() {
     let mut chat = Chat::start(&known(), [prose(&["Hi"]), prose(&["Ho"])]);
     chat.nvim.lua(
         "vim.api.nvim_create_autocmd('User', { pattern = 'FlemmaRequestFinished', callback = function(event)
@@ -199,7 +199,7 @@ fn the_session_adds_up_tokens_and_dollars_and_can_begin_anew() {
 }
 
 #[test]
-fn a_reply_that_is_stopped_counts_as_far_as_it_came() {
+fn a_stopped_reply_counts_as_far_as_it_arrived() {
     for stop in ["call feedkeys(\"\\<C-c>\")", "edit!", "bdelete!"] {
         let begin = json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}});
         let reply = Reply::stream().chunk(Stream::new().events()[0].as_str()).chunk(event(&begin));
@@ -216,7 +216,7 @@ fn a_reply_that_is_stopped_counts_as_far_as_it_came() {
 }
 
 #[test]
-fn an_estimate_that_is_late_takes_nothing_from_who_types() {
+fn a_late_estimate_does_not_disturb_typing() {
     let mut chat = Chat::start(&known(), []);
     chat.nvim.input("GoMore");
     chat.nvim.wait_for("the text", |nvim| nvim.text().contains("More"));
@@ -224,7 +224,7 @@ fn an_estimate_that_is_late_takes_nothing_from_who_types() {
     chat.nvim.wait_for("the estimate", |nvim| said(nvim).contains("an estimate, not a count"));
     chat.nvim.input(" and more");
     chat.nvim.wait_for("the text", |nvim| nvim.text().contains("More and more"));
-    // Only the last row, where a message is expected, says it.
+    // Only the last row shows it, where messages are expected.
     let rows: Vec<u64> = floats(&mut chat.nvim).iter().map(|(_, row)| *row).collect();
     assert_eq!(rows, [39]);
     assert!(chat.nvim.screen().last().unwrap().contains("an estimate, not a count; about"), "no empty parts");
@@ -276,7 +276,7 @@ fn an_estimate_is_marked_as_one_and_sends_nothing() {
 }
 
 #[test]
-fn an_estimate_of_a_long_conversation_comes_by_slices_and_warns_of_what_would_not_fit() {
+fn a_long_estimate_runs_in_slices_and_warns_of_overflow() {
     let text = format!("@You:\n{}", "a line of a few words\n\n@You:\n".repeat(30_000));
     let mut chat = Chat::start(&Setup { text: Some(&text), ..known() }, []);
     chat.nvim.command("Flemma usage:estimate");

@@ -1,7 +1,7 @@
-//! `@copilotkit/aimock`: somebody else's idea of what the vendors' servers do.
+//! `@copilotkit/aimock`: an independent simulation of the vendors' servers.
 //!
-//! Each [`Peer`] is a process of its own on a free port, with the replies that it is to give. It is steered, and its
-//! journal read, over HTTP under `/__aimock/`, as its documentation describes (<https://aimock.copilotkit.dev/docs>).
+//! Each [`Peer`] is a process of its own on a free port, with the replies to give. It is controlled, and its journal is
+//! read, over HTTP under `/__aimock/`, as its documentation describes (<https://aimock.copilotkit.dev/docs>).
 
 use std::{
     env,
@@ -25,7 +25,7 @@ const MEND: &str = "`make test-peer` installs it and sets FLEMMA_PEER";
 pub struct Peer {
     child: Child,
     host: String,
-    /// The file of its replies goes when the peer does.
+    /// The folder with its replies, deleted with the peer.
     _fixtures: tempfile::TempDir,
 }
 
@@ -50,7 +50,7 @@ impl Peer {
             .unwrap_or_else(|error| panic!("{} did not start ({error}): {MEND}", program.display()));
         let printed = child.stdout.take().expect("what it prints");
         let (sender, receiver) = mpsc::channel();
-        // Reads on to the end, so that the peer never waits for somebody to read.
+        // Reads all output, so that the peer never blocks on a full pipe.
         thread::spawn(move || {
             for line in BufReader::new(printed).lines().map_while(Result::ok) {
                 if let Some((_, host)) = line.split_once(LISTENING) {
@@ -70,12 +70,12 @@ impl Peer {
         format!("http://{}", self.host)
     }
 
-    /// From now on something goes wrong with every request, as in `{"dropRate": 1}`.
+    /// Makes every request fail from now on, as in `{"dropRate": 1}`.
     pub fn chaos(&self, what: &Value) {
         self.ask("POST", "/chaos", &what.to_string());
     }
 
-    /// Nothing goes wrong any more.
+    /// Ends all failures.
     pub fn calm(&self) {
         self.ask("DELETE", "/chaos", "");
     }

@@ -1,4 +1,4 @@
-//! What goes wrong on the way: each of the peer's chaos modes, and the vendors' own ways to say no.
+//! Failures: each of the peer's chaos modes, and the refusals of each vendor.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ for_every_protocol! {
     a_busy_server_is_asked_again_when_it_says
     a_server_that_fails_is_asked_again
     a_connection_that_breaks_before_the_reply_is_tried_again
-    a_reply_that_nobody_can_read_is_said_and_changes_nothing
+    an_unreadable_reply_is_reported_and_changes_nothing
     a_reply_that_breaks_off_stays_as_far_as_it_came
     a_slow_server_is_waited_for_and_the_editor_stays_awake
     a_refusal_is_shown_in_the_servers_words
@@ -58,7 +58,7 @@ fn a_connection_that_breaks_before_the_reply_is_tried_again(protocol: &Protocol)
     asked_twice(protocol, &json!({"disconnectRate": 1}), 0);
 }
 
-/// Sends what comes to nothing: the user is told so in these words, and everything is as it was.
+/// Sends a request that fails: the user sees this message, and the buffer is unchanged.
 fn told(protocol: &Protocol, peer: &Peer, words: &[&str]) -> Editor {
     let mut editor = Editor::open(protocol, peer, ASKED, "");
     editor.send();
@@ -71,12 +71,12 @@ fn told(protocol: &Protocol, peer: &Peer, words: &[&str]) -> Editor {
     editor
 }
 
-fn a_reply_that_nobody_can_read_is_said_and_changes_nothing(protocol: &Protocol) {
+fn an_unreadable_reply_is_reported_and_changes_nothing(protocol: &Protocol) {
     let peer = peer();
     peer.chaos(&json!({"malformedRate": 1}));
     let mut editor = told(protocol, &peer, &["no stream of events in `{malformed json: <<<chaos>>>`"]);
     assert_eq!(peer.statuses(), [200]);
-    // The next try is a new one.
+    // The next attempt starts afresh.
     peer.calm();
     editor.send();
     editor.wait_for(ANSWERED);
@@ -105,7 +105,7 @@ fn a_reply_that_breaks_off_stays_as_far_as_it_came(protocol: &Protocol) {
     assert!(!came.is_empty() && long.starts_with(came), "{shown}");
     assert_eq!(peer.statuses().len(), 1, "what was shown is not asked for again");
 
-    // The conversation goes on, and the peer reads what came of the reply.
+    // The conversation continues, and the next request has what arrived of the reply.
     editor.say("Go on.");
     let before = shown.trim_end();
     editor.wait_for(&format!("{before}\nGo on.\n\n@Assistant:\nthirteen\n\n@You:\n\n"));
@@ -143,12 +143,12 @@ fn a_server_that_is_too_slow_is_given_up_and_asked_again() {
 }
 
 #[test]
-fn a_server_that_goes_on_failing_is_asked_four_times_and_then_the_user_hears_of_it() {
+fn a_failing_server_is_tried_four_times_and_then_reported() {
     let peer = peer();
     peer.chaos(&json!({"dropRate": 1}));
     let mut editor = told(&ANTHROPIC, &peer, &["Chaos: request dropped", "500"]);
     assert_eq!(peer.statuses(), [500; 4]);
-    // And Ctrl-C ends a pause at once.
+    // Ctrl-C ends a pause at once.
     editor.send();
     editor.nvim.wait_for_screen("trying again");
     editor.nvim.input("<C-c>");

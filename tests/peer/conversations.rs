@@ -1,4 +1,4 @@
-//! Whole conversations: what the user sees, and what the peer understood.
+//! Whole conversations: what the user sees, and what the peer received.
 
 use serde_json::{Value, json};
 
@@ -22,7 +22,7 @@ fn read(id: &str, path: &str) -> Value {
 fn calling(protocol: &Protocol, reply: &Value) -> Value {
     let mut reply = reply.clone();
     if protocol.provider == VERTEX.provider {
-        // The peer would say FUNCTION_CALL, which is no `FinishReason` of Google's: they end calls with STOP.
+        // The peer would say FUNCTION_CALL, which is not a `FinishReason` of Google's. They end calls with STOP.
         reply["finishReason"] = json!("stop");
     }
     reply
@@ -101,7 +101,7 @@ fn a_conversation_with_tools_goes_through(protocol: &Protocol) {
     editor.wait_for(&format!("{before}\nThanks.\n\n@Assistant:\nYou are welcome. 🌱\n\n@You:\n\n"));
     assert_eq!(editor.told(), "", "nothing was worth a message");
 
-    // The peer has read the same conversation out of our requests, however its protocol puts it.
+    // The peer has read the same conversation from the requests in each protocol.
     let missing = "missing.txt does not exist.";
     let (found, missing) = match protocol.provider {
         "anthropic" => ("one".to_owned(), missing.to_owned()),

@@ -113,7 +113,7 @@ impl Editor {
         text.replace("<thinking>\n</thinking>\n\n", "").replace("(`vertex:", "(`").replace(":** `vertex:", ":** `")
     }
 
-    /// Waits until the buffer shows exactly this, and is the user's.
+    /// Waits until the buffer has exactly this text and is unlocked.
     pub fn wait_for(&mut self, text: &str) {
         let deadline = Instant::now() + Duration::from_secs(20);
         while self.shown() != text || self.nvim.lua("return vim.bo.modifiable", &[]) != true {
@@ -125,12 +125,12 @@ impl Editor {
         }
     }
 
-    /// Waits until the user has been told something.
+    /// Waits for a message.
     pub fn wait_until_told(&mut self, words: &str) {
         self.nvim.wait_for(words, |nvim| messages(nvim).contains(words));
     }
 
-    /// Everything that the user was told, on one line. It has never the key in it.
+    /// All messages on one line. The key is never among them.
     pub fn told(&mut self) -> String {
         let told = messages(&mut self.nvim);
         assert!(!told.contains(KEY) && !told.contains("traceback"), "{told}");

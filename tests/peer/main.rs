@@ -1,8 +1,8 @@
 //! Conversations with an independent peer: a real Neovim on our side, `@copilotkit/aimock` on the other.
 //!
-//! Our scripted servers say what we believe that the vendors say. This one was written by others, for other clients:
-//! where we misread a protocol in the same way on both sides, it does not. `make test-peer` installs it and runs these
-//! tests; by hand it is `FLEMMA_PEER=…/llmock FLEMMA_NVIM=…/nvim cargo test --test peer`, after `make build`.
+//! The scripted servers of the other tests behave as we understand the vendors. This one was written by others for other
+//! clients, so it does not share our misreadings of a protocol. `make test-peer` installs it and runs these tests; by hand
+//! it is `FLEMMA_PEER=…/llmock FLEMMA_NVIM=…/nvim cargo test --test peer`, after `make build`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that fails here is meant to say so at once")]
 

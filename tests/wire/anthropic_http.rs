@@ -1,4 +1,4 @@
-//! The Messages API over HTTP: what is sent, what is shown, and what each failure says.
+//! The Messages API over HTTP: requests, replies, and the message of each failure.
 
 use std::{
     net::TcpListener,
@@ -76,7 +76,7 @@ fn assert_says(error: &ProviderError, kind: ErrorKind, words: &[&str]) {
 }
 
 #[tokio::test]
-async fn a_request_carries_the_headers_of_the_api_and_the_reply_arrives() {
+async fn a_request_carries_the_api_headers_and_the_reply_arrives() {
     let server = Server::start([Reply::stream().chunk(Stream::new().text(&["Hel", "lo"]).end("end_turn").bytes())]);
     let (events, result) = play(&format!("{}/", server.base_url()), Timeouts::default()).await;
 
@@ -190,11 +190,42 @@ async fn a_refused_connection_names_the_host() {
 #[tokio::test]
 async fn a_host_that_does_not_exist_is_named() {
     if ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"].iter().any(|name| std::env::var_os(name).is_some()) {
-        // Here the proxy looks names up, and what it says about this one is its own.
+        // Here the proxy resolves names, and the error for this one is the proxy's.
         return;
     }
     let (_, result) = play("http://no-such-host.invalid", Timeouts::default()).await;
     assert_says(&result.unwrap_err(), ErrorKind::Connection, &["no-such-host.invalid", "cannot be resolved"]);
+}
+
+/// Proxies are read from the environment of the process, so this test runs itself once more in a process of its own.
+#[tokio::test]
+async fn a_proxy_that_does_not_connect_is_named() {
+    const NAME: &str = "anthropic_http::a_proxy_that_does_not_connect_is_named";
+    if std::env::var_os("FLEMMA_TEST_BEHIND_PROXY").is_some() {
+        let (_, result) = play("https://api.example.com", Timeouts::default()).await;
+        let error = result.unwrap_err();
+        assert_says(&error, ErrorKind::Connection, &["the proxy does not connect to api.example.com", "HTTPS_PROXY"]);
+        return;
+    }
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let proxy = format!("http://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        use std::io::{Read, Write};
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let _ = stream.read(&mut [0; 512]);
+            let _ = stream.write_all(b"HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n");
+        }
+    });
+    let behind = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", NAME, "--nocapture"])
+        .env("FLEMMA_TEST_BEHIND_PROXY", "1")
+        .envs([("HTTPS_PROXY", &proxy), ("https_proxy", &proxy)])
+        .envs([("NO_PROXY", ""), ("no_proxy", "")])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&behind.stdout);
+    assert!(behind.status.success() && said.contains("1 passed"), "{said}{}", String::from_utf8_lossy(&behind.stderr));
 }
 
 #[tokio::test]
@@ -204,7 +235,7 @@ async fn https_to_a_port_without_tls_says_so() {
     let error = result.unwrap_err();
     assert!(error.message.contains(&server.host()), "{error}");
 
-    // A server that answers the handshake with words is told apart from one that hangs up.
+    // A server that answers the handshake with plain text is distinguished from one that hangs up.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     std::thread::spawn(move || {
@@ -218,7 +249,7 @@ async fn https_to_a_port_without_tls_says_so() {
 }
 
 #[tokio::test]
-async fn a_certificate_that_nobody_trusts_says_what_to_check() {
+async fn an_untrusted_certificate_says_what_to_check() {
     let certified = rcgen::generate_simple_self_signed(["localhost".to_owned(), "127.0.0.1".to_owned()]).unwrap();
     let key = rustls::pki_types::PrivateKeyDer::try_from(certified.signing_key.serialize_der()).unwrap();
     let config = rustls::ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
@@ -247,7 +278,7 @@ async fn a_server_that_speaks_no_http_says_so() {
 }
 
 #[tokio::test]
-async fn a_connection_that_closes_without_an_answer_may_be_tried_again() {
+async fn a_connection_closed_without_an_answer_may_be_retried() {
     let error = failure_of(Reply::raw().cut()).await;
     assert_says(&error, ErrorKind::Connection, &["127.0.0.1:"]);
     assert!(error.is_transient());
@@ -363,12 +394,12 @@ async fn a_silent_server_times_out() {
     let (_, result) = play(&server.base_url(), limits).await;
     let error = result.unwrap_err();
     assert_says(&error, ErrorKind::Timeout, &[&server.host(), "did not answer", "0.3 s", "parameters.timeout"]);
-    // The client has gone, too: nothing is left behind.
+    // The client is gone as well: nothing is left behind.
     tokio::task::spawn_blocking(move || server.wait_for_leavers(1)).await.unwrap();
 }
 
 #[tokio::test]
-async fn a_stream_that_falls_silent_times_out_and_keeps_what_had_arrived() {
+async fn a_silent_stream_times_out_and_keeps_what_has_arrived() {
     let server = Server::start([Reply::stream().chunk(Stream::new().text(&["and"]).events()[..3].concat()).hang()]);
     let (events, result) = play(&server.base_url(), SHORT).await;
     assert_eq!(text_of(&events), "and");

@@ -1,4 +1,4 @@
-//! Keys that are not in the environment: commands, a keyring and a token server in the place of the real ones.
+//! Keys that are not in the environment, with substitutes for the commands, the keyring and the token server.
 
 use std::{
     fs,
@@ -195,7 +195,7 @@ async fn what_a_command_leaves_running_is_not_waited_for() {
 }
 
 #[tokio::test]
-async fn gcloud_gives_the_token_of_whoever_is_signed_in() {
+async fn gcloud_gives_the_token_of_the_signed_in_account() {
     let commands = Commands::new().command("gcloud", "echo warning >&2; echo ya29.gcloud");
     let (credentials, credential) = (credentials(), vertex::credential());
     for _ in 0..2 {
@@ -206,7 +206,7 @@ async fn gcloud_gives_the_token_of_whoever_is_signed_in() {
 }
 
 #[tokio::test]
-async fn without_a_sign_in_gcloud_says_so_and_without_gcloud_nobody_does() {
+async fn a_missing_sign_in_is_reported_only_if_gcloud_is_there() {
     let commands = Commands::new().command("gcloud", "echo 'ERROR: no active account' >&2; exit 1");
     let message = failure(commands.environment(), &vertex::credential()).await;
     assert!(message.contains("no active account") && message.contains("`gcloud auth login`"), "{message}");
@@ -284,7 +284,7 @@ async fn a_token_that_ends_soon_is_not_kept() {
 }
 
 #[tokio::test]
-async fn a_token_server_that_refuses_is_quoted_with_the_mend() {
+async fn a_refusing_token_server_is_quoted_with_the_fix() {
     for (reply, kind, words) in [
         (
             Reply::json(400, &json!({"error": "invalid_grant", "error_description": "Invalid JWT: iat"})),
@@ -342,7 +342,7 @@ fn a_user_who_signed_in_is_asked_for_with_their_refresh_token() {
     assert_eq!(file.project(), Some("q"));
 }
 
-/// What a worker reports of one request, up to its end.
+/// The reports of a worker about one request, up to its end.
 fn ask(worker: &Worker, wakes: &mpsc::Receiver<()>, recipient: Recipient) -> Vec<Input> {
     let request = Request {
         model: "model-test".to_owned(),
@@ -373,7 +373,7 @@ fn worker() -> (Worker, mpsc::Receiver<()>) {
 }
 
 #[test]
-fn a_request_goes_out_with_the_key_that_was_fetched_and_asks_anew_after_a_refusal() {
+fn a_refused_key_is_fetched_again() {
     let reply = Stream::new().text(&["hi"]).end("end_turn").bytes();
     let refusal = json!({"type": "error", "error": {"type": "authentication_error", "message": "expired"}});
     let server = Server::start([
@@ -414,7 +414,7 @@ fn a_request_goes_out_with_the_key_that_was_fetched_and_asks_anew_after_a_refusa
 }
 
 #[test]
-fn vertex_is_asked_with_the_token_and_the_project_of_the_key_file() {
+fn vertex_uses_the_token_and_project_of_the_key_file() {
     let tokens = Server::start([token("ya29.service", 3600)]);
     let reply = json!({"candidates": [{"content": {"parts": [{"text": "hi"}]}, "finishReason": "STOP"}]});
     let server = Server::start([Reply::stream().chunk(format!("data: {reply}\r\n\r\n"))]);

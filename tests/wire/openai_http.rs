@@ -1,4 +1,4 @@
-//! The Responses API and Chat Completions over HTTP: what is sent, and that the reply ends with what completes it.
+//! The Responses API and Chat Completions over HTTP: requests, and how the end of a reply is recognised.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ fn openai(server: &Server) -> OpenAi {
 }
 
 fn compatible(server: &Server) -> OpenAiCompatible {
-    // OpenAI's own key is there, and is nobody else's.
+    // OpenAI's key is set, and is sent to no other server.
     let environment = Environment::new(|name| (name == "OPENAI_API_KEY").then(|| KEY.to_owned()));
     OpenAiCompatible::new(&format!("{}/v1/", server.base_url()), environment).with_headers(headers())
 }
@@ -56,7 +56,7 @@ fn ended(events: &[Event]) -> bool {
 
 #[tokio::test]
 async fn responses_are_asked_for_with_the_key_and_the_users_headers() {
-    // The connection stays open: the reply says itself where it ends.
+    // The connection stays open, since the reply marks its own end.
     let stream = responses::Stream::new().text(&["Hello"]).end().bytes();
     let server = Server::start([Reply::stream().byte_by_byte(stream).hang()]);
     let (events, result) = play(&openai(&server)).await;

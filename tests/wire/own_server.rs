@@ -1,4 +1,4 @@
-//! A server of the user's own, over real sockets: a small machine with a small model, at an address that somebody typed.
+//! A self-hosted server over real sockets: a small machine with a small model, at an address typed by hand.
 
 use std::{
     path::PathBuf,
@@ -26,13 +26,13 @@ use crate::{
     http::{Reply, Server},
 };
 
-/// Long enough for any machine, where nothing is silent.
+/// A timeout that no machine reaches unless the server is silent.
 const LONG: Timeouts =
     Timeouts { connect: Duration::from_secs(30), first_byte: Duration::from_secs(30), idle: Duration::from_secs(30) };
 
 type Build = fn(&str) -> Box<dyn Provider>;
 
-/// How long a silence takes that a test waits for.
+/// The timeout for tests that wait for silence.
 const SHORT: Duration = Duration::from_millis(400);
 
 fn environment() -> Environment {
@@ -59,16 +59,16 @@ async fn ask(base_url: &str, timeouts: Timeouts) -> (Vec<Event>, Result<(), Prov
     perform(&provider, &hello(), timeouts).await
 }
 
-/// How often a request is sent that always fails so.
+/// How often a request is sent that always fails this way.
 fn attempts(error: &ProviderError) -> u32 {
     (1..10).take_while(|attempt| retry::delay(*attempt, error, false, 0.5).is_some()).count() as u32 + 1
 }
 
 #[tokio::test]
-async fn a_reply_that_does_not_begin_is_asked_for_once_more_and_is_told_in_the_same_words() {
+async fn a_reply_that_does_not_begin_is_requested_once_more() {
     let timeouts = Timeouts { first_byte: SHORT, idle: SHORT, connect: Duration::from_secs(2) };
     let mut told = Vec::new();
-    // Some read the conversation before they send the status, others after it, and some say now and then that they live.
+    // Some servers read the conversation before they send the status, others after it, and some send keep-alive comments.
     for reply in [
         Reply::silence(),
         Reply::stream().hang(),
@@ -111,7 +111,7 @@ async fn https_to_a_server_without_tls_says_so_at_once() {
             assert!(error.message.contains(words), "{words:?} is not in {error}");
         }
         assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
-        // Nobody was shown the key on the way.
+        // The key was sent to no other server.
         let [probe] = &server.wait_for_requests(1)[..] else { panic!("more than one request") };
         assert!(probe.headers.iter().all(|(_, value)| !value.contains("sk-own")), "{:?}", probe.headers);
         assert!(probe.body.is_empty());
@@ -119,7 +119,7 @@ async fn https_to_a_server_without_tls_says_so_at_once() {
 }
 
 #[tokio::test]
-async fn a_failure_that_will_not_pass_is_sent_once() {
+async fn a_permanent_failure_is_not_retried() {
     for words in [
         "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj",
         "tools param requires --jinja flag",
@@ -138,7 +138,7 @@ async fn a_failure_that_will_not_pass_is_sent_once() {
     let server = Server::start([Reply::status(501)]);
     let error = ask(&server.base_url(), LONG).await.1.unwrap_err();
     assert_eq!(attempts(&error), 1, "{error}");
-    // What may pass is sent again.
+    // Temporary errors are retried.
     for body in [json!({"error": {"code": 500, "message": "internal error", "type": "server_error"}}), json!({})] {
         let server = Server::start([Reply::json(500, &body)]);
         let error = ask(&server.base_url(), LONG).await.1.unwrap_err();
@@ -147,7 +147,7 @@ async fn a_failure_that_will_not_pass_is_sent_once() {
 }
 
 #[tokio::test]
-async fn a_context_that_fills_during_the_reply_is_told_apart_from_max_tokens() {
+async fn a_full_context_is_told_apart_from_max_tokens() {
     let usage = |output: u64| json!({"choices": [], "usage": {"prompt_tokens": 500, "completion_tokens": output, "total_tokens": 500 + output}});
     let cut = |output: Option<u64>| {
         let stream = Stream::new().text(&["It rai"]).stop("length");
@@ -233,7 +233,7 @@ fn replies(count: usize) -> impl Iterator<Item = Reply> {
 }
 
 #[test]
-fn a_model_that_cannot_use_tools_is_warned_about_once_where_its_server_says_so() {
+fn a_model_without_tools_gives_one_warning() {
     for (path, answer) in [
         (
             "/props",
@@ -268,7 +268,7 @@ fn a_model_that_cannot_use_tools_is_warned_about_once_where_its_server_says_so()
 }
 
 #[test]
-fn a_server_that_says_nothing_bad_about_its_model_causes_no_warning() {
+fn no_warning_unless_the_server_rules_out_tools() {
     let answers = [
         Some(("/props", json!({"chat_template": "{{ messages }}", "chat_template_caps": {"supports_tools": true}}))),
         Some(("/props", json!({"chat_template": "{% if tools %}"}))),
@@ -281,7 +281,7 @@ fn a_server_that_says_nothing_bad_about_its_model_causes_no_warning() {
     let mut harness = Harness::new();
     for answer in answers {
         let server = Server::start(replies(1));
-        // Where the first question is answered, the second is not asked.
+        // If the first inquiry is answered, the second one is not sent.
         let questions = if matches!(answer, Some(("/props", _))) { 1 } else { 2 };
         if let Some((path, answer)) = answer {
             server.tell(path, answer);
@@ -289,7 +289,7 @@ fn a_server_that_says_nothing_bad_about_its_model_causes_no_warning() {
         harness.send(&format!("{}/v1/", server.base_url()), "m", 1);
         server.wait_for_inquiries(questions);
     }
-    // The last of the questions has been answered by the time another server's warning is here.
+    // The last inquiry has been answered by the time the warning about another server arrives.
     let server = Server::start(replies(1));
     server.tell("/props", json!({"chat_template_caps": {"supports_tools": false}}));
     harness.send(&format!("{}/v1", server.base_url()), "m", 1);
@@ -300,7 +300,7 @@ fn a_server_that_says_nothing_bad_about_its_model_causes_no_warning() {
 #[test]
 fn plain_http_to_another_machine_is_warned_about_once() {
     let mut harness = Harness::new();
-    // An address of a documentation network: nobody is there.
+    // An address from a network reserved for documentation: no host answers.
     for _ in 0..2 {
         harness.send("http://192.0.2.1:9/v1", "m", 0);
     }
@@ -316,7 +316,7 @@ fn plain_http_to_another_machine_is_warned_about_once() {
 }
 
 #[test]
-fn a_server_of_ones_own_is_known_by_its_place() {
+fn a_self_hosted_server_is_recognised_by_its_address() {
     for own in [
         "localhost",
         "127.0.0.1",

@@ -1,5 +1,4 @@
-//! What a bad world does to a request, over real sockets and for every vendor alike: silence, refusals in any shape, and
-//! echoes of the key.
+//! Network and server failures over real sockets, for every vendor: silence, refusals in any form, and echoes of the key.
 
 use std::{net::TcpListener, sync::Arc, time::Duration};
 
@@ -25,22 +24,22 @@ use crate::{
     responses, vertex,
 };
 
-/// How long a silence takes that a test waits for.
+/// The timeout for tests that wait for silence.
 const SHORT: Duration = Duration::from_millis(500);
 
 const KEY: &str = "sk-resilience-very-secret";
 
-/// Long enough for any machine, where nothing is silent.
+/// A timeout that no machine reaches unless the server is silent.
 const LONG: Timeouts =
     Timeouts { connect: Duration::from_secs(30), first_byte: Duration::from_secs(30), idle: Duration::from_secs(30) };
 
-/// One vendor: how it is built, how a reply of it begins, and how it words an error.
+/// One vendor: its constructor, the beginning of a reply, and the text of an error.
 struct Vendor {
     name: &'static str,
     build: fn(&str) -> Box<dyn Provider>,
     begun: fn() -> Vec<u8>,
     error: fn(u16, &str) -> Value,
-    /// A conversation of 1,500 tokens too many, in its words.
+    /// Its error for a conversation that is 1,500 tokens too long.
     overflow: &'static str,
 }
 
@@ -160,8 +159,8 @@ fn is_text(event: &Event) -> bool {
 }
 
 #[tokio::test]
-async fn a_connection_that_never_stands_ends_in_time() {
-    // It takes the connection and never says a word of TLS, as a firewall may.
+async fn a_connection_that_is_never_established_times_out() {
+    // It accepts the connection and never answers the TLS handshake, as a firewall may.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
     let timeouts = Timeouts { connect: Duration::from_millis(300), ..LONG };
@@ -205,7 +204,7 @@ async fn silence_in_the_middle_of_a_reply_keeps_what_came() {
 }
 
 #[tokio::test]
-async fn a_slow_reply_that_never_rests_for_too_long_is_no_silence() {
+async fn a_slow_reply_without_long_pauses_does_not_time_out() {
     let http = Http::default();
     let slow = VENDORS.iter().map(|vendor| async {
         let bytes = (vendor.begun)();
@@ -285,7 +284,7 @@ async fn a_key_that_comes_back_is_in_no_message() {
             Reply::status(401).header("content-type", "text/html").chunk(format!("<title>{echo}</title>")),
             Reply::json(401, &json!({"error": {"message": "no", "type": echo, "code": echo}})),
             Reply::status(403).header("x-request-id", KEY).chunk(echo.clone()),
-            // In the stream, after the status said that all was well.
+            // In the stream, after a successful status.
             Reply::stream().chunk(format!("event: error\ndata: {json}\n\n")),
             Reply::stream().chunk(format!("data: {{\"{echo}\n\n")),
         ];
@@ -297,7 +296,7 @@ async fn a_key_that_comes_back_is_in_no_message() {
 }
 
 #[tokio::test]
-async fn a_key_that_is_not_taken_says_where_it_was_found_and_is_not_tried_again() {
+async fn a_rejected_key_names_its_source_and_is_not_retried() {
     let http = Http::default();
     for vendor in &VENDORS {
         let (_, error) = failure_of(&http, vendor, Reply::json(401, &(vendor.error)(401, "wrong key")), LONG).await;

@@ -103,7 +103,7 @@ impl Provider for OpenAiCompatible {
         let Endpoint { url, host } = self.0.endpoint("/chat/completions")?;
         if request.model.trim().is_empty() {
             let message = format!("`model` is not set; write the name of a model that {host} has");
-            return Err(ProviderError::new(ErrorKind::InvalidRequest, message));
+            return Err(ProviderError::new(ErrorKind::Options, message));
         }
         let key = self.0.optional_key(KEY_HEADER)?;
         let headers = self.0.post_headers(bearer(key.as_ref()));

@@ -53,7 +53,7 @@ impl VendorOptions for Options {
         match self.server(environment.clone()).list_models() {
             Ok(_) if model.is_empty() => Health::Error(format!("provider `{NAME}`: `model` is not set")),
             Ok(_) => Health::Ok(format!("provider `{NAME}`, model {model}")),
-            Err(error) => Health::Error(error.message),
+            Err(error) => Health::Error(error.to_string()),
         }
     }
 }

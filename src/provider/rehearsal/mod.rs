@@ -54,10 +54,7 @@ impl Rehearsal {
     pub fn embedded(pace: f64, read: ReadDocument) -> Result<Self, ProviderError> {
         let script = |(name, text): (&str, &str)| match read(text) {
             Ok(messages) => Ok((name.to_owned(), Script::from_messages(&messages))),
-            Err(problem) => {
-                let message = format!("the script `{name}` cannot be read ({problem}); this is a bug in Flemma");
-                Err(ProviderError::new(ErrorKind::InvalidRequest, message))
-            }
+            Err(problem) => Err(ProviderError::bug(format!("the script `{name}` cannot be read ({problem})"))),
         };
         let scripts = [("welcome", WELCOME), ("tour", TOUR)].into_iter().map(script);
         Ok(Self::new(scripts.collect::<Result<_, _>>()?, pace))
@@ -71,7 +68,7 @@ impl Rehearsal {
                  `provider = \"anthropic\"`",
                 names.join(" and ")
             );
-            ProviderError::new(ErrorKind::InvalidRequest, message)
+            ProviderError::new(ErrorKind::Options, message)
         })
     }
 }

@@ -26,12 +26,11 @@ pub mod token;
 
 use std::time::Duration;
 
-use url::Url;
-
 pub use self::options::{DEFAULT_LOCATION, Options};
 use self::{decode::GeminiDecoder, errors::VertexPeer};
 use super::{
     ErrorKind, Exchange, HttpRequest, Provider, ProviderError, Request,
+    access::host_of,
     attachment::AttachmentLimits,
     auth::{Environment, Key},
     credential::{Credential, KeySource, Program},
@@ -143,7 +142,7 @@ impl Vertex {
                 "no project for Vertex AI: set `parameters.vertex.project_id`, or {PROJECT_VARIABLE} in the shell \
                  that starts Neovim"
             );
-            return Err(ProviderError::new(ErrorKind::InvalidRequest, message));
+            return Err(ProviderError::new(ErrorKind::Options, message));
         };
         // A project of an organisation's domain has that before a colon.
         segment("parameters.vertex.project_id", &project, ":.-_", "as in my-project-123")?;
@@ -160,21 +159,7 @@ impl Vertex {
             None if MULTI_REGIONS.contains(&location) => format!("https://aiplatform.{location}.rep.googleapis.com"),
             None => format!("https://{location}-aiplatform.googleapis.com"),
         };
-        let refuse = |why: &str| {
-            // An address may carry a password: then it is not shown.
-            let shown = if base.contains('@') { "…" } else { &base };
-            let message = format!("`parameters.vertex.base_url` is \"{shown}\": {why}, as in {GLOBAL_HOST}");
-            ProviderError::new(ErrorKind::InvalidRequest, message)
-        };
-        let url = Url::parse(&base).map_err(|_| refuse("that is no address; write scheme and host"))?;
-        if !matches!(url.scheme(), "http" | "https") {
-            return Err(refuse("write http:// or https:// and the host"));
-        }
-        if url.query().is_some() || url.fragment().is_some() {
-            return Err(refuse("leave out everything from the ? or # on"));
-        }
-        let host = url.host_str().ok_or_else(|| refuse("the host is missing"))?;
-        let host = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+        let host = host_of(NAME, &base, GLOBAL_HOST)?;
         Ok((base, host))
     }
 }
@@ -185,7 +170,7 @@ fn segment(option: &str, value: &str, marks: &str, example: &str) -> Result<(), 
         return Ok(());
     }
     let message = format!("`{option}` is \"{value}\": write letters and digits, {example}");
-    Err(ProviderError::new(ErrorKind::InvalidRequest, message))
+    Err(ProviderError::new(ErrorKind::Options, message))
 }
 
 /// Whether a signature of this vendor's can be one: base64, and perhaps a word behind it.

@@ -6,7 +6,9 @@
 
 use std::{env, error::Error, io, time::Duration};
 
+use hyper_util::client::legacy::connect::{HttpConnector, proxy::Tunnel};
 use reqwest::Url;
+use tower_service::Service;
 
 use crate::{
     provider::{ErrorKind, ProviderError, host},
@@ -31,12 +33,15 @@ pub(super) struct HttpPeer {
     port: u16,
 }
 
+/// The error of a proxy that does not connect. hyper-util has no name for its type, but the type of what returns it.
+type TunnelError = <Tunnel<HttpConnector> as Service<hyper::Uri>>::Error;
+
 /// The deepest cause in the chain that is known.
 enum Cause<'a> {
     Tls(&'a rustls::Error),
     Http(&'a hyper::Error),
     Io(io::ErrorKind),
-    Tunnel(String),
+    Tunnel(&'a TunnelError),
     Unknown,
 }
 
@@ -106,7 +111,10 @@ impl HttpPeer {
             }
             Cause::Tunnel(why) => {
                 let place = self.proxy().unwrap_or("the system's settings");
-                (ErrorKind::Connection, format!("the proxy opens no way to {name} ({why}); check the proxy in {place}"))
+                (
+                    ErrorKind::Connection,
+                    format!("the proxy does not connect to {name} ({why}); check the proxy in {place}"),
+                )
             }
             Cause::Io(io::ErrorKind::ConnectionRefused) => (
                 ErrorKind::Connection,
@@ -235,12 +243,8 @@ fn cause(error: &reqwest::Error) -> Cause<'_> {
             found = Cause::Http(error);
         } else if let Some(error) = error.downcast_ref::<io::Error>() {
             found = Cause::Io(error.kind());
-        } else {
-            // Its type is private to hyper-util.
-            let text = error.to_string();
-            if let Some(why) = text.strip_prefix("tunnel error: ") {
-                return Cause::Tunnel(one_line(why, 100));
-            }
+        } else if let Some(error) = error.downcast_ref::<TunnelError>() {
+            return Cause::Tunnel(error);
         }
     }
     found

@@ -28,7 +28,7 @@ use self::failure::HttpPeer;
 use crate::{
     config::ProviderOptions,
     model::Event,
-    provider::{Decoder, ErrorKind, ErrorResponse, HttpRequest, ProviderError},
+    provider::{Decoder, ErrorResponse, HttpRequest, ProviderError},
 };
 
 /// The most that is read of the body of an error.
@@ -284,10 +284,7 @@ fn install_crypto() {
 
 fn build(method: Method, request: HttpRequest) -> Result<(HttpPeer, reqwest::Request), ProviderError> {
     // A provider checks what the user configured; what is wrong here is ours.
-    let bug = |what: &str| {
-        let message = format!("{what} of the request cannot be sent; this is a bug in Flemma");
-        ProviderError::new(ErrorKind::InvalidRequest, message)
-    };
+    let bug = |what: &str| ProviderError::bug(format!("{what} of the request cannot be sent"));
     let url = Url::parse(&request.url).map_err(|_| bug("the address"))?;
     let peer = HttpPeer::of(&url).ok_or_else(|| bug("the address"))?;
     let mut headers = HeaderMap::with_capacity(request.headers.len());

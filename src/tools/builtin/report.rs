@@ -120,6 +120,16 @@ pub(super) fn may_be_read(context: &Context, paths: &[&Path], name: &str) -> Res
     }
 }
 
+/// `1 line`, `2 lines`.
+pub(super) fn lines(number: usize) -> String {
+    if number == 1 { "1 line".to_owned() } else { format!("{number} lines") }
+}
+
+/// `line 3`, `lines 3-5`.
+pub(super) fn line_range(first: usize, count: usize) -> String {
+    if count <= 1 { format!("line {first}") } else { format!("lines {first}-{}", first + count - 1) }
+}
+
 #[cfg(test)]
 #[path = "report_tests.rs"]
 mod tests;

@@ -5,7 +5,9 @@
 //! something: wrappers, `find -exec`, the text that a shell is given. What stays dark is a question for the user.
 
 use super::{
-    PathBase, Pattern, folders,
+    PathBase,
+    call_pattern::Pattern,
+    folders,
     indirect_runs::DeniedPrograms,
     input, options,
     pattern::{CommandPattern, Likeness},
@@ -13,40 +15,11 @@ use super::{
     unapprovable::{self, CodeSource},
     variables,
     word::Word,
-    wrappers::{self, InnerCommand},
+    wrappers::{self, InnerCommand, MAX_DEPTH},
 };
-
-/// How deep commands in commands are looked into.
-pub(super) const MAX_DEPTH: usize = 8;
 
 /// How many commands in commands are looked at before the user is asked.
 const MAX_LOOKS: usize = 500;
-
-/// Checks what a pattern by itself cannot know.
-///
-/// # Errors
-/// When the pattern can never do what it is written for: what is wrong and what would be right.
-pub(super) fn check(pattern: CommandPattern, denies: bool) -> Result<CommandPattern, String> {
-    if denies {
-        return Ok(pattern);
-    }
-    for assignment in &pattern.assignments {
-        let name = assignment.split('=').next().unwrap_or_default();
-        if variables::is_powerful(name) {
-            return Err(format!("it sets {name}, which changes what runs, so no rule can approve it. Remove {name}"));
-        }
-    }
-    let Some(program) = pattern.program() else {
-        return Err("its first word, the program, is missing or has a wildcard. Write out the program".into());
-    };
-    let program = unapprovable::program(program);
-    if unapprovable::is_never_approved(&program) || wrappers::is_never_approved(&program) {
-        return Err(format!(
-            "`{program}` runs commands that no rule can see, so no rule can approve it. Approve such calls by hand"
-        ));
-    }
-    Ok(pattern)
-}
 
 /// Whether rules deny a command line, and whether they approve it.
 pub(super) fn judge(

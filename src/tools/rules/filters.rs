@@ -1,6 +1,6 @@
 //! `sed` and `awk`: programs whose argument is a program, some of which are plain enough for a wildcard.
 
-use super::{options::is_option, word::Word};
+use super::word::Word;
 
 /// Options of sed that a wildcard matches.
 const SED_OPTIONS: [&str; 11] =
@@ -11,7 +11,7 @@ pub(super) fn sed(words: &[Word], place: usize, text: &str) -> bool {
     if text.starts_with('-') {
         return SED_OPTIONS.contains(&text);
     }
-    let script = words.iter().skip(1).position(|word| !is_option(word)).map(|place| place + 1);
+    let script = words.iter().skip(1).position(|word| !word.is_option()).map(|place| place + 1);
     script != Some(place) || is_harmless_sed(text)
 }
 

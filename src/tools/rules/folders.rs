@@ -12,7 +12,7 @@ use super::{
     script::CommandRun,
     unapprovable,
     word::Word,
-    wrappers::{self, InnerCommand},
+    wrappers::{self, InnerCommand, MAX_DEPTH},
 };
 use crate::tools::paths::real;
 
@@ -92,7 +92,7 @@ pub(super) fn quiet_program(run: &CommandRun) -> Option<String> {
 /// What a command runs in the end, if it is a wrapper, and whether that was found out.
 pub(super) fn innermost(run: &CommandRun) -> (CommandRun, bool) {
     let mut run = run.clone();
-    for _ in 0..super::commands::MAX_DEPTH {
+    for _ in 0..MAX_DEPTH {
         match wrappers::unwrap(&run) {
             Some(InnerCommand::Run(inner)) => run = inner,
             // The word `time` before more than a simple command has none of its own.

@@ -5,7 +5,8 @@
 //! arguments, also glued to an option (`git grep -Orm`), in what it reads, or in what another command hands it.
 
 use super::{
-    Pattern, folders, input,
+    call_pattern::Pattern,
+    folders, input,
     script::{CommandRun, ShellScript},
     unapprovable, variables,
     word::Word,

@@ -60,7 +60,7 @@ fn allows_program(words: &[Word], wild: &[(usize, String)], launches: usize) -> 
                     "curl" => !(text.starts_with('-') && text.contains('@')),
                     "sed" | "gsed" => filters::sed(words, *place, text),
                     "awk" | "gawk" | "mawk" | "nawk" | "original-awk" => filters::awk(text),
-                    "uniq" | "xxd" => words.iter().skip(1).filter(|word| !is_option(word)).count() < 2,
+                    "uniq" | "xxd" => words.iter().skip(1).filter(|word| !word.is_option()).count() < 2,
                     _ if unapprovable::code(words).is_some() => interpreter(words, *place, text),
                     _ => true,
                 }
@@ -100,12 +100,8 @@ const NO_PROGRAMS: [&str; 5] = ["test", "run", "exec", "build", "start"];
 
 /// Whether the options before the script, which may load code, are left alone.
 fn interpreter(words: &[Word], place: usize, text: &str) -> bool {
-    let before = words[1..place].iter().all(is_option);
+    let before = words[1..place].iter().all(Word::is_option);
     !before || !text.starts_with(['-', '+']) || matches!(text, "--version" | "--help" | "-V" | "-h")
-}
-
-pub(super) fn is_option(word: &Word) -> bool {
-    word.known().is_some_and(|text| text.starts_with('-') && text.len() > 1)
 }
 
 /// Whether the arguments of a program are code, or decide by their number.

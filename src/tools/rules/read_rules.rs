@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::{PathBase, Rule, Subject, files::PathPattern, pattern::Likeness};
 use crate::tools::{
-    approval::Decision,
+    Decision,
     paths::{plain, real},
 };
 

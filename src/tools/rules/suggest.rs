@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::{PathBase, Rule, Subject, commands, decide, options::is_ascii_text, script, word::Word, wrappers};
-use crate::tools::{approval::Decision, paths::real};
+use super::{PathBase, Rule, Subject, decide, options::is_ascii_text, script, word::Word, wrappers};
+use crate::tools::{Decision, paths::real};
 
 /// The exact rules that would approve this very call the next time, without a wildcard in them; `None` if no rule
 /// can. Together they are known to approve it, unless other rules deny it.
@@ -24,7 +24,7 @@ fn for_command(tool: &str, command: &str) -> Option<Vec<String>> {
     let mut entries = Vec::new();
     for run in script::read(command).runs {
         let mut run = run;
-        for _ in 0..commands::MAX_DEPTH {
+        for _ in 0..wrappers::MAX_DEPTH {
             let words: Option<Vec<String>> = run.assignments.iter().chain(&run.words).map(quoted).collect();
             let entry = format!("{tool}({})", words?.join(" "));
             if !entries.contains(&entry) {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::{PathBase, SHELL_TOOL, Subject};
+use super::{PathBase, Subject, call_pattern::SHELL_TOOL};
 use crate::tools::{Definition, paths};
 
 /// Shells whose grammar rules are read by. In another one the same words may mean something else.

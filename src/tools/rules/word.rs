@@ -29,6 +29,11 @@ impl Word {
             Word::Filled(_) | Word::Unknown => None,
         }
     }
+
+    /// Whether it is known to be an option.
+    pub(super) fn is_option(&self) -> bool {
+        self.known().is_some_and(|text| text.starts_with('-') && text.len() > 1)
+    }
 }
 
 /// A word and what it runs.

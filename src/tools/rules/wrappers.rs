@@ -5,6 +5,9 @@
 
 use super::{script::CommandRun, strict_lexer, unapprovable, word::Word};
 
+/// How deep commands in commands are looked into.
+pub(super) const MAX_DEPTH: usize = 8;
+
 /// How a wrapper's own arguments end and the command begins.
 struct Wrapper {
     name: &'static str,

@@ -181,7 +181,7 @@ fn what_is_not_set_is_not_sent() {
 fn what_is_missing_is_named_with_the_mend() {
     let refusal = |base_url: &str, request: &Request| exchange(&server(base_url), request).err().unwrap();
     let error = refusal("", &hello());
-    assert_eq!(error.kind, ErrorKind::InvalidRequest);
+    assert_eq!(error.kind, ErrorKind::Options);
     assert_eq!(
         error.message,
         "`parameters.openai_compatible.base_url` is not set; write the server's address, as in http://localhost:11434/v1"

@@ -10,6 +10,7 @@ mod catalogue;
 mod compatible_decode;
 mod compatible_encode;
 mod compatible_errors;
+mod errors;
 mod foreign;
 mod hosted;
 mod no_stream;

@@ -105,8 +105,8 @@ fn a_round_of_tools_goes_back_as_the_api_wants_it() {
 fn a_failure_says_so_in_its_words() {
     for (output, sent) in [
         ("no such file", "Error: no such file"),
-        ("error: it broke", "error: it broke"),
-        ("ERROR 5", "ERROR 5"),
+        ("error: it broke", "Error: error: it broke"),
+        ("errors.log: no such file", "Error: errors.log: no such file"),
         (" \n", "The tool failed and said nothing."),
         ("", "The tool failed and said nothing."),
     ] {

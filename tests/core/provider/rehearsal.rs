@@ -154,7 +154,7 @@ fn an_unknown_script_is_named_with_those_that_there_are() {
     let provider = Rehearsal::new(vec![("welcome".to_owned(), script()), ("tour".to_owned(), script())], 0.0);
     let request = Request { model: "claude-sonnet-5-5".to_owned(), ..Request::default() };
     let error = provider.prepare(&request).err().unwrap();
-    assert_eq!(error.kind, ErrorKind::InvalidRequest);
+    assert_eq!(error.kind, ErrorKind::Options);
     for words in ["`rehearsal`", "`claude-sonnet-5-5`", "`welcome` and `tour`", "provider = \"anthropic\""] {
         assert!(error.message.contains(words), "{words:?} is not in {error}");
     }

@@ -363,7 +363,7 @@ fn what_cannot_stand_in_the_address_is_named_with_its_option() {
         (at(Some("https://x/?key=1"), "p", "global"), OLD, "`parameters.vertex.base_url`"),
     ] {
         let error = prepare(options, model).unwrap_err();
-        assert_eq!(error.kind, ErrorKind::InvalidRequest);
+        assert_eq!(error.kind, ErrorKind::Options);
         assert!(error.message.contains(option), "{option}: {error}");
     }
     let error = prepare(at(Some("user:password@host"), "p", "global"), OLD).unwrap_err();

@@ -1,6 +1,6 @@
 //! Compilers, linkers and build tools.
 
-use super::{Guard, NONE};
+use super::guard::{Guard, NONE};
 
 #[rustfmt::skip]
 pub(super) const GUARDS: &[Guard] = &[

@@ -1,6 +1,6 @@
 //! Package managers, test runners, linters and formatters of languages.
 
-use super::{Guard, NONE};
+use super::guard::{Guard, NONE};
 
 #[rustfmt::skip]
 pub(super) const GUARDS: &[Guard] = &[

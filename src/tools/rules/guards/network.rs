@@ -1,6 +1,6 @@
 //! Version control, transfers, containers, clusters, systems and keys.
 
-use super::{Guard, NONE};
+use super::guard::{Guard, NONE};
 
 #[rustfmt::skip]
 pub(super) const GUARDS: &[Guard] = &[

@@ -1,6 +1,6 @@
 //! Searching, viewing, archives, data, documents and media, and what is built into the shell.
 
-use super::{Guard, NONE};
+use super::guard::{Guard, NONE};
 
 #[rustfmt::skip]
 pub(super) const GUARDS: &[Guard] = &[

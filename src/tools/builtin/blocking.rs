@@ -1,0 +1,61 @@
+//! Work that waits for the disk.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    time::Duration,
+};
+
+use crate::tools::{Context, Outcome, seconds};
+
+/// How long a file tool has to end after it was cancelled.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Runs what blocks on the disk on a thread that may. `Err` is the message of a failure.
+///
+/// The work looks at `context.cancel` itself where it can stop. What does not answer (a network share that is gone)
+/// is given up after [`PATIENCE`] or the call's timeout, so that a conversation is never stuck on it.
+pub(super) async fn blocking(
+    context: Context,
+    work: impl FnOnce(&Context) -> Result<String, String> + Send + 'static,
+) -> Outcome {
+    looking(context, |context| work(context).map_or_else(Outcome::failure, Outcome::text)).await
+}
+
+/// Like [`blocking`], for work that has more to show than text.
+pub(super) async fn looking(context: Context, work: impl FnOnce(&Context) -> Outcome + Send + 'static) -> Outcome {
+    give_up_on(context, Duration::ZERO, work).await
+}
+
+/// Like [`blocking`], for work that keeps an eye on the call's timeout itself ([`Deadline`](super::deadline::Deadline)) and so has something
+/// to show when it is over: it is given up [`PATIENCE`] later.
+pub(super) async fn searching(context: Context, work: impl FnOnce(&Context) -> Outcome + Send + 'static) -> Outcome {
+    give_up_on(context, PATIENCE, work).await
+}
+
+async fn give_up_on(
+    context: Context,
+    grace: Duration,
+    work: impl FnOnce(&Context) -> Outcome + Send + 'static,
+) -> Outcome {
+    let (cancel, timeout) = (context.cancel.clone(), context.timeout);
+    // Where the system gives no thread at all, this panics.
+    let begun = catch_unwind(AssertUnwindSafe(|| tokio::task::spawn_blocking(move || work(&context))));
+    let Ok(mut task) = begun else {
+        return Outcome::failure("The system could not start a thread, so the tool did not run. Try again later.");
+    };
+    let given_up = async {
+        tokio::select! {
+            () = tokio::time::sleep(timeout.saturating_add(grace)) => format!("within {}", seconds::in_words(timeout)),
+            () = async { cancel.cancelled().await; tokio::time::sleep(PATIENCE).await } => "until it was cancelled".into(),
+        }
+    };
+    tokio::select! {
+        done = &mut task => match done {
+            Ok(outcome) => outcome,
+            Err(error) => Outcome::failure(format!("The tool failed: {error}. This is a bug in Flemma.")),
+        },
+        when = given_up => Outcome::failure(format!(
+            "The file system did not answer {when}. If the call changes a file, that may still happen."
+        )),
+    }
+}

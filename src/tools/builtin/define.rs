@@ -1,0 +1,46 @@
+//! How a built-in tool is defined.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+use crate::tools::{DeclaredApproval, Definition, Executor, NativeTool};
+
+/// A strict definition whose properties are `properties` (a JSON object of schemas) and a `label`.
+pub(super) fn define(name: &str, description: &str, properties: Value, tool: impl NativeTool + 'static) -> Definition {
+    let label = json!({
+        "type": ["string", "null"],
+        "description": "What this call is for, in a few words. Shown to the user.",
+    });
+    let mut all = Map::from_iter([("label".to_owned(), label)]);
+    if let Value::Object(properties) = properties {
+        all.extend(properties);
+    }
+    define_unlabelled(name, description, Value::Object(all), tool)
+}
+
+/// A strict definition whose properties are `properties` (a JSON object of schemas).
+pub(super) fn define_unlabelled(
+    name: &str,
+    description: &str,
+    properties: Value,
+    tool: impl NativeTool + 'static,
+) -> Definition {
+    let required: Vec<&String> = properties.as_object().into_iter().flat_map(Map::keys).collect();
+    let schema = json!({
+        "type": "object",
+        "required": required,
+        "properties": properties,
+        "additionalProperties": false,
+    });
+    let mut definition = Definition::new(name, description, schema, Executor::Native(Arc::new(tool)));
+    definition.strict = true;
+    definition
+}
+
+/// Declares that a tool only looks: it runs unless somebody says otherwise.
+pub(super) fn harmless(mut definition: Definition) -> Definition {
+    definition.approval = Some(DeclaredApproval::Auto);
+    definition.idempotent = true;
+    definition
+}

@@ -1,0 +1,184 @@
+//! Which frontmatter runs without a question, and what protects the record of trusted code.
+
+use serde_json::json;
+
+use super::{
+    chat::{Chat, Setup, call, prose},
+    frontmatter::{FILE, lua, resolve, type_block},
+};
+
+const FOUND: &str = "```lua\nflemma.opt.model = \"from-the-file\"\n```\n\n@You:\nHello\n";
+
+/// Records the questions and their choices. `choose` answers.
+fn ask(chat: &mut Chat) {
+    chat.nvim.lua(
+        "vim.g.asked = 0
+         vim.ui.select = function(items, opts, choose)
+           vim.g.asked = vim.g.asked + 1
+           vim.g.prompt = opts.prompt
+           vim.g.items = vim.tbl_map(opts.format_item, items)
+           _G.choose = function(n) choose(items[n], n) end
+         end",
+        &[],
+    );
+}
+
+fn asked(chat: &mut Chat) -> u64 {
+    chat.nvim.lua("return vim.g.asked", &[]).as_u64().unwrap()
+}
+
+#[test]
+fn foreign_code_needs_trust_before_it_runs() {
+    let mut chat = Chat::start(&Setup { text: Some(FOUND), ..Setup::default() }, [prose(&["ok"]), prose(&["again"])]);
+    ask(&mut chat);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the question", |nvim| nvim.lua("return vim.g.asked", &[]) == 1);
+    assert_eq!(
+        chat.nvim.lua("return vim.g.prompt", &[]),
+        "notes.chat begins with Lua code that you did not write in \
+                                                           this session:"
+    );
+    assert_eq!(
+        chat.nvim.lua("return vim.g.items", &[]),
+        json!(["Show it without running anything", "Trust this block in this file", "Not now"])
+    );
+    // Neither "not now" nor showing the code runs or sends anything.
+    chat.nvim.lua("choose(3)", &[]);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the question", |nvim| nvim.lua("return vim.g.asked", &[]) == 2);
+    chat.nvim.lua("choose(1)", &[]);
+    assert_eq!(chat.nvim.cursor(), (1, 0));
+    assert!(chat.server.requests().is_empty());
+
+    // After the code is trusted, the action of the key continues.
+    chat.nvim.input("G<C-]>");
+    chat.nvim.wait_for("the question", |nvim| nvim.lua("return vim.g.asked", &[]) == 3);
+    chat.nvim.lua("choose(2)", &[]);
+    assert_eq!(chat.server.wait_for_requests(1)[0].json()["model"], "from-the-file");
+    chat.nvim.wait_for("the answer", |nvim| nvim.text().contains("@Assistant:\nok"));
+    chat.wait_until_idle();
+
+    // The trust is kept: there is no question when the file is opened again.
+    chat.nvim.command("silent write");
+    chat.nvim.wait_for("the store", |nvim| nvim.folder("state").join("nvim/flemma/trust.jsonl").exists());
+    chat.nvim.command("edit!");
+    chat.nvim.input("Gothanks<Esc><C-]>");
+    assert_eq!(chat.server.wait_for_requests(2)[1].json()["model"], "from-the-file");
+    assert_eq!(asked(&mut chat), 3);
+}
+
+#[test]
+fn changing_a_letter_does_not_make_foreign_code_trusted() {
+    let mut chat = Chat::start(&Setup { text: Some(FOUND), ..Setup::default() }, []);
+    ask(&mut chat);
+    chat.nvim.command("2substitute/from-the-file.*/mine\" -- hm/");
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the question", |nvim| nvim.lua("return vim.g.asked", &[]) == 1);
+    chat.nvim.lua("choose(3)", &[]);
+    // It stays untrusted when it is deleted and restored by undo.
+    chat.nvim.command("1,3delete");
+    chat.nvim.command("undo");
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the question", |nvim| nvim.lua("return vim.g.asked", &[]) == 2);
+    assert!(chat.server.requests().is_empty());
+}
+
+#[test]
+fn foreign_code_that_becomes_frontmatter_stays_untrusted() {
+    for text in [format!("\n{FOUND}"), format!("@You:\n{FOUND}"), FOUND.replace("```\n\n@You", "@You")] {
+        let mut chat = Chat::start(&Setup { text: Some(&text), ..Setup::default() }, []);
+        ask(&mut chat);
+        if text.starts_with("```lua") {
+            chat.nvim.request("nvim_buf_set_lines", &[json!(0), json!(2), json!(2), json!(false), json!(["```", ""])]);
+        } else {
+            chat.nvim.command("1delete");
+        }
+        chat.nvim.input("G<C-]>");
+        chat.nvim.wait_for("the question", |nvim| nvim.lua("return vim.g.asked", &[]) == 1);
+        assert!(chat.server.requests().is_empty());
+    }
+}
+
+#[test]
+fn what_the_user_typed_is_theirs_and_saving_keeps_it_so() {
+    let mut chat = Chat::start(&Setup::default(), [prose(&["ok"]), prose(&["again"])]);
+    ask(&mut chat);
+    type_block(&mut chat, &lua("flemma.opt.model = \"mine\""));
+    chat.nvim.command("silent write");
+    chat.nvim.command("edit!");
+    chat.nvim.input("<C-]>");
+    assert_eq!(chat.server.wait_for_requests(1)[0].json()["model"], "mine");
+    chat.nvim.wait_for("the answer", |nvim| nvim.text().contains("@Assistant:\nok"));
+    chat.wait_until_idle();
+    assert_eq!(asked(&mut chat), 0);
+    // Later edits are trusted as well.
+    chat.nvim.command("2substitute/mine/other/");
+    chat.nvim.input("Gomore<Esc><C-]>");
+    assert_eq!(chat.server.wait_for_requests(2)[1].json()["model"], "other");
+    assert_eq!(asked(&mut chat), 0);
+}
+
+#[test]
+fn json_with_a_policy_needs_trust_and_json_parameters_do_not() {
+    let policy = "```json\n{ \"tools\": { \"auto_approve\": [\"bash\"] } }\n```\n\n@You:\nHello\n";
+    let mut chat = Chat::start(&Setup { text: Some(policy), ..Setup::default() }, [prose(&["ok"])]);
+    ask(&mut chat);
+    assert_eq!(resolve(&mut chat, "bash", &json!({})).0, "require_approval");
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the question", |nvim| nvim.lua("return vim.g.asked", &[]) == 1);
+    assert!(chat.nvim.lua("return vim.g.prompt", &[]).as_str().unwrap().contains("a tool policy"));
+    chat.nvim.lua("choose(2)", &[]);
+    chat.server.wait_for_requests(1);
+    assert_eq!(resolve(&mut chat, "bash", &json!({})), ("approve".to_owned(), json!(FILE)));
+
+    let plain = "```json\n{ \"max_tokens\": 5 }\n```\n\n@You:\nHello\n";
+    let mut chat = Chat::start(&Setup { text: Some(plain), ..Setup::default() }, [prose(&["ok"])]);
+    ask(&mut chat);
+    chat.nvim.input("<C-]>");
+    assert_eq!(chat.server.wait_for_requests(1)[0].json()["max_tokens"], 5);
+    assert_eq!(asked(&mut chat), 0);
+}
+
+#[test]
+fn no_tool_writes_the_trust_store_or_an_open_conversation() {
+    let store = "state/nvim/flemma/trust.jsonl";
+    for (path, why) in [
+        ("../state/nvim/flemma/trust.jsonl", "says what the user trusts"),
+        ("../state/link.jsonl", "says what the user trusts"),
+        ("../state/twin.jsonl", "says what the user trusts"),
+        ("notes.chat", "is a conversation that is open in the editor"),
+        ("link.txt", "is a conversation that is open in the editor"),
+        ("twin.txt", "is the same file as "),
+    ] {
+        let input = json!({ "path": path, "content": "{}", "label": null });
+        let options = "tools = { write_outside = 'auto' }";
+        let setup = Setup { options, ..Setup::default() };
+        let mut chat = Chat::start(&setup, [call("toolu_1", "write", &input), prose(&["fine"])]);
+        let (home, work) = (chat.nvim.folder("state").parent().unwrap().to_owned(), chat.nvim.work());
+        std::fs::create_dir_all(home.join(store).parent().unwrap()).unwrap();
+        std::fs::write(home.join(store), "").unwrap();
+        std::fs::hard_link(home.join(store), home.join("state/twin.jsonl")).unwrap();
+        std::os::unix::fs::symlink(home.join(store), home.join("state/link.jsonl")).unwrap();
+        std::fs::hard_link(work.join("notes.chat"), work.join("twin.txt")).unwrap();
+        std::os::unix::fs::symlink("notes.chat", work.join("link.txt")).unwrap();
+        chat.nvim.input("<C-]>");
+        chat.nvim.wait_for("the end", |nvim| nvim.text().contains("@Assistant:\nfine"));
+        let result = chat.messages(1)[2]["content"][0].clone();
+        assert_eq!(result["is_error"], true, "{path}");
+        assert!(result["content"].as_str().unwrap().contains(why), "{path}: {result}");
+        assert_eq!(std::fs::read_to_string(home.join(store)).unwrap(), "", "{path}");
+        assert_ne!(std::fs::read_to_string(work.join("notes.chat")).unwrap(), "{}", "{path}");
+    }
+}
+
+#[test]
+fn lines_read_in_from_another_file_are_foreign() {
+    let stranger = "```lua\nflemma.opt.tools.auto_approve={\"bash\"}\n```\n\n@You:\nHi\n";
+    let mut chat = Chat::start(&Setup { text: None, files: &[("other.chat", stranger)], ..Setup::default() }, []);
+    ask(&mut chat);
+    chat.nvim.command("%delete");
+    chat.nvim.command("0read other.chat");
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the question", |nvim| nvim.lua("return vim.g.asked", &[]) == 1);
+    assert_eq!(resolve(&mut chat, "bash", &json!({})).0, "require_approval");
+}
