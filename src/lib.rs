@@ -41,6 +41,7 @@ pub mod runtime;
 pub mod text;
 pub mod tools;
 pub mod usage;
+pub mod workspace;
 
 /// The version of this library. The Lua side compares it with its own before it uses the library.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -263,7 +263,7 @@ function M.attach(buf)
     desc = "Flemma: half a reply in a file says that it was cut off",
     callback = function()
       if attached[buf] == state and state.unlocked_modifiable ~= nil and state.wrote_half then
-        native.call("cancel", buf)
+        native.call("dispatch", buf, "cancel")
         require("flemma.saving").write_last(buf)
         gone(true)
       end
@@ -309,7 +309,7 @@ function M.release(buf)
     return
   end
   if state.unlocked_modifiable ~= nil then
-    require("flemma.native").call("cancel", buf)
+    require("flemma.native").call("dispatch", buf, "cancel")
     require("flemma.notify").say(
       vim.log.levels.WARN,
       "the buffer is no longer a conversation, so the reply or the tool that was running in it was stopped"
@@ -332,7 +332,7 @@ function M.leave()
   for buf, state in pairs(attached) do
     if state.unlocked_modifiable ~= nil then
       local was_saved = (state.wrote_half or not vim.bo[buf].modified) and api.nvim_buf_get_name(buf) ~= ""
-      require("flemma.native").call("cancel", buf)
+      require("flemma.native").call("dispatch", buf, "cancel")
       if was_saved and vim.bo[buf].modified then
         require("flemma.saving").write_now(buf)
       end

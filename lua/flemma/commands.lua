@@ -66,12 +66,12 @@ local commands = {
   },
   ["autopilot:enable"] = {
     run = function()
-      require("flemma.switch").set("set_autopilot", true)
+      require("flemma.switch").set("tools.autopilot.enabled", true)
     end,
   },
   ["autopilot:disable"] = {
     run = function()
-      require("flemma.switch").set("set_autopilot", false)
+      require("flemma.switch").set("tools.autopilot.enabled", false)
     end,
   },
   ["autopilot:status"] = {
@@ -81,12 +81,12 @@ local commands = {
   },
   ["logging:enable"] = {
     run = function()
-      require("flemma.switch").set("set_logging", true)
+      require("flemma.switch").set("logging.enabled", true)
     end,
   },
   ["logging:disable"] = {
     run = function()
-      require("flemma.switch").set("set_logging", false)
+      require("flemma.switch").set("logging.enabled", false)
     end,
   },
   ["logging:open"] = {

@@ -5,6 +5,13 @@ local function native(...)
   return require("flemma.native").call(...)
 end
 
+---@param buf integer
+---@param command string
+---@param arguments? table
+local function dispatch(buf, command, arguments)
+  native("dispatch", buf, command, arguments)
+end
+
 local function resolve(buf)
   return require("flemma.buffer").resolve(buf)
 end
@@ -19,7 +26,7 @@ function M.send_or_execute(buf)
   buf = resolve(buf)
   if buf then
     require("flemma.following").watch(buf)
-    native("advance", buf)
+    dispatch(buf, "advance")
   end
 end
 
@@ -38,7 +45,7 @@ function M.send_to_provider(buf)
     )
   else
     require("flemma.following").watch(buf)
-    native("advance", buf)
+    dispatch(buf, "advance")
   end
 end
 
@@ -48,21 +55,20 @@ function M.execute_at_cursor(buf)
   buf = resolve(buf)
   if buf then
     require("flemma.following").watch(buf)
-    native("execute", buf, cursor_line())
+    dispatch(buf, "execute", { line = cursor_line() })
   end
 end
 
 ---@param first? integer line, from 0; the cursor's if not said
 ---@param last? integer
----@param approve boolean
+---@param decision "approve"|"always_approve"|"reject"
 ---@param message? string
----@param always boolean
-local function decide(first, last, approve, message, always)
+local function decide(first, last, decision, message)
   local buf = resolve()
   if buf then
     require("flemma.following").watch(buf)
     first = first or cursor_line()
-    native("decide", buf, first, last or first, approve, message, always)
+    dispatch(buf, decision, { first = first, last = last or first, message = message })
   end
 end
 
@@ -72,7 +78,7 @@ end
 ---@param last? integer
 ---@param always? boolean also writes into the frontmatter that calls like these run without asking
 function M.approve(first, last, always)
-  decide(first, last, true, nil, always == true)
+  decide(first, last, always and "always_approve" or "approve")
 end
 
 --- Rejects the tool calls whose blocks the lines of the current buffer touch.
@@ -80,7 +86,7 @@ end
 ---@param last? integer
 ---@param message? string what the model is told
 function M.reject(first, last, message)
-  decide(first, last, false, message, false)
+  decide(first, last, "reject", message)
 end
 
 --- Stops the reply and every tool that runs. What has arrived stays.
@@ -94,7 +100,7 @@ function M.cancel(buf)
   buf = resolve(buf)
   if buf then
     require("flemma.following").stop_typing(buf)
-    native("cancel", buf)
+    dispatch(buf, "cancel")
     require("flemma.buffer").give_back(buf)
   end
 end
@@ -104,7 +110,7 @@ end
 function M.cancel_tool(buf)
   buf = resolve(buf)
   if buf then
-    native("cancel_tool", buf, cursor_line())
+    dispatch(buf, "cancel_tool", { line = cursor_line() })
   end
 end
 
@@ -113,7 +119,7 @@ end
 function M.cancel_all_tools(buf)
   buf = resolve(buf)
   if buf then
-    native("cancel_all_tools", buf)
+    dispatch(buf, "cancel_tools")
   end
 end
 

@@ -111,7 +111,7 @@ function M.ask_holder(buf, holder)
     prompt = prompt:format(name, process),
     kind = "flemma.holder",
   }, function(choice)
-    require("flemma.native").call("share", buf, choice == "Continue here")
+    require("flemma.native").call("dispatch", buf, "share", { answer = choice == "Continue here" })
   end)
 end
 

@@ -169,12 +169,12 @@ function M.complete(words, lead)
   return options() and native("switch_words", words, lead) or {}
 end
 
---- Turns something on or off.
----@param what "set_autopilot"|"set_logging"
+--- Turns an option on or off.
+---@param option "tools.autopilot.enabled"|"logging.enabled"
 ---@param enabled boolean
-function M.set(what, enabled)
+function M.set(option, enabled)
   if options() then
-    take(native(what, enabled))
+    take(native("set_option", option, enabled))
   end
 end
 

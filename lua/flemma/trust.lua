@@ -40,7 +40,7 @@ function M.ask(buf, language)
     end,
   }, function(choice)
     local answer = choice and choice.answer or "later"
-    require("flemma.native").call("trust", buf, answer == "trust")
+    require("flemma.native").call("dispatch", buf, "trust_frontmatter", { answer = answer == "trust" })
     if answer == "show" then
       show(buf, 1)
     end
@@ -76,7 +76,7 @@ function M.ask_files(buf, files, line)
     end,
   }, function(choice)
     local answer = choice and choice.answer or "later"
-    require("flemma.native").call("trust_files", buf, answer == "trust")
+    require("flemma.native").call("dispatch", buf, "trust_files", { answer = answer == "trust" })
     if answer == "show" then
       show(buf, line + 1)
     end

@@ -7,8 +7,8 @@
 use std::collections::HashSet;
 
 use super::{
-    BlockKind, Diagnostic, Document, InvalidHeader, ParsedMessage, ResultBody, StatusBlock, Text, attachment, attributes,
-    calls::Turn, hosted::HostedInfo,
+    BlockKind, Diagnostic, Document, InvalidHeader, ParsedMessage, ResultBody, StatusBlock, Text, attachment,
+    attributes, calls::Turn, hosted::HostedInfo,
 };
 use crate::text::Fence;
 

@@ -7,9 +7,9 @@ use std::{
 
 use mlua::Function;
 
-use crate::tools::{Definition, Executor, LuaRef};
+use crate::tools::LuaRef;
 
-/// The functions of all definitions.
+/// The functions of all definitions, and those that wait to be called back.
 #[derive(Default)]
 pub(super) struct Functions {
     kept: RefCell<HashMap<u64, Function>>,
@@ -24,8 +24,8 @@ impl Functions {
         LuaRef(self.last.get())
     }
 
-    /// The function of this number. Whoever runs it holds on to it, so that a call in flight is not disturbed by a
-    /// definition that takes another's place.
+    /// The function of this number. A call in flight holds on to it, so that it is not disturbed by a definition that takes
+    /// another's place.
     pub(super) fn get(&self, LuaRef(number): LuaRef) -> Option<Function> {
         self.kept.borrow().get(&number).cloned()
     }
@@ -33,15 +33,5 @@ impl Functions {
     /// Lets go of a function.
     pub(super) fn release(&self, LuaRef(number): LuaRef) {
         self.kept.borrow_mut().remove(&number);
-    }
-
-    /// Lets go of a definition's functions.
-    pub(super) fn release_all(&self, definition: &Definition) {
-        if let Executor::Lua(function) = definition.executor {
-            self.release(function);
-        }
-        if let Some(function) = definition.format_preview {
-            self.release(function);
-        }
     }
 }

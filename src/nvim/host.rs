@@ -1,17 +1,21 @@
-//! What we ask of the Lua shim: the other side of `lua/flemma/host.lua`, name by name.
+//! Neovim as the workspace's host, by way of the Lua shim: the other side of `lua/flemma/host.lua`, name by name.
 
-use std::time::Duration;
+use std::{path::PathBuf, rc::Rc, time::Duration};
 
 use mlua::{Function, IntoLuaMulti, Lua, LuaString, Table, Value};
 
-use super::convert;
+use super::{buffer::BufferText, convert, usage_table, waker::Waker};
 use crate::{
     agent::{CursorReason, CursorTarget, Level},
-    chat::{Diagnostic, Severity, TextEdit},
+    chat::{Diagnostic, Severity, Text, TextEdit},
+    workspace::{
+        Host,
+        ports::{Announcement, Place, Question},
+    },
 };
 
 /// The functions of `host.lua`.
-pub(super) struct Host {
+pub(super) struct Shim {
     lua: Lua,
     table: Table,
 }
@@ -49,7 +53,7 @@ pub(super) const NAMES: [&str; 29] = [
     "write",
 ];
 
-impl Host {
+impl Shim {
     /// Takes the shim's table.
     ///
     /// # Errors
@@ -66,11 +70,6 @@ impl Host {
         self.table.get("wake")
     }
 
-    /// Wakes the main thread after a pause, once; a pause that is not over begins anew.
-    pub(super) fn wake_after(&self, pause: Duration) {
-        self.tell("wake_after", u64::try_from(pause.as_millis()).unwrap_or(u64::MAX));
-    }
-
     /// Calls a function for its effect. Its error is shown and goes no further: a shim that cannot draw must not
     /// stop a conversation.
     fn tell(&self, name: &str, args: impl IntoLuaMulti) {
@@ -85,56 +84,19 @@ impl Host {
         }
     }
 
-    /// Writes to a buffer.
-    ///
-    /// # Errors
-    /// When Neovim refuses: the buffer is gone, or is not what we took it for.
-    pub(super) fn write(&self, buffer: i32, edit: &TextEdit, join: bool) -> mlua::Result<()> {
-        let lines = self.lua.create_sequence_from(edit.lines.iter().map(String::as_str))?;
-        self.table.get::<Function>("write")?.call((
-            buffer,
-            edit.start.line,
-            edit.start.column,
-            edit.end.line,
-            edit.end.column,
-            lines,
-            join,
-        ))
+    /// Calls a function for a value; the default where the shim throws.
+    fn ask<R: mlua::FromLuaMulti + Default>(&self, name: &str, args: impl IntoLuaMulti) -> R {
+        self.table.get::<Function>(name).and_then(|function| function.call(args)).unwrap_or_default()
     }
 
-    /// Locks or unlocks a buffer.
-    pub(super) fn lock(&self, buffer: i32, locked: bool) {
-        self.tell("lock", (buffer, locked));
+    /// Shows an error.
+    pub(super) fn report(&self, error: &mlua::Error) {
+        self.tell("notify", ("error", convert::words(error)));
     }
 
-    /// Moves the cursor of the windows that follow the conversation.
-    pub(super) fn cursor(&self, buffer: i32, target: CursorTarget) {
-        let reason = match target.reason {
-            CursorReason::Pending => "pending",
-            CursorReason::Result => "result",
-            CursorReason::Prompt => "prompt",
-        };
-        self.tell("cursor", (buffer, target.line, reason));
-    }
-
-    /// Puts the cursor at the end in those windows.
-    pub(super) fn follow(&self, buffer: i32) {
-        self.tell("follow", buffer);
-    }
-
-    /// Tells the user something.
-    pub(super) fn notify(&self, level: Level, message: &str) {
-        let level = match level {
-            Level::Info => "info",
-            Level::Warn => "warn",
-            Level::Error => "error",
-        };
-        self.tell("notify", (level, message));
-    }
-
-    /// The buffer's file and Neovim's working directory.
-    pub(super) fn place(&self, buffer: i32) -> (String, String) {
-        self.table.get::<Function>("place").and_then(|place| place.call(buffer)).unwrap_or_default()
+    /// The buffer that the user is in: `:help nvim_get_current_buf()`.
+    pub(super) fn current_buffer(&self) -> i32 {
+        self.ask("current_buffer", ())
     }
 
     /// The context that a tool written in Lua is given.
@@ -163,33 +125,6 @@ impl Host {
         callback: Function,
     ) -> mlua::Result<(bool, Value, Value)> {
         self.table.get::<Function>("execute")?.call((function, input, context, callback))
-    }
-
-    /// The conversations that are open.
-    pub(super) fn open_chats(&self) -> Vec<String> {
-        self.table.get::<Function>("open_chats").and_then(|paths| paths.call(())).unwrap_or_default()
-    }
-
-    /// The buffer that the user is in.
-    pub(super) fn current_buffer(&self) -> i32 {
-        self.table.get::<Function>("current_buffer").and_then(|buffer| buffer.call(())).unwrap_or_default()
-    }
-
-    /// Asks the user whether a conversation may show files outside its folder, the first of which it names in `line`. The
-    /// answer comes as a call of `trust_files`.
-    pub(super) fn ask_files(&self, buffer: i32, files: Vec<String>, line: usize) {
-        self.tell("ask_files", (buffer, files, line));
-    }
-
-    /// Asks the user whether to go on with a conversation that another process has open as well. The answer comes as a
-    /// call of `share`.
-    pub(super) fn ask_holder(&self, buffer: i32, holder: Option<u32>) {
-        self.tell("ask_holder", (buffer, holder));
-    }
-
-    /// Asks the user whether they trust a file's frontmatter. The answer comes as a call of `trust`.
-    pub(super) fn ask_trust(&self, buffer: i32, language: &str) {
-        self.tell("ask_trust", (buffer, language));
     }
 
     /// Runs the Lua of a file's frontmatter: whether it ran to its end, else what is wrong and in which line (from 1).
@@ -248,75 +183,187 @@ impl Host {
 
     /// The languages that parsers were registered for.
     pub(super) fn languages(&self) -> Vec<String> {
-        self.table.get::<Function>("languages").and_then(|languages| languages.call(())).unwrap_or_default()
+        self.ask("languages", ())
+    }
+}
+
+/// The editor, for the workspace.
+pub(super) struct NvimHost {
+    shim: Rc<Shim>,
+    waker: Waker,
+}
+
+impl NvimHost {
+    pub(super) fn new(shim: &Rc<Shim>, waker: Waker) -> Self {
+        Self { shim: Rc::clone(shim), waker }
     }
 
-    /// Shows diagnostics in place of those before.
-    pub(super) fn diagnose(&self, buffer: i32, diagnostics: &[Diagnostic]) {
-        let items = diagnostics.iter().map(|diagnostic| {
-            let item = self.lua.create_table()?;
+    fn announcement(&self, buffer: i32, what: Announcement<'_>) -> mlua::Result<(&'static str, Table)> {
+        let data = self.shim.lua.create_table()?;
+        data.set("buf", buffer)?;
+        let event = match what {
+            Announcement::RequestSending => "FlemmaRequestSending",
+            Announcement::RequestFinished { complete, usage } => {
+                data.set("complete", complete)?;
+                let usage = usage.map(|record| usage_table::record(&self.shim.lua, &record)).transpose()?;
+                data.set("usage", usage)?;
+                "FlemmaRequestFinished"
+            }
+            Announcement::ToolExecuting { tool, call } => {
+                data.set("tool", tool)?;
+                data.set("id", call)?;
+                "FlemmaToolExecuting"
+            }
+            Announcement::ToolFinished { call } => {
+                data.set("id", call)?;
+                "FlemmaToolFinished"
+            }
+            Announcement::ToolPending { call } => {
+                data.set("id", call)?;
+                "FlemmaToolPending"
+            }
+        };
+        Ok((event, data))
+    }
+
+    fn diagnostics(&self, diagnostics: &[Diagnostic]) -> mlua::Result<Vec<Table>> {
+        let item = |diagnostic: &Diagnostic| {
+            let item = self.shim.lua.create_table()?;
             item.set("line", diagnostic.line)?;
             item.set("severity", if diagnostic.severity == Severity::Error { "error" } else { "warning" })?;
             item.set("message", diagnostic.message.as_str())?;
             Ok(item)
-        });
-        match items.collect::<mlua::Result<Vec<_>>>() {
-            Ok(items) => self.tell("diagnose", (buffer, items)),
-            Err(error) => self.notify(Level::Error, &convert::words(&error)),
+        };
+        diagnostics.iter().map(item).collect()
+    }
+}
+
+/// Each function names what the shim calls with it.
+impl Host for NvimHost {
+    /// `:help nvim_buf_get_lines()`.
+    fn text(&self, buffer: i32) -> Rc<dyn Text> {
+        Rc::new(BufferText(buffer))
+    }
+
+    /// `:help nvim_buf_set_text()`, with `:help undojoin`.
+    fn write(&self, buffer: i32, edit: &TextEdit, joins: bool) -> Result<(), String> {
+        let write = || -> mlua::Result<()> {
+            let lines = self.shim.lua.create_sequence_from(edit.lines.iter().map(String::as_str))?;
+            let (start, end) = (edit.start, edit.end);
+            let place = (start.line, start.column, end.line, end.column);
+            let (first, first_column, last, last_column) = place;
+            let write: Function = self.shim.table.get("write")?;
+            write.call((buffer, first, first_column, last, last_column, lines, joins))
+        };
+        write().map_err(|error| convert::words(&error))
+    }
+
+    /// `:help 'modifiable'`.
+    fn lock(&self, buffer: i32, is_locked: bool) {
+        self.shim.tell("lock", (buffer, is_locked));
+    }
+
+    /// `:help nvim_buf_get_name()` and `:help getcwd()`.
+    fn place(&self, buffer: i32) -> Place {
+        let (file, cwd): (String, String) = self.shim.ask("place", buffer);
+        Place { file, cwd: PathBuf::from(cwd) }
+    }
+
+    /// `:help nvim_list_bufs()`.
+    fn open_conversations(&self) -> Vec<PathBuf> {
+        let paths: Vec<String> = self.shim.ask("open_chats", ());
+        paths.into_iter().map(PathBuf::from).collect()
+    }
+
+    /// `:help extmarks`.
+    fn show(&self, buffer: i32, is_busy: bool) {
+        self.shim.tell("show", (buffer, is_busy));
+    }
+
+    /// `:help nvim__redraw()` is not needed: the shim schedules its own drawing.
+    fn refresh(&self, buffer: i32) {
+        self.shim.tell("refresh", buffer);
+    }
+
+    /// `:help vim.diagnostic.set()`.
+    fn diagnose(&self, buffer: i32, diagnostics: &[Diagnostic]) {
+        match self.diagnostics(diagnostics) {
+            Ok(items) => self.shim.tell("diagnose", (buffer, items)),
+            Err(error) => self.shim.report(&error),
         }
     }
 
-    /// Something goes on in a buffer, or no longer does.
-    pub(super) fn show(&self, buffer: i32, busy: bool) {
-        self.tell("show", (buffer, busy));
+    /// `:help nvim_win_set_cursor()`.
+    fn cursor(&self, buffer: i32, target: CursorTarget) {
+        let reason = match target.reason {
+            CursorReason::Pending => "pending",
+            CursorReason::Result => "result",
+            CursorReason::Prompt => "prompt",
+        };
+        self.shim.tell("cursor", (buffer, target.line, reason));
     }
 
-    /// Shows what a reply has used, for a while, where its conversation is on the screen.
-    pub(super) fn usage(&self, buffer: i32, lines: &[String], timeout: Duration) {
-        self.tell("usage", (buffer, lines, timeout.as_secs_f64()));
+    /// `:help nvim_win_set_cursor()`.
+    fn follow(&self, buffer: i32) {
+        self.shim.tell("follow", buffer);
     }
 
-    /// Shows what a request would use, and what to warn of.
-    pub(super) fn estimate(&self, lines: &[String], warning: Option<&str>) {
-        self.tell("estimate", (lines, warning));
+    fn turn_over(&self, buffer: i32) {
+        self.shim.tell("turn_over", buffer);
     }
 
-    /// The status blocks changed.
-    pub(super) fn refresh(&self, buffer: i32) {
-        self.tell("refresh", buffer);
+    /// `:help vim.notify()`.
+    fn notify(&self, level: Level, message: &str) {
+        let level = match level {
+            Level::Info => "info",
+            Level::Warn => "warn",
+            Level::Error => "error",
+        };
+        self.shim.tell("notify", (level, message));
     }
 
-    /// Fires a `User` autocommand with the buffer and some names in its data.
-    pub(super) fn announce(&self, event: &str, buffer: i32, data: &[(&str, mlua::Value)]) {
-        let table = self.lua.create_table().and_then(|table| {
-            table.set("buf", buffer)?;
-            for (key, value) in data {
-                table.set(*key, value)?;
-            }
-            Ok(table)
-        });
-        if let Ok(table) = table {
-            self.tell("announce", (event, table));
+    /// `:help nvim_open_win()`.
+    fn show_usage(&self, buffer: i32, lines: &[String], timeout: Duration) {
+        self.shim.tell("usage", (buffer, lines, timeout.as_secs_f64()));
+    }
+
+    /// `:help nvim_open_win()`.
+    fn show_estimate(&self, lines: &[String], warning: Option<&str>) {
+        self.shim.tell("estimate", (lines, warning));
+    }
+
+    /// `:help nvim_exec_autocmds()`.
+    fn announce(&self, buffer: i32, what: Announcement<'_>) {
+        match self.announcement(buffer, what) {
+            Ok(announcement) => self.shim.tell("announce", announcement),
+            Err(error) => self.shim.report(&error),
         }
     }
 
-    /// A string for [`Host::announce`].
-    pub(super) fn string(&self, text: &str) -> mlua::Value {
-        self.lua.create_string(text).map_or(mlua::Value::Nil, mlua::Value::String)
+    /// `:help :checktime`.
+    fn check_files(&self) {
+        self.shim.tell("checktime", ());
     }
 
-    /// A tool may have changed files that are open.
-    pub(super) fn checktime(&self) {
-        self.tell("checktime", ());
+    fn saved(&self, buffer: i32, tick: i64, problem: Option<String>) {
+        self.shim.tell("saved", (buffer, tick, problem));
     }
 
-    /// A write of a buffer's file has ended. `tick` is the buffer's count of changes when its text was taken.
-    pub(super) fn saved(&self, buffer: i32, tick: i64, problem: Option<String>) {
-        self.tell("saved", (buffer, tick, problem));
+    /// `:help vim.ui.select()`.
+    fn ask(&self, buffer: i32, question: Question) {
+        match question {
+            Question::Frontmatter { language } => self.shim.tell("ask_trust", (buffer, language)),
+            Question::Files { files, line } => self.shim.tell("ask_files", (buffer, files, line)),
+            Question::Holder { process } => self.shim.tell("ask_holder", (buffer, process)),
+        }
     }
 
-    /// A turn is over.
-    pub(super) fn turn_over(&self, buffer: i32) {
-        self.tell("turn_over", buffer);
+    fn wake(&self) {
+        self.waker.wake();
+    }
+
+    /// `:help uv_timer_start()`.
+    fn wake_after(&self, pause: Duration) {
+        self.shim.tell("wake_after", u64::try_from(pause.as_millis()).unwrap_or(u64::MAX));
     }
 }

@@ -1,43 +1,34 @@
-//! Tools written in Lua: from the table that was registered to the answer in the document.
+//! Tools written in Lua: from the table that was registered to the value that a call returned.
 //!
 //! A Lua tool runs on the main thread. It answers by what it returns, or, if it is `async`, by its callback, which
-//! may come from anywhere, libuv's callbacks included: an answer only goes into the queue. The first answer counts;
-//! one that comes twice, after a cancel or after the time is up is dropped.
-
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
-};
+//! may come from anywhere, libuv's callbacks included: an answer only goes into a queue.
 
 use mlua::{Function, Lua, Table, Value};
 
-use super::{convert, editor::Editor, lua_answers::Said, tasks::Latest};
+use super::{
+    convert::{self, Room},
+    functions::Functions,
+    host::Shim,
+};
 use crate::{
-    agent::{Input, Level},
-    chat::OpenCall,
-    model::CallId,
-    runtime::{ConversationId, Notice, Queue, Report},
-    text::truncate::{Limit, Truncation},
     tools::{
-        Definition, Executor, Registered, Rendered,
+        Definition, Executor, LuaRef,
         declare::{self, Field},
     },
+    workspace::{LuaOutcome, LuaValue, MAX_TEXT, MAX_VALUES, StopTool, ToolAnswer, ports::ToolRun},
 };
 
-/// Registers a definition that Lua wrote.
-///
-/// Gives what to tell the user beside: that the tool can be called but not run.
+/// The fields of a definition that Lua wrote, and the functions among them, which were kept.
 ///
 /// # Errors
-/// What is wrong with it, for the user. Then nothing changed.
-pub(super) fn register(
-    editor: &Editor,
+/// What is wrong with the table, for the user. Then no function was kept.
+pub(super) fn fields(
     lua: &Lua,
+    functions: &Functions,
     name: Option<&str>,
     table: &Table,
-) -> Result<Option<String>, String> {
-    let mut fields = Vec::new();
-    let mut functions = Vec::new();
+) -> Result<(Vec<(String, Field)>, Vec<LuaRef>), String> {
+    let mut entries = Vec::new();
     for pair in table.pairs::<Value, Value>() {
         let (key, value) = pair.map_err(|error| convert::words(&error))?;
         let Value::String(key) = key else {
@@ -46,174 +37,143 @@ pub(super) fn register(
                 "tool `{tool}`: a definition is a table of named fields, and this one has a list in it"
             ));
         };
-        let field = match value {
-            Value::Function(function) => {
-                let kept = editor.functions.keep(function);
-                functions.push(kept);
-                Field::Function(kept)
-            }
-            Value::Number(number) if !number.is_finite() => Field::Other(format!("{number}, which is no number")),
-            value @ (Value::Boolean(_) | Value::Integer(_) | Value::Number(_) | Value::String(_) | Value::Table(_)) => {
-                let kind = value.type_name();
-                convert::to_json(lua, value)
-                    .map_or_else(|error| Field::Other(format!("a {kind}: {}", convert::words(&error))), Field::Value)
-            }
-            value => Field::Other(format!("a {}", value.type_name())),
-        };
-        fields.push((key.to_string_lossy(), field));
+        entries.push((key.to_string_lossy(), value));
     }
-    let registered = declare::declare(name, fields).and_then(|definition| {
-        let tool = definition.name.clone();
-        let incomplete = matches!(definition.executor, Executor::Missing);
-        let registered = editor.registry.borrow_mut().register(definition)?;
-        Ok((tool, incomplete, registered))
-    });
-    match registered {
-        Ok((tool, incomplete, registered)) => {
-            editor.touch();
-            if let Registered::Replaced(old) = registered {
-                editor.functions.release_all(&old);
-                editor.log(Level::Info, &format!("tool `{tool}`: registered again, in place of the one before"));
-            }
-            Ok(incomplete.then(|| format!("tool `{tool}` has no `execute`: its calls get an error until it has one")))
+    let mut kept = Vec::new();
+    let mut field = |value| match value {
+        Value::Function(function) => {
+            let function = functions.keep(function);
+            kept.push(function);
+            Field::Function(function)
         }
-        Err(problem) => {
-            for function in functions {
-                editor.functions.release(function);
-            }
-            Err(problem.to_string())
+        Value::Number(number) if !number.is_finite() => Field::Other(format!("{number}, which is no number")),
+        value @ (Value::Boolean(_) | Value::Integer(_) | Value::Number(_) | Value::String(_) | Value::Table(_)) => {
+            let kind = value.type_name();
+            convert::to_json(lua, value)
+                .map_or_else(|error| Field::Other(format!("a {kind}: {}", convert::words(&error))), Field::Value)
         }
-    }
+        value => Field::Other(format!("a {}", value.type_name())),
+    };
+    let fields = entries.into_iter().map(|(key, value)| (key, field(value))).collect();
+    Ok((fields, kept))
 }
 
 /// A definition as Lua is given it: a copy, with its own functions where it is written in Lua.
 ///
 /// # Errors
 /// When Lua is out of memory.
-pub(super) fn describe(editor: &Editor, lua: &Lua, definition: &Definition) -> mlua::Result<Value> {
+pub(super) fn describe(lua: &Lua, functions: &Functions, definition: &Definition) -> mlua::Result<Value> {
     let described = convert::from_json(lua, &declare::describe(definition))?;
     if let Value::Table(table) = &described {
         if let Executor::Lua(function) = definition.executor {
-            table.set("execute", editor.functions.get(function))?;
+            table.set("execute", functions.get(function))?;
         }
-        table.set("format_preview", definition.format_preview.and_then(|function| editor.functions.get(function)))?;
+        table.set("format_preview", definition.format_preview.and_then(|function| functions.get(function)))?;
     }
     Ok(described)
 }
 
-/// A truncation as Lua is given it.
-///
-/// # Errors
-/// When Lua is out of memory.
-pub(super) fn truncation(lua: &Lua, cut: &Truncation<'_>) -> mlua::Result<Table> {
-    let table = lua.create_table()?;
-    table.set("content", &*cut.content)?;
-    table.set("truncated", cut.truncated)?;
-    table.set(
-        "truncated_by",
-        cut.truncated_by.map(|limit| match limit {
-            Limit::Lines => "lines",
-            Limit::Bytes => "bytes",
-        }),
-    )?;
-    table.set("total_lines", cut.total_lines)?;
-    table.set("total_bytes", cut.total_bytes)?;
-    table.set("output_lines", cut.output_lines)?;
-    table.set("output_bytes", cut.output_bytes)?;
-    table.set("last_line_partial", cut.last_line_partial)?;
-    table.set("first_line_exceeds_limit", cut.first_line_exceeds_limit)?;
-    Ok(table)
-}
-
-/// Where the answer of one run goes. The first one counts.
-#[derive(Clone)]
-pub(super) struct Answering {
-    conversation: ConversationId,
-    call: CallId,
-    pub(super) tool: String,
-    answered: Arc<AtomicBool>,
-    queue: Arc<Queue>,
-}
-
-impl Answering {
-    pub(super) fn new(conversation: ConversationId, call: &OpenCall, queue: &Arc<Queue>) -> Self {
-        Self {
-            conversation,
-            call: call.id.clone(),
-            tool: call.name.clone(),
-            answered: Arc::default(),
-            queue: Arc::clone(queue),
-        }
-    }
-
-    /// Takes the right to answer; `false` if somebody had it before.
-    pub(super) fn claim(&self) -> bool {
-        !self.answered.swap(true, Ordering::SeqCst)
-    }
-
-    /// Sends the answer on its way.
-    pub(super) fn push(&self, rendered: Rendered) {
-        let input = Input::ToolFinished { call: self.call.clone(), answer: rendered.into() };
-        self.queue.push(Notice { conversation: self.conversation, report: Report::Input(input) });
-    }
-}
-
-/// Runs a call. `context` is the third part of the contract, made by the shim.
-pub(super) fn run(
-    editor: &Editor,
-    definition: &Definition,
-    execute: &Function,
-    input: &serde_json::Value,
-    context: Table,
-    answering: &Answering,
-) -> Option<Function> {
-    let outputs = editor.outputs.clone();
-    let finish = {
-        let (answering, threads) = (answering.clone(), editor.worker.handle().ok());
-        move |said: Said| {
-            if answering.claim() {
-                said.hand_on(threads.as_ref(), outputs.clone(), answering.clone());
-            }
-        }
-    };
-    let callback = {
-        let (finish, tool) = (finish.clone(), answering.tool.clone());
-        editor.lua.create_function(move |lua, (value, problem): (Value, Value)| {
-            finish(Said::read(lua, &tool, value, problem));
+/// Starts a call of the function `execute`. Gives the function that stops it, if it returned one.
+pub(super) fn start(lua: &Lua, shim: &Shim, execute: &Function, run: ToolRun<'_>) -> Option<StopTool> {
+    let ToolRun { buffer, definition, call, input, timeout, latest, answer, .. } = run;
+    let progress = definition.streaming.then(|| {
+        lua.create_function(move |_, text: mlua::LuaString| {
+            latest.put(&text.to_string_lossy());
             Ok(())
         })
-    };
-    let returned = callback.and_then(|callback| {
-        let input = convert::from_json(&editor.lua, input)?;
-        editor.host.execute(execute, input, context, callback)
     });
-    match returned {
+    let context = progress.transpose().and_then(|progress| shim.context(buffer, &call.name, timeout, progress));
+    let context = match context {
+        Ok(context) => context,
         Err(error) => {
-            finish(Said::failure(format!("The tool `{}` failed: {}", answering.tool, convert::words(&error))));
-            None
+            let problem = format!("The tool `{}` could not start: {}", call.name, convert::words(&error));
+            answer.finish(LuaOutcome::failure(problem));
+            return None;
         }
-        Ok((false, thrown, _)) => {
-            let thrown = thrown.to_string().unwrap_or_default();
-            finish(Said::failure(format!("The tool `{}` failed: {thrown}", answering.tool)));
-            None
+    };
+    let returned = callback(lua, &answer).and_then(|callback| {
+        let input = convert::from_json(lua, input)?;
+        shim.execute(execute, input, context, callback)
+    });
+    let failed = |what: String| LuaOutcome::failure(format!("The tool `{}` failed: {what}", answer.tool()));
+    let outcome = match returned {
+        Err(error) => failed(convert::words(&error)),
+        Ok((false, thrown, _)) => failed(thrown.to_string().unwrap_or_default()),
+        Ok((true, Value::Function(stop), _)) if definition.is_async => {
+            return Some(Box::new(move || stop.call::<()>(()).map_err(|error| convert::words(&error))));
         }
-        Ok((true, Value::Function(stop), _)) if definition.is_async => Some(stop),
-        Ok((true, Value::Nil, Value::Nil)) if definition.is_async => None,
-        Ok((true, value, problem)) => {
-            finish(Said::read(&editor.lua, &answering.tool, value, problem));
-            None
+        Ok((true, Value::Nil, Value::Nil)) if definition.is_async => return None,
+        Ok((true, value, problem)) => outcome(lua, answer.tool(), value, problem),
+    };
+    answer.finish(outcome);
+    None
+}
+
+fn callback(lua: &Lua, answer: &ToolAnswer) -> mlua::Result<Function> {
+    let answer = answer.clone();
+    lua.create_function(move |lua, (value, problem): (Value, Value)| {
+        answer.finish(outcome(lua, answer.tool(), value, problem));
+        Ok(())
+    })
+}
+
+/// What a tool's value means. `problem` is what came behind it: Lua's own functions return `nil` and a reason.
+fn outcome(lua: &Lua, tool: &str, value: Value, problem: Value) -> LuaOutcome {
+    let text = |bytes: Vec<u8>| LuaOutcome::new(LuaValue::Text(bytes), false);
+    match value {
+        Value::Nil if let Value::String(problem) = problem => {
+            LuaOutcome::new(LuaValue::Failure { error: problem.as_bytes().to_vec(), output: None }, false)
         }
+        Value::String(string) => text(string.as_bytes().to_vec()),
+        value @ (Value::Integer(_) | Value::Number(_) | Value::Boolean(_)) => {
+            text(value.to_string().unwrap_or_default().into_bytes())
+        }
+        Value::Table(table) => outcome_of_table(lua, tool, &table),
+        Value::Nil => LuaOutcome::failure(format!(
+            "The tool `{tool}` returned nothing. (For its author: return a string or a table; a tool that answers \
+             later sets `async = true` and calls its callback.)"
+        )),
+        other => LuaOutcome::failure(format!(
+            "The tool `{tool}` returned a {}. (For its author: return a string or a table. A tool that answers \
+             later sets `async = true`; only then may it return a function, which stops it.)",
+            other.type_name()
+        )),
     }
 }
 
-/// The function behind `ctx.progress`, for a tool that is `streaming`.
-///
-/// # Errors
-/// When Lua is out of memory.
-pub(super) fn progress(lua: &Lua, definition: &Definition, latest: Latest) -> mlua::Result<Option<Function>> {
-    let put = move |_: &Lua, text: mlua::LuaString| {
-        latest.put(&text.to_string_lossy());
-        Ok(())
+/// `{ success = true, output = … }`, `{ success = false, error = …, output = … }`, a table with a boolean `ok`, or
+/// any other table.
+fn outcome_of_table(lua: &Lua, tool: &str, table: &Table) -> LuaOutcome {
+    let mut room = Room::new(MAX_VALUES, MAX_TEXT);
+    let mut json = |value: Value| {
+        convert::to_json_within(lua, value, &mut room).map_err(|error| {
+            format!("The tool `{tool}` returned a table that cannot be written as JSON: {}.", convert::words(&error))
+        })
     };
-    definition.streaming.then(|| lua.create_function(put)).transpose()
+    let field = |name: &str| table.get::<Value>(name).unwrap_or(Value::Nil);
+    let mut read = || -> Result<LuaValue, String> {
+        let mut text = |value: Value| match value {
+            Value::Nil => Ok(None),
+            Value::String(text) => Ok(Some(text.as_bytes().to_vec())),
+            value @ Value::Table(_) => json(value).map(|value| Some(value.to_string().into_bytes())),
+            other => Ok(other.to_string().ok().map(String::into_bytes)),
+        };
+        Ok(match (field("success"), field("ok")) {
+            (Value::Boolean(true), _) => match field("output") {
+                value @ Value::Table(_) => LuaValue::Table(json(value)?),
+                other => LuaValue::Text(text(other)?.unwrap_or_default()),
+            },
+            (Value::Boolean(false), _) => {
+                let silence = || format!("The tool `{tool}` failed and gave no reason.").into_bytes();
+                let error = text(field("error"))?.unwrap_or_else(silence);
+                LuaValue::Failure { error, output: text(field("output"))? }
+            }
+            (_, Value::Boolean(ok)) => LuaValue::Structured { ok, value: json(Value::Table(table.clone()))? },
+            _ => LuaValue::Table(json(Value::Table(table.clone()))?),
+        })
+    };
+    match read() {
+        Ok(value) => LuaOutcome::new(value, room.is_over()),
+        Err(problem) => LuaOutcome::failure(problem),
+    }
 }

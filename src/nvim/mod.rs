@@ -1,41 +1,23 @@
 //! Neovim: the only code that knows the editor, and thin.
 //!
-//! `luaopen_flemma_native` builds the table of functions ([`exports`]) that the Lua shim calls. A call
-//! finds its [`conversation`], feeds an input to the session, and the session's effects come back here
-//! as calls of the shim's [`host`] functions. Tasks wake the main thread through [`waker`]; `drain`
-//! feeds what they left. Every export goes through mlua, which turns a panic into a Lua error: no panic
-//! unwinds into Neovim.
-//!
-//! State lives in one [`editor::Editor`] on the main thread, behind `RefCell`s that are borrowed for one
-//! statement at a time: Lua that we call may call us back.
+//! `luaopen_flemma_native` builds the table of functions ([`exports`]) that the Lua code calls. Each of them is a call of the
+//! [`crate::workspace`], which calls back through its two ports: [`host`] shows and writes by way of `lua/flemma/host.lua`,
+//! [`scripts`] runs the Lua of users, plugins and files. Background work wakes the main thread through [`waker`]; the export
+//! `drain` takes what it left. Every export goes through mlua, which turns a panic into a Lua error: no panic unwinds into
+//! Neovim.
 
-mod approvals;
+mod binding;
 mod buffer;
-mod checks;
-mod conversation;
 mod convert;
-mod editor;
 mod exports;
-mod files;
-mod frontmatter;
 mod functions;
-mod holding;
 mod host;
-mod lua_answers;
 mod lua_tools;
 mod opt;
 mod panics;
-mod patterns;
-mod policy;
-mod queries;
-mod saving;
-mod shell;
-mod standing;
-mod status;
-mod switch;
-mod tasks;
-mod trust;
-mod usage;
+mod policies;
+mod scripts;
+mod usage_table;
 mod waker;
 
 use mlua::Lua;

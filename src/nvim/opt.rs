@@ -20,7 +20,7 @@ const OVER: &str = "`flemma.opt` can only be used while the file is read, not in
 
 /// The options of one file, while its code runs.
 #[derive(Clone)]
-pub(super) struct Session {
+pub(super) struct Evaluation {
     options: Rc<RefCell<Option<BufferOptions>>>,
     /// The function that was assigned last to `tools.auto_approve`. Whether it counts is for the options to say.
     function: Rc<RefCell<Option<Function>>>,
@@ -47,7 +47,7 @@ impl UserData for List {
     }
 }
 
-impl Session {
+impl Evaluation {
     pub(super) fn new(options: BufferOptions) -> Self {
         Self { options: Rc::new(RefCell::new(Some(options))), function: Rc::default() }
     }

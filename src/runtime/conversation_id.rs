@@ -1,10 +1,5 @@
-//! Which conversation something is for.
+//! Which conversation a notice is for.
 
 /// Names a conversation for as long as it is open; never used twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ConversationId(pub u64);
-
-impl ConversationId {
-    /// What is for no conversation in particular.
-    pub const NONE: Self = Self(0);
-}

@@ -8,24 +8,6 @@ use std::path::{Path, PathBuf};
 
 use crate::tools::paths::{real, resolve};
 
-/// Why the paths are looked up.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Purpose {
-    /// The files are about to be sent.
-    Sending,
-    /// The conversation was saved under this path: what the user put into it is theirs from now on.
-    Saved(String),
-}
-
-/// The files that lead outside a conversation's folder, or to what is hidden in it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ExternalPaths {
-    /// What this is for.
-    pub purpose: Purpose,
-    /// The files, in order, each once.
-    pub files: Vec<ExternalFile>,
-}
-
 /// A file outside the folder of the conversation that names it, or hidden in it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ExternalFile {
@@ -35,16 +17,17 @@ pub struct ExternalFile {
     pub named: PathBuf,
 }
 
-/// Looks where `files` lead, relative ones from `folder`. It blocks on the disk.
+/// Which of `files` lead outside `folder`, where relative ones start, or to what is hidden in it: in order, each once. It
+/// blocks on the disk.
 #[must_use]
-pub fn external_paths(purpose: Purpose, files: impl IntoIterator<Item = PathBuf>, folder: &Path) -> ExternalPaths {
+pub fn external_paths(files: impl IntoIterator<Item = PathBuf>, folder: &Path) -> Vec<ExternalFile> {
     let home = real(folder);
     let look = |named: PathBuf| ExternalFile { real: real(&resolve(folder, &named)), named };
     let is_open = |file: &ExternalFile| file.real.strip_prefix(&home).is_ok_and(|path| !is_hidden(path));
     let mut files: Vec<_> = files.into_iter().map(look).filter(|file| !is_open(file)).collect();
     files.sort();
     files.dedup();
-    ExternalPaths { purpose, files }
+    files
 }
 
 /// Whether a name in a path begins with a dot.

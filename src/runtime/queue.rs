@@ -6,67 +6,22 @@ use std::{
     time::Duration,
 };
 
-use super::{ConversationId, ExternalPaths, LeftOut, holder::Hold, trust::Trusted};
+use super::conversation_id::ConversationId;
 use crate::{
     agent::{Input, RequestId},
-    model::{CallId, Event},
+    model::Event,
     provider::reply_limit,
-    usage::Estimate,
 };
 
-/// Something that a task tells a conversation.
+/// Something that a background task leaves for the main thread.
+///
+/// `J` is a job: what the main thread is to do with the result of a task. The layer above brings the type.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Notice {
-    /// The conversation.
-    pub conversation: ConversationId,
-    /// What happened.
-    pub report: Report,
-}
-
-/// What a task reports.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Report {
-    /// An input for the state machine.
-    Input(Input),
-    /// Something that the user should know.
-    Warning(String),
-    /// The time of a running tool is up.
-    Expired {
-        /// The call.
-        call: CallId,
-        /// Which run of it.
-        run: u64,
-        /// How long it had.
-        limit: Duration,
-    },
-    /// A reply was cut off by somebody who changed the text; the document is to say so, now that it may be changed.
-    CutOff,
-    /// The files of the request that is on its way have been read; these were left out.
-    LeftOut(Vec<LeftOut>),
-    /// It was looked where files lead that the conversation names.
-    ExternalPaths(ExternalPaths),
-    /// What the conversation would use.
-    Estimate(Estimate),
-    /// What the user has trusted was read, or could not be: then it is nothing.
-    Trust(Trusted),
-    /// It was tried to hold a conversation.
-    Hold {
-        /// Its file.
-        path: String,
-        /// Who holds it; or why nobody can, in the system's words.
-        hold: Result<Hold, String>,
-    },
-    /// A buffer's file was written, or not; for no conversation, since it may be closed meanwhile.
-    Saved {
-        /// The buffer.
-        buffer: i32,
-        /// Neovim's count of the buffer's changes when its text was taken.
-        tick: i64,
-        /// Why it was not written, as a sentence for the user.
-        problem: Option<String>,
-    },
-    /// The models of a server, for whoever asked with this number; or why there are none, in words for the user.
-    Models(u64, Result<Vec<String>, String>),
+pub enum Notice<J> {
+    /// An input for the state machine of a conversation.
+    Input(ConversationId, Input),
+    /// The rest of some work, for the main thread.
+    Job(J),
 }
 
 /// The most text, in bytes, and the most notices that one drain takes: the main thread is never held for long.
@@ -94,17 +49,16 @@ pub enum Next {
 
 /// Notices on their way to the main thread.
 ///
-/// Those for one conversation are drained in the order in which they were pushed. The first piece of a reply wakes the
+/// They are drained in the order in which they were pushed. The first piece of a reply wakes the
 /// drain at once. What follows is collected, piece joined to piece, until a pause is over or something comes that cannot
 /// wait: the end of the reply, a tool's result, an error.
-pub struct Queue {
-    waiting: Mutex<Waiting>,
+pub struct Queue<J> {
+    waiting: Mutex<Waiting<J>>,
     wake: Box<dyn Fn() + Send + Sync>,
 }
 
-#[derive(Default)]
-struct Waiting {
-    notices: VecDeque<Notice>,
+struct Waiting<J> {
+    notices: VecDeque<Notice<J>>,
     /// How many notices were drained before the first of `notices`.
     drained: u64,
     /// The number of each conversation's last notice, counted from the first that was ever pushed.
@@ -118,13 +72,13 @@ struct Waiting {
     is_pausing: bool,
 }
 
-impl std::fmt::Debug for Queue {
+impl<J> std::fmt::Debug for Queue<J> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Queue").field("waiting", &self.lock().notices.len()).finish_non_exhaustive()
     }
 }
 
-impl Queue {
+impl<J> Queue<J> {
     /// A queue that calls `wake` when a drain is due and none is on its way. `wake` may be called from any thread.
     pub fn new(wake: impl Fn() + Send + Sync + 'static) -> Self {
         Self { waiting: Mutex::default(), wake: Box::new(wake) }
@@ -132,7 +86,7 @@ impl Queue {
 
     /// Adds a notice. A piece of text joins the piece before it, so that a fast stream costs a drain no more than a slow
     /// one.
-    pub fn push(&self, notice: Notice) {
+    pub fn push(&self, notice: Notice<J>) {
         let wakes = {
             let mut waiting = self.lock();
             let wakes = !(waiting.is_woken || waiting.is_pausing && is_patient(&notice));
@@ -147,7 +101,7 @@ impl Queue {
 
     /// Takes what is there, up to a bound, and says when to come back. Whoever drains must come back as it says, or the
     /// pieces of a reply stay where they are.
-    pub fn drain(&self) -> (Vec<Notice>, Next) {
+    pub fn drain(&self) -> (Vec<Notice<J>>, Next) {
         let mut waiting = self.lock();
         let (mut bytes, mut count) = (0, 0);
         let mut replies: Vec<ConversationId> = Vec::new();
@@ -156,11 +110,11 @@ impl Queue {
         }
         let left = usize::try_from(waiting.round - waiting.drained).unwrap_or(usize::MAX);
         for notice in waiting.notices.iter().take(SLICE_NOTICES.min(left)) {
-            if is_patient(notice) && !replies.contains(&notice.conversation) {
+            if let Some(conversation) = reply_of(notice).filter(|conversation| !replies.contains(conversation)) {
                 if replies.len() == SLICE_REPLIES {
                     break;
                 }
-                replies.push(notice.conversation);
+                replies.push(conversation);
             }
             bytes += weight(notice);
             count += 1;
@@ -168,7 +122,7 @@ impl Queue {
                 break;
             }
         }
-        let slice: Vec<Notice> = waiting.notices.drain(..count).collect();
+        let slice: Vec<Notice<J>> = waiting.notices.drain(..count).collect();
         waiting.drained += slice.len() as u64;
         let is_over = waiting.drained >= waiting.round;
         waiting.is_woken = !is_over || waiting.notices.iter().any(|notice| !is_patient(notice));
@@ -184,45 +138,68 @@ impl Queue {
         (slice, next)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Waiting> {
+    fn lock(&self) -> MutexGuard<'_, Waiting<J>> {
         // A panic elsewhere leaves whole notices behind: each is pushed in one go.
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Waiting {
-    fn push(&mut self, notice: Notice) {
-        let last = self.last.get(&notice.conversation).and_then(|number| number.checked_sub(self.drained));
-        let last = last.and_then(|index| self.notices.get_mut(usize::try_from(index).ok()?));
-        if last.is_some_and(|last| join(last, &notice)) {
-            return;
+impl<J> Default for Waiting<J> {
+    fn default() -> Self {
+        Self {
+            notices: VecDeque::new(),
+            drained: 0,
+            last: HashMap::new(),
+            round: 0,
+            is_woken: false,
+            is_pausing: false,
         }
-        self.last.insert(notice.conversation, self.drained + self.notices.len() as u64);
+    }
+}
+
+impl<J> Waiting<J> {
+    fn push(&mut self, notice: Notice<J>) {
+        if let Notice::Input(conversation, input) = &notice {
+            let last = self.last.get(conversation).and_then(|number| number.checked_sub(self.drained));
+            let last = last.and_then(|index| self.notices.get_mut(usize::try_from(index).ok()?));
+            if last.is_some_and(|last| join(last, input)) {
+                return;
+            }
+            self.last.insert(*conversation, self.drained + self.notices.len() as u64);
+        } else {
+            // A job may be about any conversation: nothing that comes after it may be taken before it.
+            self.last.clear();
+        }
         self.notices.push_back(notice);
     }
 }
 
-/// The event of a notice, and its request.
-fn event(notice: &Notice) -> Option<(RequestId, &Event)> {
-    match &notice.report {
-        Report::Input(Input::Event { request, event }) => Some((*request, event)),
+/// The event of an input, and its request.
+fn event(input: &Input) -> Option<(RequestId, &Event)> {
+    match input {
+        Input::Event { request, event } => Some((*request, event)),
         _ => None,
     }
 }
 
-/// Whether a notice may wait for the end of a pause: a piece of a reply, or a count that goes with the pieces.
-fn is_patient(notice: &Notice) -> bool {
-    matches!(
-        event(notice),
-        Some((_, Event::Text(_) | Event::Thinking(_) | Event::ToolUseProgress { .. } | Event::Usage(_)))
-    )
+/// The conversation whose reply this is a piece of, or a count that goes with the pieces.
+fn reply_of<J>(notice: &Notice<J>) -> Option<ConversationId> {
+    let Notice::Input(conversation, input) = notice else { return None };
+    let (_, event) = event(input)?;
+    matches!(event, Event::Text(_) | Event::Thinking(_) | Event::ToolUseProgress { .. } | Event::Usage(_))
+        .then_some(*conversation)
+}
+
+/// Whether a notice may wait for the end of a pause.
+fn is_patient<J>(notice: &Notice<J>) -> bool {
+    reply_of(notice).is_some()
 }
 
 /// Joins `next` to `last`, a notice for the same conversation. Two pieces of the same text become one that fits a slice;
 /// a count takes the place of the one before it. Says whether that could be done.
-fn join(last: &mut Notice, next: &Notice) -> bool {
+fn join<J>(last: &mut Notice<J>, next: &Input) -> bool {
     let Some((request, event)) = event(next) else { return false };
-    let Report::Input(Input::Event { request: last_request, event: last }) = &mut last.report else { return false };
+    let Notice::Input(_, Input::Event { request: last_request, event: last }) = last else { return false };
     if *last_request != request {
         return false;
     }
@@ -249,12 +226,12 @@ fn join(last: &mut Notice, next: &Notice) -> bool {
     }
 }
 
-fn weight(notice: &Notice) -> usize {
-    match &notice.report {
-        Report::Input(Input::Event { event: Event::Text(text) | Event::Thinking(text), .. }) => {
+fn weight<J>(notice: &Notice<J>) -> usize {
+    match notice {
+        Notice::Input(_, Input::Event { event: Event::Text(text) | Event::Thinking(text), .. }) => {
             reply_limit::weight(text)
         }
-        Report::Input(Input::ToolFinished { answer, .. }) => answer.output.len(),
+        Notice::Input(_, Input::ToolFinished { answer, .. }) => answer.output.len(),
         _ => 64,
     }
 }

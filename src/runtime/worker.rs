@@ -19,11 +19,10 @@ use tokio::{
 use url::Url;
 
 use super::{
-    Attachments, ConversationId, Credentials, Notice, Queue, Report,
+    Attachments, ConversationId, Credentials, LeftOut,
     http::{Http, Timeouts},
 };
 use crate::{
-    agent::{Input, RequestId},
     chat,
     config::ProviderOptions,
     model::{Event, Message},
@@ -79,12 +78,27 @@ impl std::fmt::Debug for Recipient {
     }
 }
 
+/// What becomes of a request.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RequestUpdate {
+    /// The files that it shows have been read; these were left out.
+    LeftOut(Vec<LeftOut>),
+    /// A piece of the reply has arrived.
+    Event(Event),
+    /// It has failed. Nothing more comes of it.
+    Failed(ProviderError),
+    /// Something that the user should know.
+    Warning(String),
+}
+
+/// Takes the updates of one request. It is called on the worker's threads.
+pub type OnUpdate = Arc<dyn Fn(RequestUpdate) + Send + Sync>;
+
 /// Owns the threads, which start with the first task: an editor in which no conversation does anything has none.
 /// Dropping it stops every task without waiting for one.
 #[derive(Debug)]
 pub struct Worker {
     runtime: OnceCell<runtime::Runtime>,
-    queue: Arc<Queue>,
     http: Arc<Http>,
     attachments: Arc<Attachments>,
     credentials: Arc<Credentials>,
@@ -92,15 +106,15 @@ pub struct Worker {
     known: Arc<Mutex<HashSet<String>>>,
 }
 
-impl Worker {
-    /// A worker whose tasks leave their notices in `queue`.
-    #[must_use]
-    pub fn new(queue: Arc<Queue>) -> Self {
+impl Default for Worker {
+    fn default() -> Self {
         let http = Arc::<Http>::default();
         let credentials = Arc::new(Credentials::new(Arc::clone(&http)));
-        Self { runtime: OnceCell::new(), queue, http, credentials, attachments: Arc::default(), known: Arc::default() }
+        Self { runtime: OnceCell::new(), http, credentials, attachments: Arc::default(), known: Arc::default() }
     }
+}
 
+impl Worker {
     /// The runtime, for whoever starts tasks without holding on to the worker.
     ///
     /// # Errors
@@ -112,53 +126,51 @@ impl Worker {
         Ok(self.runtime.get_or_try_init(start)?.handle().clone())
     }
 
-    /// The queue to the main thread.
-    #[must_use]
-    pub fn queue(&self) -> &Arc<Queue> {
-        &self.queue
-    }
-
     /// Sends a request: gets the key of `recipient` if need be, reads the files that the request shows (relative paths
-    /// start at `folder`), and performs the exchange. Its events and its end arrive in the queue; aborting the handle
-    /// ends it without a word.
+    /// start at `folder`), and performs the exchange. `on_update` hears of its events and its end; aborting the handle
+    /// ends it without an update.
+    ///
+    /// # Errors
+    /// When the system gives no threads.
     pub fn send(
         &self,
         conversation: ConversationId,
-        id: RequestId,
         recipient: Recipient,
         request: Request,
         folder: PathBuf,
         timeouts: Timeouts,
+        on_update: OnUpdate,
     ) -> io::Result<AbortHandle> {
-        let queue = Arc::clone(&self.queue);
         let task = RequestTask {
             http: Arc::clone(&self.http),
             credentials: Arc::clone(&self.credentials),
             attachments: Arc::clone(&self.attachments),
-            queue: Arc::clone(&self.queue),
+            on_update,
             known: Arc::clone(&self.known),
             conversation,
             folder,
             timeouts,
         };
         self.spawn(async move {
-            let sink = |event: Event| {
-                task.queue.push(input(conversation, Input::Event { request: id, event }));
-            };
+            let sink = |event: Event| (task.on_update)(RequestUpdate::Event(event));
             if let Err(error) = task.run(recipient, request, sink).await {
-                queue.push(input(conversation, Input::Failed { request: id, error, jitter: fastrand::f64() }));
+                (task.on_update)(RequestUpdate::Failed(error));
             }
         })
     }
 
-    /// Asks the server of `recipient` for its models, with its key if it has one. The answer arrives in the queue
-    /// under the number `id`, for no conversation.
+    /// Asks the server of `recipient` for its models, with its key if it has one. `then` gets their names, or why there are
+    /// none, in words for the user.
     ///
     /// # Errors
     /// When the system gives no threads.
-    pub fn models(&self, id: u64, recipient: Recipient, timeouts: Timeouts) -> io::Result<AbortHandle> {
+    pub fn models(
+        &self,
+        recipient: Recipient,
+        timeouts: Timeouts,
+        then: impl FnOnce(Result<Vec<String>, String>) + Send + 'static,
+    ) -> io::Result<AbortHandle> {
         let (http, credentials) = (Arc::clone(&self.http), Arc::clone(&self.credentials));
-        let queue = Arc::clone(&self.queue);
         self.spawn(async move {
             let Recipient { environment, credential, build, .. } = recipient;
             let models = async {
@@ -174,18 +186,28 @@ impl Worker {
             if let Err(error) = &models {
                 forget_refused(&credentials, credential.as_ref(), error);
             }
-            let report = Report::Models(id, models.map_err(|error| error.to_string()));
-            queue.push(Notice { conversation: ConversationId::NONE, report });
+            then(models.map_err(|error| error.to_string()));
         })
     }
 
-    /// Brings an input back after a pause.
-    pub fn later(&self, conversation: ConversationId, pause: Duration, what: Input) -> io::Result<AbortHandle> {
-        let queue = Arc::clone(&self.queue);
+    /// Does something after a pause.
+    ///
+    /// # Errors
+    /// When the system gives no threads.
+    pub fn later(&self, pause: Duration, then: impl FnOnce() + Send + 'static) -> io::Result<AbortHandle> {
         self.spawn(async move {
             time::sleep(pause).await;
-            queue.push(input(conversation, what));
+            then();
         })
+    }
+
+    /// Does something that may wait for the disk.
+    ///
+    /// # Errors
+    /// When the system gives no threads.
+    pub fn spawn_blocking(&self, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
+        self.handle()?.spawn_blocking(work);
+        Ok(())
     }
 
     /// Starts any other task.
@@ -203,10 +225,6 @@ impl Drop for Worker {
             runtime.shutdown_background();
         }
     }
-}
-
-fn input(conversation: ConversationId, input: Input) -> Notice {
-    Notice { conversation, report: Report::Input(input) }
 }
 
 /// The environment with the key that `credential` asks for, if there is one.
@@ -234,7 +252,7 @@ struct RequestTask {
     http: Arc<Http>,
     credentials: Arc<Credentials>,
     attachments: Arc<Attachments>,
-    queue: Arc<Queue>,
+    on_update: OnUpdate,
     known: Arc<Mutex<HashSet<String>>>,
     conversation: ConversationId,
     folder: PathBuf,
@@ -246,7 +264,7 @@ impl RequestTask {
         &self,
         recipient: Recipient,
         request: Request,
-        mut sink: impl FnMut(Event),
+        mut sink: impl FnMut(Event) + Send,
     ) -> Result<(), ProviderError> {
         let Recipient { environment, credential, build, max_reply_bytes } = recipient;
         let environment = complete(&self.credentials, environment, credential.as_ref(), self.timeouts).await?;
@@ -303,7 +321,7 @@ impl RequestTask {
     }
 
     fn warn(&self, words: String) {
-        self.queue.push(Notice { conversation: self.conversation, report: Report::Warning(words) });
+        (self.on_update)(RequestUpdate::Warning(words));
     }
 
     /// Tells the user once that a server is talked to in the open.
@@ -327,7 +345,7 @@ impl RequestTask {
         if !self.is_news(name.clone()) {
             return;
         }
-        let (http, queue, conversation) = (Arc::clone(&self.http), Arc::clone(&self.queue), self.conversation);
+        let (http, on_update) = (Arc::clone(&self.http), Arc::clone(&self.on_update));
         let known = Arc::clone(&self.known);
         let timeouts = Timeouts { first_byte: PROBE_TIMEOUT, idle: PROBE_TIMEOUT, ..self.timeouts };
         tokio::spawn(async move {
@@ -347,7 +365,7 @@ impl RequestTask {
                 };
                 if let Some(found) = probe.read(&answer) {
                     if let Some(words) = found {
-                        queue.push(Notice { conversation, report: Report::Warning(words) });
+                        on_update(RequestUpdate::Warning(words));
                     }
                     return;
                 }
@@ -368,10 +386,8 @@ impl RequestTask {
         });
         let (request, findings) =
             read.await.map_err(|_| ProviderError::bug("the files that the conversation shows could not be read"))?;
-        self.queue.push(Notice { conversation, report: Report::LeftOut(findings.left_out) });
-        for problem in findings.news {
-            self.queue.push(Notice { conversation, report: Report::Warning(problem) });
-        }
+        (self.on_update)(RequestUpdate::LeftOut(findings.left_out));
+        findings.news.into_iter().for_each(|problem| self.warn(problem));
         Ok(request)
     }
 }

@@ -120,7 +120,7 @@ fn resolvers_outlive_setup_and_are_skipped_when_they_fail() {
         let words = words.replace('\\', "");
         chat.nvim.wait_for("the log", |nvim| {
             let log = std::fs::read_to_string(nvim.work().join("flemma.log")).unwrap_or_default();
-            log.contains("the approval resolver `lenient` was passed over") && log.contains(&words)
+            log.contains("the approval resolver `lenient` failed and was skipped") && log.contains(&words)
         });
     }
     // A resolver may change the chain while it decides.
@@ -281,7 +281,7 @@ fn commands_that_do_not_apply_explain_why() {
     let mut chat = waiting(&["echo one"], &Setup::default());
     chat.nvim.command("1");
     for (command, message) in [
-        ("Flemma tool:approve", "there is no tool call that waits here"),
+        ("Flemma tool:approve", "no tool call is waiting here"),
         ("Flemma tool:approve forever", "`:Flemma tool:approve` takes always, but was given `forever`"),
         ("1,2Flemma send", "`:Flemma send` takes no range"),
         ("Flemma status now", "`:Flemma status` takes no argument, but was given `now`"),

@@ -342,7 +342,7 @@ fn status_fits_into_thirty_columns() {
         assert!(line.chars().count() <= columns - 4, "{line}");
     }
     let words = text.join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
-    for part in ["provider: anthropic (setup)", "model: claude-test (setup)", "nothing goes on; the buffer is yours"] {
+    for part in ["provider: anthropic (setup)", "model: claude-test (setup)", "idle"] {
         assert!(words.contains(part), "{part} in {words}");
     }
     let shown = chat.nvim.screen();

@@ -543,5 +543,5 @@ fn status_shows_every_value_and_its_source() {
     }
     chat.nvim.command("2substitute/high/higher/");
     let lines = status(&mut chat);
-    assert!(lines[0].starts_with("the frontmatter does not count: line 2: `flemma.opt.thinking` must be"), "{lines:?}");
+    assert!(lines[0].starts_with("the frontmatter has no effect: line 2: `flemma.opt.thinking` must be"), "{lines:?}");
 }

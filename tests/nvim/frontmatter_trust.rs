@@ -143,9 +143,9 @@ fn json_with_a_policy_needs_trust_and_json_parameters_do_not() {
 fn no_tool_writes_the_trust_store_or_an_open_conversation() {
     let store = "state/nvim/flemma/trust.jsonl";
     for (path, why) in [
-        ("../state/nvim/flemma/trust.jsonl", "says what the user trusts"),
-        ("../state/link.jsonl", "says what the user trusts"),
-        ("../state/twin.jsonl", "says what the user trusts"),
+        ("../state/nvim/flemma/trust.jsonl", "records what the user trusts"),
+        ("../state/link.jsonl", "records what the user trusts"),
+        ("../state/twin.jsonl", "records what the user trusts"),
         ("notes.chat", "is a conversation that is open in the editor"),
         ("link.txt", "is a conversation that is open in the editor"),
         ("twin.txt", "is the same file as "),

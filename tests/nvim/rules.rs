@@ -13,9 +13,8 @@ fn always_is_refused_for_a_command_that_no_rule_can_stand_for() {
     let mut chat = waiting(&["bash -c 'echo one'"], &Setup::default());
     let before = chat.nvim.text();
     chat.nvim.command("Flemma tool:approve always");
-    chat.nvim.wait_for("why", |nvim| {
-        said(nvim).contains("not approved for good: no rule can stand for this call of `bash`")
-    });
+    chat.nvim
+        .wait_for("why", |nvim| said(nvim).contains("not approved for good: no rule can cover this call of `bash`"));
     assert_eq!(chat.nvim.text(), before);
 }
 

@@ -10,7 +10,6 @@ use std::{
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
 use flemma::{
-    agent::{Input, RequestId},
     model::{Event, Message, Part, Role},
     provider::{
         ErrorKind, Provider, ProviderError, Request,
@@ -19,7 +18,7 @@ use flemma::{
         credential::{Credential, KeySource, TokenExchange as _},
         vertex::{self, Options, Vertex},
     },
-    runtime::{ConversationId, Credentials, Queue, Recipient, Report, Worker, http::Timeouts},
+    runtime::{ConversationId, Credentials, Recipient, RequestUpdate, Worker, http::Timeouts},
 };
 use ring::signature::{KeyPair, RSA_PKCS1_2048_8192_SHA256, RsaKeyPair, UnparsedPublicKey};
 use rustls::pki_types::{PrivatePkcs8KeyDer, pem::PemObject};
@@ -342,34 +341,25 @@ fn a_user_who_signed_in_is_asked_for_with_their_refresh_token() {
     assert_eq!(file.project(), Some("q"));
 }
 
-/// The reports of a worker about one request, up to its end.
-fn ask(worker: &Worker, wakes: &mpsc::Receiver<()>, recipient: Recipient) -> Vec<Input> {
+/// What a worker reports of one request, up to its end.
+fn ask(worker: &Worker, recipient: Recipient) -> Vec<RequestUpdate> {
     let request = Request {
         model: "model-test".to_owned(),
         messages: vec![Arc::new(Message { role: Role::User, parts: vec![Part::Text("Hello".to_owned())] })],
         ..Request::default()
     };
-    worker
-        .send(ConversationId(1), RequestId(1), recipient, request, std::path::PathBuf::new(), Timeouts::default())
-        .unwrap();
-    let mut inputs = Vec::new();
+    let (sender, told) = mpsc::channel();
+    let sender = Mutex::new(sender);
+    let on_update = Arc::new(move |update| _ = sender.lock().unwrap().send(update));
+    let folder = std::path::PathBuf::new();
+    worker.send(ConversationId(1), recipient, request, folder, Timeouts::default(), on_update).unwrap();
+    let mut updates = Vec::new();
     loop {
-        wakes.recv_timeout(Duration::from_secs(30)).expect("the request ends");
-        for notice in worker.queue().drain().0 {
-            if let Report::Input(input) = notice.report {
-                inputs.push(input);
-            }
-        }
-        if matches!(inputs.last(), Some(Input::Failed { .. } | Input::Event { event: Event::Finished(_), .. })) {
-            return inputs;
+        updates.push(told.recv_timeout(Duration::from_secs(30)).expect("the request ends"));
+        if matches!(updates.last(), Some(RequestUpdate::Failed(_) | RequestUpdate::Event(Event::Finished(_)))) {
+            return updates;
         }
     }
-}
-
-fn worker() -> (Worker, mpsc::Receiver<()>) {
-    let (sender, wakes) = mpsc::channel();
-    let sender = Mutex::new(sender);
-    (Worker::new(Arc::new(Queue::new(move || _ = sender.lock().unwrap().send(())))), wakes)
 }
 
 #[test]
@@ -385,12 +375,11 @@ fn a_refused_key_is_fetched_again() {
     let commands = Commands::new()
         .command("secret-tool", "exit 1")
         .command("show-key", "echo sk-$(wc -l < \"$(dirname \"$0\")/show-key.calls\" | tr -d ' ')");
-    let (worker, wakes) = worker();
+    let worker = Worker::default();
     for nth in 0..4 {
         let base_url = server.base_url();
-        let inputs = ask(
+        let updates = ask(
             &worker,
-            &wakes,
             Recipient {
                 environment: commands.environment(),
                 credential: Some(Credential {
@@ -403,10 +392,10 @@ fn a_refused_key_is_fetched_again() {
                 max_reply_bytes: 1 << 20,
             },
         );
-        if let (2, Some(Input::Failed { error, .. })) = (nth, inputs.last()) {
+        if let (2, Some(RequestUpdate::Failed(error))) = (nth, updates.last()) {
             assert!(error.message.contains("the key from the command `show-key`"), "{error}");
         } else {
-            assert!(matches!(inputs.last(), Some(Input::Event { .. })), "{inputs:?}");
+            assert!(matches!(updates.last(), Some(RequestUpdate::Event(_))), "{updates:?}");
         }
     }
     let keys: Vec<_> = server.requests().iter().map(|request| request.header("x-api-key").map(str::to_owned)).collect();
@@ -419,11 +408,10 @@ fn vertex_uses_the_token_and_project_of_the_key_file() {
     let reply = json!({"candidates": [{"content": {"parts": [{"text": "hi"}]}, "finishReason": "STOP"}]});
     let server = Server::start([Reply::stream().chunk(format!("data: {reply}\r\n\r\n"))]);
     let commands = with_key_file(&service_account(&tokens.base_url()).to_string());
-    let (worker, wakes) = worker();
+    let worker = Worker::default();
     let base_url = Some(server.base_url());
-    let inputs = ask(
+    let updates = ask(
         &worker,
-        &wakes,
         Recipient {
             environment: commands.environment(),
             credential: Some(vertex::credential()),
@@ -433,7 +421,7 @@ fn vertex_uses_the_token_and_project_of_the_key_file() {
             max_reply_bytes: 1 << 20,
         },
     );
-    assert!(matches!(inputs.last(), Some(Input::Event { .. })), "{inputs:?}");
+    assert!(matches!(updates.last(), Some(RequestUpdate::Event(_))), "{updates:?}");
     let request = &server.requests()[0];
     assert_eq!(request.header("authorization"), Some("Bearer ya29.service"));
     assert_eq!(

@@ -7,14 +7,13 @@ use std::{
 };
 
 use flemma::{
-    agent::{Input, RequestId},
     model::{Event, StopReason},
     provider::{
         ErrorKind, Exchange, Provider, ProviderError, Request, anthropic::Anthropic, auth::Environment, host,
         openai::OpenAi, openai_compatible::OpenAiCompatible, retry,
     },
     runtime::{
-        ConversationId, Queue, Recipient, Report, Worker,
+        ConversationId, OnUpdate, Recipient, RequestUpdate, Worker,
         http::{Http, Timeouts},
     },
 };
@@ -175,30 +174,27 @@ async fn a_full_context_is_told_apart_from_max_tokens() {
 /// A worker, and what its tasks report.
 struct Harness {
     worker: Worker,
-    wakes: mpsc::Receiver<()>,
+    updates: mpsc::Receiver<RequestUpdate>,
+    on_update: OnUpdate,
     warnings: Vec<String>,
 }
 
 impl Harness {
     fn new() -> Self {
-        let (sender, wakes) = mpsc::channel();
+        let (sender, updates) = mpsc::channel();
         let sender = Mutex::new(sender);
-        let worker = Worker::new(Arc::new(Queue::new(move || _ = sender.lock().unwrap().send(()))));
-        Self { worker, wakes, warnings: Vec::new() }
+        let on_update = Arc::new(move |update| _ = sender.lock().unwrap().send(update));
+        Self { worker: Worker::default(), updates, on_update, warnings: Vec::new() }
     }
 
-    /// Waits for the next reports, and says whether they end a request.
+    /// Waits for the next update, and says whether it ends a request.
     fn listen(&mut self) -> bool {
-        self.wakes.recv_timeout(Duration::from_secs(30)).expect("something is reported");
-        let mut is_over = false;
-        for notice in self.worker.queue().drain().0 {
-            match notice.report {
-                Report::Warning(words) => self.warnings.push(words),
-                Report::Input(Input::Failed { .. } | Input::Event { event: Event::Finished(_), .. }) => is_over = true,
-                _ => {}
-            }
+        match self.updates.recv_timeout(Duration::from_secs(30)).expect("something is reported") {
+            RequestUpdate::Warning(words) => self.warnings.push(words),
+            RequestUpdate::Failed(_) | RequestUpdate::Event(Event::Finished(_)) => return true,
+            RequestUpdate::Event(_) | RequestUpdate::LeftOut(_) => {}
         }
-        is_over
+        false
     }
 
     /// Sends a request with these tools up to its end.
@@ -216,7 +212,8 @@ impl Harness {
             }),
         };
         let timeouts = Timeouts { connect: Duration::from_millis(200), ..LONG };
-        self.worker.send(ConversationId(1), RequestId(1), recipient, request, PathBuf::new(), timeouts).unwrap();
+        let on_update = Arc::clone(&self.on_update);
+        self.worker.send(ConversationId(1), recipient, request, PathBuf::new(), timeouts, on_update).unwrap();
         while !self.listen() {}
     }
 

@@ -14,9 +14,14 @@ use std::{
 use flemma::{
     agent::{CallResult, Input, RequestId},
     model::{Event, StopReason, Usage},
-    runtime::{ConversationId, Next, Notice, PAUSE, Queue, Report},
+    runtime::{ConversationId, Next, PAUSE},
 };
 use proptest::prelude::*;
+
+/// Jobs are told apart by a name.
+type Job = &'static str;
+type Notice = flemma::runtime::Notice<Job>;
+type Queue = flemma::runtime::Queue<Job>;
 
 /// What one drain takes at most, besides the notice that crosses the line.
 const SLICE_BYTES: usize = 64 * 1024;
@@ -24,7 +29,7 @@ const SLICE_NOTICES: usize = 256;
 
 fn event(conversation: u64, request: u64, event: Event) -> Notice {
     let input = Input::Event { request: RequestId(request), event };
-    Notice { conversation: ConversationId(conversation), report: Report::Input(input) }
+    Notice::Input(ConversationId(conversation), input)
 }
 
 fn text(conversation: u64, words: &str) -> Notice {
@@ -46,7 +51,7 @@ fn used(output: u64) -> Notice {
 
 fn finished(conversation: u64, output: &str) -> Notice {
     let input = Input::ToolFinished { call: "a".into(), answer: CallResult::text(output) };
-    Notice { conversation: ConversationId(conversation), report: Report::Input(input) }
+    Notice::Input(ConversationId(conversation), input)
 }
 
 /// A queue, and how often it called.
@@ -57,8 +62,8 @@ fn queue() -> (Queue, Arc<AtomicUsize>) {
 }
 
 fn words(notice: &Notice) -> &str {
-    match &notice.report {
-        Report::Input(Input::Event { event: Event::Text(text) | Event::Thinking(text), .. }) => text,
+    match notice {
+        Notice::Input(_, Input::Event { event: Event::Text(text) | Event::Thinking(text), .. }) => text,
         _ => "",
     }
 }
@@ -95,10 +100,7 @@ fn nothing_else_joins() {
         event(2, 2, Event::Text("f".into())),
         finished(2, "g"),
         finished(2, "h"),
-        Notice {
-            conversation: ConversationId(2),
-            report: Report::Expired { call: "a".into(), run: 1, limit: std::time::Duration::ZERO },
-        },
+        Notice::Job("a job"),
         progress("read", 10),
         progress("write", 20),
         progress("write", 4),
@@ -203,8 +205,7 @@ fn what_cannot_wait_ends_the_pause() {
         finished(1, "done"),
         event(1, 1, Event::Finished(StopReason::EndTurn)),
         event(1, 1, Event::ThinkingStarted),
-        Notice { conversation: ConversationId(1), report: Report::CutOff },
-        Notice { conversation: ConversationId(1), report: Report::Warning("a warning".to_owned()) },
+        Notice::Job("a job"),
     ];
     for end in ends {
         let (queue, calls) = queue();
@@ -317,7 +318,7 @@ fn nothing_is_lost_while_several_threads_push_and_one_drains() {
         let notices;
         (notices, next) = queue.drain();
         for notice in notices {
-            let ConversationId(conversation) = notice.conversation;
+            let Notice::Input(ConversationId(conversation), _) = notice else { continue };
             texts.entry(conversation).or_default().push_str(words(&notice));
         }
     }
@@ -360,12 +361,12 @@ proptest! {
 fn letters(notices: &[Notice]) -> Vec<String> {
     let mut letters = Vec::new();
     for notice in notices {
-        let ConversationId(conversation) = notice.conversation;
-        match &notice.report {
-            Report::Input(Input::Event { request, event: Event::Text(text) }) => {
+        let Notice::Input(ConversationId(conversation), input) = notice else { continue };
+        match input {
+            Input::Event { request, event: Event::Text(text) } => {
                 letters.extend(text.chars().map(|letter| format!("{conversation} {} text {letter}", request.0)));
             }
-            Report::Input(Input::Event { request, event: Event::Thinking(text) }) => {
+            Input::Event { request, event: Event::Thinking(text) } => {
                 letters.extend(text.chars().map(|letter| format!("{conversation} {} thinking {letter}", request.0)));
             }
             other => letters.push(format!("{conversation} {other:?}")),

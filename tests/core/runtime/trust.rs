@@ -3,7 +3,7 @@
 use std::{fs, os::unix::fs::PermissionsExt};
 
 use flemma::runtime::{
-    Purpose, external_paths,
+    external_paths,
     trust::{Trusted, append, append_file},
 };
 
@@ -61,7 +61,7 @@ fn files_lead_where_their_links_do() {
     fs::write(root.join("b"), "").unwrap();
     std::os::unix::fs::symlink(root.join("b"), root.join("in/link")).unwrap();
     let named = ["./a", "./link", "../b", "./link", "../in/a", "./gone"].map(std::path::PathBuf::from);
-    let found = external_paths(Purpose::Sending, named, &root.join("in")).files;
+    let found = external_paths(named, &root.join("in"));
     let found: Vec<_> = found.iter().map(|file| (file.named.to_str().unwrap(), file.real.clone())).collect();
     assert_eq!(found, [("./link", root.join("b")), ("../b", root.join("b"))]);
 }
@@ -80,10 +80,8 @@ fn hidden_files_in_the_folder_count_as_external() {
     std::os::unix::fs::symlink("a/open", root.join(".link")).unwrap();
     let named =
         ["./.env", "./.git/config", "./a/.b/c", "./a/.b/../open", "./a/open", "./shown", "./.link", "./a/../.env"];
-    for purpose in [Purpose::Sending, Purpose::Saved("/a.chat".to_owned())] {
-        let found = external_paths(purpose, named.map(std::path::PathBuf::from), &root).files;
-        let mut found: Vec<_> = found.iter().map(|file| file.named.to_str().unwrap()).collect();
-        found.sort_unstable();
-        assert_eq!(found, ["./.env", "./.git/config", "./a/../.env", "./a/.b/c", "./shown"]);
-    }
+    let found = external_paths(named.map(std::path::PathBuf::from), &root);
+    let mut found: Vec<_> = found.iter().map(|file| file.named.to_str().unwrap()).collect();
+    found.sort_unstable();
+    assert_eq!(found, ["./.env", "./.git/config", "./a/../.env", "./a/.b/c", "./shown"]);
 }

@@ -1,0 +1,37 @@
+//! What the exports act on: the workspace, and the Lua functions that it knows by number.
+
+use std::{path::Path, rc::Rc};
+
+use mlua::{Lua, Table};
+
+use super::{
+    functions::Functions,
+    host::{NvimHost, Shim},
+    scripts::LuaScripts,
+    waker::Waker,
+};
+use crate::workspace::Workspace;
+
+/// The one state of the plugin, on the main thread.
+pub(super) struct Binding {
+    pub(super) shim: Rc<Shim>,
+    pub(super) functions: Rc<Functions>,
+    pub(super) workspace: Workspace,
+}
+
+impl Binding {
+    /// Wires a workspace to Neovim's loop. `shim` is the table of `lua/flemma/host.lua`; `state_dir` is the folder for what
+    /// is kept between sessions.
+    ///
+    /// # Errors
+    /// When the shim is not of this version, or Neovim's loop takes no handle.
+    pub(super) fn new(lua: &Lua, shim: Table, state_dir: &Path) -> mlua::Result<Self> {
+        let shim = Rc::new(Shim::new(lua, shim)?);
+        let waker = Waker::new(shim.waker()?).map_err(mlua::Error::external)?;
+        let functions = Rc::<Functions>::default();
+        let host = Rc::new(NvimHost::new(&shim, waker.clone()));
+        let scripts = Rc::new(LuaScripts::new(lua, &shim, &functions));
+        let workspace = Workspace::new(host, scripts, state_dir, move || waker.wake());
+        Ok(Self { shim, functions, workspace })
+    }
+}

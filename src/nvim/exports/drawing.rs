@@ -1,0 +1,106 @@
+//! What the Lua code asks in order to draw.
+
+use super::table::Exports;
+use crate::{
+    chat::{LineKind, Speaker},
+    nvim::convert,
+};
+
+/// Adds the functions.
+pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
+    // previews(buffer, width) -> { line, text } for each status block that is empty and waits
+    exports.add("previews", |lua, binding, (buffer, width): (i32, usize)| {
+        let conversation = binding.workspace.conversation(buffer);
+        let previews = conversation.map(|conversation| binding.workspace.previews(&conversation, width));
+        convert::to_lua(lua, &previews)
+    })?;
+    // live(buffer, width) -> what goes on right now: `text`, and the tools that are `running`
+    exports.add("live", |lua, binding, (buffer, width): (i32, usize)| {
+        let conversation = binding.workspace.conversation(buffer);
+        convert::to_lua(lua, &conversation.map(|conversation| conversation.live(width)))
+    })?;
+    // decorations(buffer, first, last) -> { line, group } for each line of the screen that has a colour of ours, and
+    // { line, group, from, to } (in bytes) for each reference to a file
+    exports.add("decorations", |lua, binding, (buffer, first, last): (i32, usize, usize)| {
+        let Some(conversation) = binding.workspace.conversation(buffer) else { return Ok(None) };
+        let marks = conversation.decorations(first..last);
+        let lines = marks.into_iter().map(|mark| {
+            let item = lua.create_table()?;
+            item.set("line", mark.line)?;
+            item.set("group", group(mark.kind))?;
+            Ok(item)
+        });
+        let references = conversation.references(first..last).into_iter().filter_map(|file| {
+            let columns = file.columns?;
+            Some(lua.create_table().and_then(|item| {
+                item.set("line", file.line)?;
+                item.set("group", "FlemmaReference")?;
+                item.set("from", columns.start)?;
+                item.set("to", columns.end)?;
+                Ok(item)
+            }))
+        });
+        lines.chain(references).collect::<mlua::Result<Vec<_>>>().map(Some)
+    })?;
+    exports.add("diagnose_again", |_, binding, buffer: i32| {
+        binding.workspace.diagnose_again(buffer);
+        Ok(())
+    })?;
+    // passages(buffer, first, last) -> { first, last, fence? } for what is Markdown or code on the screen
+    exports.add("passages", |lua, binding, (buffer, first, last): (i32, usize, usize)| {
+        let Some(conversation) = binding.workspace.conversation(buffer) else { return Ok(None) };
+        let items = conversation.regions(first..last).into_iter().map(|passage| {
+            let item = lua.create_table()?;
+            item.set("first", passage.lines.start)?;
+            item.set("last", passage.lines.end)?;
+            item.set("fence", passage.fence)?;
+            Ok(item)
+        });
+        items.collect::<mlua::Result<Vec<_>>>().map(Some)
+    })?;
+    // open_calls(buffer) -> the ids of the calls that have no result yet
+    exports.add("open_calls", |_, binding, buffer: i32| {
+        let conversation = binding.workspace.conversation(buffer);
+        Ok(conversation.map(|conversation| conversation.open_calls()).unwrap_or_default())
+    })?;
+    // status(buffer, the cells that a line may take, or nil) -> the lines of `:Flemma status`
+    exports.add("status", |_, binding, (buffer, width): (i32, Option<usize>)| {
+        let conversation = binding.workspace.conversation(buffer);
+        let status = conversation.map(|conversation| binding.workspace.status(&conversation));
+        Ok(status.map(|status| status.lines(width.unwrap_or(usize::MAX))))
+    })?;
+    // status_line(buffer) -> what a status line shows of the conversation
+    exports.add("status_line", |_, binding, buffer: i32| Ok(binding.workspace.status_line(buffer)))?;
+    // tool_list(buffer) -> the lines of `:Flemma tool:list`
+    exports.add("tool_list", |_, binding, buffer: i32| {
+        let conversation = binding.workspace.conversation(buffer);
+        Ok(conversation.map(|conversation| binding.workspace.tool_list(&conversation)))
+    })?;
+    // waits_at(buffer, line) -> whether the line belongs to a call that waits for the user
+    exports.add("waits_at", |_, binding, (buffer, line): (i32, usize)| {
+        Ok(binding.workspace.conversation(buffer).is_some_and(|conversation| conversation.waits_at(line)))
+    })?;
+    // message_from(buffer, line, forward) -> the line of the next or previous message's marker
+    exports.add("message_from", |_, binding, (buffer, line, is_forward): (i32, usize, bool)| {
+        let conversation = binding.workspace.conversation(buffer);
+        Ok(conversation.and_then(|conversation| conversation.message_from(line, is_forward)))
+    })
+}
+
+/// The highlight group of a line.
+fn group(kind: LineKind) -> &'static str {
+    match kind {
+        LineKind::Frontmatter => "FlemmaFrontmatter",
+        LineKind::Marker(Speaker::System) => "FlemmaRoleSystem",
+        LineKind::Marker(Speaker::You) => "FlemmaRoleUser",
+        LineKind::Marker(Speaker::Assistant) => "FlemmaRoleAssistant",
+        LineKind::ThinkingOpen | LineKind::Thinking | LineKind::ThinkingClose => "FlemmaThinking",
+        LineKind::ToolUse => "FlemmaToolUse",
+        LineKind::ToolResult { is_error: false } => "FlemmaToolResult",
+        LineKind::ToolResult { is_error: true } => "FlemmaToolError",
+        LineKind::Status(_) => "FlemmaToolStatus",
+        LineKind::Attachment => "FlemmaAttachment",
+        LineKind::Aborted => "FlemmaAborted",
+        LineKind::Stray => "FlemmaStray",
+    }
+}

@@ -1,0 +1,69 @@
+//! Buffers that come, change and go.
+
+use super::table::Exports;
+use crate::chat::{Author, Change};
+
+/// Adds the functions.
+pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
+    // attach(buffer) -> whether `parse_on` has more to do
+    exports.add("attach", |_, binding, buffer: i32| Ok(binding.workspace.attach(buffer).parse_on()))?;
+    exports.add("parse_on", |_, binding, buffer: i32| {
+        Ok(binding.workspace.conversation(buffer).is_some_and(|conversation| conversation.parse_on()))
+    })?;
+    exports.add("index_on", |_, binding, buffer: i32| {
+        Ok(binding.workspace.conversation(buffer).is_some_and(|conversation| conversation.index_on()))
+    })?;
+    // changed(buffer, first, old_last, new_last, step) -> the line up to which the text may look different now. `step` is
+    // the number of the user's step of undo; nil where the text did not come from the user.
+    exports.add("changed", |_, binding, args: (i32, usize, usize, usize, Option<u64>)| {
+        let (buffer, first, old_last, new_last, step) = args;
+        let author = step.map_or(Author::Stranger, |step| Author::User { step });
+        Ok(binding.workspace.changed(buffer, Change { first, old_last, new_last }, author))
+    })?;
+    // changed_lines(buffer, runs, step) -> as above. `runs` is a list of pairs: the first line and one past the last. Each
+    // line was changed once, by itself, and has not changed since.
+    exports.add("changed_lines", |_, binding, (buffer, runs, step): (i32, Vec<usize>, u64)| {
+        let (runs, _) = runs.as_chunks();
+        Ok(binding.workspace.changed_lines(buffer, runs, step))
+    })?;
+    // missed(buffer, first, last): these lines changed again before `changed_lines` was told of them
+    exports.add("missed", |_, binding, (buffer, first, last): (i32, usize, usize)| {
+        if let Some(conversation) = binding.workspace.conversation(buffer) {
+            conversation.missed(first..last);
+        }
+        Ok(())
+    })?;
+    // undone(buffer): the changes that were just reported were undo or redo
+    exports.add("undone", |_, binding, buffer: i32| {
+        if let Some(conversation) = binding.workspace.conversation(buffer) {
+            conversation.undone();
+        }
+        Ok(())
+    })?;
+    // noticed(buffer): an edit of the user's is complete
+    exports.add("noticed", |_, binding, buffer: i32| {
+        binding.workspace.noticed(buffer);
+        Ok(())
+    })?;
+    // reloaded(buffer) -> whether `parse_on` has more to do
+    exports.add("reloaded", |_, binding, buffer: i32| Ok(binding.workspace.reloaded(buffer)))?;
+    // read_in(buffer, first, last): the lines first..last came from another file
+    exports.add("read_in", |_, binding, (buffer, first, last): (i32, usize, usize)| {
+        if let Some(conversation) = binding.workspace.conversation(buffer) {
+            conversation.read_in(first..last);
+        }
+        Ok(())
+    })?;
+    exports.add("detach", |_, binding, buffer: i32| {
+        binding.workspace.detach(buffer);
+        Ok(())
+    })?;
+    exports.add("drain", |_, binding, ()| {
+        binding.workspace.drain();
+        Ok(())
+    })?;
+    exports.add("shut_down", |_, binding, ()| {
+        binding.workspace.shut_down();
+        Ok(())
+    })
+}

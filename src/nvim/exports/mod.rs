@@ -1,0 +1,62 @@
+//! The table of functions that Lua calls, a file for each subject.
+//!
+//! Small values cross: numbers, names, a line and a text for each thing on the screen. Text itself is read
+//! and written where it is needed, never passed through here. `tests/core/exports.rs` compares the names with those that
+//! the Lua code calls.
+
+mod approval;
+mod checks;
+mod drawing;
+mod faults;
+mod keys;
+mod lifecycle;
+mod options;
+mod patterns;
+mod saving;
+mod table;
+mod text;
+mod tools;
+mod usage;
+
+use std::{path::Path, rc::Rc};
+
+use mlua::{Lua, Table};
+
+use self::table::Exports;
+use super::{binding::Binding, panics};
+
+/// Builds the table and leaves it in `package.loaded.flemma_native`. Only `init` and `version` are in it
+/// until the shim has called `init`.
+///
+/// # Errors
+/// When Lua is out of memory.
+pub(super) fn open(lua: &Lua) -> mlua::Result<()> {
+    panics::keep_off_the_screen();
+    let exports = lua.create_table()?;
+    exports.set("version", crate::VERSION)?;
+    let table = exports.clone();
+    exports.set(
+        "init",
+        lua.create_function(move |lua, (shim, state_dir): (Table, String)| {
+            let binding = Rc::new(Binding::new(lua, shim, Path::new(&state_dir))?);
+            fill(&Exports::new(lua, &table, &binding))
+        })?,
+    )?;
+    let loaded: Table = lua.globals().get::<Table>("package")?.get("loaded")?;
+    loaded.set("flemma_native", exports)
+}
+
+fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
+    lifecycle::fill(exports)?;
+    keys::fill(exports)?;
+    drawing::fill(exports)?;
+    tools::fill(exports)?;
+    approval::fill(exports)?;
+    options::fill(exports)?;
+    usage::fill(exports)?;
+    checks::fill(exports)?;
+    patterns::fill(exports)?;
+    saving::fill(exports)?;
+    text::fill(exports)?;
+    faults::fill(exports)
+}

@@ -1,0 +1,62 @@
+//! Writes a conversation's file: the Rust side of `lua/flemma/saving.lua`.
+
+use std::path::PathBuf;
+
+use mlua::Table;
+
+use super::table::Exports;
+use crate::{
+    chat::Text,
+    nvim::buffer::BufferText,
+    workspace::{FileLayout, LineBreak},
+};
+
+/// Adds the functions.
+pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
+    // saved(buffer, path): what is trusted in it stays so
+    exports.add("saved", |_, binding, (buffer, path): (i32, String)| {
+        binding.workspace.saved(buffer, path);
+        Ok(())
+    })?;
+    // on_disk(buffer, path or nil): the file of this name has the buffer's text, or it is not known what it has
+    exports.add("on_disk", |_, binding, (buffer, path): (i32, Option<PathBuf>)| {
+        binding.workspace.on_disk(buffer, path);
+        Ok(())
+    })?;
+    // is_on_disk(buffer) -> whether the file is as it was last seen
+    exports.add("is_on_disk", |_, binding, buffer: i32| Ok(binding.workspace.is_on_disk(buffer)))?;
+    // save(buffer, path, layout, tick) -> whether it was begun; `saved` of the shim hears of its end, and calls `landed`
+    exports.add("save", |_, binding, (buffer, path, layout, tick): (i32, PathBuf, Table, i64)| {
+        if binding.workspace.conversation(buffer).is_none() {
+            return Ok(false);
+        }
+        Ok(binding.workspace.save(buffer, path, bytes(buffer, &layout)?, tick))
+    })?;
+    exports.add("landed", |_, binding, buffer: i32| {
+        binding.workspace.landed(buffer);
+        Ok(())
+    })?;
+    // save_now(buffer, path, layout, forced) -> what went wrong, or nil
+    exports.add("save_now", |_, binding, (buffer, path, layout, is_forced): (i32, PathBuf, Table, bool)| {
+        Ok(binding.workspace.save_now(buffer, path, bytes(buffer, &layout)?, is_forced).err())
+    })
+}
+
+/// A buffer's text as the bytes of its file. `layout` has the options of the buffer that matter.
+fn bytes(buffer: i32, layout: &Table) -> mlua::Result<Vec<u8>> {
+    let format: String = layout.get("format")?;
+    let text = BufferText(buffer);
+    let is_empty: bool = layout.get("is_empty")?;
+    let count = if is_empty { 0 } else { text.line_count() };
+    let layout = FileLayout {
+        line_break: match format.as_str() {
+            "dos" => LineBreak::Dos,
+            "mac" => LineBreak::Mac,
+            _ => LineBreak::Unix,
+        },
+        byte_order_mark: layout.get("byte_order_mark")?,
+        end_of_line: layout.get("end_of_line")?,
+        end_of_file: layout.get("end_of_file")?,
+    };
+    Ok(layout.bytes(count, |each| text.read_bytes(0..count, each)))
+}

@@ -1,0 +1,60 @@
+//! The tools and their sources.
+
+use std::path::Path;
+
+use mlua::{LuaString, Table};
+
+use super::table::Exports;
+use crate::{
+    nvim::lua_tools,
+    tools::{SourceEnd, SourceId},
+};
+
+/// Adds the functions.
+pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
+    // register_tool(name or nil, definition) -> true and perhaps a warning; or false, problem
+    exports.add("register_tool", |lua, binding, (name, definition): (Option<String>, Table)| {
+        let functions = &binding.functions;
+        let (fields, kept) = match lua_tools::fields(lua, functions, name.as_deref(), &definition) {
+            Ok(read) => read,
+            Err(problem) => return Ok((false, Some(problem))),
+        };
+        Ok(match binding.workspace.register_tool(name.as_deref(), fields) {
+            Ok((_, false)) => (true, None),
+            Ok((tool, true)) => {
+                (true, Some(format!("tool `{tool}` has no `execute`: its calls get an error until it has one")))
+            }
+            Err(problem) => {
+                kept.into_iter().for_each(|function| functions.release(function));
+                (false, Some(problem.to_string()))
+            }
+        })
+    })?;
+    exports.add("unregister_tool", |_, binding, name: String| Ok(binding.workspace.unregister_tool(&name)))?;
+    exports.add("tool", |lua, binding, name: String| {
+        let definition = binding.workspace.tool(&name);
+        definition.map(|definition| lua_tools::describe(lua, &binding.functions, &definition)).transpose()
+    })?;
+    // tools(disabled too) -> the definitions
+    exports.add("tools", |lua, binding, disabled_too: bool| {
+        let tools = binding.workspace.tools().into_iter().filter(|(_, is_enabled)| disabled_too || *is_enabled);
+        let described = tools.map(|(definition, _)| lua_tools::describe(lua, &binding.functions, &definition));
+        described.collect::<mlua::Result<Vec<_>>>()
+    })?;
+    exports.add("tool_count", |_, binding, ()| Ok(binding.workspace.tool_count()))?;
+    exports.add("tools_ready", |_, binding, ()| Ok(binding.workspace.tools_are_ready()))?;
+    exports.add("begin_source", |_, binding, label: LuaString| {
+        Ok(binding.workspace.begin_source(label.to_string_lossy()).0)
+    })?;
+    // end_source(id, why or nil, seconds or nil): complete, failed, or out of time
+    exports.add("end_source", |_, binding, (id, why, seconds): (u64, Option<LuaString>, Option<f64>)| {
+        let how = match (why, seconds) {
+            (Some(why), _) => SourceEnd::Failed(why.to_string_lossy()),
+            (None, Some(seconds)) => SourceEnd::TimedOut(seconds),
+            (None, None) => SourceEnd::Complete,
+        };
+        binding.workspace.end_source(SourceId(id), &how);
+        Ok(())
+    })?;
+    exports.add("is_writable", |_, binding, path: String| Ok(binding.workspace.is_writable(Path::new(&path))))
+}

@@ -1,0 +1,24 @@
+//! What conversations have used.
+
+use super::table::Exports;
+use crate::nvim::usage_table::{record, totals};
+
+/// Adds the functions.
+pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
+    // usage_totals(buffer or nil) -> a table as in `flemma.Totals`
+    exports.add("usage_totals", |lua, binding, buffer: Option<i32>| totals(lua, binding.workspace.totals(buffer)))?;
+    // usage_requests() -> tables as in `flemma.Usage`
+    exports.add("usage_requests", |lua, binding, ()| {
+        binding.workspace.records().iter().map(|each| record(lua, each)).collect::<mlua::Result<Vec<_>>>()
+    })?;
+    exports.add("usage_reset", |_, binding, ()| {
+        binding.workspace.reset_usage();
+        Ok(())
+    })?;
+    // usage_lines(buffer, width): the table that `:Flemma usage` shows
+    exports.add("usage_lines", |_, binding, (buffer, width): (i32, usize)| {
+        Ok(binding.workspace.usage_lines(buffer, width))
+    })?;
+    // usage_estimate(buffer) -> whether it has to be called again
+    exports.add("usage_estimate", |_, binding, buffer: i32| Ok(binding.workspace.estimate(buffer)))
+}

@@ -1,0 +1,100 @@
+//! Lua functions that decide about calls: see [`crate::workspace`] on policies and resolvers.
+
+use std::{cell::OnceCell, rc::Rc};
+
+use mlua::{Function, Lua, Table, Value};
+
+use super::{convert, host::Shim};
+use crate::tools::approval::{ApprovalCall, Decision, Resolve};
+
+/// How a function is called.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Limits {
+    /// None: it is part of the user's configuration.
+    None,
+    /// Those of the code of a file.
+    OfFiles,
+}
+
+/// A policy of the user's: the function gets the tool's name, the input, and a table with `bufnr` and `tool_id`.
+pub(super) fn policy(lua: &Lua, shim: &Rc<Shim>, function: Function) -> Resolve {
+    let (lua, shim) = (lua.clone(), Rc::clone(shim));
+    Rc::new(move |call| own_decision(ask(&lua, &shim, &function, call, Limits::None)))
+}
+
+/// A policy that is a function in the frontmatter of a file. It runs within the limits of such code.
+pub(super) fn file_policy(lua: &Lua, shim: &Rc<Shim>, function: Function) -> Resolve {
+    let (lua, shim) = (lua.clone(), Rc::clone(shim));
+    Rc::new(move |call| own_decision(ask(&lua, &shim, &function, call, Limits::OfFiles)))
+}
+
+/// A policy in a module: a function, or a table with `resolve`. The module is loaded when the policy is first asked.
+pub(super) fn module(lua: &Lua, shim: &Rc<Shim>, module: &str) -> Resolve {
+    let (lua, shim, name, loaded) = (lua.clone(), Rc::clone(shim), module.to_owned(), OnceCell::new());
+    Rc::new(move |call| {
+        let load = || -> Result<Function, String> {
+            let require: Function = lua.globals().get("require").map_err(|error| convert::words(&error))?;
+            match require.call::<Value>(name.as_str()).map_err(|error| convert::words(&error))? {
+                Value::Function(function) => Ok(function),
+                Value::Table(table) => {
+                    table.get::<Function>("resolve").map_err(|_| "it has no function `resolve`".to_owned())
+                }
+                other => Err(format!("it is a {}, not a function or a table with `resolve`", other.type_name())),
+            }
+        };
+        let function = loaded.get_or_init(load).clone().map_err(|problem| format!("failed: {problem}"))?;
+        own_decision(ask(&lua, &shim, &function, call, Limits::None))
+    })
+}
+
+/// A plugin's resolver.
+pub(super) fn resolver(lua: &Lua, shim: &Rc<Shim>, function: Function) -> Resolve {
+    let (lua, shim) = (lua.clone(), Rc::clone(shim));
+    Rc::new(move |call| {
+        let answer = ask(&lua, &shim, &function, call, Limits::None).map_err(|error| convert::words(&error))?;
+        decision(&answer)
+    })
+}
+
+/// What the answer of a policy means; `Err` goes on after the policy's name.
+fn own_decision(answer: mlua::Result<Value>) -> Result<Option<Decision>, String> {
+    match answer {
+        Ok(Value::Boolean(true)) => Ok(Some(Decision::Approve)),
+        Ok(Value::Boolean(false)) => Ok(Some(Decision::RequireApproval)),
+        Ok(value) => decision(&value),
+        Err(error) => Err(format!("failed: {}", convert::words(&error))),
+    }
+}
+
+/// What a word means; nothing for nil.
+fn decision(value: &Value) -> Result<Option<Decision>, String> {
+    let word = match value {
+        Value::Nil => return Ok(None),
+        Value::String(word) => word.to_string_lossy(),
+        other => {
+            let shown = other.to_string().unwrap_or_default();
+            return Err(format!("returned {shown}, a {}", other.type_name()));
+        }
+    };
+    let known = WORDS.iter().find(|(known, _)| *known == word);
+    known.map(|(_, decision)| Some(*decision)).ok_or_else(|| format!("returned \"{word}\""))
+}
+
+const WORDS: [(&str, Decision); 3] =
+    [("approve", Decision::Approve), ("require_approval", Decision::RequireApproval), ("deny", Decision::Deny)];
+
+/// A decision as Lua says it.
+pub(super) fn word(decision: Decision) -> &'static str {
+    WORDS.iter().find(|(_, known)| *known == decision).map_or("", |(word, _)| word)
+}
+
+fn ask(lua: &Lua, shim: &Shim, function: &Function, call: &ApprovalCall<'_>, limits: Limits) -> mlua::Result<Value> {
+    let context: Table = lua.create_table()?;
+    context.set("bufnr", call.buffer)?;
+    context.set("tool_id", call.id.0.as_str())?;
+    let arguments = (call.tool, convert::from_json(lua, call.input)?, context);
+    match limits {
+        Limits::None => function.call(arguments),
+        Limits::OfFiles => shim.guard(function, arguments),
+    }
+}

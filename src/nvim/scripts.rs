@@ -1,0 +1,105 @@
+//! Runs Lua for the workspace: see [`Scripts`].
+
+use std::rc::Rc;
+
+use mlua::{Lua, Value};
+
+use super::{convert, functions::Functions, host::Shim, lua_tools, opt, policies};
+use crate::{
+    config::buffer::BufferOptions,
+    tools::{Definition, Executor, LuaRef, approval::Resolve},
+    workspace::{
+        Scripts, StopTool,
+        ports::{FrontmatterRun, ScriptError, ToolRun},
+    },
+};
+
+/// The Lua of this Neovim.
+pub(super) struct LuaScripts {
+    lua: Lua,
+    shim: Rc<Shim>,
+    functions: Rc<Functions>,
+}
+
+impl LuaScripts {
+    pub(super) fn new(lua: &Lua, shim: &Rc<Shim>, functions: &Rc<Functions>) -> Self {
+        Self { lua: lua.clone(), shim: Rc::clone(shim), functions: Rc::clone(functions) }
+    }
+}
+
+impl Scripts for LuaScripts {
+    fn start(&self, run: ToolRun<'_>) -> Option<StopTool> {
+        let execute = self.functions.get(run.function)?;
+        lua_tools::start(&self.lua, &self.shim, &execute, run)
+    }
+
+    fn preview(
+        &self,
+        buffer: i32,
+        function: LuaRef,
+        input: &serde_json::Value,
+        width: usize,
+    ) -> Result<Option<String>, String> {
+        let Some(format) = self.functions.get(function) else { return Ok(None) };
+        let input = convert::from_json(&self.lua, input).map_err(|error| convert::words(&error))?;
+        let body = self.shim.preview(buffer, &format, input, width).map_err(|error| convert::words(&error))??;
+        Ok(match body {
+            Value::String(body) => Some(body.to_string_lossy()),
+            _ => None,
+        })
+    }
+
+    fn policy_module(&self, module: &str) -> Resolve {
+        policies::module(&self.lua, &self.shim, module)
+    }
+
+    fn parse(&self, buffer: i32, language: &str, code: &str) -> Option<Result<serde_json::Value, String>> {
+        let parsed = self.shim.parse(buffer, language, code)?;
+        let parsed = parsed.and_then(|value| convert::to_json(&self.lua, value));
+        Some(parsed.map_err(|error| convert::words(&error)))
+    }
+
+    fn languages(&self) -> Vec<String> {
+        self.shim.languages()
+    }
+
+    fn run_frontmatter(&self, code: &str, options: BufferOptions) -> Result<FrontmatterRun, ScriptError> {
+        let internal = |error: mlua::Error| {
+            let message = format!("the Lua frontmatter: {}", convert::words(&error));
+            ScriptError { line: 0, message }
+        };
+        let evaluation = opt::Evaluation::new(options);
+        let table = evaluation.table(&self.lua).map_err(internal)?;
+        // One line above it, for the fence: so that the code's lines have the file's numbers.
+        let (ok, problem, line) = self.shim.run_frontmatter(&format!("\n{code}"), table).map_err(internal)?;
+        let (options, function) = evaluation.finish();
+        match options {
+            Some(options) if ok => {
+                let policy = function.map(|function| policies::file_policy(&self.lua, &self.shim, function));
+                Ok(FrontmatterRun { file: options.finish(), policy })
+            }
+            _ => Err(ScriptError { line: line.unwrap_or(1).saturating_sub(1), message: problem.unwrap_or_default() }),
+        }
+    }
+
+    fn release(&self, definition: &Definition) {
+        if let Executor::Lua(function) = definition.executor {
+            self.functions.release(function);
+        }
+        if let Some(function) = definition.format_preview {
+            self.functions.release(function);
+        }
+    }
+
+    fn models(&self, callback: LuaRef, models: Result<Vec<String>, String>) {
+        let Some(function) = self.functions.get(callback) else { return };
+        self.functions.release(callback);
+        let called = match models {
+            Ok(models) => function.call::<()>(models),
+            Err(problem) => function.call((Value::Nil, problem)),
+        };
+        if let Err(error) = called {
+            self.shim.report(&error);
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! What the user wants of a conversation passes here before it reaches the session: see [`super::trust`].
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+use super::{
+    Conversation, Workspace,
+    effective::Source,
+    ports::Question,
+    trust::{Facts, FrontmatterTrust, Next},
+};
+use crate::{
+    agent::{Input, Level},
+    runtime::{
+        ExternalFile, external_paths,
+        trust::{self, Trusted},
+    },
+};
+
+impl Workspace {
+    /// The user wants something of a conversation that no other process holds. If its file has to be trusted for that,
+    /// they are asked first, and this goes on with their answer.
+    pub(super) fn want(&self, conversation: &Conversation, input: Input) {
+        let facts = self.facts(conversation);
+        let next = conversation.gate().want(input, facts);
+        self.pass(conversation, next);
+    }
+
+    /// Does what the gate says.
+    pub(super) fn pass(&self, conversation: &Conversation, next: Next) {
+        match next {
+            Next::Wait => {}
+            // Comes back when it was read.
+            Next::ReadStore => self.read_trust_store(),
+            Next::AskFrontmatter { language } => {
+                self.host().ask(conversation.buffer(), Question::Frontmatter { language });
+            }
+            Next::Locate(files) => {
+                let folder = self.place(conversation).folder();
+                let (located, id) = (files.clone(), conversation.id());
+                let then = move |workspace: &Self, outside: Vec<ExternalFile>| {
+                    if let Some(conversation) = workspace.conversations().by_id(id) {
+                        workspace.files_were_located(&conversation, &located, outside);
+                    }
+                };
+                if let Err(error) = self.background().run(move || external_paths(files, &folder), then) {
+                    self.log(Level::Warn, &format!("the files of a conversation could not be located: {error}"));
+                }
+            }
+            Next::AskFiles(asked) => self.ask_about_files(conversation, &asked),
+            Next::Go { input, vetted, allowed } => {
+                let path = self.place(conversation).file;
+                allowed.into_iter().for_each(|file| self.keep_trusted_file(&path, file.real));
+                conversation.page().files().vet(&vetted);
+                self.feed(conversation, [input]);
+            }
+        }
+    }
+
+    fn files_were_located(&self, conversation: &Conversation, located: &[PathBuf], outside: Vec<ExternalFile>) {
+        let path = self.place(conversation).file;
+        let is_allowed = |file: &ExternalFile| self.trust_store().contains_file(&path, &file.real);
+        let next = conversation.gate().files_were_located(located, outside, is_allowed);
+        self.pass(conversation, next);
+    }
+
+    fn ask_about_files(&self, conversation: &Conversation, asked: &[ExternalFile]) {
+        let named = conversation.page().named_files();
+        let first = named.iter().find(|place| asked.iter().any(|file| file.named == place.path));
+        let mut files: Vec<_> = asked.iter().map(|file| file.real.to_string_lossy().into_owned()).collect();
+        files.dedup();
+        let line = first.map_or(0, |place| place.line);
+        self.host().ask(conversation.buffer(), Question::Files { files, line });
+    }
+
+    /// Whether the user trusts this frontmatter: they wrote all of it in this session, or they said so before.
+    pub(super) fn trusts(&self, conversation: &Conversation, source: &Source) -> bool {
+        if conversation.page().is_by_user(source.lines()) {
+            return true;
+        }
+        let is_trusted = self.trust_store().contains(&self.place(conversation).file, &source.code);
+        if is_trusted {
+            // From here on it is the user's to change.
+            conversation.page().adopt(source.lines());
+        }
+        is_trusted
+    }
+
+    /// What the gate needs to know before the user's wish may reach the session.
+    pub(super) fn facts(&self, conversation: &Conversation) -> Facts {
+        let is_busy = conversation.session().is_busy();
+        let is_store_read = self.trust_store().is_read();
+        let frontmatter = match conversation.page().frontmatter() {
+            Some(source) if !self.trusts(conversation, &source) => {
+                if !is_store_read {
+                    FrontmatterTrust::Unread
+                } else if self.frontmatter(conversation).fault.as_ref().is_some_and(|fault| fault.lacks_trust) {
+                    FrontmatterTrust::Missing { language: source.language }
+                } else {
+                    FrontmatterTrust::Settled
+                }
+            }
+            _ => FrontmatterTrust::Settled,
+        };
+        let unvetted = if is_busy { Vec::new() } else { conversation.page().unvetted() };
+        Facts { is_busy, is_store_read, frontmatter, unvetted }
+    }
+
+    /// The user has answered whether they trust the frontmatter.
+    pub(super) fn frontmatter_was_answered(&self, conversation: &Conversation, is_trusted: bool) {
+        let wanted: Option<Input> = conversation.gate().frontmatter_was_answered(is_trusted);
+        if !is_trusted {
+            return;
+        }
+        self.adopt_frontmatter(conversation);
+        self.keep_frontmatter(conversation, self.place(conversation).file);
+        if let Some(input) = wanted {
+            self.want(conversation, input);
+        }
+    }
+
+    /// The user takes the frontmatter as their own.
+    pub(super) fn adopt_frontmatter(&self, conversation: &Conversation) {
+        if let Some(source) = conversation.page().frontmatter() {
+            conversation.page().adopt(source.lines());
+        }
+    }
+
+    /// What is trusted here stays so, for the file of this name: it was saved there, or the user just said so.
+    pub(super) fn keep_frontmatter(&self, conversation: &Conversation, path: String) {
+        let Some(source) = conversation.page().frontmatter() else { return };
+        if !path.is_empty() && self.trusts(conversation, &source) {
+            self.keep_trusted(path, source.code);
+        }
+    }
+
+    /// Reads the store, away from the main thread, once. The wishes that wait for it go on then.
+    pub(super) fn read_trust_store(&self) {
+        let store = self.trust_store();
+        if !store.begin_reading() {
+            return;
+        }
+        let path = store.path().to_owned();
+        // A store that cannot be read trusts nothing.
+        let read = move || Trusted::read(&path).unwrap_or_default();
+        if self.background().run(read, Self::trust_store_was_read).is_err() {
+            store.take(Trusted::default());
+        }
+    }
+
+    fn trust_store_was_read(&self, trusted: Trusted) {
+        self.trust_store().take(trusted);
+        for conversation in self.conversations().all() {
+            let wanted = conversation.gate().store_was_read();
+            if let Some(input) = wanted {
+                self.want(&conversation, input);
+            }
+        }
+    }
+
+    /// Trusts the frontmatter of the conversation at `path` from now on, in later sessions too.
+    pub(super) fn keep_trusted(&self, path: String, code: String) {
+        if self.trust_store().insert(|trusted| trusted.insert(&path, &code)) {
+            self.write_trust_store(move |store| trust::append(store, &path, &code));
+        }
+    }
+
+    /// Lets the conversation at `path` show a file from now on, in later sessions too.
+    pub(super) fn keep_trusted_file(&self, path: &str, file: PathBuf) {
+        let is_news = self.trust_store().insert(|trusted| trusted.insert_file(path, &file));
+        if is_news && !path.is_empty() {
+            let path = path.to_owned();
+            self.write_trust_store(move |store| trust::append_file(store, &path, &file));
+        }
+    }
+
+    fn write_trust_store(&self, write: impl FnOnce(&Path) -> io::Result<()> + Send + 'static) {
+        let store = self.trust_store().path().to_owned();
+        let write = move || write(&store).map_err(|error| format!("{} could not be written: {error}", store.display()));
+        let then = |workspace: &Self, written: Result<(), String>| {
+            if let Err(problem) = written {
+                workspace.log(Level::Warn, &problem);
+            }
+        };
+        if let Err(error) = self.background().run(write, then) {
+            self.log(Level::Warn, &format!("what you trust could not be saved: {error}"));
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! The approval chain: the built-in resolvers as the options want them, and the user's own functions among them.
+//!
+//! Two kinds of Lua functions decide. A *policy* is the user's own (`tools.auto_approve` of the configuration or of a
+//! file, and the modules it names): it returns `true`, `false`, `"deny"` or nothing, and if it fails the user is asked. A
+//! *resolver* is a plugin's: it returns `"approve"`, `"require_approval"`, `"deny"` or nothing, and if it fails it is passed
+//! over.
+
+use std::{cell::Cell, rc::Rc};
+
+use super::ports::{Host, Scripts};
+use crate::{
+    agent::Level,
+    config::{Config, WriteOutside},
+    tools::{
+        Policy, Preset, Presets,
+        approval::{self, CONFIG_PRIORITY, Decision, Resolve, Resolver},
+        presets,
+        rules::Rule,
+    },
+};
+
+/// The presets that a list may name, and what is wrong with the user's.
+pub(super) fn presets(config: &Config) -> (Presets, Vec<String>) {
+    let mut presets = match config.tools.write_outside {
+        WriteOutside::Ask => Presets::builtin(),
+        WriteOutside::Auto => Presets::builtin().unbounded(),
+    };
+    let problems = config.tools.presets.iter().filter_map(|(name, preset)| {
+        presets.define(name, Preset { approve: preset.approve.clone(), deny: preset.deny.clone() }).err()
+    });
+    let problems = problems.collect();
+    (presets, problems)
+}
+
+/// The rules in the configuration that cannot be read, one message each.
+pub(super) fn broken_rules(config: &Config) -> Vec<String> {
+    let tools = &config.tools;
+    let listed = tools.auto_approve.iter().map(|entry| ("tools.auto_approve".to_owned(), entry));
+    let in_presets = tools.presets.iter().flat_map(|(name, preset)| {
+        let entries = preset.approve.iter().chain(&preset.deny);
+        entries.map(move |entry| (format!("tools.presets.{name}"), entry))
+    });
+    let rules = listed.chain(in_presets).filter(|(_, entry)| Rule::is_rule(entry));
+    rules.filter_map(|(place, entry)| Some(format!("{place}: {}", Rule::parse(entry).err()?))).collect()
+}
+
+/// The names of the built-in resolvers that not every configuration has.
+pub(super) const OPTIONAL: [&str; 1] = [approval::CATCH_ALL];
+
+/// What a configuration makes of the chain.
+pub(super) struct Built {
+    /// The resolvers, the modules among them.
+    pub(super) resolvers: Vec<Resolver>,
+    /// The list of `tools.auto_approve`; the empty policy where that is a function.
+    pub(super) policy: Policy,
+    /// The modules that `tools.auto_approve` names.
+    pub(super) modules: Vec<String>,
+}
+
+/// Builds the resolvers that the options want. `function` is `tools.auto_approve` where that is one.
+///
+/// Also gives warnings: what is odd about the options without being wrong.
+pub(super) fn build(
+    config: &Config,
+    function: Option<Resolve>,
+    scripts: &dyn Scripts,
+    host: &Rc<dyn Host>,
+) -> (Built, Vec<String>) {
+    let (presets, mut warnings) = presets(config);
+    let (modules, entries): (Vec<String>, Vec<String>) =
+        config.tools.auto_approve.iter().cloned().partition(|entry| presets::is_module(entry));
+    warnings.extend(entries.iter().filter_map(|entry| presets::check(entry, &presets, None).err()));
+    let policy = match function {
+        None => Policy::new(&config.tools.auto_approve, &[], &presets),
+        Some(_) => Policy::default(),
+    };
+    let mut resolvers = vec![match function {
+        None => approval::config(policy.clone()),
+        Some(function) => {
+            let decide = policy_function(host, "the function tools.auto_approve".to_owned(), function);
+            Resolver { resolve: approval::overridable(decide), ..approval::config(Policy::default()) }
+        }
+    }];
+    resolvers.extend(modules.iter().map(|module| {
+        let label = format!("the module `{module}` in tools.auto_approve");
+        Resolver {
+            name: module.clone(),
+            description: Some("a module of tools.auto_approve".into()),
+            priority: CONFIG_PRIORITY,
+            resolve: approval::overridable(policy_function(host, label, scripts.policy_module(module))),
+        }
+    }));
+    resolvers.push(approval::frontmatter());
+    resolvers.push(approval::declared(policy.clone()));
+    if !config.tools.require_approval {
+        resolvers.push(approval::catch_all());
+    }
+    (Built { resolvers, policy, modules }, warnings)
+}
+
+/// A way to decide that asks a policy of the user's. If it fails, or returns something that a policy may not return, the
+/// user is asked about the call, and told why the first time. `label` names the function.
+pub(super) fn policy_function(host: &Rc<dyn Host>, label: String, policy: Resolve) -> Resolve {
+    let (host, is_told) = (Rc::clone(host), Cell::new(false));
+    Rc::new(move |call| {
+        policy(call).or_else(|problem| {
+            if !is_told.replace(true) {
+                let hint = "It may return true, false, \"deny\" or nil. Until it does, you are asked about each call";
+                host.notify(Level::Warn, &format!("{label} {problem}. {hint}"));
+            }
+            Ok(Some(Decision::RequireApproval))
+        })
+    })
+}

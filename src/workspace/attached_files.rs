@@ -1,0 +1,172 @@
+//! The files that a conversation names: which of them the user put there, and what became of them.
+//!
+//! What was named in the file when it was opened may be a stranger's. Those files are *unvetted* until it is known that
+//! they may be sent: before the first send it is looked up where they lead, and the user is asked about those outside the
+//! conversation's folder ([`super::trust`]). What the user types here is theirs, and saving keeps it so.
+
+use std::{collections::HashSet, ops::Range, path::PathBuf};
+
+use crate::{
+    chat::{Diagnostic, Document, NamedFile, Provenance, Reattribution, Severity, Text},
+    model::AttachmentContent,
+    provider::Request,
+    runtime::LeftOut,
+};
+
+/// What is known of a conversation's files.
+#[derive(Debug, Default)]
+pub(super) struct AttachedFiles {
+    /// Those that were named when the file was opened or read anew, until it is known that they may be sent.
+    found: HashSet<PathBuf>,
+    /// Those that were named since.
+    typed: HashSet<PathBuf>,
+    /// Of those, what the user's latest step of undo has added.
+    fresh: (Option<u64>, Vec<PathBuf>),
+    /// What the last request left out.
+    left_out: Vec<LeftOut>,
+}
+
+impl AttachedFiles {
+    /// The text was read anew.
+    pub(super) fn forget(&mut self) {
+        self.found.clear();
+        self.typed.clear();
+    }
+
+    /// Lines of a file that is being opened.
+    pub(super) fn find(&mut self, document: &Document, lines: Range<usize>, text: &dyn Text) {
+        self.found.extend(document.files(lines, text).into_iter().map(|file| file.path));
+    }
+
+    /// The lines `changed` were written just now, and all of `lines` may mean something else: a fence that was taken away
+    /// makes references of what stood in it.
+    pub(super) fn follow(
+        &mut self,
+        document: &Document,
+        provenance: &Provenance,
+        changed: &Range<usize>,
+        lines: &Range<usize>,
+        text: &dyn Text,
+    ) {
+        let step = provenance.step();
+        if self.fresh.0 != step {
+            self.fresh = (step, Vec::new());
+        }
+        let all = lines.start.min(changed.start)..lines.end.max(changed.end);
+        for NamedFile { line, path, .. } in document.files(all, text) {
+            if changed.contains(&line) && provenance.is_by_user(line..line + 1) {
+                if self.typed.insert(path.clone()) {
+                    self.fresh.1.push(path);
+                }
+            } else if !self.typed.contains(&path) {
+                self.found.insert(path);
+            }
+        }
+    }
+
+    /// Flemma has written these lines: the files in them are what its tools have read.
+    pub(super) fn written(&mut self, document: &Document, lines: Range<usize>, text: &dyn Text) {
+        self.typed.extend(document.files(lines, text).into_iter().map(|file| file.path));
+    }
+
+    /// Lines were not typed after all: they came back by undo, or were read in.
+    pub(super) fn undone(
+        &mut self,
+        document: &Document,
+        provenance: &Provenance,
+        doubt: Reattribution,
+        text: &dyn Text,
+    ) {
+        if doubt.touched.is_empty() {
+            return;
+        }
+        let (_, fresh) = std::mem::take(&mut self.fresh);
+        // Where the user has put no file there in this step, no other line can name one that has lost its author.
+        let lines = if fresh.is_empty() { doubt.lost } else { doubt.touched };
+        for path in fresh {
+            self.typed.remove(&path);
+        }
+        for lines in lines {
+            self.follow(document, provenance, &(0..0), &lines, text);
+        }
+    }
+
+    /// The latest changes are over, and were neither undo nor read in.
+    pub(super) fn settle(&mut self) {
+        self.fresh = (None, Vec::new());
+    }
+
+    /// Whether [`AttachedFiles::settle`] has anything to do.
+    pub(super) fn is_unsettled(&self) -> bool {
+        !self.fresh.1.is_empty()
+    }
+
+    /// Whether no file is unvetted.
+    pub(super) fn is_vetted(&self) -> bool {
+        self.found.is_empty()
+    }
+
+    /// The unvetted files among those that the document names now. Those that it no longer names are forgotten if there
+    /// is none.
+    pub(super) fn unvetted(&mut self, named: &[NamedFile]) -> Vec<PathBuf> {
+        let unvetted: Vec<_> =
+            named.iter().filter(|file| self.found.contains(&file.path)).map(|file| file.path.clone()).collect();
+        if unvetted.is_empty() {
+            self.found.clear();
+        }
+        unvetted
+    }
+
+    /// These files may be sent.
+    pub(super) fn vet(&mut self, files: &[PathBuf]) {
+        self.found.retain(|file| !files.contains(file));
+    }
+
+    /// The files that the user has put there, among those that the document names now.
+    pub(super) fn own(&self, named: &[NamedFile]) -> Vec<PathBuf> {
+        let is_own = |path: &PathBuf| self.typed.contains(path) && !self.found.contains(path);
+        named.iter().map(|file| file.path.clone()).filter(is_own).collect()
+    }
+
+    /// Whether the user has put any file there.
+    pub(super) fn has_own(&self) -> bool {
+        self.typed.difference(&self.found).next().is_some()
+    }
+
+    /// Takes unvetted files out of a request. The user is asked before it comes to that; this is a second check.
+    pub(super) fn withhold(&self, request: &mut Request) {
+        if self.found.is_empty() {
+            return;
+        }
+        for (_, attachment) in request.attachments_mut().filter(|(_, attachment)| self.found.contains(&attachment.path))
+        {
+            let why = "it was named in the file before you opened it, and you have not allowed it to be sent";
+            attachment.content = AttachmentContent::LeftOut(why.to_owned());
+        }
+    }
+
+    /// A request goes out: what the last one left out is no longer of interest.
+    pub(super) fn begin_request(&mut self) {
+        self.left_out.clear();
+    }
+
+    /// Keeps what a request left out; says whether that has changed.
+    pub(super) fn leave_out(&mut self, left_out: Vec<LeftOut>) -> bool {
+        let has_changed = self.left_out != left_out;
+        self.left_out = left_out;
+        has_changed
+    }
+
+    /// What the last request left out, line by line.
+    pub(super) fn diagnostics(&self, document: &Document, text: &dyn Text) -> Vec<Diagnostic> {
+        if self.left_out.is_empty() {
+            return Vec::new();
+        }
+        let tell = |file: NamedFile| {
+            let LeftOut { path, why } = self.left_out.iter().find(|left_out| left_out.path == file.path)?;
+            let message = format!("{} is not shown to the model: {why}.", path.display());
+            Some(Diagnostic { line: file.line, severity: Severity::Warning, message })
+        };
+        document.files(0..text.line_count(), text).into_iter().filter_map(tell).collect()
+    }
+}

@@ -1,0 +1,205 @@
+//! What is drawn in a conversation's buffer: previews of calls that wait, and what goes on right now.
+
+use serde::Serialize;
+
+use super::{Conversation, Workspace};
+use crate::{
+    agent::{Activity, Level},
+    chat::{OpenCall, Status},
+    model::{CallId, ToolInput},
+    provider::ProviderName,
+    tools::{Definition, preview},
+};
+
+/// A line of virtual text under a status block.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Preview {
+    /// The line of the block's fence, from 0.
+    pub line: usize,
+    /// The text.
+    pub text: String,
+}
+
+/// What goes on right now.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct LiveView {
+    /// What stands at the end of the buffer, beside the spinner.
+    pub text: Option<String>,
+    /// The tools that run.
+    pub running: Vec<RunningView>,
+}
+
+/// A tool that runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RunningView {
+    /// The id of its call.
+    pub id: String,
+    /// The tool's name.
+    pub name: String,
+    /// The line of its block's fence, from 0.
+    pub line: usize,
+    /// For how long it has been running.
+    pub seconds: u64,
+    /// The lines of its latest output.
+    pub latest: Vec<String>,
+}
+
+/// The cells in front of what goes on: the spinner and a space.
+const SPINNER: usize = 2;
+
+/// How wide a line of the list of tools is, in cells.
+const LIST_WIDTH: usize = 76;
+
+impl Workspace {
+    /// The previews of the status blocks that are empty and wait, none wider than `width` cells. A file that is still being
+    /// read has none yet: reading on here would hold up the first screen.
+    #[must_use]
+    pub fn previews(&self, conversation: &Conversation, width: usize) -> Vec<Preview> {
+        if !conversation.is_complete() {
+            return Vec::new();
+        }
+        let calls = conversation.page().with_document(|document, text| document.open_calls(text));
+        let waiting = calls.iter().filter_map(|call| {
+            let placeholder = call.placeholder.as_ref()?;
+            let waits = matches!(placeholder.block.status, Status::Pending | Status::Approved);
+            (waits && placeholder.content.is_empty()).then_some((placeholder.fence, call))
+        });
+        let waiting = waiting.map(|(line, call)| {
+            let definition = self.toolbox().get(&call.name);
+            let definition = definition.as_deref();
+            let own = definition
+                .and_then(|definition| self.own_preview(conversation.buffer(), definition, &call.input, width));
+            let text = own.unwrap_or_else(|| preview::call(definition, &call.name, &call.input, width));
+            Preview { line, text }
+        });
+        // It stood in the file, or what ran was stopped from outside.
+        let left = calls.iter().filter_map(|call| {
+            let placeholder = call.placeholder.as_ref()?;
+            let runs = placeholder.block.status == Status::Running;
+            (runs && !conversation.session().is_working_on(&call.id)).then_some((placeholder.fence, call))
+        });
+        let left = left.map(|(line, call)| {
+            let words = "nothing runs for this call any more; Ctrl-] asks what to do with it";
+            Preview { line, text: preview::line(&call.name, words, width) }
+        });
+        waiting.chain(left).collect()
+    }
+
+    /// What a tool's own `format_preview` says; `None` where it has none, throws, or gives no text.
+    fn own_preview(&self, buffer: i32, definition: &Definition, input: &ToolInput, width: usize) -> Option<String> {
+        let function = definition.format_preview?;
+        let ToolInput::Json(input) = input else { return None };
+        let room = preview::room(&definition.name, width);
+        match self.scripts().preview(buffer, function, input, room) {
+            Ok(body) => body.map(|body| preview::line(&definition.name, &body, width)),
+            Err(thrown) => {
+                self.log(Level::Warn, &format!("format_preview of `{}` threw an error: {thrown}", definition.name));
+                None
+            }
+        }
+    }
+
+    /// The lines of `:Flemma tool:list`.
+    #[must_use]
+    pub fn tool_list(&self, conversation: &Conversation) -> Vec<String> {
+        let mut lines = conversation.call_lines();
+        if lines.is_empty() {
+            lines.push("no tool is running or waiting here".into());
+        }
+        lines.push(String::new());
+        let left_out = self.toolbox().left_out(&self.frontmatter(conversation));
+        lines.extend(self.toolbox().all().iter().map(|(tool, is_enabled)| {
+            let state = if *is_enabled { "" } else { " (off)" };
+            preview::line(&format!("{}{state}", tool.name), &tool.description, LIST_WIDTH)
+        }));
+        lines.extend(left_out.iter().map(|(tool, reason)| format!("left out here  {}: {reason}", tool.name())));
+        lines.extend(self.toolbox().loading().iter().map(|source| format!("loading  {source}")));
+        lines
+    }
+}
+
+impl Conversation {
+    /// What goes on right now, no line wider than `width` cells.
+    #[must_use]
+    pub fn live(&self, width: usize) -> LiveView {
+        let text = self.activity_text().map(|text| text + &self.progress_text());
+        let running = self.session().running();
+        let places: Vec<(CallId, usize)> = self.page().with_document(|document, _| {
+            let placeholders = document.placeholders();
+            placeholders
+                .filter(|place| running.iter().any(|call| call.id == *place.id))
+                .map(|place| (place.id.clone(), place.fence))
+                .collect()
+        });
+        let running = running.iter().filter_map(|call: &OpenCall| {
+            let (_, line) = places.iter().rfind(|(id, _)| *id == call.id)?;
+            Some(RunningView {
+                id: call.id.0.clone(),
+                name: call.name.clone(),
+                line: *line,
+                seconds: self.tasks().elapsed(&call.id).as_secs(),
+                latest: self.tasks().latest(&call.id).lines().map(|line| preview::clip(line, width)).collect(),
+            })
+        });
+        LiveView {
+            text: text.map(|text| preview::clip(&text, width.saturating_sub(SPINNER))),
+            running: running.collect(),
+        }
+    }
+
+    /// What goes on, for the screen: a reply comes from the model that was asked for it, whatever the options say since.
+    pub(super) fn activity_text(&self) -> Option<String> {
+        match self.session().activity() {
+            Activity::Loading if self.page().is_reading() => Some("reading the conversation".to_owned()),
+            activity => {
+                let (provider, model) = self.accounts().recipient().unwrap_or_default();
+                describe(&activity, provider, &model)
+            }
+        }
+    }
+
+    /// How long a reply has taken so far and how much of it has arrived; empty while there is none.
+    fn progress_text(&self) -> String {
+        match self.session().activity() {
+            Activity::Idle | Activity::Loading | Activity::Retrying { .. } | Activity::Executing { .. } => {
+                String::new()
+            }
+            _ => self.accounts().progress(|rate| self.session().progress().tokens(rate)),
+        }
+    }
+
+    /// The calls that run, with their time, and those that wait, with their line.
+    pub(super) fn call_lines(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        for call in self.session().running() {
+            let seconds = self.tasks().elapsed(&call.id).as_secs();
+            lines.push(format!("  running  {} ({}), {seconds} s", call.name, call.id));
+        }
+        let open = self.page().with_document(|document, text| document.open_calls(text));
+        for call in open.iter().filter(|call| !self.tasks().is_running(&call.id)) {
+            let place = call.placeholder.as_ref().map_or(call.line, |placeholder| placeholder.fence);
+            let status = call
+                .placeholder
+                .as_ref()
+                .map_or_else(|| "not looked at yet".to_owned(), |placeholder| placeholder.block.status.to_string());
+            lines.push(format!("  waiting  {} ({}), line {}: {status}", call.name, call.id, place + 1));
+        }
+        lines
+    }
+}
+
+fn describe(activity: &Activity, provider: ProviderName, model: &str) -> Option<String> {
+    match activity {
+        Activity::Idle | Activity::Executing { .. } => None,
+        Activity::Loading => Some("Waiting for tool definitions to load…".into()),
+        Activity::Waiting => Some(format!("waiting for {} ({model})", provider.name())),
+        Activity::Retrying { attempt, reason } => Some(format!("trying again (attempt {attempt}): {reason}")),
+        Activity::Thinking => Some("thinking".into()),
+        Activity::Writing => Some("writing".into()),
+        Activity::Hosting { tool } => Some(format!("{} runs {tool}", provider.name())),
+        Activity::Calling { tool, bytes } => {
+            let size = crate::text::truncate::format_size(*bytes as u64);
+            Some(format!("writing the input of {tool} ({size})"))
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Changes of a conversation's text, and what follows from them.
+
+use super::{Conversation, Workspace, effects::Effects, page::Changed};
+use crate::{
+    agent::{Level, Shell},
+    chat::{self, Author, Change},
+};
+
+impl Workspace {
+    /// The text of a buffer changed: the lines `first..old_last` are now the lines `first..new_last`. `author` changed it,
+    /// unless Flemma did.
+    ///
+    /// Gives the line up to which the text may look different now: a fence that was opened makes code of what stands below
+    /// it. `None` without a conversation.
+    pub fn changed(&self, buffer: i32, change: Change, author: Author) -> Option<usize> {
+        let conversation = self.conversation(buffer)?;
+        let author = self.author(&conversation, author);
+        let changed = conversation.page().changed([change], author);
+        Some(self.after_change(&conversation, changed))
+    }
+
+    /// The user has changed each of the lines in these runs by itself: see [`crate::chat::Provenance::follow_lines`].
+    /// Gives what [`Workspace::changed`] does.
+    pub fn changed_lines(&self, buffer: i32, runs: &[[usize; 2]], step: u64) -> Option<usize> {
+        let conversation = self.conversation(buffer)?;
+        let author = self.author(&conversation, Author::User { step });
+        let changed = conversation.page().changed_lines(runs, step, author);
+        Some(self.after_change(&conversation, changed))
+    }
+
+    /// Who has really changed the text.
+    fn author(&self, conversation: &Conversation, author: Author) -> Author {
+        match (conversation.page().is_writing(), conversation.session().is_replying()) {
+            (true, true) => Author::Model,
+            (true, false) => Author::Flemma,
+            (false, _) => author,
+        }
+    }
+
+    fn after_change(&self, conversation: &Conversation, Changed { last, tools }: Changed) -> usize {
+        let (page, is_busy) = (conversation.page(), conversation.is_busy());
+        if tools {
+            self.host().refresh(conversation.buffer());
+            page.touch(!page.is_writing() && page.is_complete() && !is_busy);
+        }
+        if page.is_unsettled() {
+            self.host().refresh(conversation.buffer());
+        }
+        if is_busy && !page.is_writing() {
+            self.stop_for_foreign_change(conversation);
+        }
+        last
+    }
+
+    /// The user's edit of a buffer is complete.
+    pub fn noticed(&self, buffer: i32) {
+        let Some(conversation) = self.conversation(buffer) else { return };
+        conversation.page().settle();
+        if conversation.page().take_touched() && !conversation.is_busy() {
+            conversation.session().notice(&Effects { workspace: self, conversation: &conversation });
+        }
+    }
+
+    /// A buffer was read anew from its file; says whether [`Conversation::parse_on`] has more to do.
+    pub fn reloaded(&self, buffer: i32) -> bool {
+        let Some(conversation) = self.conversation(buffer) else { return false };
+        conversation.page().reload();
+        let more = conversation.parse_on();
+        if conversation.is_busy() {
+            self.stop_for_foreign_change(&conversation);
+        }
+        more
+    }
+
+    /// Something else changed a buffer that is locked: where the next text belongs is no longer certain, so nothing more
+    /// is written.
+    fn stop_for_foreign_change(&self, conversation: &Conversation) {
+        let session = conversation.session();
+        if session.is_replying() {
+            // Not now: the text is just being changed.
+            self.post_for(conversation.id(), Self::mark_cut_off);
+        }
+        conversation.tasks().stop_all();
+        session.account(&Effects { workspace: self, conversation }, false);
+        session.abandon();
+        self.host().lock(conversation.buffer(), false);
+        self.host().show(conversation.buffer(), false);
+        self.host().notify(
+            Level::Warn,
+            "the buffer was changed by something else while a reply or a tool was at work; both were stopped",
+        );
+    }
+
+    /// Marks the reply at the end of the document as cut off, and makes room to go on.
+    fn mark_cut_off(&self, conversation: &Conversation) {
+        let edits = conversation.page().cut_off();
+        if conversation.is_busy() || edits.is_empty() {
+            return;
+        }
+        let effects = Effects { workspace: self, conversation };
+        effects.undo_step();
+        effects.apply(&edits);
+        let (edits, _) = effects.with_document(|document, text| chat::open_prompt(document, text));
+        effects.apply(&edits);
+    }
+
+    /// Shows what is wrong with a conversation's text.
+    pub(super) fn diagnose(&self, conversation: &Conversation) {
+        let diagnostics = conversation.page().diagnostics();
+        conversation.set_diagnosed(!diagnostics.is_empty());
+        self.host().diagnose(conversation.buffer(), &diagnostics);
+    }
+
+    /// Brings the diagnostics that are shown in a buffer up to date.
+    pub fn diagnose_again(&self, buffer: i32) {
+        if let Some(conversation) = self.conversation(buffer).filter(|conversation| conversation.is_diagnosed()) {
+            self.diagnose(&conversation);
+        }
+    }
+}

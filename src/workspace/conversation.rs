@@ -1,0 +1,186 @@
+//! One conversation: what it owns, piece by piece. What happens to it is told in [`super::dispatch`].
+
+use std::{
+    cell::{Cell, RefCell, RefMut},
+    ops::Range,
+    rc::Rc,
+};
+
+use super::{
+    accounts::Accounts, effective::Evaluated, file_on_disk::FileOnDisk, holder::Holding, page::Page, ports::Host,
+    tasks::Tasks, trust::Gate,
+};
+use crate::{
+    agent::Session,
+    chat::{Decoration, NamedFile, Region},
+    runtime::ConversationId,
+};
+
+/// A conversation.
+pub struct Conversation {
+    id: ConversationId,
+    buffer: i32,
+    page: Page,
+    session: Session,
+    tasks: Tasks,
+    accounts: Accounts,
+    evaluated: Evaluated,
+    gate: RefCell<Gate>,
+    holding: Holding,
+    file: FileOnDisk,
+    /// Whether diagnostics are shown, which have to go when their cause does.
+    is_diagnosed: Cell<bool>,
+}
+
+impl Conversation {
+    /// The conversation in a buffer of the host's. `file` is what is known of its file.
+    pub(super) fn new(id: ConversationId, buffer: i32, host: &Rc<dyn Host>, file: FileOnDisk) -> Self {
+        Self {
+            id,
+            buffer,
+            page: Page::new(host.text(buffer)),
+            session: Session::default(),
+            tasks: Tasks::default(),
+            accounts: Accounts::default(),
+            evaluated: Evaluated::default(),
+            gate: RefCell::default(),
+            holding: Holding::default(),
+            file,
+            is_diagnosed: Cell::new(false),
+        }
+    }
+
+    pub(super) fn id(&self) -> ConversationId {
+        self.id
+    }
+
+    /// The number of its buffer.
+    #[must_use]
+    pub fn buffer(&self) -> i32 {
+        self.buffer
+    }
+
+    pub(super) fn page(&self) -> &Page {
+        &self.page
+    }
+
+    pub(super) fn session(&self) -> &Session {
+        &self.session
+    }
+
+    pub(super) fn tasks(&self) -> &Tasks {
+        &self.tasks
+    }
+
+    pub(super) fn accounts(&self) -> &Accounts {
+        &self.accounts
+    }
+
+    pub(super) fn evaluated(&self) -> &Evaluated {
+        &self.evaluated
+    }
+
+    pub(super) fn gate(&self) -> RefMut<'_, Gate> {
+        self.gate.borrow_mut()
+    }
+
+    pub(super) fn holding(&self) -> &Holding {
+        &self.holding
+    }
+
+    pub(super) fn file(&self) -> &FileOnDisk {
+        &self.file
+    }
+
+    /// Notes whether diagnostics are shown.
+    pub(super) fn set_diagnosed(&self, is_diagnosed: bool) {
+        self.is_diagnosed.set(is_diagnosed);
+    }
+
+    /// Whether diagnostics are shown.
+    pub(super) fn is_diagnosed(&self) -> bool {
+        self.is_diagnosed.get()
+    }
+
+    /// Whether a reply or a tool is at work.
+    #[must_use]
+    pub fn is_busy(&self) -> bool {
+        self.session.is_busy()
+    }
+
+    /// Whether the whole text is parsed.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.page.is_complete()
+    }
+
+    /// Parses the next lines of a file that was just opened; says whether there are more.
+    pub fn parse_on(&self) -> bool {
+        self.page.parse_on()
+    }
+
+    /// Does what can be done later for a file that was just opened; says whether there is more.
+    pub fn index_on(&self) -> bool {
+        self.page.index_on()
+    }
+
+    /// Lines have changed that changed once more before they were looked at.
+    pub fn missed(&self, lines: Range<usize>) {
+        self.page.missed(lines);
+    }
+
+    /// The changes that were just reported were undo or redo.
+    pub fn undone(&self) {
+        self.page.undone();
+    }
+
+    /// Lines came from another file or from a command.
+    pub fn read_in(&self, lines: Range<usize>) {
+        self.page.read_in(lines);
+        self.evaluated.forget();
+    }
+
+    /// The colours of these lines, as far as they are parsed.
+    #[must_use]
+    pub fn decorations(&self, lines: Range<usize>) -> Vec<Decoration> {
+        self.page.decorations(lines)
+    }
+
+    /// The references to files in these lines, as far as they are parsed.
+    #[must_use]
+    pub fn references(&self, lines: Range<usize>) -> Vec<NamedFile> {
+        self.page.references(lines)
+    }
+
+    /// What of these lines is Markdown and what is code, as far as they are parsed.
+    #[must_use]
+    pub fn regions(&self, lines: Range<usize>) -> Vec<Region> {
+        self.page.regions(lines)
+    }
+
+    /// The ids of the calls that have no result yet.
+    #[must_use]
+    pub fn open_calls(&self) -> Vec<String> {
+        let calls = self.page.with_document(|document, text| document.open_calls(text));
+        calls.into_iter().map(|call| call.id.0).collect()
+    }
+
+    /// Whether a line belongs to a call that waits for the user's decision.
+    #[must_use]
+    pub fn waits_at(&self, line: usize) -> bool {
+        self.page.waits_at(line)
+    }
+
+    /// The line of the next or the previous message's marker.
+    #[must_use]
+    pub fn message_from(&self, line: usize, is_forward: bool) -> Option<usize> {
+        self.page.message_from(line, is_forward)
+    }
+
+    /// For each line, whether the user wrote it in this session: for tests.
+    #[must_use]
+    pub fn own_lines(&self) -> Vec<bool> {
+        let count = self.page.with_document(|_, text| text.line_count());
+        (0..count).map(|line| self.page.is_by_user(line..line + 1)).collect()
+    }
+}

@@ -1,0 +1,116 @@
+//! What keys and commands want of a conversation.
+
+use std::ops::Range;
+
+use super::{Conversation, Workspace, always_approve::BUSY};
+use crate::{
+    agent::{Choice, Input, Level, UndoStep},
+    model::CallId,
+};
+
+/// What a key or a command wants of a conversation, and the user's answers to questions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// Let the conversation go on: categorise, execute, or send, whichever is next.
+    Advance,
+    /// Stop everything.
+    Cancel,
+    /// Stop every tool.
+    CancelTools,
+    /// Stop the tool at a line, or the only one that runs.
+    CancelTool {
+        /// The line, from 0.
+        line: usize,
+    },
+    /// Run the call at a line, or resolve it as its status says.
+    Execute {
+        /// The line, from 0.
+        line: usize,
+    },
+    /// Decide about the calls whose blocks these lines touch.
+    Decide {
+        /// The lines, from 0.
+        lines: Range<usize>,
+        /// The decision.
+        choice: Choice,
+    },
+    /// Approve the calls whose blocks these lines touch, and all like them from now on.
+    AlwaysApprove {
+        /// The lines, from 0.
+        lines: Range<usize>,
+    },
+    /// The answer to [`Question::Frontmatter`].
+    TrustFrontmatter(bool),
+    /// The answer to [`Question::Files`].
+    TrustFiles(bool),
+    /// The answer to [`Question::Holder`].
+    Share(bool),
+}
+
+impl Workspace {
+    /// Does what a key or a command wants of the conversation in a buffer. Without a conversation nothing happens.
+    pub fn dispatch(&self, buffer: i32, command: Command) {
+        let Some(conversation) = self.conversation(buffer) else { return };
+        let conversation = &*conversation;
+        match command {
+            Command::Advance => self.want_alone(conversation, Input::Advance),
+            Command::Cancel => self.feed(conversation, [Input::Cancel]),
+            Command::CancelTools => self.feed(conversation, [Input::CancelTools]),
+            Command::CancelTool { line } => self.cancel_tool(conversation, line),
+            Command::Execute { line } => self.execute(conversation, line),
+            Command::Decide { lines, choice } => {
+                if let Some(calls) = self.calls_to_decide(conversation, lines) {
+                    self.want_alone(conversation, Input::Decide(calls, choice, UndoStep::Own));
+                }
+            }
+            Command::AlwaysApprove { lines } => {
+                if let Some(calls) = self.calls_to_decide(conversation, lines) {
+                    self.always_approve(conversation, calls);
+                }
+            }
+            Command::TrustFrontmatter(is_trusted) => self.frontmatter_was_answered(conversation, is_trusted),
+            Command::TrustFiles(is_allowed) => {
+                let next = conversation.gate().files_were_answered(is_allowed);
+                self.pass(conversation, next);
+            }
+            Command::Share(goes_on) => self.holder_was_answered(conversation, goes_on),
+        }
+    }
+
+    fn execute(&self, conversation: &Conversation, line: usize) {
+        match conversation.page().call_at(line) {
+            Some(call) => self.want_alone(conversation, Input::Execute(call)),
+            None if conversation.is_busy() => self.host().notify(Level::Info, BUSY),
+            None => self.host().notify(
+                Level::Info,
+                "there is no tool call under the cursor; put it on a `**Tool Use:**` or `**Tool Result:**` block",
+            ),
+        }
+    }
+
+    fn cancel_tool(&self, conversation: &Conversation, line: usize) {
+        let session = conversation.session();
+        let running = session.running();
+        let at_cursor = conversation.page().call_at(line).filter(|id| session.is_working_on(id));
+        let only = || (running.len() == 1).then(|| running[0].id.clone());
+        match at_cursor.or_else(only) {
+            Some(call) => self.feed(conversation, [Input::CancelTool(call)]),
+            None if running.is_empty() => self.host().notify(Level::Info, "no tool is running here"),
+            None => self.host().notify(
+                Level::Info,
+                &format!("{} tools are running; put the cursor on the one to stop", running.len()),
+            ),
+        }
+    }
+
+    /// The calls whose blocks these lines touch; where there are none, the user is told.
+    fn calls_to_decide(&self, conversation: &Conversation, lines: Range<usize>) -> Option<Vec<CallId>> {
+        let calls = conversation.page().calls_in(lines);
+        if calls.is_empty() {
+            let message = "no tool call is waiting here; put the cursor on its block, or select several";
+            self.host().notify(Level::Info, message);
+            return None;
+        }
+        Some(calls)
+    }
+}

@@ -1,0 +1,100 @@
+//! What background work has left: inputs for conversations, and jobs.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    time::Duration,
+};
+
+use super::{Conversation, Job, Workspace, effects::Effects};
+use crate::{
+    agent::{CallResult, Input, Level},
+    model::CallId,
+    runtime::{ConversationId, Next, Notice},
+    tools::seconds,
+};
+
+impl Workspace {
+    /// Feeds inputs to the session of a conversation.
+    pub(super) fn feed(&self, conversation: &Conversation, inputs: impl IntoIterator<Item = Input>) {
+        conversation.session().feed(inputs, &Effects { workspace: self, conversation });
+    }
+
+    /// Runs a job for a conversation with the next results from the background; nothing happens if it is closed by then.
+    pub(super) fn post_for(&self, id: ConversationId, job: impl FnOnce(&Self, &Conversation) + Send + 'static) {
+        self.background().mailbox().job(move |workspace: &Self| workspace.with_conversation(id, job));
+    }
+
+    /// Does something with a conversation, unless it is closed.
+    pub(super) fn with_conversation(&self, id: ConversationId, work: impl FnOnce(&Self, &Conversation)) {
+        if let Some(conversation) = self.conversations().by_id(id) {
+            work(self, &conversation);
+        }
+    }
+
+    /// Leaves a job for a later [`Workspace::drain`].
+    pub fn post(&self, job: Job) {
+        self.background().mailbox().job(job);
+    }
+
+    /// Takes what background work has left, one slice of it, and arranges to come back.
+    ///
+    /// # Panics
+    /// When one of the notices panicked. The others were taken all the same.
+    pub fn drain(&self) {
+        let (notices, next) = self.background().drain();
+        let fed = catch_unwind(AssertUnwindSafe(|| self.feed_slice(notices)));
+        match next {
+            Next::Woken => {}
+            Next::Now => self.host().wake(),
+            // Counted from here: however long a slice takes, the user's keys get the pause.
+            Next::After(pause) => self.host().wake_after(pause),
+        }
+        if let Err(panic) = fed {
+            resume_unwind(panic);
+        }
+    }
+
+    fn feed_slice(&self, notices: Vec<Notice<Job>>) {
+        let mut failed = None;
+        let mut notices = notices.into_iter().peekable();
+        while let Some(notice) = notices.next() {
+            let fed = match notice {
+                Notice::Job(job) => catch_unwind(AssertUnwindSafe(|| job(self))),
+                Notice::Input(id, input) => {
+                    let mut inputs = vec![input];
+                    while let Some(Notice::Input(_, input)) =
+                        notices.next_if(|next| matches!(next, Notice::Input(other, _) if *other == id))
+                    {
+                        inputs.push(input);
+                    }
+                    let Some(conversation) = self.conversations().by_id(id) else { continue };
+                    catch_unwind(AssertUnwindSafe(|| self.feed(&conversation, inputs)))
+                }
+            };
+            failed = failed.or(fed.err());
+        }
+        if let Some(panic) = failed {
+            // A panic in one conversation must not cost another its notices: the rest of the slice was fed all the same.
+            resume_unwind(panic);
+        }
+    }
+
+    /// Stops a running tool.
+    pub(super) fn stop_tool(&self, conversation: &Conversation, call: &CallId) {
+        if let Err(thrown) = conversation.tasks().stop_tool(call) {
+            let message = format!("a tool threw an error when its call {call} was stopped: {thrown}");
+            self.log(Level::Error, &message);
+            self.host().notify(Level::Warn, &message);
+        }
+    }
+
+    /// The time of a tool written in Lua is up.
+    pub(super) fn expire(&self, conversation: &Conversation, call: &CallId, run: u64, limit: Duration) {
+        if conversation.tasks().is_run(call, run) {
+            self.stop_tool(conversation, call);
+            let limit = seconds::in_words(limit);
+            let answer = CallResult::error(format!("The tool did not answer within {limit} and was stopped."));
+            self.feed(conversation, [Input::ToolFinished { call: call.clone(), answer }]);
+        }
+    }
+}

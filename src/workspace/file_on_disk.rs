@@ -1,0 +1,149 @@
+//! What is known of a conversation's file, and how it is written.
+//!
+//! What is known (the file's [`Stamp`]) is shared with the thread that writes, so that a second write knows the file that the
+//! first one made, even before the main thread has heard of it.
+
+use std::{
+    cell::RefCell,
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+        mpsc,
+    },
+    thread,
+    time::Duration,
+};
+
+use crate::runtime::save::{SaveError, Stamp, save};
+
+/// How long the editor waits for the disk where it has to wait: on exit, and for a `:write` during a write of ours.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// What is known of a conversation's file.
+#[derive(Clone, Debug, Default)]
+enum Known {
+    /// Nothing: it may have been changed since it was read.
+    #[default]
+    Nothing,
+    /// The file of this name was last seen so; `None` if there was none.
+    At(PathBuf, Option<Stamp>),
+}
+
+/// A conversation's file, for the main thread and the one that writes. A clone is the same file.
+#[derive(Clone, Debug, Default)]
+pub(super) struct FileOnDisk(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    known: Mutex<Known>,
+    /// Held while the file is written: the number of the latest text that was. The main thread never waits for it.
+    written: Mutex<u64>,
+    /// The number of the latest text that was taken.
+    taken: AtomicU64,
+}
+
+/// A text on its way to the disk.
+pub(super) struct Text {
+    /// Texts are written in the order in which they were taken, whichever thread is faster.
+    number: u64,
+    path: PathBuf,
+    bytes: Vec<u8>,
+    /// Whether the file is overwritten whatever is in it now: `:write!`.
+    is_forced: bool,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Each change leaves a whole value behind, also when a panic follows.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl FileOnDisk {
+    /// The file of this name has the buffer's text, or there is none; `None` for not knowing.
+    pub(super) fn note(&self, path: Option<PathBuf>) {
+        let known = path.and_then(|path| Some((Stamp::of(&path).ok()?, path)));
+        self.set(known.map_or(Known::Nothing, |(stamp, path)| Known::At(path, stamp)));
+    }
+
+    fn set(&self, known: Known) {
+        *lock(&self.0.known) = known;
+    }
+
+    /// Whether the file is as it was last seen.
+    pub(super) fn is_current(&self) -> bool {
+        let known = lock(&self.0.known).clone();
+        matches!(known, Known::At(path, stamp) if Stamp::of(&path).is_ok_and(|now| now == stamp))
+    }
+
+    /// Numbers a text.
+    pub(super) fn take(&self, path: PathBuf, bytes: Vec<u8>, is_forced: bool) -> Text {
+        let number = self.0.taken.fetch_add(1, Ordering::Relaxed) + 1;
+        Text { number, path, bytes, is_forced }
+    }
+
+    /// Writes the file, unless a later text was written meanwhile. It blocks on the disk. `Err` is a sentence for the
+    /// user.
+    pub(super) fn write(&self, Text { number, path, bytes, is_forced }: &Text) -> Result<(), String> {
+        let mut written = lock(&self.0.written);
+        if *written > *number {
+            return Ok(());
+        }
+        let known = lock(&self.0.known).clone();
+        let failed = |trouble: SaveError| sentence(path, &trouble.to_string());
+        let stamp = match known {
+            _ if *is_forced => Stamp::of(path).map_err(|error| failed(error.into()))?,
+            Known::At(at, stamp) if at == *path => stamp,
+            // The buffer has another name now: such a file must not be there yet.
+            Known::At(..) => None,
+            Known::Nothing => {
+                return Err(sentence(path, "it is not known whether the file was changed. Use `:write` once"));
+            }
+        };
+        let stamp = save(path, bytes, stamp).map_err(failed)?;
+        self.set(Known::At(path.clone(), Some(stamp)));
+        *written = *number;
+        Ok(())
+    }
+
+    /// Writes the file, and waits for it, but not for ever.
+    pub(super) fn write_now(self, text: Text) -> Result<(), String> {
+        let (tell, told) = mpsc::channel();
+        let path = text.path.clone();
+        let work = move || {
+            // Nobody listens any more where it took too long.
+            let _ = tell.send(self.write(&text));
+        };
+        thread::Builder::new()
+            .name("flemma-save".into())
+            .spawn(work)
+            .map_err(|error| sentence(&path, &format!("there is no thread for it ({error})")))?;
+        told.recv_timeout(PATIENCE).unwrap_or_else(|_| Err(sentence(&path, "the disk does not answer")))
+    }
+}
+
+fn sentence(path: &Path, why: &str) -> String {
+    let name = path.file_name().unwrap_or(path.as_os_str());
+    format!("{} was not written: {why}.", name.display())
+}
+
+/// The files that are being written now, by buffer. A buffer may be gone before the end.
+#[derive(Default)]
+pub(super) struct Flights(RefCell<BTreeMap<i32, FileOnDisk>>);
+
+impl Flights {
+    /// The file of this buffer, if it is being written.
+    pub(super) fn of(&self, buffer: i32) -> Option<FileOnDisk> {
+        self.0.borrow().get(&buffer).cloned()
+    }
+
+    /// The file of this buffer is being written from now on.
+    pub(super) fn begin(&self, buffer: i32, file: FileOnDisk) {
+        self.0.borrow_mut().insert(buffer, file);
+    }
+
+    /// The file of this buffer is no longer being written.
+    pub(super) fn end(&self, buffer: i32) {
+        self.0.borrow_mut().remove(&buffer);
+    }
+}

@@ -1,0 +1,46 @@
+//! Conversations that come and go.
+
+use std::{rc::Rc, time::SystemTime};
+
+use super::{Conversation, Workspace, effects::Effects};
+use crate::tools::overflow;
+
+impl Workspace {
+    /// A buffer is a conversation from now on. Nothing of it is parsed yet: see [`Conversation::parse_on`].
+    pub fn attach(&self, buffer: i32) -> Rc<Conversation> {
+        self.detach(buffer);
+        let (id, is_first) = self.conversations().next_id();
+        if is_first {
+            self.clean_outputs();
+        }
+        let file = self.flights().of(buffer).unwrap_or_default();
+        let conversation = Rc::new(Conversation::new(id, buffer, self.host_handle(), file));
+        self.conversations().insert(Rc::clone(&conversation));
+        self.hold(&conversation, &self.place(&conversation).file);
+        conversation
+    }
+
+    /// Deletes old outputs, away from the main thread. What cannot be deleted today is deleted another day.
+    fn clean_outputs(&self) {
+        let outputs = self.outputs().to_owned();
+        let clean = move || drop(overflow::clean(&outputs, overflow::KEEP, SystemTime::now()));
+        let _ = self.background().worker().spawn_blocking(clean);
+    }
+
+    /// A buffer is gone: what ran for it is stopped, and nothing more is written.
+    pub fn detach(&self, buffer: i32) {
+        let conversation = self.conversations().remove(buffer);
+        if let Some(conversation) = conversation {
+            let effects = Effects { workspace: self, conversation: &conversation };
+            conversation.session().account(&effects, false);
+            conversation.tasks().stop_all();
+        }
+    }
+
+    /// Stops everything: the editor is about to exit.
+    pub fn shut_down(&self) {
+        for conversation in self.conversations().take_all() {
+            conversation.tasks().stop_all();
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! What a tool written in Lua returned, and the text in the document that it becomes.
+//!
+//! The value is read on the main thread, where Lua lives: the bytes of a string are copied once, and of a table no more
+//! than [`MAX_VALUES`] values and [`MAX_TEXT`] bytes are converted. What grows with the answer (is it UTF-8? how many lines?
+//! where to cut, and where to save the whole?) is done here, on a thread that may take its time.
+
+use std::{borrow::Cow, path::Path};
+
+use crate::{
+    chat::Language,
+    text::truncate::{self, Limits, MAX_BYTES, MAX_LINES},
+    tools::{Outcome, Output, Rendered, overflow},
+};
+
+/// The most values of a table that are converted: more than a result shows, and no more than the editor has time for.
+pub const MAX_VALUES: usize = 20_000;
+/// The most bytes of text in a table that are converted.
+pub const MAX_TEXT: usize = 2 << 20;
+
+/// What a tool said, as it came out of Lua.
+#[derive(Debug)]
+pub struct LuaOutcome {
+    value: LuaValue,
+    /// Whether a table was cut off at [`MAX_VALUES`] or [`MAX_TEXT`].
+    is_part: bool,
+}
+
+/// The value that it returned.
+#[derive(Clone, Debug, PartialEq)]
+pub enum LuaValue {
+    /// A string, or what is written as one.
+    Text(Vec<u8>),
+    /// A failure.
+    Failure {
+        /// What went wrong.
+        error: Vec<u8>,
+        /// What it had to say before that.
+        output: Option<Vec<u8>>,
+    },
+    /// A table with a boolean `ok`.
+    Structured {
+        /// Its `ok`.
+        ok: bool,
+        /// The whole table.
+        value: serde_json::Value,
+    },
+    /// Any other table.
+    Table(serde_json::Value),
+}
+
+impl LuaOutcome {
+    /// A failure with a message of ours.
+    #[must_use]
+    pub fn failure(message: impl Into<String>) -> Self {
+        Self { value: LuaValue::Failure { error: message.into().into_bytes(), output: None }, is_part: false }
+    }
+
+    /// What a tool said. `is_part`: a table was cut off at [`MAX_VALUES`] or [`MAX_TEXT`].
+    #[must_use]
+    pub fn new(value: LuaValue, is_part: bool) -> Self {
+        Self { value, is_part }
+    }
+
+    /// Whether it can be dealt with at once.
+    pub(super) fn is_small(&self) -> bool {
+        !self.is_part
+            && match &self.value {
+                LuaValue::Text(text) => text.len() <= MAX_BYTES,
+                LuaValue::Failure { error, output } => error.len() + output.as_ref().map_or(0, Vec::len) <= MAX_BYTES,
+                // How much that is shows only when it is written.
+                LuaValue::Structured { .. } | LuaValue::Table(_) => false,
+            }
+    }
+
+    /// What stands in the result, as it came: text, or bytes that are none.
+    fn written(self) -> Written {
+        let (bytes, is_error) = match self.value {
+            LuaValue::Text(text) => (text, false),
+            LuaValue::Failure { error, output: None } => (error, true),
+            LuaValue::Failure { mut error, output: Some(output) } => {
+                error.extend_from_slice(b"\n\n");
+                error.extend_from_slice(&output);
+                (error, true)
+            }
+            LuaValue::Structured { ok, value } => return Written::of(&Outcome::Structured { ok, value }),
+            LuaValue::Table(value) => return Written::of(&Outcome::Success(Output::Json(value))),
+        };
+        Written { bytes, is_error, language: Language::Plain }
+    }
+
+    /// The result as it stands in the document. A text that is too long is cut, and its whole saved in the folder
+    /// `outputs`; that blocks on the disk.
+    pub(super) fn render(self, tool: &str, outputs: &Path) -> Rendered {
+        let is_part = self.is_part;
+        let Written { bytes, is_error, language } = self.written();
+        let rendered = |text, language| Rendered { text, is_error, language, attachments: Vec::new() };
+        let cut = truncate::truncate_head(&bytes, Limits::default());
+        let is_long = bytes.len() > MAX_BYTES || cut.total_lines > MAX_LINES;
+        if !is_long && !is_part {
+            return rendered(text_of(bytes), language);
+        }
+        let mut notes = Vec::new();
+        let shown = if cut.first_line_exceeds_limit { beginning(&bytes) } else { cut.content };
+        if is_long {
+            let range = if cut.first_line_exceeds_limit {
+                format!("the first {} of line 1", truncate::format_size(shown.len() as u64))
+            } else if cut.output_lines == 1 {
+                "line 1".to_owned()
+            } else {
+                format!("lines 1-{}", cut.output_lines)
+            };
+            let size = truncate::format_size(bytes.len() as u64);
+            let place = match overflow::save(outputs, tool, &bytes) {
+                Ok(path) => format!("The whole output ({size}) is in {}", path.display()),
+                Err(error) => format!("The whole output ({size}) could not be saved: {error}"),
+            };
+            notes.push(format!("Showing {range} of {}. {place}", cut.total_lines));
+        }
+        if is_part {
+            notes.push(format!(
+                "The tool returned a table of more than {} values or {}, and what is beyond was left out. (For its \
+                 author: return less, or a string)",
+                MAX_VALUES,
+                truncate::format_size(MAX_TEXT as u64)
+            ));
+        }
+        rendered(format!("{shown}\n\n[{}]", notes.join(". ")), Language::Plain)
+    }
+}
+
+/// What stands in a result.
+struct Written {
+    bytes: Vec<u8>,
+    is_error: bool,
+    language: Language,
+}
+
+impl Written {
+    fn of(outcome: &Outcome) -> Self {
+        let Rendered { text, is_error, language, .. } = outcome.render();
+        Self { bytes: text.into_bytes(), is_error, language }
+    }
+}
+
+/// Bytes as text, without a copy where they are UTF-8.
+fn text_of(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+}
+
+/// As much of the beginning as a result has room for, cut between characters.
+fn beginning(bytes: &[u8]) -> Cow<'_, str> {
+    // A character that is cut begins in front of the limit or behind it, and does not count then.
+    let part = String::from_utf8_lossy(&bytes[..bytes.len().min(MAX_BYTES + 3)]);
+    match part {
+        Cow::Borrowed(part) => Cow::Borrowed(truncate::prefix(part, MAX_BYTES)),
+        Cow::Owned(part) => Cow::Owned(truncate::prefix(&part, MAX_BYTES).to_owned()),
+    }
+}

@@ -1,0 +1,108 @@
+//! The options of the editor, in layers: `setup`, and what the user has set since. A file's own frontmatter lies above
+//! them ([`super::frontmatter`]).
+
+use std::{
+    cell::{Cell, RefCell},
+    path::{Path, PathBuf},
+    rc::Rc,
+};
+
+use serde_json::Value;
+
+use crate::{
+    agent::Level,
+    config::{Config, Logging},
+    runtime::Log,
+};
+
+/// The options and the log that they describe.
+#[derive(Default)]
+pub(super) struct Options {
+    effective: RefCell<Rc<Config>>,
+    setup: RefCell<Value>,
+    runtime: RefCell<Value>,
+    /// Whether `tools.auto_approve` of `setup` is a function.
+    is_policy_function: Cell<bool>,
+    log: RefCell<Log>,
+    /// Where the log is unless the options say otherwise.
+    log_dir: RefCell<PathBuf>,
+}
+
+impl Options {
+    /// The options that are in effect.
+    pub(super) fn effective(&self) -> Rc<Config> {
+        Rc::clone(&self.effective.borrow())
+    }
+
+    /// Whether `setup` was given.
+    pub(super) fn is_set_up(&self) -> bool {
+        !self.setup.borrow().is_null()
+    }
+
+    /// Whether `tools.auto_approve` of `setup` is a function.
+    pub(super) fn is_policy_function(&self) -> bool {
+        self.is_policy_function.get()
+    }
+
+    /// What `setup` was given, and what was set since.
+    pub(super) fn layers(&self) -> [Value; 2] {
+        [self.setup.borrow().clone(), self.runtime.borrow().clone()]
+    }
+
+    /// The options with those of a file over them.
+    ///
+    /// # Errors
+    /// When they do not go together; in words for the user.
+    pub(super) fn with_file(&self, file: &Value) -> Result<Config, String> {
+        let [setup, runtime] = self.layers();
+        Config::from_layers(&[setup, runtime, file.clone()]).map_err(|error| error.to_string())
+    }
+
+    /// Takes what `setup` was given, and forgets what was set since. `config` is what it comes to.
+    pub(super) fn set_up(&self, setup: Value, config: Rc<Config>, is_policy_function: bool, log_dir: &Path) {
+        log_dir.clone_into(&mut self.log_dir.borrow_mut());
+        self.is_policy_function.set(is_policy_function);
+        *self.log.borrow_mut() = self.open_log(&config.logging);
+        *self.effective.borrow_mut() = config;
+        *self.setup.borrow_mut() = setup;
+        *self.runtime.borrow_mut() = Value::Null;
+    }
+
+    /// Takes what the user sets while the editor runs, in the place of what they have set before.
+    ///
+    /// # Errors
+    /// When it does not go together with `setup`; in words for the user.
+    pub(super) fn set_runtime(&self, layer: Value) -> Result<(), String> {
+        let setup = self.setup.borrow().clone();
+        let config = Config::from_layers(&[setup, layer.clone()]).map_err(|error| error.to_string())?;
+        if config.logging != self.effective().logging {
+            *self.log.borrow_mut() = self.open_log(&config.logging);
+        }
+        *self.effective.borrow_mut() = Rc::new(config);
+        *self.runtime.borrow_mut() = layer;
+        Ok(())
+    }
+
+    fn open_log(&self, logging: &Logging) -> Log {
+        if logging.enabled { Log::open(self.log_path_of(logging), logging.level) } else { Log::default() }
+    }
+
+    fn log_path_of(&self, logging: &Logging) -> PathBuf {
+        logging.path.as_ref().map_or_else(|| self.log_dir.borrow().join("flemma.log"), PathBuf::from)
+    }
+
+    /// The log's file.
+    pub(super) fn log_path(&self) -> PathBuf {
+        self.log_path_of(&self.effective().logging)
+    }
+
+    /// Writes to the log, if there is one.
+    pub(super) fn log(&self, level: Level, line: &str) {
+        let log = self.log.borrow();
+        match level {
+            Level::Info => log.info(line),
+            Level::Warn => log.warn(line),
+            Level::Error => log.error(line),
+        }
+    }
+}

@@ -1,0 +1,403 @@
+//! The page: the text of a conversation, what stands in it, who wrote which line, and the files that it names.
+//!
+//! A file that is opened is parsed in slices, so that the first screen is there at once. After that every change of the
+//! text comes here, and the document, the provenance and the attached files follow it together.
+
+use std::{
+    cell::{Cell, RefCell},
+    ops::Range,
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    path::PathBuf,
+    rc::Rc,
+};
+
+use super::{attached_files::AttachedFiles, effective::Source};
+use crate::{
+    chat::{
+        self, Author, Change, Decoration, Diagnostic, Document, NamedFile, OpenCall, Provenance, Reattribution, Region,
+        Status, Text, Update,
+    },
+    model::CallId,
+    runtime::LeftOut,
+};
+
+/// How many lines of a file that was just opened are parsed at a time.
+const SLICE: usize = 10_000;
+
+/// How many are parsed before the first screen is drawn.
+const FIRST_SLICE: usize = 1_000;
+
+/// How many lines are read at a time before the first request of a conversation.
+const REQUEST_SLICE: usize = 2_500;
+
+/// The text of a conversation and everything that follows from it.
+pub(super) struct Page {
+    text: Rc<dyn Text>,
+    document: RefCell<Document>,
+    /// Who wrote which line.
+    provenance: RefCell<Provenance>,
+    files: RefCell<AttachedFiles>,
+    /// Whether the whole text is parsed.
+    is_complete: Cell<bool>,
+    /// Whether a request waits for the rest of the messages to be read.
+    is_reading: Cell<bool>,
+    /// Whether the user has changed a tool's block since that was last looked at.
+    is_touched: Cell<bool>,
+    /// Whether Flemma is writing: changes that arrive meanwhile are its own.
+    is_writing: Cell<bool>,
+    /// Whether the next edit belongs to the step of undo before it.
+    joins: Cell<bool>,
+}
+
+/// What a change has brought about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Changed {
+    /// The line up to which the text may look different now.
+    pub(super) last: usize,
+    /// Whether a tool's block has changed.
+    pub(super) tools: bool,
+}
+
+impl Page {
+    /// A page of which nothing is parsed yet.
+    pub(super) fn new(text: Rc<dyn Text>) -> Self {
+        Self {
+            text,
+            document: RefCell::default(),
+            provenance: RefCell::default(),
+            files: RefCell::default(),
+            is_complete: Cell::new(false),
+            is_reading: Cell::new(false),
+            is_touched: Cell::new(false),
+            is_writing: Cell::new(false),
+            joins: Cell::new(false),
+        }
+    }
+
+    /// The text as it is now.
+    pub(super) fn text(&self) -> &dyn Text {
+        &*self.text
+    }
+
+    /// Whether the whole text is parsed.
+    pub(super) fn is_complete(&self) -> bool {
+        self.is_complete.get()
+    }
+
+    /// Whether a request waits for the rest of the messages to be read.
+    pub(super) fn is_reading(&self) -> bool {
+        self.is_reading.get()
+    }
+
+    /// Whether Flemma is writing.
+    pub(super) fn is_writing(&self) -> bool {
+        self.is_writing.get()
+    }
+
+    /// Lends the document, parsed to its end.
+    pub(super) fn with_document<R>(&self, look: impl FnOnce(&mut Document, &dyn Text) -> R) -> R {
+        while self.parse_on() {}
+        look(&mut self.document.borrow_mut(), self.text())
+    }
+
+    /// Parses the next lines of a file that was just opened; says whether there are more.
+    pub(super) fn parse_on(&self) -> bool {
+        if self.is_complete.get() {
+            return false;
+        }
+        let text = self.text();
+        let mut document = self.document.borrow_mut();
+        let known = document.line_count();
+        let next = text.line_count().min(known + if known == 0 { FIRST_SLICE } else { SLICE });
+        let change = Change { first: known, old_last: known, new_last: next };
+        self.provenance.borrow_mut().follow(&mut document, change, Author::Stranger, text);
+        self.files.borrow_mut().find(&document, known..next, text);
+        // Asked after every slice, so that no slice has to look at all of the calls.
+        let _ = document.open_calls(text);
+        let is_reading = next < text.line_count();
+        self.provenance.borrow_mut().read(is_reading);
+        self.is_complete.set(!is_reading);
+        is_reading
+    }
+
+    /// Does what can be done later for a file that was just opened; says whether there is more.
+    pub(super) fn index_on(&self) -> bool {
+        self.provenance.borrow_mut().index(SLICE)
+    }
+
+    /// Reads the next lines for an estimate; says whether there are more.
+    pub(super) fn estimate_on(&self) -> bool {
+        self.parse_on() || self.with_document(|document, text| document.build_on(text, SLICE))
+    }
+
+    /// Reads some of the messages that no request has been made of; says whether there are more.
+    pub(super) fn read_on(&self) -> bool {
+        let more = self.parse_on() || self.with_document(|document, text| document.build_on(text, REQUEST_SLICE));
+        self.is_reading.set(more);
+        more
+    }
+
+    /// The text changed, each of these ranges by itself; `author` changed it.
+    pub(super) fn changed(&self, changes: impl IntoIterator<Item = Change>, author: Author) -> Changed {
+        self.follow(changes, author, |document, provenance, change, text| {
+            provenance.follow(document, change, author, text)
+        })
+    }
+
+    /// The user has changed each of the lines in these runs by itself: see [`Provenance::follow_lines`].
+    pub(super) fn changed_lines(&self, runs: &[[usize; 2]], step: u64, author: Author) -> Changed {
+        let changes = runs.iter().map(|[first, last]| Change { first: *first, old_last: *last, new_last: *last });
+        self.follow(changes, author, |document, provenance, change, text| {
+            provenance.follow_lines(document, change.first..change.new_last, step, text)
+        })
+    }
+
+    fn follow(
+        &self,
+        changes: impl IntoIterator<Item = Change>,
+        author: Author,
+        follow: impl Fn(&mut Document, &mut Provenance, Change, &dyn Text) -> Update,
+    ) -> Changed {
+        let mut changed = Changed::default();
+        let update = || {
+            let mut document = self.document.borrow_mut();
+            let mut files = self.files.borrow_mut();
+            let text = self.text();
+            for change in changes {
+                changed.last = changed.last.max(change.new_last);
+                let known = document.line_count();
+                if change.old_last > known {
+                    self.provenance.borrow_mut().missed(change.first.max(known)..change.old_last);
+                }
+                // What lies behind the parsed part will be read when its turn comes.
+                let change = if self.is_complete.get() || change.old_last <= known {
+                    change
+                } else if change.first < known {
+                    Change { old_last: known, ..change }
+                } else {
+                    continue;
+                };
+                let mut provenance = self.provenance.borrow_mut();
+                let update = follow(&mut document, &mut provenance, change, text);
+                let lines = change.first..change.new_last;
+                if author == Author::Flemma {
+                    files.written(&document, lines.clone(), text);
+                }
+                files.follow(&document, &provenance, &lines, &update.lines, text);
+                let doubt = provenance.take_suspected();
+                files.undone(&document, &provenance, doubt, text);
+                changed.last = changed.last.max(update.lines.end);
+                changed.tools |= update.tools;
+            }
+        };
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(update)) {
+            // What was half updated is thrown away and parsed anew.
+            self.document.take();
+            self.provenance.take();
+            self.is_complete.set(false);
+            resume_unwind(panic);
+        }
+        changed
+    }
+
+    /// Lines have changed that changed once more before they were looked at.
+    pub(super) fn missed(&self, lines: Range<usize>) {
+        self.provenance.borrow_mut().missed(lines);
+    }
+
+    /// The changes since the user's last step were undo or redo.
+    pub(super) fn undone(&self) {
+        let document = self.document.borrow();
+        let mut provenance = self.provenance.borrow_mut();
+        let doubt = provenance.undone(self.text());
+        self.files.borrow_mut().undone(&document, &provenance, doubt, self.text());
+    }
+
+    /// Lines came from another file or from a command: they are as little the user's as those of a file that is opened.
+    pub(super) fn read_in(&self, lines: Range<usize>) {
+        self.with_document(|document, text| {
+            let mut provenance = self.provenance.borrow_mut();
+            provenance.read_in(lines.clone(), text);
+            let doubt = Reattribution { lost: vec![lines.clone()], touched: vec![lines] };
+            self.files.borrow_mut().undone(document, &provenance, doubt, text);
+        });
+    }
+
+    /// The text was read anew from its file.
+    pub(super) fn reload(&self) {
+        self.document.take();
+        self.provenance.take();
+        self.files.borrow_mut().forget();
+        self.is_complete.set(false);
+    }
+
+    /// Whether an edit of the user's waits to be settled.
+    pub(super) fn is_unsettled(&self) -> bool {
+        self.provenance.borrow().is_unsettled() || self.files.borrow().is_unsettled()
+    }
+
+    /// The user's edit is complete.
+    pub(super) fn settle(&self) {
+        self.provenance.borrow_mut().settle();
+        self.files.borrow_mut().settle();
+    }
+
+    /// Sets whether the user has changed a tool's block.
+    pub(super) fn touch(&self, is_touched: bool) {
+        self.is_touched.set(is_touched);
+    }
+
+    /// Whether the user has changed a tool's block since this was last asked.
+    pub(super) fn take_touched(&self) -> bool {
+        self.is_touched.take()
+    }
+
+    /// Runs `write` with the knowledge that changes that arrive meanwhile are Flemma's own.
+    pub(super) fn writing(&self, write: impl FnOnce()) {
+        self.is_writing.set(true);
+        write();
+        self.is_writing.set(false);
+    }
+
+    /// Whether the next edit belongs to the step of undo before it. The edits after it do.
+    pub(super) fn joins(&self) -> bool {
+        self.joins.replace(true)
+    }
+
+    /// The next edit begins a step of undo.
+    pub(super) fn undo_step(&self) {
+        self.joins.set(false);
+    }
+
+    /// Whether the user wrote all of these lines in this session.
+    pub(super) fn is_by_user(&self, lines: Range<usize>) -> bool {
+        self.provenance.borrow().is_by_user(lines)
+    }
+
+    /// The user takes these lines as their own.
+    pub(super) fn adopt(&self, lines: Range<usize>) {
+        self.with_document(|_, text| self.provenance.borrow_mut().adopt(lines, text));
+    }
+
+    /// Whether the status in a call's block was written in this session, by the user or after a decision.
+    pub(super) fn is_authorised(&self, call: &OpenCall) -> bool {
+        call.placeholder.as_ref().is_some_and(|placeholder| self.provenance.borrow().is_authorised(placeholder.fence))
+    }
+
+    /// The status that was just written into a call's block was decided.
+    pub(super) fn authorise(&self, call: &CallId) {
+        self.with_document(|document, text| {
+            if let Some(line) = document.status_line(call) {
+                self.provenance.borrow_mut().authorise(line, text);
+            }
+        });
+    }
+
+    /// The frontmatter, if there is any that is complete.
+    pub(super) fn frontmatter(&self) -> Option<Source> {
+        self.with_document(|document, text| Source::of(document, text))
+    }
+
+    /// The files of the conversation.
+    pub(super) fn files(&self) -> std::cell::RefMut<'_, AttachedFiles> {
+        self.files.borrow_mut()
+    }
+
+    /// Every file that the text names, in order.
+    pub(super) fn named_files(&self) -> Vec<NamedFile> {
+        self.with_document(|document, text| document.files(0..text.line_count(), text))
+    }
+
+    /// The files that the text names and that may not be the user's to show.
+    pub(super) fn unvetted(&self) -> Vec<PathBuf> {
+        if self.files.borrow().is_vetted() {
+            return Vec::new();
+        }
+        let named = self.named_files();
+        self.files.borrow_mut().unvetted(&named)
+    }
+
+    /// Keeps what the last request left out; says whether that has changed.
+    pub(super) fn leave_out(&self, left_out: Vec<LeftOut>) -> bool {
+        self.files.borrow_mut().leave_out(left_out)
+    }
+
+    /// What is wrong with the text, and with the files that it names.
+    pub(super) fn diagnostics(&self) -> Vec<Diagnostic> {
+        self.with_document(|document, text| {
+            let mut found = document.diagnostics(text);
+            found.extend(document.unsent(text));
+            found.extend(self.files.borrow().diagnostics(document, text));
+            found.sort_by_key(|diagnostic| diagnostic.line);
+            found
+        })
+    }
+
+    /// The open calls whose blocks these lines touch, in their order.
+    pub(super) fn calls_in(&self, lines: Range<usize>) -> Vec<CallId> {
+        self.with_document(|document, text| {
+            let mut touched: Vec<CallId> = Vec::new();
+            for line in lines.start..lines.end.min(text.line_count()) {
+                if let Some(call) = document.call_at(line).filter(|call| !touched.contains(&call.id)) {
+                    touched.push(call.id);
+                }
+            }
+            let open = document.open_calls(text);
+            open.into_iter().map(|call| call.id).filter(|id| touched.contains(id)).collect()
+        })
+    }
+
+    /// The call whose use or result this line belongs to.
+    pub(super) fn call_at(&self, line: usize) -> Option<CallId> {
+        self.with_document(|document, _| document.call_at(line)).map(|call| call.id)
+    }
+
+    /// Whether a line belongs to a call that waits for the user's decision.
+    pub(super) fn waits_at(&self, line: usize) -> bool {
+        self.with_document(|document, text| {
+            let Some(here) = document.call_at(line).map(|call| call.id) else { return false };
+            let open = document.open_calls(text);
+            open.iter().any(|call| {
+                let status = call.placeholder.as_ref().map(|placeholder| placeholder.block.status);
+                call.id == here && status == Some(Status::Pending)
+            })
+        })
+    }
+
+    /// The line of the next or the previous message's marker.
+    pub(super) fn message_from(&self, line: usize, is_forward: bool) -> Option<usize> {
+        self.with_document(|document, _| {
+            let mut starts = document.messages().iter().map(|message| message.start);
+            if is_forward {
+                starts.find(|start| *start > line)
+            } else {
+                starts.take_while(|start| *start < line).last()
+            }
+        })
+    }
+
+    /// The references to files in these lines, as far as they are parsed.
+    pub(super) fn references(&self, lines: Range<usize>) -> Vec<NamedFile> {
+        let document = self.document.borrow();
+        let known = document.line_count();
+        let lines = lines.start.min(known)..lines.end.min(known);
+        let mut files = document.files(lines, self.text());
+        files.retain(|file| file.columns.is_some());
+        files
+    }
+
+    /// The colours of these lines, as far as they are parsed.
+    pub(super) fn decorations(&self, lines: Range<usize>) -> Vec<Decoration> {
+        self.document.borrow().decorations(lines)
+    }
+
+    /// What of these lines is Markdown and what is code, as far as they are parsed.
+    pub(super) fn regions(&self, lines: Range<usize>) -> Vec<Region> {
+        self.document.borrow().regions(lines)
+    }
+
+    /// The edits that mark the reply at the end as cut off.
+    pub(super) fn cut_off(&self) -> Vec<chat::TextEdit> {
+        self.with_document(|document, text| chat::mark_cut_off(document, text))
+    }
+}

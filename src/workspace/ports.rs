@@ -1,0 +1,239 @@
+//! What the workspace needs of the world: a [`Host`] that shows and writes, and [`Scripts`] that run Lua.
+//!
+//! In the editor both are Neovim (`src/nvim`); in the tests they are plain lists. Buffers are named by their numbers,
+//! which the host gives.
+
+use std::{
+    path::{Path, PathBuf},
+    rc::Rc,
+    time::Duration,
+};
+
+use serde_json::Value;
+
+use super::{latest_output::LatestOutput, tasks::StopTool, tool_answer::ToolAnswer};
+use crate::{
+    agent::{CursorTarget, Level},
+    chat::{Diagnostic, OpenCall, Text, TextEdit},
+    config::{FileOptions, buffer::BufferOptions},
+    tools::{Definition, LuaRef, approval::Resolve},
+    usage::Record,
+};
+
+/// Where a conversation is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// The absolute path of its file; empty if it has none.
+    pub file: String,
+    /// The working directory of the editor.
+    pub cwd: PathBuf,
+}
+
+impl Place {
+    /// The folder of the file; `None` while the conversation has no file.
+    #[must_use]
+    pub fn chat_dir(&self) -> Option<PathBuf> {
+        folder_of(&self.file)
+    }
+
+    /// Where relative paths of the conversation start.
+    #[must_use]
+    pub fn folder(&self) -> PathBuf {
+        self.chat_dir().unwrap_or_else(|| self.cwd.clone())
+    }
+}
+
+/// The folder of a file; `None` where the path is empty.
+pub(super) fn folder_of(file: &str) -> Option<PathBuf> {
+    Path::new(file).parent().filter(|parent| !parent.as_os_str().is_empty()).map(Path::to_owned)
+}
+
+/// A question for the user. Its answer comes back as a [`super::Command`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Question {
+    /// Whether they trust the code or the policy in the file's frontmatter.
+    Frontmatter {
+        /// The language, as the fence names it.
+        language: String,
+    },
+    /// Whether the conversation may show files outside its folder.
+    Files {
+        /// Where they really are.
+        files: Vec<String>,
+        /// The line, from 0, that names the first of them.
+        line: usize,
+    },
+    /// Whether to go on with a conversation that another process has open as well.
+    Holder {
+        /// The number of that process, if it is known.
+        process: Option<u32>,
+    },
+}
+
+/// What other plugins are told.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Announcement<'a> {
+    /// A request goes out.
+    RequestSending,
+    /// A request is over.
+    RequestFinished {
+        /// Whether its reply is complete.
+        complete: bool,
+        /// What it has used; `None` where the provider counted nothing.
+        usage: Option<Record>,
+    },
+    /// A tool starts.
+    ToolExecuting {
+        /// The tool's name.
+        tool: &'a str,
+        /// The call's id.
+        call: &'a str,
+    },
+    /// A call has its result.
+    ToolFinished {
+        /// The call's id.
+        call: &'a str,
+    },
+    /// A call waits for the user.
+    ToolPending {
+        /// The call's id.
+        call: &'a str,
+    },
+}
+
+/// Shows, writes and asks. Nothing here fails but writing: a host that cannot draw reports that itself and goes on.
+pub trait Host {
+    /// The text of a buffer, for as long as the conversation lives. A buffer that is gone has no lines.
+    fn text(&self, buffer: i32) -> Rc<dyn Text>;
+
+    /// Changes the text. `joins` puts the change into the step of undo before it.
+    ///
+    /// # Errors
+    /// When the buffer is gone or cannot be changed; in the host's words.
+    fn write(&self, buffer: i32, edit: &TextEdit, joins: bool) -> Result<(), String>;
+
+    /// Keeps the user from changing the buffer, or lets them again.
+    fn lock(&self, buffer: i32, is_locked: bool);
+
+    /// Where the conversation is.
+    fn place(&self, buffer: i32) -> Place;
+
+    /// The files of all conversations that are open.
+    fn open_conversations(&self) -> Vec<PathBuf>;
+
+    /// Shows whether the conversation is busy.
+    fn show(&self, buffer: i32, is_busy: bool);
+
+    /// The status blocks have changed, or the user's edit has to be settled ([`super::Workspace::noticed`]).
+    fn refresh(&self, buffer: i32);
+
+    /// Shows diagnostics in place of those before.
+    fn diagnose(&self, buffer: i32, diagnostics: &[Diagnostic]);
+
+    /// Moves the cursor of the windows that follow the conversation.
+    fn cursor(&self, buffer: i32, target: CursorTarget);
+
+    /// Puts the cursor at the end in those windows.
+    fn follow(&self, buffer: i32);
+
+    /// A turn is over.
+    fn turn_over(&self, buffer: i32);
+
+    /// Tells the user something.
+    fn notify(&self, level: Level, message: &str);
+
+    /// Shows what a reply has used, for a while.
+    fn show_usage(&self, buffer: i32, lines: &[String], timeout: Duration);
+
+    /// Shows what a request would use, and what to warn of.
+    fn show_estimate(&self, lines: &[String], warning: Option<&str>);
+
+    /// Tells other plugins what happened.
+    fn announce(&self, buffer: i32, what: Announcement<'_>);
+
+    /// A tool may have changed files that are open.
+    fn check_files(&self);
+
+    /// A write of a buffer's file has ended. `tick` is what came with the text; `problem` is a sentence for the user.
+    fn saved(&self, buffer: i32, tick: i64, problem: Option<String>);
+
+    /// Asks the user.
+    fn ask(&self, buffer: i32, question: Question);
+
+    /// Comes back to [`super::Workspace::drain`] soon.
+    fn wake(&self);
+
+    /// Comes back to [`super::Workspace::drain`] after a pause, once; a pause that is not over begins anew.
+    fn wake_after(&self, pause: Duration);
+}
+
+/// One call of a tool that is written in Lua.
+pub struct ToolRun<'a> {
+    /// The conversation's buffer.
+    pub buffer: i32,
+    /// The tool.
+    pub definition: &'a Definition,
+    /// The call.
+    pub call: &'a OpenCall,
+    /// Its input.
+    pub input: &'a Value,
+    /// Its function.
+    pub function: LuaRef,
+    /// How long it may take.
+    pub timeout: Duration,
+    /// Where the lines go that it shows of its progress.
+    pub latest: LatestOutput,
+    /// Where its answer goes.
+    pub answer: ToolAnswer,
+}
+
+/// What the code of a file's frontmatter came to.
+pub struct FrontmatterRun {
+    /// The options that it has set.
+    pub file: FileOptions,
+    /// `tools.auto_approve`, where that is a function. It runs within the limits of such code.
+    pub policy: Option<Resolve>,
+}
+
+/// What is wrong in the code of a file's frontmatter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScriptError {
+    /// The line of the file, from 0.
+    pub line: usize,
+    /// What is wrong, in words for the user.
+    pub message: String,
+}
+
+/// Runs Lua.
+pub trait Scripts {
+    /// Starts a call, here and now; its answer goes to [`ToolRun::answer`]. Gives the function that stops it, if the tool
+    /// has one.
+    fn start(&self, run: ToolRun<'_>) -> Option<StopTool>;
+
+    /// What a tool's own `format_preview` says in about `width` cells; `None` where it gives no text.
+    ///
+    /// # Errors
+    /// What it threw.
+    fn preview(&self, buffer: i32, function: LuaRef, input: &Value, width: usize) -> Result<Option<String>, String>;
+
+    /// The policy in a module that `tools.auto_approve` names. The module is loaded when the policy is first asked.
+    fn policy_module(&self, module: &str) -> Resolve;
+
+    /// What a parser that was registered for this language reads; `None` where there is none.
+    fn parse(&self, buffer: i32, language: &str, code: &str) -> Option<Result<Value, String>>;
+
+    /// The languages that parsers were registered for.
+    fn languages(&self) -> Vec<String>;
+
+    /// Runs the Lua of a file's frontmatter, which sets `options`.
+    ///
+    /// # Errors
+    /// What is wrong with it, and where.
+    fn run_frontmatter(&self, code: &str, options: BufferOptions) -> Result<FrontmatterRun, ScriptError>;
+
+    /// Releases the functions of a definition that has left the registry.
+    fn release(&self, definition: &Definition);
+
+    /// Calls a function that asked for models: with their names, or with why there are none.
+    fn models(&self, callback: LuaRef, models: Result<Vec<String>, String>);
+}

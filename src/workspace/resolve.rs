@@ -1,0 +1,66 @@
+//! The approval chain, as plugins see it: registering resolvers, and asking about a call that nobody has made.
+
+use super::{Workspace, verdict};
+use crate::{
+    model::CallId,
+    tools::approval::{ApprovalCall, Decision, Resolver},
+};
+
+/// A call that nobody has made: for `resolve` in Lua.
+#[derive(Clone, Debug)]
+pub struct HypotheticalCall {
+    /// The tool's name.
+    pub tool: String,
+    /// The arguments.
+    pub input: serde_json::Value,
+    /// The call's id; may be empty.
+    pub id: CallId,
+    /// The number of the buffer that it is in.
+    pub buffer: i64,
+}
+
+impl Workspace {
+    /// Adds a resolver to the chain; one of the same name is replaced.
+    pub fn register_resolver(&self, resolver: Resolver) {
+        self.toolbox().register_resolver(resolver);
+    }
+
+    /// Takes a resolver out of the chain; says whether it was there.
+    pub fn unregister_resolver(&self, name: &str) -> bool {
+        self.toolbox().unregister_resolver(name)
+    }
+
+    /// The resolvers, in the order in which they are asked.
+    #[must_use]
+    pub fn resolvers(&self) -> Vec<Resolver> {
+        self.toolbox().chain().all().cloned().collect()
+    }
+
+    /// What the chain decides about a call, and the name of the resolver that did.
+    #[must_use]
+    pub fn resolve(&self, call: &HypotheticalCall) -> (Decision, Option<String>) {
+        let verdict = self.with_hypothetical(call, |call| self.toolbox().chain().decide(call));
+        self.log_failures(&verdict);
+        (verdict.decision, verdict.resolver)
+    }
+
+    /// What one resolver decides about a call; `None` where it does not decide, or there is none of this name.
+    ///
+    /// # Errors
+    /// Why it failed.
+    pub fn resolve_with(&self, resolver: &str, call: &HypotheticalCall) -> Result<Option<Decision>, String> {
+        let chain = self.toolbox().chain();
+        let Some(resolver) = chain.get(resolver) else { return Ok(None) };
+        self.with_hypothetical(call, |call| (resolver.resolve)(call))
+    }
+
+    fn with_hypothetical<R>(&self, call: &HypotheticalCall, look: impl FnOnce(&ApprovalCall<'_>) -> R) -> R {
+        let buffer = i32::try_from(call.buffer).unwrap_or_default();
+        let conversation = i32::try_from(call.buffer).ok().and_then(|buffer| self.conversation(buffer));
+        let file = conversation.map(|conversation| self.frontmatter(&conversation));
+        let definition = self.toolbox().get(&call.tool);
+        let place = self.host().place(buffer);
+        let facts = verdict::Facts::new(self, &place, definition.as_deref(), &call.input);
+        look(&facts.call(&call.tool, &call.input, &call.id, call.buffer, file.as_deref()))
+    }
+}

@@ -1,0 +1,91 @@
+//! Writes a conversation's file, away from the main thread.
+
+use std::path::PathBuf;
+
+use super::{Conversation, Workspace, file_on_disk::FileOnDisk, ports::folder_of};
+use crate::{
+    agent::Level,
+    runtime::{ExternalFile, external_paths},
+};
+
+impl Workspace {
+    /// A buffer's file is known to have its text now; or, without a path, it is not known what the file has.
+    pub fn on_disk(&self, buffer: i32, path: Option<PathBuf>) {
+        if let Some(conversation) = self.conversation(buffer) {
+            conversation.file().note(path);
+        }
+    }
+
+    /// Whether a buffer's file is as it was last seen.
+    #[must_use]
+    pub fn is_on_disk(&self, buffer: i32) -> bool {
+        self.file_of(buffer).is_some_and(|file| file.is_current())
+    }
+
+    /// What is known of a buffer's file, also when the buffer is gone and its file is still being written.
+    fn file_of(&self, buffer: i32) -> Option<FileOnDisk> {
+        match self.conversation(buffer) {
+            Some(conversation) => Some(conversation.file().clone()),
+            None => self.flights().of(buffer),
+        }
+    }
+
+    /// Begins to write a text to a buffer's file; says whether it could. [`super::Host::saved`] hears of the end, with
+    /// `tick`.
+    pub fn save(&self, buffer: i32, path: PathBuf, bytes: Vec<u8>, tick: i64) -> bool {
+        let Some(conversation) = self.conversation(buffer) else { return false };
+        let file = conversation.file().clone();
+        let text = file.take(path, bytes, false);
+        let written = file.clone();
+        let write = move || written.write(&text).err();
+        let then = move |workspace: &Self, problem| workspace.host().saved(buffer, tick, problem);
+        self.flights().begin(buffer, file);
+        let is_begun = self.background().run(write, then).is_ok();
+        if !is_begun {
+            self.landed(buffer);
+        }
+        is_begun
+    }
+
+    /// The end of a write of a buffer's file has been heard of.
+    pub fn landed(&self, buffer: i32) {
+        self.flights().end(buffer);
+    }
+
+    /// Writes a text to a buffer's file, and waits for it, but not for ever.
+    ///
+    /// # Errors
+    /// What went wrong, as a sentence for the user.
+    pub fn save_now(&self, buffer: i32, path: PathBuf, bytes: Vec<u8>, is_forced: bool) -> Result<(), String> {
+        let Some(file) = self.file_of(buffer) else { return Ok(()) };
+        let text = file.take(path, bytes, is_forced);
+        file.write_now(text)
+    }
+
+    /// A buffer was written to the file `path`: what is trusted in it stays so there.
+    pub fn saved(&self, buffer: i32, path: String) {
+        let Some(conversation) = self.conversation(buffer) else { return };
+        self.keep_frontmatter(&conversation, path.clone());
+        self.hold(&conversation, &path);
+        self.keep_files(&conversation, path);
+    }
+
+    /// The files that the user has put into a conversation are theirs to show, in later sessions too.
+    fn keep_files(&self, conversation: &Conversation, path: String) {
+        if path.is_empty() || !conversation.page().files().has_own() {
+            return;
+        }
+        let named = conversation.page().named_files();
+        let own = conversation.page().files().own(&named);
+        if own.is_empty() {
+            return;
+        }
+        let folder = folder_of(&path).unwrap_or_else(|| self.place(conversation).cwd);
+        let then = move |workspace: &Self, outside: Vec<ExternalFile>| {
+            outside.into_iter().for_each(|file| workspace.keep_trusted_file(&path, file.real));
+        };
+        if let Err(error) = self.background().run(move || external_paths(own, &folder), then) {
+            self.log(Level::Warn, &format!("the files of a conversation could not be located: {error}"));
+        }
+    }
+}

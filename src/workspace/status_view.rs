@@ -1,0 +1,253 @@
+//! `:Flemma status`: what is in effect for a conversation, and who set it.
+
+use serde_json::Value;
+use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::UnicodeWidthStr;
+
+use super::{Conversation, Workspace, effective::Effective};
+use crate::{
+    agent::Activity,
+    config::{Config, ListOption},
+};
+
+/// The tables of options that are about conversations; the others are about the editor.
+const SHOWN: [&str; 4] = ["provider", "model", "parameters", "tools"];
+
+/// Who has set an option.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layer {
+    /// Nobody: it is the default.
+    Default,
+    /// The user, with `setup`.
+    Setup,
+    /// The user, since the editor started.
+    Runtime,
+    /// The conversation's own file.
+    File,
+}
+
+impl Layer {
+    /// Its name on the screen.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Default => "default",
+            Self::Setup => "setup",
+            Self::Runtime => "runtime",
+            Self::File => "frontmatter",
+        }
+    }
+}
+
+/// What is in effect for a conversation, and who set it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StatusView {
+    /// Why the frontmatter has no effect: the line, from 0, and what is wrong.
+    pub fault: Option<(usize, String)>,
+    /// The options.
+    pub rows: Vec<Row>,
+    /// What the conversation is doing.
+    pub activity: String,
+    /// The calls that run and those that wait, a line each.
+    pub calls: Vec<String>,
+}
+
+/// One option.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Its name, as a user writes it.
+    pub name: String,
+    /// Its value, as a user writes it.
+    pub value: String,
+    /// Who set it.
+    pub layer: Layer,
+}
+
+impl Workspace {
+    /// What is in effect for a conversation, and who set it.
+    #[must_use]
+    pub fn status(&self, conversation: &Conversation) -> StatusView {
+        let file = self.frontmatter(conversation);
+        let fault = file.fault.as_ref().map(|fault| fault.diagnostic());
+        let activity = match conversation.session().activity() {
+            Activity::Idle => "idle".to_owned(),
+            Activity::Executing { running: 1 } => "1 tool is running".to_owned(),
+            Activity::Executing { running } => format!("{running} tools are running"),
+            _ => conversation.activity_text().unwrap_or_default(),
+        };
+        StatusView {
+            fault: fault.map(|fault| (fault.line, fault.message)),
+            rows: rows(self, &file),
+            activity,
+            calls: conversation.call_lines(),
+        }
+    }
+
+    /// Whether a conversation goes on by itself, and who set that.
+    #[must_use]
+    pub fn autopilot(&self, conversation: &Conversation) -> String {
+        let file = self.frontmatter(conversation);
+        let autopilot = file.config.tools.autopilot;
+        let [setup, runtime] = self.options().layers();
+        let layer = who(&[setup, runtime, file.file.layer.clone()], "/tools/autopilot/enabled").name();
+        if autopilot.enabled {
+            format!("autopilot is on here ({layer}), for up to {} requests a key", autopilot.max_turns)
+        } else {
+            format!("autopilot is off here ({layer}): each step waits for you")
+        }
+    }
+}
+
+impl StatusView {
+    /// The lines of `:Flemma status`, none wider than `width` cells.
+    #[must_use]
+    pub fn lines(&self, width: usize) -> Vec<String> {
+        let room = width.max(1);
+        let mut lines = Vec::new();
+        if let Some((line, message)) = &self.fault {
+            lines.push(format!("the frontmatter has no effect: line {}: {message}", line + 1));
+            lines.push(String::new());
+        }
+        let width =
+            |pick: fn(&Row) -> &str| self.rows.iter().map(|row| pick(row).chars().count()).max().unwrap_or_default();
+        let (names, values) = (width(|row| &row.name), width(|row| &row.value).min(VALUE));
+        let layers = self.rows.iter().map(|row| row.layer.name().len()).max().unwrap_or_default();
+        let is_table = names + values + layers + 2 * GAP <= room;
+        lines.extend(self.rows.iter().map(|Row { name, value, layer }| match is_table {
+            true => format!("{name:names$}{:GAP$}{value:values$}{:GAP$}{}", "", "", layer.name()),
+            false => format!("{name}: {value} ({})", layer.name()),
+        }));
+        lines.push(String::new());
+        lines.push(self.activity.clone());
+        lines.extend(self.calls.iter().cloned());
+        lines.iter().flat_map(|line| wrap(line, room)).collect()
+    }
+}
+
+/// How far the rest of a line that is too long is indented.
+const INDENT: usize = 2;
+
+/// Cuts a line into lines of at most `width` cells, between words where it can.
+fn wrap(line: &str, width: usize) -> Vec<String> {
+    if line.width() <= width {
+        return vec![line.to_owned()];
+    }
+    let indent = " ".repeat(INDENT.min(width.saturating_sub(1)));
+    let mut lines = Vec::new();
+    let mut current = String::new();
+    for word in line.split_inclusive(' ') {
+        if current.width() + word.trim_end().width() > width && !current.trim().is_empty() {
+            lines.push(current.trim_end().to_owned());
+            current.clone_from(&indent);
+        }
+        for letter in word.graphemes(true) {
+            if current.width() + letter.width() > width && letter != " " && !current.trim().is_empty() {
+                lines.push(std::mem::replace(&mut current, indent.clone()));
+            }
+            current.push_str(letter);
+        }
+    }
+    lines.push(current.trim_end().to_owned());
+    lines
+}
+
+/// The blanks between two columns.
+const GAP: usize = 2;
+
+/// How many characters of values stand in one column; a longer value pushes its layer along.
+const VALUE: usize = 40;
+
+fn rows(workspace: &Workspace, file: &Effective) -> Vec<Row> {
+    let config = serde_json::to_value(&*file.config).unwrap_or_default();
+    let [setup, runtime] = workspace.options().layers();
+    let layers = Config::settled(&[setup, runtime, file.file.layer.clone()]);
+    let layer = |pointer: &str| who(&layers, pointer);
+    let mut rows = Vec::new();
+    for table in SHOWN {
+        let pointer = format!("/{table}");
+        if let Some(value) = config.pointer(&pointer) {
+            leaves(value, &pointer, &mut |pointer, value| {
+                let layer = layer(pointer);
+                let name = pointer.trim_start_matches('/').replace('/', ".");
+                let name = name.strip_prefix("parameters.").unwrap_or(&name).to_owned();
+                // What nobody has set, and what is shown below in other words.
+                let unset = value.is_null()
+                    || (layer == Layer::Default && name.split('.').count() > 1 && table == "parameters");
+                if name == "model" {
+                    rows.push(Row { name, value: file.config.model().to_owned(), layer });
+                } else if !unset && name != "tools.auto_approve" {
+                    rows.push(Row { name, value: plain(value), layer });
+                }
+            });
+        }
+    }
+    rows.extend(lists(workspace, file, &layers[0]));
+    rows
+}
+
+/// The highest of these layers that says something of an option. One that takes back what those below say leaves the
+/// default.
+fn who(layers: &[Value], pointer: &str) -> Layer {
+    let said = layers.iter().zip([Layer::Setup, Layer::Runtime, Layer::File]).rev();
+    let found = said.filter_map(|(layer, who)| Some((layer.pointer(pointer)?, who))).next();
+    found.filter(|(value, _)| !value.is_null()).map_or(Layer::Default, |(_, who)| who)
+}
+
+/// What is on offer, and what runs without asking.
+fn lists(workspace: &Workspace, file: &Effective, setup: &Value) -> [Row; 2] {
+    let toolbox = workspace.toolbox();
+    let (offered, offered_by) = match &file.tools {
+        Some(chosen) => {
+            (chosen.iter().filter(|name| toolbox.get(name).is_some()).cloned().collect::<Vec<_>>(), Layer::File)
+        }
+        None => (toolbox.enabled(), Layer::Default),
+    };
+    let left_out = toolbox.left_out(file);
+    let offered = offered.into_iter().map(|name| match left_out.iter().find(|(tool, _)| tool.name() == name) {
+        Some((_, reason)) => format!("{name} (left out: {reason})"),
+        None => name,
+    });
+    let offered: Vec<String> = offered.collect();
+    let is_function = workspace.options().is_policy_function();
+    let own = setup.pointer("/tools/auto_approve").is_some() || is_function;
+    let (approve, approve_by) = match &file.file.auto_approve {
+        _ if file.is_policy_function => ("a function".to_owned(), Layer::File),
+        Some(list) => (with_removals(list), Layer::File),
+        None if is_function => ("a function".to_owned(), Layer::Setup),
+        None => (file.config.tools.auto_approve.join(", "), if own { Layer::Setup } else { Layer::Default }),
+    };
+    [
+        Row { name: "tools.auto_approve".into(), value: approve, layer: approve_by },
+        Row { name: "tools".into(), value: offered.join(", "), layer: offered_by },
+    ]
+}
+
+fn with_removals(list: &ListOption) -> String {
+    let removed = list.removed().iter().map(|name| format!("without {name}"));
+    list.items().iter().cloned().chain(removed).collect::<Vec<_>>().join(", ")
+}
+
+/// Calls `each` with every value that is no table, and its place.
+fn leaves(value: &Value, pointer: &str, each: &mut dyn FnMut(&str, &Value)) {
+    match value {
+        Value::Object(entries) => {
+            for (key, value) in entries {
+                leaves(value, &format!("{pointer}/{key}"), each);
+            }
+        }
+        value => each(pointer, value),
+    }
+}
+
+/// A value as the user would write it.
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Number(number) => number.as_f64().filter(|float| float.fract() == 0.0).map_or_else(
+            || number.to_string(),
+            // Seconds are kept as fractions.
+            |float| format!("{float:.0}"),
+        ),
+        other => other.to_string(),
+    }
+}

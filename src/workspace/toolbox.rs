@@ -1,0 +1,211 @@
+//! The tools: the registry, the sources that are still loading, and the approval chain.
+
+use std::{
+    cell::{Cell, RefCell},
+    collections::BTreeSet,
+    sync::Arc,
+};
+
+use crate::{
+    config::Config,
+    provider::{HostedTool, ToolSpec},
+    tools::{
+        Definition, DefinitionError, Policy, Registered, Registry, SourceEnd, SourceId, Sources,
+        approval::{Chain, Resolver},
+        hosted::{self, Offer},
+        presets,
+        rules::{DeniedPaths, PathBase},
+    },
+};
+
+use super::{approval_chain, effective::Effective};
+
+/// Owns what concerns tools in general; what a conversation runs is in its own tasks.
+pub(super) struct Toolbox {
+    registry: RefCell<Registry>,
+    sources: RefCell<Sources>,
+    chain: RefCell<Chain>,
+    /// The list of the user's `tools.auto_approve`; the empty policy where there is none.
+    policy: RefCell<Policy>,
+    /// The resolvers that are modules of the user's `tools.auto_approve`.
+    modules: RefCell<Vec<String>>,
+    /// Whether the options name tools that have not been looked for yet: they may be registered after `setup`.
+    has_unchecked_names: Cell<bool>,
+    /// Tools that were reported as slow.
+    slow: RefCell<BTreeSet<String>>,
+    /// Counts what a file's frontmatter depends on besides its own text: options and tools.
+    generation: Cell<u64>,
+}
+
+impl Default for Toolbox {
+    fn default() -> Self {
+        Self {
+            registry: RefCell::new(Registry::with_builtins()),
+            sources: RefCell::default(),
+            chain: RefCell::default(),
+            policy: RefCell::default(),
+            modules: RefCell::default(),
+            has_unchecked_names: Cell::new(false),
+            slow: RefCell::default(),
+            generation: Cell::new(0),
+        }
+    }
+}
+
+impl Toolbox {
+    /// A number that changes whenever the options or the tools do.
+    pub(super) fn generation(&self) -> u64 {
+        self.generation.get()
+    }
+
+    /// The options or the tools have changed: frontmatter may mean something else now.
+    pub(super) fn touch(&self) {
+        self.generation.set(self.generation.get() + 1);
+    }
+
+    /// Takes new options: which tools are on, and the policy with its resolvers.
+    pub(super) fn configure(&self, config: &Config, built: approval_chain::Built) {
+        self.registry.borrow_mut().switch(config.tools.switches());
+        let mut chain = self.chain.borrow().clone();
+        let approval_chain::Built { resolvers, policy, modules } = built;
+        self.modules.borrow().iter().for_each(|module| drop(chain.unregister(module)));
+        approval_chain::OPTIONAL.iter().for_each(|name| drop(chain.unregister(name)));
+        resolvers.into_iter().for_each(|resolver| chain.register(resolver));
+        *self.chain.borrow_mut() = chain;
+        *self.policy.borrow_mut() = policy;
+        *self.modules.borrow_mut() = modules;
+        self.has_unchecked_names.set(true);
+        self.touch();
+    }
+
+    /// Registers a definition; one of the same name is replaced.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(super) fn register(&self, definition: Definition) -> Result<Registered, DefinitionError> {
+        let registered = self.registry.borrow_mut().register(definition)?;
+        self.touch();
+        Ok(registered)
+    }
+
+    /// Takes a definition out; gives it back if it was there.
+    pub(super) fn unregister(&self, name: &str) -> Option<Arc<Definition>> {
+        let removed = self.registry.borrow_mut().unregister(name)?;
+        self.touch();
+        Some(removed)
+    }
+
+    /// The definition of this name, enabled or not.
+    pub(super) fn get(&self, name: &str) -> Option<Arc<Definition>> {
+        self.registry.borrow().get(name).cloned()
+    }
+
+    /// All definitions, each with whether it is enabled.
+    pub(super) fn all(&self) -> Vec<(Arc<Definition>, bool)> {
+        let registry = self.registry.borrow();
+        registry.all().map(|tool| (Arc::clone(tool), registry.is_enabled(tool))).collect()
+    }
+
+    /// The names of the enabled tools.
+    pub(super) fn enabled(&self) -> Vec<String> {
+        self.registry.borrow().enabled().map(|tool| tool.name.clone()).collect()
+    }
+
+    /// How many tools there are.
+    pub(super) fn count(&self) -> usize {
+        self.registry.borrow().count()
+    }
+
+    /// The tools as they are now, for whoever checks names later.
+    pub(super) fn snapshot(&self) -> Registry {
+        self.registry.borrow().clone()
+    }
+
+    /// The tool that a model may call by this name, or what to tell the model.
+    pub(super) fn offered(&self, name: &str, chosen: Option<&BTreeSet<String>>) -> Result<Arc<Definition>, String> {
+        let registry = self.registry.borrow();
+        registry.offered(name, chosen).cloned().ok_or_else(|| registry.unknown(name, chosen))
+    }
+
+    /// What a request says of the tools; `chosen` is what the file chooses.
+    pub(super) fn specs(&self, chosen: Option<&BTreeSet<String>>) -> Arc<[ToolSpec]> {
+        let registry = self.registry.borrow();
+        chosen.map_or_else(|| registry.specs(), |chosen| registry.specs_of(chosen))
+    }
+
+    /// The tools that the provider of a conversation runs itself.
+    pub(super) fn hosted(&self, file: &Effective) -> Offer {
+        let config = &file.config;
+        let is_alone = self.specs(file.tools.as_ref()).is_empty();
+        let registry = self.registry.borrow();
+        let chosen = registry.hosted(file.tools.as_ref());
+        hosted::offer(chosen, &config.tools.search, config.provider, config.model(), is_alone)
+    }
+
+    /// The hosted tools that a conversation has chosen and its provider does not get, each with the reason.
+    pub(super) fn left_out(&self, file: &Effective) -> Vec<(HostedTool, String)> {
+        self.hosted(file).left_out
+    }
+
+    /// The approval chain as it is now: a resolver may change the chain while it decides.
+    pub(super) fn chain(&self) -> Chain {
+        self.chain.borrow().clone()
+    }
+
+    /// Adds a resolver; one of the same name is replaced.
+    pub(super) fn register_resolver(&self, resolver: Resolver) {
+        self.chain.borrow_mut().register(resolver);
+    }
+
+    /// Takes a resolver out; says whether it was there.
+    pub(super) fn unregister_resolver(&self, name: &str) -> bool {
+        self.chain.borrow_mut().unregister(name).is_some()
+    }
+
+    /// The paths that the user denies reading: in the configuration, and in `file`.
+    pub(super) fn denied(&self, file: Option<&Policy>, path_base: &PathBase) -> DeniedPaths {
+        let config = self.policy.borrow();
+        Policy::denied([&*config].into_iter().chain(file), path_base)
+    }
+
+    /// A source of tools begins.
+    pub(super) fn begin_source(&self, label: String) -> SourceId {
+        self.sources.borrow_mut().begin(label)
+    }
+
+    /// A source of tools ends. Gives a warning for the user where it ended badly.
+    pub(super) fn end_source(&self, id: SourceId, how: &SourceEnd) -> Option<String> {
+        let warning = self.sources.borrow_mut().end(id, how);
+        self.touch();
+        warning
+    }
+
+    /// Whether every source has ended.
+    pub(super) fn is_ready(&self) -> bool {
+        self.sources.borrow().is_ready()
+    }
+
+    /// The labels of the sources that have not ended.
+    pub(super) fn loading(&self) -> Vec<String> {
+        self.sources.borrow().loading().map(str::to_owned).collect()
+    }
+
+    /// Whether this is the first time that the tool is reported as slow.
+    pub(super) fn is_news_that_slow(&self, tool: &str) -> bool {
+        self.slow.borrow_mut().insert(tool.to_owned())
+    }
+
+    /// What is wrong with the names in `auto_approve` and in presets, once after each `setup`. All sources have loaded.
+    pub(super) fn check_names(&self, config: &Config) -> Vec<String> {
+        if !self.has_unchecked_names.replace(false) {
+            return Vec::new();
+        }
+        let registry = self.registry.borrow();
+        let (presets, _) = approval_chain::presets(config);
+        let listed = config.tools.auto_approve.iter().filter(|entry| !presets::is_module(entry));
+        let in_presets = config.tools.presets.values().flat_map(|preset| preset.approve.iter().chain(&preset.deny));
+        // Unknown presets were reported by `setup`.
+        let tools: BTreeSet<&String> = listed.chain(in_presets).filter(|entry| !entry.starts_with('$')).collect();
+        tools.into_iter().filter_map(|entry| presets::check(entry, &presets, Some(&*registry)).err()).collect()
+    }
+}

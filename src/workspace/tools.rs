@@ -1,0 +1,90 @@
+//! Tools that are registered and taken out, and the sources that bring them.
+
+use std::sync::Arc;
+
+use super::Workspace;
+use crate::{
+    agent::{Input, Level},
+    tools::{
+        Definition, DefinitionError, Executor, Registered, SourceEnd, SourceId,
+        declare::{self, Field},
+    },
+};
+
+impl Workspace {
+    /// Registers a tool from the fields of a definition; one of the same name is replaced. Gives the tool's name, and
+    /// whether it lacks a function that runs it.
+    ///
+    /// # Errors
+    /// What is wrong with it, for the user. Then nothing has changed.
+    pub fn register_tool(
+        &self,
+        name: Option<&str>,
+        fields: Vec<(String, Field)>,
+    ) -> Result<(String, bool), DefinitionError> {
+        let definition = declare::declare(name, fields)?;
+        let (tool, is_incomplete) = (definition.name.clone(), matches!(definition.executor, Executor::Missing));
+        if let Registered::Replaced(old) = self.toolbox().register(definition)? {
+            self.scripts().release(&old);
+            self.log(Level::Info, &format!("tool `{tool}`: registered again; it replaces the previous definition"));
+        }
+        Ok((tool, is_incomplete))
+    }
+
+    /// Takes a tool out; says whether it was there.
+    pub fn unregister_tool(&self, name: &str) -> bool {
+        let removed = self.toolbox().unregister(name);
+        if let Some(definition) = &removed {
+            self.scripts().release(definition);
+        }
+        removed.is_some()
+    }
+
+    /// The tool of this name, enabled or not.
+    #[must_use]
+    pub fn tool(&self, name: &str) -> Option<Arc<Definition>> {
+        self.toolbox().get(name)
+    }
+
+    /// All tools, each with whether it is enabled.
+    #[must_use]
+    pub fn tools(&self) -> Vec<(Arc<Definition>, bool)> {
+        self.toolbox().all()
+    }
+
+    /// How many tools there are.
+    #[must_use]
+    pub fn tool_count(&self) -> usize {
+        self.toolbox().count()
+    }
+
+    /// Whether every source of tools has ended.
+    #[must_use]
+    pub fn tools_are_ready(&self) -> bool {
+        self.toolbox().is_ready()
+    }
+
+    /// A source of tools begins. `label` is how messages call it.
+    pub fn begin_source(&self, label: String) -> SourceId {
+        self.toolbox().begin_source(label)
+    }
+
+    /// A source of tools ends. When it was the last one, the conversations that wait go on.
+    pub fn end_source(&self, id: SourceId, how: &SourceEnd) {
+        if let Some(warning) = self.toolbox().end_source(id, how) {
+            self.warn(&warning);
+        }
+        if self.toolbox().is_ready() {
+            for conversation in self.conversations().all() {
+                self.feed(&conversation, [Input::ToolsReady]);
+            }
+        }
+    }
+
+    /// Tells the user, once, of names in `auto_approve` and in presets that are no tools. All sources have loaded.
+    pub(super) fn check_names(&self) {
+        for problem in self.toolbox().check_names(&self.config()) {
+            self.host().notify(Level::Warn, &format!("tools.auto_approve: {problem}"));
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! What a resolver sees of a call, and what happens to the call then.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::{Conversation, Workspace, effective::Effective, ports::Place};
+use crate::{
+    agent::Verdict,
+    chat::OpenCall,
+    model::{CallId, ToolInput},
+    tools::{
+        DeclaredApproval, Definition,
+        approval::{self, ApprovalCall, BufferPolicy, Decision},
+        paths,
+        rules::{self, DeniedPaths, PathBase, ReadTarget, Target},
+    },
+};
+
+/// What rules may ask about a call. This is the only place that finds it out.
+pub(super) struct Facts {
+    path_base: PathBase,
+    target: Target,
+    read: Option<Target>,
+    leaves_out_denied: bool,
+    declared: Option<DeclaredApproval>,
+}
+
+impl Facts {
+    /// The facts about a call in a conversation at `place`: the paths in it start where the tool will start them. A tool
+    /// that is not known (`definition` is `None`) has none.
+    pub(super) fn new(workspace: &Workspace, place: &Place, definition: Option<&Definition>, input: &Value) -> Self {
+        let path_base = path_base(place);
+        let Some(definition) = definition else {
+            return Self { path_base, target: Target::Other, read: None, leaves_out_denied: false, declared: None };
+        };
+        let options = workspace.config().tools.options_of(&definition.name);
+        let text = |name: &str| options.get(name).and_then(Value::as_str);
+        let mut start = path_base.clone();
+        // A conversation without a file has no folder, so that the tool's own one counts.
+        if let Some(own) = text("cwd")
+            && place.chat_dir().is_none()
+        {
+            start.folder = paths::resolve(&start.folder, Path::new(own));
+        }
+        Self {
+            target: Target::of(definition, input, &start, text("shell")),
+            read: Target::of_reading(definition, input, &start),
+            leaves_out_denied: definition.leaves_out_denied,
+            declared: definition.approval,
+            path_base,
+        }
+    }
+
+    /// The call as resolvers see it. `file` is what the conversation's own file says.
+    pub(super) fn call<'a>(
+        &'a self,
+        tool: &'a str,
+        input: &'a Value,
+        id: &'a CallId,
+        buffer: i64,
+        file: Option<&'a Effective>,
+    ) -> ApprovalCall<'a> {
+        let reading = self
+            .read
+            .as_ref()
+            .map(|read| ReadTarget { subject: read.subject(), leaves_out_denied: self.leaves_out_denied });
+        ApprovalCall {
+            declared: self.declared,
+            subject: self.target.subject(),
+            reading,
+            path_base: &self.path_base,
+            frontmatter: file.and_then(|file| file.policy.as_ref()),
+            ..ApprovalCall::new(tool, input, id, buffer)
+        }
+    }
+}
+
+/// What paths in rules stand on: where the tools' own paths start.
+fn path_base(place: &Place) -> PathBase {
+    let exported = std::env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned()).collect();
+    PathBase { folder: place.folder(), home: std::env::home_dir(), exported }
+}
+
+impl Workspace {
+    /// What happens to a call: whether it can run at all, and then what the approval chain decides.
+    pub(super) fn verdict(&self, conversation: &Conversation, call: &OpenCall) -> Verdict {
+        let file = self.frontmatter(conversation);
+        let definition = match self.toolbox().offered(&call.name, file.tools.as_ref()) {
+            Ok(definition) => definition,
+            Err(problem) => return Verdict::Invalid(problem),
+        };
+        if let Err(problem) = definition.check_input(&call.input) {
+            return Verdict::Invalid(problem);
+        }
+        let input = match &call.input {
+            ToolInput::Json(value) => value,
+            ToolInput::Malformed(_) => &Value::Null,
+        };
+        let facts = Facts::new(self, &self.place(conversation), Some(&definition), input);
+        let buffer = i64::from(conversation.buffer());
+        let verdict = self.toolbox().chain().decide(&facts.call(&call.name, input, &call.id, buffer, Some(&file)));
+        self.log_failures(&verdict);
+        match verdict.decision {
+            Decision::Approve => Verdict::Run,
+            Decision::RequireApproval => Verdict::Ask,
+            Decision::Deny => Verdict::Deny,
+        }
+    }
+
+    /// Logs the resolvers that failed.
+    pub(super) fn log_failures(&self, verdict: &approval::Resolution) {
+        for failure in &verdict.failures {
+            let line =
+                format!("the approval resolver `{}` failed and was skipped: {}", failure.resolver, failure.message);
+            self.log(crate::agent::Level::Warn, &line);
+        }
+    }
+
+    /// The entries of `auto_approve` that would let this call, and those like it, run without asking.
+    ///
+    /// # Errors
+    /// When no entry can, or its tool is not there; for the user.
+    pub(super) fn entries_for(&self, conversation: &Conversation, call: &OpenCall) -> Result<Vec<String>, String> {
+        let Some(definition) = self.toolbox().get(&call.name) else {
+            return Err(format!("there is no tool `{}`", call.name));
+        };
+        let ToolInput::Json(input) = &call.input else {
+            return Err(format!("the input of the call of `{}` is not valid JSON", call.name));
+        };
+        if !Target::exists_for(&definition) {
+            return Ok(vec![call.name.clone()]);
+        }
+        let facts = Facts::new(self, &self.place(conversation), Some(&definition), input);
+        rules::suggest(&call.name, &facts.target.subject(), &facts.path_base)
+            .ok_or_else(|| format!("no rule can cover this call of `{}`; approve it each time", call.name))
+    }
+
+    /// The paths that the user denies reading, in the configuration and in the file.
+    pub(super) fn denied(&self, conversation: &Conversation) -> DeniedPaths {
+        let file = self.frontmatter(conversation);
+        let list = match &file.policy {
+            Some(BufferPolicy::List(list)) => Some(list),
+            Some(BufferPolicy::Function(_)) | None => None,
+        };
+        self.toolbox().denied(list, &path_base(&self.place(conversation)))
+    }
+}

@@ -1,0 +1,246 @@
+//! Everything that lives as long as the editor does, and who owns it.
+
+use std::{
+    cell::{Cell, RefCell},
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    rc::Rc,
+};
+
+use serde_json::json;
+
+use super::{
+    Conversation,
+    accounts::Accounting,
+    approval_chain,
+    background::{self, Background},
+    file_on_disk::Flights,
+    holder::Locks,
+    options::Options,
+    ports::{Host, Place, Scripts},
+    toolbox::Toolbox,
+    trust_store::TrustStore,
+};
+use crate::{agent::Level, config::Config, runtime::ConversationId, tools::approval::Resolve};
+
+/// What the main thread does with the result of background work.
+pub type Job = background::Job<Workspace>;
+
+/// The application. It lives on the main thread, behind cells that are borrowed for one statement at a time: Lua that it
+/// calls may call it back.
+pub struct Workspace {
+    host: Rc<dyn Host>,
+    scripts: Rc<dyn Scripts>,
+    background: Background<Self>,
+    options: Options,
+    toolbox: Toolbox,
+    trust_store: TrustStore,
+    conversations: Conversations,
+    accounting: Accounting,
+    flights: Flights,
+    locks: Locks,
+    /// Where the whole of a truncated output is kept for a few days.
+    outputs: PathBuf,
+}
+
+/// The conversations, by buffer.
+#[derive(Default)]
+pub(super) struct Conversations {
+    by_buffer: RefCell<BTreeMap<i32, Rc<Conversation>>>,
+    last_id: Cell<u64>,
+}
+
+impl Conversations {
+    /// The conversation with this id.
+    pub(super) fn by_id(&self, id: ConversationId) -> Option<Rc<Conversation>> {
+        self.by_buffer.borrow().values().find(|conversation| conversation.id() == id).map(Rc::clone)
+    }
+
+    /// All conversations.
+    pub(super) fn all(&self) -> Vec<Rc<Conversation>> {
+        self.by_buffer.borrow().values().map(Rc::clone).collect()
+    }
+
+    /// The conversation of this buffer.
+    fn get(&self, buffer: i32) -> Option<Rc<Conversation>> {
+        self.by_buffer.borrow().get(&buffer).map(Rc::clone)
+    }
+
+    pub(super) fn insert(&self, conversation: Rc<Conversation>) {
+        self.by_buffer.borrow_mut().insert(conversation.buffer(), conversation);
+    }
+
+    pub(super) fn remove(&self, buffer: i32) -> Option<Rc<Conversation>> {
+        self.by_buffer.borrow_mut().remove(&buffer)
+    }
+
+    pub(super) fn take_all(&self) -> impl Iterator<Item = Rc<Conversation>> {
+        self.by_buffer.take().into_values()
+    }
+
+    /// The id for the next conversation; says whether it is the first one.
+    pub(super) fn next_id(&self) -> (ConversationId, bool) {
+        let last = self.last_id.get();
+        self.last_id.set(last + 1);
+        (ConversationId(last + 1), last == 0)
+    }
+}
+
+impl Workspace {
+    /// A workspace with the default options and tools, and no conversation.
+    ///
+    /// `state_dir` is the folder for what is kept between sessions; it need not be there. `wake` is called from any thread
+    /// when [`Workspace::drain`] is due.
+    pub fn new(
+        host: Rc<dyn Host>,
+        scripts: Rc<dyn Scripts>,
+        state_dir: &Path,
+        wake: impl Fn() + Send + Sync + 'static,
+    ) -> Self {
+        let workspace = Self {
+            host,
+            scripts,
+            background: Background::new(wake),
+            options: Options::default(),
+            toolbox: Toolbox::default(),
+            trust_store: TrustStore::new(state_dir.join("trust.jsonl")),
+            conversations: Conversations::default(),
+            accounting: Accounting::default(),
+            flights: Flights::default(),
+            locks: Locks::new(state_dir.join("open")),
+            outputs: state_dir.join("outputs"),
+        };
+        let config = workspace.config();
+        let (built, _) = approval_chain::build(&config, None, &*workspace.scripts, &workspace.host);
+        workspace.toolbox.configure(&config, built);
+        workspace
+    }
+
+    pub(super) fn host(&self) -> &dyn Host {
+        &*self.host
+    }
+
+    /// The host, for closures that outlive this call.
+    pub(super) fn host_handle(&self) -> &Rc<dyn Host> {
+        &self.host
+    }
+
+    pub(super) fn scripts(&self) -> &dyn Scripts {
+        &*self.scripts
+    }
+
+    pub(super) fn background(&self) -> &Background<Self> {
+        &self.background
+    }
+
+    pub(super) fn options(&self) -> &Options {
+        &self.options
+    }
+
+    pub(super) fn toolbox(&self) -> &Toolbox {
+        &self.toolbox
+    }
+
+    pub(super) fn trust_store(&self) -> &TrustStore {
+        &self.trust_store
+    }
+
+    pub(super) fn conversations(&self) -> &Conversations {
+        &self.conversations
+    }
+
+    pub(super) fn accounting(&self) -> &Accounting {
+        &self.accounting
+    }
+
+    pub(super) fn flights(&self) -> &Flights {
+        &self.flights
+    }
+
+    pub(super) fn locks(&self) -> &Locks {
+        &self.locks
+    }
+
+    pub(super) fn outputs(&self) -> &Path {
+        &self.outputs
+    }
+
+    /// Where a conversation is.
+    pub(super) fn place(&self, conversation: &Conversation) -> Place {
+        self.host.place(conversation.buffer())
+    }
+
+    /// Writes to the log, where there is one.
+    pub fn log(&self, level: Level, line: &str) {
+        self.options.log(level, line);
+    }
+
+    /// Warns the user, and writes that to the log.
+    pub(super) fn warn(&self, message: &str) {
+        self.log(Level::Warn, message);
+        self.host.notify(Level::Warn, message);
+    }
+
+    /// The options that are in effect, without those of files.
+    #[must_use]
+    pub fn config(&self) -> Rc<Config> {
+        self.options.effective()
+    }
+
+    /// The log's file.
+    #[must_use]
+    pub fn log_path(&self) -> PathBuf {
+        self.options.log_path()
+    }
+
+    /// Takes new options, and forgets what was set since the last ones. What runs goes on with the options that it began
+    /// with. `log_dir` is where the log is unless the options say otherwise; `policy` is `tools.auto_approve` where that is
+    /// a function. Gives warnings: what is odd about the options without being wrong.
+    ///
+    /// # Errors
+    /// Every option that is wrong, in words for the user; then the previous options remain in effect.
+    pub fn configure(
+        &self,
+        options: &serde_json::Value,
+        policy: Option<Resolve>,
+        log_dir: &Path,
+    ) -> Result<Vec<String>, Vec<String>> {
+        let taken = self.take_options(options, policy, log_dir);
+        if taken.is_err() && !self.options.is_set_up() {
+            // It is not known which policy it was to be: until there is one, nothing runs by itself.
+            let _ = self.take_options(&json!({ "tools": { "auto_approve": [] } }), None, log_dir);
+        }
+        taken
+    }
+
+    fn take_options(
+        &self,
+        options: &serde_json::Value,
+        policy: Option<Resolve>,
+        log_dir: &Path,
+    ) -> Result<Vec<String>, Vec<String>> {
+        let config = Config::from_layers(std::slice::from_ref(options))
+            .map_err(|error| error.problems.iter().map(ToString::to_string).collect::<Vec<_>>())?;
+        // A denial that cannot be read would deny nothing.
+        let broken = approval_chain::broken_rules(&config);
+        if !broken.is_empty() {
+            return Err(broken);
+        }
+        let is_policy_function = policy.is_some();
+        let (built, warnings) = approval_chain::build(&config, policy, &*self.scripts, &self.host);
+        self.toolbox.configure(&config, built);
+        self.options.set_up(options.clone(), Rc::new(config), is_policy_function, log_dir);
+        Ok(warnings)
+    }
+
+    /// Files' frontmatter may mean something else now.
+    pub fn forget_frontmatter(&self) {
+        self.toolbox.touch();
+    }
+
+    /// The conversation of a buffer.
+    #[must_use]
+    pub fn conversation(&self, buffer: i32) -> Option<Rc<Conversation>> {
+        self.conversations.get(buffer)
+    }
+}
