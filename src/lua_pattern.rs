@@ -1,8 +1,8 @@
 //! Lua's string patterns, matched in a bounded number of steps.
 //!
-//! A pattern with several repetitions may try every combination of places, and Lua's own matcher cannot be stopped while
-//! it does. This one counts what it looks at and gives up. It does what LuaJIT's matcher does: the manual of Lua 5.1, with
-//! `%g` and `%f`; a pattern ends at its first zero byte.
+//! Matching a pattern with several repetitions may take exponential time, and Lua's own matcher cannot be interrupted.
+//! This one counts its steps and gives up after a limit. Otherwise it behaves like LuaJIT's matcher: the manual of Lua
+//! 5.1, plus `%g` and `%f`. A pattern ends at its first zero byte.
 
 use std::ops::Range;
 
@@ -12,16 +12,16 @@ const CAPTURES: usize = 32;
 /// How deep items may nest: each capture and each repetition is a level.
 const DEPTH: usize = 200;
 
-/// What a pattern has found.
+/// A match.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Match {
-    /// Where, in bytes from 0.
+    /// The range of the match, in bytes from 0.
     pub range: Range<usize>,
-    /// What stands in parentheses, in the order of their opening.
+    /// The captures, in the order of their opening parentheses.
     pub captures: Vec<Capture>,
 }
 
-/// What one pair of parentheses holds.
+/// What one pair of parentheses has captured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Capture {
     /// A part of the text.
@@ -30,22 +30,23 @@ pub enum Capture {
     Position(usize),
 }
 
-/// Why a pattern has no answer.
+/// Why matching failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PatternError {
-    /// The steps are used up.
+    /// The limit of steps is reached.
     #[error("the pattern takes too many steps")]
     TooManySteps,
-    /// It is no pattern.
+    /// The pattern is malformed. The text says why.
     #[error("{0}")]
     Malformed(&'static str),
 }
 
-/// Finds the first match of `pattern` in `text` that begins at byte `from` or later. With `anchors` a `^` at the beginning
-/// of the pattern keeps it to `from` itself; else `^` is a letter there. At most `steps` steps are taken.
+/// Finds the first match of `pattern` in `text` that begins at byte `from` or later. With `anchors` a `^` at the
+/// beginning of the pattern matches only at `from`; otherwise `^` is an ordinary character there. At most `steps` steps
+/// are taken.
 ///
 /// # Errors
-/// When the pattern is malformed, or the steps are used up.
+/// When the pattern is malformed, or the limit of steps is reached.
 pub fn find(
     text: &[u8],
     pattern: &[u8],
@@ -92,7 +93,7 @@ impl Matcher<'_> {
         Ok(())
     }
 
-    /// Matches the pattern from `at` on with the text from `from` on. Gives where the match ends.
+    /// Matches the pattern from byte `at` against the text from byte `from`. Returns where the match ends.
     fn run(&mut self, from: usize, at: usize) -> MatchEnd {
         self.depth += 1;
         if self.depth > DEPTH {
@@ -162,7 +163,7 @@ impl Matcher<'_> {
         }
     }
 
-    /// Where the single item that begins at `at` ends.
+    /// The end of the single pattern item that begins at `at`.
     fn item_end(&mut self, at: usize) -> Result<usize, PatternError> {
         let missing = PatternError::Malformed("malformed pattern (missing ']')");
         match self.pattern[at] {
@@ -188,7 +189,7 @@ impl Matcher<'_> {
         }
     }
 
-    /// Whether the item `at..end` fits the byte of the text at `from`.
+    /// Whether the pattern item `at..end` matches the byte of the text at `from`.
     fn fits(&mut self, from: usize, at: usize, end: usize) -> Result<bool, PatternError> {
         self.step(1)?;
         let Some(&byte) = self.text.get(from) else { return Ok(false) };
@@ -200,7 +201,7 @@ impl Matcher<'_> {
         }
     }
 
-    /// Whether a byte is in the set from `at`, where its `[` is, to `end`, where its `]` is.
+    /// Whether a byte is in the set whose `[` is at `at` and whose `]` is at `end`.
     fn in_set(&mut self, byte: u8, mut at: usize, end: usize) -> Result<bool, PatternError> {
         self.step(end - at)?;
         let is_inverted = self.pattern[at + 1] == b'^';
@@ -227,7 +228,7 @@ impl Matcher<'_> {
         Ok(is_inverted)
     }
 
-    /// `%bxy`: from an `x` to the `y` that balances it.
+    /// `%bxy`: from an `x` to the matching `y`.
     fn balanced(&mut self, from: usize, at: usize) -> MatchEnd {
         let (Some(&open), Some(&close)) = (self.pattern.get(at), self.pattern.get(at + 1)) else {
             return Err(PatternError::Malformed("unbalanced pattern"));
@@ -251,12 +252,12 @@ impl Matcher<'_> {
         Ok(None)
     }
 
-    /// `%1`: what a capture before has found.
+    /// `%1`: the text of an earlier capture.
     fn repeated(&mut self, from: usize, digit: u8) -> MatchEnd {
         let invalid = PatternError::Malformed("invalid capture index");
         let index = usize::from(digit).checked_sub(usize::from(b'1')).ok_or(invalid)?;
         let Some(&Open::Text { start, end }) = self.captures.get(index) else {
-            // A position has no text, and nothing can be the same as it.
+            // A position capture has no text, so nothing matches it.
             return match self.captures.get(index) {
                 Some(Open::Position(_)) => Ok(None),
                 _ => Err(invalid),
@@ -267,7 +268,7 @@ impl Matcher<'_> {
         Ok(is_same.then_some(from + end - start))
     }
 
-    /// `*`: as many as there are, then fewer.
+    /// `*`: as many as possible, then fewer.
     fn most(&mut self, from: usize, at: usize, end: usize) -> MatchEnd {
         let mut last = from;
         while self.fits(last, at, end)? {
@@ -330,7 +331,7 @@ impl Matcher<'_> {
     }
 }
 
-/// Whether a byte is of the class that a letter behind `%` names; an upper-case letter names the others.
+/// Whether a byte is in the class that the letter after `%` names. An upper-case letter names the complement.
 fn is_of_class(byte: u8, class: u8) -> bool {
     let is = match class.to_ascii_lowercase() {
         b'a' => byte.is_ascii_alphabetic(),

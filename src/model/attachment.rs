@@ -1,41 +1,41 @@
-//! Attachments: files that a model is shown beside the text.
+//! Attachments: files that are sent to a model along with the text.
 //!
-//! A document only names a file ([`AttachmentContent::Unread`]). For each request `runtime` reads it, and judges it by what
-//! is in it, never by its name: [`Media::look_at`](super::Media::look_at) knows images and PDFs. Of other files only
-//! text is ever sent, and only where it is the user who shows it. Then `provider::attachment::fit` leaves out what the
-//! vendor would refuse the whole request for. Whatever is left out says why, and an encoder writes that sentence
-//! ([`Attachment::note`]) where the file would have been.
+//! A document only names a file ([`AttachmentContent::Unread`]). For each request, `runtime` reads it and determines
+//! its type from its content, never from its name: [`Media::detect`](super::Media::detect) recognises images and PDFs.
+//! Other files are sent only if they are text and the user attached them. Then `provider::attachment::fit` leaves out
+//! files for which the vendor would reject the whole request. Each file that is left out has a reason, and the encoder
+//! writes it ([`Attachment::note`]) in place of the file.
 
 use std::{borrow::Cow, ffi::OsStr, fmt, path::PathBuf, sync::Arc};
 
 use super::MediaKind;
 use crate::text::Fence;
 
-/// A file that goes with a message.
+/// A file that is sent with a message.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Attachment {
-    /// The file, as the document names it.
+    /// The path, as the document writes it.
     pub path: PathBuf,
-    /// Its media type (`image/png`): what the document says until the file was read, then what its content says.
+    /// Its media type (`image/png`): the one in the document until the file is read, then the one that its content has.
     pub media_type: String,
-    /// What is in it.
+    /// Its content.
     pub content: AttachmentContent,
 }
 
-/// What is known of an attachment's content.
+/// The content of an attachment, as far as it is known.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub enum AttachmentContent {
-    /// Nothing yet.
+    /// Not read yet.
     Unread,
     /// The bytes of an image or a PDF.
     Read(Arc<[u8]>),
-    /// A text, which is sent in words.
+    /// Text, which is put into the message.
     Text(Arc<str>),
-    /// It is not sent; why not, as the end of a sentence that began with its name: `it is not there any more`.
+    /// The file is not sent. The text says why, as the end of a sentence that begins with its name.
     LeftOut(String),
 }
 
-/// Images can be long, and whoever looks at a request does not want to see their bytes.
+/// Leaves out the bytes, which would make the debug output of a request unreadable.
 impl fmt::Debug for AttachmentContent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -48,7 +48,7 @@ impl fmt::Debug for AttachmentContent {
 }
 
 impl Attachment {
-    /// A file that nobody has read yet.
+    /// A file that is not read yet.
     pub fn unread(path: impl Into<PathBuf>, media_type: impl Into<String>) -> Self {
         Self { path: path.into(), media_type: media_type.into(), content: AttachmentContent::Unread }
     }
@@ -62,20 +62,20 @@ impl Attachment {
         }
     }
 
-    /// Whether the document, or the file's content, calls it a PDF.
+    /// Whether it is a PDF, according to the document or, once read, its content.
     #[must_use]
     pub fn is_pdf(&self) -> bool {
         self.media_type == MediaKind::Pdf.media_type()
     }
 
-    /// Its name without its folder, for a vendor that wants one.
+    /// Its name without its folder, for vendors that require one.
     #[must_use]
     pub fn name(&self) -> Cow<'_, str> {
         self.path.file_name().map_or(Cow::Borrowed("file"), OsStr::to_string_lossy)
     }
 
-    /// What stands for it in the message: a text file with its name in a fence that it cannot close, or the note about
-    /// a file that is left out; `None` if the file itself is sent.
+    /// The text that represents it in the message: its name and its text in a fence that the text cannot close, or the
+    /// note about a file that is left out. `None` if the file itself is sent.
     #[must_use]
     pub fn in_words(&self) -> Option<String> {
         let AttachmentContent::Text(text) = &self.content else { return self.note() };
@@ -84,7 +84,7 @@ impl Attachment {
         Some(format!("{name} ({}):\n\n{marks}\n{text}{end}{marks}", self.media_type))
     }
 
-    /// What to tell the model in the place of a file that is left out; `None` if it is sent.
+    /// What to tell the model in place of a file that is left out; `None` if the file is sent.
     #[must_use]
     pub fn note(&self) -> Option<String> {
         let why = match &self.content {

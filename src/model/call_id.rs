@@ -1,4 +1,4 @@
-//! The name of one tool call.
+//! Ids of tool calls.
 
 use std::fmt;
 

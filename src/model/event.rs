@@ -1,11 +1,11 @@
-//! What a model answers, as it arrives.
+//! The events of a model's reply, as they arrive.
 
 use serde_json::Value;
 
 use super::{CallId, Signature, ToolInput, Usage, WebSource};
 
-/// One thing that a reply brings. Blocks never overlap: a text, a thinking block or a tool use is
-/// finished before the next begins.
+/// One event of a reply. Blocks never overlap: a text, a thinking block or a tool use is finished before the next
+/// begins.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
     /// More prose. Pieces are cut anywhere, but never inside a character.
@@ -16,12 +16,12 @@ pub enum Event {
     Thinking(String),
     /// The thinking block is complete.
     ThinkingFinished {
-        /// The vendor's signature, if it signs.
+        /// The vendor's signature, if there is one.
         signature: Option<Signature>,
     },
-    /// A whole block of thinking that the vendor hides.
+    /// A complete block of thinking whose text the vendor hides.
     RedactedThinking(Signature),
-    /// The input of a tool use is arriving: for display only.
+    /// More of a tool use's input has arrived. For display only.
     ToolUseProgress {
         /// The tool.
         name: String,
@@ -37,7 +37,7 @@ pub enum Event {
         /// The arguments.
         input: ToolInput,
     },
-    /// A call that the provider ran, or runs, itself. Nothing runs here.
+    /// A call that the provider runs itself.
     HostedUse {
         /// The name of the provider that runs it.
         provider: String,
@@ -59,16 +59,16 @@ pub enum Event {
         /// Whether the tool failed.
         is_error: bool,
     },
-    /// What the prose just before cites.
+    /// The citations of the text just before.
     Citations {
         /// The name of the provider.
         provider: String,
         /// The pages, each once.
         sources: Vec<WebSource>,
-        /// What the vendor wants to see again, in its own form.
+        /// What has to be sent back to the vendor, in the vendor's own format.
         raw: Option<Value>,
     },
-    /// What was used so far; a later one replaces an earlier one.
+    /// Usage so far. A later event replaces an earlier one.
     Usage(Usage),
     /// The reply is complete.
     Finished(StopReason),
@@ -77,20 +77,20 @@ pub enum Event {
 /// Why a reply ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StopReason {
-    /// The model is done.
+    /// The model has finished.
     EndTurn,
     /// The model waits for the results of its tool uses.
     ToolUse,
     /// `max_tokens` was reached.
     MaxTokens,
-    /// The model's context is full: the conversation and the reply have as many tokens as it holds.
+    /// The context window is full.
     ContextFull,
-    /// The provider refused to go on.
+    /// The provider refused to continue.
     Refusal,
-    /// The provider refused to go on, and says why in a word of its own, such as `SAFETY`.
+    /// The provider refused to continue, with a reason of its own, such as `SAFETY`.
     Blocked(String),
-    /// The provider pauses a long turn and is to be asked again with the conversation as it is.
+    /// The provider pauses a long turn. It continues when the conversation is sent again as it is.
     Pause,
-    /// Something this version has no name for.
+    /// A reason that this version does not know.
     Other(String),
 }

@@ -1,4 +1,4 @@
-//! The kinds of file that models take, told by how a file begins.
+//! The file types that models accept, recognised by the first bytes of a file.
 
 use std::{
     fmt,
@@ -7,10 +7,10 @@ use std::{
 
 use imagesize::ImageType;
 
-/// What a PDF begins with (ISO 32000-2, 7.5.2).
+/// The first bytes of a PDF (ISO 32000-2, 7.5.2).
 const PDF: &[u8] = b"%PDF-";
 
-/// The kinds of file that models take.
+/// A file type that models accept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MediaKind {
     /// Portable Network Graphics.
@@ -26,7 +26,7 @@ pub enum MediaKind {
 }
 
 impl MediaKind {
-    /// Every kind.
+    /// All types.
     pub const ALL: [Self; 5] = [Self::Png, Self::Jpeg, Self::Gif, Self::Webp, Self::Pdf];
 
     /// Its media type.
@@ -47,7 +47,7 @@ impl MediaKind {
         !matches!(self, Self::Pdf)
     }
 
-    /// What people call it.
+    /// Its name for people.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -60,22 +60,22 @@ impl MediaKind {
     }
 }
 
-/// A file that models take, as its content says.
+/// The type and size of a file, read from its content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Media {
-    /// What it is.
+    /// Its type.
     pub kind: MediaKind,
-    /// Width and height of an image in pixels; `None` if its header does not say, and then it is damaged.
+    /// Width and height of an image in pixels; `None` if its header does not have them, which means that it is damaged.
     pub size: Option<(usize, usize)>,
 }
 
 impl Media {
-    /// Looks at how a file begins; `None` if it is something else. The reader is at the file's beginning before and
-    /// after, and must hold at least the first few bytes in its buffer.
+    /// Recognises a file by its first bytes; `None` if it is of another type. The reader must be at the beginning of
+    /// the file, and is there afterwards. Its buffer must hold at least the first few bytes.
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn look_at(reader: &mut (impl BufRead + Seek)) -> io::Result<Option<Self>> {
+    pub fn detect(reader: &mut (impl BufRead + Seek)) -> io::Result<Option<Self>> {
         let header = reader.fill_buf()?;
         if header.starts_with(PDF) {
             return Ok(Some(Self { kind: MediaKind::Pdf, size: None }));
@@ -92,7 +92,7 @@ impl Media {
         Ok(Some(Self { kind, size: size.filter(|(width, height)| *width > 0 && *height > 0) }))
     }
 
-    /// Whether it is an image whose header makes no sense: every vendor refuses a request with one.
+    /// Whether it is an image with an invalid header. Every vendor rejects a request that contains one.
     #[must_use]
     pub const fn is_damaged(&self) -> bool {
         self.kind.is_image() && self.size.is_none()

@@ -2,7 +2,8 @@
 
 use super::Part;
 
-/// Who speaks. The system prompt is not a message: see [`Request::system`](crate::provider::Request::system).
+/// The author of a message. The system prompt is not a message: see
+/// [`Request::system`](crate::provider::Request::system).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// The user, and the results of tools.
@@ -14,8 +15,8 @@ pub enum Role {
 /// One message.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Message {
-    /// Who speaks.
+    /// Its author.
     pub role: Role,
-    /// What is said, in the document's order.
+    /// Its content, in the order of the document.
     pub parts: Vec<Part>,
 }

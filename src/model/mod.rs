@@ -1,11 +1,10 @@
-//! What a conversation with a model is made of, in no vendor's words.
+//! The parts of a conversation with a model, independent of any vendor.
 //!
-//! - [`Message`] and its [`Part`]s are what is said; an [`Attachment`] is a file shown beside it, whose [`Media`] its
-//!   content says.
-//! - [`Event`] is one thing that a reply brings as it arrives, [`Usage`] what the reply has cost in tokens.
-//! - [`CallId`] and [`ToolInput`] belong to the call of a tool, a [`Signature`] to thinking, a [`WebSource`] to a citation.
+//! - A [`Message`] consists of [`Part`]s. An [`Attachment`] is a file sent with it; [`Media`] is its type and size.
+//! - An [`Event`] is one piece of an arriving reply. [`Usage`] counts the tokens of a request.
+//! - [`CallId`] and [`ToolInput`] belong to a tool call, [`Signature`] to thinking, [`WebSource`] to a citation.
 //!
-//! Plain values without a vendor, a document or an editor. They import nothing but [`text`](crate::text).
+//! These are plain values. They know no vendor, document or editor, and import only [`text`](crate::text).
 
 mod attachment;
 mod call_id;

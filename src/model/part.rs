@@ -1,4 +1,4 @@
-//! What a message is made of.
+//! The parts of a message.
 
 use serde_json::Value;
 
@@ -9,18 +9,18 @@ use super::{Attachment, CallId, Signature, WebSource};
 pub enum Part {
     /// Prose. Never empty.
     Text(String),
-    /// A file that the user shows.
+    /// A file that the user attached.
     Attachment(Attachment),
-    /// The model's thinking. Only the provider that signed it gets it back.
+    /// The model's thinking. It is sent back only to the provider that signed it.
     Thinking {
         /// The visible text; may be empty.
         text: String,
-        /// The signature, if one came.
+        /// The signature, if there is one.
         signature: Option<Signature>,
     },
-    /// Thinking that the vendor hides; the signature's value is the vendor's opaque data.
+    /// Thinking whose text the vendor hides. The signature's value is the vendor's opaque data.
     RedactedThinking(Signature),
-    /// The model's call of a tool that runs here.
+    /// A call of a tool that runs here.
     ToolUse {
         /// The vendor's id of the call.
         id: CallId,
@@ -33,14 +33,14 @@ pub enum Part {
     ToolResult {
         /// The call it answers.
         id: CallId,
-        /// What the tool said; may be empty.
+        /// The tool's output; may be empty.
         output: String,
         /// Whether the tool failed, or was denied, rejected or cancelled.
         is_error: bool,
-        /// The files that it shows.
+        /// The files that the tool attached.
         attachments: Vec<Attachment>,
     },
-    /// A call that a provider ran itself. Only that provider gets it back.
+    /// A call that a provider ran itself. It is sent back only to that provider.
     HostedUse {
         /// The name of the provider.
         provider: String,
@@ -48,34 +48,34 @@ pub enum Part {
         id: CallId,
         /// The hosted tool, as the vendor calls it.
         name: String,
-        /// The vendor's own block, sent back as it came; with OpenAI and Vertex AI, which have no block of their own
-        /// for the call, what to show of it.
+        /// The vendor's own block, sent back unchanged. OpenAI and Vertex AI have no block for the call: for them it is
+        /// what the document shows.
         raw: Value,
     },
-    /// The result of a call that a provider ran. Only that provider gets it back.
+    /// The result of a call that a provider ran. It is sent back only to that provider.
     HostedResult {
         /// The name of the provider.
         provider: String,
         /// The call it answers.
         id: CallId,
-        /// The vendor's own block, sent back as it came.
+        /// The vendor's own block, sent back unchanged.
         raw: Value,
-        /// Whether the tool failed; the block says so too.
+        /// Whether the tool failed. The block contains this too.
         is_error: bool,
     },
-    /// What the text just before cites.
+    /// The citations of the text just before.
     Citations {
         /// The name of the provider.
         provider: String,
         /// The pages, each once.
         sources: Vec<WebSource>,
-        /// What the vendor wants to see again, in its own form.
+        /// What has to be sent back to the vendor, in the vendor's own format.
         raw: Option<Value>,
     },
 }
 
 impl Part {
-    /// The files that go with it.
+    /// Its attachments.
     #[must_use]
     pub fn attachments(&self) -> &[Attachment] {
         match self {
@@ -85,7 +85,7 @@ impl Part {
         }
     }
 
-    /// The same, to change them.
+    /// Its attachments, to change them.
     pub(crate) fn attachments_mut(&mut self) -> &mut [Attachment] {
         match self {
             Self::Attachment(attachment) => std::slice::from_mut(attachment),
@@ -94,7 +94,7 @@ impl Part {
         }
     }
 
-    /// Whether there are any.
+    /// Whether it has attachments.
     pub(crate) fn has_attachments(&self) -> bool {
         !self.attachments().is_empty()
     }

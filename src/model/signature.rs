@@ -1,6 +1,6 @@
-//! What a provider signs its thinking with.
+//! Signatures under thinking.
 
-/// A provider's signature under its own thinking.
+/// A provider's signature, which shows that thinking is the provider's own and unchanged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signature {
     /// The name of the provider that signed.

@@ -1,12 +1,12 @@
-//! What a model passes to a tool.
+//! The input of a tool call.
 
 use serde_json::Value;
 
 /// The arguments of a tool use, as the model wrote them.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ToolInput {
-    /// JSON, key order kept.
+    /// JSON, with the order of the keys preserved.
     Json(Value),
-    /// What the model wrote does not parse as JSON: the text itself.
+    /// Text that is not valid JSON.
     Malformed(String),
 }

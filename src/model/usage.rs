@@ -1,13 +1,13 @@
-//! Tokens used.
+//! Token counts.
 
 /// Tokens used by one request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Tokens read, without those of the cache.
+    /// Input tokens, without cached ones.
     pub input: u64,
-    /// Tokens written, those of thinking included.
+    /// Output tokens, including thinking.
     pub output: u64,
-    /// Tokens among `output` that were thinking, where the provider tells them apart.
+    /// The thinking tokens among `output`, if the provider counts them separately.
     pub reasoning: u64,
     /// Tokens read from the cache.
     pub cache_read: u64,
@@ -16,13 +16,13 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// All tokens that were read, those of the cache included.
+    /// All input tokens, including cached ones.
     #[must_use]
     pub fn prompt(&self) -> u64 {
         self.input.saturating_add(self.cache_read).saturating_add(self.cache_write)
     }
 
-    /// Nothing at all was counted.
+    /// Whether nothing was counted.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()

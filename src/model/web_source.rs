@@ -1,16 +1,16 @@
-//! The web pages behind a reply.
+//! Web pages that a reply cites.
 
 /// A page that a reply cites.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WebSource {
-    /// The address, without white space.
+    /// The URL, without white space.
     pub url: String,
     /// The page's title on one line; may be empty.
     pub title: String,
 }
 
 impl WebSource {
-    /// A source as it can stand on a line of its own: pages have the titles that their authors gave them.
+    /// A source that fits on one line: white space and control characters are replaced, since pages may have any title.
     #[must_use]
     pub fn new(url: &str, title: &str) -> Self {
         let words = |text: &str, gap: &str| {
@@ -20,7 +20,7 @@ impl WebSource {
         Self { url: words(url, "%20"), title: words(title, " ") }
     }
 
-    /// Adds a source unless its address is there, or it has none.
+    /// Adds the source unless its URL is empty or already in the list.
     pub(crate) fn add(self, to: &mut Vec<Self>) {
         if !self.url.is_empty() && to.iter().all(|other| other.url != self.url) {
             to.push(self);

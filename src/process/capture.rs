@@ -1,4 +1,4 @@
-//! What a command prints: its end in memory, and the whole in a file once it is long.
+//! Captures the output of a command: the end in memory, and all of it in a file once it is long.
 
 use std::{collections::VecDeque, fs, io, path::PathBuf, sync::Arc};
 
@@ -6,13 +6,13 @@ use tokio::{fs::File, io::AsyncWriteExt};
 
 use crate::text::truncate::MAX_BYTES;
 
-/// How much of the end stays in memory at least, in bytes. More than a result may have.
+/// The least that is kept in memory of the end, in bytes. It is more than a result may have.
 const KEEP: usize = 2 * MAX_BYTES;
 
-/// How much goes into the file at most, in bytes: an endless output must not fill the disk.
+/// The maximum size of the file, in bytes: an endless output must not fill the disk.
 const MAX_FILE: u64 = 256 * 1024 * 1024;
 
-/// How much of the end is looked at for a report of progress, in bytes.
+/// How much of the end is read for a progress report, in bytes.
 const PROGRESS_BYTES: usize = 4096;
 
 /// Makes an empty file and returns it with its path. It is called on a thread that may wait for the disk.
@@ -28,10 +28,11 @@ pub(super) struct OutputCapture {
     max_file: u64,
 }
 
-/// What was printed.
+/// A captured output.
 #[derive(Debug)]
 pub struct Captured {
-    /// The end of the output: all of it if `saved` is [`SavedOutput::InMemory`], else at least twice what a result shows.
+    /// The end of the output. It is all of it if `saved` is [`SavedOutput::InMemory`], otherwise at least twice what a
+    /// result shows.
     pub tail: Vec<u8>,
     /// Bytes of the whole output.
     pub bytes: u64,
@@ -41,36 +42,36 @@ pub struct Captured {
     pub saved: SavedOutput,
 }
 
-/// Where the whole of an output is.
+/// Where the whole output is.
 #[derive(Debug)]
 pub enum SavedOutput {
-    /// It is short: `tail` is all of it.
+    /// In memory: the output is short, and `tail` is all of it.
     InMemory,
     /// In this file.
     InFile(PathBuf),
-    /// It was too long even for the file, which has only its beginning: this many bytes.
+    /// In this file, but only its first bytes: the output exceeded the size limit.
     Beginning(PathBuf, u64),
     /// Nowhere, because of this error.
     Lost(String),
 }
 
-/// Where the output goes besides the tail.
+/// Where the output is written besides the tail.
 enum Spool {
-    /// Nowhere yet: the tail is all there is.
+    /// Nowhere yet: the tail has everything.
     NotYet,
-    /// Into a file that has so many bytes.
+    /// A file, and its size in bytes.
     File(File, PathBuf, u64),
-    /// Nowhere: the file could not be made or written.
+    /// Nowhere: the file could not be created or written.
     Failed(io::Error),
 }
 
 impl OutputCapture {
-    /// An empty output. A long one is saved in the file that `make_file` makes.
+    /// An empty output. If it grows long, it is saved in the file that `make_file` creates.
     pub(super) fn new(make_file: MakeFile) -> Self {
         Self { tail: VecDeque::new(), bytes: 0, newlines: 0, spool: Spool::NotYet, make_file, max_file: MAX_FILE }
     }
 
-    /// Takes what comes next.
+    /// Adds more output.
     pub(super) async fn push(&mut self, chunk: &[u8]) {
         self.bytes += chunk.len() as u64;
         self.newlines += memchr::memchr_iter(b'\n', chunk).count() as u64;
@@ -84,9 +85,8 @@ impl OutputCapture {
         }
     }
 
-    /// The last `count` lines, for a report of progress: without control characters, and of a line that was
-    /// overwritten with carriage returns only what stands there now. `…` stands for the beginning of a line that is
-    /// too long.
+    /// The last `count` lines, for a progress report. Control characters are removed, and lines overwritten with
+    /// carriage returns are shown as a terminal would show them. `…` replaces the beginning of a line that is too long.
     pub(super) fn last_lines(&self, count: usize) -> String {
         let mut start = self.tail.len().saturating_sub(PROGRESS_BYTES);
         let begins_a_line = start == 0 || self.tail[start - 1] == b'\n';
@@ -128,7 +128,7 @@ impl OutputCapture {
         Captured { tail: self.tail.into(), bytes: self.bytes, lines, saved }
     }
 
-    /// A file that has what the tail has.
+    /// Creates the file and writes the tail into it.
     async fn open(&mut self) -> Spool {
         let make_file = Arc::clone(&self.make_file);
         let opened = tokio::task::spawn_blocking(move || make_file()).await;
@@ -155,13 +155,13 @@ impl Spool {
     }
 }
 
-/// A line as a terminal without colours would show it.
+/// The line as a terminal without colours shows it.
 fn visible(line: &str) -> String {
     let mut shown = String::with_capacity(line.len());
     let mut characters = line.chars();
     while let Some(character) = characters.next() {
         if character == '\u{1b}' && characters.as_str().starts_with('[') {
-            // A control sequence: `[`, parameters, and one final byte.
+            // A control sequence: `[`, parameters, one final byte.
             characters.next();
             characters.by_ref().find(|byte| ('@'..='~').contains(byte));
         } else if character == '\t' || !character.is_control() {

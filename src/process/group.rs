@@ -1,8 +1,8 @@
-//! A command and everything it starts, as one thing that can be signalled.
+//! A command and all processes that it starts, which can be signalled together.
 //!
-//! The command's id is the group's id, and it must stay ours as long as the group may be signalled: once the command
-//! is reaped, the system may give its id to somebody else. So a thread waits for the exit without reaping, reports
-//! it, and reaps only when the group is released. What has left the group is found by its [`ProcessMark`].
+//! The id of the command is the id of the group, and must not be reused while the group may still be signalled. The
+//! system may reuse it as soon as the command is reaped. So a thread waits for the exit without reaping, reports it,
+//! and reaps only when the group is released. Processes that have left the group are found by their [`ProcessMark`].
 
 use std::{
     io,
@@ -26,17 +26,17 @@ pub enum CommandEnd {
     Exited(i32),
     /// A signal ended it.
     Signalled(i32),
-    /// Nobody can say: the system did not tell, or it cannot be killed.
+    /// Unknown: the system did not report it, or the command cannot be killed.
     Unknown,
 }
 
-/// The group that a command leads. Dropping it before it is released kills it.
+/// The process group of a command. Dropping it before it is released kills the group.
 pub(super) struct Group {
     members: Members,
     release: Option<mpsc::Sender<Option<Duration>>>,
 }
 
-/// Whom a signal reaches.
+/// The processes that a signal is sent to.
 #[derive(Clone)]
 struct Members {
     id: Pid,
@@ -44,7 +44,8 @@ struct Members {
 }
 
 impl Members {
-    /// Sends a signal to every process of the group, and to those that have left it. That none is left is no error.
+    /// Sends a signal to every process of the group, and to those that have left it. It is not an error if there are
+    /// none.
     fn signal(&self, signal: Signal) {
         let _ = rustix::process::kill_process_group(self.id, signal);
         for process in self.mark.processes() {
@@ -55,13 +56,13 @@ impl Members {
 
 impl Group {
     /// Starts a command as the leader of a new session and group, which ends with this process at the latest. The
-    /// receiver gets how it ended.
+    /// receiver is told how the command ended.
     pub(super) fn spawn(command: &mut Command) -> io::Result<(Self, oneshot::Receiver<CommandEnd>)> {
         let mark = ProcessMark::put_on(command);
         let line = watchdog::line();
         let (own_line, own_mark) = (line.clone(), mark.clone());
-        // SAFETY: between fork and exec only what is async-signal-safe may run; setsid(2), getpid(2) and write(2) are,
-        // and nothing allocates.
+        // SAFETY: only async-signal-safe functions may run between fork and exec. setsid(2), getpid(2) and write(2)
+        // are, and nothing allocates.
         unsafe {
             command.pre_exec(move || {
                 rustix::process::setsid()?;
@@ -72,7 +73,7 @@ impl Group {
             });
         }
         let child = command.spawn().inspect_err(|_| {
-            // It may have announced itself before it could not be executed.
+            // It may have announced itself before exec failed.
             if let Some(line) = &line {
                 line.sign_off(&mark);
             }
@@ -81,22 +82,22 @@ impl Group {
         let (tell, exited) = oneshot::channel();
         let (release, released) = mpsc::channel();
         let group = Self { members: members.clone(), release: Some(release) };
-        // If there is no thread to be had, dropping the group kills the command.
+        // If no thread can be started, dropping the group kills the command.
         thread::Builder::new()
             .name("flemma-wait".into())
             .spawn(move || wait(child, &members, line.as_ref(), tell, &released))?;
         Ok((group, exited))
     }
 
-    /// Sends a signal to everything that the command has started. It reads `/proc`, which takes milliseconds.
+    /// Sends a signal to everything that the command has started. This reads `/proc`, which takes milliseconds.
     pub(super) fn signal(&self, signal: Signal) {
         self.members.signal(signal);
     }
 
-    /// Lets the group go: processes that are left in it go on, unless they are to be killed after `kill_after`.
+    /// Releases the group. Remaining processes keep running, unless they are to be killed after `kill_after`.
     pub(super) fn release(mut self, kill_after: Option<Duration>) {
         if let Some(release) = self.release.take() {
-            // The thread that listens ends only after this message.
+            // The receiving thread ends only after this message.
             let _ = release.send(kill_after);
         }
     }
@@ -105,10 +106,10 @@ impl Group {
 impl Drop for Group {
     fn drop(&mut self) {
         if self.release.is_some() {
-            // Not by the thread that waits: the command has to go for that to end.
+            // Not on the waiting thread, which ends only when the command has gone.
             let _ = rustix::process::kill_process_group(self.members.id, Signal::KILL);
             let members = self.members.clone();
-            // Whoever drops it may be the main thread, or one that must not wait for `/proc`.
+            // The group may be dropped on the main thread, which must not wait for `/proc`.
             let _ = thread::Builder::new().name("flemma-end".into()).spawn(move || {
                 for process in members.mark.processes() {
                     let _ = rustix::process::kill_process(process, Signal::KILL);
@@ -126,17 +127,17 @@ fn wait(
     tell: oneshot::Sender<CommandEnd>,
     released: &mpsc::Receiver<Option<Duration>>,
 ) {
-    // The call may have been given up meanwhile.
+    // The receiver may be gone.
     let _ = tell.send(wait_for_exit(members.id));
     if let Ok(Some(delay)) = released.recv() {
         thread::sleep(delay);
         members.signal(Signal::KILL);
     }
     if let Some(line) = line {
-        // While the id is still ours.
+        // The id is not reused yet.
         line.sign_off(&members.mark);
     }
-    // It has exited; an error would mean that somebody else has reaped it.
+    // It has exited. An error would mean that something else has reaped it.
     let _ = child.wait();
 }
 fn wait_for_exit(id: Pid) -> CommandEnd {

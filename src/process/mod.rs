@@ -1,18 +1,17 @@
-//! Child processes: runs one command to its end, whatever it does.
+//! Child processes. [`run`] runs one command to its end.
 //!
-//! The command leads a session of its own, so that it has no terminal to ask passwords on and everything it starts
-//! can be stopped as one group. Its output and its errors come through one pipe, in the order they were written,
-//! into an `OutputCapture` that keeps the end in memory and the whole in a file. [`run`] then waits for the command's exit
-//! and the pipe's end, and is done with both:
+//! The command leads its own session, so that it has no terminal to ask for passwords on, and everything it starts can
+//! be stopped as one group. Its standard output and standard error come through one pipe, in the order in which they
+//! were written, into an `OutputCapture`, which keeps the end in memory and all of it in a file. [`run`] then waits for
+//! the exit of the command and for the end of the pipe:
 //!
-//! * *Exit without end*: a process in the background holds the pipe. After a short grace it is left alone and the
-//!   call returns.
-//! * *Timeout or cancel*: SIGTERM for the group, SIGKILL a second later, and the call returns with what had been
-//!   printed.
+//! * *Exit, but the pipe is open*: a background process holds the pipe. After a short grace period the call returns and
+//!   leaves it running.
+//! * *Timeout or cancellation*: SIGTERM for the group, SIGKILL a second later. The call returns with the output so far.
 //! * *The future is dropped*: SIGKILL for the group.
-//! * *This process ends*, in whatever way: a `watchdog` process does the same for what still runs.
+//! * *This process ends for any reason*: a `watchdog` process does the same for the groups that still run.
 //!
-//! Nothing here listens for SIGCHLD: inside Neovim that signal is libuv's. A thread waits for each command instead.
+//! Nothing here handles SIGCHLD, because libuv does so inside Neovim. Instead, a thread waits for each command.
 
 mod capture;
 mod group;
@@ -72,56 +71,56 @@ pub struct CommandSpec {
     pub timeout: Duration,
     /// Stops it.
     pub cancel: CancellationToken,
-    /// Takes the last lines of the output, ten times a second at most.
+    /// Receives the last lines of the output, at most ten times a second.
     pub progress: OnProgress,
-    /// Makes the file for an output that is too long for memory.
+    /// Creates the file for an output that is too long for memory.
     pub make_file: MakeFile,
 }
 
-/// How a command ended, and what it printed.
+/// The result of a command: how it ended, and its output.
 #[derive(Debug)]
 pub struct Finished {
     /// How the command itself ended.
     pub end: CommandEnd,
     /// Why it was stopped, if it was.
     pub stopped: Option<StopCause>,
-    /// Whether something that it started in the background still runs and holds the output.
+    /// Whether a background process that it started still runs and holds the pipe.
     pub left_running: bool,
-    /// What was printed.
+    /// The output.
     pub output: Captured,
 }
 
 /// Why a command was stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StopCause {
-    /// The user said so.
+    /// The user cancelled it.
     Cancelled,
-    /// It took longer than it may.
+    /// It timed out.
     TimedOut,
 }
 
-/// Where the wait stands; each phase has a deadline.
+/// What is being waited for. Each phase has a deadline.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// The command runs.
+    /// The command is running.
     Running,
     /// It has ended; the pipe is still open.
     Draining,
-    /// The group was asked to end.
+    /// SIGTERM was sent to the group.
     Terminating,
-    /// The group was killed.
+    /// SIGKILL was sent to the group.
     Killed,
 }
 
 /// Runs a command to its end. Must be polled on a tokio runtime with I/O and time.
 ///
 /// # Errors
-/// When it cannot be started: the program is not there or cannot be executed, or there are no pipes, threads or
+/// When it cannot be started: the program does not exist or is not executable, or the system has no pipes, threads or
 /// processes left.
 pub async fn run(spec: CommandSpec) -> io::Result<Finished> {
     let (reader, writer) = io::pipe()?;
     let (group, mut exited) = {
-        // The command goes at the end of this block, and with it our copies of the pipe's write end.
+        // The command is dropped at the end of this block, and with it our copies of the write end of the pipe.
         let mut command = Command::new(&spec.program);
         command.args(&spec.args).current_dir(&spec.cwd);
         command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
@@ -148,7 +147,7 @@ pub async fn run(spec: CommandSpec) -> io::Result<Finished> {
         let mut stop = None;
         tokio::select! {
             read = pipe.read_buf(&mut buffer), if open => {
-                // An error on a pipe that we hold alone can only mean that nothing more will come.
+                // Only this process holds the read end, so an error can only mean that no more data will come.
                 open = read.is_ok_and(|bytes| bytes > 0);
                 unreported |= open;
                 capture.push(&buffer).await;
@@ -181,7 +180,7 @@ pub async fn run(spec: CommandSpec) -> io::Result<Finished> {
             (phase, deadline) = (Phase::Terminating, Instant::now() + TERMINATE);
         }
     }
-    // What was asked to end has the rest of its second, even if the command itself and its output are gone.
+    // After SIGTERM the other processes get the rest of their second, even if the command and its output have ended.
     let kill_after = (phase == Phase::Terminating).then(|| deadline.saturating_duration_since(Instant::now()));
     group.release(kill_after);
     Ok(Finished {

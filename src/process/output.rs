@@ -1,4 +1,4 @@
-//! One question to a command: what it prints is a key, so that nothing of it reaches a file.
+//! Runs a short command and returns its output. The output may be a key, so it is never written to a file.
 
 use std::{
     io,
@@ -15,21 +15,21 @@ use tokio::{
 pub use super::group::CommandEnd;
 use super::{GRACE, group::Group};
 
-/// The most that is read of each of the two outputs, in bytes: a key is short, and an error is cut anyway.
+/// The most that is read from each stream, in bytes. A key is short, and an error message is cut anyway.
 const MAX_OUTPUT: u64 = 64 * 1024;
 
-/// How a command ended, and what it printed.
+/// The result of a command: how it ended, and its output.
 pub struct CommandOutput {
     /// How it ended.
     pub end: CommandEnd,
-    /// What it printed. It has no `Debug`, because that may be a secret.
+    /// Its standard output. There is no `Debug`, because it may be a secret.
     pub stdout: Vec<u8>,
-    /// Its errors.
+    /// Its standard error.
     pub stderr: Vec<u8>,
 }
 
-/// Runs `command` without input and without a terminal to ask on, and waits for its end; `None` if it takes longer than
-/// `limit`, and is killed then with all that it started. So it is if the future is dropped.
+/// Runs `command` without input and without a terminal, and waits until it ends. If it takes longer than `limit`, it is
+/// killed with everything it started, and the result is `None`. Dropping the future kills it too.
 ///
 /// # Errors
 /// When it cannot be started.
@@ -37,7 +37,7 @@ pub async fn output(mut command: Command, limit: Duration) -> io::Result<Option<
     let ((out, out_end), (err, err_end)) = (io::pipe()?, io::pipe()?);
     command.stdin(Stdio::null()).stdout(out_end).stderr(err_end);
     let (group, mut exited) = Group::spawn(&mut command)?;
-    // With the command go our copies of the ends that are written to.
+    // This drops our copies of the write ends.
     drop(command);
     let out = pipe::Receiver::from_owned_fd(out.into())?;
     let err = pipe::Receiver::from_owned_fd(err.into())?;
@@ -49,7 +49,7 @@ pub async fn output(mut command: Command, limit: Duration) -> io::Result<Option<
             tokio::select! {
                 _ = &mut read => (&mut exited).await,
                 end = &mut exited => {
-                    // Something that it left running may hold the pipes.
+                    // A background process may hold the pipes.
                     let _ = timeout(GRACE, &mut read).await;
                     end
                 }
@@ -62,9 +62,9 @@ pub async fn output(mut command: Command, limit: Duration) -> io::Result<Option<
     Ok(Some(CommandOutput { end: end.unwrap_or(CommandEnd::Unknown), stdout, stderr }))
 }
 
-/// Reads a pipe up to the limit, and closes it: whoever goes on printing ends by that.
+/// Reads a pipe up to the limit and closes it. A process that keeps printing gets SIGPIPE.
 async fn read(pipe: pipe::Receiver, into: &mut Vec<u8>) {
-    // An error on a pipe that we hold alone can only mean that nothing more will come.
+    // Only this process holds the read end, so an error can only mean that no more data will come.
     let _ = pipe.take(MAX_OUTPUT).read_to_end(into).await;
 }
 

@@ -25,7 +25,7 @@ async fn a_command_that_times_out_is_killed_with_its_children() {
     command.env("FILE", &pid);
     let mut limit = Duration::from_millis(200);
     let pid = loop {
-        // A busy machine may not even have started it by then.
+        // On a busy machine it may not have started by then.
         assert!(output(command, limit).await.unwrap().is_none());
         match std::fs::read_to_string(&pid).ok().and_then(|text| text.trim().parse().ok()) {
             Some(pid) => break rustix::process::Pid::from_raw(pid).unwrap(),

@@ -1,12 +1,12 @@
-//! Ends commands with their editor, however the editor ends.
+//! Ends running commands when the editor ends, for any reason.
 //!
-//! One small shell a process, in a session of its own, reads from a pipe that only this process writes to. A command
-//! announces its group there before it runs, and is signed off before it is reaped. When the pipe closes, because the
-//! editor has left, crashed or was killed, the shell sends SIGTERM to the groups that are left, and SIGKILL a second
-//! later. (Linux's parent-death signal would follow the thread that spawned, and reaches no grandchildren.)
+//! One small shell per editor process runs in a session of its own and reads from a pipe. Each command announces its
+//! group in the pipe before exec, and the group is signed off before the command is reaped. The pipe closes when the
+//! editor quits, crashes or is killed. Then the shell sends SIGTERM to the remaining groups, and SIGKILL a second
+//! later. (Linux's parent-death signal depends on the thread that spawned the child, and does not reach grandchildren.)
 //!
-//! A process that has left its group (`setsid`) is found by a [`ProcessMark`] in its environment, where the system has
-//! `/proc`. What a command that has ended left running is signed off with it, and goes on.
+//! A process that has left its group (`setsid`) is found by a [`ProcessMark`] in its environment, on systems with
+//! `/proc`. Background processes of a command that has ended are signed off with it and keep running.
 
 use std::{
     io::{self, PipeReader, PipeWriter, Write},
@@ -23,7 +23,7 @@ use rustix::{fs::OFlags, process::Pid};
 /// The variable that marks the processes of one command.
 const VARIABLE: &str = "FLEMMA_COMMAND";
 
-/// What the shell does. `kill` and `read` are its own; `grep` and `sleep` are everywhere.
+/// The script of the shell. `kill` and `read` are built in; `grep` and `sleep` exist everywhere.
 const SCRIPT: &str = r#"
 trap '' HUP INT QUIT TERM TSTP
 live=' '
@@ -54,17 +54,17 @@ end KILL "$@"
 end KILL "$@"
 "#;
 
-/// Names the processes of one command: everything that it starts inherits it.
+/// Marks the processes of one command. Everything that it starts inherits the mark.
 #[derive(Clone, Debug)]
 pub(super) struct ProcessMark(String);
 
-/// Where a command announces itself. As long as one is left the pipe stays open.
+/// The write end of the pipe, where a command announces itself. The pipe stays open while one exists.
 #[derive(Clone)]
 pub(super) struct Lifeline(Arc<Pipe>);
 
 struct Pipe {
     writer: PipeWriter,
-    /// Kept so that writing never raises SIGPIPE, even if somebody ends the shell.
+    /// Kept open so that writing never raises SIGPIPE, even if the shell is killed.
     _reader: PipeReader,
 }
 
@@ -76,14 +76,14 @@ struct Watchdog {
 static WATCHDOG: Mutex<Option<Watchdog>> = Mutex::new(None);
 
 impl ProcessMark {
-    /// A mark for `command`.
+    /// Puts a new mark on `command`.
     pub(super) fn put_on(command: &mut Command) -> Self {
         let mark = format!("{:016x}", fastrand::u64(..));
         command.env(VARIABLE, &mark);
         Self(mark)
     }
 
-    /// The processes that have this mark, where the system tells.
+    /// The processes with this mark, on systems with `/proc`.
     pub(super) fn processes(&self) -> Vec<Pid> {
         let wanted = format!("{VARIABLE}={}", self.0);
         let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
@@ -96,7 +96,8 @@ impl ProcessMark {
     }
 }
 
-/// The way to the watchdog, which is started if there is none. Without one commands run all the same: `None`.
+/// The pipe to the watchdog, which is started if there is none. `None` if it cannot be started; commands run without it
+/// then.
 pub(super) fn line() -> Option<Lifeline> {
     let mut watchdog = WATCHDOG.lock().unwrap_or_else(PoisonError::into_inner);
     let is_running = |watchdog: &mut Watchdog| matches!(watchdog.shell.try_wait(), Ok(None));
@@ -108,12 +109,12 @@ pub(super) fn line() -> Option<Lifeline> {
 
 fn start() -> io::Result<Watchdog> {
     let (reader, writer) = io::pipe()?;
-    // A command never waits for the watchdog.
+    // A command must never wait for the watchdog.
     rustix::fs::fcntl_setfl(&writer, OFlags::NONBLOCK)?;
     let mut command = Command::new("/bin/sh");
     command.args(["-c", SCRIPT]).current_dir("/").env_remove(VARIABLE);
     command.stdin(reader.try_clone()?).stdout(Stdio::null()).stderr(Stdio::null());
-    // SAFETY: between fork and exec only what is async-signal-safe may run; setsid(2) is, and nothing allocates.
+    // SAFETY: only async-signal-safe functions may run between fork and exec. setsid(2) is, and nothing allocates.
     unsafe {
         command.pre_exec(|| rustix::process::setsid().map(drop).map_err(io::Error::from));
     }
@@ -122,7 +123,7 @@ fn start() -> io::Result<Watchdog> {
 }
 
 impl Lifeline {
-    /// Says that the calling process leads a group of its own. For between fork and exec: it only writes.
+    /// Announces that the calling process leads its own group. It may be called between fork and exec: it only writes.
     pub(super) fn announce(&self, mark: &ProcessMark) {
         let mut line = [0_u8; 64];
         let id = rustix::process::getpid().as_raw_nonzero().get();
@@ -131,7 +132,7 @@ impl Lifeline {
         }
     }
 
-    /// Says that a command is not to be ended with the editor any more, or that it never began.
+    /// Signs a command off: it is not ended with the editor any more, or was never started.
     pub(super) fn sign_off(&self, mark: &ProcessMark) {
         let _ = rustix::io::write(self.0.writer.as_fd(), format!("- {}\n", mark.0).as_bytes());
     }
@@ -143,7 +144,7 @@ impl std::fmt::Debug for Lifeline {
     }
 }
 
-/// Writes `+ mark 123` without allocating: one line, one write. Its length.
+/// Writes `+ mark 123` into the buffer without allocating. Returns the length of the line.
 fn announcement(into: &mut [u8], mark: &ProcessMark, id: i32) -> Option<usize> {
     let mut digits = [0_u8; 10];
     let mut at = digits.len();

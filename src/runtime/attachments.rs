@@ -191,7 +191,7 @@ impl Attachments {
             return Err(format!("the file has {size}, and {largest} is the most that can be sent"));
         }
         let mut reader = BufReader::new(file);
-        let begins = Media::look_at(&mut reader).map_err(|error| reason(by, &error))?;
+        let begins = Media::detect(&mut reader).map_err(|error| reason(by, &error))?;
         if begins.is_none() && by == AttachedBy::Tool {
             return Err(NO_MEDIA.to_owned());
         }
@@ -207,7 +207,7 @@ impl Attachments {
         if data.len() as u64 != stamp.size {
             return Err("it was changed while it was read".to_owned());
         }
-        let media = Media::look_at(&mut Cursor::new(data.as_slice())).map_err(|error| reason(by, &error))?;
+        let media = Media::detect(&mut Cursor::new(data.as_slice())).map_err(|error| reason(by, &error))?;
         let data: Arc<[u8]> = data.into();
         self.lock().keep(path, stamp, &data, media);
         Ok((data, media))

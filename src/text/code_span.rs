@@ -3,8 +3,8 @@
 /// `text` as a code span that nothing inside can end
 /// (<https://spec.commonmark.org/0.31.2/#code-spans>).
 ///
-/// Names and ids come from a model: control characters, which could break the line, become U+FFFD,
-/// and nothing at all becomes a dash.
+/// Names and ids come from a model. Control characters, which could break the line, become U+FFFD; an empty text
+/// becomes a dash.
 pub(crate) fn code_span(text: &str) -> String {
     let text = plain(text);
     let (mut longest, mut run) = (0, 0);
@@ -18,7 +18,7 @@ pub(crate) fn code_span(text: &str) -> String {
     format!("{marks}{pad}{text}{pad}{marks}")
 }
 
-/// A name or an id as it can stand in a header. See [`code_span`].
+/// A name or id made safe for a header. See [`code_span`].
 fn plain(text: &str) -> String {
     if text.is_empty() {
         return "-".to_owned();

@@ -1,10 +1,10 @@
-//! Fences: the lines of backticks or tildes around code, tool input and tool output.
+//! Fences: lines of backticks or tildes around code, tool input and tool output.
 //!
-//! The rules are those of CommonMark (<https://spec.commonmark.org/0.31.2/#fenced-code-blocks>): at
-//! most three spaces of indent, at least three marks, and a closing line of at least as many. The
-//! fences that we write are always backticks, one longer than any run of backticks inside.
+//! The rules are those of CommonMark (<https://spec.commonmark.org/0.31.2/#fenced-code-blocks>): at most three spaces
+//! of indent, at least three marks, and a closing line with at least as many. The fences that Flemma writes are
+//! backticks, one longer than any run of backticks inside.
 
-/// What opens a fence, and so what closes it.
+/// An opening fence, which determines what closes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fence {
     mark: u8,
@@ -12,12 +12,12 @@ pub struct Fence {
 }
 
 impl Fence {
-    /// The fence that `line` opens, with its info string (trimmed); `None` if it opens none.
+    /// The fence that `line` opens, and its trimmed info string; `None` if it does not open a fence.
     #[must_use]
     pub fn open(line: &str) -> Option<(Self, &str)> {
         let (fence, rest) = Self::run(line)?;
         let info = rest.trim();
-        // ```like this``` is code within a line.
+        // ```like this``` is an inline code span.
         (fence.mark == b'~' || !info.contains('`')).then_some((fence, info))
     }
 
@@ -41,7 +41,7 @@ impl Fence {
         Self { mark: b'`', length: (longest + 1).max(3) }
     }
 
-    /// The marks alone: what closes the fence, and what opens it when an info string is appended.
+    /// The marks: they close the fence, and with an info string they open it.
     #[must_use]
     pub fn marks(self) -> String {
         char::from(self.mark).to_string().repeat(self.length as usize)

@@ -1,11 +1,11 @@
-//! Plain text: what every layer needs to quote, shorten and compare it.
+//! Plain text: quoting, shortening and comparing it.
 //!
-//! - [`Fence`] and `code_span` put foreign text into Markdown so that nothing inside can end it.
-//! - [`truncate`] cuts a long text to whole lines, `one_line` shortens one to fit a message,
-//!   `escape_controls` keeps a name on one line.
-//! - [`suggest`] finds the word that a misspelled one was meant to be.
+//! - [`Fence`] and `code_span` put arbitrary text into Markdown so that nothing inside can end it.
+//! - [`truncate`] cuts a long text to whole lines, `one_line` shortens it for a message, `escape_controls` keeps a name
+//!   on one line.
+//! - [`suggest`] finds the word that was probably meant by a misspelled one.
 //!
-//! Nothing here knows a conversation, and nothing here imports from another module of this crate.
+//! This module imports nothing from the rest of the crate.
 
 pub(crate) mod code_span;
 mod fence;

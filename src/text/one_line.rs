@@ -21,8 +21,8 @@ pub(crate) fn one_line(text: &str, limit: usize) -> String {
     line
 }
 
-/// `text` with its control characters escaped, so that it stays on one line and is still unambiguous: `a\nb`. For names,
-/// of which every character counts.
+/// `text` with its control characters escaped (`a\nb`), so that it stays on one line. For file names, in which every
+/// character matters.
 pub(crate) fn escape_controls(text: &str) -> Cow<'_, str> {
     if !text.contains(char::is_control) {
         return Cow::Borrowed(text);

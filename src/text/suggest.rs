@@ -1,12 +1,12 @@
-//! "Did you mean": the known word that a misspelled one was most likely meant to be.
+//! "Did you mean": the known word that was probably meant by a misspelled one.
 
-/// How alike two words must be, from 0 (nothing in common) to 1 (equal), before one is suggested for the other.
+/// The least similarity at which a word is suggested, from 0 (nothing in common) to 1 (equal).
 const ALIKE: f64 = 0.7;
 
-/// The candidate that `word` is most likely a misspelling of, or `None` if none is close.
+/// The candidate closest to `word`, or `None` if none is close.
 ///
-/// Case does not count. Of two candidates that are equally close the first in order wins, so that a message never
-/// changes from one run to the next.
+/// Case is ignored. Of equally close candidates the first in sort order is returned, so that messages are the same in
+/// every run.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     nearest_few(word, candidates, 1).into_iter().next()
 }
@@ -24,8 +24,8 @@ pub fn nearest_few<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>
     scored.into_iter().map(|(_, candidate)| candidate).collect()
 }
 
-/// How alike two words are. Jaro-Winkler knows swapped letters and common beginnings; the edit distance knows a
-/// prefix that was left out, which Jaro-Winkler does not.
+/// The similarity of two words. Jaro-Winkler handles swapped letters and common prefixes; the edit distance handles a
+/// missing prefix, which Jaro-Winkler does not.
 fn likeness(a: &str, b: &str) -> f64 {
     strsim::jaro_winkler(a, b).max(strsim::normalized_damerau_levenshtein(a, b))
 }

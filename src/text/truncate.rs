@@ -1,33 +1,32 @@
-//! Cutting text to a size that a document and a model can bear.
+//! Truncates text to a size that suits a document and a model.
 //!
 //! [`truncate_head`] keeps the beginning (files), [`truncate_tail`] the end (output of programs). Both keep whole
-//! lines, up to a number of lines and of bytes. They take text or bytes, and look at no more of them than they keep,
-//! except to count the lines, which costs about what reading the memory does. Nothing is copied, unless what is kept
-//! is not valid UTF-8: then it is copied with U+FFFD in the place of what cannot be read, and the limit of bytes holds
-//! for the copy.
+//! lines, up to a limit of lines and of bytes. They take text or bytes and read only what they keep, except to count
+//! the lines, which costs about as much as reading the memory. Nothing is copied unless the kept part is not valid
+//! UTF-8. Then invalid bytes become U+FFFD in a copy, and the limit of bytes applies to the copy.
 //!
 //! * A line ends at `\n`; the `\r` of a CRLF belongs to the line and is kept.
-//! * A final newline ends the last line and begins no other: `"a\n"` is one line, `""` is none, `"\n"` is one.
-//! * A text within both limits comes back byte for byte. A cut one comes back without the newline of its last line.
-//!   A text that is over the limit by nothing but its final newline loses that newline and does not count as cut.
-//! * A single line over the byte limit: the head is empty and says so in `first_line_exceeds_limit`; the tail is the
-//!   line's end, cut between characters, and says so in `last_line_partial`.
-//! * NULs and other control characters are characters like any other.
+//! * A final newline ends the last line and does not begin another: `"a\n"` is one line, `""` is none, `"\n"` is one.
+//! * A text within both limits is returned unchanged. A truncated one is returned without the newline of its last line.
+//!   A text that exceeds a limit only by its final newline loses the newline and does not count as truncated.
+//! * A single line over the byte limit: the head is empty and sets `first_line_exceeds_limit`; the tail is the end of
+//!   the line, cut between characters, and sets `last_line_partial`.
+//! * NUL and other control characters are treated like any other character.
 
 use std::borrow::Cow;
 
-/// The most lines that a result has.
+/// The maximum number of lines in a result.
 pub const MAX_LINES: usize = 2000;
 
-/// The most bytes that a result has: 50 KB.
+/// The maximum number of bytes in a result: 50 KB.
 pub const MAX_BYTES: usize = 50 * 1024;
 
 /// How much is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The most lines.
+    /// The maximum number of lines.
     pub lines: usize,
-    /// The most bytes.
+    /// The maximum number of bytes.
     pub bytes: usize,
 }
 
@@ -46,7 +45,7 @@ pub enum Limit {
     Bytes,
 }
 
-/// What was kept of a text.
+/// A truncated text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Truncation<'a> {
     /// The part that was kept.
@@ -57,20 +56,20 @@ pub struct Truncation<'a> {
     pub truncated_by: Option<Limit>,
     /// Lines of the whole text.
     pub total_lines: usize,
-    /// Bytes of the whole text, as it was given.
+    /// Bytes of the whole text.
     pub total_bytes: usize,
-    /// Lines of `content`, a partial one counted as one.
+    /// Lines of `content`; a partial line counts.
     pub output_lines: usize,
     /// Bytes of `content`.
     pub output_bytes: usize,
-    /// Whether the one line in `content` is only the end of a line.
+    /// Whether `content` is only the end of a line.
     pub last_line_partial: bool,
-    /// Whether `content` is empty because the first line alone is over the limit of bytes.
+    /// Whether `content` is empty because the first line alone exceeds the limit of bytes.
     pub first_line_exceeds_limit: bool,
 }
 
-/// What is read beyond the limit of bytes: a final newline, one byte that shows that the limit is exceeded, and the
-/// rest of a character that begins outside.
+/// How much is read beyond the limit of bytes: a final newline, one byte that shows that the limit is exceeded, and the
+/// rest of a character.
 const MARGIN: usize = 5;
 
 /// Keeps the beginning of `text`: as many whole lines as `limits` allow.
@@ -80,22 +79,22 @@ pub fn truncate_head<T: AsRef<[u8]> + ?Sized>(text: &T, limits: Limits) -> Trunc
     keep(String::from_utf8_lossy(&bytes[..end]), bytes, limits, head_of)
 }
 
-/// Keeps the end of `text`: as many whole lines as `limits` allow, or the end of the last line if that alone is over
-/// the limit of bytes.
+/// Keeps the end of `text`: as many whole lines as `limits` allow, or the end of the last line if it alone exceeds the
+/// limit of bytes.
 pub fn truncate_tail<T: AsRef<[u8]> + ?Sized>(text: &T, limits: Limits) -> Truncation<'_> {
     let bytes = text.as_ref();
     let mut start = bytes.len().saturating_sub(limits.bytes.saturating_add(MARGIN));
     if start > 0 {
-        // Behind three continuation bytes a character begins, or a byte that is none by itself.
+        // After three continuation bytes there is the beginning of a character or an invalid byte.
         start += bytes[start..].iter().take(3).take_while(|byte| **byte & 0xC0 == 0x80).count();
     }
     keep(String::from_utf8_lossy(&bytes[start..]), bytes, limits, tail_of)
 }
 
-/// What is kept of an end of a text.
+/// The part that is kept of the beginning or end of a text.
 #[derive(Default)]
 struct Kept {
-    /// Where it stands in the part that was looked at.
+    /// Its range in the part that was read.
     at: std::ops::Range<usize>,
     lines: usize,
     /// The limit that cut it.
@@ -104,7 +103,7 @@ struct Kept {
     first_line_exceeds_limit: bool,
 }
 
-/// Cuts `part`, which is the beginning or the end of the text `whole`: all of it, or more than the limit of bytes.
+/// Truncates `part`, which is the beginning or the end of `whole`: all of it, or more than the limit of bytes.
 fn keep<'a>(part: Cow<'a, str>, whole: &[u8], limits: Limits, cut: fn(&str, Limits) -> Kept) -> Truncation<'a> {
     let total_lines = count_lines(whole);
     let kept = fits(&part, total_lines, limits).unwrap_or_else(|| cut(&part, limits));
@@ -135,7 +134,7 @@ fn fits(text: &str, total_lines: usize, limits: Limits) -> Option<Kept> {
 }
 
 fn head_of(text: &str, limits: Limits) -> Kept {
-    // The ends of lines, without their newlines; the last line of a text may end without one.
+    // The ends of lines, without their newlines. The last line may have no newline.
     let body = without_final_newline(text);
     let ends = memchr::memchr_iter(b'\n', body.as_bytes()).chain([body.len()]);
     let (mut end, mut lines, mut by) = (0, 0, Limit::Lines);
@@ -178,7 +177,7 @@ pub fn prefix(text: &str, bytes: usize) -> &str {
     &text[..end]
 }
 
-/// How many lines a text has; see the module's page for what counts as one.
+/// The number of lines of a text. The module page says what counts as a line.
 pub fn count_lines(text: &[u8]) -> usize {
     let newlines = memchr::memchr_iter(b'\n', text).count();
     newlines + usize::from(text.last().is_some_and(|&last| last != b'\n'))
@@ -189,7 +188,7 @@ pub fn format_size(bytes: u64) -> String {
     let mut size = bytes as f64;
     let mut unit = "B";
     for larger in ["KB", "MB", "GB", "TB"] {
-        // What would be rounded to 1024.0 belongs to the next unit.
+        // A number that would be rounded to 1024.0 is written in the next unit.
         if size < 1023.95 {
             break;
         }

@@ -1,9 +1,8 @@
-//! What a request may come to, before it is sent.
+//! Estimates the tokens and the cost of a request before it is sent.
 //!
-//! Nobody here has a vendor's tokenizer, so text is measured in bytes and a rule of thumb for each vendor makes tokens
-//! of them. That is right to a fifth or so for prose, and less right for code and for other scripts, so everything that
-//! comes of it is shown with an "about". What cannot be told from here at all (images, PDFs) is left out and said
-//! to be.
+//! Vendors' tokenizers are not available here, so text is measured in bytes, and a factor per vendor converts bytes to
+//! tokens. For prose the estimate is accurate to about 20 %. It is less accurate for code and for other scripts, so
+//! every figure is shown with "about". Images and PDFs cannot be estimated; they are left out, and the text says so.
 
 use std::time::SystemTime;
 
@@ -16,39 +15,41 @@ use crate::{
     },
 };
 
-/// The bytes that a message, a call or a result has around its text.
+/// The overhead of a message, a call or a result beyond its text, in bytes.
 const FRAME: usize = 16;
 
-/// What a request may come to.
+/// The estimated size and cost of a request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Estimate {
     /// The provider's name in the configuration.
     pub provider: &'static str,
     /// The model.
     pub model: String,
-    /// Tokens to read, about.
+    /// Estimated input tokens.
     pub input: u64,
-    /// The most tokens that the reply may have, if there is a limit.
+    /// The maximum number of tokens in the reply, if there is a limit.
     pub reply: Option<u64>,
-    /// Tokens that the model holds, request and reply together; `None` for a model that is not known.
+    /// The size of the context window in tokens; `None` for an unknown model.
     pub context: Option<u64>,
-    /// What the model costs; `None` where that is not known.
+    /// The price of the model; `None` if it is not known.
     pub price: Option<Price>,
     /// Images and PDFs, which are not counted.
     pub files: usize,
-    /// What the model takes beside text; empty for one that is not known.
+    /// What the model accepts besides text; empty for an unknown model.
     pub takes: &'static [catalogue::Capability],
 }
 
 impl Estimate {
-    /// Measures a request. It takes time in proportion to the conversation: not for the main thread.
+    /// Measures a request. It takes time proportional to the length of the conversation, so it must not run on the main
+    /// thread.
     ///
-    /// `price` is the user's own for this model, which beats the catalogue's of the time `now`.
+    /// `price` is the user's own price for this model. It takes precedence over the price in the catalogue at the time
+    /// `now`.
     #[must_use]
     pub fn of(request: &Request, provider: &'static str, price: Option<Price>, now: SystemTime) -> Self {
         let known = catalogue::find(provider, &request.model);
         let bytes = bytes(request, provider);
-        // A conversation is no longer than the memory, and a float is exact far beyond that; it is never negative.
+        // A conversation fits in memory, and a float is exact far beyond that. The number is never negative.
         #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         let input = (bytes as f64 / catalogue::bytes_per_token(provider, &request.model)).ceil() as u64;
         let limit = request.parameters.max_tokens.map(u64::from);
@@ -69,14 +70,14 @@ impl Estimate {
         }
     }
 
-    /// By how many tokens, about, the request and its reply are more than the model holds.
+    /// By about how many tokens the request and its reply exceed the context window.
     #[must_use]
     pub fn overflow(&self) -> Option<u64> {
         let all = self.input.saturating_add(self.reply.unwrap_or_default());
         all.checked_sub(self.context?).filter(|overflow| *overflow > 0)
     }
 
-    /// The estimate in lines for people.
+    /// The estimate as text, in lines.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
         let mut lines = vec![format!("{} {}: an estimate, not a count", self.provider, self.model), String::new()];
@@ -92,7 +93,7 @@ impl Estimate {
         if let Some(reply) = self.reply {
             let mut line = format!("at most {} tokens in the reply, not counting thinking", grouped(reply));
             if let Some(price) = self.price {
-                // A long prompt makes the reply dearer as well, so it is the difference that it costs.
+                // A long prompt makes the reply more expensive as well, so its cost is the difference.
                 let usage = crate::model::Usage { input: self.input, ..Default::default() };
                 let both = crate::model::Usage { output: reply, ..usage };
                 let retention = Default::default();
@@ -126,7 +127,7 @@ impl Estimate {
         lines
     }
 
-    /// What to warn of.
+    /// A warning, if there is a reason for one.
     #[must_use]
     pub fn warning(&self) -> Option<String> {
         let overflow = grouped(self.overflow()?);
@@ -139,7 +140,7 @@ impl Estimate {
     }
 }
 
-/// The bytes of text that a provider gets to read.
+/// The bytes of text that are sent to the provider.
 fn bytes(request: &Request, provider: &str) -> usize {
     let system = request.system.as_deref().map_or(0, |text| text.len() + FRAME);
     let tools: usize = request
@@ -154,13 +155,13 @@ fn bytes(request: &Request, provider: &str) -> usize {
 fn message_bytes(message: &Message, provider: &str) -> usize {
     let parts = message.parts.iter().map(|part| match part {
         Part::Text(text) => text.len(),
-        // Thinking without a signature of this provider is not sent to it. The signature is no text to read.
+        // Thinking is sent only to the provider that signed it. The signature does not count as text.
         Part::Thinking { text, signature } => {
             signature.as_ref().filter(|signature| signature.provider == provider).map_or(0, |_| text.len())
         }
         Part::ToolUse { name, input, .. } => name.len() + input.to_string().len() + FRAME,
         Part::ToolResult { output, .. } => output.len() + FRAME,
-        // What another provider ran is not sent to this one.
+        // Blocks of another provider are not sent to this one.
         Part::HostedUse { provider: owner, raw, .. } | Part::HostedResult { provider: owner, raw, .. } => {
             if owner == provider { raw.to_string().len() } else { 0 }
         }

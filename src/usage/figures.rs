@@ -1,14 +1,14 @@
-//! Tokens and dollars, written for people.
+//! Formats numbers of tokens and amounts of money.
 //!
-//! Small places get round numbers (`12.3k`, `$0.0045`), tables whole ones (`12,345`). A sum in which a price is
-//! missing is never shown as if it were whole.
+//! Where there is little room, numbers are rounded (`12.3k`, `$0.0045`); tables have exact ones (`12,345`). A sum with
+//! a missing price is never shown as if it were complete.
 
 use super::{Ledger, Record, Totals};
 
-/// What stands in the place of a cost.
+/// Shown in place of an unknown cost.
 const NO_PRICE: &str = "price unknown";
 
-/// A number of tokens in few characters: `999`, `1.2k`, `123k`, `1.05M`.
+/// A short form of a number of tokens: `999`, `1.2k`, `123k`, `1.05M`.
 #[must_use]
 pub fn tokens(count: u64) -> String {
     let tenths = |unit: u64| {
@@ -41,7 +41,7 @@ pub fn grouped(count: u64) -> String {
     text
 }
 
-/// An amount of US dollars: cents from one dollar on, hundredths of a cent below.
+/// An amount in US dollars: rounded to cents from one dollar on, and to hundredths of a cent below.
 #[must_use]
 pub fn dollars(amount: f64) -> String {
     if amount <= 0.0 {
@@ -55,7 +55,7 @@ pub fn dollars(amount: f64) -> String {
     }
 }
 
-/// What some requests cost.
+/// The cost of some requests.
 #[must_use]
 pub fn cost(totals: &Totals) -> String {
     match totals.unpriced {
@@ -65,7 +65,7 @@ pub fn cost(totals: &Totals) -> String {
     }
 }
 
-/// What to show after a reply, in two lines: the tokens of the request; its cost and that of everything so far.
+/// Two lines to show after a reply: the tokens of the request; its cost and the total cost so far.
 #[must_use]
 pub fn after_reply(record: &Record, all: &Totals) -> Vec<String> {
     let usage = &record.usage;
@@ -84,8 +84,8 @@ pub fn after_reply(record: &Record, all: &Totals) -> Vec<String> {
 /// The columns of [`table`].
 const COLUMNS: [&str; 8] = ["", "requests", "in", "from cache", "to cache", "out", "thinking", "cost"];
 
-/// What has been used, by model and in all, as lines of a table; `buffer` is the conversation that gets a row of its
-/// own. Where lines may have at most `room` columns and the table has more, each row becomes a list.
+/// The usage by model and in total, as lines of a table. The conversation in `buffer` has a row of its own. If the
+/// table is wider than `room` columns, each row becomes a list.
 #[must_use]
 pub fn table(ledger: &Ledger, buffer: Option<i32>, room: Option<usize>) -> Vec<String> {
     let all = ledger.totals();
@@ -123,7 +123,7 @@ fn aligned(rows: &[[String; 8]], widths: [usize; 8]) -> Vec<String> {
         .collect()
 }
 
-/// Each row but the first as its name and one line for each figure that is not zero.
+/// Each row except the header, as its name and one line for each figure that is not zero.
 fn lists(rows: &[[String; 8]]) -> Vec<String> {
     let widest = COLUMNS.iter().map(|name| name.len()).max().unwrap_or_default();
     let figures = |row: &[String; 8]| -> Vec<String> {

@@ -1,10 +1,10 @@
-//! The requests so far, and what they add up to.
+//! The requests so far and their totals.
 
 use std::{collections::BTreeMap, time::SystemTime};
 
 use crate::model::Usage;
 
-/// One request that a provider has counted.
+/// One request, with the provider's count of its tokens.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
     /// The buffer of its conversation.
@@ -17,22 +17,22 @@ pub struct Record {
     pub usage: Usage,
     /// US dollars; `None` where the model has no known price.
     pub cost: Option<f64>,
-    /// Whether its reply is complete. The count of one that was cut off is what the provider had said by then.
+    /// Whether its reply is complete. For an incomplete reply, the count is the provider's last one.
     pub complete: bool,
     /// When it ended.
     pub at: SystemTime,
 }
 
-/// What some requests add up to.
+/// The totals of some requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Totals {
-    /// How many they are.
+    /// Their number.
     pub requests: u64,
     /// Their tokens.
     pub usage: Usage,
-    /// What those with a known price cost, in US dollars.
+    /// The cost of those with a known price, in US dollars.
     pub cost: f64,
-    /// How many have no known price: with any, the true cost is higher.
+    /// How many have no known price. If there are any, the true cost is higher.
     pub unpriced: u64,
 }
 
@@ -47,8 +47,8 @@ impl Totals {
     }
 }
 
-/// Everything since the editor was started, or since the last [`Ledger::reset`]. Sums are kept, not computed, for a
-/// status line asks often.
+/// The usage since the editor started or since the last [`Ledger::reset`]. Totals are kept rather than computed,
+/// because a status line asks for them often.
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
     records: Vec<Record>,
@@ -66,7 +66,7 @@ impl Ledger {
         self.records.push(record);
     }
 
-    /// Forgets everything.
+    /// Removes all records.
     pub fn reset(&mut self) {
         *self = Self::default();
     }
@@ -77,19 +77,19 @@ impl Ledger {
         &self.records
     }
 
-    /// What all conversations add up to.
+    /// The totals of all conversations.
     #[must_use]
     pub fn totals(&self) -> Totals {
         self.all
     }
 
-    /// What the conversation of a buffer adds up to.
+    /// The totals of the conversation in a buffer.
     #[must_use]
     pub fn totals_of(&self, buffer: i32) -> Totals {
         self.buffers.get(&buffer).copied().unwrap_or_default()
     }
 
-    /// The models that were asked, by provider and name, with what each adds up to.
+    /// The totals by provider and model.
     pub fn by_model(&self) -> impl Iterator<Item = (&'static str, &str, Totals)> {
         self.models.iter().map(|((provider, model), totals)| (*provider, model.as_str(), *totals))
     }

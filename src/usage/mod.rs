@@ -1,8 +1,8 @@
-//! What conversations use: tokens and money.
+//! Accounts for the tokens and the money that conversations use.
 //!
-//! A provider counts the tokens of each request; the price of its model makes dollars of them. [`Ledger`] adds them
-//! up from the start of the editor on, [`Estimate`] says before a request what it may come to, and [`figures`] writes
-//! all of that for people. Nothing here is kept in a file: the vendor's bill is the truth, and this is a hint.
+//! The provider counts the tokens of each request, and the price of the model converts them to dollars. [`Ledger`] adds
+//! them up since the editor started, [`Estimate`] estimates a request before it is sent, and [`figures`] formats the
+//! numbers. Nothing is saved to a file: only the vendor's bill is authoritative.
 
 pub mod estimate;
 pub mod figures;

@@ -82,7 +82,7 @@ fn read(input: &Value, context: &Context) -> Result<Outcome, String> {
         return Err(format!("{name} is {kind}, not a regular file."));
     }
     let mut reader = BufReader::with_capacity(CHUNK, file);
-    if let Some(media) = Media::look_at(&mut reader).map_err(problem)? {
+    if let Some(media) = Media::detect(&mut reader).map_err(problem)? {
         return attach(media, name, &path, metadata.len());
     }
     match page(reader, first, limit, &context.cancel).map_err(problem)? {
