@@ -1,7 +1,7 @@
-//! What the user decides about calls that wait for them.
+//! The user's decisions about pending calls.
 //!
-//! What is approved starts at once, and the cursor goes on to the next call that waits. When none is left, autopilot goes
-//! on by itself: the results are sent.
+//! An approved call starts at once, and the cursor moves to the next pending call. When none is left, autopilot
+//! continues and sends the results.
 
 use super::{
     Agent, CallResult, Choice, Cursor, Effect, Level, UndoStep,
@@ -43,7 +43,7 @@ impl Agent {
         }
         let next = next_to_decide(&calls, &chosen);
         let is_last = next.is_none() && !self.is_busy() && view.settings().autopilot;
-        // The last decision starts a round, which also runs what was approved by hand before.
+        // The last decision starts a round, which also runs calls that were approved by editing their status.
         let starts = !is_last && (self.is_busy() || view.tools_ready());
         for call in &chosen {
             match choice {
@@ -57,7 +57,7 @@ impl Agent {
                 Choice::Reject(words) => {
                     let content = call.placeholder.as_ref().map_or("", |placeholder| &placeholder.content);
                     let words = match words {
-                        // What the user has typed in the block is theirs to say as well.
+                        // The model also gets the text that the user typed in the block.
                         Some(words) if !content.is_empty() => format!("{words}\n\n{}", own_words(content, "")),
                         Some(words) => words.clone(),
                         None => own_words(content, REJECTED),
@@ -80,7 +80,7 @@ impl Agent {
         }
     }
 
-    /// Binds the user's approval to what the call is now.
+    /// Binds the user's approval to the current name and input of the call.
     fn approve(&mut self, call: &OpenCall, effects: &mut Vec<Effect>) {
         if call.placeholder.is_none() {
             effects.push(Effect::Place(vec![(call.id.clone(), Status::Approved)]));
@@ -90,7 +90,8 @@ impl Agent {
         self.bind(call);
     }
 
-    /// The user has edited the document. What they approved by hand is bound to what it is at this moment.
+    /// Called when the user has edited the document. Calls that they approved by editing are bound to their current
+    /// name and input.
     pub fn notice(&mut self, view: &dyn View) {
         for call in view.open_calls() {
             let status = call.placeholder.as_ref().map(|placeholder| placeholder.block.status);
@@ -107,7 +108,7 @@ impl Agent {
     }
 }
 
-/// The next call that waits behind those that were decided about, else the first.
+/// The next pending call after those that were decided, otherwise the first one.
 fn next_to_decide(calls: &[OpenCall], decided: &[OpenCall]) -> Option<CallId> {
     let is_decided = |call: &OpenCall| decided.iter().any(|other| other.id == call.id);
     let waits = |call: &&OpenCall| {

@@ -1,4 +1,4 @@
-//! What a step wants done.
+//! Effects: what a step asks to be done.
 
 use std::time::Duration;
 
@@ -8,116 +8,116 @@ use crate::{
     model::{CallId, Event, Usage},
 };
 
-/// One thing to do. Effects are performed in order.
+/// One action. Effects are performed in order.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
-    /// The user may not change the buffer from here on, or may again.
+    /// Lock the buffer against the user's changes, or unlock it.
     Lock(bool),
-    /// The edits that follow are one step of undo, apart from the edits before.
+    /// Start a new undo step for the edits that follow.
     UndoStep,
     /// Build the request from the document and send it.
     Send(RequestId, Ask),
-    /// Drop the request; nothing more comes of it.
+    /// Abort the request. No more events of it are handled.
     Abort(RequestId),
-    /// Come back with [`super::Input::BackoffOver`] after this time.
+    /// Send [`super::Input::BackoffOver`] after this time.
     Backoff(RequestId, Duration),
     /// Begin a reply at the end of the document.
     OpenReply,
     /// Write a piece of the reply.
     Write(Event),
-    /// End the reply, as one that was aborted or as a complete one.
+    /// End the reply, as aborted or as complete.
     CloseReply {
         /// Whether it is marked as aborted.
         aborted: bool,
     },
-    /// The provider has counted the request so far; a later count replaces this one.
+    /// The provider's token count of the request so far. A later count replaces an earlier one.
     Used(Usage),
-    /// Write status blocks for calls that have none, in the order of the calls.
+    /// Write status blocks for calls without one, in call order.
     Place(Vec<(CallId, Status)>),
     /// Change the word in a call's status block.
     SetStatus(CallId, Status),
-    /// Put a result in the place of a call's status block.
+    /// Replace a call's status block by its result.
     Settle(CallId, CallResult),
     /// Run a tool.
     Run(OpenCall),
-    /// Stop a tool; its answer, if one still comes, is dropped.
+    /// Stop a tool. If its result still arrives, it is dropped.
     Kill(CallId),
-    /// End the document with an empty message of the user's.
+    /// Append an empty user message to the document.
     OpenPrompt,
-    /// Feed [`super::Input::Review`] back before anything else: what comes next depends on what was just written.
+    /// Send [`super::Input::Review`] before any other input, because the next step depends on what was just written.
     Review,
-    /// Move the cursor, if the user is looking.
+    /// Move the cursor if the conversation is visible.
     Cursor(Cursor),
-    /// Show what is wrong with the document.
+    /// Show the diagnostics of the document.
     Diagnose,
     /// Tell the user something.
     Notify(Level, String),
 }
 
-/// What a request asks for.
+/// The kind of reply that a request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ask {
-    /// An answer to the user, or to the results of tools: the conversation ends with their message.
+    /// A reply to the user's message or to tool results, with which the conversation ends.
     Answer,
-    /// The rest of the reply that the conversation ends with: the provider paused and wants it back as it is.
+    /// The rest of the reply with which the conversation ends: the provider paused and continues when it gets it back.
     Rest,
 }
 
-/// Where the cursor is wanted.
+/// Where to move the cursor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cursor {
-    /// On a status block that waits for the user.
+    /// To a pending status block.
     Pending(CallId),
-    /// Where `tools.cursor_after_result` says, now that this call has its result.
+    /// To the place that `tools.cursor_after_result` chooses after this call's result.
     Result(CallId),
-    /// In the user's new, empty message.
+    /// To the new, empty user message.
     Prompt,
 }
 
-/// How much a message matters.
+/// The severity of a message to the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
-    /// Good to know.
+    /// Information.
     Info,
-    /// Something waits for the user, or is not as they may think.
+    /// Something needs the user's attention.
     Warn,
-    /// Something they asked for was not done.
+    /// Something that the user asked for failed.
     Error,
 }
 
 /// What a conversation is doing, for spinners and `:Flemma status`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Activity {
-    /// Nothing; the buffer is the user's.
+    /// Idle.
     Idle,
-    /// A key was pressed before all tools were known; it takes effect when they are.
+    /// A key was pressed before all tools had loaded. It takes effect when they have.
     Loading,
-    /// A request is out and nothing has come back yet.
+    /// A request was sent and nothing has arrived yet.
     Waiting,
-    /// A request failed and is about to be sent again.
+    /// A request failed and will be retried.
     Retrying {
-        /// Which attempt comes next, from 2.
+        /// The number of the next attempt, from 2.
         attempt: u32,
-        /// What went wrong.
+        /// The error.
         reason: String,
     },
-    /// The model thinks.
+    /// Thinking arrives.
     Thinking,
-    /// Prose arrives.
+    /// Text arrives.
     Writing,
-    /// The input of a tool use arrives; nothing of it is in the buffer before it is complete.
+    /// The input of a tool call arrives. It is not in the buffer until it is complete.
     Calling {
         /// The tool.
         tool: String,
         /// Bytes so far.
         bytes: usize,
     },
-    /// The provider runs a tool of its own.
+    /// The provider runs a hosted tool.
     Hosting {
         /// The tool, as the vendor calls it.
         tool: String,
     },
-    /// Tools run.
+    /// Tools are running.
     Executing {
         /// How many of them.
         running: usize,

@@ -1,4 +1,4 @@
-//! Notices a model that goes round in circles.
+//! Detects a model that repeats itself.
 
 use std::{
     collections::BTreeSet,
@@ -8,14 +8,14 @@ use std::{
 use super::CallResult;
 use crate::{chat::OpenCall, model::ToolInput};
 
-/// How many rounds alike it takes.
+/// How many identical rounds are a loop.
 const LIMIT: u32 = 3;
 
-/// Compares each round of calls with the one before: the same calls with the same inputs and the
-/// same results, [`LIMIT`] times in a row, are a loop.
+/// Compares each round of calls with the previous one. The same calls with the same inputs and the same results,
+/// [`LIMIT`] times in a row, are a loop.
 #[derive(Debug, Default)]
 pub(super) struct LoopGuard {
-    /// This round's calls as one hash each, in an order that does not depend on which finished first.
+    /// A hash of each call of this round. The order does not depend on which finished first.
     round: BTreeSet<u64>,
     tools: BTreeSet<String>,
     last: BTreeSet<u64>,
@@ -23,7 +23,7 @@ pub(super) struct LoopGuard {
 }
 
 impl LoopGuard {
-    /// A call of this round has its result.
+    /// Records the result of a call of this round.
     pub(super) fn record(&mut self, call: &OpenCall, answer: &CallResult) {
         let mut hasher = DefaultHasher::new();
         call.name.hash(&mut hasher);
@@ -36,7 +36,7 @@ impl LoopGuard {
         self.tools.insert(call.name.clone());
     }
 
-    /// The round is over. Names its tools if it was one too many of its kind.
+    /// Ends the round. Returns the names of its tools if it completes a loop.
     pub(super) fn end_round(&mut self) -> Option<String> {
         let round = std::mem::take(&mut self.round);
         let tools = std::mem::take(&mut self.tools);

@@ -1,4 +1,4 @@
-//! What can happen to a conversation.
+//! Inputs: the events that a conversation reacts to.
 
 use crate::{
     chat::Language,
@@ -7,30 +7,30 @@ use crate::{
     tools::Rendered,
 };
 
-/// Names one request of one conversation; an answer to an older one is dropped.
+/// The number of a request within its conversation. Replies to older requests are dropped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RequestId(pub u64);
 
-/// Something that happened.
+/// One event.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Input {
-    /// The user wants the conversation to go on: categorise, execute, or send, whichever is next.
+    /// The user continues the conversation: categorise, execute or send, whichever is next.
     Advance,
-    /// The user wants this one call to run, or to be resolved as its status says.
+    /// The user wants this call to run, or to be resolved according to its status.
     Execute(CallId),
-    /// The user decides about calls that wait for them.
+    /// The user decides about pending calls.
     Decide(Vec<CallId>, Choice, UndoStep),
-    /// The user wants everything to stop.
+    /// The user stops everything.
     Cancel,
-    /// The user wants every tool to stop; what has not started yet waits for them again.
+    /// The user stops all tools. Calls that have not started become pending.
     CancelTools,
-    /// Every source of tools has loaded.
+    /// All tool sources have loaded.
     ToolsReady,
-    /// The user wants this one running tool to stop.
+    /// The user stops this running tool.
     CancelTool(CallId),
     /// A piece of a reply arrived.
     Event {
-        /// The request that it answers.
+        /// The request that it belongs to.
         request: RequestId,
         /// The piece.
         event: Event,
@@ -39,56 +39,56 @@ pub enum Input {
     Failed {
         /// The request.
         request: RequestId,
-        /// Why.
+        /// The error.
         error: ProviderError,
-        /// A random number in `0.0..1.0`, which spreads retries: the core rolls no dice.
+        /// A random number in `0.0..1.0` that spreads retries. The core itself is deterministic.
         jitter: f64,
     },
     /// The pause before a retry is over.
     BackoffOver {
-        /// The request that waits.
+        /// The request to retry.
         request: RequestId,
     },
-    /// The effects so far are performed and the document shows them: decide what comes next. The answer to
+    /// All effects so far have been performed, and the document shows them: decide what to do next. The response to
     /// [`super::Effect::Review`].
     Review,
     /// A tool has finished.
     ToolFinished {
         /// Its call.
         call: CallId,
-        /// What it said.
+        /// Its result.
         answer: CallResult,
     },
 }
 
-/// Where an edit stands in the history that undo walks.
+/// How an edit is undone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UndoStep {
-    /// It is a step of its own.
+    /// As a step of its own.
     Own,
-    /// It belongs to the step before it.
+    /// Together with the previous step.
     Joined,
 }
 
 /// What the user decides about a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Choice {
-    /// It may run.
+    /// Run it.
     Approve,
-    /// It may not. The text, if there is one, tells the model why.
+    /// Do not run it. The text, if there is one, tells the model why.
     Reject(Option<String>),
 }
 
-/// What stands in a tool's result block, whoever wrote it: the tool, the user, or a policy.
+/// The content of a tool's result block, written by the tool, the user or a policy.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CallResult {
     /// The text.
     pub output: String,
     /// Whether the model is told that the call failed.
     pub is_error: bool,
-    /// What its fence says that it is.
+    /// The language of its fence.
     pub language: Language,
-    /// The files that the model is shown with it. Only tools of Flemma's own have some.
+    /// Attached files. Only built-in tools attach any.
     pub attachments: Vec<Attachment>,
 }
 
@@ -98,7 +98,7 @@ impl CallResult {
         Self { is_error: true, ..Self::text(message) }
     }
 
-    /// A plain text.
+    /// Plain text.
     pub fn text(output: impl Into<String>) -> Self {
         Self { output: output.into(), is_error: false, language: Language::Plain, attachments: Vec::new() }
     }

@@ -1,15 +1,15 @@
-//! How much of a reply has arrived: what the provider has counted, and what came since.
+//! How much of a reply has arrived: the provider's count, and what has arrived since.
 
 use crate::model::{Event, Usage};
 
 /// The size of a reply so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Tokens that the provider has counted.
+    /// Tokens counted by the provider.
     pub counted: u64,
-    /// Bytes of text that arrived since it counted.
+    /// Bytes of text that have arrived since the last count.
     pub bytes: usize,
-    /// Bytes of a tool's input among them, which arrive before the whole input does.
+    /// Bytes of an incomplete tool input among them.
     input: usize,
 }
 
@@ -18,7 +18,7 @@ impl Progress {
     pub(super) fn arrived(&mut self, event: &Event) {
         match event {
             Event::Text(text) | Event::Thinking(text) => self.bytes += text.len(),
-            // Its count is of the whole input so far.
+            // The event has the size of the whole input so far.
             Event::ToolUseProgress { bytes, .. } => {
                 self.bytes += bytes.saturating_sub(self.input);
                 self.input = *bytes;
@@ -30,14 +30,14 @@ impl Progress {
 
     /// The provider has counted everything so far.
     pub(super) fn counted(&mut self, usage: &Usage) {
-        // Some count the first token before any text, and nothing more before the end.
+        // Some providers count the first token before any text, and then nothing until the end.
         if usage.output > self.counted {
             self.counted = usage.output;
             self.bytes = 0;
         }
     }
 
-    /// Tokens so far, and whether they are an estimate.
+    /// Tokens so far, and whether the number is an estimate.
     #[must_use]
     pub fn tokens(&self, bytes_per_token: f64) -> (u64, bool) {
         #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]

@@ -1,11 +1,11 @@
 //! A round: what happens to the tool calls of a reply.
 //!
-//! *Categorise* writes a status block for every call that has none. *Execute* looks at every block:
-//! `approved` runs, `denied` and `rejected` become error results (the text in a rejected block is the
-//! reason), text that the user typed in any other block becomes the result, `pending` waits. When the last tool of the round has finished, the document is reviewed.
+//! *Categorise* writes a status block for each call without one. *Execute* reads every block: `approved` runs, `denied`
+//! and `rejected` become error results (the text in a rejected block is the reason), text that the user typed in any
+//! other block becomes the result, `pending` waits. When the last tool of the round has finished, the document is
+//! reviewed.
 //!
-//! No round begins in a document with an error: it could not be sent, and perhaps could not even take
-//! the results of what ran.
+//! No round begins in a document with an error: it could not be sent, and results might not fit into it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -25,7 +25,7 @@ const CANCELLED: &str = "The user cancelled this call while it was running.";
 const CANCELLED_BEFORE: &str = "The user cancelled this call before it ran.";
 
 impl Agent {
-    /// Categorises, and goes on to execute unless the user is to look first.
+    /// Categorises, and then executes unless the user has to look first.
     pub(super) fn begin_round(&mut self, view: &dyn View, effects: &mut Vec<Effect>) {
         let settings = view.settings();
         if is_at_fault(view, effects) {
@@ -40,7 +40,7 @@ impl Agent {
         let mut settled = Vec::new();
         let mut waits = None;
         for call in calls.iter().filter(|call| call.placeholder.is_none() && !call.aborted) {
-            // An id may come again; a decision about an older call is none about this one.
+            // An id may be reused. A decision about an older call does not apply to this one.
             self.approvals.remove(&call.id);
             let status = match view.verdict(call) {
                 Verdict::Run => {
@@ -81,7 +81,7 @@ impl Agent {
         self.start_queued(settings, effects);
     }
 
-    /// Runs or resolves the one call that the user points at.
+    /// Runs or resolves the call under the cursor.
     pub(super) fn execute_one(&mut self, id: &CallId, view: &dyn View, effects: &mut Vec<Effect>) {
         if self.has_request() {
             effects.push(Effect::Notify(Level::Info, "A reply is still arriving; Ctrl-C stops it.".into()));
@@ -98,7 +98,7 @@ impl Agent {
         if is_at_fault(view, effects) {
             return;
         }
-        // While other tools run, a pause that the user was promised is still theirs.
+        // While other tools run, a pause that was announced to the user still holds.
         if self.is_busy() {
             self.attend();
         } else {
@@ -114,8 +114,8 @@ impl Agent {
         self.start_queued(view.settings(), effects);
     }
 
-    /// Decides about one call. `placed` is the status that this very step wrote for it; `asked` says that the
-    /// user pointed at it, which approves what waits.
+    /// Handles one call. `placed` is the status that this step wrote for it. `asked` says that the user chose this
+    /// call, which approves a pending one.
     fn process(
         &mut self,
         call: OpenCall,
@@ -162,7 +162,7 @@ impl Agent {
             _ if asked => self.run_if_possible(call, view, effects),
             Status::Pending => {}
             Status::Approved if placed.is_some() || view.is_authorised(&call) => self.run_approved(call, view, effects),
-            // Nothing runs it, or nobody approved it in this session.
+            // It is not running, or was not approved in this session.
             Status::Approved | Status::Running => {
                 let warning = if status == Status::Running {
                     format!("{}: this call is no longer running, so it is pending again.", call.name)
@@ -178,7 +178,7 @@ impl Agent {
         }
     }
 
-    /// What runs is what was approved: if the input was edited after a policy's decision, the policy is asked again.
+    /// Only what was approved may run: if the input was edited after a policy's decision, the policy decides again.
     fn run_approved(&mut self, call: OpenCall, view: &dyn View, effects: &mut Vec<Effect>) {
         let changed =
             self.approvals.get(&call.id).is_some_and(|(name, input)| *name != call.name || *input != call.input);
@@ -192,7 +192,7 @@ impl Agent {
         }
     }
 
-    /// Queues a call that the user or a policy approved, unless it cannot run or a policy forbids it.
+    /// Queues an approved call, unless it cannot run or a policy forbids it.
     pub(super) fn run_if_possible(&mut self, call: OpenCall, view: &dyn View, effects: &mut Vec<Effect>) {
         match view.verdict(&call) {
             Verdict::Run | Verdict::Ask => self.queue.push_back(call),
@@ -201,7 +201,7 @@ impl Agent {
         }
     }
 
-    /// Starts what the limit allows. With nothing left to wait for, the round is over.
+    /// Starts as many calls as the limit allows. If nothing is left to wait for, the round is over.
     pub(super) fn start_queued(&mut self, settings: Settings, effects: &mut Vec<Effect>) {
         while self.running.len() < settings.max_concurrent.max(1)
             && let Some(call) = self.queue.pop_front()
@@ -217,7 +217,7 @@ impl Agent {
         }
     }
 
-    /// A call waits for the user. What they approve then is what stands there then.
+    /// Makes a call pending. An earlier approval no longer applies.
     fn ask_again(&mut self, call: &OpenCall, effects: &mut Vec<Effect>) {
         self.approvals.remove(&call.id);
         effects.push(Effect::SetStatus(call.id.clone(), Status::Pending));
@@ -229,14 +229,14 @@ impl Agent {
         effects.push(Effect::Settle(call.id.clone(), answer));
     }
 
-    /// Gives the calls of a reply that was cut off their error results.
+    /// Gives the calls of an aborted reply error results.
     pub(super) fn settle_aborted(&mut self, calls: &[OpenCall], effects: &mut Vec<Effect>) {
         for call in calls.iter().filter(|call| call.aborted) {
             self.settle(call, CallResult::error(ABORTED), effects);
         }
     }
 
-    /// A tool has finished. An answer that nobody waits for (it was cancelled) is dropped.
+    /// A tool has finished. The result of a cancelled call is dropped.
     pub(super) fn tool_finished(
         &mut self,
         id: &CallId,
@@ -265,7 +265,7 @@ impl Agent {
         }
     }
 
-    /// Stops all tools, and not the conversation: the model hears of it. What was still queued waits for the user.
+    /// Stops all tools, but not the conversation: the model is told. Queued calls become pending.
     pub(super) fn cancel_tools(&mut self, view: &dyn View, effects: &mut Vec<Effect>) {
         if self.running.is_empty() && self.queue.is_empty() {
             effects.push(Effect::Notify(Level::Info, "No tool is running here.".into()));
@@ -275,12 +275,12 @@ impl Agent {
         self.start_queued(view.settings(), effects);
     }
 
-    /// Whether a call's tool runs, or is about to.
+    /// Whether a call is running or queued.
     pub(super) fn is_working_on(&self, id: &CallId) -> bool {
         self.running.contains_key(id) || self.queue.iter().any(|call| call.id == *id)
     }
 
-    /// Stops the round: what runs gets an error result now, what was still queued waits for the user again.
+    /// Stops the round: running calls get error results, queued calls become pending.
     pub(super) fn stop_tools(&mut self, effects: &mut Vec<Effect>) {
         for (id, call) in std::mem::take(&mut self.running) {
             effects.push(Effect::Kill(id));
@@ -293,7 +293,7 @@ impl Agent {
     }
 }
 
-/// Tells the user what is wrong with the document, if something is.
+/// Tells the user if something is wrong with the document.
 pub(super) fn is_at_fault(view: &dyn View, effects: &mut Vec<Effect>) -> bool {
     let Some(fault) = view.fault() else { return false };
     effects.push(Effect::Diagnose);
@@ -301,7 +301,7 @@ pub(super) fn is_at_fault(view: &dyn View, effects: &mut Vec<Effect>) -> bool {
     true
 }
 
-/// The open calls that an id finds. Vendors use ids again; of two open calls with one id, edits go to the last.
+/// The open calls, one per id. Vendors reuse ids; of two open calls with the same id, edits apply to the last.
 pub(super) fn addressable(view: &dyn View) -> Vec<OpenCall> {
     let calls = view.open_calls();
     let last: HashMap<_, _> = calls.iter().enumerate().map(|(index, call)| (call.id.clone(), index)).collect();
@@ -309,8 +309,8 @@ pub(super) fn addressable(view: &dyn View) -> Vec<OpenCall> {
     calls.into_iter().filter(|call| index.next() == last.get(&call.id).copied()).collect()
 }
 
-/// What the user typed into a block, as it is, or else `otherwise`. A result loses one line break at its end, which
-/// closes its last line; a last line that the user left empty is to stay.
+/// The text that the user typed into a block, unchanged, or `otherwise`. A result loses its final line break, which
+/// ends its last line; a last line that the user left empty is kept.
 pub(super) fn own_words(content: &str, otherwise: &str) -> String {
     if content.is_empty() { otherwise.to_owned() } else { format!("{content}\n") }
 }

@@ -1,9 +1,9 @@
 //! The loop around the state machine: one input at a time, its effects performed in order.
 //!
-//! Everything that touches a document goes through here, so that the editor and the tests run the same
-//! code. A [`Shell`] may call back while an effect is performed (a tool written in Lua may press
-//! cancel): such an input waits in the inbox until the effects before it are done. It may also panic:
-//! that costs the one effect, and whoever fed the session gets the panic when the rest is done.
+//! Everything that changes a document goes through here, so that the editor and the tests run the same code. A
+//! [`Shell`] may feed an input while an effect is performed (a tool written in Lua may cancel): such an input waits in
+//! the inbox until the earlier effects are done. A shell may also panic: only that effect is lost, and the panic is
+//! passed to the caller of [`Session::feed`] when the rest is done.
 
 use std::{
     any::Any,
@@ -24,56 +24,56 @@ use crate::{
     provider::{ErrorKind, ProviderError},
 };
 
-/// What a session needs of the world.
+/// What a session needs from its environment.
 pub trait Shell {
-    /// Lends the document and its text.
+    /// Gives access to the document and its text.
     fn with_document<R>(&self, look: impl FnOnce(&mut Document, &dyn Text) -> R) -> R;
 
-    /// Applies edits in their order. The document has followed when this returns.
+    /// Applies edits in order. The document is up to date when this returns.
     fn apply(&self, edits: &[TextEdit]);
 
-    /// The edits from here on are one step of undo.
+    /// Starts a new undo step for the edits that follow.
     fn undo_step(&self);
 
-    /// Keeps the user from changing the buffer, or lets them again.
+    /// Locks the buffer against the user's changes, or unlocks it.
     fn lock(&self, locked: bool);
 
     /// Sends a conversation.
     ///
     /// # Errors
-    /// When it cannot even be tried.
+    /// When the request cannot be started.
     fn send(&self, request: RequestId, conversation: Conversation) -> Result<(), ProviderError>;
 
-    /// Drops a request.
+    /// Aborts a request.
     fn abort(&self, request: RequestId);
 
-    /// Comes back with an input after a pause.
+    /// Feeds an input after a pause.
     fn later(&self, pause: std::time::Duration, input: Input);
 
-    /// Runs a tool; its answer comes back as [`Input::ToolFinished`].
+    /// Runs a tool. Its result arrives as [`Input::ToolFinished`].
     fn run(&self, call: &OpenCall);
 
-    /// Stops a tool, and gives the last lines that it had printed. No answer of it is to come any more: a later call
-    /// may have the same id.
+    /// Stops a tool and returns the last lines of its output. Its result must not arrive afterwards, because a later
+    /// call may have the same id.
     fn kill(&self, call: &CallId) -> String;
 
-    /// Moves the cursor, if the user is looking.
+    /// Moves the cursor if the conversation is visible.
     fn cursor(&self, target: CursorTarget);
 
-    /// A reply is about to be written: whoever follows the conversation wants to see it come.
+    /// Called before a reply is written, so that windows at the end of the conversation follow it.
     fn follow(&self);
 
-    /// Tells the user something.
+    /// Shows a message to the user.
     fn notify(&self, level: Level, message: &str);
 
-    /// What is wrong with the document and with what it says of itself, by line. An error keeps it from being sent, and its
-    /// tools from running.
+    /// The diagnostics of the document and its frontmatter, by line. While there is an error, nothing is sent and no
+    /// tool runs.
     fn diagnostics(&self) -> Vec<Diagnostic>;
 
-    /// Shows what is wrong with the document.
+    /// Shows the diagnostics.
     fn diagnose(&self, diagnostics: &[Diagnostic]);
 
-    /// A request is over that the provider has counted. `complete` is whether its reply is.
+    /// Records the usage of a request that has ended. `complete` says whether its reply is complete.
     fn account(&self, usage: Usage, complete: bool);
 
     /// Shows what the conversation is doing.
@@ -88,7 +88,7 @@ pub trait Shell {
     /// See [`View::is_authorised`].
     fn is_authorised(&self, call: &OpenCall) -> bool;
 
-    /// The status that was just written into the call's block was decided: see [`View::is_authorised`].
+    /// Marks the status that was just written into the call's block as decided: see [`View::is_authorised`].
     fn authorise(&self, call: &CallId);
 
     /// See [`View::tools_ready`].
@@ -98,32 +98,32 @@ pub trait Shell {
     fn settings(&self) -> Settings;
 }
 
-/// A place for the cursor, found in the document.
+/// A position for the cursor in the document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CursorTarget {
-    /// Why it is wanted there.
+    /// Why the cursor moves.
     pub reason: CursorReason,
     /// The line, from 0.
     pub line: usize,
 }
 
-/// Why the cursor is wanted somewhere.
+/// Why the cursor moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CursorReason {
-    /// A status block waits for the user.
+    /// A status block is pending.
     Pending,
-    /// A tool's result has landed.
+    /// A tool's result was written.
     Result,
     /// The user's new message begins here.
     Prompt,
 }
 
-/// What other plugins may want to know.
+/// An event that other plugins are told about.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LifecycleEvent<'a> {
-    /// A request goes out.
+    /// A request is sent.
     RequestSending,
-    /// A request is over.
+    /// A request has ended.
     RequestFinished {
         /// Whether its reply is complete.
         complete: bool,
@@ -132,36 +132,36 @@ pub enum LifecycleEvent<'a> {
     ToolExecuting(&'a OpenCall),
     /// A call has its result.
     ToolFinished(&'a CallId),
-    /// A call waits for the user.
+    /// A call is pending.
     ToolPending(&'a CallId),
 }
 
-/// One conversation at work.
+/// The session of one conversation.
 #[derive(Debug, Default)]
 pub struct Session {
     agent: RefCell<Agent>,
     inbox: RefCell<VecDeque<Input>>,
-    /// What the last step wants and is not done yet.
+    /// Effects that are not performed yet.
     effects: RefCell<VecDeque<Effect>>,
     working: Cell<bool>,
-    /// Whether the session was abandoned in the middle of a step.
+    /// Whether the session was abandoned during a step.
     abandoned: Cell<bool>,
     writer: RefCell<Option<ReplyWriter>>,
-    /// Whether a request was announced whose end was not.
+    /// Whether a request was announced and its end was not.
     requesting: Cell<bool>,
-    /// How the provider counts the request that is out, or was last.
+    /// The provider's count of the current or last request.
     used: Cell<Option<Usage>>,
     /// How much of that request's reply has arrived.
     progress: Cell<Progress>,
-    /// The tool that was stopped last, and what it had printed, for its result.
+    /// The tool that was stopped last, and its output, for its result.
     last_words: RefCell<Option<(CallId, String)>>,
 }
 
 impl Session {
-    /// Takes inputs and performs what comes of them, then writes what has arrived of a reply in one edit.
+    /// Handles inputs and performs their effects, then writes the pieces of a reply that have arrived in one edit.
     ///
     /// # Panics
-    /// When the shell did, once everything else is done.
+    /// If the shell panicked, after everything else is done.
     pub fn feed<S: Shell>(&self, inputs: impl IntoIterator<Item = Input>, shell: &S) {
         self.inbox.borrow_mut().extend(inputs);
         if self.working.replace(true) {
@@ -177,7 +177,8 @@ impl Session {
                 if self.abandoned.take() {
                     self.abandon();
                 } else if !decided && self.is_busy() {
-                    // Whatever we wait for now may never come. Stopping asks nothing of the shell, so it cannot fail so.
+                    // What the agent waits for now may never arrive. Cancelling does not call the shell, so it cannot
+                    // fail in the same way.
                     self.inbox.borrow_mut().push_front(Input::Cancel);
                 }
                 while let Some(effect) = self.next_effect() {
@@ -189,7 +190,7 @@ impl Session {
                 }
             }
             if !first_panic.catch(|| self.flush(shell)) {
-                // Where we would write next is no longer certain.
+                // The position of the next write is no longer certain.
                 self.writer.take();
                 self.inbox.borrow_mut().push_front(Input::Cancel);
             } else if self.inbox.borrow().is_empty() {
@@ -211,18 +212,18 @@ impl Session {
         }
     }
 
-    /// Whether the buffer is ours.
+    /// Whether the buffer is locked.
     pub fn is_busy(&self) -> bool {
         self.agent.try_borrow().map_or(true, |agent| agent.is_busy())
     }
 
     /// What the conversation is doing.
     pub fn activity(&self) -> Activity {
-        // In the middle of a step that asks the shell for something: we are at work on what comes next.
+        // The agent is borrowed during a step that calls the shell.
         self.agent.try_borrow().map_or(Activity::Waiting, |agent| agent.activity())
     }
 
-    /// Whether a part of a reply stands in the document, and the rest is still to come.
+    /// Whether part of a reply is in the document and the rest has not arrived.
     pub fn is_replying(&self) -> bool {
         self.writer.try_borrow().is_ok_and(|writer| writer.is_some())
     }
@@ -232,17 +233,17 @@ impl Session {
         self.progress.get()
     }
 
-    /// The calls whose tools run now.
+    /// The calls that are running.
     pub fn running(&self) -> Vec<OpenCall> {
         self.agent.try_borrow().map_or_else(|_| Vec::new(), |agent| agent.running().cloned().collect())
     }
 
-    /// Whether the tool of this call runs, or is about to when another has finished.
+    /// Whether this call is running or queued.
     pub fn is_working_on(&self, call: &CallId) -> bool {
         self.agent.try_borrow().is_ok_and(|agent| agent.is_working_on(call))
     }
 
-    /// Forgets everything at once, without another word to the document: it is no longer what we took it for.
+    /// Drops all state at once and writes nothing more: the document has been replaced.
     pub fn abandon(&self) {
         match self.agent.try_borrow_mut() {
             Ok(mut agent) => agent.forget(),
@@ -254,7 +255,7 @@ impl Session {
         self.requesting.set(false);
     }
 
-    /// Hands over the count of a request of which nothing more will come.
+    /// Records the usage of a request that has ended.
     pub fn account<S: Shell>(&self, shell: &S, complete: bool) {
         if let Some(usage) = self.used.take().filter(|usage| !usage.is_empty()) {
             shell.account(usage, complete);
@@ -269,7 +270,8 @@ impl Session {
         self.effects.borrow_mut().pop_front()
     }
 
-    /// Performs an effect. If the shell panics over something whose end we would then wait for in vain, that is its end.
+    /// Performs an effect. If the shell panics while it starts something, that counts as its end, because the real end
+    /// would never arrive.
     fn try_to_perform<S: Shell>(&self, effect: Effect, shell: &S, first_panic: &mut FirstPanic) {
         let started = match &effect {
             Effect::Send(request, _) => Some(Started::Request(*request)),
@@ -302,7 +304,7 @@ impl Session {
             Effect::Lock(locked) => shell.lock(locked),
             Effect::UndoStep => shell.undo_step(),
             Effect::Send(request, ask) => {
-                // What an attempt that failed has used is no part of the next one's count.
+                // The usage of a failed attempt is not part of the next one's count.
                 self.account(shell, false);
                 self.progress.take();
                 self.send(request, ask, shell);
@@ -372,7 +374,7 @@ impl Session {
             }
             Effect::Run(call) => {
                 shell.announce(LifecycleEvent::ToolExecuting(&call));
-                // Whoever heard that may have changed the buffer, so that we wait for nothing any more.
+                // A listener may have changed the buffer, so that nothing is waited for any more.
                 if self.agent.borrow().running.contains_key(&call.id) {
                     shell.run(&call);
                 }
@@ -433,7 +435,7 @@ impl Session {
     }
 }
 
-/// What an effect starts, and somebody then waits for.
+/// Something that an effect starts and whose end is waited for.
 enum Started {
     Request(RequestId),
     Tool(CallId, String),
@@ -444,9 +446,9 @@ enum Started {
 struct FirstPanic(Option<Box<dyn Any + Send>>);
 
 impl FirstPanic {
-    /// Does some work; says whether it came to its end.
+    /// Runs `work`. Returns whether it completed without a panic.
     fn catch(&mut self, work: impl FnOnce()) -> bool {
-        // What a panic may leave half done is in the document, and read from there.
+        // A panic may leave only the document half changed, and the document is read again.
         match catch_unwind(AssertUnwindSafe(work)) {
             Ok(()) => true,
             Err(panic) => {
@@ -463,7 +465,7 @@ impl FirstPanic {
     }
 }
 
-/// A shell, as the state machine sees it.
+/// A shell as a [`View`] for the state machine.
 struct ShellView<'a, S>(&'a S);
 
 impl<S: Shell> View for ShellView<'_, S> {

@@ -1,11 +1,10 @@
 //! The state machine of requests.
 //!
-//! [`Agent::step`] dispatches by input; what happens to a request is decided here, what happens to
-//! tool calls in `round.rs`. Two rules hold after every step, whatever came in: the buffer is locked
-//! exactly while something of ours may still write to it, and no request goes out while a call is open.
+//! [`Agent::step`] dispatches by input. Requests are handled here, tool calls in `round.rs`. Two rules hold after every
+//! step: the buffer is locked exactly while Flemma may still write to it, and no request is sent while a call is open.
 //!
-//! A step sees the document as it was before its own effects. Where the next decision needs the
-//! document after them (which calls did that reply make?), the step ends with [`Effect::Review`].
+//! A step sees the document as it was before its own effects. If the next decision depends on the document after them
+//! (which calls did the reply make?), the step ends with [`Effect::Review`].
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -16,72 +15,73 @@ use crate::{
     provider::{ProviderError, retry},
 };
 
-/// What a step may look at: the document and the policies as they are now.
+/// What a step can see: the document and the policies in their current state.
 pub trait View {
     /// The calls without a result, in the document's order.
     fn open_calls(&self) -> Vec<OpenCall>;
 
-    /// What policy says about a call.
+    /// The verdict of the policies on a call.
     fn verdict(&self, call: &OpenCall) -> Verdict;
 
     /// Whether the status in the call's block was written in this session, by the user's own edit or after a decision.
     fn is_authorised(&self, call: &OpenCall) -> bool;
 
-    /// Whether every source of tools has loaded: nothing is decided or sent before.
+    /// Whether all tool sources have loaded. Nothing is decided or sent before.
     fn tools_ready(&self) -> bool;
 
-    /// What is wrong with the document, if it could not be sent, or could not take a result: `line 7: …`.
+    /// The first error of the document, if it cannot be sent or cannot take a result: `line 7: …`.
     fn fault(&self) -> Option<String>;
 
     /// The options of this conversation.
     fn settings(&self) -> Settings;
 }
 
-/// What policy says about one call.
+/// The verdict of the policies on one call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Run it.
     Run,
     /// Ask the user.
     Ask,
-    /// A policy forbids it; the model is told so.
+    /// A policy forbids it. The model is told so.
     Deny,
-    /// It cannot run: no such tool, or an input that breaks its schema. The text tells the model what to do better.
+    /// It cannot run: the tool does not exist, or the input does not match its schema. The text tells the model how to
+    /// fix it.
     Invalid(String),
 }
 
 /// The options that the state machine reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Whether the phases chain by themselves.
+    /// Whether autopilot is on.
     pub autopilot: bool,
-    /// The most requests after one key.
+    /// The maximum number of requests after one key press.
     pub max_turns: u32,
-    /// The most tools that run at once; 0 counts as 1.
+    /// The maximum number of tools that run at once; 0 counts as 1.
     pub max_concurrent: usize,
 }
 
-/// What the agent waits for.
+/// What the agent is waiting for.
 #[derive(Clone, Debug, Default, PartialEq)]
 enum Phase {
-    /// Nothing. Calls may wait for the user.
+    /// Nothing. Calls may be pending.
     #[default]
     Idle,
-    /// The tools, to do then what the user asked for.
+    /// The tool sources. Then it does what the user asked for.
     Loading(Wanted),
-    /// An answer. Nothing of it was shown yet, so that a retry is invisible.
+    /// A reply of which nothing is shown yet, so that a retry is invisible.
     Requesting { request: RequestId, ask: Ask, attempt: u32 },
     /// The pause before a retry.
     BackingOff { request: RequestId, ask: Ask, attempt: u32, reason: String },
-    /// The rest of an answer.
+    /// The rest of a reply.
     Streaming { request: RequestId, activity: Activity },
-    /// Its own effects, to look at the document they leave.
+    /// Its own effects, after which it reviews the document.
     Reviewing(After),
     /// Tools.
     Executing,
 }
 
-/// What waits for the tools.
+/// What is deferred until the tools have loaded.
 #[derive(Clone, Debug, PartialEq)]
 enum Wanted {
     Advance,
@@ -89,18 +89,18 @@ enum Wanted {
     Send(Ask),
 }
 
-/// What is looked back on.
+/// What a review follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum After {
     /// A complete reply.
     Reply,
-    /// A complete part of a reply: the provider wants to be asked for the rest at once.
+    /// A complete part of a reply. The rest is requested at once.
     PartOfReply,
-    /// A reply that was cut off.
+    /// An aborted reply.
     AbortedReply,
     /// A round of tools.
     Round,
-    /// The user's word about the last call that waited.
+    /// The user's decision about the last pending call.
     Decision,
 }
 
@@ -110,19 +110,19 @@ pub struct Agent {
     phase: Phase,
     pub(super) running: BTreeMap<CallId, OpenCall>,
     pub(super) queue: VecDeque<OpenCall>,
-    /// What a policy or the user approved: a call runs only while its name and input are still these.
+    /// Approved calls. A call runs only while its name and input are still these.
     pub(super) approvals: BTreeMap<CallId, (String, ToolInput)>,
-    /// Whether autopilot may go on by itself. A user's key arms it, a stop disarms it.
+    /// Whether autopilot may continue by itself. A key press arms it, a stop disarms it.
     pub(super) armed: bool,
     pub(super) guard: LoopGuard,
-    /// Requests since the user's last key.
+    /// Requests since the last key press.
     turns: u32,
     last_request: u64,
     locked: bool,
 }
 
 impl Agent {
-    /// Takes one input and says what to do.
+    /// Handles one input and returns the effects.
     pub fn step(&mut self, input: Input, view: &dyn View) -> Vec<Effect> {
         let mut effects = Vec::new();
         match input {
@@ -142,14 +142,14 @@ impl Agent {
         }
         if self.is_busy() != self.locked {
             self.locked = !self.locked;
-            // Locking comes before what the step writes, unlocking after it.
+            // The buffer is locked before the step's writes and unlocked after them.
             let at = if self.locked { 0 } else { effects.len() };
             effects.insert(at, Effect::Lock(self.locked));
         }
         effects
     }
 
-    /// Whether something of ours may still write to the buffer.
+    /// Whether Flemma may still write to the buffer.
     #[must_use]
     pub fn is_busy(&self) -> bool {
         self.phase != Phase::Idle
@@ -170,12 +170,12 @@ impl Agent {
         }
     }
 
-    /// The calls whose tools run now.
+    /// The calls that are running.
     pub fn running(&self) -> impl Iterator<Item = &OpenCall> {
         self.running.values()
     }
 
-    /// Whether a request is out, or about to be.
+    /// Whether a request is running or about to be sent.
     pub(super) fn has_request(&self) -> bool {
         matches!(
             self.phase,
@@ -196,20 +196,20 @@ impl Agent {
         effects.push(Effect::Review);
     }
 
-    /// A key of the user's: autopilot may go on from here.
+    /// Handles a key press: autopilot may continue from here.
     pub(super) fn arm(&mut self) {
         self.armed = true;
         self.attend();
     }
 
-    /// The user is there, so that what counts how far we went without them begins anew.
+    /// Restarts the counters that limit what happens without the user.
     pub(super) fn attend(&mut self) {
         self.turns = 0;
         self.guard = LoopGuard::default();
     }
 
-    /// Waits for nothing any more, as if the file had just been opened. What was decided about calls stays bound
-    /// to what was decided about, and no request gets the number of an older one.
+    /// Stops waiting for anything, as if the file had just been opened. Approvals stay bound to the calls they were
+    /// given for, and request numbers are not reused.
     pub(super) fn forget(&mut self) {
         let approvals = std::mem::take(&mut self.approvals);
         *self = Self { approvals, last_request: self.last_request, ..Self::default() };
@@ -258,7 +258,7 @@ impl Agent {
         effects.push(Effect::Send(request, ask));
     }
 
-    /// Sends without a key, unless the user's limits say that it is time to ask.
+    /// Sends without a key press, unless a limit is reached.
     fn send_on_autopilot(&mut self, ask: Ask, view: &dyn View, effects: &mut Vec<Effect>) {
         let settings = view.settings();
         let pause = if self.turns >= settings.max_turns {
@@ -291,7 +291,7 @@ impl Agent {
         }
         let activity = match &event {
             Event::Finished(reason) => return self.finished(reason, effects),
-            // Shows nothing: a retry would still be invisible.
+            // Shows nothing, so a retry would still be invisible.
             Event::Usage(usage) => {
                 effects.push(Effect::Used(*usage));
                 return;
@@ -331,7 +331,7 @@ impl Agent {
             StopReason::Other(reason) => Some(format!("The provider ended the reply: {reason}.")),
         };
         if matches!(reason, StopReason::Refusal | StopReason::Blocked(_)) {
-            // What it called for before that is not to run without the user.
+            // Calls before that must not run without the user.
             self.armed = false;
         }
         if let Phase::Requesting { ask, .. } = self.phase {
@@ -409,7 +409,7 @@ impl Agent {
             After::Round | After::Decision => {
                 self.rest();
                 if let Some(call) = calls.into_iter().find(waits) {
-                    // It may wait only because its status is misspelt.
+                    // It may be waiting only because its status is misspelt.
                     effects.push(Effect::Diagnose);
                     effects.push(Effect::Cursor(Cursor::Pending(call.id)));
                 }
@@ -417,7 +417,7 @@ impl Agent {
         }
     }
 
-    /// Asks no more: the buffer is the user's. Where it ends with a part of a reply, they need a prompt.
+    /// Ends the turn and unlocks the buffer. If the document ends with part of a reply, a prompt is added.
     fn give_up(&mut self, ask: Ask, effects: &mut Vec<Effect>) {
         self.armed = false;
         match ask {
@@ -453,13 +453,13 @@ impl Agent {
                 effects.push(Effect::CloseReply { aborted: true });
                 self.look_back(After::AbortedReply, effects);
             }
-            // A review comes before any key; only where its own step failed is there anything to stop here.
+            // A review comes before any key press, so there is something to stop here only if its own step failed.
             Phase::Reviewing(_) | Phase::Executing => self.stop_tools(effects),
         }
     }
 }
 
-/// Whether a call's status block asks the user.
+/// Whether a call is pending.
 fn waits(call: &OpenCall) -> bool {
     call.placeholder.as_ref().is_some_and(|placeholder| placeholder.block.status == Status::Pending)
 }
