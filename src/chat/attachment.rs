@@ -1,4 +1,4 @@
-//! Attachments of a result: a fence whose info string names the files that the model is shown with it.
+//! Attachments of a tool result: a fence whose info string names the files that are sent with it.
 //!
 //! ````text
 //! ```flemma:attachment type=image/png path="/home/me/pic.png"
@@ -6,17 +6,18 @@
 //! ```
 //! ````
 //!
-//! What stands in the fence is the result's text. Several files are several pairs of `type` and `path`. Only Flemma
-//! writes this info string, and only for a tool of its own; the output of a tool stands inside a fence that it cannot
-//! close. What is in the file decides what is sent, not what is written here: see `provider::attachment`.
+//! The fence contains the text of the result. Each file is a pair of `type` and `path`. Only Flemma writes this info
+//! string, and only for built-in tools; the output of a tool is inside a fence that it cannot close. What is sent
+//! depends on the content of the file, not on `type`: see `provider::attachment`.
 
 use super::{Diagnostic, attributes};
 use crate::model::Attachment;
 
-/// The word that opens the info string.
+/// The first word of the info string.
 pub(super) const INFO: &str = "flemma:attachment";
 
-/// The files that an info string names, in order; `None` if it is not ours. A word that cannot be read names none.
+/// The files that an info string names, in order; `None` if it is not an attachment's. Words that cannot be read are
+/// skipped.
 pub(super) fn parse(info: &str) -> Option<Vec<Attachment>> {
     let words = words(info)?;
     let mut media_type = None;
@@ -33,7 +34,7 @@ pub(super) fn parse(info: &str) -> Option<Vec<Attachment>> {
     Some(found)
 }
 
-/// The info string that names files. A path that is no UTF-8 cannot be written: whoever attaches a file sees to it.
+/// The info string that names the files. Paths must be valid UTF-8, which the caller ensures.
 pub(super) fn info(attachments: &[Attachment]) -> String {
     let mut info = INFO.to_owned();
     for Attachment { path, media_type, .. } in attachments {
@@ -47,7 +48,7 @@ pub(super) fn info(attachments: &[Attachment]) -> String {
     info
 }
 
-/// What is wrong with the info string of such a fence, which stands at `line`.
+/// The problems of the info string of such a fence at `line`.
 pub(super) fn check(line: usize, info: &str, found: &mut Vec<Diagnostic>) {
     let Some(words) = words(info) else { return };
     let mut warn = |note: String| found.push(Diagnostic::warning(line, note));
@@ -84,7 +85,7 @@ pub(super) fn check(line: usize, info: &str, found: &mut Vec<Diagnostic>) {
     }
 }
 
-/// What follows the word that makes an info string ours.
+/// The rest of the info string after its first word, if that is the one of an attachment.
 fn words(info: &str) -> Option<&str> {
     let rest = info.trim().strip_prefix(INFO)?;
     (rest.is_empty() || rest.starts_with(char::is_whitespace)).then_some(rest)

@@ -1,18 +1,18 @@
 //! Attributes: the `key=value` words of a status block's info string and of a thinking tag.
 //!
-//! A value is one word, or a JSON string (`key="a \"b\""`), so that any text fits on the line. A
-//! word without `=` is a flag. What cannot be read is reported as it stands and never dropped from
-//! the document: edits change single values in place.
+//! A value is one word, or a JSON string (`key="a \"b\""`), so that any text fits on the line. A word without `=` is a
+//! flag. Words that cannot be read are reported and never dropped from the document: edits change single values in
+//! place.
 
 use std::{borrow::Cow, ops::Range};
 
-/// One attribute, as it stands in the text.
+/// One attribute, as it is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Attribute<'a> {
     pub key: &'a str,
     /// The value without its quotes; `None` for a flag.
     pub value: Option<Cow<'a, str>>,
-    /// Where the value stands in the text that was read, quotes included; empty for a flag.
+    /// The range of the value in the text, including quotes; empty for a flag.
     pub at: Range<usize>,
     /// False for a value with broken quotes and for a value without a key.
     pub sound: bool,
@@ -41,7 +41,7 @@ pub(super) fn read(text: &str) -> Vec<Attribute<'_>> {
     }
 }
 
-/// The value that starts at `start`: where it ends, what it says, whether its quotes are sound.
+/// The value that starts at `start`: its end, its text, and whether its quotes are valid.
 fn value(text: &str, start: usize) -> (usize, Cow<'_, str>, bool) {
     let rest = &text[start..];
     if !rest.starts_with('"') {
@@ -76,7 +76,7 @@ pub(super) fn quote(value: &str) -> String {
     serde_json::Value::from(value).to_string().replace('`', "\\u0060").replace('\u{7f}', "\\u007f")
 }
 
-/// Writes a value, in quotes where it needs them.
+/// Writes a value, in quotes if it needs them.
 pub(super) fn write(value: &str) -> Cow<'_, str> {
     let bare = |c: char| c.is_ascii_alphanumeric() || "_-.:+/@,%".contains(c);
     if !value.is_empty() && value.chars().all(bare) { Cow::Borrowed(value) } else { Cow::Owned(quote(value)) }

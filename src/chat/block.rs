@@ -1,9 +1,8 @@
-//! Messages and their blocks: where things stand, never what they say.
+//! Messages and their blocks: positions, without text.
 //!
-//! A message starts at its marker and runs to the next one. Every line after the marker belongs to
-//! exactly one block, so that the parser's state at any line follows from the block that holds the
-//! line before it. Blocks count lines from the start of their message: a change elsewhere moves a
-//! message by one number.
+//! A message starts at its marker and extends to the next one. Every line after the marker belongs to exactly one
+//! block, so the state of the parser at any line follows from the block of the previous line. Blocks count lines from
+//! the start of their message, so that a change elsewhere moves a message by changing one number.
 
 use std::{
     cell::{Cell, OnceCell},
@@ -18,7 +17,7 @@ use crate::{
     text::Fence,
 };
 
-/// Who speaks in a message of the document.
+/// The author of a message in the document, according to its marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Speaker {
     /// `@System:`: the instructions.
@@ -30,7 +29,7 @@ pub enum Speaker {
 }
 
 impl Speaker {
-    /// Every role.
+    /// All speakers.
     pub const ALL: [Self; 3] = [Self::System, Self::You, Self::Assistant];
 
     /// The word between `@` and `:`.
@@ -55,41 +54,41 @@ impl fmt::Display for Speaker {
 pub struct Frontmatter {
     /// The info string's first word; empty if there is none.
     pub language: String,
-    /// How many lines it takes from line 0, its fences included.
+    /// The number of lines from line 0, including its fences.
     pub lines: usize,
     /// Whether its closing fence is there.
     pub closed: bool,
     pub(super) fence: Fence,
 }
 
-/// One message.
+/// One message of the document, as it was parsed.
 #[derive(Clone)]
 pub struct ParsedMessage {
-    /// Who speaks.
+    /// Its author.
     pub role: Speaker,
     /// The line of the marker.
     pub start: usize,
-    /// How many lines the message takes, the marker's included.
+    /// The number of lines, including the marker's.
     pub lines: usize,
-    /// What it consists of, in order, without gaps. The first block starts on the marker's line if
-    /// text stands there, else on the line after it.
+    /// Its blocks, in order and without gaps. The first one starts on the marker's line if there is text on it,
+    /// otherwise on the next line.
     pub blocks: Vec<Block>,
-    /// Whether the marker's line ends with a carriage return: a sign of a file with CRLF.
+    /// Whether the marker's line ends with a carriage return, which is a sign of a file with CRLF.
     pub(super) crlf: bool,
-    /// The neutral message, until the next change in here.
+    /// The message for providers, cached until the next change here.
     pub(super) built: Option<Arc<model::Message>>,
-    /// What is known to be right with it, until the next change in here.
+    /// What is known to be correct, until the next change here.
     pub(super) checked: Checked,
-    /// Which blocks are tool blocks, found on demand and forgotten when that may have changed.
+    /// The indices of the tool blocks, computed on demand.
     pub(super) tools: OnceCell<Vec<usize>>,
 }
 
-/// What was looked at in a message and found right, so that nobody has to look again before it changes.
+/// The parts of a message that were checked and are correct, so that they are not checked again until it changes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Checked {
-    /// Its blocks, each by itself.
+    /// Each of its blocks.
     pub blocks: Cell<bool>,
-    /// Its thinking can be sent, as far as there is any.
+    /// Its thinking, if there is any: it can be sent.
     pub thinking: Cell<bool>,
 }
 
@@ -100,7 +99,7 @@ impl ParsedMessage {
         self.start..self.start + self.lines
     }
 
-    /// The lines of one of its blocks.
+    /// The lines of a block.
     #[must_use]
     pub fn lines_of(&self, block: &Block) -> Range<usize> {
         let start = self.start + block.offset as usize;
@@ -113,7 +112,7 @@ impl ParsedMessage {
         self.tools.get_or_init(find).iter().filter_map(|index| Some((*index, self.blocks.get(*index)?)))
     }
 
-    /// Whether the result of a call that the provider ran stands in here.
+    /// Whether it contains the result of a hosted call.
     pub(super) fn answers_hosted(&self, id: &CallId) -> bool {
         self.tool_blocks()
             .any(|(_, block)| matches!(&block.kind, BlockKind::ToolResult(result) if result.hosted && result.id == *id))
@@ -127,17 +126,17 @@ impl ParsedMessage {
     /// Whether the reply was cut off.
     #[must_use]
     pub fn is_aborted(&self) -> bool {
-        // It stands at the end, where the writer put it; a user may have written after it.
+        // The marker is at the end, but a user may have written after it.
         self.blocks.iter().rev().any(|block| block.kind == BlockKind::Aborted)
     }
 
-    /// Whether the last block swallows every line that is appended, markers too.
+    /// Whether every line that is appended becomes part of the last block, even a marker.
     pub(super) fn swallows(&self) -> bool {
         self.blocks.last().is_some_and(|block| !block.closed && block.kind.hides_markers())
     }
 }
 
-/// Two messages are equal if their structure is; what is kept for speed does not count.
+/// Two messages are equal if their structure is. Caches are ignored.
 impl PartialEq for ParsedMessage {
     fn eq(&self, other: &Self) -> bool {
         self.role == other.role
@@ -167,16 +166,16 @@ pub struct Block {
     pub offset: u32,
     /// How many lines.
     pub lines: u32,
-    /// Whether the end is written: the closing fence or tag. Kinds without one are always closed.
+    /// Whether the closing fence or tag is there. Kinds without one are always closed.
     pub closed: bool,
-    /// What it is.
+    /// Its kind.
     pub kind: BlockKind,
 }
 
-/// What a block is.
+/// The kind of a block.
 #[derive(Clone, Debug, PartialEq)]
 pub enum BlockKind {
-    /// Prose, and blank lines between other blocks.
+    /// Prose, or blank lines between other blocks.
     Text,
     /// Code within prose. Only role markers count inside.
     CodeFence(CodeFence),
@@ -184,11 +183,11 @@ pub enum BlockKind {
     Thinking,
     /// A call.
     ToolUse(Box<ToolUse>),
-    /// A result, or what stands in its place.
+    /// A result, or the placeholder for it.
     ToolResult(Box<ToolResult>),
     /// `<!-- flemma:aborted -->`.
     Aborted,
-    /// A tool header that cannot be one. It is read as text, and a diagnostic says why.
+    /// An invalid tool header. It is read as text, and a diagnostic says why.
     Stray(InvalidHeader),
 }
 
@@ -197,7 +196,7 @@ pub enum BlockKind {
 pub struct CodeFence {
     /// The opening fence.
     pub fence: Fence,
-    /// Whether the info string starts with `flemma:`, which means nothing outside a tool result.
+    /// Whether the info string starts with `flemma:`, which has no meaning outside a tool result.
     pub reserved: bool,
 }
 
@@ -210,7 +209,7 @@ pub struct ToolUse {
     pub name: String,
     /// Whether the provider runs it (` (provider)`).
     pub hosted: bool,
-    /// The fence with the input; `None` if there is none.
+    /// The fence with the input, if there is one.
     pub input: Option<ToolFence>,
 }
 
@@ -232,7 +231,7 @@ pub struct ToolResult {
 pub enum ResultBody {
     /// The tool's output.
     Output(ToolFence),
-    /// The tool's output, and the files that it shows; none if the info string names none that can be read.
+    /// The tool's output and its attachments; none if the info string names none that can be read.
     Attached(ToolFence, Vec<Attachment>),
     /// A status block.
     Placeholder(ToolFence, StatusBlock),
@@ -245,13 +244,13 @@ pub enum ResultBody {
 pub struct ToolFence {
     /// The line of the opening fence, counted from the block's first line.
     pub line: u32,
-    /// What closes it.
+    /// Its marks, which determine what closes it.
     pub fence: Fence,
     /// Whether the info string says `json`.
     pub json: bool,
 }
 
-/// Why a tool header is none.
+/// Why a tool header is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InvalidHeader {
     /// `**Tool Use:**` without a name and an id.
@@ -262,7 +261,7 @@ pub enum InvalidHeader {
     MisplacedUse,
     /// A result outside `@You:`.
     MisplacedResult,
-    /// A result of the provider's outside `@Assistant:`.
+    /// The result of a hosted call outside `@Assistant:`.
     MisplacedHostedResult,
 }
 
@@ -287,7 +286,7 @@ impl Block {
         }
     }
 
-    /// The block as it is when nothing after its first `lines` lines has been read.
+    /// The block as it would be after its first `lines` lines.
     pub(super) fn cut(&self, lines: u32) -> Self {
         let mut block = self.clone();
         if lines >= self.lines {
@@ -307,12 +306,12 @@ impl Block {
 }
 
 impl BlockKind {
-    /// Whether each line stands for itself, so that there is no end to write.
+    /// Whether the block has no closing line.
     pub(super) const fn is_line(&self) -> bool {
         matches!(self, Self::Text | Self::Aborted | Self::Stray(_))
     }
 
-    /// Whether a role marker inside is only text.
+    /// Whether a role marker inside is text.
     pub(super) fn hides_markers(&self) -> bool {
         match self {
             Self::Thinking => true,
@@ -324,7 +323,7 @@ impl BlockKind {
 }
 
 impl ResultBody {
-    /// The fence, of whichever kind.
+    /// The fence of the body, if there is one.
     #[must_use]
     pub const fn fence(&self) -> Option<ToolFence> {
         match self {
@@ -333,7 +332,7 @@ impl ResultBody {
         }
     }
 
-    /// Whether the call has its answer.
+    /// Whether the call has its result.
     #[must_use]
     pub const fn is_answer(&self) -> bool {
         matches!(self, Self::Output(_) | Self::Attached(..))

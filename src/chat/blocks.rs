@@ -1,6 +1,6 @@
-//! Writing blocks: the lines of tool uses, results and placeholders in the layout that we write.
+//! Writes blocks: the lines of tool uses, results and placeholders in Flemma's layout.
 //!
-//! Every one is a header, a blank line and a fence of backticks that its content cannot close.
+//! Each one is a header, a blank line and a fence of backticks that its content cannot close.
 
 use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
@@ -14,16 +14,16 @@ use crate::{
     text::Fence,
 };
 
-/// The language of a tool's output, as the fence around it names it. It is for whoever reads the file: the model gets the
-/// text inside.
+/// The language of a tool's output in the info string of its fence. It is for the reader of the file: the model gets
+/// only the text inside.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Language {
-    /// None: text.
+    /// Plain text, without a language.
     #[default]
     Plain,
     /// A table.
     Json,
-    /// What changed in a file.
+    /// A diff.
     Diff,
 }
 
@@ -38,7 +38,7 @@ impl Language {
     }
 }
 
-/// The widest input that is written on one line, in columns.
+/// The maximum width of an input that is written on one line, in columns.
 const COMPACT: usize = 80;
 
 /// A tool use.
@@ -58,7 +58,7 @@ pub(super) fn tool_result(id: &CallId, output: &str, is_error: bool, language: L
     lines
 }
 
-/// A tool result that shows files.
+/// A tool result with attachments.
 pub(super) fn attached_result(id: &CallId, output: &str, is_error: bool, attachments: &[Attachment]) -> Vec<String> {
     let mut lines = vec![result_header(id, is_error, false), String::new()];
     lines.extend(attached_fence(output, attachments));
@@ -77,12 +77,12 @@ pub(super) fn output_fence(output: &str, language: Language) -> Vec<String> {
     fenced(language.info(), &normalise(output))
 }
 
-/// The fence with a tool's output, and the files that it shows.
+/// The fence with a tool's output and its attachments.
 pub(super) fn attached_fence(output: &str, attachments: &[Attachment]) -> Vec<String> {
     fenced(&attachment::info(attachments), &normalise(output))
 }
 
-/// A fence around `content`. No content makes no line between the fences.
+/// A fence around `content`. Empty content adds no line between the fences.
 pub(super) fn fenced(info: &str, content: &str) -> Vec<String> {
     let marks = Fence::around(content).marks();
     let mut lines = vec![format!("{marks}{info}")];
@@ -93,14 +93,13 @@ pub(super) fn fenced(info: &str, content: &str) -> Vec<String> {
     lines
 }
 
-/// JSON on one line if it is short, else over several, its keys in their order.
+/// JSON on one line if it is short, otherwise on several. The order of the keys is preserved.
 pub(super) fn json(value: &Value) -> String {
     let compact = value.to_string();
     if compact.width() <= COMPACT { compact } else { format!("{value:#}") }
 }
 
-/// Text with line feeds for line breaks: carriage returns at the end of a line are dropped, as
-/// reading drops them.
+/// Text with LF line breaks: carriage returns at the end of a line are dropped, as they are when the document is read.
 pub(super) fn normalise(text: &str) -> String {
     if !text.contains('\r') {
         return text.to_owned();

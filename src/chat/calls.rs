@@ -1,9 +1,8 @@
-//! Tool calls, and how they find their results.
+//! Tool calls and how they are paired with their results.
 //!
-//! Pairing is local. A *turn* is a run of `@Assistant:` messages and the run of `@You:` messages
-//! directly after it; a call's result stands in the same turn. So an id that a vendor uses twice in
-//! a long conversation does no harm, and a look at the last turn is enough to know what is open.
-//! Calls that the provider ran itself are never paired: their results came with them.
+//! Pairing is local. A *turn* is a run of `@Assistant:` messages and the run of `@You:` messages directly after it. The
+//! result of a call is in the same turn. So a vendor may reuse an id in a long conversation, and the open calls can be
+//! found in the last turn. Hosted calls are not paired: their results came with them.
 
 use std::{collections::HashMap, ops::Range};
 
@@ -19,30 +18,30 @@ pub struct OpenCall {
     pub id: CallId,
     /// The tool's name.
     pub name: String,
-    /// The input as it stands in the document now: the user may have edited it.
+    /// The input as it is in the document now: the user may have edited it.
     pub input: ToolInput,
     /// The line of the `**Tool Use:**` header.
     pub line: usize,
-    /// Whether the reply that made the call was aborted: such a call never runs.
+    /// Whether the reply with the call was aborted. Such a call never runs.
     pub aborted: bool,
-    /// The status block, if one was written.
+    /// The status block, if there is one.
     pub placeholder: Option<Placeholder>,
 }
 
-/// A status block where a result will be.
+/// A status block in place of a result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Placeholder {
     /// The line of the `**Tool Result:**` header.
     pub line: usize,
-    /// The line of the fence that carries the status.
+    /// The line of the opening fence with the status.
     pub fence: usize,
-    /// What the fence says.
+    /// The info string of the fence.
     pub block: StatusBlock,
-    /// What the user wrote inside the block; empty if there is nothing but white space.
+    /// The text that the user wrote inside the block; empty if it is only white space.
     pub content: String,
 }
 
-/// A call that the document names, with or without a result.
+/// A call in the document, with or without a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallRef {
     /// The call's id.
@@ -51,26 +50,26 @@ pub struct CallRef {
     pub message: usize,
     /// The line of the `**Tool Use:**` header.
     pub line: usize,
-    /// Whether it still waits for its result.
+    /// Whether it has no result yet.
     pub open: bool,
 }
 
-/// A status block, as a shell draws it.
+/// A status block, for drawing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlaceholderRef<'a> {
-    /// The call that waits.
+    /// The call.
     pub id: &'a CallId,
     /// The line of the `**Tool Result:**` header.
     pub line: usize,
-    /// The line of the fence that carries the status.
+    /// The line of the opening fence with the status.
     pub fence: usize,
-    /// One past the last line of the block: the closing fence's, if there is one.
+    /// One past the last line of the block, including a closing fence.
     pub end: usize,
-    /// What the fence says.
+    /// The info string of the fence.
     pub block: &'a StatusBlock,
 }
 
-/// Where a block is: the indices of its message and of itself.
+/// The position of a block: the indices of its message and of the block.
 pub(super) type Site = (usize, usize);
 
 /// One turn, as indices of messages.
@@ -83,14 +82,14 @@ pub(super) struct Turn {
 }
 
 impl Document {
-    /// The calls that have no result yet, in the document's order.
+    /// The calls without a result, in document order.
     #[must_use]
     pub fn open_calls(&self, text: &dyn Text) -> Vec<OpenCall> {
         self.open_sites().into_iter().map(|(site, result)| self.describe(site, result, text)).collect()
     }
 
-    /// The open calls, in order, each with its placeholder or its empty header. Turns that were seen to be
-    /// settled, and were not touched since, are not looked at again.
+    /// The open calls, in order, each with its placeholder or its empty header. Turns that are known to be settled are
+    /// not searched again until they change.
     pub(super) fn open_sites(&self) -> Vec<(Site, Option<Site>)> {
         let turns: Vec<Turn> = self.unsettled_turns_backwards().collect();
         let mut settled = self.messages.len();
@@ -111,14 +110,13 @@ impl Document {
         self.turns_backwards_to(self.settled.get())
     }
 
-    /// The turns behind the first `known` messages, the last one first. The turn that ends where those messages end is
-    /// among them: what follows it may have become a part of it.
+    /// The turns after the first `known` messages, the last one first. This includes the turn that ends with those
+    /// messages, because what follows may have become part of it.
     pub(super) fn turns_backwards_to(&self, known: usize) -> impl Iterator<Item = Turn> {
         self.turns_backwards().take_while(move |turn| turn.answers.end >= known)
     }
 
-    /// The call that a line belongs to: its use, its result or its placeholder. `None` elsewhere, and
-    /// for what the provider ran itself.
+    /// The call that a line belongs to: its use, its result or its placeholder. `None` elsewhere and for hosted calls.
     #[must_use]
     pub fn call_at(&self, line: usize) -> Option<CallRef> {
         let (message, block) = self.block_at(line)?;
@@ -154,7 +152,7 @@ impl Document {
         })
     }
 
-    /// The turns, the last one first. A `@System:` message stands between turns.
+    /// The turns, the last one first. A `@System:` message separates turns.
     pub(super) fn turns_backwards(&self) -> impl Iterator<Item = Turn> {
         let mut end = self.messages.len();
         std::iter::from_fn(move || {
@@ -171,7 +169,7 @@ impl Document {
         })
     }
 
-    /// The turn that a message belongs to. A `@System:` message belongs to an empty one.
+    /// The turn that a message belongs to. It is empty for a `@System:` message.
     pub(super) fn turn_with(&self, message: usize) -> Turn {
         let role = |index: usize| self.messages.get(index).map(|message| message.role);
         let mut middle = message;
@@ -194,7 +192,7 @@ impl Document {
         end - length..end
     }
 
-    /// The calls of a turn that are to run here.
+    /// The calls of a turn that run here.
     pub(super) fn uses_in(&self, turn: &Turn) -> impl Iterator<Item = (Site, &ToolUse)> {
         self.tools_in(turn.replies.clone()).filter_map(|(site, block)| match &block.kind {
             BlockKind::ToolUse(tool) if !tool.hosted => Some((site, &**tool)),
@@ -239,7 +237,7 @@ impl Document {
         })
     }
 
-    /// The line that carries the status of the last open call with this id; `None` if it has no status block.
+    /// The line with the status of the last open call with this id; `None` if it has no status block.
     #[must_use]
     pub fn status_line(&self, id: &CallId) -> Option<usize> {
         let (_, _, site) = self.find_open(id)?;

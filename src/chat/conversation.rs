@@ -1,21 +1,21 @@
-//! The conversation: what a provider is sent, built from the document.
+//! The conversation that is sent to a provider, built from the document.
 //!
-//! Each message is built once and kept until an update touches it, so that a request in a long
-//! conversation builds what is new. Nothing is made up on the way: a call without a result, and
-//! anything else that [`Document::diagnostics`] calls an error, is an error here.
+//! Each message is built once and cached until an update changes it, so that a request in a long conversation builds
+//! only what is new. Nothing is invented: a call without a result, and anything else that [`Document::diagnostics`]
+//! reports as an error, is an error here.
 
 use std::sync::Arc;
 
 use super::{Diagnostic, Document, Severity, Speaker, Text, read::build};
 use crate::model::{self, Part};
 
-/// A conversation in no vendor's words.
+/// A conversation, independent of any vendor.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Conversation {
     /// The text of the `@System:` messages, joined by a blank line if there are several.
     pub system: Option<String>,
-    /// The others, in order, without those that say nothing. Two neighbours may have the same role.
-    /// Parts stand in the document's order: prose that the user wrote above a result precedes it.
+    /// The other messages, in order, without empty ones. Neighbouring messages may have the same role. Parts are in
+    /// document order: text that the user wrote above a result precedes it.
     pub messages: Vec<Arc<model::Message>>,
 }
 
@@ -59,8 +59,8 @@ impl Document {
 }
 
 impl Document {
-    /// Builds messages ahead of [`Document::conversation`], up to about so many lines of them at a time; says whether
-    /// there are more. It goes no further than a message that cannot be built.
+    /// Builds messages in advance for [`Document::conversation`], about `lines` lines at a time. Returns whether there
+    /// are more. It stops at a message that cannot be built.
     pub fn build_on(&mut self, text: &dyn Text, lines: usize) -> bool {
         let mut left = lines;
         for message in self.messages.iter_mut().filter(|message| message.built.is_none()) {

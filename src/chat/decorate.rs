@@ -1,19 +1,19 @@
-//! Decorations: what the lines on the screen are. The cost follows the number of lines asked for.
+//! Decorations: the kinds of the lines on the screen. The cost is proportional to the number of lines requested.
 
 use std::ops::Range;
 
 use super::{BlockKind, Document, ParsedMessage, ResultBody, Speaker, Status};
 
-/// What a line is, for whoever draws it.
+/// The kind of a line, for drawing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineKind {
-    /// Frontmatter, its fences included.
+    /// Frontmatter, including its fences.
     Frontmatter,
     /// A role marker.
     Marker(Speaker),
     /// The header of a tool use.
     ToolUse,
-    /// The header of a tool result; whether it is an error.
+    /// The header of a tool result.
     ToolResult {
         /// Whether the header says ` (error)`.
         is_error: bool,
@@ -26,26 +26,26 @@ pub enum LineKind {
     ThinkingClose,
     /// The opening fence of a status block.
     Status(Status),
-    /// The opening fence of a result that shows files.
+    /// The opening fence of a result with attachments.
     Attachment,
     /// The abort marker.
     Aborted,
-    /// A tool header that cannot be one.
+    /// An invalid tool header.
     Stray,
 }
 
-/// A line and what it is. Lines that need no decoration are left out; a marker's line comes twice if
-/// something else starts on it.
+/// A line and its kind. Lines without decoration are left out. A marker's line occurs twice if something else starts on
+/// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decoration {
     /// The line.
     pub line: usize,
-    /// What it is.
+    /// Its kind.
     pub kind: LineKind,
 }
 
 impl Document {
-    /// What the lines in `range` are, in order.
+    /// The decorations of the lines in `range`, in order.
     #[must_use]
     pub fn decorations(&self, range: Range<usize>) -> Vec<Decoration> {
         let mut found = Vec::new();

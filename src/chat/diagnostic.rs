@@ -1,27 +1,27 @@
-//! One thing that is wrong with a document, for the user.
+//! A problem in a document, for the user.
 
-/// How bad it is.
+/// The severity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// Worth a look.
+    /// A warning.
     Warning,
     /// The document cannot be sent as it is.
     Error,
 }
 
-/// One thing that is wrong.
+/// One problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
     /// The line, from 0.
     pub line: usize,
-    /// How bad it is.
+    /// The severity.
     pub severity: Severity,
-    /// For the user: what, and the mend. It names no line number.
+    /// The message: what is wrong and how to fix it. It does not contain the line number.
     pub message: String,
 }
 
 impl Diagnostic {
-    /// What keeps the document from being sent.
+    /// An error, which prevents sending.
     pub(super) fn error(line: usize, message: impl Into<String>) -> Self {
         Self { line, severity: Severity::Error, message: message.into() }
     }

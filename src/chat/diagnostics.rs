@@ -1,8 +1,8 @@
-//! Diagnostics: what is wrong with a document, where, and how to mend it.
+//! Diagnostics: what is wrong with a document, where, and how to fix it.
 //!
-//! An error is what would make a request wrong or lose text, and keeps the document from being sent.
-//! A warning is worth a look and no more. A call without a result is neither: it is the ordinary
-//! state of a turn, and [`Document::conversation`] reports it when somebody wants to send.
+//! An error would make a request wrong or lose text, so the document cannot be sent. A warning does not prevent
+//! sending. A call without a result is neither: it is normal during a turn, and [`Document::conversation`] reports it
+//! when the document is sent.
 
 use std::collections::HashSet;
 
@@ -13,8 +13,8 @@ use super::{
 use crate::text::Fence;
 
 impl Document {
-    /// Everything that is wrong, by line. What was found right is not looked at again before it changes, so that the
-    /// first call looks at every block and the next ones only at what is new and what is wrong.
+    /// All problems, by line. Correct parts are not checked again until they change: the first call checks every block,
+    /// later ones only what is new or wrong.
     #[must_use]
     pub fn diagnostics(&self, text: &dyn Text) -> Vec<Diagnostic> {
         let mut found = Vec::new();
@@ -75,7 +75,7 @@ impl Document {
         }
     }
 
-    /// Every call of a turn against every result.
+    /// Checks the calls of a turn against its results.
     fn check_pairs(&self, turn: &Turn, found: &mut Vec<Diagnostic>) {
         let mut uses = HashSet::new();
         for (site, tool) in self.uses_in(turn) {
@@ -174,7 +174,7 @@ fn check_blocks(message: &ParsedMessage, text: &dyn Text, found: &mut Vec<Diagno
     }
 }
 
-/// Whose a hosted block is.
+/// Checks the provider of a hosted block.
 fn check_owner(line: usize, text: &dyn Text, found: &mut Vec<Diagnostic>) {
     if HostedInfo::read(&text.line(line)).provider.is_empty() {
         let note = "This block does not name its provider, so it is not sent. Write `provider=anthropic`, with the \
@@ -183,8 +183,8 @@ fn check_owner(line: usize, text: &dyn Text, found: &mut Vec<Diagnostic>) {
     }
 }
 
-/// The info string of a status block: a status that cannot be told keeps every tool from running, since nobody knows
-/// what the user wanted.
+/// Checks the info string of a status block. An unknown status prevents every tool from running, because it is not
+/// clear what the user wants.
 fn check_status(line: usize, text: &dyn Text, found: &mut Vec<Diagnostic>) {
     let content = text.line(line);
     let Some((_, info)) = Fence::open(&content) else { return };

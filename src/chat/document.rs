@@ -1,9 +1,8 @@
 //! The document, and how a change of lines becomes a change of structure.
 //!
-//! [`Document::update`] resumes the parser at the first changed line, feeds it the changed lines and
-//! then as many more as it takes until its state is the one that the old parse had at the same place
-//! (the *seam*). What lies between is replaced; what follows is kept and moved. A keystroke in the
-//! middle of prose reads one line.
+//! [`Document::update`] resumes the parser at the first changed line and feeds it the changed lines, and then more
+//! lines until its state equals that of the old parse at the same place (the *seam*). The structure in between is
+//! replaced; the structure after it is kept and moved. A keystroke in the middle of prose reads one line.
 
 use std::{
     cell::{Cell, OnceCell},
@@ -16,25 +15,25 @@ use super::{
     parse::{BodyState, Builder, ParserState, Segment, narrow},
 };
 
-/// The first read after the changed lines; each further one is twice as long.
+/// The number of lines of the first read after the changed lines. Each further read is twice as long.
 const FIRST_READ: usize = 4;
 
-/// The longest read, in lines.
+/// The maximum number of lines of a read.
 const LONGEST_READ: usize = 4096;
 
-/// The structure of a conversation. It holds no text: whoever holds the lines passes them in.
+/// The structure of a conversation. It contains no text: callers pass in the lines.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Document {
     pub(super) frontmatter: Option<Frontmatter>,
     pub(super) messages: Vec<ParsedMessage>,
     pub(super) lines: usize,
     pub(super) settled: SettledPrefix,
-    /// How many messages from the start are known to have each result at its call.
+    /// How many messages from the start are known to have all their results paired.
     pub(super) paired: SettledPrefix,
 }
 
-/// How many messages from the start are known to need no second look at their tools: they hold no open call, for one
-/// who asks for open calls. Two documents do not differ by what is known of them.
+/// How many messages from the start are known to need no further check of their tools, for example because they have no
+/// open call. It is ignored when documents are compared.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SettledPrefix(Cell<usize>);
 
@@ -47,7 +46,7 @@ impl SettledPrefix {
         self.0.set(messages);
     }
 
-    /// The message at this index, or a tool in it, changed.
+    /// Called when the message at this index, or a tool in it, has changed.
     fn forget_from(&self, message: usize) {
         self.0.set(self.0.get().min(message));
     }
@@ -59,41 +58,40 @@ impl PartialEq for SettledPrefix {
     }
 }
 
-/// What an update touched.
+/// What an update has changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Update {
-    /// The lines that were parsed again, as they are numbered now.
+    /// The lines that were parsed again, in the new numbering.
     pub lines: Range<usize>,
-    /// Whether a tool use, a result or a placeholder, or the messages that they pair in, may have
-    /// changed.
+    /// Whether tool uses, results or placeholders, or the turns that they belong to, may have changed.
     pub tools: bool,
 }
 
-/// A boundary between two lines of the document, seen from the line before it.
+/// A boundary between two lines, described by the line before it.
 #[derive(Clone, Copy, Debug)]
 struct Place {
-    /// The message that holds the line before; `None` for the lines before the first marker.
+    /// The message of that line; `None` before the first marker.
     message: Option<usize>,
-    /// The block that holds the line before; `None` if that is the bare marker.
+    /// The block of that line; `None` if the line is only a marker.
     block: Option<usize>,
     state: ParserState,
 }
 
-/// Where the new parse and the old one agree, in the terms of the old one.
+/// Where the new parse and the old one agree, as a position in the old one.
 #[derive(Clone, Copy, Debug)]
 enum Seam {
     /// At the end of the text.
     End,
-    /// This message starts here.
+    /// At the start of this message.
     ParsedMessage(usize),
     /// Before the first marker.
     Head,
     /// In a message.
     BodyState {
         message: usize,
-        /// The first block that is kept as it is.
+        /// The first block that is kept unchanged.
         next: usize,
-        /// The block before it goes on for so many lines, and then is closed or not.
+        /// The number of lines by which the block before it continues, and whether it is closed then.
         rest: Option<(u32, bool)>,
     },
 }
@@ -107,11 +105,10 @@ impl Document {
         document
     }
 
-    /// Brings the structure up to date after `change`; `text` is the text after the change.
+    /// Updates the structure after `change`. `text` is the text after the change.
     ///
-    /// A document may cover only the first lines of a text: `Change { first: n, old_last: n,
-    /// new_last: m }` on a document of `n` lines extends it, and cannot be told from a parse of `m`
-    /// lines at once.
+    /// A document may cover only the first lines of a text. `Change { first: n, old_last: n, new_last: m }` extends a
+    /// document of `n` lines; the result equals a parse of `m` lines.
     pub fn update(&mut self, change: Change, text: &dyn Text) -> Update {
         let first = change.first.min(self.lines);
         let old_last = change.old_last.clamp(first, self.lines);
@@ -125,14 +122,14 @@ impl Document {
         } else {
             self.find_seam(&mut builder, text, (old_last, new_last), total)
         };
-        // A text that is shorter than was said ends where it ends.
+        // The text may be shorter than the change says.
         let total = if matches!(seam, Seam::End) { builder.line } else { total };
         let touched = first..builder.line;
         let tools = self.replace(origin, builder, seam, total);
         Update { lines: touched, tools }
     }
 
-    /// How many lines the document covers.
+    /// The number of lines that the document covers.
     #[must_use]
     pub const fn line_count(&self) -> usize {
         self.lines
@@ -150,7 +147,7 @@ impl Document {
         &self.messages
     }
 
-    /// The index of the message that holds `line`; `None` before the first marker and past the end.
+    /// The index of the message that contains `line`; `None` before the first marker and past the end.
     #[must_use]
     pub fn message_at(&self, line: usize) -> Option<usize> {
         if line >= self.lines {
@@ -159,8 +156,8 @@ impl Document {
         self.messages.partition_point(|message| message.start <= line).checked_sub(1)
     }
 
-    /// The message and the block that hold `line`, as indices; `None` on a bare marker, before the
-    /// first marker and past the end.
+    /// The indices of the message and the block that contain `line`; `None` on a marker without text, before the first
+    /// marker and past the end.
     #[must_use]
     pub fn block_at(&self, line: usize) -> Option<(usize, usize)> {
         let index = self.message_at(line)?;
@@ -168,7 +165,7 @@ impl Document {
         Some((index, message.block_before(line - message.start + 1)?))
     }
 
-    /// The lines before the first marker, frontmatter included.
+    /// The lines before the first marker, including frontmatter.
     pub(super) fn head(&self) -> Range<usize> {
         0..self.messages.first().map_or(self.lines, |message| message.start)
     }
@@ -193,7 +190,7 @@ impl Document {
         Place { message, block, state: ParserState::Body(found.role, inside) }
     }
 
-    /// A parser that stands at `origin`, before line `line`.
+    /// A parser at `origin`, before line `line`.
     fn resume(&self, origin: Place, line: usize) -> Builder {
         let mut segment = Segment { role: None, start: 0, crlf: false, blocks: Vec::new() };
         let mut frontmatter = None;
@@ -242,7 +239,7 @@ impl Document {
         seam.unwrap_or(Seam::End)
     }
 
-    /// Whether the parser agrees with the old parse before the old line `line`, and where that is.
+    /// The seam, if the parser agrees with the old parse before the old line `line`.
     fn seam(&self, builder: &Builder, line: usize) -> Option<Seam> {
         if line >= self.lines {
             return Some(Seam::End);
@@ -252,8 +249,7 @@ impl Document {
         if self.messages.get(next).is_some_and(|message| message.start == line) {
             return builder.state.heeds_markers().then_some(Seam::ParsedMessage(next));
         }
-        // After a tool header the fence that makes the block is still to come, and before the first
-        // line what may be frontmatter.
+        // After a tool header, the fence of the block is still to come; before the first line, frontmatter may be.
         if place.state != builder.state
             || matches!(place.state, ParserState::Start | ParserState::Body(_, BodyState::Header))
         {
@@ -269,8 +265,8 @@ impl Document {
         Some(Seam::BodyState { message: index, next: place.block.map_or(0, |block| block + 1), rest })
     }
 
-    /// Puts what the parser made in the place of what was there from `origin` to `seam`. Says whether
-    /// tools may be concerned.
+    /// Replaces the structure from `origin` to `seam` by the parser's result. Returns whether tool blocks may have
+    /// changed.
     fn replace(&mut self, origin: Place, mut builder: Builder, seam: Seam, total: usize) -> bool {
         let delta = total.cast_signed() - self.lines.cast_signed();
         if let Seam::BodyState { rest: Some((lines, closed)), .. } = seam {
@@ -311,7 +307,7 @@ impl Document {
         true
     }
 
-    /// The general case: whole messages come or go.
+    /// The general case: whole messages are added or removed.
     fn replace_messages(&mut self, origin: Place, mut builder: Builder, seam: Seam, total: usize) {
         let delta = total.cast_signed() - self.lines.cast_signed();
         let first = origin.message.unwrap_or(0);
@@ -378,11 +374,11 @@ impl Document {
 }
 
 impl ParsedMessage {
-    /// Puts `fresh` in the place of the blocks in `range` and moves the rest by `delta` lines. Says
-    /// whether tool blocks came, went or changed.
+    /// Replaces the blocks in `range` by `fresh` and moves the rest by `delta` lines. Returns whether tool blocks were
+    /// added, removed or changed.
     fn splice(&mut self, range: Range<usize>, mut fresh: Vec<Block>, delta: isize) -> bool {
         let mut range = range.start..range.end.max(range.start);
-        // Prose that now touches the prose after it is one block with it.
+        // Adjacent prose becomes one block.
         if let (Some(last), Some(next)) = (fresh.last_mut(), self.blocks.get(range.end))
             && last.kind == BlockKind::Text
             && next.kind == BlockKind::Text
@@ -414,7 +410,7 @@ impl ParsedMessage {
     }
 }
 
-/// Appends blocks that were counted from elsewhere.
+/// Appends blocks with offsets from another start.
 fn append(blocks: &mut Vec<Block>, tail: Vec<Block>, shift: isize) {
     for mut block in tail {
         block.offset = narrow((block.offset as usize).saturating_add_signed(shift));

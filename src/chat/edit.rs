@@ -1,8 +1,8 @@
-//! Edits: changes of text, in the terms of an editor.
+//! Edits of text, in the form that an editor uses.
 
 use super::Change;
 
-/// A place in the text.
+/// A position in the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
     /// The line, from 0.
@@ -11,20 +11,20 @@ pub struct Position {
     pub column: usize,
 }
 
-/// Replaces the text from `start` to `end` (exclusive) by `lines`, in the terms of
-/// `nvim_buf_set_text`: `lines` has at least one element; `[""]` deletes.
+/// Replaces the text from `start` to `end` (exclusive) by `lines`, like `nvim_buf_set_text`: `lines` has at least one
+/// element; `[""]` deletes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextEdit {
-    /// Where the replaced text begins.
+    /// The start of the replaced text.
     pub start: Position,
-    /// Where it ends.
+    /// Its end.
     pub end: Position,
     /// The new text.
     pub lines: Vec<String>,
 }
 
 impl TextEdit {
-    /// An edit that only inserts.
+    /// An insertion.
     #[must_use]
     pub const fn insert(at: Position, lines: Vec<String>) -> Self {
         Self { start: at, end: at, lines }
@@ -37,8 +37,8 @@ impl TextEdit {
         Change { first: self.start.line, old_last: self.end.line + 1, new_last }
     }
 
-    /// Applies the edit to plain lines. Places past the end, or within a character, count as the
-    /// nearest place before them.
+    /// Applies the edit to plain lines. Positions past the end or within a character are moved back to the nearest
+    /// valid position.
     pub fn apply(&self, text: &mut Vec<String>) {
         if text.is_empty() {
             text.push(String::new());

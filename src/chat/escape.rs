@@ -1,11 +1,10 @@
-//! Escaping: text that somebody else wrote can never act as structure.
+//! Escaping, so that text from a model or a tool can never act as structure.
 //!
-//! A line that starts like structure gets one backslash in column 0, a line that already has
-//! backslashes there gets one more, and reading takes exactly one off, so `unescape(escape(x))` is
-//! `x` for every line. One set of openers serves prose, code in prose and thinking alike, and it is
-//! wider than what the parser acts on: a line that is escaped without need costs one character, the
-//! other way round a model could speak as the user. Tool fences are not escaped: they are longer
-//! than any run of backticks inside.
+//! A line that starts like structure gets a backslash in column 0. A line that already has backslashes there gets one
+//! more, and reading removes exactly one, so `unescape(escape(x))` is `x` for every line. The same openers apply in
+//! prose, in code within prose and in thinking, and they cover more than the parser acts on: an unnecessary escape
+//! costs one character, but a missing one would let a model write as the user. The content of tool fences is not
+//! escaped: the fences are longer than any run of backticks inside.
 //!
 //! | a line that starts with                                | would be             |
 //! |--------------------------------------------------------|----------------------|
@@ -19,7 +18,7 @@ use std::borrow::Cow;
 
 use super::status::RESERVED;
 
-/// The literal openers. The fence is the other one: see [`fence`].
+/// The openers that are plain text. Fences are handled by [`fence`].
 const OPENERS: [&str; 8] = [
     "@System:",
     "@You:",
@@ -31,18 +30,18 @@ const OPENERS: [&str; 8] = [
     "<!-- flemma:",
 ];
 
-/// What the beginning of a line says about the whole line.
+/// The classification of a line by its beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LinePrefix {
     /// It starts like structure, or like escaped structure.
     Structure,
-    /// It does not, whatever follows.
+    /// It does not start like structure, whatever follows.
     Plain,
-    /// A few more characters are needed.
+    /// More characters are needed to decide.
     Undecided,
 }
 
-/// The line with one backslash more if it needs one.
+/// The line with an additional backslash, if it needs one.
 #[must_use]
 pub fn escape(line: &str) -> Cow<'_, str> {
     match classify(line) {
@@ -51,7 +50,7 @@ pub fn escape(line: &str) -> Cow<'_, str> {
     }
 }
 
-/// The line with the one backslash less that [`escape`] added.
+/// The line without the backslash that [`escape`] added.
 #[must_use]
 pub fn unescape(line: &str) -> &str {
     match line.strip_prefix('\\') {
@@ -60,7 +59,7 @@ pub fn unescape(line: &str) -> &str {
     }
 }
 
-/// Judges a line by its beginning. For a whole line [`LinePrefix::Undecided`] means plain.
+/// Classifies a line by its beginning. For a complete line, [`LinePrefix::Undecided`] means plain.
 pub(super) fn classify(line: &str) -> LinePrefix {
     let rest = line.trim_start_matches('\\');
     if rest.is_empty() {
@@ -78,7 +77,7 @@ pub(super) fn classify(line: &str) -> LinePrefix {
     classify
 }
 
-/// Judges whether a line opens a fence that is reserved for Flemma.
+/// Classifies a line as a fence with a reserved info string.
 fn fence(line: &str) -> LinePrefix {
     let bytes = line.as_bytes();
     let indent = bytes.iter().take(4).take_while(|byte| **byte == b' ').count();

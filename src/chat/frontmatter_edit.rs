@@ -1,15 +1,14 @@
-//! Adds approvals to a document's own frontmatter, where the user sees them and can take them back.
+//! Adds approvals to the frontmatter of a document, where the user sees them and can remove them.
 
 use serde_json::{Map, Value};
 
 use super::{BlockKind, Document, Position, Speaker, Text, TextEdit, syntax};
 
-/// Writes into the frontmatter that calls of this kind run without asking: at the end of Lua, in the right place of JSON,
-/// into new frontmatter where there is none. `entries` are entries of `flemma.opt.tools.auto_approve`.
+/// Adds `entries` to `flemma.opt.tools.auto_approve` in the frontmatter: at the end of Lua, in the right place of JSON,
+/// or in new frontmatter if there is none.
 ///
 /// # Errors
-/// When the frontmatter is in a language that we do not write, is not closed, or is JSON that cannot be read; for the
-/// user.
+/// A message for the user, if the frontmatter is in another language, is not closed, or is JSON that cannot be read.
 pub fn approve_always(document: &Document, text: &dyn Text, entries: &[String]) -> Result<Vec<TextEdit>, String> {
     let Some(matter) = document.frontmatter() else {
         let mut lines = vec!["```lua".to_owned()];
@@ -47,8 +46,8 @@ pub fn approve_always(document: &Document, text: &dyn Text, entries: &[String]) 
     }
 }
 
-/// Marks the reply at the end of a document as cut off, where whoever wrote it can no longer do so. Thinking that is open is
-/// closed. Nothing happens where the document ends otherwise, or the mark is there.
+/// Marks the reply at the end of a document as aborted, when its writer no longer exists. Open thinking is closed.
+/// Nothing is changed if the document does not end with a reply, or if the reply is marked already.
 #[must_use]
 pub fn mark_cut_off(document: &Document, text: &dyn Text) -> Vec<TextEdit> {
     let Some(message) = document.messages().last() else { return Vec::new() };
@@ -61,7 +60,7 @@ pub fn mark_cut_off(document: &Document, text: &dyn Text) -> Vec<TextEdit> {
         Some(block) if !block.closed && matches!(block.kind, BlockKind::Thinking) => {
             lines.extend(["", syntax::THINKING_END]);
         }
-        // The mark would be a part of it. What is open is shown as an error, and is not sent.
+        // The marker would become part of the open block. An open block is reported as an error and is not sent.
         Some(_) if message.swallows() => return Vec::new(),
         _ => {}
     }
@@ -70,7 +69,7 @@ pub fn mark_cut_off(document: &Document, text: &dyn Text) -> Vec<TextEdit> {
     vec![TextEdit::insert(end, lines.into_iter().map(str::to_owned).collect())]
 }
 
-/// Puts frontmatter that now takes `lines` lines back to what it was: `code` between its fences, or nothing at all.
+/// Restores frontmatter that now has `lines` lines: `code` between its fences, or no frontmatter.
 #[must_use]
 pub fn restore_frontmatter(text: &dyn Text, lines: usize, code: Option<&str>) -> Vec<TextEdit> {
     let start = |line| Position { line, column: 0 };
@@ -79,7 +78,7 @@ pub fn restore_frontmatter(text: &dyn Text, lines: usize, code: Option<&str>) ->
             let lines_of_code = code.split('\n').map(str::to_owned).collect();
             vec![TextEdit { start: start(1), end: start(lines.saturating_sub(1)), lines: lines_of_code }]
         }
-        // The blank line behind it came with it.
+        // The blank line after it was added with it.
         None => {
             let end = (lines + 1).min(text.line_count().saturating_sub(1));
             vec![TextEdit { start: start(0), end: start(end), lines: vec![String::new()] }]
@@ -91,7 +90,7 @@ fn lua(entry: &str) -> String {
     format!("flemma.opt.tools.auto_approve:append({})", quote(entry))
 }
 
-/// A string as Lua reads it.
+/// A Lua string literal.
 fn quote(text: &str) -> String {
     let mut quoted = String::from("\"");
     for char in text.chars() {
@@ -111,7 +110,7 @@ fn json_with(json: Value, entries: &[String]) -> Result<Value, String> {
     let table = |value: Option<Value>| match value {
         None | Some(Value::Null) => Ok(Map::new()),
         Some(Value::Object(entries)) => Ok(entries),
-        // A list of tools: it has to make room for the options beside it.
+        // A list of tools becomes a table, so that other options fit beside it.
         Some(list @ (Value::Array(_) | Value::String(_))) => Ok(Map::from_iter([("set".to_owned(), list)])),
         Some(other) => Err(format!("its JSON has {other} in place of an object")),
     };

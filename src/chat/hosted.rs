@@ -1,7 +1,7 @@
-//! What a provider ran itself, in the document.
+//! Hosted calls, which a provider ran itself, in the document.
 //!
-//! A call and its result stand in the assistant's message, marked ` (provider)`. The info string of the fence says whose
-//! they are, so that nobody else is ever sent them; the fence holds the vendor's own block as it came:
+//! A call and its result are in the assistant's message, marked ` (provider)`. The info string of the fence names the
+//! provider, so that they are never sent to another one. The fence contains the vendor's own block unchanged:
 //!
 //! ````text
 //! **Tool Use:** `web_search` (`srvtoolu_1`) (provider)
@@ -11,9 +11,8 @@
 //! ```
 //! ````
 //!
-//! What the prose before it cites is a result without a call: a list for the reader, and under it one line of JSON where
-//! the vendor wants to see more of it again. All of it is in the fence, where nothing that a web page says can act as
-//! structure:
+//! The citations of the text before are a result without a call: a list for the reader, followed by one line of JSON if
+//! the vendor needs more of it back. It is all in the fence, where no text from a web page can act as structure:
 //!
 //! ````text
 //! **Tool Result:** `sources` (provider)
@@ -37,16 +36,16 @@ use crate::{
     text::Fence,
 };
 
-/// The first word of the info string of a list of sources, and its id.
+/// The id of a list of sources, and the first word of its info string.
 const SOURCES: &str = "sources";
 
-/// The attribute that says whose a block is.
+/// The attribute that names the provider of a block.
 const PROVIDER: &str = "provider";
 
-/// What stands before a source.
+/// The text before each source.
 const BULLET: &str = "- ";
 
-/// What the info string of a hosted block's fence says.
+/// The info string of the fence of a hosted block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct HostedInfo {
     /// The provider; empty if none is named.
@@ -89,8 +88,8 @@ pub(super) fn citations(provider: &str, sources: &[WebSource], raw: Option<&Valu
     block(result_header(&SOURCES.into(), false, true), SOURCES, provider, &content.join("\n"))
 }
 
-/// Reads what stands in the fence of a list of sources: the sources, and the vendor's JSON. `None` if the line that
-/// should be JSON is none.
+/// Reads the content of the fence of a list of sources: the sources and the vendor's JSON. `None` if the line that
+/// should be JSON is not valid.
 pub(super) fn read_citations(content: &str) -> Option<(Vec<WebSource>, Option<Value>)> {
     let sources = content.lines().filter_map(|line| line.strip_prefix(BULLET)).map(|line| {
         let (url, title) = line.split_once(' ').unwrap_or((line, ""));

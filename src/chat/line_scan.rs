@@ -1,4 +1,4 @@
-//! What can be seen of a line without knowing what it means: enough to follow who wrote it.
+//! Scans lines without parsing them, to track who wrote them.
 //!
 //! See [`super::Provenance`]. A line's flags are bits of one byte, in which that module keeps bits of its own.
 
@@ -13,22 +13,22 @@ use foldhash::{SharedSeed, quality::SeedableRandomState};
 
 use super::{Speaker, Text, attributes, status::INFO};
 
-/// It holds nothing that anybody could have written: it is blank, or a role marker alone.
+/// The line has no author: it is blank, or only a role marker.
 pub(super) const BLANK: u8 = 2;
-/// It is known not to say `approved`.
+/// The line is known not to say `approved`.
 pub(super) const NOT_APPROVED: u8 = 4;
-/// It is known to say `approved`. (`running` approves nothing.)
+/// The line says `approved`. (`running` approves nothing.)
 pub(super) const SAYS_APPROVED: u8 = 8;
 
-/// Makes hashes of lines. Its key is random and never leaves the process, so that nobody can write a line that has the
-/// hash of another one.
+/// Hashes lines. Its key is random and never leaves the process, so that a line with the hash of another one cannot be
+/// constructed.
 #[derive(Clone)]
 pub(super) struct LineHasher(SeedableRandomState);
 
 impl Default for LineHasher {
     fn default() -> Self {
         static SHARED: OnceLock<SharedSeed> = OnceLock::new();
-        // The keys of the standard library come from the system's random numbers.
+        // The keys of the standard library come from the system's random number generator.
         let random = || RandomState::new().hash_one(0);
         Self(SeedableRandomState::with_seed(random(), SHARED.get_or_init(|| SharedSeed::from_u64(random()))))
     }
@@ -41,7 +41,7 @@ impl fmt::Debug for LineHasher {
 }
 
 impl LineHasher {
-    /// A line's flags and its hash. White space around it makes no difference.
+    /// The flags and the hash of a line. White space around it is ignored.
     pub fn scan(&self, line: &str) -> (u8, u64) {
         let words = trim(line);
         let mut hasher = self.0.build_hasher();
@@ -50,15 +50,15 @@ impl LineHasher {
     }
 }
 
-/// What is seen of lines while the parser reads them.
+/// Records flags and hashes of lines while the parser reads them.
 pub(super) struct LineScan {
     first: usize,
-    /// Each line's flags and hash; nothing for a line that nobody looked at.
+    /// The flags and the hash of each line; zeros for a line that was not read.
     pub lines: Vec<(u8, u64)>,
 }
 
 impl LineScan {
-    /// Nothing is seen of these lines yet.
+    /// A scan of these lines, without any read yet.
     pub fn new(lines: Range<usize>) -> Self {
         Self { first: lines.start, lines: vec![(0, 0); lines.len()] }
     }
@@ -70,7 +70,7 @@ impl LineScan {
     }
 }
 
-/// The line without the white space around it. Most lines begin and end with a visible ASCII character.
+/// The line without white space around it. Most lines begin and end with a visible ASCII character.
 fn trim(line: &str) -> &str {
     match line.as_bytes() {
         [b'!'..=b'~'] | [b'!'..=b'~', .., b'!'..=b'~'] => line,
@@ -78,28 +78,28 @@ fn trim(line: &str) -> &str {
     }
 }
 
-/// What can be seen of a line, which has no white space around it.
+/// The flags of a line without white space around it.
 fn flags(words: &str) -> u8 {
     let first = words.as_bytes().first().copied().unwrap_or_default();
     if first.is_ascii_alphanumeric() || !first.is_ascii() {
-        // It names something, and begins neither like a marker nor like a fence.
+        // It begins neither like a marker nor like a fence, and may name something.
         return 0;
     }
     let marker = |role: Speaker| words.strip_prefix('@').and_then(|rest| rest.strip_suffix(':')) == Some(role.as_str());
-    // Without a letter or a digit there is nothing in it that could name anything.
+    // Without a letter or a digit it cannot name anything.
     if !words.bytes().any(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii())
         || Speaker::ALL.into_iter().any(marker)
     {
         return BLANK | NOT_APPROVED;
     }
-    // Only a line that begins like a fence can be a status line. What another one says is not known to be harmless.
+    // Only a line that begins like a fence can be a status line. Other lines are not known to be harmless.
     if !words.starts_with(['`', '~']) {
         return 0;
     }
     if says_approved(words) { SAYS_APPROVED } else { NOT_APPROVED }
 }
 
-/// Whether a fence says `approved`, or could be made to by taking a letter away.
+/// Whether a fence says `approved`, or would if characters were deleted.
 fn says_approved(words: &str) -> bool {
     let letters = |words: &str| -> String {
         words.chars().filter(char::is_ascii_alphabetic).map(|letter| letter.to_ascii_lowercase()).collect()
@@ -107,7 +107,7 @@ fn says_approved(words: &str) -> bool {
     if !letters(&plain(words)).contains("approved") {
         return false;
     }
-    // The value of another attribute may well be about approval.
+    // The value of another attribute may contain the word.
     let Some(info) = words.trim_start_matches(['`', '~']).trim().strip_prefix(INFO) else { return true };
     attributes::read(info).iter().any(|attribute| {
         let value = attribute.value.as_deref().unwrap_or(attribute.key);
@@ -116,7 +116,7 @@ fn says_approved(words: &str) -> bool {
     })
 }
 
-/// A line with the escapes of JSON that stand for letters as those letters.
+/// The line with JSON escapes of characters replaced by the characters.
 fn plain(words: &str) -> String {
     let mut pieces = words.split("\\u");
     let mut plain = pieces.next().unwrap_or_default().to_owned();
@@ -130,7 +130,7 @@ fn plain(words: &str) -> String {
     plain
 }
 
-/// A text whose lines are looked at while somebody else reads it.
+/// A text that passes each line to a function as it is read.
 pub(super) struct ScannedText<'a> {
     pub text: &'a dyn Text,
     pub each: &'a dyn Fn(usize, &str),

@@ -1,11 +1,10 @@
-//! Composing a message: text that arrives in pieces becomes lines that cannot act as structure.
+//! Writes a message: text that arrives in pieces becomes lines that cannot act as structure.
 //!
-//! The writer appends to one string. It keeps back what it cannot judge yet: the first characters
-//! of a line that may have to be escaped, and blank lines that matter only if something follows. It
-//! follows the code fences in what it wrote, exactly as the parser will, so that it can close one
-//! that the model left open before the next block begins.
+//! The writer appends to one string. It holds back what it cannot classify yet: the first characters of a line that may
+//! have to be escaped, and blank lines that matter only if more text follows. It tracks code fences in its output
+//! exactly as the parser will, so that it can close one that the model left open before the next block begins.
 //!
-//! Layout: the marker alone on its line, content on the next, one blank line between blocks.
+//! Layout: the marker is alone on its line, the content starts on the next one, and one blank line separates blocks.
 
 use super::{
     escape::{LinePrefix, classify},
@@ -13,64 +12,64 @@ use super::{
 };
 use crate::text::Fence;
 
-/// How many bytes of blank lines are kept back.
+/// The maximum number of bytes of blank lines that are held back.
 const MAX_GAP: usize = 4096;
 
 /// Writes the blocks of one message.
 #[derive(Debug, Default)]
 pub(super) struct MessageWriter {
-    /// What was written since it was last taken.
+    /// The output since it was last taken.
     pub out: String,
-    /// Where in `out` the attributes of the open thinking tag go, if the tag is still there.
+    /// The position in `out` for the attributes of the open thinking tag, if the tag is still in `out`.
     pub tag: Option<usize>,
     /// Whether a block was written.
     begun: bool,
     flow: Option<Flow>,
 }
 
-/// Which kind of text flows.
+/// The kind of a flowing text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FlowKind {
-    /// Prose: blank lines at its ends mean nothing.
+    /// Prose: blank lines at its ends are dropped.
     Prose,
-    /// Thinking: every character may be under a signature.
+    /// Thinking: it may be signed, so every character is kept.
     Thinking,
 }
 
-/// A block of flowing text.
+/// A block of text that arrives in pieces.
 #[derive(Debug)]
 struct Flow {
     kind: FlowKind,
     /// Line breaks and blank lines that are not written yet.
     gap: String,
-    /// The beginning of a line that is not judged yet.
+    /// The beginning of a line that is not classified yet.
     held: String,
     /// Carriage returns that are dropped if the line ends here.
     carriage: usize,
     /// Whether the beginning of this line is written.
     judged: bool,
-    /// Whether any character came.
+    /// Whether any character has arrived.
     any: bool,
     /// Whether anything was written.
     written: bool,
-    /// This line as it was written, as far as it can matter to a fence.
+    /// The current line as it was written, if it may be a fence.
     line: String,
     /// The code fence that is open.
     code: Option<Fence>,
 }
 
 impl MessageWriter {
-    /// A writer that has written `start`, a role marker.
+    /// A writer that starts with `start`, a role marker.
     pub fn after(start: String) -> Self {
         Self { out: start, ..Self::default() }
     }
 
-    /// More prose.
+    /// Appends prose.
     pub fn text(&mut self, text: &str) {
         self.flow(FlowKind::Prose, text);
     }
 
-    /// More thinking; opens the tag if it is not open.
+    /// Appends thinking. Opens the tag if it is not open.
     pub fn thinking(&mut self, text: &str) {
         if self.flow.as_ref().is_none_or(|flow| flow.kind != FlowKind::Thinking) {
             self.open_thinking();
@@ -92,18 +91,18 @@ impl MessageWriter {
         self.flow.as_ref().is_some_and(|flow| flow.kind == FlowKind::Thinking)
     }
 
-    /// Thinking that the vendor hides.
+    /// Writes thinking whose text the vendor hides.
     pub fn redacted(&mut self, tag: &ThinkingTag) {
         self.block(&[format!("{THINKING}{}>", tag.attributes()), THINKING_END.to_owned()]);
     }
 
-    /// A block that is known as a whole.
+    /// Writes a complete block.
     pub fn block(&mut self, lines: &[String]) {
         self.separate();
         self.out.push_str(&lines.join("\n"));
     }
 
-    /// Ends the block that flows: closes its code fence or its tag.
+    /// Ends the current text: closes its code fence or its tag.
     pub fn end(&mut self) {
         let Some(mut flow) = self.flow.take() else { return };
         match flow.kind {
@@ -130,7 +129,7 @@ impl MessageWriter {
         }
     }
 
-    /// Ends what flows and writes what stands between two blocks.
+    /// Ends the current text and writes the separator between two blocks.
     fn separate(&mut self) {
         self.end();
         self.out.push_str(if self.begun { "\n\n" } else { "\n" });
@@ -151,7 +150,7 @@ impl MessageWriter {
         self.flow = Some(flow);
     }
 
-    /// More of a line.
+    /// Appends to the current line.
     fn characters(&mut self, flow: &mut Flow, piece: &str) {
         let body = piece.trim_end_matches('\r');
         let carriage = piece.len() - body.len();
@@ -160,8 +159,8 @@ impl MessageWriter {
             return;
         }
         flow.any = true;
-        // A long run of one character that told nothing so far goes on telling nothing. Without this
-        // a line of a million backticks would be judged from its start for every chunk.
+        // A long run of one character that was undecided remains undecided. Without this, a line of a million backticks
+        // would be classified from its start for every chunk.
         let steady = flow.carriage == 0 && is_run(&flow.held, body);
         let returns = "\r".repeat(std::mem::replace(&mut flow.carriage, carriage));
         for text in [returns.as_str(), body] {
@@ -195,8 +194,8 @@ impl MessageWriter {
         flow.line.clear();
         flow.gap.push('\n');
         if flow.gap.len() > MAX_GAP {
-            // Blank lines before the first line say nothing; those of a text that goes on for ever must not be written
-            // all at once.
+            // Blank lines before the first line are dropped. An endless run of blank lines must not be written all at
+            // once.
             if flow.written {
                 self.out.push_str(&flow.gap);
             }
@@ -246,14 +245,14 @@ impl Flow {
         }
     }
 
-    /// Remembers what was written of this line, if the line may be a fence.
+    /// Records what was written of this line, if it may be a fence.
     fn note(&mut self, text: &str) {
         if self.kind == FlowKind::Prose && (self.line.is_empty() || self.line.trim_start().starts_with(['`', '~'])) {
             self.line.push_str(text);
         }
     }
 
-    /// Takes note of a complete line as the parser will read it.
+    /// Updates the state of the code fence after a complete line, as the parser will.
     fn follow_code(&mut self) {
         match self.code {
             Some(fence) if fence.closes(&self.line) => self.code = None,
@@ -263,7 +262,7 @@ impl Flow {
     }
 }
 
-/// Whether `more` only lengthens a run of one character that `held` ends with.
+/// Whether `more` only continues a run of one character at the end of `held`.
 fn is_run(held: &str, more: &str) -> bool {
     let Some(last) = held.bytes().last() else { return false };
     let run = [last; 4];

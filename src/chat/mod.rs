@@ -1,17 +1,16 @@
 //! The document: a conversation as the lines of a `.chat` file.
 //!
-//! Lines belong to whoever holds the text ([`Text`]); this module knows what they mean and which
-//! ones to change. Three roles:
+//! The lines themselves are kept elsewhere ([`Text`]); this module knows what they mean and which ones to change. It
+//! has three roles:
 //!
-//! - **Reading.** [`Document`] holds the structure, brought up to date by [`Document::update`] at
-//!   the cost of the change. From it come [`Document::diagnostics`], [`Document::open_calls`],
-//!   [`Document::decorations`], [`Document::regions`] and, for a request, [`Document::conversation`].
-//! - **Writing.** [`ReplyWriter`] streams a reply to the end of the text. [`place`], [`set_status`],
-//!   [`settle`], [`settle_with`] and [`open_prompt`] plan edits of what stands there. [`render()`] writes it all.
-//! - **Keeping apart.** [`escape()`] sees to it that what a model or a tool wrote never reads as
-//!   structure.
+//! - **Reading.** [`Document`] is the structure. [`Document::update`] updates it at a cost proportional to the change.
+//!   It provides [`Document::diagnostics`], [`Document::open_calls`], [`Document::decorations`], [`Document::regions`]
+//!   and, for a request, [`Document::conversation`].
+//! - **Writing.** [`ReplyWriter`] streams a reply to the end of the text. [`place`], [`set_status`], [`settle`],
+//!   [`settle_with`] and [`open_prompt`] plan edits of existing text. [`render()`] writes a whole conversation.
+//! - **Escaping.** [`escape()`] ensures that text from a model or a tool is never read as structure.
 //!
-//! Nothing here knows an editor, a clock or a socket.
+//! This module knows no editor, clock or socket.
 
 mod attachment;
 mod attributes;

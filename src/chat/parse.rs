@@ -1,16 +1,16 @@
-//! The parser: a machine that takes one line at a time.
+//! The parser, a state machine that takes one line at a time.
 //!
-//! Its state before a line is one of few, says everything that the next line's meaning depends on,
-//! and follows from the structure alone (see [`Builder::resume`]). So it can start at any line of a
-//! document that was parsed before, and can stop where its state is the one that the old parse had.
+//! Its state is small, determines the meaning of the next line, and can be derived from the structure alone (see
+//! [`Builder::resume`]). So the parser can start at any line of a parsed document, and can stop as soon as its state
+//! equals that of the old parse.
 //!
 //! Precedence, by state:
-//! - in thinking and in a tool's fence only the end counts; a role marker there is text;
+//! - in thinking and in a tool's fence only the closing line counts; a role marker there is text;
 //! - everywhere else a role marker starts a message, even in an open code fence or in frontmatter;
-//! - in a code fence nothing else counts but the closing fence;
-//! - after a tool header blank lines and one fence belong to the tool block, anything else ends it;
-//! - in prose: thinking and tool uses in `@Assistant:`, results in `@You:` (the provider's own in
-//!   `@Assistant:`), fences anywhere. A tool header elsewhere is [`InvalidHeader`].
+//! - in a code fence only the closing fence counts otherwise;
+//! - after a tool header, blank lines and one fence belong to the tool block; anything else ends it;
+//! - in prose: thinking and tool uses in `@Assistant:`, results in `@You:` (hosted ones in `@Assistant:`), fences
+//!   anywhere. A tool header elsewhere is an [`InvalidHeader`].
 
 use super::{
     Block, BlockKind, CodeFence, Frontmatter, InvalidHeader, ResultBody, Speaker, StatusBlock, ToolFence, ToolResult,
@@ -20,7 +20,7 @@ use super::{
 };
 use crate::text::Fence;
 
-/// What the meaning of the next line depends on.
+/// The state of the parser before a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ParserState {
     /// Before line 0.
@@ -33,7 +33,7 @@ pub(super) enum ParserState {
     Body(Speaker, BodyState),
 }
 
-/// Where in a message.
+/// The state within a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BodyState {
     Prose,
@@ -69,7 +69,7 @@ impl Block {
     }
 }
 
-/// A message in the making, or the lines before the first one (`role` is `None`).
+/// A message that is being parsed, or the lines before the first one (`role` is `None`).
 #[derive(Debug)]
 pub(super) struct Segment {
     pub role: Option<Speaker>,
@@ -84,21 +84,21 @@ pub(super) struct Builder {
     pub state: ParserState,
     /// The number of the next line.
     pub line: usize,
-    /// Counts only if the parser started before the first message.
+    /// Used only if the parser started before the first message.
     pub frontmatter: Option<Frontmatter>,
-    /// Segments that are complete. The first is the one in which the parser started.
+    /// Complete segments. The first one is the segment in which the parser started.
     pub done: Vec<Segment>,
-    /// The segment that grows.
+    /// The current segment.
     pub current: Segment,
 }
 
 impl Builder {
-    /// A parser that goes on at `line` in `segment`.
+    /// A parser that continues at `line` in `segment`.
     pub fn resume(state: ParserState, line: usize, frontmatter: Option<Frontmatter>, segment: Segment) -> Self {
         Self { state, line, frontmatter, done: Vec::new(), current: segment }
     }
 
-    /// Takes the next line.
+    /// Parses the next line.
     pub fn feed(&mut self, line: &str) {
         let marker = if self.state.heeds_markers() { syntax::marker(line) } else { None };
         match (marker, self.state) {
@@ -127,7 +127,7 @@ impl Builder {
         self.line += 1;
     }
 
-    /// A role marker.
+    /// Handles a role marker.
     fn begin(&mut self, role: Speaker, column: usize, line: &str) {
         let next = Segment { role: Some(role), start: self.line, crlf: line.ends_with('\r'), blocks: Vec::new() };
         self.done.push(std::mem::replace(&mut self.current, next));
@@ -137,7 +137,7 @@ impl Builder {
         }
     }
 
-    /// A line of a message after its marker.
+    /// Handles a line of a message after its marker.
     fn body(&mut self, role: Speaker, inside: BodyState, line: &str) {
         let closes = match inside {
             BodyState::Prose => return self.prose(role, line),
@@ -165,7 +165,7 @@ impl Builder {
         }
     }
 
-    /// A line outside everything that has an end of its own.
+    /// Handles a line in prose.
     fn prose(&mut self, role: Speaker, line: &str) {
         let (kind, inside) = match line.as_bytes().first() {
             Some(b'*') => tool_header(role, line),
@@ -190,7 +190,7 @@ impl Builder {
         self.state = ParserState::Body(role, inside);
     }
 
-    /// The fence that a tool header waited for.
+    /// Handles the fence after a tool header.
     fn open_tool_fence(&mut self, fence: Fence, info: &str) {
         let Some(block) = self.current.blocks.last_mut() else { return };
         let json = info.split_whitespace().next().is_some_and(|word| word.eq_ignore_ascii_case("json"));
@@ -222,7 +222,7 @@ impl Segment {
     }
 }
 
-/// What a line that starts with `*` is.
+/// The block that a line starting with `*` opens, if it is a tool header.
 fn tool_header(role: Speaker, line: &str) -> Option<(BlockKind, BodyState)> {
     let stray = |stray| Some((BlockKind::Stray(stray), BodyState::Prose));
     let assistant = role == Speaker::Assistant;
@@ -242,7 +242,7 @@ fn tool_header(role: Speaker, line: &str) -> Option<(BlockKind, BodyState)> {
     }
 }
 
-/// A count of lines as blocks keep it. Four billion lines are not met in practice.
+/// A number of lines as blocks store it. Files with four billion lines do not occur in practice.
 pub(super) fn narrow(lines: usize) -> u32 {
     u32::try_from(lines).unwrap_or(u32::MAX)
 }

@@ -1,12 +1,11 @@
 //! Planners: the smallest edits that bring a document from one state to the next.
 //!
-//! A planner looks at the document and answers with edits; whoever holds the text applies them *in
-//! the order given*. Planners go from the bottom to the top, so that one edit does not move the next
-//! one's place. They insert, or replace what Flemma wrote; a byte of the user's is never touched.
+//! A planner reads the document and returns edits, which the caller applies *in the given order*. Edits go from the
+//! bottom to the top, so that one edit does not move the position of the next. They insert text, or replace text that
+//! Flemma wrote. They never change the user's text.
 //!
-//! Where a result goes: after the nearest result of an earlier call in its turn; else in front of
-//! the nearest result of a later one; else at the top of the `@You:` after the reply; else into a
-//! new one.
+//! The place of a result is after the nearest result of an earlier call in its turn; otherwise before the nearest
+//! result of a later one; otherwise at the top of the `@You:` after the reply; otherwise in a new `@You:`.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -21,11 +20,11 @@ use crate::{
     text::Fence,
 };
 
-/// Puts a placeholder in its place for every call in `calls` that has no result and no placeholder.
+/// Inserts a placeholder for every call in `calls` that has no result and no placeholder.
 ///
-/// Placeholders stand in the `@You:` message after the reply, in the order of the calls, and before
-/// the user's prose. Where there is no such message it is made. A result header without a fence gets
-/// its fence. Calls that are not open are passed over. Edits go from the bottom to the top.
+/// Placeholders are in the `@You:` message after the reply, in call order, and before the user's text. The message is
+/// created if it does not exist. A result header without a fence gets a fence. Calls that are not open are skipped.
+/// Edits go from the bottom to the top.
 #[must_use]
 pub fn place(document: &Document, text: &dyn Text, calls: &[(CallId, StatusBlock)]) -> Vec<TextEdit> {
     let mut plan = Plan::new(document, text);
@@ -46,7 +45,7 @@ pub fn set_status(document: &Document, text: &dyn Text, id: &CallId, status: Sta
     let Some((line, _)) = placeholder(document, site) else { return Vec::new() };
     let content = text.line(line);
     let Some((_, info)) = Fence::open(&content) else { return Vec::new() };
-    // The info string is a part of the line: where it starts is a matter of addresses.
+    // The info string is a slice of the line, so its position is the difference of the addresses.
     let start = content.len() - content.trim_start_matches([' ', '`', '~']).trim_start().len();
     let word = start + info.find(char::is_whitespace).unwrap_or(info.len());
     let words = &content[word..start + info.len()];
@@ -66,11 +65,11 @@ pub fn set_status(document: &Document, text: &dyn Text, id: &CallId, status: Sta
     vec![edit]
 }
 
-/// Writes the result of an open call: in the place of its placeholder, below an empty header, or as
-/// a new block in its place. The fence names the output's language. One line break at the end of the output says only that its last line is complete, and is left out.
+/// Writes the result of an open call: in place of its placeholder, below an empty header, or as a new block. The fence
+/// names the language of the output. One final line break of the output only ends its last line and is left out.
 ///
-/// Nothing happens for a call that is not open, or whose place cannot be told because thinking or a
-/// tool's fence above is not closed. Edits go from the bottom to the top.
+/// There are no edits for a call that is not open, or whose place is inside thinking or a tool's fence that is not
+/// closed. Edits go from the bottom to the top.
 #[must_use]
 pub fn settle(
     document: &Document,
@@ -85,7 +84,7 @@ pub fn settle(
     answer(document, text, id, is_error, block, blocks::output_fence(output, language))
 }
 
-/// Like [`settle`], for a result that shows files. Only a tool of Flemma's own may: the files are named by a fence
+/// Like [`settle`], for a result with attachments. Only built-in tools have them: the files are named in an info string
 /// that no output can write.
 #[must_use]
 pub fn settle_with(
@@ -101,7 +100,7 @@ pub fn settle_with(
     answer(document, text, id, is_error, block, blocks::attached_fence(output, attachments))
 }
 
-/// Puts `block` where the result of an open call goes, or `fence` where it has a header already.
+/// Inserts `block` at the place of an open call's result, or `fence` if the header is already there.
 fn answer(
     document: &Document,
     text: &dyn Text,
@@ -122,8 +121,8 @@ fn answer(
     edits
 }
 
-/// Makes room for the user to write: the document ends with `@You:` and an empty line, or with what
-/// the user has begun there. The second value is where the cursor goes.
+/// Appends a prompt: the document then ends with `@You:` and an empty line, or with the text that the user has begun
+/// there. The second value is the position for the cursor.
 #[must_use]
 pub fn open_prompt(document: &Document, text: &dyn Text) -> (Vec<TextEdit>, Position) {
     let count = text.line_count();
@@ -151,37 +150,37 @@ pub fn open_prompt(document: &Document, text: &dyn Text) -> (Vec<TextEdit>, Posi
     match message.blocks.last() {
         None => append(vec!["", ""]),
         Some(block) if block.is_tool() => append(vec!["", "", ""]),
-        // One blank line after a result separates it from what is written next.
+        // A blank line separates a result from the text that is written next.
         Some(block) if block.lines == 1 && blank && message.blocks.len() > 1 => append(vec!["", ""]),
         Some(block) if message.blocks.len() == 1 && block.kind == BlockKind::Text => {
             let lines = message.lines_of(block);
             let mut empty = true;
             text.read(lines.clone(), &mut |line| empty &= line.trim().is_empty());
-            // An empty prompt: the first line of it.
+            // The first line of an empty prompt.
             if empty { (Vec::new(), Position { line: lines.start, column: 0 }) } else { (Vec::new(), end) }
         }
         Some(_) => (Vec::new(), end),
     }
 }
 
-/// Insertions by where they go, so that several at one place become one edit in the calls' order.
+/// Insertions by place, so that several at one place become one edit in call order.
 struct Plan<'a> {
     document: &'a Document,
     text: &'a dyn Text,
     /// Blocks to insert, by place, then by call.
     inserts: BTreeMap<Anchor, BTreeMap<Site, Vec<String>>>,
-    /// Edits within lines that stay.
+    /// Edits within existing lines.
     others: Vec<TextEdit>,
-    /// Where each open call's result is or goes, by turn: found once.
+    /// The place of each open call's result, by turn, computed once.
     rooms: HashMap<usize, Vec<(Site, Option<Site>)>>,
 }
 
-/// Where a block goes. Ordered as the text is.
+/// The place of an inserted block. Places are ordered as in the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Anchor {
-    /// In front of what starts here.
+    /// Before this position.
     Before(Position),
-    /// After the last line of a block, or after a bare marker; `bare` for the latter.
+    /// After the last line of a block, or after a marker without text (`bare`).
     After { line: usize, bare: bool },
     /// In a new `@You:` after this line.
     NewMessage(usize),
@@ -199,7 +198,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Where the result of the call at `site` goes; `None` if what stands there would swallow it.
+    /// The place for the result of the call at `site`; `None` if an open block would swallow it.
     fn anchor(&mut self, turn: &Turn, site: Site) -> Option<Anchor> {
         let document = self.document;
         let pairs = self.rooms.entry(turn.answers.start).or_insert_with(|| {
@@ -228,7 +227,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// The place of a block's first character, which may stand on its marker's line.
+    /// The position of a block's first character, which may be on the marker's line.
     fn start_of(&self, site: Site) -> Option<Position> {
         let (message, block) = self.document.block(site)?;
         let line = message.lines_of(block).start;
@@ -237,7 +236,7 @@ impl<'a> Plan<'a> {
         Some(Position { line, column })
     }
 
-    /// Puts a fence below a result header that has none.
+    /// Inserts a fence below a result header without one.
     fn fill(&mut self, site: Site, fence: Vec<String>) {
         let Some((message, block)) = self.document.block(site) else { return };
         if block.tool_fence().is_some() {
@@ -250,7 +249,7 @@ impl<'a> Plan<'a> {
         self.others.push(TextEdit::insert(self.end_of(line), lines));
     }
 
-    /// Puts a result's fence in the place of a placeholder's, or below a header without one.
+    /// Replaces the fence of a placeholder by that of a result, or inserts it below a header without one.
     fn replace_placeholder(&mut self, site: Site, fence: Vec<String>) {
         let Some((message, block)) = self.document.block(site) else { return };
         let Some((line, _)) = placeholder(self.document, site) else { return self.fill(site, fence) };
@@ -259,13 +258,13 @@ impl<'a> Plan<'a> {
             let last = message.lines_of(block).end - 1;
             return self.others.push(TextEdit { start, end: self.end_of(last), lines: fence });
         }
-        // The block was never closed, so that what follows may be anything: it stays, below.
+        // The block is not closed, so anything may follow. It stays below.
         let mut lines = fence;
         self.separate(line + 1, &mut lines);
         self.others.push(TextEdit { start, end: self.end_of(line), lines });
     }
 
-    /// Appends an empty line if what follows in the text is not blank.
+    /// Appends an empty line if the next line is not blank.
     fn separate(&self, next: usize, lines: &mut Vec<String>) {
         if next < self.text.line_count() && !self.text.line(next).trim().is_empty() {
             lines.push(String::new());
@@ -278,8 +277,8 @@ impl<'a> Plan<'a> {
 
     /// The edits, from the bottom to the top.
     fn edits(mut self) -> Vec<TextEdit> {
-        // Where a fence goes below an empty header and the next block after it, both start at the same
-        // place: the block goes in first, and the fence then in front of it. The sort keeps that.
+        // A fence below an empty header and the block after it start at the same place. The block is inserted first,
+        // and then the fence before it. The sort is stable.
         let others = std::mem::take(&mut self.others);
         let mut edits = Vec::new();
         for (anchor, blocks) in &self.inserts {
@@ -337,7 +336,7 @@ fn placeholder(document: &Document, site: Site) -> Option<(usize, ToolFence)> {
     Some((message.lines_of(block).start + fence.line as usize, *fence))
 }
 
-/// Adds or takes away ` (error)` at the end of a result's header.
+/// Adds or removes ` (error)` at the end of a result's header.
 fn mark_error(document: &Document, text: &dyn Text, site: Site, is_error: bool) -> Option<TextEdit> {
     let (message, block) = document.block(site)?;
     let BlockKind::ToolResult(tool) = &block.kind else { return None };

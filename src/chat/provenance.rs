@@ -1,19 +1,20 @@
-//! Who wrote which line, and whose word an `approved` is.
+//! Tracks who wrote each line, and whether an `approved` is the user's.
 //!
-//! Text that came with a file, from a program, from a model or back through undo must not act as what the user wrote.
-//! [`Provenance`] therefore keeps one byte per line beside the [`Document`]. It is told of every change and of the
-//! [`Author`] that made it, and answers two questions:
+//! Text from a file, a program, a model or undo must not be treated as text that the user wrote. So [`Provenance`]
+//! keeps one byte per line beside the [`Document`]. It is told of every change and its [`Author`], and answers two
+//! questions:
 //!
-//! - [`Provenance::is_by_user`]: did the user write these lines in this session? Then frontmatter runs without a question, and
-//!   the files that the lines name are sent without one.
-//! - [`Provenance::is_authorised`]: does this line say `approved` because the user's own edit, or Flemma after a decision,
-//!   made it say so in this session? Only then does it approve anything.
+//! - [`Provenance::is_by_user`]: did the user write these lines in this session? If so, frontmatter runs and the files
+//!   named in the lines are sent without a question.
+//! - [`Provenance::is_authorised`]: does this line say `approved` because of the user's own edit, or because Flemma
+//!   wrote it after a decision, in this session? Only then does it approve a call.
 //!
-//! Both are lists of what is allowed: a line of which nothing is known counts for nothing. What a line means plays no
-//! part, so it does not matter whether it stood in a block that could be read when the file was opened.
+//! Both are allow lists: a line about which nothing is known is neither. The meaning of a line is ignored, so it does
+//! not matter whether it was in a valid block when the file was opened.
 //!
-//! A line that the user edits keeps its author. It becomes theirs when they empty it and type it anew, or when they
-//! insert it. A line that somebody else wrote and that is inserted elsewhere was moved or copied, and stays theirs.
+//! A line that the user edits keeps its author. It becomes the user's when they empty it and type it again, or when
+//! they insert it. If a line that another author wrote is inserted elsewhere, it was moved or copied, and keeps its
+//! author.
 
 use std::{
     cell::RefCell,
@@ -26,78 +27,79 @@ use super::{
     line_scan::{BLANK, LineHasher, LineScan, NOT_APPROVED, SAYS_APPROVED, ScannedText},
 };
 
-/// Who changes the text.
+/// Who changed the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Author {
-    /// The user, by typing, pasting or a command. `step` numbers the step of undo that the change belongs to.
+    /// The user, by typing, pasting or a command. `step` is the number of the undo step that the change belongs to.
     User {
         /// See `:help changenr()`.
         step: u64,
     },
     /// Flemma: markers, status blocks, results.
     Flemma,
-    /// A model whose reply streams in. Its lines are not looked at.
+    /// A model whose reply is streaming. Its lines are scanned later.
     Model,
-    /// The file that is opened, another file that is read in, or the output of a command.
+    /// The file that was opened, another file that was read in, or the output of a command.
     Stranger,
 }
 
-/// What a change of several lines is.
+/// How a change of several lines was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Extent {
-    /// One change.
+    /// As one change.
     Whole,
-    /// As many changes as lines.
+    /// As one change per line.
     EachLine,
 }
 
 /// The user wrote it in this session.
 const BY_USER: u8 = 1;
 
-/// As many separate places of one step of undo are told apart.
+/// The maximum number of separate places that are tracked in one undo step.
 const PLACES: usize = 64;
 
 /// The author of every line.
 #[derive(Clone, Debug, Default)]
 pub struct Provenance {
-    /// One byte a line. Inserting a line near the top moves the bytes behind it, which is a copy of as many bytes as the
+    /// One byte per line. Inserting a line near the top moves the bytes after it, which copies as many bytes as the
     /// buffer has lines: two microseconds for 80,000.
     lines: Vec<u8>,
-    /// The lines that somebody else wrote, those that are gone by now included.
+    /// The lines that other authors wrote, including deleted ones.
     known: LineSet,
-    /// The lines of a reply that streams in, which nobody has looked at yet.
+    /// The lines of a streaming reply, which are not scanned yet.
     streamed: Option<Range<usize>>,
-    /// The lines that the user typed where code may stand, by hash: undo brings them back as theirs.
+    /// The hashes of lines that the user typed in the frontmatter's place. Undo restores them as the user's.
     typed: Hashes,
-    /// The lines that say `approved` because of the user's own edit or after a decision, and what they say, by hash.
+    /// The lines that say `approved` because of the user's own edit or after a decision, with the hash of their text.
     authorised: Vec<(usize, u64)>,
     step: Option<EditStep>,
-    /// Lines that were taken for the user's earlier in this step of undo, and are not theirs after all.
+    /// Lines that were attributed to the user earlier in this undo step and turned out not to be theirs.
     suspected: Reattribution,
     hasher: LineHasher,
 }
 
-/// The step of undo in which the user made their latest changes.
+/// The undo step of the user's latest changes.
 #[derive(Clone, Debug)]
 struct EditStep {
     id: u64,
-    /// What was changed in it, as it is numbered now.
+    /// The changed lines, in the current numbering.
     touched: Vec<Range<usize>>,
-    /// What of that may hold text that was taken for the user's since somebody else's text went in this step.
+    /// The part of them that may contain text attributed to the user since text of another author was deleted in this
+    /// step.
     unsuspected: Vec<Range<usize>>,
-    /// What was typed in it, unless it turns out to be undo.
+    /// The hashes of the lines typed in it, unless it turns out to be undo.
     typed: Vec<u64>,
 }
 
-/// Hashes of lines. They are random numbers, which a fast hasher is enough for.
+/// Hashes of lines. They are random numbers, so a fast hasher is sufficient.
 type Hashes = HashSet<u64, foldhash::fast::RandomState>;
 
-/// Lines that are not, or may not be, what they were taken for.
+/// Lines whose attribution to the user was, or may be, wrong.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reattribution {
-    /// Those that were taken for the user's and are not theirs after all.
+    /// Lines that were attributed to the user and are not theirs.
     pub lost: Vec<Range<usize>>,
-    /// All that were changed in the same step of undo; none if there is no doubt.
+    /// All lines that were changed in the same undo step; empty if nothing was wrong.
     pub touched: Vec<Range<usize>>,
 }
 
@@ -105,11 +107,12 @@ pub struct Reattribution {
 #[derive(Clone, Debug, Default)]
 struct LineSet {
     hashes: Hashes,
-    /// Those that are not in `hashes` yet. To put a line there costs as much as to parse it, and of most nobody ever asks.
+    /// Hashes that are not in `hashes` yet. Inserting one costs as much as parsing the line, and most are never looked
+    /// up.
     loose: Vec<u64>,
-    /// Some are missing, so that any may be in it.
+    /// Some lines are missing, so any line may be in the set.
     incomplete: bool,
-    /// Some are still to come, so that any may be in it for the time being.
+    /// Some lines are still to be added, so any line may be in the set until then.
     is_reading: bool,
 }
 
@@ -118,12 +121,12 @@ impl LineSet {
         self.loose.push(hash);
     }
 
-    /// Takes lines as they were seen. Blank ones are everybody's, and nobody asks about them.
+    /// Adds scanned lines. Blank lines have no author and are skipped.
     fn extend<'a>(&mut self, lines: impl IntoIterator<Item = &'a (u8, u64)>) {
         self.loose.extend(lines.into_iter().filter(|(flags, _)| flags & BLANK == 0).map(|(_, hash)| *hash));
     }
 
-    /// Puts so many of the loose ones in their place.
+    /// Moves up to `count` loose hashes into the set.
     fn index(&mut self, count: usize) {
         let kept = self.loose.len().saturating_sub(count);
         self.hashes.extend(self.loose.drain(kept..));
@@ -142,33 +145,30 @@ impl LineSet {
 }
 
 impl Provenance {
-    /// Brings the document up to date after a change (see [`Document::update`]), and the authors of its lines with it.
+    /// Updates the document after a change (see [`Document::update`]), and the authors of its lines.
     pub fn follow(&mut self, document: &mut Document, change: Change, author: Author, text: &dyn Text) -> Update {
         self.follow_as(Extent::Whole, document, change, author, text)
     }
 
-    /// The same for changes of the user's to single lines that stand next to each other: each line was changed once, by a
-    /// change of its own, and none has changed since. The authors are those that so many calls of [`Provenance::follow`]
-    /// would have found.
+    /// The same for the user's changes to adjacent single lines. Each line was changed once, by a separate change. The
+    /// result equals that of one call of [`Provenance::follow`] per line.
     pub fn follow_lines(&mut self, document: &mut Document, lines: Range<usize>, step: u64, text: &dyn Text) -> Update {
         let change = Change { first: lines.start, old_last: lines.end, new_last: lines.end };
         self.follow_as(Extent::EachLine, document, change, Author::User { step }, text)
     }
 
-    /// Gets ready to be asked about the lines of a file that was opened: about so many of them. Says whether there are more.
+    /// Indexes about `lines` lines of an opened file in advance. Returns whether there are more.
     pub fn index(&mut self, lines: usize) -> bool {
         self.known.index(lines);
         !self.known.loose.is_empty()
     }
 
-    /// Whether a file is being read, of which only the first lines were followed so far. Until its end is known, whatever
-    /// is inserted may have been copied from there.
+    /// Sets whether a file is still being read. Until its end is known, inserted text may have been copied from there.
     pub fn read(&mut self, is_reading: bool) {
         self.known.is_reading = is_reading;
     }
 
-    /// These lines have changed, and nobody has looked at what they were: they changed once more before, or stood behind the
-    /// lines that were followed.
+    /// Reports changed lines whose old text is unknown: they had changed before, or were beyond the lines read so far.
     pub fn missed(&mut self, lines: Range<usize>) {
         let followed = self.lines.get(lines.start..lines.end.min(self.lines.len())).unwrap_or_default();
         let is_behind = lines.end > self.lines.len() && !lines.is_empty();
@@ -212,7 +212,7 @@ impl Provenance {
         update
     }
 
-    /// The changes of the latest step were undo or redo: what they brought back, nobody wrote.
+    /// Called when the latest changes were undo or redo. The restored text is not attributed to the user.
     pub fn undone(&mut self, text: &dyn Text) -> Reattribution {
         let Some(step) = self.step.take() else { return Reattribution::default() };
         self.authorised.retain(|(line, _)| !step.touched.iter().any(|lines| lines.contains(line)));
@@ -231,12 +231,12 @@ impl Provenance {
         Reattribution { lost, touched: step.touched }
     }
 
-    /// Takes the lines that were taken for the user's earlier in this step of undo and are not theirs after all.
+    /// Takes the lines that were attributed to the user earlier in this undo step and turned out not to be theirs.
     pub fn take_suspected(&mut self) -> Reattribution {
         std::mem::take(&mut self.suspected)
     }
 
-    /// The runs of lines among these that count as the user's and are not blank.
+    /// The runs of lines in this range that are the user's and not blank.
     fn lines_by_user(&self, lines: Range<usize>) -> Vec<Range<usize>> {
         let (mut at, last) = (lines.start, lines.end.min(self.lines.len()));
         let mut runs = Vec::new();
@@ -248,26 +248,26 @@ impl Provenance {
         runs
     }
 
-    /// The latest changes are over, and were not undo.
+    /// Called when the latest changes are complete and were not undo.
     pub fn settle(&mut self) {
         if let Some(step) = &mut self.step {
             self.typed.extend(step.typed.drain(..));
         }
     }
 
-    /// The step of undo that the latest changes belong to, if the user made them.
+    /// The undo step of the latest changes, if the user made them.
     #[must_use]
     pub fn step(&self) -> Option<u64> {
         self.step.as_ref().map(|step| step.id)
     }
 
-    /// Whether [`Provenance::settle`] has anything to do.
+    /// Whether [`Provenance::settle`] would change anything.
     #[must_use]
     pub fn is_unsettled(&self) -> bool {
         self.step.as_ref().is_some_and(|step| !step.typed.is_empty())
     }
 
-    /// These lines came from another file or from a program, and the user has written nothing of them.
+    /// Marks lines that came from another file or from a program.
     pub fn read_in(&mut self, lines: Range<usize>, text: &dyn Text) {
         self.step = None;
         self.look(lines, text, |provenance, at, flags, hash| {
@@ -278,7 +278,7 @@ impl Provenance {
         });
     }
 
-    /// The user takes these lines as their own: they trust them.
+    /// Marks lines as the user's: the user trusts them.
     pub fn adopt(&mut self, lines: Range<usize>, text: &dyn Text) {
         self.look(lines, text, |provenance, at, _, hash| {
             provenance.typed.insert(hash);
@@ -286,7 +286,7 @@ impl Provenance {
         });
     }
 
-    /// What this line says was just decided, by the user or by a policy of theirs.
+    /// Authorises the status that this line says: the user, or one of their policies, has just decided it.
     pub fn authorise(&mut self, line: usize, text: &dyn Text) {
         self.look(line..line + 1, text, |provenance, at, flags, hash| {
             provenance.authorised.retain(|(line, _)| *line != at);
@@ -294,34 +294,34 @@ impl Provenance {
         });
     }
 
-    /// Whether this line says what it says because it was decided in this session.
+    /// Whether the status on this line was decided in this session.
     #[must_use]
     pub fn is_authorised(&self, line: usize) -> bool {
         self.authorised.iter().any(|(authorised, _)| *authorised == line)
     }
 
-    /// Whether the user wrote all of these lines in this session. Blank lines are everybody's.
+    /// Whether the user wrote all of these lines in this session. Blank lines are ignored.
     #[must_use]
     pub fn is_by_user(&self, lines: Range<usize>) -> bool {
         let lines = self.lines.get(lines.start..lines.end.min(self.lines.len()));
         lines.is_some_and(|lines| lines.iter().all(|flags| flags & (BY_USER | BLANK) != 0))
     }
 
-    /// The user's change: which lines are theirs, and which approvals.
+    /// Handles a change by the user: determines which lines and approvals are theirs.
     fn edited(&mut self, extent: Extent, change: Change, step: u64, scan: &LineScan, head: usize, text: &dyn Text) {
         let Change { first, old_last, .. } = change;
         let old: Vec<u8> = self.lines[first..old_last].to_vec();
         let in_place = old.len() == scan.lines.len();
         let is_single = old.len() == 1 || (in_place && extent == Extent::EachLine);
         let all_by_user = old.iter().all(|flags| flags & (BY_USER | BLANK) != 0);
-        // Lines that trade places are an edit in place for all that can be seen of them.
+        // Swapped lines look like an edit in place.
         let moved = !is_single
             && old.iter().zip(&scan.lines).any(|(old, (new, _))| old & SAYS_APPROVED != 0 && new & SAYS_APPROVED == 0);
         let authorised_before = self.authorised.iter().filter(|(line, _)| (first..old_last).contains(line));
         let before_change: BTreeMap<usize, u64> = authorised_before.copied().collect();
         let (mut new, mut typed, mut authorised) = (Vec::with_capacity(scan.lines.len()), Vec::new(), Vec::new());
         for (index, &(flags, hash)) in scan.lines.iter().enumerate() {
-            // Whole lines that come in may be copies of somebody else's. What is typed letter by letter is not.
+            // Inserted whole lines may be copies of another author's. Text typed character by character is not.
             let by_hand = in_place && is_single;
             let before = old.get(index).copied().filter(|_| in_place || (index == 0 && old.len() == 1));
             let replaces_users =
@@ -331,7 +331,7 @@ impl Provenance {
             if own && !is_blank && first + index < head && (by_hand || old.is_empty()) {
                 typed.push(hash);
             }
-            // Of several lines that change at once, one that says something else than before may have been moved.
+            // When several lines change at once, a line with different text may have been moved.
             let was_authorised = before_change.get(&(first + index)).copied();
             let is_authorised = before.is_some_and(|before| match was_authorised {
                 Some(before) => is_single || before == hash,
@@ -352,7 +352,8 @@ impl Provenance {
         }
     }
 
-    /// Moves the authorised lines along with a change. Of the changed lines, `authorised` are.
+    /// Updates the positions of the authorised lines after a change. `authorised` are the authorised ones among the
+    /// changed lines.
     fn shift_authorised(&mut self, change: Change, authorised: Vec<(usize, u64)>) {
         self.authorised.retain(|(line, _)| !(change.first..change.old_last).contains(line));
         for (line, _) in &mut self.authorised {
@@ -363,7 +364,7 @@ impl Provenance {
         self.authorised.extend(authorised);
     }
 
-    /// Remembers a reply that has stopped streaming. `text` is the text after `change`, the first one since.
+    /// Scans a reply that has stopped streaming. `text` is the text after `change`, the first change since.
     fn look_at_reply(&mut self, change: Change, text: &dyn Text) {
         let Some(lines) = self.streamed.take() else { return };
         let moved = |line: usize| (line + change.new_last).saturating_sub(change.old_last);
@@ -384,14 +385,13 @@ impl Provenance {
                 *line |= flags;
             }
         }
-        // Lines of it are gone, and nobody knows what they were.
+        // Some of its lines were deleted, and their text is unknown.
         self.known.incomplete |= change.first < lines.end && lines.start < change.old_last;
     }
 
-    /// Lines of somebody else's went in the step that changed these: their text may have moved into them (`:move`, `J`).
+    /// Text of another author was deleted in the same step, so it may have been moved into these lines (`:move`, `J`).
     ///
-    /// Of lines that are not the user's everything is known already, so only those that are have to be looked at, and no
-    /// line twice.
+    /// Only lines attributed to the user have to be scanned, and no line twice.
     fn suspect(&mut self, except: Range<usize>, text: &dyn Text) {
         let Some(step) = &mut self.step else { return };
         step.typed.clear();
@@ -435,7 +435,7 @@ impl Provenance {
         self.typed.contains(&hash) || self.step.as_ref().is_some_and(|step| step.typed.contains(&hash))
     }
 
-    /// Looks at lines: at each one's number, what can be seen of it, and its hash.
+    /// Scans lines and calls `each` with the number, the flags and the hash of each.
     fn look(&mut self, lines: Range<usize>, text: &dyn Text, mut each: impl FnMut(&mut Self, usize, u8, u64)) {
         let lines = lines.start..lines.end.min(self.lines.len());
         let mut at = lines.start;
@@ -447,7 +447,7 @@ impl Provenance {
     }
 }
 
-/// Adds what a change has touched to places that were touched before, which move with it.
+/// Adds the changed lines to the places changed before, and moves those with the change.
 fn touch(places: &mut Vec<Range<usize>>, Change { first, old_last, new_last }: Change) {
     let moved = |line: usize| line + new_last - old_last;
     let mut merged = first..new_last;

@@ -1,7 +1,7 @@
-//! Reading blocks: from lines back to what was said.
+//! Reads blocks: converts lines back to their content.
 //!
-//! A message's lines are read once, into one buffer. Carriage returns at the end of a line are left
-//! out, and one backslash is taken off where [`escape()`](super::escape()) put it.
+//! The lines of a message are read once, into one buffer. Carriage returns at the end of a line are dropped, and the
+//! backslash that [`escape()`](super::escape()) added is removed.
 
 use std::{ops::Range, sync::Arc};
 
@@ -42,7 +42,7 @@ impl Lines {
         }
     }
 
-    /// What stands between the first line `open` of something and its end, joined.
+    /// The joined lines between the opening line `open` and the end of a block.
     fn between(&self, open: usize, end: usize, closed: bool) -> String {
         let last = if closed { end.saturating_sub(1) } else { end };
         let mut content = String::new();
@@ -55,16 +55,16 @@ impl Lines {
         content
     }
 
-    /// What stands in the fence of a tool block that starts at line `at` of these lines.
+    /// The content of the fence of a tool block that starts at line `at`.
     pub fn fenced(&self, block: &Block, at: usize) -> String {
         let Some(fence) = block.tool_fence() else { return String::new() };
         self.between(at + fence.line as usize, at + block.lines as usize, block.closed)
     }
 
-    /// The input of a tool use that starts at line `at` of these lines.
+    /// The input of a tool use that starts at line `at`.
     ///
-    /// A `json` fence holds JSON of any kind. A fence without a language is what we write for input
-    /// that is no JSON; a user may have mended it to a JSON object since.
+    /// A `json` fence contains any JSON. Flemma writes a fence without a language for input that is not valid JSON; the
+    /// user may have corrected it to a JSON object.
     pub fn input(&self, block: &Block, at: usize) -> ToolInput {
         let content = self.fenced(block, at);
         let json = block.tool_fence().is_some_and(|fence| fence.json);
@@ -74,7 +74,7 @@ impl Lines {
         }
     }
 
-    /// Whose the hosted block is that starts at line `at` of these lines, and of which kind.
+    /// The provider and the kind of the hosted block that starts at line `at`.
     pub fn mark(&self, block: &Block, at: usize) -> HostedInfo {
         HostedInfo::read(block.tool_fence().map_or("", |fence| self.get(at + fence.line as usize)))
     }
@@ -90,10 +90,10 @@ impl Lines {
     }
 }
 
-/// Builds the neutral message of a message: its own lines decide alone.
+/// Builds the message for providers. It depends only on the message's own lines.
 ///
 /// # Errors
-/// When a hosted block does not hold the JSON that the vendor wrote.
+/// When a hosted block does not contain valid JSON.
 pub(super) fn build(message: &ParsedMessage, text: &dyn Text) -> Result<Arc<model::Message>, Diagnostic> {
     let mut lines = Lines::read(text, message.range());
     lines.drop_marker();
@@ -125,7 +125,7 @@ pub(super) fn build(message: &ParsedMessage, text: &dyn Text) -> Result<Arc<mode
             BlockKind::Thinking => {
                 let tag = ThinkingTag::read(lines.get(at));
                 let text = lines.thinking(block, at);
-                // Other tools write what the vendor hides between the tags.
+                // Other tools write the hidden data between the tags.
                 let hidden = || Signature::redacted(&text).filter(|_| tag.redacted);
                 parts.push(match tag.signature.clone().filter(|_| tag.redacted).or_else(hidden) {
                     Some(signature) => Part::RedactedThinking(signature),
@@ -134,7 +134,7 @@ pub(super) fn build(message: &ParsedMessage, text: &dyn Text) -> Result<Arc<mode
             }
             BlockKind::ToolUse(tool) if tool.hosted => {
                 let raw = vendor_json()?;
-                // Cut off before its result: half of a call is never sent back.
+                // The reply was aborted before the result. A call without a result is never sent back.
                 if !message.is_aborted() || message.answers_hosted(&tool.id) {
                     let HostedInfo { provider, .. } = lines.mark(block, at);
                     parts.push(Part::HostedUse { provider, id: tool.id.clone(), name: tool.name.clone(), raw });
@@ -175,7 +175,7 @@ pub(super) fn build(message: &ParsedMessage, text: &dyn Text) -> Result<Arc<mode
 }
 
 impl Lines {
-    /// Leaves of the first line what follows its role marker.
+    /// Removes the role marker from the first line.
     fn drop_marker(&mut self) {
         let column = syntax::marker(self.get(0)).map_or(0, |(_, column)| column);
         self.buffer.drain(..column);
@@ -185,12 +185,12 @@ impl Lines {
     }
 }
 
-/// The parts of a message in the making.
+/// The parts of a message that is being built.
 #[derive(Default)]
 struct Parts {
     done: Vec<Part>,
     prose: String,
-    /// What the prose refers to: it stands behind the prose, each file once in a message.
+    /// The files that the prose names. They follow it, each file once per message.
     files: Vec<Attachment>,
 }
 
@@ -215,7 +215,7 @@ impl Parts {
     }
 }
 
-/// The text without the blank lines at its ends; blanks within the lines that stay are kept.
+/// The text without blank lines at its ends. White space in the remaining lines is kept.
 pub(super) fn trim_blank_lines(text: &str) -> &str {
     let Some(first) = text.find(|c: char| !c.is_whitespace()) else { return "" };
     let start = text[..first].rfind('\n').map_or(0, |newline| newline + 1);

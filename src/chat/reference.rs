@@ -1,10 +1,9 @@
-//! References: how a user names a file of theirs in a message, `@./pic.png`.
+//! References to files in the user's messages, such as `@./pic.png`.
 //!
-//! A reference begins with `@./`, `@../`, `@~/` or `@//` (the last for an absolute path) at the beginning of a word, and
-//! goes on to the next white space. Punctuation that ends a sentence, a quotation or a bracket is no part of it.
-//! `%20` and the like stand for characters that could not stand there, and `;type=text/plain` behind the path says what
-//! the file is. Only prose of the user's own has references: none are looked for in code, in thinking, in results, or
-//! in what a model says.
+//! A reference begins with `@./`, `@../`, `@~/` or `@//` (for an absolute path) at the beginning of a word, and extends
+//! to the next white space. Punctuation at the end of a sentence, a quotation or a bracket does not belong to it. Other
+//! characters are percent-encoded (`%20`), and `;type=text/plain` after the path gives the media type. Only the user's
+//! own prose has references. Code, thinking, results and the model's text have none.
 
 use std::{borrow::Cow, ops::Range, path::PathBuf};
 
@@ -16,47 +15,47 @@ use crate::{
     text::{Fence, code_span::read_code_span},
 };
 
-/// What a reference begins with behind its `@`.
+/// The prefixes of a reference after its `@`.
 const BEGINNINGS: [&str; 4] = ["./", "../", "~/", "//"];
 
-/// What may stand right before a reference, beside white space.
+/// The characters besides white space that may precede a reference.
 const BEFORE: &str = "([{<\"'*_|,;:>“‘„«";
 
-/// What ends a sentence or a quotation, and no path.
+/// Punctuation that ends a sentence or a quotation and does not belong to a path.
 const PUNCTUATION: &str = ".,;:!?\"'*>…”’“»";
 
-/// Brackets that end a path only if the path does not open them.
+/// Brackets, which end a path unless the path opens them.
 const BRACKETS: [(char, char); 3] = [('(', ')'), ('[', ']'), ('{', '}')];
 
-/// What comes between a path and its type.
+/// The separator between a path and its media type.
 const TYPE: &str = ";type=";
 
 /// One reference in a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Reference {
-    /// Where it stands, in bytes of the line, with its `@` and its type.
+    /// Its range in the line in bytes, including its `@` and its type.
     pub columns: Range<usize>,
     /// The path: relative, with `~`, or absolute.
     pub path: String,
-    /// The media type that it gives.
+    /// Its media type, if it has one.
     pub media_type: Option<String>,
 }
 
 impl Reference {
-    /// The file, unread.
+    /// The file, not read yet.
     pub fn attachment(&self) -> Attachment {
         Attachment::unread(&self.path, self.media_type.clone().unwrap_or_default())
     }
 }
 
-/// A file that the document names: what would be read and sent for it.
+/// A file that the document names and that a request would send.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedFile {
     /// The line.
     pub line: usize,
-    /// Where the reference stands in the line, in bytes; `None` for the fence of a result, which names its files itself.
+    /// The range of the reference in the line, in bytes; `None` for the fence of a result.
     pub columns: Option<Range<usize>>,
-    /// The file, as the document names it.
+    /// The path, as the document writes it.
     pub path: PathBuf,
 }
 
@@ -85,7 +84,7 @@ pub(super) fn references(line: &str) -> Vec<Reference> {
     found
 }
 
-/// The references in prose of several lines, code left out.
+/// The references in prose of several lines, without code.
 pub(super) fn references_in(text: &str) -> Vec<Reference> {
     let mut found = Vec::new();
     let mut code: Option<Fence> = None;
@@ -102,7 +101,7 @@ pub(super) fn references_in(text: &str) -> Vec<Reference> {
     found
 }
 
-/// What a reference that begins here says, and how long it is; `None` if it is none.
+/// The reference that begins here, and its length; `None` if there is none.
 fn reference(text: &str, before: Option<char>) -> Option<(usize, String, Option<String>)> {
     let beginning = BEGINNINGS.into_iter().find(|beginning| text.starts_with(beginning))?;
     let word = &text[..text.find(|c: char| c.is_whitespace() || c == '`').unwrap_or(text.len())];
@@ -114,14 +113,14 @@ fn reference(text: &str, before: Option<char>) -> Option<(usize, String, Option<
         return None;
     }
     let length = path.len() + given.map_or(0, |given| TYPE.len() + given.len());
-    // What would break a line of ours is taken by the letter.
+    // An encoded control character is not decoded, because it could break a line.
     let decoded = percent_decode_str(path).decode_utf8().ok().filter(|path| !path.contains(char::is_control));
     let plain = decoded.unwrap_or(Cow::Borrowed(path));
     let plain = if beginning == "//" { &plain[1..] } else { &*plain };
     Some((length, plain.to_owned(), given.map(str::to_ascii_lowercase)))
 }
 
-/// The media type that a text begins with (RFC 6838, 4.2), without the punctuation behind it.
+/// The media type at the beginning of a text (RFC 6838, 4.2), without punctuation after it.
 fn media_type(text: &str) -> Option<&str> {
     let is_legal = |c: char| c.is_ascii_alphanumeric() || "/!#$&-^_.+".contains(c);
     let given = &text[..text.find(|c| !is_legal(c)).unwrap_or(text.len())];
@@ -130,7 +129,7 @@ fn media_type(text: &str) -> Option<&str> {
     (!kind.is_empty() && !name.is_empty() && !name.contains('/')).then_some(given)
 }
 
-/// The word without the punctuation behind it.
+/// The word without punctuation at its end.
 fn trim(word: &str, before: Option<char>) -> &str {
     let mut path = word;
     while let Some(last) = path.chars().next_back() {
@@ -145,7 +144,7 @@ fn trim(word: &str, before: Option<char>) -> &str {
     path
 }
 
-/// How a user names this file.
+/// The reference to this file, as a user would write it.
 pub(super) fn write(attachment: &Attachment) -> String {
     let path = attachment.path.to_string_lossy();
     let beginning = match &*path {
@@ -157,7 +156,7 @@ pub(super) fn write(attachment: &Attachment) -> String {
     let mut bytes = [0; 4];
     for c in path.chars() {
         let is_bracket = BRACKETS.iter().any(|(open, close)| c == *open || c == *close);
-        // A point in the middle of a name is only a point.
+        // A dot in the middle of a name is not encoded.
         let marks = c != '.' && PUNCTUATION.contains(c);
         if c.is_whitespace() || c.is_control() || "%`_".contains(c) || is_bracket || marks {
             c.encode_utf8(&mut bytes).bytes().for_each(|byte| written.push_str(&format!("%{byte:02X}")));
@@ -176,8 +175,8 @@ pub(super) fn write(attachment: &Attachment) -> String {
 }
 
 impl Document {
-    /// The files that the lines in `range` name: references in the user's own prose, and the fences of results that show
-    /// files. Reads those lines, where they are the user's.
+    /// The files named in the lines in `range`: references in the user's own prose, and the fences of results with
+    /// attachments. Only the user's lines are read.
     #[must_use]
     pub fn files(&self, range: Range<usize>, text: &dyn Text) -> Vec<NamedFile> {
         let mut found = Vec::new();

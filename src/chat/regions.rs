@@ -1,24 +1,24 @@
-//! Passages: which of the lines on the screen are Markdown, and which are code.
+//! Regions: which lines on the screen are Markdown and which are code.
 //!
-//! Whoever colours a conversation asks for the regions of the screen and colours each by itself. So what
-//! it costs follows the screen, and a fence that a model forgot to close ends with its message.
+//! The highlighter asks for the regions on the screen and highlights each one separately. So the cost is proportional
+//! to the screen, and a fence that a model forgot to close ends with its message.
 
 use std::ops::Range;
 
 use super::{Block, BlockKind, Document, ParsedMessage, ResultBody};
 
-/// Some lines that are read as one.
+/// Lines that are highlighted together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Region {
-    /// The lines. Those of code come without their fences; there may be none.
+    /// The lines. Code does not include its fences and may be empty.
     pub lines: Range<usize>,
-    /// The line of the opening fence, for code: its info string names the language. `None` for Markdown.
+    /// For code, the line of the opening fence, whose info string names the language. `None` for Markdown.
     pub fence: Option<usize>,
 }
 
 impl Document {
-    /// The regions that touch the lines in `range`, in order, each in its whole length. What has a
-    /// look of its own is left out: frontmatter, thinking, status blocks, attachments, the headers of tools.
+    /// The regions that overlap the lines in `range`, in order and complete. Lines with a highlight of their own are
+    /// left out: frontmatter, thinking, status blocks, attachments and tool headers.
     #[must_use]
     pub fn regions(&self, range: Range<usize>) -> Vec<Region> {
         let mut found = Vec::new();

@@ -1,13 +1,13 @@
-//! Rendering: a whole conversation as the lines of a document.
+//! Renders a whole conversation as the lines of a document.
 //!
-//! The inverse of reading: a conversation that is rendered and read again is the same, up to what
-//! the format leaves out (blank lines around prose, carriage returns at line ends, the one line
-//! break at the end of an output) and a code fence that its author left open, which is closed.
+//! Rendering is the inverse of reading: a conversation that is rendered and read again is the same. The exceptions are
+//! what the format does not preserve (blank lines around prose, carriage returns at line ends, the final line break of
+//! an output) and an open code fence, which is closed.
 
 use super::{Conversation, Speaker, blocks, hosted, message_writer::MessageWriter, reference, syntax::ThinkingTag};
 use crate::model::{self, Part, ToolInput};
 
-/// Renders a conversation in the layout that we write.
+/// Renders a conversation in Flemma's layout.
 ///
 /// ```
 /// let lines = ["@You:", "Hello!", "", "@Assistant:", "Hi."].map(str::to_owned);
@@ -32,7 +32,7 @@ pub fn render(conversation: &Conversation) -> Vec<String> {
 
 fn message(role: Speaker, parts: &[Part]) -> String {
     let mut writer = MessageWriter::after(role.to_string());
-    // Files that the text has named already.
+    // Files that the text already names.
     let mut named = Vec::new();
     for part in parts {
         match part {

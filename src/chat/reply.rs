@@ -1,8 +1,8 @@
-//! The reply writer: a model's reply as it arrives, written at the end of the document.
+//! The reply writer writes a model's reply at the end of the document as it arrives.
 //!
-//! It reads the end of the text once, when it is opened, and from then on knows where the end is: a
-//! chunk costs what the chunk is long, in any document. What was pushed comes out as one edit; only
-//! a signature, which arrives after the thinking that it signs, is an edit of its own.
+//! It reads the end of the text once, when it is opened, and tracks the end from then on, so the cost of a chunk
+//! depends only on its length. All events that were pushed become one edit. Only a signature, which arrives after its
+//! thinking, is a separate edit.
 
 use super::{
     Position, Speaker, Text, TextEdit, blocks, hosted, message_writer::MessageWriter, syntax, syntax::ThinkingTag,
@@ -12,9 +12,9 @@ use crate::model::Event;
 /// How a reply ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// The model is done.
+    /// The reply is complete.
     Complete,
-    /// The reply was cut off: `<!-- flemma:aborted -->` says so in the document.
+    /// The reply was aborted. `<!-- flemma:aborted -->` marks it in the document.
     Aborted,
 }
 
@@ -35,16 +35,16 @@ pub enum Ending {
 #[derive(Debug)]
 pub struct ReplyWriter {
     writer: MessageWriter,
-    /// The end of the text, all taken edits applied.
+    /// The end of the text, after all edits taken so far.
     end: Position,
-    /// Where the attributes of the open thinking tag go, once that tag is in the text.
+    /// The position for the attributes of the open thinking tag, once the tag is in the text.
     tag: Option<Position>,
-    /// An edit of that tag that waits to be taken.
+    /// A pending edit of that tag.
     signature: Option<TextEdit>,
 }
 
 impl ReplyWriter {
-    /// A writer at the end of `text`. The marker `@Assistant:` is among what is taken first.
+    /// A writer at the end of `text`. The first edits include the marker `@Assistant:`.
     #[must_use]
     pub fn open(text: &dyn Text) -> Self {
         let line = text.line_count().saturating_sub(1);
@@ -58,7 +58,7 @@ impl ReplyWriter {
         Self { writer, end: Position { line, column: text.length(line) }, tag: None, signature: None }
     }
 
-    /// Takes an event. Those that bring no text are passed over.
+    /// Adds an event. Events without text are ignored.
     pub fn push(&mut self, event: &Event) {
         match event {
             Event::Text(text) => {
@@ -102,8 +102,8 @@ impl ReplyWriter {
         }
     }
 
-    /// The edits that write what was pushed since the last call, in the order in which to apply
-    /// them. Empty when everything is still held back.
+    /// The edits that write the events since the last call, in the order in which to apply them. Empty if all text is
+    /// still held back.
     #[must_use]
     pub fn take(&mut self) -> Vec<TextEdit> {
         let mut edits = Vec::new();
@@ -128,13 +128,13 @@ impl ReplyWriter {
         edits
     }
 
-    /// Where the reply ends in the text, all taken edits applied: where a spinner may stand.
+    /// The line where the reply ends, after all edits taken so far. A spinner may be shown there.
     #[must_use]
     pub const fn end(&self) -> Position {
         self.end
     }
 
-    /// Ends the reply: closes what is open, marks it if it was cut off, and gives the last edits.
+    /// Ends the reply: closes open blocks, marks an aborted reply, and returns the last edits.
     #[must_use]
     pub fn close(mut self, ending: Ending) -> Vec<TextEdit> {
         self.end_thinking();
@@ -145,7 +145,7 @@ impl ReplyWriter {
         self.take()
     }
 
-    /// Puts the attributes into the open tag, whether it was taken or not.
+    /// Writes the attributes into the open tag, whether or not it was taken.
     fn sign(&mut self, tag: &ThinkingTag) {
         let attributes = tag.attributes();
         if attributes.is_empty() {

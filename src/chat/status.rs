@@ -1,42 +1,42 @@
-//! Status blocks: the fence that stands in the place of a result that is not there yet.
+//! Status blocks: the fence in place of a result that does not exist yet.
 //!
 //! ````text
 //! ```flemma:tool status=pending expires="2026-12-01T10:00:00Z"
 //! ```
 //! ````
 //!
-//! The user edits the status by hand, in any case, and `reject` and `deny` are read as `rejected` and
-//! `denied`. A block whose status cannot be told has a [`StatusFault`]: that is an error of the
-//! document, and no tool runs until it is fixed. Such a block reads as `pending`.
+//! The user edits the status by hand. Case is ignored, and `reject` and `deny` are read as `rejected` and `denied`. A
+//! block with an invalid status has a [`StatusFault`], which is an error of the document: no tool runs until it is
+//! fixed. Such a block is read as `pending`.
 
 use std::fmt;
 
 use super::attributes;
 use crate::text::suggest::nearest;
 
-/// The word that opens the info string of a status block.
+/// The first word of the info string of a status block.
 pub(super) const INFO: &str = "flemma:tool";
 
-/// What every info string that belongs to Flemma starts with.
+/// The prefix of all info strings that are reserved for Flemma.
 pub(super) const RESERVED: &str = "flemma:";
 
-/// The first word on where a call stands. Written `status=S` in the fence's info string.
+/// The status of a call, written `status=S` in the info string of the fence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// Waits for the user.
+    /// The user has to decide.
     Pending,
-    /// May run.
+    /// It may run.
     Approved,
-    /// Refused by policy.
+    /// Denied by a policy.
     Denied,
-    /// Refused by the user; text in the block is the reason.
+    /// Rejected by the user. Text in the block is the reason.
     Rejected,
-    /// Runs now.
+    /// It is running.
     Running,
 }
 
 impl Status {
-    /// Every status, in the order in which a call may pass through them.
+    /// All statuses, in the order in which a call may pass through them.
     pub const ALL: [Self; 5] = [Self::Pending, Self::Approved, Self::Denied, Self::Rejected, Self::Running];
 
     /// The word in the document.
@@ -51,8 +51,8 @@ impl Status {
         }
     }
 
-    /// The status that `word` names, in any case; `None` for a word that names none. `reject` and `deny` are what people
-    /// type for `rejected` and `denied`.
+    /// The status that `word` names, ignoring case; `None` if there is none. `reject` and `deny` are accepted for
+    /// `rejected` and `denied`.
     #[must_use]
     pub fn parse(word: &str) -> Option<Self> {
         let others = [("reject", Self::Rejected), ("deny", Self::Denied)];
@@ -67,17 +67,17 @@ impl fmt::Display for Status {
     }
 }
 
-/// The info string of a status block, with every attribute as it was written.
+/// The info string of a status block, with all its attributes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatusBlock {
-    /// The status; [`Status::Pending`] where it cannot be told.
+    /// The status; [`Status::Pending`] if it is invalid.
     pub status: Status,
     /// The other attributes, in order, unquoted.
     pub attributes: Vec<(String, String)>,
 }
 
 impl StatusBlock {
-    /// A block with a status and nothing else.
+    /// A block with a status and no other attributes.
     #[must_use]
     pub const fn new(status: Status) -> Self {
         Self { status, attributes: Vec::new() }
@@ -89,7 +89,7 @@ impl StatusBlock {
         Self::read(info).map(|(block, _)| block)
     }
 
-    /// Like [`StatusBlock::parse`], and why the status cannot be told, if so.
+    /// Like [`StatusBlock::parse`], with the fault of the status, if there is one.
     pub(super) fn read(info: &str) -> Option<(Self, Option<StatusFault>)> {
         let info = info.trim();
         let rest = info.strip_prefix(RESERVED)?;
@@ -141,16 +141,16 @@ impl StatusBlock {
     }
 }
 
-/// Why the status of a block cannot be told.
+/// Why the status of a block is invalid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum StatusFault {
-    /// The info string begins with another word than `flemma:tool`.
+    /// The first word of the info string is not `flemma:tool`.
     Word(String),
     /// There is no `status=`.
     Missing,
     /// There is more than one `status=`.
     Twice,
-    /// No status has this name.
+    /// There is no status of this name.
     Unknown(String),
 }
 

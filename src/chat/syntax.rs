@@ -1,7 +1,7 @@
 //! Lines that are structure: role markers, tool headers, thinking tags and the abort marker.
 //!
-//! Each is recognised by its own line alone, in column 0. Where a line may stand is the parser's
-//! business. Carriage returns and blanks at the end of a structural line mean nothing.
+//! Each is recognised from its line alone, in column 0. The parser decides where such a line may occur. Carriage
+//! returns and white space at the end of a structural line are ignored.
 
 use super::{Speaker, attributes};
 use crate::{
@@ -18,7 +18,7 @@ pub(super) const ABORTED: &str = "<!-- flemma:aborted -->";
 const PROVIDER: &str = "(provider)";
 const ERROR: &str = "(error)";
 
-/// The role that a line gives the word to, and the byte where the text on the same line starts.
+/// The role of a marker line, and the byte where the text on the same line starts.
 pub(super) fn marker(line: &str) -> Option<(Speaker, usize)> {
     let name = line.strip_prefix('@')?;
     let role = Speaker::ALL
@@ -28,7 +28,7 @@ pub(super) fn marker(line: &str) -> Option<(Speaker, usize)> {
     Some((role, line.len() - line[colon..].trim_start().len()))
 }
 
-/// A tool header, taken apart.
+/// A parsed tool header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Header {
     /// `` **Tool Use:** `name` (`id`) ``
@@ -38,7 +38,7 @@ pub(super) enum Header {
 }
 
 impl Header {
-    /// Reads a line. `None`: it is no tool header; `Some(None)`: it starts like one and is broken.
+    /// Reads a line. `None`: it is not a tool header. `Some(None)`: it starts like one but is malformed.
     pub fn read(line: &str) -> Option<Option<Self>> {
         if let Some(rest) = line.strip_prefix(TOOL_USE) {
             Some(Self::read_use(rest))
@@ -61,7 +61,8 @@ impl Header {
     }
 }
 
-/// Reads ` (provider)` and ` (error)` in any order: whether each is there. `None` if there is more.
+/// Reads ` (provider)` and ` (error)` in any order, and returns whether each is there. `None` if there is anything
+/// else.
 fn suffixes(text: &str) -> Option<(bool, bool)> {
     let (mut hosted, mut is_error) = (false, false);
     let mut rest = text.trim();
@@ -90,7 +91,7 @@ pub(super) fn result_header(id: &CallId, is_error: bool, hosted: bool) -> String
     format!("{TOOL_RESULT} {}{provider}{error}", code_span(&id.0))
 }
 
-/// Whether a line opens thinking: the tag alone on its line, with or without attributes.
+/// Whether a line opens thinking: only the tag, with or without attributes.
 pub(super) fn opens_thinking(line: &str) -> bool {
     line.strip_prefix(THINKING).is_some_and(|rest| {
         let rest = rest.trim_end();
@@ -103,7 +104,7 @@ pub(super) fn closes_thinking(line: &str) -> bool {
     line.starts_with("</") && line.trim_end() == THINKING_END
 }
 
-/// What the attributes of a thinking tag say.
+/// The attributes of a thinking tag.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ThinkingTag {
     pub redacted: bool,
@@ -127,8 +128,7 @@ impl ThinkingTag {
         tag
     }
 
-    /// Every signature that a line names which [`opens_thinking`], those that are none of anybody's too: without a
-    /// provider, or without a value.
+    /// All signatures on a line that [`opens_thinking`], including invalid ones without a provider or without a value.
     pub fn signatures(line: &str) -> Vec<Signature> {
         let inside = line.trim_end().strip_prefix(THINKING).and_then(|rest| rest.strip_suffix('>')).unwrap_or_default();
         let attributes = attributes::read(inside).into_iter();
@@ -143,14 +143,14 @@ impl ThinkingTag {
         attributes.filter_map(signature).collect()
     }
 
-    /// The attributes as they stand between `<thinking` and `>`, with a space in front.
+    /// The attributes as they are written between `<thinking` and `>`, with a space before them.
     pub fn attributes(&self) -> String {
         let mut text = String::new();
         if self.redacted {
             text.push_str(" redacted");
         }
         if let Some(Signature { provider, value }) = &self.signature {
-            // The name is ours, but a stray blank or quote in it must not break the tag.
+            // White space or a quote in the name must not break the tag.
             let provider: String = provider
                 .chars()
                 .map(|c| if c.is_ascii_alphanumeric() || "_-.".contains(c) { c } else { '_' })

@@ -1,15 +1,15 @@
-//! How the core reads lines, whoever holds them.
+//! The interface through which the core reads lines.
 
 use std::ops::Range;
 
-/// The lines of a document. Lines are numbered from 0 and carry no line break.
+/// The lines of a document. Lines are numbered from 0 and do not include the line break.
 ///
-/// Neovim's buffer and a plain `[String]` both implement it; bytes that are no UTF-8 arrive as U+FFFD.
+/// Neovim's buffer and a plain `[String]` implement it. Bytes that are not valid UTF-8 are read as U+FFFD.
 pub trait Text {
-    /// How many lines there are.
+    /// The number of lines.
     fn line_count(&self) -> usize;
 
-    /// Calls `each` with every line of `lines`, in order; lines past the end are left out.
+    /// Calls `each` with every line in `lines`, in order. Lines past the end are skipped.
     fn read(&self, lines: Range<usize>, each: &mut dyn FnMut(&str));
 
     /// One line; empty past the end.
@@ -19,8 +19,8 @@ pub trait Text {
         found
     }
 
-    /// How many bytes a line has where it is kept. That is the length of [`Text::line`], except where
-    /// bytes that are no UTF-8 are read as something longer.
+    /// The number of bytes of a line in its buffer. It equals the length of [`Text::line`], unless the line has bytes
+    /// that are not valid UTF-8.
     fn length(&self, line: usize) -> usize {
         self.line(line).len()
     }
@@ -59,19 +59,19 @@ impl<T: Text + ?Sized> Text for &T {
     }
 }
 
-/// The lines of a file, as an editor counts them: the line break at the end starts no further line.
+/// The lines of a file, as an editor counts them: a final line break does not start another line.
 pub(super) fn lines(text: &str) -> Vec<String> {
     text.strip_suffix('\n').unwrap_or(text).split('\n').map(str::to_owned).collect()
 }
 
-/// A change of lines, in the terms of `nvim_buf_attach`'s `on_lines`: the lines `first..old_last`
-/// became the lines `first..new_last`.
+/// A change of lines, like `on_lines` of `nvim_buf_attach`: the lines `first..old_last` became the lines
+/// `first..new_last`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Change {
     /// The first line that changed.
     pub first: usize,
-    /// One past the last line that changed, counted before the change.
+    /// One past the last changed line, in the numbering before the change.
     pub old_last: usize,
-    /// One past the last line that changed, counted after the change.
+    /// One past the last changed line, in the numbering after the change.
     pub new_last: usize,
 }

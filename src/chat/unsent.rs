@@ -1,20 +1,20 @@
-//! What stands in a document and can be sent to nobody: the thinking whose signature no provider here could read.
+//! Thinking that cannot be sent because no provider can read its signature.
 //!
-//! Other tools write this format too, each with signatures in its own form, and people edit files. What cannot go back to
-//! whom it came from is told at its line, so that it is not lost in silence. Thinking without a signature is no loss: it
-//! is for people.
+//! Other tools write this format too, with signatures in their own forms, and people edit files. Thinking that cannot
+//! be sent back to its provider is reported at its line, so that it is not lost silently. Thinking without a signature
+//! is not reported: it is only for the reader.
 
 use std::ops::Range;
 
 use super::{BlockKind, Diagnostic, Document, Text, syntax::ThinkingTag};
 use crate::{model::Signature, provider::signers};
 
-/// How many letters of a provider's name may be wrong for a suggestion.
+/// The maximum number of wrong letters in a provider's name for a suggestion.
 const SLIP: usize = 2;
 
 impl Document {
-    /// A warning for every block of thinking that is sent to nobody. Reads the first line of each, and of hidden
-    /// thinking without a signature all lines, unless it was found right before and has not changed.
+    /// A warning for every block of thinking that cannot be sent. It reads the first line of each block, and all lines
+    /// of hidden thinking without a signature, unless the block was correct before and has not changed.
     #[must_use]
     pub fn unsent(&self, text: &dyn Text) -> Vec<Diagnostic> {
         let mut found = Vec::new();
@@ -31,7 +31,7 @@ impl Document {
     }
 }
 
-/// Why the thinking on these lines is sent to nobody.
+/// Why the thinking on these lines cannot be sent.
 fn problem(lines: Range<usize>, text: &dyn Text) -> Option<String> {
     let tag = text.line(lines.start);
     let signatures = ThinkingTag::signatures(&tag);
@@ -58,7 +58,7 @@ fn problem(lines: Range<usize>, text: &dyn Text) -> Option<String> {
     (!signature.is_readable()).then(note)
 }
 
-/// What stands between the tags of a closed block.
+/// The text between the tags of a closed block.
 fn hidden(lines: Range<usize>, text: &dyn Text) -> String {
     let mut hidden = String::new();
     text.read(lines.start + 1..lines.end.saturating_sub(1), &mut |line| {
