@@ -126,10 +126,10 @@ impl BufferOptions {
         }
         let shown = self.shown(path);
         if SETUP_ONLY.contains(&key) {
-            return Err(format!("{shown}: a file has no say in where a key goes; set it in `setup`"));
+            return Err(format!("{shown}: a file cannot set where a key is sent; set it in `setup`"));
         }
         if path == "sandbox" {
-            return Err(format!("{shown}: this version has no sandbox that could keep the promise; take the line out"));
+            return Err(format!("{shown}: this version has no sandbox; remove the line"));
         }
         let siblings = self.known.iter().map(|(known, _)| known.as_str()).filter(|known| {
             let (above, _) = known.rsplit_once('.').unwrap_or(("", known));
@@ -202,7 +202,7 @@ impl BufferOptions {
             (Approval::List(list), _) => Ok(list.clone()),
             (Approval::Default, Some(items)) => Ok(ListOption::new(items.clone())),
             (Approval::Default, None) => Err(format!(
-                "{}: the configuration decides with a function, so there is no list to change; assign one first",
+                "{}: the configuration uses a function, so there is no list to change; assign a list first",
                 self.shown(path)
             )),
         }
@@ -259,8 +259,8 @@ impl BufferOptions {
 
     fn is_a_function(&self) -> String {
         format!(
-            "{} is decided by the function that this file has set, and a list would drop it. Decide in the function, or \
-             assign a plain list with `=` in its place",
+            "{} is a function that this file has set, and a list would discard it. Decide in the function, or \
+             assign a list with `=` instead",
             self.shown(AUTO_APPROVE)
         )
     }

@@ -40,7 +40,7 @@ impl Switch {
     /// What is wrong with them, in one sentence for the user.
     pub fn parse(words: &[String], now: &Config) -> Result<Self, String> {
         let Some((first, rest)) = words.split_first() else {
-            return Err("it wants a provider, a preset or parameters such as `thinking=high`".to_owned());
+            return Err("name a provider, a preset or parameters such as `thinking=high`".to_owned());
         };
         if parameter(first).is_some() {
             return Ok(Self { layer: parameters(words, now.provider)?, replaces: false });
@@ -157,7 +157,7 @@ pub(super) fn read_presets(presets: &mut BTreeMap<String, Value>, table: &mut Ta
     table.entries("presets", |table, name| {
         let Some(written) = table.raw(name) else { return };
         if !name.starts_with(PRESET) || name.len() == 1 || name.contains(char::is_whitespace) {
-            let why = "the name of a preset begins with `$` and has no space in it, as `$fast`".to_owned();
+            let why = "the name of a preset begins with `$` and contains no spaces, as in `$fast`".to_owned();
             table.wrong_inside(name, vec![Problem::Odd { path: String::new(), why }]);
             return;
         }
@@ -177,10 +177,11 @@ fn preset_layer(written: &Value) -> Result<Value, Vec<Problem>> {
             match words.split_first() {
                 None => Err(odd("it is empty; write what `:Flemma switch` takes".to_owned())),
                 Some((first, _)) if first.starts_with(PRESET) => {
-                    Err(odd(format!("`{first}` is a preset; one cannot stand on another")))
+                    Err(odd(format!("`{first}` is a preset; a preset cannot refer to another one")))
                 }
                 Some((first, _)) if parameter(first).is_some() => {
-                    Err(odd("it names no provider; write it first, or write the preset as a table".to_owned()))
+                    Err(odd("it does not name a provider; write the provider first, or write the preset as a table"
+                        .to_owned()))
                 }
                 Some((first, rest)) => recipient(first, rest).map_err(odd),
             }
@@ -203,7 +204,7 @@ fn preset<'a>(name: &str, now: &'a Config) -> Result<&'a Value, String> {
         match nearest(name, names()) {
             Some(near) => format!("there is no preset `{name}`; did you mean `{near}`?"),
             None if now.presets.is_empty() => {
-                format!("there is no preset `{name}`; the option `presets` of `setup` has none")
+                format!("there is no preset `{name}`; the option `presets` of `setup` is empty")
             }
             None => format!("there is no preset `{name}`. There are: {}", names().collect::<Vec<_>>().join(", ")),
         }
@@ -251,9 +252,7 @@ fn parameters(words: &[String], provider: ProviderName) -> Result<Value, String>
     let (mut layer, mut own) = (json!({}), json!({}));
     for word in words {
         let Some((key, value)) = parameter(word) else {
-            return Err(format!(
-                "`{word}` is too much here; behind the model stand parameters such as `thinking=high`"
-            ));
+            return Err(format!("unexpected `{word}`; only parameters such as `thinking=high` may follow the model"));
         };
         let path = path_of(key, provider)?;
         let value = read(&path, key, value)?;
@@ -320,7 +319,7 @@ fn path_of(key: &str, provider: ProviderName) -> Result<String, String> {
 /// string where the option wants one.
 fn read(path: &str, key: &str, word: &str) -> Result<Value, String> {
     if word.is_empty() {
-        return Err(format!("`{key}=` has no value; `{key}=nil` takes the default"));
+        return Err(format!("`{key}=` has no value; `{key}=nil` restores the default"));
     }
     let typed = match word {
         "nil" => Value::Null,

@@ -145,7 +145,7 @@ impl Tools {
                 && !self.search.allowed_domains.is_empty()
                 && !self.search.blocked_domains.is_empty()
             {
-                table.wrong("blocked_domains", "left out where allowed_domains is set", blocked);
+                table.wrong("blocked_domains", "omitted where allowed_domains is set", blocked);
             }
         });
         if let Some(options) = table.raw("web_search") {

@@ -129,7 +129,7 @@ pub(super) fn host_of(name: &str, base: &str, example: &str) -> Result<String, P
         return Err(refuse("write http:// or https:// and the host"));
     }
     if url.query().is_some() || url.fragment().is_some() {
-        return Err(refuse("leave out everything from the ? or # on"));
+        return Err(refuse("remove the ? or # and everything after it"));
     }
     let host = url.host_str().ok_or_else(|| refuse("the host is missing"))?;
     Ok(url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}")))

@@ -73,11 +73,11 @@ impl Room<'_> {
         let longest = media.size.map_or(0, |(width, height)| width.max(height));
         let is_large = longest > many_images_side;
         if !kinds.contains(&media.kind) {
-            return Err(format!("it is a {}, and {vendor} takes none", media.kind.name()));
+            return Err(format!("it is a {}, which {vendor} does not accept", media.kind.name()));
         }
         if media.kind.is_image() && bytes > image_bytes {
             return Err(format!(
-                "the image has {}, and {vendor} takes images of {} at most",
+                "the image has {}; {vendor} accepts images of up to {}",
                 size(bytes),
                 size(image_bytes)
             ));
@@ -85,24 +85,24 @@ impl Room<'_> {
         if longest > image_side {
             let (width, height) = media.size.unwrap_or_default();
             return Err(format!(
-                "the image has {width}x{height} pixels, and {vendor} takes {image_side} at most on a side"
+                "the image has {width}x{height} pixels; {vendor} accepts up to {image_side} on a side"
             ));
         }
         if bytes > total_bytes {
-            return Err(format!("the file has {}, and {vendor} takes {} at most", size(bytes), size(total_bytes)));
+            return Err(format!("the file has {}; {vendor} accepts up to {}", size(bytes), size(total_bytes)));
         }
         if self.files == files {
-            return Err(format!("{vendor} takes {files} files in a request at most, and newer ones come first"));
+            return Err(format!("{vendor} accepts up to {files} files per request, and newer files take precedence"));
         }
         if media.kind.is_image() && self.images >= many_images && (is_large || self.has_large) {
             return Err(format!(
-                "{vendor} takes more than {many_images} images only if none has more than {many_images_side} pixels on \
+                "{vendor} accepts more than {many_images} images only if none has more than {many_images_side} pixels on \
                  a side, and newer ones come first"
             ));
         }
         if bytes > self.bytes {
             return Err(format!(
-                "{vendor} takes {} of files in a request at most, and newer ones come first",
+                "{vendor} accepts up to {} of files per request, and newer files take precedence",
                 size(total_bytes)
             ));
         }

@@ -32,9 +32,12 @@ impl Key {
             let why = if value.is_empty() {
                 "it is empty"
             } else {
-                "it has a space, a line break or a character outside ASCII in it"
+                "it contains a space, a line break or a non-ASCII character"
             };
-            return Err(ProviderError::new(ErrorKind::Authentication, format!("the key {origin} is no key: {why}")));
+            return Err(ProviderError::new(
+                ErrorKind::Authentication,
+                format!("the key {origin} cannot be used: {why}"),
+            ));
         }
         Ok(Self { value: value.to_owned(), origin: origin.to_owned() })
     }

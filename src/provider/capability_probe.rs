@@ -37,7 +37,7 @@ impl CapabilityProbe {
         let warning = || {
             format!(
                 "{} at {} cannot use tools: its chat template drops them, and it may invent results. Choose a model \
-                 that knows tools, or offer it none with `flemma.opt.tools = {{}}`.",
+                 that supports tools, or turn them off with `flemma.opt.tools = {{}}`.",
                 self.model, self.host
             )
         };

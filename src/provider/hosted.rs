@@ -41,8 +41,8 @@ impl HostedTool {
     #[must_use]
     pub const fn description(self) -> &'static str {
         match self {
-            Self::CodeExecution => "Runs code at the provider's, in a container of its own",
-            Self::WebSearch => "Searches the web at the provider's and cites what it finds",
+            Self::CodeExecution => "Runs code on the provider's servers, in a container of its own",
+            Self::WebSearch => "Searches the web on the provider's servers and cites what it finds",
         }
     }
 
@@ -115,8 +115,8 @@ impl HostedProblem {
     pub fn describe(self, provider: &str, model: &str) -> String {
         match self {
             Self::NoSuchTool => format!("{provider} has no such tool"),
-            Self::Restriction(option) => format!("{provider} cannot keep to tools.web_search.{option}"),
-            Self::OnlyAlone => format!("{model} takes it only without other tools"),
+            Self::Restriction(option) => format!("{provider} does not support tools.web_search.{option}"),
+            Self::OnlyAlone => format!("{model} accepts it only without other tools"),
         }
     }
 }

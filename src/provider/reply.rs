@@ -7,7 +7,7 @@ use super::{ProviderError, sse::Sse, vendor_error::Peer};
 use crate::model::{Event, ToolInput};
 
 /// What is wrong with an answer that is no stream at all.
-pub(super) const NO_STREAM: &str = "no stream of events";
+pub(super) const NO_STREAM: &str = "not a stream of events";
 
 /// How far a reply is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

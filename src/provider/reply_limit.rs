@@ -118,13 +118,14 @@ impl ReplyLimit {
     fn call(&mut self, id: &CallId) -> Result<(), ProviderError> {
         self.calls += 1;
         if self.calls > MAX_CALLS {
-            let message = format!("the reply was cut off: it calls more than {MAX_CALLS} tools. None of them was run");
+            let message =
+                format!("the reply was cut off: it makes more than {MAX_CALLS} tool calls. None of them was run");
             return Err(ProviderError::new(ErrorKind::UnusableReply, message));
         }
         if id.0.len() > MAX_ID {
             let length = id.0.len();
             let message =
-                format!("the reply was cut off: the id of a call has {length} bytes, and {MAX_ID} is the most");
+                format!("the reply was cut off: the id of a tool call has {length} bytes; the limit is {MAX_ID}");
             return Err(ProviderError::new(ErrorKind::UnusableReply, message));
         }
         Ok(())
@@ -132,7 +133,7 @@ impl ReplyLimit {
 
     fn too_large(&self) -> ProviderError {
         let message = format!(
-            "the reply was cut off: it is larger than {} bytes. Raise `parameters.max_reply_bytes` for longer ones",
+            "the reply was cut off: it is larger than {} bytes. Raise `parameters.max_reply_bytes` to allow longer replies",
             self.max_bytes
         );
         ProviderError::new(ErrorKind::ReplyLimit, message)

@@ -133,7 +133,7 @@ impl Sse {
         } else {
             format!("{} bytes", self.limit)
         };
-        Err(malformed(format!("one event of the reply is larger than {limit}; the reply was given up")))
+        Err(malformed(format!("the reply was cut off: one event in it is larger than {limit}")))
     }
 
     fn end_line(
@@ -161,7 +161,7 @@ impl Sse {
         }
         let line = std::str::from_utf8(line).map_err(|error| {
             let bad = line.get(error.valid_up_to()).copied().unwrap_or_default();
-            malformed(format!("the reply holds a byte that is not UTF-8 (0x{bad:02x}); the reply was given up"))
+            malformed(format!("the reply was cut off: it contains a byte that is not UTF-8 (0x{bad:02x})"))
         })?;
         let (field, value) = line.split_once(':').unwrap_or((line, ""));
         self.is_stream = self.is_stream || FIELDS.contains(&field);

@@ -97,7 +97,7 @@ impl Health {
         match environment.find(variable) {
             Ok(Some(_)) => Self::Ok(format!("{provider}: {variable} is set")),
             Ok(None) => Self::Warn(format!(
-                "{provider}: {variable} is not set; the keyring and `api_key_command` are asked when it is needed"
+                "{provider}: {variable} is not set; the keyring and `api_key_command` are tried when a key is needed"
             )),
             Err(error) => Self::Error(error.to_string()),
         }

@@ -149,7 +149,7 @@ impl Peer {
     pub fn malformed(&self, what: &str, data: &str) -> ProviderError {
         // What is wrong may hold what was sent.
         let (what, excerpt) = (self.quote(what, 120), self.quote(data, 80));
-        let message = format!("{} sent something that is not its protocol: {what} in `{excerpt}`", self.host);
+        let message = format!("{} sent an invalid response: {what} in `{excerpt}`", self.host);
         ProviderError::new(ErrorKind::Malformed, message)
     }
 
@@ -210,24 +210,26 @@ impl Peer {
         };
         match (failure, over) {
             (VendorFailure::Key, _) if self.key.is_none() && self.secrets.is_empty() => {
-                format!("{host} wants a key ({code}); set {key_variable}")
+                format!("{host} requires a key ({code}); set {key_variable}")
             }
             (VendorFailure::Key, _) => format!("{host} does not accept {key} ({code})"),
             (VendorFailure::Forbidden, _) => format!("{host} does not allow this with {key} ({code})"),
             (VendorFailure::Credit, _) => {
-                format!("{host} refused for want of credit ({code}); look at the account's balance and limits")
+                format!(
+                    "{host} refused the request because the account has no credit ({code}); check its balance and limits"
+                )
             }
-            (VendorFailure::RateLimit, _) => format!("{host} has had too many requests ({code})"),
+            (VendorFailure::RateLimit, _) => format!("{host} received too many requests ({code})"),
             (VendorFailure::Overloaded, _) => format!("{host} is overloaded ({code})"),
             (VendorFailure::Server, _) => format!("{host} failed ({code})"),
-            (VendorFailure::Timeout, _) => format!("{host} gave up on the request ({code})"),
+            (VendorFailure::Timeout, _) => format!("{host} timed out ({code})"),
             (VendorFailure::Redirect, _) => format!(
-                "{host} answered with a redirect ({code}), which is not followed because it would carry the key \
-                 elsewhere; set `parameters.{name}.base_url` to the final address"
+                "{host} answered with a redirect ({code}), which is not followed because it would send the key to \
+                 another address; set `parameters.{name}.base_url` to the final address"
             ),
-            (VendorFailure::NotFound, _) => format!(
-                "{host} knows no such model or address ({code}); check `model` and `parameters.{name}.base_url`"
-            ),
+            (VendorFailure::NotFound, _) => {
+                format!("{host} has no such model or address ({code}); check `model` and `parameters.{name}.base_url`")
+            }
             (VendorFailure::TooLarge, _) => format!("the conversation is too large for {host} ({code}); shorten it"),
             (VendorFailure::Overflow, Some(over)) => {
                 format!("the conversation is {over} tokens too long for the model ({host}: {code}); shorten it")

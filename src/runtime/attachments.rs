@@ -37,7 +37,7 @@ const MAX_TEXT: usize = 256 << 10;
 const MAX_TEXTS: usize = 1 << 20;
 
 /// What is said of a file that no model takes.
-const NO_MEDIA: &str = "what is in it is no PNG, JPEG, GIF or WebP image and no PDF, so nothing of it was sent";
+const NO_MEDIA: &str = "it is not a PNG, JPEG, GIF or WebP image or a PDF, so it was not sent";
 
 /// A file that is named in a conversation and was not sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -119,7 +119,7 @@ impl Attachments {
                 Some(left) => room = left,
                 None => {
                     let most = format_size(MAX_TEXTS as u64);
-                    let why = format!("{most} is the most text of files in one request, and newer ones come first");
+                    let why = format!("a request includes up to {most} of text files, and newer files take precedence");
                     attachment.content = AttachmentContent::LeftOut(why);
                 }
             }
@@ -177,10 +177,10 @@ impl Attachments {
         let file = open(path).map_err(|error| reason(by, &error))?;
         let metadata = file.metadata().map_err(|error| reason(by, &error))?;
         if metadata.is_dir() {
-            return Err("it is a folder, and only files can be shown".to_owned());
+            return Err("it is a folder; only files can be shown".to_owned());
         }
         if !metadata.is_file() {
-            return Err("it is no regular file".to_owned());
+            return Err("it is not a regular file".to_owned());
         }
         let stamp = FileVersion { modified: metadata.modified().ok(), size: metadata.len() };
         if let Some(kept) = self.lock().find(path, stamp) {
@@ -188,7 +188,7 @@ impl Attachments {
         }
         if stamp.size > largest as u64 {
             let (size, largest) = (format_size(stamp.size), format_size(largest as u64));
-            return Err(format!("the file has {size}, and {largest} is the most that can be sent"));
+            return Err(format!("the file has {size}; up to {largest} can be sent"));
         }
         let mut reader = BufReader::new(file);
         let begins = Media::detect(&mut reader).map_err(|error| reason(by, &error))?;
@@ -197,15 +197,13 @@ impl Attachments {
         }
         if begins.is_none() && stamp.size > MAX_TEXT as u64 {
             let (size, most) = (format_size(stamp.size), format_size(MAX_TEXT as u64));
-            return Err(format!(
-                "it is no image and no PDF, it has {size}, and {most} is the most of a text that is sent"
-            ));
+            return Err(format!("it is neither an image nor a PDF and has {size}; up to {most} of text can be sent"));
         }
         let mut data = Vec::new();
         // One byte more than there should be, to notice a file that grows; it is never read without end.
         reader.take(stamp.size + 1).read_to_end(&mut data).map_err(|error| reason(by, &error))?;
         if data.len() as u64 != stamp.size {
-            return Err("it was changed while it was read".to_owned());
+            return Err("it changed while it was being read".to_owned());
         }
         let media = Media::detect(&mut Cursor::new(data.as_slice())).map_err(|error| reason(by, &error))?;
         let data: Arc<[u8]> = data.into();
@@ -262,15 +260,13 @@ fn judge(by: AttachedBy, attachment: &Attachment, data: &[u8], media: Option<Med
     match media {
         Some(media) if media.is_damaged() => {
             let kind = media.kind.name();
-            Err(format!("it begins like a {kind}, but its size cannot be read from it: it is damaged"))
+            Err(format!("it starts like a {kind}, but its size cannot be read; it is damaged"))
         }
         Some(media) if !is_text => Ok(What::Media(media)),
         None if by == AttachedBy::Tool => Err(NO_MEDIA.to_owned()),
         None if given.is_some() && !is_text => {
             let given = given.unwrap_or_default();
-            Err(format!(
-                "its reference says `;type={given}`, and what is in it is no PNG, JPEG, GIF or WebP image and no PDF"
-            ))
+            Err(format!("its reference says `;type={given}`, but it is not a PNG, JPEG, GIF or WebP image or a PDF"))
         }
         _ => {
             let guess = mime_guess::from_path(&attachment.path).first_raw();
@@ -279,7 +275,7 @@ fn judge(by: AttachedBy, attachment: &Attachment, data: &[u8], media: Option<Med
             let text = std::str::from_utf8(data).ok().filter(|text| text.len() <= MAX_TEXT && !text.contains('\0'));
             let Some(text) = text else {
                 let name = guess.map_or_else(String::new, |guess| format!(" (its name says {guess})"));
-                return Err(format!("what is in it is no text, no PNG, JPEG, GIF or WebP image and no PDF{name}"));
+                return Err(format!("it is not text, a PNG, JPEG, GIF or WebP image, or a PDF{name}"));
             };
             let says_text = |guess: &&str| guess.starts_with("text/") || guess.starts_with("application/");
             let media_type = given.or(guess.filter(says_text));
@@ -293,8 +289,8 @@ fn judge(by: AttachedBy, attachment: &Attachment, data: &[u8], media: Option<Med
 fn reason(by: AttachedBy, error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound if by == AttachedBy::User => "there is no such file".to_owned(),
-        io::ErrorKind::NotFound => "it is not there any more".to_owned(),
-        io::ErrorKind::PermissionDenied => "it must not be read (permission denied)".to_owned(),
+        io::ErrorKind::NotFound => "it no longer exists".to_owned(),
+        io::ErrorKind::PermissionDenied => "it cannot be read (permission denied)".to_owned(),
         _ => format!("it cannot be read ({error})"),
     }
 }

@@ -242,7 +242,7 @@ fn succeed(answer: Option<output::CommandOutput>, what: &str, mend: &str) -> Res
     let fail = |words: String| Err(ProviderError::new(ErrorKind::Authentication, format!("{what} {words}{mend}")));
     let Some(answer) = answer else {
         let limit = COMMAND_TIME.as_secs();
-        return fail(format!("took longer than {limit} s; it has no terminal to ask on"));
+        return fail(format!("did not finish within {limit} s; it has no terminal to ask questions on"));
     };
     let printed = first_line(&answer.stdout);
     if answer.end == CommandEnd::Exited(0) {
@@ -255,7 +255,7 @@ fn succeed(answer: Option<output::CommandOutput>, what: &str, mend: &str) -> Res
     let words = one_line(&words, MAX_WORDS);
     let how = match answer.end {
         CommandEnd::Exited(code) => format!("failed with exit code {code}"),
-        CommandEnd::Signalled(signal) => format!("was ended by signal {signal}"),
+        CommandEnd::Signalled(signal) => format!("was killed by signal {signal}"),
         CommandEnd::Unknown => "failed".to_owned(),
     };
     fail(if words.is_empty() { how } else { format!("{how}: {words}") })

@@ -331,7 +331,7 @@ impl RequestTask {
         let host = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
         if self.is_news(format!("http {host}")) {
             self.warn(format!(
-                "http://{host} is not encrypted: others on the way can read the key and the conversation. Write \
+                "http://{host} is not encrypted: others on the network can read the key and the conversation. Write \
                  https:// in `base_url` if the server speaks TLS."
             ));
         }

@@ -350,9 +350,7 @@ fn always_writes_nothing_where_it_would_do_nothing() {
     let before = chat.nvim.text();
     chat.nvim.command("Flemma tool:approve always");
     chat.nvim.wait_for("why", |nvim| {
-        said(nvim).contains(
-            "not approved for good: `flemma.opt.tools.auto_approve`: the configuration decides with a function",
-        )
+        said(nvim).contains("not approved for good: `flemma.opt.tools.auto_approve`: the configuration uses a function")
     });
     assert_eq!(chat.nvim.text(), before);
 }

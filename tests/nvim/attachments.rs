@@ -43,7 +43,7 @@ fn an_image_is_sent_in_every_turn_until_its_file_is_gone() {
     fs::remove_file(&path).unwrap();
     chat.nvim.input("Goand now?<Esc><C-]>");
     chat.nvim.wait_for("the third answer", |nvim| nvim.text().contains("@Assistant:\ngone"));
-    let why = "it is not there any more";
+    let why = "it no longer exists";
     assert_eq!(
         content(&chat, 3),
         format!("pic.png: PNG image, 1x1 pixels, 67 B\n\n[{} was left out of this request: {why}.]", path.display())

@@ -155,7 +155,7 @@ fn mistakes_name_their_line_and_the_fix_and_nothing_is_sent() {
         ),
         (lua("flemma.opt.tools.auto_approve = {\"$defualt\"}"), "unknown preset `$defualt`; did you mean `$default`?"),
         (lua("flemma.opt.tools:append(3)"), "line 2: give a name, or a list of names, not a number"),
-        (lua("flemma.opt.anthropic.base_url = \"https://evil.example\""), "a file has no say in where a key goes"),
+        (lua("flemma.opt.anthropic.base_url = \"https://evil.example\""), "a file cannot set where a key is sent"),
         (lua("if then"), "line 2: unexpected symbol near 'then'"),
         (lua("\n\nerror(\"stop here\")"), "line 4: stop here"),
         (lua("error({ code = 7 })"), "code = 7"),
@@ -192,8 +192,8 @@ fn a_function_policy_applies_or_gives_an_error_at_its_line() {
         local derived = flemma.opt.tools.auto_approve + \"bash\"\n\
         flemma.opt.tools.auto_approve = function() return \"deny\" end";
     let list = "flemma.opt.tools.auto_approve";
-    let lost = "is decided by the function that this file has set";
-    let config = "the configuration decides with a function";
+    let lost = "is a function that this file has set";
+    let config = "the configuration uses a function";
     // Each line with its error if the file has set the function, and if the configuration has.
     let operations = [
         (format!("{list} = {list} + \"bash\""), lost, config),

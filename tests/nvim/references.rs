@@ -155,11 +155,11 @@ fn a_bad_reference_has_a_warning_until_its_line_is_fixed() {
     chat.nvim.wait_for("the answer", |nvim| nvim.text().contains("@Assistant:\nok"));
     chat.wait_until_idle();
     let warning = 2;
-    let none = "what is in it is no text, no PNG, JPEG, GIF or WebP image and no PDF";
+    let none = "it is not text, a PNG, JPEG, GIF or WebP image, or a PDF";
     assert_eq!(
         diagnostics(&mut chat.nvim),
         json!([
-            [2, warning, "./folder is not shown to the model: it is a folder, and only files can be shown."],
+            [2, warning, "./folder is not shown to the model: it is a folder; only files can be shown."],
             [2, warning, format!("./data.bin is not shown to the model: {none}.")],
             [3, warning, "./gone.png is not shown to the model: there is no such file."],
         ])

@@ -286,7 +286,7 @@ fn no_reply_holds_up_the_editor() {
     for n in 0..10_000 {
         many = many.tool_use(&format!("toolu_{n}"), "read", &["{\"path\":\"x\"}"]);
     }
-    let (mut chat, stall) = longest_stall([super::chat::reply(&many.end("tool_use"))], "more than 128 tools");
+    let (mut chat, stall) = longest_stall([super::chat::reply(&many.end("tool_use"))], "more than 128 tool calls");
     assert!(stall < MOST, "many calls: {stall} ms");
     assert_eq!(chat.nvim.text().matches("**Tool Use:**").count(), 128);
     assert_eq!(chat.nvim.text().matches("` (error)\n").count(), 128, "each has its result, and none was run");

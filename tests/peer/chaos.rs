@@ -74,7 +74,7 @@ fn told(protocol: &Protocol, peer: &Peer, words: &[&str]) -> Editor {
 fn an_unreadable_reply_is_reported_and_changes_nothing(protocol: &Protocol) {
     let peer = peer();
     peer.chaos(&json!({"malformedRate": 1}));
-    let mut editor = told(protocol, &peer, &["no stream of events in `{malformed json: <<<chaos>>>`"]);
+    let mut editor = told(protocol, &peer, &["not a stream of events in `{malformed json: <<<chaos>>>`"]);
     assert_eq!(peer.statuses(), [200]);
     // The next attempt starts afresh.
     peer.calm();

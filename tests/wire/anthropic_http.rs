@@ -403,7 +403,11 @@ async fn a_silent_stream_times_out_and_keeps_what_has_arrived() {
     let server = Server::start([Reply::stream().chunk(Stream::new().text(&["and"]).events()[..3].concat()).hang()]);
     let (events, result) = play(&server.base_url(), SHORT).await;
     assert_eq!(text_of(&events), "and");
-    assert_says(&result.unwrap_err(), ErrorKind::Timeout, &["fell silent", "parameters.timeout"]);
+    assert_says(
+        &result.unwrap_err(),
+        ErrorKind::Timeout,
+        &["stopped in the middle of the reply", "parameters.timeout"],
+    );
 }
 
 #[tokio::test]

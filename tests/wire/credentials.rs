@@ -171,9 +171,9 @@ async fn a_command_that_fails_says_why_and_shows_no_key() {
     for (script, words) in [
         ("echo 'vault is locked' >&2; exit 3", "failed with exit code 3: vault is locked"),
         ("echo sk-half; echo 'sk-half was refused' >&2; exit 1", "failed with exit code 1: … was refused"),
-        ("kill -15 $$", "was ended by signal 15"),
+        ("kill -15 $$", "was killed by signal 15"),
         ("exit 0", "printed nothing"),
-        ("echo two words", "it has a space"),
+        ("echo two words", "it contains a space"),
     ] {
         let commands = commands().command("show-key", script);
         let message = failure(commands.environment(), &api_key(&["show-key", "--token=hush"])).await;
@@ -310,13 +310,13 @@ async fn a_key_file_that_cannot_be_used_is_named_and_not_shown() {
     let mut nameless = service_account("https://oauth2.example/token");
     nameless["client_email"] = json!("");
     for (text, words) in [
-        ("{\"private_key\": \"hush", "is no JSON"),
+        ("{\"private_key\": \"hush", "is not valid JSON"),
         ("[1]", "no `type`"),
-        ("{\"type\": \"external_account\"}", "of the type `external_account`"),
+        ("{\"type\": \"external_account\"}", "the type `external_account`"),
         ("{\"type\": \"authorized_user\", \"client_id\": \"x\"}", "no `client_secret`"),
         (&nameless.to_string(), "no `client_email`"),
-        (&service_account("oauth2.example").to_string(), "`token_uri` that is no address"),
-        (&broken_key.to_string(), "`private_key` that is no RSA key"),
+        (&service_account("oauth2.example").to_string(), "`token_uri` that is not a URL"),
+        (&broken_key.to_string(), "`private_key` that is not an RSA key"),
     ] {
         let commands = with_key_file(text);
         let message = failure(commands.environment(), &vertex::credential()).await;

@@ -341,7 +341,8 @@ impl ContentBlock {
             Self::HostedUse { id, name, json, mut raw } => {
                 // Kept as it came but for the input, which came in pieces.
                 if !json.trim().is_empty() {
-                    raw["input"] = serde_json::from_str(&json).map_err(|_| "a hosted call whose input is no JSON")?;
+                    raw["input"] =
+                        serde_json::from_str(&json).map_err(|_| "a hosted call whose input is not valid JSON")?;
                 }
                 events.push(Event::HostedUse { provider: NAME.to_owned(), id, name, raw });
             }

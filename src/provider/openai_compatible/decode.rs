@@ -108,7 +108,7 @@ impl Reply {
         }
         let mut chunk: Value = parse(data, peer)?;
         if !chunk.is_object() {
-            return Err(peer.malformed("no object", data));
+            return Err(peer.malformed("not a JSON object", data));
         }
         if chunk.get("error").is_some_and(|error| !error.is_null()) || chunk["object"] == "error" {
             return Err(peer.interrupt(&chunk));

@@ -64,7 +64,7 @@ impl Rehearsal {
         self.scripts.iter().find(|(name, _)| name == model).map(|(_, script)| script).ok_or_else(|| {
             let names: Vec<_> = self.scripts.iter().map(|(name, _)| format!("`{name}`")).collect();
             let message = format!(
-                "the provider `{NAME}` has no model `{model}`; it has {}. For a model of Anthropic's, set \
+                "the provider `{NAME}` has no model `{model}`; it has {}. For an Anthropic model, set \
                  `provider = \"anthropic\"`",
                 names.join(" and ")
             );

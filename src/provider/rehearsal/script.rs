@@ -10,7 +10,7 @@ const LAST_RESULT: &str = "{{last_result}}";
 
 /// What is said when the script is over.
 const CLOSING: &str = "\
-The script ends here: I have no more lines, whatever you write, because I am not a model.
+The script ends here. I have no more lines, because I am a script and not a model.
 
 To talk to one, set `ANTHROPIC_API_KEY` in the shell that starts Neovim, and in your configuration:
 

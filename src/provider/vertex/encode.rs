@@ -237,7 +237,7 @@ fn limit(tokens: u32, thought: u32) -> u32 {
 fn declaration(spec: &ToolSpec) -> Result<Declaration<'_>, ProviderError> {
     let parameters_json_schema = schema::parameters(&spec.input_schema).map_err(|problem| {
         let message = format!(
-            "the tool `{}` cannot be offered to Vertex AI: its input_schema {problem}, or take the tool out of `tools`",
+            "the tool `{}` cannot be offered to Vertex AI: its input_schema {problem}, or remove the tool from `tools`",
             spec.name
         );
         ProviderError::new(ErrorKind::InvalidRequest, message)

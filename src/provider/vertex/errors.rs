@@ -65,7 +65,7 @@ impl VertexPeer {
 
     /// The error for a prompt that is not answered at all.
     pub fn block(&self, reason: &str, words: &str) -> ProviderError {
-        let mut message = format!("{} did not let the conversation through ({})", self.host, self.quote(reason, 40));
+        let mut message = format!("{} blocked the conversation ({})", self.host, self.quote(reason, 40));
         let words = self.quote(words, MAX_WORDS);
         if !words.is_empty() {
             let _ = write!(message, ": {words}");
@@ -77,7 +77,7 @@ impl VertexPeer {
     pub fn malformed(&self, what: &str, data: &str) -> ProviderError {
         // What is wrong may hold what was sent.
         let (what, excerpt) = (self.quote(what, 120), self.quote(data, 80));
-        let message = format!("{} sent something that is not its protocol: {what} in `{excerpt}`", self.host);
+        let message = format!("{} sent an invalid response: {what} in `{excerpt}`", self.host);
         ProviderError::new(ErrorKind::Malformed, message)
     }
 
@@ -130,20 +130,20 @@ impl VertexPeer {
                  enabled in the project {project} and that the account has the role Vertex AI User there"
             ),
             (ErrorKind::Authentication, _) => {
-                format!("{host} does not accept {token} ({code}); an access token lives for an hour: get a new one")
+                format!("{host} does not accept {token} ({code}); access tokens expire after an hour; get a new one")
             }
             (ErrorKind::RateLimited, _) => {
-                format!("{host} has no quota left for this model in {project}, {location} ({code})")
+                format!("{host} has no quota left for this model in project {project}, location {location} ({code})")
             }
             (ErrorKind::Overloaded, _) => format!("{host} is overloaded ({code})"),
             (ErrorKind::Server, _) => format!("{host} failed ({code})"),
-            (ErrorKind::Timeout, _) => format!("{host} gave up on the request ({code})"),
+            (ErrorKind::Timeout, _) => format!("{host} timed out ({code})"),
             (_, Some(300..=399)) => format!(
-                "{host} answered with a redirect ({code}), which is not followed because it would carry the token \
-                 elsewhere; set `parameters.vertex.base_url` to the final address"
+                "{host} answered with a redirect ({code}), which is not followed because it would send the token to \
+                 another address; set `parameters.vertex.base_url` to the final address"
             ),
             _ if name == "NOT_FOUND" || status == Some(404) => format!(
-                "{host} knows no such model in the project {project}, {location} ({code}); check `model`, \
+                "{host} has no such model in project {project}, location {location} ({code}); check `model`, \
                  `parameters.vertex.location` and `parameters.vertex.project_id`"
             ),
             (_, Some(413)) => format!("the conversation is too large for {host} ({code}); shorten it"),

@@ -65,7 +65,7 @@ impl<'a> Inliner<'a> {
         let Value::Object(keywords) = schema else { return Ok(schema.clone()) };
         self.schemas += 1;
         if self.depth == MAX_DEPTH || self.schemas > MAX_SCHEMAS {
-            return Err("is too large once its references are written out".to_owned());
+            return Err("is too large once its references are expanded".to_owned());
         }
         self.depth += 1;
         let target = match keywords.get("$ref") {
@@ -94,7 +94,7 @@ impl<'a> Inliner<'a> {
     fn value(&mut self, keyword: &str, value: &'a Value) -> Result<Value, String> {
         match value {
             _ if keyword == "$dynamicRef" || keyword == "$recursiveRef" => {
-                Err(format!("uses `{keyword}`, which cannot be written out; use `$ref`"))
+                Err(format!("uses `{keyword}`, which cannot be expanded; use `$ref`"))
             }
             Value::Object(named) if OF_NAMES.contains(&keyword) => {
                 let schemas = named.iter().map(|(name, schema)| Ok((name.clone(), self.schema(schema)?)));
@@ -111,21 +111,23 @@ impl<'a> Inliner<'a> {
     /// What a reference points at, written out.
     fn follow(&mut self, reference: &'a Value) -> Result<Value, String> {
         let Some(reference) = reference.as_str() else {
-            return Err(format!("has the `$ref` {reference}, which is no text"));
+            return Err(format!("has the `$ref` {reference}, which is not a string"));
         };
         if self.open.contains(&reference) {
             return Err(format!(
-                "describes a value that contains itself (`$ref: {reference}`), which Vertex cannot take; \
+                "describes a value that contains itself (`$ref: {reference}`), which Vertex does not support; \
                  write out as many levels as are needed"
             ));
         }
         let Some(pointer) = reference.strip_prefix('#') else {
-            return Err(format!("refers to `{reference}`, which is outside of it; put that schema under its `$defs`"));
+            return Err(format!(
+                "refers to `{reference}`, which is outside the schema; move it into the schema's `$defs`"
+            ));
         };
         // A pointer in a URL's fragment may be percent-encoded (RFC 6901, section 6).
         let decoded = percent_encoding::percent_decode_str(pointer).decode_utf8_lossy();
         let Some(target) = self.root.pointer(&decoded) else {
-            return Err(format!("refers to `{reference}`, where it has nothing"));
+            return Err(format!("refers to `{reference}`, which does not exist"));
         };
         self.open.push(reference);
         let written = self.schema(target);

@@ -88,7 +88,7 @@ impl KeyFile {
     pub fn read(text: &str) -> Result<Self, String> {
         // serde's own messages may quote a value, which may be the private key.
         let json: Value = serde_json::from_str(text)
-            .map_err(|error| format!("is no JSON (line {}, column {})", error.line(), error.column()))?;
+            .map_err(|error| format!("is not valid JSON (line {}, column {})", error.line(), error.column()))?;
         let field = |name: &str| json.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
         let need = |names: &[&str]| match names.iter().find(|name| field(name).is_none()) {
             Some(missing) => Err(format!("has no `{missing}`; download the key again")),
@@ -100,10 +100,10 @@ impl KeyFile {
                 let file: ServiceAccount = serde_json::from_value(json).map_err(|_| MISSHAPEN.to_owned())?;
                 let url = Url::parse(&file.token_uri).ok().filter(|url| matches!(url.scheme(), "https" | "http"));
                 if url.is_none_or(|url| !url.has_host()) {
-                    return Err("has a `token_uri` that is no address; download the key again".to_owned());
+                    return Err("has a `token_uri` that is not a URL; download the key again".to_owned());
                 }
                 let private = private_key(&file.private_key)
-                    .ok_or("has a `private_key` that is no RSA key in PEM form; download the key again")?;
+                    .ok_or("has a `private_key` that is not an RSA key in PEM format; download the key again")?;
                 Ok(Self(KeyFileKind::Service { file, private }))
             }
             Some("authorized_user") => {
@@ -111,11 +111,11 @@ impl KeyFile {
                 Ok(Self(KeyFileKind::User(serde_json::from_value(json).map_err(|_| MISSHAPEN.to_owned())?)))
             }
             Some(other) => Err(format!(
-                "is of the type `{}`, which is not read here; use a service account's key, or \
+                "has the type `{}`, which is not supported; use a service account's key, or \
                  `gcloud auth application-default login`",
                 one_line(other, 40)
             )),
-            None => Err("has no `type`: it is no key file of Google's".to_owned()),
+            None => Err("has no `type`, so it is not a Google key file".to_owned()),
         }
     }
 
@@ -141,7 +141,7 @@ impl KeyFile {
 }
 
 impl TokenExchange for KeyFile {
-    /// When the statement cannot be signed, the system gives no random numbers.
+    /// When the statement cannot be signed, the system provides no random numbers.
     fn request(&self, now: SystemTime) -> Result<HttpRequest, ProviderError> {
         let mut form = form_urlencoded::Serializer::new(String::new());
         let url = match &self.0 {
@@ -210,7 +210,8 @@ impl TokenExchange for KeyFile {
         };
         let words = if words.is_empty() { String::new() } else { format!(": {}", one_line(&words, 300)) };
         let origin = self.origin();
-        let message = format!("the token server gives no access token {origin} ({}){words}{mend}", response.status);
+        let message =
+            format!("the token server did not issue a token for the key {origin} ({}){words}{mend}", response.status);
         ProviderError { retry_after: response.retry_after, ..ProviderError::new(kind, message) }
     }
 
@@ -219,7 +220,7 @@ impl TokenExchange for KeyFile {
     }
 }
 
-const MISSHAPEN: &str = "has a field that is not of the right kind; download the key again";
+const MISSHAPEN: &str = "has a field of the wrong type; download the key again";
 
 impl ServiceAccount {
     /// The signed statement: a JSON Web Token (RFC 7519) with RS256 (RFC 7518, section 3.3).
@@ -239,7 +240,7 @@ impl ServiceAccount {
         let mut signature = vec![0; private.public().modulus_len()];
         private
             .sign(&RSA_PKCS1_SHA256, &SystemRandom::new(), statement.as_bytes(), &mut signature)
-            .map_err(|_| cannot("the system gives no random numbers"))?;
+            .map_err(|_| cannot("the system provides no random numbers"))?;
         statement.push('.');
         BASE64.encode_string(signature, &mut statement);
         Ok(statement)

@@ -128,7 +128,7 @@ impl HttpPeer {
             ) => (ErrorKind::Connection, format!("{name} reset the connection without an answer")),
             Cause::Io(io::ErrorKind::UnexpectedEof) if error.is_connect() => (
                 ErrorKind::Connection,
-                format!("{name} closed the connection before TLS was agreed on; check `base_url`"),
+                format!("{name} closed the connection during the TLS handshake; check `base_url`"),
             ),
             _ => (ErrorKind::Connection, format!("no connection to {name}: {}", innermost(error))),
         };
@@ -152,19 +152,18 @@ impl HttpPeer {
 
     /// The error for a stage that took too long.
     pub fn silent(&self, what: &str, limit: Duration) -> ProviderError {
-        let message =
-            format!("{} {what}: nothing for {} s (the limit is `parameters.timeout`)", self.name, limit.as_secs_f64());
+        let message = format!("{} {what} {} s (the limit is `parameters.timeout`)", self.name, limit.as_secs_f64());
         ProviderError::new(ErrorKind::Timeout, message)
     }
 
     /// The error for a reply of which nothing has come, whatever the server has said about the request.
     pub fn no_answer(&self, limit: Duration) -> ProviderError {
-        self.worth_less(self.silent("did not answer", limit))
+        self.worth_less(self.silent("did not answer within", limit))
     }
 
     /// The error for plain HTTP where TLS was asked for.
     pub fn plain_http(&self) -> ProviderError {
-        let message = format!("{} speaks plain HTTP and no TLS; write http:// in `base_url`", self.name);
+        let message = format!("{} speaks plain HTTP, not TLS; write http:// in `base_url`", self.name);
         ProviderError::new(ErrorKind::Tls, message)
     }
 
@@ -183,7 +182,7 @@ impl HttpPeer {
     /// The error for a web page in place of a stream.
     pub fn web_page(&self) -> ProviderError {
         let message = format!(
-            "{} answered with a web page in place of a reply; check `base_url`, and whether this network wants a login",
+            "{} answered with a web page instead of a reply; check `base_url`, and whether this network requires a login",
             self.name
         );
         ProviderError::new(ErrorKind::Malformed, message)
@@ -193,14 +192,14 @@ impl HttpPeer {
         let name = &self.name;
         match error {
             rustls::Error::InvalidMessage(_) => {
-                format!("{name} does not speak TLS; if that is meant, write http:// in `base_url`")
+                format!("{name} does not speak TLS; if that is intended, write http:// in `base_url`")
             }
             rustls::Error::InvalidCertificate(why) => format!(
                 "the certificate of {name} is not trusted ({}); check the system's clock and certificates, \
                  and whether a proxy stands in between",
                 one_line(&why.to_string(), 200)
             ),
-            _ => format!("no TLS with {name}: {}", one_line(&error.to_string(), 200)),
+            _ => format!("TLS with {name} failed: {}", one_line(&error.to_string(), 200)),
         }
     }
 

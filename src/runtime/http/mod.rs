@@ -127,7 +127,7 @@ impl Http {
                 Ok(Ok(chunk)) => chunk,
                 Ok(Err(error)) => return Err(peer.during_reply(&error)),
                 Err(_) if has_begun => {
-                    return Err(peer.silent("fell silent in the middle of the reply", timeouts.idle));
+                    return Err(peer.silent("stopped in the middle of the reply and sent nothing for", timeouts.idle));
                 }
                 Err(_) => return Err(peer.no_answer(timeouts.idle)),
             };
@@ -197,7 +197,9 @@ impl Http {
                 Ok(Ok(Some(_))) => return Err(peer.too_long(MAX_ANSWER)),
                 Ok(Ok(None)) => return Ok(Ok(body)),
                 Ok(Err(error)) => return Err(peer.during_reply(&error)),
-                Err(_) => return Err(peer.silent("fell silent in the middle of the answer", timeouts.idle)),
+                Err(_) => {
+                    return Err(peer.silent("stopped in the middle of the answer and sent nothing for", timeouts.idle));
+                }
             }
         }
     }

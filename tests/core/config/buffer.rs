@@ -94,7 +94,7 @@ fn every_mistake_is_named_with_its_path_and_the_mend() {
         ("tools.auto_approve", json!(["$defualt"]), "`flemma.opt.tools.auto_approve`: unknown name `$defualt`"),
         ("tools.autopilot", json!(3), "`flemma.opt.tools.autopilot` must be a table, not 3"),
         ("tools.autopilot.max_turns", json!("x"), "`flemma.opt.tools.autopilot.max_turns` must be a whole number"),
-        ("anthropic.base_url", json!("https://evil.example"), "a file has no say in where a key goes"),
+        ("anthropic.base_url", json!("https://evil.example"), "a file cannot set where a key is sent"),
         ("sandbox", json!(true), "this version has no sandbox"),
         ("keymaps", json!({}), "unknown option `flemma.opt.keymaps`"),
     ] {
@@ -136,7 +136,7 @@ fn json_takes_lists_and_operations_on_them() {
 fn there_is_no_list_to_change_where_a_function_decides() {
     let defaults = Defaults { auto_approve: None, ..defaults() };
     let mut options = BufferOptions::new(defaults, "flemma.opt.", Rc::new(check));
-    assert!(options.list(AUTO_APPROVE).unwrap_err().contains("decides with a function"));
+    assert!(options.list(AUTO_APPROVE).unwrap_err().contains("uses a function"));
     options.set(AUTO_APPROVE, &json!(["read"])).unwrap();
     assert_eq!(options.list(AUTO_APPROVE).unwrap().items(), ["read"]);
 }

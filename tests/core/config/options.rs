@@ -349,7 +349,7 @@ fn the_limits_of_a_search_are_checked() {
     );
     assert_eq!(
         complaint(search(json!({"allowed_domains": ["a.example"], "blocked_domains": ["b.example"]}))),
-        "`tools.web_search.blocked_domains` must be left out where allowed_domains is set, not [\"b.example\"]"
+        "`tools.web_search.blocked_domains` must be omitted where allowed_domains is set, not [\"b.example\"]"
     );
 }
 

@@ -130,8 +130,8 @@ fn a_preset_that_is_wrong_is_told_at_setup() {
             "`presets.$x`: there is no provider `antropic`; did you mean `anthropic`?",
         ),
         (json!({ "$x": "openai thinking=hihg" }), "`presets.$x`: `thinking` must be false, a number of tokens"),
-        (json!({ "$x": "$y" }), "`presets.$x`: `$y` is a preset; one cannot stand on another"),
-        (json!({ "$x": "thinking=low" }), "`presets.$x`: it names no provider"),
+        (json!({ "$x": "$y" }), "`presets.$x`: `$y` is a preset; a preset cannot refer to another one"),
+        (json!({ "$x": "thinking=low" }), "`presets.$x`: it does not name a provider"),
         (json!({ "$x": "" }), "`presets.$x`: it is empty"),
         (json!({ "$x": 3 }), "`presets.$x` must be a string such as"),
         (json!({ "$x": { "modell": "m" } }), "unknown option `presets.$x.modell`; did you mean `presets.$x.model`?"),
@@ -156,7 +156,7 @@ fn mistakes_name_the_word_and_what_was_probably_meant() {
         ("claude-opus-5-5", "`claude-opus-5-5` is a model of `anthropic`; write `anthropic claude-opus-5-5`"),
         ("$fats", "there is no preset `$fats`; did you mean `$fast`?"),
         ("$qqq", "there is no preset `$qqq`. There are: $fast"),
-        ("openai gpt-a gpt-b", "`gpt-b` is too much here; behind the model stand parameters such as `thinking=high`"),
+        ("openai gpt-a gpt-b", "unexpected `gpt-b`; only parameters such as `thinking=high` may follow the model"),
         ("openai gpt-a thinkin=high", "unknown parameter `thinkin` of `openai`; did you mean `thinking`?"),
         ("openai gpt-a thinking_budget=3", "unknown parameter `thinking_budget` of `openai`; did you mean `thinking`?"),
         ("openai gpt-a openai=3", "unknown parameter `openai` of `openai`"),
@@ -165,7 +165,7 @@ fn mistakes_name_the_word_and_what_was_probably_meant() {
             "anthropic m thinking_budget=5",
             "`thinking_budget` must be 0 (no thinking) or a whole number of tokens from 1024 up, not 5",
         ),
-        ("openai gpt-a max_tokens=", "`max_tokens=` has no value; `max_tokens=nil` takes the default"),
+        ("openai gpt-a max_tokens=", "`max_tokens=` has no value; `max_tokens=nil` restores the default"),
         ("openai headers={}", "`headers` may be a secret, and the command line has a history; set it in `setup`"),
     ] {
         assert_eq!(refused(line), expected, "{line}");

@@ -63,7 +63,7 @@ fn each_failure_says_what_to_do() {
     says(vendor(429, "rate_limit_error", "slow"), ErrorKind::RateLimited, &["too many requests", "429"]);
     says(vendor(529, "overloaded_error", "Overloaded"), ErrorKind::Overloaded, &["overloaded", "529"]);
     says(vendor(500, "api_error", "Internal"), ErrorKind::Server, &["failed", "500", "Internal"]);
-    says(vendor(504, "timeout_error", "late"), ErrorKind::Timeout, &["gave up", "504"]);
+    says(vendor(504, "timeout_error", "late"), ErrorKind::Timeout, &["timed out", "504"]);
     says(refuse(302, ""), ErrorKind::InvalidRequest, &["redirect", "base_url"]);
 }
 
@@ -116,7 +116,7 @@ fn any_body_becomes_readable_words() {
 fn an_account_without_credit_is_not_asked_again() {
     let error = vendor(400, "billing_error", "Your credit balance is too low");
     assert_eq!(error.kind, ErrorKind::InvalidRequest);
-    assert!(error.message.contains("want of credit (400)") && error.message.contains("too low"), "{error}");
+    assert!(error.message.contains("has no credit (400)") && error.message.contains("too low"), "{error}");
 }
 
 #[test]
@@ -141,6 +141,6 @@ fn the_time_to_wait_and_the_request_id_are_kept() {
     assert_eq!(error.retry_after, Some(30.0));
     assert_eq!(
         error.message,
-        "api.anthropic.com has had too many requests (429); it asks to wait 30 s: slow [request req_header]"
+        "api.anthropic.com received too many requests (429); it asks to wait 30 s: slow [request req_header]"
     );
 }

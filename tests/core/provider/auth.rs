@@ -60,10 +60,10 @@ fn a_fetched_key_replaces_an_unset_variable() {
 
 #[test]
 fn what_was_fetched_and_cannot_be_a_key_names_its_place_only() {
-    for (value, words) in [("", "it is empty"), ("sk-1 sk-2", "a space"), ("schlüssel", "outside ASCII")] {
+    for (value, words) in [("", "it is empty"), ("sk-1 sk-2", "a space"), ("schlüssel", "non-ASCII")] {
         let error = Key::new(value, "from the command `pass`").unwrap_err();
         assert_eq!(error.kind, ErrorKind::Authentication);
-        assert!(error.message.starts_with("the key from the command `pass` is no key"), "{error}");
+        assert!(error.message.starts_with("the key from the command `pass` cannot be used"), "{error}");
         assert!(error.message.contains(words) && !error.message.contains("sk-1"), "{error}");
     }
 }

@@ -208,7 +208,7 @@ fn a_key_goes_along_only_where_there_is_one() {
     let request = exchange(&asked(Some("sk-or-secret\n")), &hello()).unwrap().0;
     assert_eq!(header(&request, "authorization"), Some("Bearer sk-or-secret"));
     let error = exchange(&asked(Some("two words")), &hello()).err().unwrap();
-    assert!(error.message.contains("OPENAI_COMPATIBLE_API_KEY is no key"), "{error}");
+    assert!(error.message.contains("OPENAI_COMPATIBLE_API_KEY cannot be used"), "{error}");
 
     let mut headers = Headers::default();
     headers.insert("X-Title", "Flemma").unwrap();

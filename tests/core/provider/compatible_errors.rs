@@ -79,7 +79,7 @@ fn a_server_that_wants_a_key_says_which_variable_holds_it() {
     let error = exchange(&keyless, &hello()).unwrap().1.decode_error(&response(401, body.clone()));
     assert_eq!(
         error.message,
-        "openrouter.ai wants a key (401); set OPENAI_COMPATIBLE_API_KEY: No auth credentials found"
+        "openrouter.ai requires a key (401); set OPENAI_COMPATIBLE_API_KEY: No auth credentials found"
     );
 
     let mut headers = Headers::default();
@@ -114,7 +114,7 @@ fn each_failure_says_what_to_do() {
     says(
         refuse(402, r#"{"error":{"message":"Insufficient credits","code":402}}"#),
         ErrorKind::InvalidRequest,
-        &["want of credit", "Insufficient credits"],
+        &["has no credit", "Insufficient credits"],
     );
     says(
         refuse(400, r#"{"error":{"message":"Provider returned error","code":400,"metadata":{"raw":"no such tool"}}}"#),

@@ -423,8 +423,8 @@ fn a_tool_with_unsupported_limits_is_left_out_with_a_reason() {
     for (tool, provider, says) in [
         (plain(), "openai_compatible", "openai_compatible has no such tool"),
         (HostedToolSpec::CodeExecution, "vertex", "vertex has no such tool"),
-        (plain(), "vertex", "gemini-2.5-pro takes it only without other tools"),
-        (HostedToolSpec::WebSearch(limits()), "vertex", "vertex cannot keep to tools.web_search.allowed_domains"),
+        (plain(), "vertex", "gemini-2.5-pro accepts it only without other tools"),
+        (HostedToolSpec::WebSearch(limits()), "vertex", "vertex does not support tools.web_search.allowed_domains"),
     ] {
         assert_eq!(refusal(tool, provider, "gemini-2.5-pro", false).as_deref(), Some(says));
     }

@@ -28,7 +28,7 @@ fn what_is_no_stream_is_quoted_and_not_asked_for_again() {
     ] {
         for (provider, error) in answered(answer) {
             assert_eq!(error.kind, ErrorKind::Malformed, "{provider}: {error}");
-            for words in ["no stream of events in `", quoted] {
+            for words in ["not a stream of events in `", quoted] {
                 assert!(error.message.contains(words), "{provider}: {words:?} is not in {error}");
             }
         }

@@ -35,7 +35,7 @@ fn a_key_that_is_not_accepted_names_its_variable() {
 fn a_rate_limit_is_retried_and_missing_credit_is_not() {
     let error = vendor(429, "insufficient_quota", "insufficient_quota", "You exceeded your current quota");
     assert!(!error.is_transient(), "{error}");
-    assert!(error.message.contains("want of credit (429)"), "{error}");
+    assert!(error.message.contains("has no credit (429)"), "{error}");
     let error = vendor(429, "tokens", "rate_limit_exceeded", "Rate limit reached");
     assert_eq!(error.kind, ErrorKind::RateLimited);
     assert!(error.is_transient());
@@ -115,6 +115,6 @@ fn the_time_to_wait_and_the_request_id_are_kept() {
     assert_eq!(error.retry_after, Some(30.0));
     assert_eq!(
         error.message,
-        "api.openai.com has had too many requests (429); it asks to wait 30 s: slow [request req_1]"
+        "api.openai.com received too many requests (429); it asks to wait 30 s: slow [request req_1]"
     );
 }

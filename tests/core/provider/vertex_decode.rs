@@ -277,7 +277,7 @@ fn a_prompt_that_is_not_let_through_says_why() {
     assert_eq!(error.kind, ErrorKind::InvalidRequest);
     assert_eq!(
         error.message,
-        "aiplatform.googleapis.com did not let the conversation through (PROHIBITED_CONTENT): The prompt was blocked."
+        "aiplatform.googleapis.com blocked the conversation (PROHIBITED_CONTENT): The prompt was blocked."
     );
 }
 

@@ -75,7 +75,7 @@ fn a_model_that_is_not_there_names_the_three_options() {
             "`model`",
             "`parameters.vertex.location`",
             "`parameters.vertex.project_id`",
-            "my-project, global",
+            "project my-project, location global",
             "Publisher",
         ],
     );
@@ -85,7 +85,7 @@ fn a_model_that_is_not_there_names_the_three_options() {
 fn each_failure_says_what_to_do() {
     says(&vendor(503, "UNAVAILABLE", "busy"), ErrorKind::Overloaded, &["overloaded", "503"]);
     says(&vendor(500, "INTERNAL", "oops"), ErrorKind::Server, &["failed", "500", "oops"]);
-    says(&vendor(504, "DEADLINE_EXCEEDED", "late"), ErrorKind::Timeout, &["gave up", "504"]);
+    says(&vendor(504, "DEADLINE_EXCEEDED", "late"), ErrorKind::Timeout, &["timed out", "504"]);
     says(&vendor(499, "CANCELLED", "x"), ErrorKind::Server, &["failed", "499"]);
     says(&refuse(413, "<html>"), ErrorKind::InvalidRequest, &["too large for", "shorten"]);
     says(&refuse(302, ""), ErrorKind::InvalidRequest, &["redirect", "base_url"]);
@@ -102,7 +102,7 @@ fn the_time_to_wait_for_quota_is_kept() {
     assert_eq!(error.retry_after, Some(34.5));
     assert_eq!(
         error.message,
-        "aiplatform.googleapis.com has no quota left for this model in my-project, global (429); \
+        "aiplatform.googleapis.com has no quota left for this model in project my-project, location global (429); \
          it asks to wait 34.5 s: Quota exceeded."
     );
     let request = conversation("gemini-test", vec![(Role::User, vec![Part::Text("Hi".to_owned())])]);

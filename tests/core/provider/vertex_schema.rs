@@ -222,7 +222,7 @@ fn an_untranslatable_schema_names_the_tool_and_the_place() {
             json!({"properties": {"n": {"$ref": "https://x.example/s.json"}}}),
             "`https://x.example/s.json`, which is outside",
         ),
-        (json!({"properties": {"n": {"$ref": "#/$defs/Missing"}}}), "`#/$defs/Missing`, where it has nothing"),
+        (json!({"properties": {"n": {"$ref": "#/$defs/Missing"}}}), "`#/$defs/Missing`, which does not exist"),
         (json!({"properties": {"n": {"$ref": 7}}}), "`$ref` 7"),
         (json!({"properties": {"n": {"$dynamicRef": "#x"}}}), "`$dynamicRef`"),
         (json!({"properties": {"n": {"$ref": "#/$defs/0"}}, "$defs": doubling}), "too large"),

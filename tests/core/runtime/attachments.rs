@@ -181,16 +181,20 @@ fn only_the_users_own_text_files_are_put_into_the_message() {
     assert_eq!(said("bom.csv", ""), "bom.csv (text/csv):\n\n```\na,b\n```");
     assert_eq!(said("bom.csv", "text/plain"), "bom.csv (text/plain):\n\n```\na,b\n```");
     assert_eq!(said("pic.png", "image/jpeg"), "", "the image itself is sent, as what it is");
-    let none = "no PNG, JPEG, GIF or WebP image and no PDF";
+    let none = "it is not text, a PNG, JPEG, GIF or WebP image, or a PDF";
     for (path, media_type, why) in [
-        ("data.bin", "", &*format!("what is in it is no text, {none}")),
-        ("data.zip", "", &format!("what is in it is no text, {none} (its name says application/zip)")),
-        ("latin.txt", "", &format!("what is in it is no text, {none} (its name says text/plain)")),
-        ("pic.png", "text/plain", &format!("what is in it is no text, {none} (its name says image/png)")),
-        ("a.rs", "image/png", &format!("its reference says `;type=image/png`, and what is in it is {none}")),
-        ("long.txt", "", "it is no image and no PDF, it has 300.0 KB, and 256.0 KB is the most of a text that is sent"),
-        ("folder", "", "it is a folder, and only files can be shown"),
-        ("/dev/zero", "", "it is no regular file"),
+        ("data.bin", "", none),
+        ("data.zip", "", &format!("{none} (its name says application/zip)")),
+        ("latin.txt", "", &format!("{none} (its name says text/plain)")),
+        ("pic.png", "text/plain", &format!("{none} (its name says image/png)")),
+        (
+            "a.rs",
+            "image/png",
+            "its reference says `;type=image/png`, but it is not a PNG, JPEG, GIF or WebP image or a PDF",
+        ),
+        ("long.txt", "", "it is neither an image nor a PDF and has 300.0 KB; up to 256.0 KB of text can be sent"),
+        ("folder", "", "it is a folder; only files can be shown"),
+        ("/dev/zero", "", "it is not a regular file"),
         ("gone", "", "there is no such file"),
     ] {
         assert_eq!(said(path, media_type), format!("[{path} was left out of this request: {why}.]"));
@@ -205,7 +209,7 @@ fn what_one_vendor_does_not_take_is_a_note_for_it() {
     let mut request = asking(vec![Part::Attachment(Attachment::unread("a.gif", ""))]);
     let findings =
         Attachments::default().read(ID, &mut request, &shop.context.cwd, &vertex.attachment_limits().unwrap());
-    assert_eq!(findings.news, ["a.gif is not shown to the model: it is a GIF image, and Vertex AI takes none"]);
+    assert_eq!(findings.news, ["a.gif is not shown to the model: it is a GIF image, which Vertex AI does not accept"]);
     assert_eq!(findings.left_out[0].path, Path::new("a.gif"));
 }
 
@@ -243,15 +247,15 @@ fn only_real_images_and_pdfs_are_sent_whatever_their_type_says() {
     shop.put("cut.png", &png(1, 1, 0)[..12]);
     std::fs::create_dir(shop.path("folder")).unwrap();
     std::process::Command::new("mkfifo").arg(shop.path("pipe")).status().unwrap();
-    let none = "what is in it is no PNG, JPEG, GIF or WebP image and no PDF, so nothing of it was sent";
+    let none = "it is not a PNG, JPEG, GIF or WebP image or a PDF, so it was not sent";
     for (name, why) in [
         ("id_rsa", none),
         ("text.png", none),
-        ("cut.png", "it begins like a PNG image, but its size cannot be read from it: it is damaged"),
-        ("folder", "it is a folder, and only files can be shown"),
-        ("pipe", "it is no regular file"),
-        ("/dev/zero", "it is no regular file"),
-        ("gone.png", "it is not there any more"),
+        ("cut.png", "it starts like a PNG image, but its size cannot be read; it is damaged"),
+        ("folder", "it is a folder; only files can be shown"),
+        ("pipe", "it is not a regular file"),
+        ("/dev/zero", "it is not a regular file"),
+        ("gone.png", "it no longer exists"),
     ] {
         let (content, told) = sent(vec![showing(name)], &shop.context.cwd);
         assert_eq!(content[0]["content"], format!("a file\n\n[{name} was left out of this request: {why}.]"));
@@ -273,9 +277,9 @@ fn an_image_the_vendor_would_reject_is_left_out_with_a_reason() {
         assert_eq!(told.len(), usize::from(!text.is_empty()));
         text.split("request: ").nth(1).unwrap_or_default().to_owned()
     };
-    assert_eq!(why("huge.png"), "the image has 4.0 MB, and Anthropic takes images of 3.8 MB at most.]");
-    assert_eq!(why("tall.png"), "the image has 100x8001 pixels, and Anthropic takes 8000 at most on a side.]");
-    assert_eq!(why("long.pdf"), "the file has 22.0 MB, and 21.0 MB is the most that can be sent.]");
+    assert_eq!(why("huge.png"), "the image has 4.0 MB; Anthropic accepts images of up to 3.8 MB.]");
+    assert_eq!(why("tall.png"), "the image has 100x8001 pixels; Anthropic accepts up to 8000 on a side.]");
+    assert_eq!(why("long.pdf"), "the file has 22.0 MB; up to 21.0 MB can be sent.]");
     assert_eq!(why("fits.png"), "");
 }
 
