@@ -1,2 +1,2 @@
--- Here as well as in plugin/flemma.lua: plugin managers that load a plugin by filetype read only this folder before.
+-- Here as well as in plugin/flemma.lua: plugin managers that load a plugin by filetype only read this folder beforehand.
 vim.filetype.add({ extension = { chat = "chat" } })

@@ -1,11 +1,11 @@
--- Options of a conversation. They are local, and `after/ftplugin/chat.lua` or a FileType autocommand can change them.
+-- Options for conversations. They are local. `after/ftplugin/chat.lua` or a FileType autocommand can change them.
 if vim.b.did_ftplugin then
   return
 end
 vim.b.did_ftplugin = true
 
 vim.opt_local.commentstring = "<!-- %s -->"
--- Prose is written in long lines.
+-- Paragraphs of prose are long lines.
 vim.opt_local.linebreak = true
 vim.opt_local.breakindent = true
 

@@ -1,4 +1,4 @@
--- Registers the filetype, the command and the <Plug> maps. Nothing else of Flemma is loaded before it is used.
+-- Registers the filetype, the command and the <Plug> mappings. The rest of Flemma is loaded when it is first used.
 if vim.g.loaded_flemma then
   return
 end
@@ -8,8 +8,8 @@ vim.filetype.add({ extension = { chat = "chat" } })
 
 local group = vim.api.nvim_create_augroup("flemma", { clear = true })
 
--- The last lines of a conversation may be a model's, and a modeline there would set options. Neovim looks for modelines
--- after it has read a file and its FileType autocommands have run. This comes before that, and does not need the library.
+-- The last lines of a conversation may come from a model, and a modeline there would set options. Neovim looks for modelines
+-- after it has read a file and the FileType autocommands have run. This runs before that, and does not need the library.
 vim.api.nvim_create_autocmd({ "BufReadPre", "BufNewFile" }, {
   group = group,
   pattern = "*.chat",
@@ -22,7 +22,7 @@ vim.api.nvim_create_autocmd({ "BufReadPre", "BufNewFile" }, {
 vim.api.nvim_create_autocmd("FileType", {
   group = group,
   pattern = "chat",
-  desc = "Flemma: take a conversation in hand",
+  desc = "Flemma: attach to a conversation",
   callback = function(args)
     vim.bo[args.buf].modeline = false
     require("flemma.buffer").attach(args.buf)
@@ -40,7 +40,7 @@ end, {
   end,
 })
 
--- Not while Neovim starts.
+-- Not while Neovim is starting.
 vim.schedule(function()
   require("flemma.helptags").ensure()
 end)

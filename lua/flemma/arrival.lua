@@ -1,21 +1,21 @@
---- A conversation whose native library is not there: what the buffer says, and what happens when the library arrives.
+--- Conversations without the native library: what the buffer shows, and what happens when the library becomes available.
 local M = {}
 
 local api = vim.api
 
 local namespace = api.nvim_create_namespace("flemma.arrival")
 
---- The options of a `setup` that found no library.
+--- The options of a `setup` call that found no library.
 ---@type flemma.Options?
 local postponed
 
---- Keeps what `setup` was given until the library is there.
+--- Keeps the options of `setup` until the library is available.
 ---@param opts flemma.Options
 function M.postpone(opts)
   postponed = opts
 end
 
---- The keys that send, so that they say what is missing: Neovim's own Ctrl-] would look for a tag.
+--- Maps the keys that send, so that they report what is missing. Neovim's own Ctrl-] would look for a tag.
 ---@param buf integer
 local function map(buf)
   local wanted = postponed and postponed.keymaps or {}
@@ -39,7 +39,7 @@ local function draw(buf, problem)
   api.nvim_buf_set_extmark(buf, namespace, 0, 0, { virt_lines = lines })
 end
 
---- Takes what `tell` did out of a buffer.
+--- Undoes the effects of `tell` in a buffer.
 ---@param buf integer
 function M.release(buf)
   api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
@@ -47,7 +47,7 @@ function M.release(buf)
   require("flemma.keymaps").remove(buf)
 end
 
---- Says in a buffer what is missing: below its first line, and at the keys that send.
+--- Shows in a buffer what is missing: below its first line, and when a key that sends is pressed.
 ---@param buf integer
 ---@param problem string
 function M.tell(buf, problem)
@@ -56,7 +56,7 @@ function M.tell(buf, problem)
   local group = api.nvim_create_augroup("flemma.arrival." .. buf, { clear = true })
   api.nvim_create_autocmd({ "WinResized", "BufWinEnter" }, {
     group = group,
-    desc = "Flemma: what is missing fits into the window",
+    desc = "Flemma: fit the message about the missing library into the window",
     callback = function()
       if not api.nvim_buf_is_loaded(buf) then
         return true
@@ -68,7 +68,7 @@ function M.tell(buf, problem)
   api.nvim_create_autocmd("FileType", {
     group = group,
     buffer = buf,
-    desc = "Flemma: the buffer may be no conversation any more",
+    desc = "Flemma: check whether the buffer is still a conversation",
     callback = function()
       if vim.bo[buf].filetype ~= "chat" then
         M.release(buf)
@@ -77,7 +77,7 @@ function M.tell(buf, problem)
   })
 end
 
---- The library was built: loads it, takes the options of `setup`, and takes the conversations that are open in hand.
+--- The library was built: loads it, applies the options of `setup`, and attaches to the conversations that are open.
 function M.take()
   local native = require("flemma.native")
   native.forget()

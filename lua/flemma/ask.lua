@@ -1,7 +1,7 @@
---- Questions to the user. Ctrl-C is an answer as well: none.
+--- Questions to the user. Ctrl-C counts as giving no answer.
 local M = {}
 
---- As |vim.ui.select()|.
+--- Like |vim.ui.select()|.
 ---@generic T
 ---@param items T[]
 ---@param opts table
@@ -19,7 +19,7 @@ function M.select(items, opts, on_choice)
   end
 end
 
---- As |vim.ui.input()|.
+--- Like |vim.ui.input()|.
 ---@param opts table
 ---@param on_confirm fun(text: string?)
 function M.input(opts, on_confirm)

@@ -1,30 +1,30 @@
---- What the code of a file may call, made so that its cost is known before it is paid.
+--- The functions that the code of a file may call, with limits on their cost.
 ---
---- The hook of `flemma.frontmatter` looks at the clock and at the memory between two instructions. A function that works
---- for long inside an instruction would escape it, so such functions are here: patterns go to a matcher that counts its
---- steps, what makes a string measures it first, and what walks tables counts their entries first.
+--- The hook in `flemma.frontmatter` checks the clock and the memory between instructions. A function that works for long
+--- inside a single instruction would escape it, so such functions are replaced here: patterns are matched by a matcher that
+--- counts its steps, functions that create strings check the size first, and functions that walk tables count the entries
+--- first.
 local M = {}
 
--- Compiled code never calls the hook, so nothing here is compiled.
+-- JIT-compiled code never calls the hook, so nothing here is compiled.
 jit.off(true, true)
 
---- The longest string that a function makes.
+--- The longest string that a function creates.
 local LONGEST = 1e6
---- How many entries a table may have, those of the tables in it included, and how deep tables may nest, for a function of
---- `vim`.
+--- The maximum number of entries of a table, including nested tables, and the maximum depth, for the functions in `vim`.
 local ENTRIES, DEPTH = 20000, 100
---- The longest text of one number.
+--- The longest text of a number.
 local NUMBER = 512
 
 --- Whether `string.find("", "", 3)` finds nothing, as in Lua 5.2.
 local PAST_THE_END_IS_NOTHING = string.find("", "", 3) == nil
 
---- The matcher, once it is needed.
+--- The matcher, loaded when it is first needed.
 ---@type fun(text: string, pattern: string, from: integer, anchors: boolean): ...
 local matcher
 
---- Where a pattern is found.
----@return integer? first nil where it is not
+--- Finds a pattern.
+---@return integer? first nil if it is not found
 ---@return integer? last
 ---@return ... captures
 local function match(text, pattern, from, anchors)
@@ -40,7 +40,7 @@ local function measure(name, size)
   end
 end
 
---- As Lua takes numbers for strings.
+--- Converts numbers to strings, like Lua.
 local function text_of(value, name, place)
   if type(value) == "number" then
     return tostring(value)
@@ -50,7 +50,7 @@ local function text_of(value, name, place)
   return value
 end
 
---- The functions for strings, also those that a string has as methods while a file's code runs.
+--- The functions for strings. While the code of a file runs, they are also the methods of strings.
 M.string = {
   byte = string.byte,
   char = string.char,
@@ -72,14 +72,14 @@ function M.string.format(format, ...)
   local size = #text_of(format, "format", 1)
   for i = 1, select("#", ...) do
     local value = select(i, ...)
-    -- `%q` may write four letters for one.
+    -- `%q` may write four characters for one.
     size = size + (type(value) == "string" and #value * 4 or NUMBER)
   end
   measure("string.format", size)
   return string.format(format, ...)
 end
 
---- The place from which on a function looks, from 1; nil where that is past the end and nothing is found there.
+--- The start position of a search, from 1; nil if it is past the end and nothing can be found there.
 local function start_of(text, init)
   init = init or 1
   if type(init) ~= "number" then
@@ -95,7 +95,7 @@ local function start_of(text, init)
   return math.max(init, 1)
 end
 
---- Hands on what the matcher has found, or throws what it says of the pattern.
+--- Returns what the matcher has found, or throws its error about the pattern.
 local function found(first, ...)
   if first == false then
     error((...), 0)
@@ -109,14 +109,14 @@ function M.string.find(text, pattern, init, plain)
   if not from then
     return nil
   end
-  -- Text without a special letter is looked for as it is.
+  -- A pattern without special characters is plain text.
   if plain or not string.find(pattern, "[%^%$%*%+%?%.%(%[%%%-]") then
     return found(match(text, pattern, from, nil))
   end
   return found(match(text, pattern, from, true))
 end
 
---- What a match gives: its captures, or the whole.
+--- The results of a match: its captures, or the whole match.
 local function results(text, first, last, ...)
   if not first then
     return nil
@@ -240,7 +240,7 @@ M.table = {
 function M.table.insert(list, ...)
   if type(list) == "table" and select("#", ...) == 2 then
     local place = ...
-    -- Lua itself would fill everything in between.
+    -- Lua itself would fill all positions in between.
     if type(place) == "number" and (place < 1 or place > #list + 1) then
       error(string.format("bad argument #2 to 'insert' (position %s is not in the list)", tostring(place)), 0)
     end
@@ -264,7 +264,7 @@ function M.table.concat(list, separator, first, last)
   return table.concat(list, separator, first, last)
 end
 
---- Compares by a function of Lua's, so that the clock is looked at between two comparisons.
+--- Compares with a Lua function, so that the clock is checked between comparisons.
 function M.table.sort(list, is_before)
   return table.sort(list, is_before or function(a, b)
     return a < b
@@ -280,7 +280,7 @@ function M.os.date(format, time)
   return os.date(format, time)
 end
 
---- Counts the entries of tables, and of those in them.
+--- Counts the entries of a table, including nested tables.
 local function count(value, entries, depth, name)
   if type(value) ~= "table" then
     return entries
@@ -297,7 +297,7 @@ local function count(value, entries, depth, name)
   return entries
 end
 
---- A function of `vim` that walks the tables it is given.
+--- Wraps a function in `vim` that walks its tables.
 local function counted(name)
   return function(...)
     local entries = 0
@@ -315,7 +315,7 @@ for name in walks:gmatch("%S+") do
   M.vim[name] = counted(name)
 end
 
---- A list has nothing beyond its ends, whatever the range says.
+--- Limits a range to the entries of a list.
 local function clamp(list, first, last)
   if type(list) == "table" then
     first = type(first) == "number" and math.max(first, 1) or first

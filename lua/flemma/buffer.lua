@@ -1,20 +1,20 @@
---- One conversation's buffer: taking it in hand, writing to it, locking it.
+--- The buffer of a conversation: attaching to it, writing to it, locking it.
 ---
---- The library follows the text through `on_lines` and writes through `write`; nobody else changes a buffer
---- while it is locked.
+--- The library follows the text through `on_lines` and writes through `write`. Nothing else changes a buffer while it is
+--- locked.
 local M = {}
 
 local api = vim.api
 
 ---@class flemma.Attached
----@field reading? boolean whether another file or the output of a command is being read in
+---@field reading? boolean whether another file or the output of a command is being inserted
 ---@field unlocked_modifiable? boolean what 'modifiable' was before the lock; nil while unlocked
----@field own_modifiable? boolean the user's own 'modifiable' since the last lock; nil before the first one, and once the
----user has set it themselves
----@field is_borrowed? boolean whether another plugin has set 'modifiable' since then and may yet put the lock back
----@field wrote_half? boolean whether the user wrote the file during this lock, so that half a reply may stand in it
----@field is_writing? boolean whether we write just now
----@field is_setting? boolean whether we set 'modifiable' ourselves just now
+---@field own_modifiable? boolean the user's own 'modifiable' since the last lock; nil before the first lock, and after
+---the user has set it themselves
+---@field is_borrowed? boolean whether another plugin has set 'modifiable' since then and may still restore the lock
+---@field wrote_half? boolean whether the user wrote the file during this lock, so that it may contain an incomplete reply
+---@field is_writing? boolean whether we are writing now
+---@field is_setting? boolean whether we are setting 'modifiable' now
 ---@type table<integer, flemma.Attached>
 local attached = {}
 
@@ -24,16 +24,16 @@ function M.is_attached(buf)
   return attached[buf] ~= nil
 end
 
---- Whether we are at work in a buffer, so that the user cannot change it.
+--- Whether a request or a tool is running in a buffer, so that the user cannot change it.
 ---@param buf integer
 ---@return boolean
 function M.is_locked(buf)
   return attached[buf] ~= nil and attached[buf].unlocked_modifiable ~= nil
 end
 
---- The buffer a command means, and whether it is a conversation.
+--- The buffer that a command applies to, if it is a conversation.
 ---@param buf? integer 0 or nil for the current one
----@return integer? buf nil, after a message, when it is no conversation
+---@return integer? buf nil, after a message, if it is not a conversation
 function M.resolve(buf)
   buf = (buf == nil or buf == 0) and api.nvim_get_current_buf() or buf
   if attached[buf] then
@@ -44,8 +44,8 @@ function M.resolve(buf)
   notify.say(vim.log.levels.ERROR, why or "this buffer is not a conversation: its filetype is not `chat`")
 end
 
---- An empty file gets the marker that a first message stands under. It is no change of the user's: it is not
---- undone, and the buffer can be left as if nothing had happened.
+--- An empty file gets the marker for a first message. This is not a change by the user: undo does not remove it, and the
+--- buffer is not modified.
 local function greet(buf)
   local empty = api.nvim_buf_line_count(buf) == 1 and api.nvim_buf_get_lines(buf, 0, 1, false)[1] == ""
   if not empty or vim.bo[buf].modified or not vim.bo[buf].modifiable then
@@ -54,8 +54,8 @@ local function greet(buf)
   local undolevels = vim.bo[buf].undolevels
   local has_history = api.nvim_buf_call(buf, vim.fn.undotree).seq_last > 0
   if has_history then
-    -- A file that was emptied and read again: one undo brings back the text before that. An insertion without undo
-    -- would delete the history. Joining fails right after an undo.
+    -- The file was emptied and read again: one undo restores the text before that. An insertion without undo would delete
+    -- the history. Joining fails right after an undo.
     api.nvim_buf_call(buf, function()
       pcall(vim.cmd.undojoin)
     end)
@@ -72,15 +72,15 @@ local function greet(buf)
   end
 end
 
---- Whether text that comes in now could come from a file or a command without a word to us: the events that would
---- tell are ignored, or an autocommand runs, in which they are not sent.
+--- Whether text that is inserted now may come from a file or a command without an event: the events that would report this
+--- are ignored, or an autocommand is running, in which they are not triggered.
 local function is_deaf()
   for event in vim.o.eventignore:lower():gmatch("[^,]+") do
     if event == "all" or event:find("^fileread") or event == "shellfilterpost" then
       return true
     end
   end
-  -- Outside of autocommands it is empty, and an error under 'verbose'.
+  -- Outside of autocommands it is empty, and with 'verbose' an error.
   local errmsg = vim.v.errmsg
   local ok, abuf = pcall(vim.fn.expand, "<abuf>")
   if not ok then
@@ -89,16 +89,16 @@ local function is_deaf()
   return ok and abuf ~= ""
 end
 
---- The number of the step of undo that a change belongs to, if the user made it.
+--- The number of the undo step that a change belongs to, if the user made it.
 ---@param buf integer
 ---@param state flemma.Attached
----@param in_place boolean whether as many lines came as went
----@return integer? step nil for text that comes from elsewhere, and for text of which nobody knows
+---@param in_place boolean whether the number of lines did not change
+---@return integer? step nil for text from elsewhere or of unknown origin
 local function step_of(buf, state, in_place)
   if state.reading or (not in_place and is_deaf()) then
     return nil
   end
-  -- Undo and `:diffget` change the current buffer only.
+  -- Undo and `:diffget` only change the current buffer.
   if buf ~= api.nvim_get_current_buf() then
     return 0
   end
@@ -126,7 +126,7 @@ local function forget(buf, is_gone)
   require("flemma.ui").forget(buf)
 end
 
---- Takes a buffer in hand. Harmless when that was done before.
+--- Attaches to a buffer. Does nothing if it is already attached.
 ---@param buf integer
 function M.attach(buf)
   if buf == 0 then
@@ -165,17 +165,17 @@ function M.attach(buf)
       vim.defer_fn(index_on, 1)
       return
     end
-    -- A long file is read in slices, between which the user can type.
+    -- A long file is read in slices, so that the user can type in between.
     vim.schedule(function()
       parse_on(native.call("parse_on", buf))
     end)
   end
-  -- The text was unloaded, or is about to be.
+  -- The text was unloaded, or is about to be unloaded.
   local function gone(was_locked)
     if attached[buf] == state then
       forget(buf, true)
       if state.unlocked_modifiable ~= nil then
-        -- `:edit!` and `:bunload` end up here: the lock goes with what it was for.
+        -- `:edit!` and `:bunload` end up here: the lock is no longer needed.
         pcall(api.nvim_set_option_value, "modifiable", state.unlocked_modifiable, { buf = buf })
       end
       if was_locked then
@@ -190,12 +190,12 @@ function M.attach(buf)
     if last then
       require("flemma.ui").redraw(buf, first, last)
     else
-      -- It failed, and the library begins anew.
+      -- It failed, so the library starts again.
       parse_on(true)
     end
   end
   burst.follow(buf, {
-    -- While we write, the library has to hear of every change at once.
+    -- While we write, every change must be reported to the library at once.
     step = function()
       return state.unlocked_modifiable == nil and step_of(buf, state, true) or nil
     end,
@@ -214,13 +214,13 @@ function M.attach(buf)
       if burst.takes(buf, first, old_last, new_last) then
         return
       end
-      -- Of what we write ourselves the library knows who has written it.
+      -- The library knows the author of the text that we write ourselves.
       local step = not state.is_writing and step_of(buf, state, old_last == new_last) or nil
       first, old_last, new_last, step = burst.join(buf, first, old_last, new_last, step)
       draw_anew(first, native.call("changed", buf, first, old_last, new_last, step))
     end,
     on_changedtick = function()
-      -- Neovim sends this after undo and redo, once their changes were reported.
+      -- Neovim calls this after undo and redo, when their changes have been reported.
       if attached[buf] == state then
         native.call("undone", buf)
       end
@@ -234,7 +234,7 @@ function M.attach(buf)
       end
       local is_locked = state.unlocked_modifiable ~= nil
       if is_locked and state.wrote_half then
-        -- The text is still there, and cannot be changed before `BufUnload`, which `:noautocmd` leaves out.
+        -- The text still exists, and cannot be changed before `BufUnload`, which is not triggered with `:noautocmd`.
         vim.schedule(function()
           gone(true)
         end)
@@ -246,7 +246,7 @@ function M.attach(buf)
   api.nvim_create_autocmd("BufWritePost", {
     group = api.nvim_create_augroup("flemma.buffer." .. buf, { clear = true }),
     buffer = buf,
-    desc = "Flemma: what is trusted in a file stays so",
+    desc = "Flemma: keep trusted text trusted when the file is written",
     callback = function(args)
       if attached[buf] == state then
         local file = vim.fn.fnamemodify(args.match, ":p")
@@ -260,7 +260,7 @@ function M.attach(buf)
   api.nvim_create_autocmd("BufUnload", {
     group = api.nvim_create_augroup("flemma.buffer." .. buf, { clear = false }),
     buffer = buf,
-    desc = "Flemma: half a reply in a file says that it was cut off",
+    desc = "Flemma: mark an incomplete reply in a file as aborted",
     callback = function()
       if attached[buf] == state and state.unlocked_modifiable ~= nil and state.wrote_half then
         native.call("dispatch", buf, "cancel")
@@ -271,9 +271,9 @@ function M.attach(buf)
   })
   api.nvim_create_autocmd({ "FileReadPre", "FileReadPost", "FilterReadPost", "ShellFilterPost" }, {
     group = api.nvim_create_augroup("flemma.buffer." .. buf, { clear = false }),
-    -- The pattern is the other file's name.
+    -- The pattern is matched against the other file's name.
     pattern = "*",
-    desc = "Flemma: what comes from another file or from a command was not typed here",
+    desc = "Flemma: text from another file or a command was not typed",
     callback = function(args)
       if attached[buf] ~= state or api.nvim_get_current_buf() ~= buf then
         return
@@ -281,7 +281,7 @@ function M.attach(buf)
       if args.event ~= "FileReadPre" then
         native.call("read_in", buf, vim.fn.line("'[") - 1, vim.fn.line("']"))
       end
-      -- Others may still change what was read: a compressed file is read as it is, and then unpacked.
+      -- Other handlers may still change the text: a compressed file is read first, and then unpacked.
       if not state.reading then
         state.reading = true
         vim.schedule(function()
@@ -292,7 +292,7 @@ function M.attach(buf)
   })
   require("flemma.saving").attach(buf)
   require("flemma.keymaps").apply(buf, options.keymaps)
-  -- `:lua` takes the rest of its line, so it comes last.
+  -- `:lua` takes the rest of the line, so it must come last.
   local release = ("lua require('flemma.buffer').release(%d)"):format(buf)
   local before = vim.b[buf].undo_ftplugin or ""
   if not vim.endswith(before, release) then
@@ -301,7 +301,7 @@ function M.attach(buf)
   require("flemma.ui").attach(buf)
 end
 
---- Lets go of a buffer that is no conversation any more: its filetype is another now.
+--- Detaches from a buffer that is no longer a conversation, because its filetype has changed.
 ---@param buf integer
 function M.release(buf)
   local state = attached[buf]
@@ -325,9 +325,9 @@ function M.release(buf)
   require("flemma.ui").release(buf)
 end
 
---- Neovim is about to leave: what runs ends now. A conversation that was saved with half a reply is saved once more,
---- so that the file says that the reply was cut off. More of the reply may have come since; nothing else can have, since
---- the buffer was locked.
+--- Neovim is about to exit: stops everything that is running. A conversation that was saved with an incomplete reply is
+--- saved again, so that the file says that the reply was cut off. More of the reply may have arrived since, but nothing else
+--- can have changed, because the buffer was locked.
 function M.leave()
   for buf, state in pairs(attached) do
     if state.unlocked_modifiable ~= nil then
@@ -341,8 +341,8 @@ function M.leave()
   require("flemma.saving").leave()
 end
 
---- Puts text in the place of other text. What only inserts whole lines leaves the lines around them untouched, and with
---- them the user's marks, which `nvim_buf_set_text` would delete.
+--- Replaces text. An edit that only inserts whole lines does not touch the lines around them, and so keeps the user's marks,
+--- which `nvim_buf_set_text` would delete.
 local function replace(buf, first, first_col, last, last_col, lines)
   local inserts = first == last and first_col == last_col and #lines > 1
   if inserts and lines[1] == "" then
@@ -357,10 +357,10 @@ local function replace(buf, first, first_col, last, last_col, lines)
   api.nvim_buf_set_text(buf, first, first_col, last, last_col, lines)
 end
 
----@type function? what `_run` runs
+---@type function? the function for `_run`
 local to_run
 
---- Runs what `quietly` is given. For Neovim's command line.
+--- Runs the function passed to `quietly`. Called by an Ex command.
 function M._run()
   local run = to_run
   to_run = nil
@@ -369,8 +369,8 @@ function M._run()
   end
 end
 
---- Runs something that calls other plugins' callbacks (`on_bytes` and the like). Neovim prints an error for each of
---- them that throws, for each piece of a reply, and then waits for Enter: it is said once instead.
+--- Runs a function that calls other plugins' callbacks (`on_bytes` and the like). If one of them throws, Neovim prints an
+--- error for each chunk of a reply, with a hit-enter prompt. This reports the error once instead.
 local function quietly(run)
   local before = vim.v.errmsg
   vim.v.errmsg = ""
@@ -386,7 +386,7 @@ local function quietly(run)
   end
 end
 
---- Sets 'modifiable' for ourselves, which says nothing about other plugins.
+--- Sets 'modifiable' without counting it as a change by another plugin.
 local function set_modifiable(buf, value)
   local state = attached[buf] or {}
   state.is_setting = true
@@ -394,24 +394,24 @@ local function set_modifiable(buf, value)
   state.is_setting = false
 end
 
---- Writes to a buffer: the only way in which the library changes text.
+--- Writes to a buffer. This is the only way in which the library changes text.
 ---@param buf integer
 ---@param first integer first line, from 0
 ---@param first_col integer byte
 ---@param last integer last line
 ---@param last_col integer byte, exclusive
 ---@param lines string[]
----@param join boolean whether the edit belongs to the step of undo before it
+---@param join boolean whether the edit belongs to the previous undo step
 function M.write(buf, first, first_col, last, last_col, lines, join)
   local bo = vim.bo[buf]
   local modifiable = bo.modifiable
   set_modifiable(buf, true)
   api.nvim_buf_call(buf, function()
     if join then
-      -- Fails right after an undo: then the edit is a step of its own.
+      -- Fails right after an undo: then the edit is an undo step of its own.
       pcall(vim.cmd.undojoin)
     else
-      -- Setting it ends the step before, which Neovim otherwise does only when it waits for a key.
+      -- Setting it ends the previous undo step, which Neovim otherwise only does when it waits for a key.
       bo.undolevels = bo.undolevels
     end
   end)
@@ -433,8 +433,8 @@ function M.write(buf, first, first_col, last, last_col, lines, join)
   end
 end
 
---- Gives a buffer that is not locked the user's own 'modifiable', where another plugin has put our lock back: it saved
---- the value during the lock, and restored it when the lock was gone.
+--- Restores the user's own 'modifiable' in a buffer that is not locked, if another plugin has restored our lock: it saved
+--- the value during the lock, and restored it afterwards.
 ---@param buf integer
 function M.give_back(buf)
   local state = attached[buf]
@@ -443,15 +443,14 @@ function M.give_back(buf)
   end
 end
 
---- Whether the `OptionSet` that runs now comes from a command of the user's (typed, or in a mapping), and not from
---- anybody's code.
+--- Whether the current `OptionSet` comes from a command by the user (typed, or in a mapping), and not from code.
 ---@return boolean
 local function is_set_by_the_user()
-  -- A function, a script or another autocommand stands in front of this event.
+  -- A function, a script or another autocommand would precede this event.
   if not vim.startswith(vim.fn.expand("<stack>"), "OptionSet ") then
     return false
   end
-  -- Levels 1 and 2 are this function and the callback. Code that set the option is below them; `:lua` may be typed.
+  -- Levels 1 and 2 are this function and the callback. Code that set the option follows them; `:lua` may be typed.
   local level = 3
   while true do
     local frame = debug.getinfo(level, "S")
@@ -465,12 +464,12 @@ local function is_set_by_the_user()
   end
 end
 
---- Watches for such a restore. It may come at any time, and more than once, so the watch ends with the next lock.
+--- Watches for such a restore. It may happen at any time, and more than once, so the watch ends with the next lock.
 local function watch_for_restore(buf, state)
   api.nvim_create_autocmd("OptionSet", {
     group = api.nvim_create_augroup("flemma.lock." .. buf, { clear = true }),
     pattern = "modifiable",
-    desc = "Flemma: a lock that is gone does not come back",
+    desc = "Flemma: do not let a plugin restore the lock",
     callback = function(args)
       if attached[buf] ~= state or state.own_modifiable == nil then
         return true
@@ -481,10 +480,10 @@ local function watch_for_restore(buf, state)
       if is_set_by_the_user() then
         state.own_modifiable = nil
       elseif vim.bo[buf].modifiable then
-        -- Whoever sets what is set already wants to be sure of it for a while. A toggle does not.
+        -- A plugin that sets a value that is already set needs it for a while. A toggle does not.
         state.is_borrowed = state.is_borrowed or vim.v.option_oldlocal == true
       elseif state.is_borrowed then
-        -- Not while somebody else is at it.
+        -- Not while another plugin is changing it.
         vim.schedule(function()
           M.give_back(buf)
         end)
@@ -493,7 +492,7 @@ local function watch_for_restore(buf, state)
   })
 end
 
---- Keeps the user from changing the buffer, or lets them again.
+--- Locks or unlocks the buffer for the user.
 ---@param buf integer
 ---@param locked boolean
 function M.lock(buf, locked)
@@ -513,7 +512,7 @@ function M.lock(buf, locked)
   elseif not locked and state.unlocked_modifiable ~= nil then
     local own = state.unlocked_modifiable
     state.unlocked_modifiable = nil
-    -- Somebody has taken the lock off, and may want to put it back.
+    -- Another plugin has removed the lock, and may restore it.
     state.is_borrowed = vim.bo[buf].modifiable
     vim.bo[buf].modifiable = own
     state.own_modifiable = own

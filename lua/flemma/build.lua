@@ -1,26 +1,26 @@
 --- Builds the native library: `:Flemma build`, and `build.lua` for lazy.nvim.
 ---
---- The work is done by `scripts/build`, a process of its own; here its progress is read and its end is told. This module
---- needs no other one while it runs, because a plugin manager runs it before the plugin is on 'runtimepath'.
+--- `scripts/build` does the work in a process of its own. This module reads its progress and reports the outcome. It does
+--- not depend on other modules while it runs, because a plugin manager runs it before the plugin is on 'runtimepath'.
 local M = {}
 
 local root =
   vim.fs.dirname(vim.fs.dirname(vim.fs.dirname(vim.fs.normalize(vim.fn.fnamemodify(debug.getinfo(1, "S").source:sub(2), ":p")))))
 
---- How many of cargo's lines a message about a failure quotes.
+--- The maximum number of cargo's lines that a message about a failure quotes.
 local QUOTED = 3
 
 ---@class flemma.Build
----@field text string what is going on, in one line
----@field began integer when it began, in milliseconds of the loop's clock
----@field ok? boolean how it ended; nil while it runs
+---@field text string the current step, in one line
+---@field began integer when it started, in milliseconds of the loop's clock
+---@field ok? boolean whether it succeeded; nil while it is running
 ---@field problem? string why it failed
 
---- What runs now.
+--- The build that is running, or the last one.
 ---@type flemma.Build?
 local current
 
---- What goes wrong without cargo having a say.
+--- A problem that can be found without running cargo.
 ---@return string? problem
 local function obstacle()
   if vim.fn.executable("bash") == 0 then
@@ -30,23 +30,23 @@ local function obstacle()
   end
 end
 
---- Where everything that cargo says is written.
+--- The file that gets cargo's full output.
 ---@return string
 local function log_path()
   return vim.fs.joinpath(vim.fn.stdpath("log") --[[@as string]], "flemma-build.log")
 end
 
---- A line of cargo's without what draws it: `12 | code` and bare gutters go, and so does a note that only repeats the
---- command line of the linker.
+--- A line of cargo's output without decoration. `12 | code` and bare gutters are removed, and so is a note that only
+--- repeats the command line of the linker.
 ---@param line string
----@return string? words nil where nothing is left
+---@return string? words nil when nothing is left
 local function plain(line)
   local words = vim.trim(line):gsub("^|?%s*=%s+", "")
   local is_drawing = words == "" or words:find("^%d*%s*|") or words:find("^note:%s+\"") or words:find("^note: some arguments")
   return not is_drawing and words or nil
 end
 
---- What of cargo's words tells the user why it failed.
+--- The part of cargo's output that tells the user why it failed.
 ---@param output string
 ---@return string
 local function reason(output)
@@ -64,7 +64,7 @@ local function reason(output)
   return words
 end
 
---- Starts to build, or gives the build that runs.
+--- Starts a build, or returns the one that is running.
 ---@return flemma.Build build
 function M.start()
   if current and current.ok == nil then
@@ -101,7 +101,7 @@ function M.start()
   end
   local started, why = pcall(vim.system, { "bash", vim.fs.joinpath(root, "scripts", "build") }, {
     cwd = root,
-    -- A bar with numbers, though nobody sees a terminal.
+    -- Has cargo report progress in numbers although there is no terminal.
     env = { CARGO_TERM_PROGRESS_WHEN = "always", CARGO_TERM_PROGRESS_WIDTH = "80", CARGO_TERM_COLOR = "never" },
     stdout = heard,
     stderr = heard,
@@ -136,7 +136,7 @@ function M.line(build)
   )
 end
 
---- Builds, and comes back when that is done. In a coroutine, as lazy.nvim's, each line of progress is yielded.
+--- Builds, and returns when the build is done. In a coroutine such as lazy.nvim's, each line of progress is yielded.
 ---@param yield? fun(line: string)
 function M.wait(yield)
   local build = M.start()
@@ -168,7 +168,7 @@ end
 ---@type integer?
 local float
 
----@param line? string nil takes it away
+---@param line? string nil closes the float
 local function show(line)
   if not line then
     if float and vim.api.nvim_win_is_valid(float) then
@@ -197,7 +197,7 @@ local function show(line)
   vim.api.nvim_buf_set_lines(vim.api.nvim_win_get_buf(float), 0, -1, false, { line })
 end
 
---- `:Flemma build`: builds in the background, shows how far it is, and loads the library when it is there.
+--- `:Flemma build`: builds in the background, shows the progress, and loads the library when it is done.
 function M.run()
   local notify = require("flemma.notify")
   if current and current.ok == nil then

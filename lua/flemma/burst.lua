@@ -1,29 +1,29 @@
---- Changes of many single lines by one command: `:global`, a macro, and undo of them.
+--- Changes of many single lines by one command: `:global`, a macro, and undoing them.
 ---
---- Neovim reports each line by itself. To look at each of them at once would take several times as long as the command
---- does. So when one command has changed enough lines, those that follow are only written down, and looked at together:
---- before the library does anything else (|M.settle|, which `native.call` runs first), and at the latest when Neovim is
---- ready for the next key.
+--- Neovim reports each line separately. Processing each of them at once would take several times as long as the command
+--- itself. So after one command has changed a certain number of lines, the following changes are only recorded, and
+--- processed together: before the library does anything else (|M.settle|, which `native.call` runs first), and at the latest
+--- when Neovim is ready for the next key.
 ---
---- What counts is what a line was after its change. So only changes are written down that leave the lines of all others
---- alone: each changes one line, and the lines follow each other in one direction. Any other change is reported together
---- with those that were written down, as one change of all lines from the first to the last of them. Then less counts as
---- the user's own, and never more.
+--- The text of a line after its own change is what matters. So a change is only recorded if it does not affect the lines of
+--- the others: each changes a single line, and the lines follow each other in one direction. Any other change is reported
+--- together with the recorded ones, as one change of all lines from the first to the last. Fewer lines then count as the
+--- user's own, and never more.
 local M = {}
 
 local api = vim.api
 
---- So many lines are looked at at once first. Who types or repeats a command by hand is below that.
+--- The number of lines that are processed at once first. Typing or repeating a command by hand stays below it.
 local FEW = 32
 
 ---@class flemma.Followed
----@field step fun(): integer? the step of undo that a change of one line belongs to now; nil if it is not to be written down
----@field drawn fun(first: integer, last: integer?) the library has looked at these lines; nil if that failed
+---@field step fun(): integer? the undo step that a change of one line belongs to now; nil if it must not be recorded
+---@field drawn fun(first: integer, last: integer?) the library has processed these lines; nil if that failed
 
 ---@type table<integer, flemma.Followed>
 local followed = {}
 
---- The latest changes of single lines: their buffer, how many, the last line, and whether lines go up or down.
+--- The latest changes of single lines: their buffer, their number, the last line, and the direction.
 local run = { buf = 0, count = 0, line = 0, direction = 0 }
 
 ---@class flemma.Outstanding
@@ -37,7 +37,7 @@ local run = { buf = 0, count = 0, line = 0, direction = 0 }
 ---@type flemma.Outstanding?
 local outstanding
 
---- Begins to follow a buffer.
+--- Starts to follow a buffer.
 ---@param buf integer
 ---@param how flemma.Followed
 function M.follow(buf, how)
@@ -50,7 +50,7 @@ function M.forget(buf)
   followed[buf] = nil
 end
 
---- Tells the library what was written down.
+--- Reports the recorded changes to the library.
 function M.settle()
   local was = outstanding
   if not was then
@@ -60,7 +60,7 @@ function M.settle()
   local native = require("flemma.native")
   native.outstanding = nil
   if was.count < FEW then
-    -- The library is asked in between, by whatever runs now: then it saves nothing to write changes down.
+    -- Something calls the library between the changes, so recording them would save nothing.
     run.count = 0
   end
   local how = followed[was.buf]
@@ -69,7 +69,7 @@ function M.settle()
   end
 end
 
---- Whether the change follows the ones before it: of one line, further in the same direction.
+--- Whether the change continues the previous ones: a single line, further in the same direction.
 local function goes_on(buf, line)
   local direction = line > run.line and 1 or -1
   if run.buf ~= buf or run.count == 0 or line == run.line or run.direction == -direction then
@@ -80,12 +80,12 @@ local function goes_on(buf, line)
   return true
 end
 
---- Writes a change down if it can wait.
+--- Records a change if it can wait.
 ---@param buf integer
 ---@param first integer
 ---@param old_last integer
 ---@param new_last integer
----@return boolean whether it did
+---@return boolean recorded
 function M.takes(buf, first, old_last, new_last)
   if old_last ~= new_last or old_last - first ~= 1 then
     run.count = 0
@@ -98,7 +98,7 @@ function M.takes(buf, first, old_last, new_last)
   if was then
     local step = buf == api.nvim_get_current_buf() and vim.fn.changenr() or 0
     if was.buf ~= buf or was.step ~= step then
-      -- The other lines are what they were: they can still be looked at.
+      -- The other lines have not changed since, so they can still be processed.
       M.settle()
       return false
     end
@@ -125,7 +125,7 @@ function M.takes(buf, first, old_last, new_last)
   return true
 end
 
---- Adds what was written down to a change that cannot wait.
+--- Adds the recorded changes to a change that cannot wait.
 ---@param buf integer
 ---@param first integer
 ---@param old_last integer

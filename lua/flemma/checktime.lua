@@ -1,8 +1,7 @@
---- Looks whether files that are open were changed by a tool.
+--- Checks whether a tool has changed open files.
 ---
---- `:checktime` asks what to do about a file that was changed on disk and in its buffer. Nothing of ours asks from
---- a callback: files without changes in their buffers are read anew where 'autoread' is set, and of the others the
---- user is told.
+--- `:checktime` asks what to do about a file that was changed both on disk and in its buffer. We never ask from a callback:
+--- files whose buffers have no changes are read again if 'autoread' is set, and a message names the others.
 local M = {}
 
 local api = vim.api
@@ -13,21 +12,21 @@ local words = {
   changed = "%s was changed on disk. `:edit!` loads the file.",
 }
 
---- Looks at every file that is open.
+--- Checks every open file.
 function M.all()
-  -- Somebody else who listens says what is to be done, but for a question.
+  -- Another handler decides what to do, except that it cannot ask.
   local is_handled = #api.nvim_get_autocmds({ event = "FileChangedShell" }) > 0
   local news = {}
-  -- The last one to be defined has the last word.
+  -- The handler that is defined last decides.
   local id = api.nvim_create_autocmd("FileChangedShell", {
     pattern = "*",
-    desc = "Flemma: tell, and do not ask",
+    desc = "Flemma: report changed files without asking",
     callback = function(args)
       local reason, choice = vim.v.fcs_reason, vim.v.fcs_choice
       if choice == "reload" or choice == "edit" then
         return
       end
-      -- Neovim does not ask about a file that has only a new time: it takes note of it.
+      -- If only the timestamp is new, Neovim does not ask but records it.
       vim.v.fcs_choice = reason == "time" and "ask" or ""
       if words[reason] and (not is_handled or choice == "ask") then
         news[#news + 1] = words[reason]:format(vim.fn.fnamemodify(args.match, ":~:."))

@@ -5,7 +5,7 @@ local function core(name, ...)
   return require("flemma.core")[name](...)
 end
 
---- The lines that a command means: a selection, or the cursor's.
+--- The lines that a command applies to: the selection, or the cursor's line.
 ---@return integer first from 0
 ---@return integer last
 local function lines(args)
@@ -17,11 +17,11 @@ local function lines(args)
 end
 
 ---@class flemma.Command
----@field run fun(args: table, rest: string) what `nvim_create_user_command` passes, and what follows the name
+---@field run fun(args: table, rest: string) the argument of `nvim_create_user_command`, and the words after the name
 ---@field takes? "words" any words may follow
 ---@field words? string[] only these may follow
----@field range? boolean whether a range may stand in front
----@field complete? fun(words: string[], lead: string): string[] what may follow, in place of `words`
+---@field range? boolean whether the command accepts a range
+---@field complete? fun(words: string[], lead: string): string[] completes the words after the name, instead of `words`
 
 ---@type table<string, flemma.Command>
 local commands = {
@@ -153,7 +153,7 @@ local function refuse(problem)
   require("flemma.notify").say(vim.log.levels.ERROR, problem)
 end
 
----@param args table what `nvim_create_user_command` passes
+---@param args table the argument of `nvim_create_user_command`
 function M.run(args)
   local name = args.fargs[1] or "status"
   local rest = vim.trim(args.args:sub(#name + 1))

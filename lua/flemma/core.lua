@@ -1,4 +1,4 @@
---- What the keys and commands do.
+--- The actions behind the keys and commands.
 local M = {}
 
 local function native(...)
@@ -20,7 +20,7 @@ local function cursor_line()
   return vim.api.nvim_win_get_cursor(0)[1] - 1
 end
 
---- Lets the conversation go on: categorises the calls of the last reply, runs what is approved, or sends.
+--- Takes the next step: decides about the calls of the last reply, runs the approved ones, or sends.
 ---@param buf? integer
 function M.send_or_execute(buf)
   buf = resolve(buf)
@@ -30,7 +30,7 @@ function M.send_or_execute(buf)
   end
 end
 
---- Sends, and does nothing else: with a call that has no result it says so.
+--- Only sends. If a call has no result, a message says so.
 ---@param buf? integer
 function M.send_to_provider(buf)
   buf = resolve(buf)
@@ -49,7 +49,7 @@ function M.send_to_provider(buf)
   end
 end
 
---- Runs or resolves the tool call that the cursor is on.
+--- Runs or resolves the tool call under the cursor.
 ---@param buf? integer
 function M.execute_at_cursor(buf)
   buf = resolve(buf)
@@ -59,7 +59,7 @@ function M.execute_at_cursor(buf)
   end
 end
 
----@param first? integer line, from 0; the cursor's if not said
+---@param first? integer line, from 0; the cursor's line by default
 ---@param last? integer
 ---@param decision "approve"|"always_approve"|"reject"
 ---@param message? string
@@ -72,24 +72,24 @@ local function decide(first, last, decision, message)
   end
 end
 
---- Approves the tool calls whose blocks the lines of the current buffer touch. When none is left that waits, the
---- conversation goes on.
----@param first? integer line, from 0; the cursor's if not said
+--- Approves the tool calls of the current buffer whose blocks overlap the lines. When no pending call is left, the
+--- conversation continues.
+---@param first? integer line, from 0; the cursor's line by default
 ---@param last? integer
----@param always? boolean also writes into the frontmatter that calls like these run without asking
+---@param always? boolean also adds a rule to the frontmatter that approves similar calls
 function M.approve(first, last, always)
   decide(first, last, always and "always_approve" or "approve")
 end
 
---- Rejects the tool calls whose blocks the lines of the current buffer touch.
----@param first? integer line, from 0; the cursor's if not said
+--- Rejects the tool calls of the current buffer whose blocks overlap the lines.
+---@param first? integer line, from 0; the cursor's line by default
 ---@param last? integer
----@param message? string what the model is told
+---@param message? string the reason for the model
 function M.reject(first, last, message)
   decide(first, last, "reject", message)
 end
 
---- Stops the reply and every tool that runs. What has arrived stays.
+--- Stops the reply and every running tool. Text that has arrived is kept.
 ---@param buf? integer
 function M.cancel(buf)
   local asked = require("flemma.switch").take_back()
@@ -105,7 +105,7 @@ function M.cancel(buf)
   end
 end
 
---- Stops the tool that the cursor is on, or the only one that runs.
+--- Stops the tool under the cursor, or the only one that is running.
 ---@param buf? integer
 function M.cancel_tool(buf)
   buf = resolve(buf)
@@ -114,7 +114,7 @@ function M.cancel_tool(buf)
   end
 end
 
---- Stops every tool that runs; a reply goes on arriving.
+--- Stops every running tool. A reply that is arriving is not affected.
 ---@param buf? integer
 function M.cancel_all_tools(buf)
   buf = resolve(buf)
@@ -128,7 +128,7 @@ function M.next_message()
   require("flemma.motion").go(true)
 end
 
---- Moves to the previous message, or to the beginning of this one.
+--- Moves to the previous message, or to the beginning of the current one.
 function M.prev_message()
   require("flemma.motion").go(false)
 end

@@ -1,23 +1,23 @@
---- Who wants to see what comes: the windows that follow a conversation, where their cursors go, and insert mode.
+--- The windows that follow a conversation: where their cursors move, and the return to Insert mode.
 local M = {}
 
 local api = vim.api
 
 ---@class flemma.Watcher
----@field win integer the window whose key set the conversation going
----@field line integer the line its cursor was on when that key, or we, last moved it
----@field decides? boolean whether it was led to a call that waits for the user
+---@field win integer the window in which the key was pressed
+---@field line integer the line of its cursor when the key was pressed, or when we last moved it
+---@field decides? boolean whether the cursor was moved to a pending call
 
 ---@type table<integer, flemma.Watcher> by buffer
 local watchers = {}
 
---- Where the user was in insert mode when a buffer was locked; nil when that is over.
+--- Where the user was in Insert mode when a buffer was locked; nil after that.
 ---@type table<integer, { win: integer, line: integer, column: integer }>
 local typing = {}
 
 local namespace = api.nvim_create_namespace("flemma.following")
 
---- Any key that the user presses is something else than to wait: insert mode is not given back, in no buffer.
+--- Any key means that the user is not just waiting: Insert mode is not restored in any buffer.
 local function watch_keys()
   local mouse_moves = vim.keycode("<MouseMove>")
   vim.on_key(function(_, typed)
@@ -28,7 +28,7 @@ local function watch_keys()
   end, namespace)
 end
 
---- Insert mode is not given back in this buffer.
+--- Insert mode is not restored in this buffer.
 ---@param buf integer
 local function forget_typing(buf)
   typing[buf] = nil
@@ -37,14 +37,14 @@ local function forget_typing(buf)
   end
 end
 
---- The buffer is no conversation any more.
+--- The buffer is no longer a conversation.
 ---@param buf integer
 function M.forget(buf)
   watchers[buf] = nil
   forget_typing(buf)
 end
 
---- The user set the conversation going in the current window: it is the one that wants to see what comes.
+--- The user pressed a key in the current window, so it follows the conversation.
 ---@param buf integer
 function M.watch(buf)
   local win = api.nvim_get_current_win()
@@ -62,11 +62,11 @@ local function watcher_in(buf, win)
   return watcher and watcher.win == win and watcher or nil
 end
 
---- Moves a window's cursor; one that watches goes on watching.
+--- Moves a window's cursor. A watching window continues to watch.
 local function move(buf, win, line, column)
   if win == api.nvim_get_current_win() then
-    -- Leaves it to the next redraw to scroll. `nvim_win_set_cursor()` measures the lines for that at once, and of a long
-    -- line that takes milliseconds.
+    -- Leaves scrolling to the next redraw. `nvim_win_set_cursor()` measures the lines at once, which takes milliseconds for
+    -- a long line.
     vim.fn.cursor(line, column + 1)
   else
     api.nvim_win_set_cursor(win, { line, column })
@@ -77,14 +77,14 @@ local function move(buf, win, line, column)
   end
 end
 
---- Whether the user is about to do something with the text up to the cursor: a selection, or an operator that waits.
+--- Whether the user has a selection or a pending operator, which depend on the cursor.
 local function is_selecting(win)
   local mode = api.nvim_get_mode().mode
   return win == api.nvim_get_current_win() and (mode:find("^[vV\22sS\19]") or mode:find("^no")) ~= nil
 end
 
---- The windows that want to see what comes: those whose cursor is on the last line, and the one that watches. A
---- user who moves the cursor in that one has something else to look at.
+--- The windows that follow the conversation: those whose cursor is on the last line, and the watching one, unless the user
+--- has moved its cursor.
 ---@param buf integer
 ---@return integer[]
 local function followers(buf)
@@ -96,9 +96,9 @@ local function followers(buf)
   end, vim.fn.win_findbuf(buf))
 end
 
---- The text is about to change. A window whose cursor is on the last line follows what is added; every other one stays.
+--- The text is about to change. A window whose cursor is on the last line follows the new text; the others do not move.
 ---@param buf integer
----@return fun(written: boolean) settle to be called when it has changed
+---@return fun(written: boolean) settle to be called after the change
 function M.before_write(buf)
   local count = api.nvim_buf_line_count(buf)
   local at_end = vim.tbl_filter(function(win)
@@ -112,7 +112,7 @@ function M.before_write(buf)
   local watches = watcher and line_of_watcher() == watcher.line
   return function(written)
     if watcher and watches then
-      -- Text that came or went above the cursor has moved it, and not the user.
+      -- A change of the text above has moved the cursor, and not the user.
       watcher.line = line_of_watcher() or watcher.line
     end
     if not written then
@@ -125,7 +125,7 @@ function M.before_write(buf)
   end
 end
 
---- The buffer is locked while the user is in insert mode in the current window.
+--- The buffer is locked while the user is in Insert mode in the current window.
 ---@param buf integer
 function M.leave_insert(buf)
   local win = api.nvim_get_current_win()
@@ -136,14 +136,13 @@ function M.leave_insert(buf)
   vim.cmd.stopinsert()
 end
 
---- The user did something else than wait for the end of the turn, or has something to decide: insert mode is not given
---- back.
+--- The user did not just wait for the end of the turn, or has a decision to make: Insert mode is not restored.
 ---@param buf integer
 function M.stop_typing(buf)
   forget_typing(buf)
 end
 
---- Gives insert mode back to a user who was in it when the turn began and has only waited since.
+--- Restores Insert mode if the user was in it when the turn began and has only waited since.
 ---@param buf integer
 local function type_on(buf)
   local was, watcher = typing[buf], watchers[buf]
@@ -159,7 +158,7 @@ local function type_on(buf)
   if not watcher or watcher.win ~= win or watcher.line ~= cursor[1] or not vim.bo[buf].modifiable then
     return
   end
-  -- Leaving insert mode moves the cursor one to the left. On a line that the conversation moved it to, it goes to the end.
+  -- Leaving Insert mode moves the cursor one column to the left. On a line that we moved it to, it goes to the end.
   local length = #api.nvim_get_current_line()
   local column = cursor[1] == was.line and math.min(was.column, length) or length
   if column < length then
@@ -169,7 +168,7 @@ local function type_on(buf)
   vim.cmd.startinsert({ bang = column == length })
 end
 
---- The buffer is the user's again. Only when everything that belongs to the end of the turn is done do they type on.
+--- The buffer is unlocked. Insert mode is restored after everything else at the end of the turn.
 ---@param buf integer
 function M.type_on_later(buf)
   if typing[buf] then
@@ -179,10 +178,10 @@ function M.type_on_later(buf)
   end
 end
 
---- Whether the user is about to decide on a call: then no other one may come under the cursor.
+--- Whether the user is about to decide about a call. The cursor must not move to another one then.
 ---@param buf integer
 ---@param win integer
----@param reason "pending"|"result"|"prompt" why the cursor is to move
+---@param reason "pending"|"result"|"prompt" why the cursor should move
 ---@return boolean
 local function is_deciding(buf, win, reason)
   local watcher = watcher_in(buf, win)
@@ -193,7 +192,7 @@ local function is_deciding(buf, win, reason)
   return require("flemma.native").call("waits_at", buf, api.nvim_win_get_cursor(win)[1] - 1) == true
 end
 
---- Moves the cursor in the windows in which the user follows the conversation. Whoever reads elsewhere is left alone.
+--- Moves the cursor in the windows that follow the conversation. Other windows do not move.
 ---@param buf integer
 ---@param line integer from 0
 ---@param reason "pending"|"result"|"prompt"
@@ -203,7 +202,7 @@ function M.cursor(buf, line, reason)
   if reason == "result" and wanted == "stay" then
     return
   end
-  -- "next": to where the conversation goes on, which is its end.
+  -- "next": to where the conversation continues, which is its end.
   line = reason == "result" and wanted == "next" and math.huge or line + 1
   line = math.min(line, api.nvim_buf_line_count(buf))
   if reason == "pending" then
@@ -224,7 +223,7 @@ function M.cursor(buf, line, reason)
   end
 end
 
---- A reply begins: puts the cursor at the end where the user wants to see it come.
+--- A reply begins: moves the cursor to the end in the windows that follow it.
 ---@param buf integer
 function M.follow(buf)
   local options = require("flemma.options").get()

@@ -1,36 +1,36 @@
 --- Runs the code of a file's frontmatter.
 ---
---- The code sees what it needs to say what it wants of its own conversation and nothing else: no files, no processes, no
---- modules, no editor. It is no prison for code that is out to break it, which is why a file's code runs only once the user
---- trusts it; it keeps a slip from costing more than a message. Between two instructions a hook looks at the clock and at
---- the memory; what works for long inside one instruction is bounded by itself, in `flemma.bounded`.
+--- The code can only access what it needs to set the options of its own conversation: no files, no processes, no modules, no
+--- editor. This is not a sandbox for hostile code, which is why the code only runs once the user trusts it. It makes sure
+--- that a mistake costs no more than a message. Between instructions, a hook checks the clock and the memory. Functions that
+--- may work for long inside a single instruction have limits of their own, in `flemma.bounded`.
 local M = {}
 
 local bounded = require("flemma.bounded")
 
---- How long a file's code may run, in nanoseconds.
+--- How long the code may run, in nanoseconds.
 local DEADLINE = 250e6
---- How many instructions pass between two looks at the memory, and how many such looks between two at the clock. In so
---- few instructions `..` makes a string about eight times as long, and no more: each string that it joins costs one.
+--- The number of instructions between two checks of the memory, and the number of memory checks between two checks of the
+--- clock. In so few instructions, `..` can only make a string about eight times as long: each operand costs one.
 local STEP, LOOKS = 8, 8
---- How much memory it may take in all, and between two looks, in KB. The second is what a string of 1 MB costs while it is
---- made.
+--- How much memory it may use in total, and between two checks, in KB. The second is the cost of creating a string of
+--- 1 MB.
 local IN_ALL, AT_ONCE = 64 * 1024, 4 * 1024
 
---- What a limit says when it is reached.
+--- The messages for the limits.
 local TOO_LONG = "it ran for more than a quarter of a second and was stopped"
 local TOO_BIG = "it used more than 64 MB of memory and was stopped"
 local TOO_BIG_AT_ONCE = "it made more than 4 MB at once and was stopped"
 
---- When the code that runs now has to be done, on the clock and in the processor's time, the memory that was in use before it began and at the last look, how many
---- looks there were, and which limit it has reached.
+--- The deadlines of the running code in elapsed time and in processor time, the memory in use before it started and at the
+--- last check, the number of checks, and the limit that was reached.
 local stop, stop_cpu, floor, before, looks = 0, 0, 0, 0, 0
 ---@type string?
 local reached
 
 local function give_up(limit)
   reached = limit
-  -- It must not throw again while the error is handled.
+  -- The hook must not throw again while the error is handled.
   debug.sethook()
   error(limit, 0)
 end
@@ -49,13 +49,13 @@ local function watch()
   end
   before = now
   looks = looks + 1
-  -- Both, so that a machine that is busy with something else does not stop it.
+  -- Both, so that a machine that is busy with other work does not stop the code.
   if looks % LOOKS == 0 and vim.uv.hrtime() > stop and os.clock() > stop_cpu then
     give_up(TOO_LONG)
   end
 end
 
---- Where the code was when something that it called threw.
+--- Adds the line of the code that called the function that threw.
 local function locate(thrown)
   debug.sethook()
   if type(thrown) ~= "string" or string.match(thrown, "^frontmatter:%d+:") or thrown == reached then
@@ -74,7 +74,7 @@ end
 
 --- Calls a function within the limits.
 ---@return boolean ok
----@return any ... what it returned or threw
+---@return any ... the return values or the error
 function M.guard(fn, ...)
   local hook, mask, count = debug.gethook()
   local strings = getmetatable("")
@@ -104,7 +104,7 @@ function M.guard(fn, ...)
   return unpack(result, 1, result.n)
 end
 
---- A copy of a table of functions and of tables of functions: what the code changes there, it changes for itself.
+--- A deep copy of a table of functions, so that changes by the code only affect the code.
 local function copy(from)
   local to = {}
   for name, value in pairs(from) do
@@ -113,7 +113,7 @@ local function copy(from)
   return to
 end
 
---- A fresh set of what the code may use.
+--- A new environment for the code.
 ---@param opt table
 local function environment(opt)
   local env = {}
@@ -121,7 +121,7 @@ local function environment(opt)
     env[name] = _G[name]
   end
   env.ipairs, env.pairs = require("flemma.opt").iterator(ipairs), require("flemma.opt").iterator(pairs)
-  --- Catches what the code throws, and not the end of its time.
+  --- Catches errors of the code, but not the limits.
   env.pcall = function(...)
     local result = vim.F.pack_len(pcall(...))
     if reached then
@@ -140,8 +140,8 @@ local function environment(opt)
   return env
 end
 
---- Runs the code. It may not be byte code.
----@param code string one line above it, so that its lines are numbered as they are in the file
+--- Runs the code. Bytecode is not accepted.
+---@param code string with one line before it, so that its line numbers match the file
 ---@param session flemma.opt.Session
 ---@return boolean ok
 ---@return string? problem
@@ -150,7 +150,7 @@ function M.run(code, session)
   local chunk, problem = load(code, "=frontmatter", "t", environment(require("flemma.opt").new(session)))
   local ok = chunk ~= nil
   if chunk then
-    -- Compiled code never calls the hook.
+    -- JIT-compiled code never calls the hook.
     jit.off(chunk, true)
     ok, problem = M.guard(chunk)
   end

@@ -1,4 +1,4 @@
---- The tags of the help file, which plugin managers make only for what they have installed themselves.
+--- The tags of the help file. Plugin managers only generate them for plugins that they have installed.
 local M = {}
 
 local root =
@@ -14,8 +14,8 @@ end
 --- The folder of the help file.
 M.folder = doc
 
---- Makes them where there are none, or the help is newer. Another Neovim does it, so that this one never waits for the
---- disk, unless it cannot be started. A folder that cannot be written to is left alone; `:checkhealth flemma` says so.
+--- Generates the tags if they are missing or older than the help. Another Neovim does this, so that this one does not wait
+--- for the disk, unless the other one cannot be started. If the folder is not writable, `:checkhealth flemma` says so.
 function M.ensure()
   vim.uv.fs_stat(vim.fs.joinpath(doc, "flemma.txt"), function(_, help)
     vim.uv.fs_stat(vim.fs.joinpath(doc, "tags"), function(_, tags)
@@ -25,7 +25,7 @@ function M.ensure()
       vim.schedule(function()
         local command = "silent! helptags " .. vim.fn.fnameescape(doc)
         local arguments = { vim.v.progpath, "--clean", "--headless", "-es", "-c", command, "-c", "quit" }
-        -- Where a loader has started Neovim, `v:progpath` names the loader, and what it starts here fails.
+        -- If a loader has started Neovim, `v:progpath` is the loader, and starting it fails.
         local function finish(done)
           if done.code ~= 0 then
             pcall(vim.cmd, command)

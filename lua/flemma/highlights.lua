@@ -1,7 +1,7 @@
---- The colours: each a link that a colour scheme or the user's options may replace.
+--- The highlight groups. Each is a link that a colour scheme or the user's options can replace.
 local M = {}
 
---- Option in `highlights` -> group, and what it looks like unless somebody says otherwise.
+--- Option in `highlights` -> group and its default link.
 local groups = {
   role_system = { "FlemmaRoleSystem", "Special" },
   role_user = { "FlemmaRoleUser", "Title" },
@@ -23,7 +23,7 @@ local groups = {
 }
 
 ---@param overrides? table<string, string|table>
----@return string[] problems overrides that name no group, or that Neovim does not take
+---@return string[] problems overrides with an unknown name, or that Neovim does not accept
 function M.apply(overrides)
   local problems = {}
   for option, group in pairs(groups) do

@@ -1,4 +1,4 @@
---- What the library asks of Neovim: the other side of `src/nvim/host.rs`, name by name.
+--- The functions that the library calls in Neovim: the counterpart of `src/nvim/host.rs`, name by name.
 local M = {}
 
 local api = vim.api
@@ -27,7 +27,7 @@ function M.notify(level, message)
   require("flemma.notify").say(levels[level], message)
 end
 
---- What a buffer's tools need to know of the world.
+--- The file and the working directory of a buffer's tools.
 ---@param buf integer
 ---@return string name the file's full path, empty for a buffer without one
 ---@return string cwd
@@ -54,11 +54,11 @@ function M.diagnose(buf, items)
   )
 end
 
----@type fun(buf: integer)? what else is drawn anew, where somebody uses it
+---@type fun(buf: integer)? redraws other things, if they are in use
 M.on_show = nil
 
 ---@param buf integer
----@param busy boolean whether something is going on in it
+---@param busy boolean whether a request or a tool is running in it
 function M.show(buf, busy)
   require("flemma.ui").show(buf, busy)
   if M.on_show then
@@ -136,7 +136,7 @@ function M.announce(event, data)
   api.nvim_exec_autocmds("User", { pattern = event, data = data, modeline = false })
 end
 
---- Calls a tool's function. What it throws comes back as text, whatever it is.
+--- Calls a tool's function. Any error is returned as text.
 ---@param execute function
 ---@return boolean ok
 ---@return any value
@@ -147,11 +147,11 @@ function M.execute(execute, ...)
   end, ...)
 end
 
---- Calls a tool's own preview. It may look, and not touch.
+--- Calls a tool's own preview, which must not change the buffer.
 ---@param buf integer
 ---@param format fun(input: any, max_length: integer): any
 ---@return boolean ok
----@return any text or what was thrown
+---@return any text the preview or the error
 function M.preview(buf, format, input, room)
   local bo = vim.bo[buf]
   local modifiable, ignored = bo.modifiable, vim.o.eventignore
@@ -163,14 +163,14 @@ function M.preview(buf, format, input, room)
   return ok, ok and text or tostring(text)
 end
 
---- A tool may have changed files that are open here.
+--- A tool may have changed open files.
 function M.checktime()
   vim.schedule(function()
     require("flemma.checktime").all()
   end)
 end
 
---- The `.chat` files that are open: no tool writes to them.
+--- The open `.chat` files. Tools do not write to them.
 ---@return string[]
 function M.open_chats()
   local paths = {}
@@ -194,7 +194,7 @@ M.saved = function(...)
   require("flemma.saving").finished(...)
 end
 
---- Brings `drain` to a place where buffers may change. Called from a callback of libuv's.
+--- Schedules `drain` for when buffers can be changed. Called from a libuv callback.
 function M.wake()
   vim.schedule(function()
     require("flemma.native").call("drain")
@@ -204,15 +204,15 @@ end
 ---@type uv.uv_timer_t?
 local pause
 
---- Does the same after a pause, once.
+--- Does the same once, after a delay.
 ---@param milliseconds integer
 function M.wake_after(milliseconds)
   pause = pause or assert(vim.uv.new_timer())
   pause:start(milliseconds, 0, M.wake)
 end
 
---- What a step of ours does may fire an autocommand of somebody else's that wipes the buffer, and the step goes on:
---- nothing is done to a buffer that is not loaded any more.
+--- A step of ours may trigger another plugin's autocommand that wipes the buffer, and then continue. So nothing is done to a
+--- buffer that is no longer loaded.
 for _, name in ipairs({
   "cursor",
   "diagnose",
@@ -232,8 +232,8 @@ for _, name in ipairs({
   end
 end
 
---- Neovim's own |vim.ui.select()| waits for the answer, and meanwhile everything else may happen: nothing of the library
---- is on the stack then.
+--- Neovim's own |vim.ui.select()| waits for the answer, and anything can happen in the meantime. So the question is asked
+--- when no function of the library is on the stack.
 for _, name in ipairs({ "ask_files", "ask_holder", "ask_trust" }) do
   local ask = M[name]
   M[name] = function(buf, ...)

@@ -3,7 +3,7 @@ local M = {}
 
 --- Sets the options. Everything has a default; calling it is only needed to change one.
 ---@param opts? flemma.Options see `:help flemma-configuration`
----@return boolean ok false when an option is wrong: the message names it, and the options before stay
+---@return boolean ok false when an option is invalid: a message names it, and the previous options remain in effect
 function M.setup(opts)
   local notify = require("flemma.notify")
   -- A copy of the tables: the library takes a function out of it.
@@ -18,7 +18,7 @@ function M.setup(opts)
     require("flemma.options").set(options)
     vim.list_extend(problems, require("flemma.highlights").apply(options.highlights))
   elseif problems and not require("flemma.options").taken() then
-    -- The library's own for this case, in which nothing is approved.
+    -- The library's options for this case, in which nothing is approved.
     require("flemma.options").set(native.call("options"))
   end
   for _, problem in ipairs(problems or {}) do
@@ -27,13 +27,13 @@ function M.setup(opts)
   return options ~= nil
 end
 
---- Builds the native library in the background, as `:Flemma build` does: for plugin managers that call a function.
+--- Builds the native library in the background, like `:Flemma build`. For plugin managers that call a function.
 function M.build()
   require("flemma.build").run()
 end
 
---- The options in force, defaults included, as a copy.
----@return flemma.Options? options nil when the native library is not there
+--- The options in effect, including the defaults, as a copy.
+---@return flemma.Options? options nil when the native library is missing
 function M.options()
   return vim.deepcopy(require("flemma.options").get())
 end

@@ -1,4 +1,4 @@
---- The keys of a conversation's buffer.
+--- The key mappings in the buffer of a conversation.
 local M = {}
 
 ---@type table<string, { [1]: string, [2]: string, motion?: boolean }>
@@ -10,10 +10,10 @@ local actions = {
   prev_message = { "prev_message", "previous message", motion = true },
 }
 
----@type table<integer, { [1]: string, [2]: string }[]> what was mapped in a buffer
+---@type table<integer, { [1]: string, [2]: string }[]> the mappings in a buffer
 local set = {}
 
---- Takes the keys away again.
+--- Removes the mappings.
 ---@param buf integer
 function M.remove(buf)
   for _, map in ipairs(set[buf] or {}) do
@@ -22,7 +22,7 @@ function M.remove(buf)
   set[buf] = nil
 end
 
---- Maps a key to an action. One that moves the cursor is a motion behind an operator.
+--- Maps a key to an action. A key that moves the cursor is a motion after an operator.
 ---@param mode string
 ---@param key string
 ---@param action string a function of `flemma.core`

@@ -1,35 +1,35 @@
---- One line of ours at the bottom of the screen, where a message is expected.
+--- A line at the bottom of the screen, where messages are expected.
 ---
---- It is echoed where an echo stays: in Normal mode, with a command line that has room for it. Elsewhere Neovim writes
---- `-- INSERT --` over an echo, or stops and waits for Enter. There the line is a float over the last row instead.
+--- It is echoed if the echo would remain visible: in Normal mode, on a command line that has room for it. Otherwise Neovim
+--- would write `-- INSERT --` over it, or show a hit-enter prompt. In that case the line is a float over the last row.
 local M = {}
 
 local api = vim.api
 
 local namespace = api.nvim_create_namespace("flemma.lastline")
 
---- Fewer cells are not enough for the beginning of a message.
+--- The number of cells that is enough for the beginning of a message.
 local ENOUGH = 20
 
 ---@class flemma.LastLine
 ---@field text string the whole message
----@field more integer how many other messages were said with it
+---@field more integer the number of other messages that came with it
 ---@field highlight? string
 
---- What was said last; nil when that is over.
+--- The last message; nil when it is no longer needed.
 ---@type flemma.LastLine?
 local latest
 
 ---@type integer?
 local float
 
---- Whether Neovim shows the name of the mode in the command line: insert, replace, Visual, Select and Terminal mode.
+--- Whether Neovim shows the name of the mode on the command line: Insert, Replace, Visual, Select and Terminal mode.
 ---@param mode string
 local function names_itself(mode)
   return mode:find("^[iRvV\22sS\19t]") ~= nil
 end
 
---- The line as it fits into so many cells.
+--- The line, shortened to fit.
 ---@param line flemma.LastLine
 ---@param room integer
 local function fit(line, room)
@@ -68,8 +68,8 @@ local function echo(line)
   api.nvim_echo({ { fit(line, vim.v.echospace), line.highlight } }, false, {})
 end
 
---- Shows the line over the last row. In a mode that names itself it stays until that mode ends, and is echoed then; in
---- Normal mode until the next key.
+--- Shows the line over the last row. In a mode whose name is shown, it remains until that mode ends, and is echoed then. In
+--- Normal mode, it remains until the next key.
 ---@param line flemma.LastLine
 local function cover(line)
   close()
@@ -90,7 +90,7 @@ local function cover(line)
     noautocmd = true,
   })
   if not opened then
-    -- In the command-line window, for one, there can be no other. The message is in `:messages`.
+    -- For example, the command-line window does not allow other windows. The message is in `:messages`.
     api.nvim_buf_delete(buf, { force = true })
     return
   end
@@ -102,7 +102,7 @@ local function cover(line)
   if stays then
     api.nvim_create_autocmd("ModeChanged", {
       group = group,
-      desc = "Flemma: a message that was shown over the name of the mode",
+      desc = "Flemma: echo a message that was shown over the name of the mode",
       callback = function()
         local mode = vim.v.event.new_mode
         if not names_itself(mode) then
@@ -124,7 +124,7 @@ local function cover(line)
   end
   api.nvim_create_autocmd("VimResized", {
     group = group,
-    desc = "Flemma: a message stays on the last row",
+    desc = "Flemma: keep a message on the last row",
     callback = vim.schedule_wrap(function()
       if float == win then
         M.show(line)
@@ -133,7 +133,7 @@ local function cover(line)
   })
 end
 
---- Shows a line. It never makes Neovim wait for Enter.
+--- Shows a line. It never causes a hit-enter prompt.
 ---@param line flemma.LastLine
 function M.show(line)
   latest = line
@@ -145,16 +145,16 @@ function M.show(line)
   end
 end
 
---- What was said is not to be said again.
+--- Forgets the last message, so that it is not shown again.
 function M.forget()
   latest = nil
 end
 
---- Insert mode is about to begin, and not because the user asked for it: what was said stays on the screen.
+--- Insert mode is about to be restored without a key by the user: keeps the last message on the screen.
 function M.keep()
   api.nvim_create_autocmd("InsertEnter", {
     group = api.nvim_create_augroup("flemma.lastline.keep", { clear = true }),
-    desc = "Flemma: a message stays when insert mode comes back",
+    desc = "Flemma: keep a message when Insert mode is restored",
     callback = vim.schedule_wrap(function()
       if latest then
         M.show(latest)

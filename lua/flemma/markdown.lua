@@ -1,9 +1,9 @@
---- The colours of Markdown and of code, for the lines on the screen and no others.
+--- The colours of Markdown and code, only for the lines on the screen.
 ---
---- A parser over the whole buffer costs what the buffer is long: seconds of work when a long conversation is
---- opened, hundreds of megabytes to hold it, milliseconds a key. So each piece of what is on the screen (a paragraph, a few
---- items of a list, some lines of code) is parsed by itself with tree-sitter, and what came of it is kept by its text. While
---- a user types or a reply streams in, one piece is parsed anew and the rest of the screen is not.
+--- The cost of parsing the whole buffer grows with its length: seconds when a long conversation is opened, hundreds of
+--- megabytes of memory, milliseconds per key. So each piece on the screen (a paragraph, a few items of a list, some lines of
+--- code) is parsed separately with tree-sitter, and the result is cached by the text of the piece. While the user types or a
+--- reply streams in, only one piece is parsed again.
 local M = {}
 
 local grammars = require("flemma.markdown.grammars")
@@ -12,28 +12,28 @@ local chunks = require("flemma.markdown.chunks")
 
 local api = vim.api
 
---- How many lines of a long passage are read beyond the screen, so that what began up there is seen.
+--- How many lines of a long passage are read beyond the screen, so that constructs that begin there are recognised.
 local MARGIN = 6 * chunks.STEP
 
---- What draws: a buffer, a namespace and the lines on the screen, the last one not among them.
+--- Where to draw: a buffer, a namespace and the lines on the screen, excluding `last`.
 ---@class flemma.Canvas
 ---@field win integer
 ---@field buf integer
 ---@field namespace integer
 ---@field first integer
 ---@field last integer
----@field growing boolean whether a reply streams into the end of the buffer
+---@field growing boolean whether a reply is streaming into the end of the buffer
 
 ---@class flemma.Passage
 ---@field first integer
 ---@field last integer
 ---@field fence? integer the line of the fence, for code
 
---- Puts spans on the screen.
+--- Draws spans on the screen.
 ---@param canvas flemma.Canvas
 ---@param at integer the row of the text's first line
----@param column integer the bytes before the text in that row
----@param last integer the row after the last one that they may begin in
+---@param column integer the number of bytes before the text in that row
+---@param last integer the row after the last one in which they may begin
 ---@param list flemma.Span[]
 local function paint(canvas, at, column, last, list)
   for _, span in ipairs(list) do
@@ -55,7 +55,7 @@ local function paint(canvas, at, column, last, list)
   end
 end
 
---- Whether a reply streams into the end of a passage.
+--- Whether a reply is streaming into the end of a passage.
 ---@param canvas flemma.Canvas
 ---@param passage flemma.Passage
 ---@return boolean
@@ -63,8 +63,8 @@ local function grows(canvas, passage)
   return canvas.growing and passage.last >= api.nvim_buf_line_count(canvas.buf)
 end
 
---- The line to begin at so that `line` is read with what stands before it. It changes with every so many lines only, and
---- with it the texts that are parsed.
+--- The line to start at, so that `line` is read with its context. It only changes once in a number of lines, so that the
+--- texts that are parsed stay the same.
 ---@param passage flemma.Passage
 ---@param line integer
 ---@return integer
@@ -73,8 +73,8 @@ local function begin(passage, line)
   return math.max(passage.first, rounded - MARGIN)
 end
 
---- Which bytes of a line may be on the screen. Of a line that is longer than the window, that is what is around the cursor;
---- or its end or its beginning, if the cursor is below or above it.
+--- The bytes of a line that may be on the screen. If a line is longer than the window, these are the bytes around the cursor,
+--- or the end or the beginning of the line if the cursor is below or above it.
 ---@param canvas flemma.Canvas
 ---@param row integer
 ---@param line string
@@ -99,7 +99,7 @@ end
 
 ---@param canvas flemma.Canvas
 ---@param passage flemma.Passage
----@return boolean is_behind whether some of it is not coloured yet
+---@return boolean is_behind whether a part of it is not coloured yet
 local function prose(canvas, passage)
   local first = begin(passage, canvas.first)
   local last = math.min(passage.last, canvas.last + MARGIN)
@@ -196,9 +196,9 @@ local function code(canvas, passage)
   return is_behind
 end
 
---- Draws what of the screen is Markdown or code, as far as its languages are known by now.
+--- Draws the Markdown and the code on the screen, as far as the languages are available.
 ---@param canvas flemma.Canvas
----@param passages flemma.Passage[] those on the screen
+---@param passages flemma.Passage[] the passages on the screen
 ---@return boolean is_behind whether the end of a reply is not coloured yet
 function M.draw(canvas, passages)
   local is_ready, is_behind = grammars.is_ready(), false
@@ -215,13 +215,13 @@ end
 --- The screen is about to be drawn.
 M.start = spans.start
 
---- Whether there is what Markdown takes.
+--- Whether the parser for Markdown is available.
 ---@return boolean
 function M.available()
   return grammars.has_markdown()
 end
 
---- What grew in a buffer is complete, or rests: it is coloured to its end.
+--- The reply in a buffer is complete or has paused: it is coloured to its end.
 ---@param buf integer
 function M.settle(buf)
   spans.forget(buf)

@@ -1,8 +1,7 @@
---- The motions from message to message.
+--- Motions between messages.
 local M = {}
 
---- The line (from 1) of the message that is as many messages away as the count says, or of the last one there is in that
---- direction.
+--- The line (from 1) of the message that is `v:count1` messages away, or of the last message in that direction.
 ---@param forward boolean
 ---@return integer? line nil when there is no message in that direction
 local function target(forward)
@@ -19,7 +18,7 @@ local function target(forward)
   return line and line + 1
 end
 
---- Moves the cursor. In Visual mode that extends the selection.
+--- Moves the cursor. In Visual mode, this extends the selection.
 ---@param forward boolean
 function M.go(forward)
   local line = target(forward)
@@ -31,7 +30,7 @@ function M.go(forward)
   end
 end
 
---- What an operator is followed by, for a mapping with `expr`. Where there is no message, Escape takes the operator back.
+--- The keys after an operator, for a mapping with `expr`. If there is no message, Escape cancels the operator.
 ---@param forward boolean
 ---@return string keys
 function M.keys(forward)

@@ -1,10 +1,10 @@
---- Finds the native library, checks that it belongs to this Lua, and hands it out.
+--- Finds the native library, checks that its version matches this Lua code, and provides it.
 ---
---- There is no Lua twin of what the library does. Without it every command says what is wrong and the one
---- command that builds it, and the user's text stays an ordinary buffer.
+--- Nothing that the library does is implemented in Lua as well. Without the library, every command reports the problem and
+--- the command that builds it, and the user's text remains an ordinary buffer.
 local M = {}
 
---- The version of the Lua side; the library's has to be the same.
+--- The version of the Lua code. The library must have the same.
 M.version = "0.1.0"
 
 local root = vim.fs.dirname(vim.fs.dirname(vim.fs.dirname(vim.fs.normalize(vim.fn.fnamemodify(debug.getinfo(1, "S").source:sub(2), ":p")))))
@@ -20,7 +20,7 @@ function M.built_path()
   return vim.fs.joinpath(root, "build", "flemma.so")
 end
 
---- Where the library is looked for: `$FLEMMA_NATIVE`, else where it is built.
+--- The path of the library: `$FLEMMA_NATIVE`, or where it is built.
 ---@return string
 function M.path()
   local given = vim.env.FLEMMA_NATIVE
@@ -30,16 +30,16 @@ function M.path()
   return M.built_path()
 end
 
---- The one command that builds a library that is missing or of another version.
+--- The command that builds a library that is missing or has another version.
 M.build_command = ":Flemma build"
 
---- The same for a shell.
+--- The equivalent shell command.
 ---@return string
 function M.shell_command()
   return "make -C " .. vim.fn.shellescape(root) .. " build"
 end
 
---- How to get a library, for the end of a message. Where the user has named one, nothing that we build is used.
+--- How to get a library, for the end of a message. If the user has named one, a library that we build is not used.
 ---@return string
 local function advice()
   local given = vim.env.FLEMMA_NATIVE
@@ -49,13 +49,13 @@ local function advice()
   return ("Build it with %s, which takes a few minutes and requires Rust 1.91 or later."):format(M.build_command)
 end
 
---- Whether this Neovim has a library in its memory, if only one of another version: it takes no other one.
+--- Whether this Neovim has already loaded a library, even one of another version. It cannot load a second one.
 ---@return boolean
 function M.is_loaded()
   return library ~= nil or package.loaded.flemma_native ~= nil
 end
 
---- Forgets that there was no library, so that the next call looks for it again.
+--- Forgets that the library was missing, so that the next call looks for it again.
 function M.forget()
   problem = nil
 end
@@ -65,7 +65,7 @@ end
 local function open()
   local path = M.path()
   if not vim.uv.fs_stat(path) then
-    -- The advice first: the command line may not have room for both.
+    -- The advice comes first: the command line may not have room for both.
     return nil, ("the native library is missing. %s There is no %s."):format(advice(), path)
   end
   local entry, message = package.loadlib(path, "luaopen_flemma_native")
@@ -85,10 +85,10 @@ local function open()
   end
   opened.init(require("flemma.host"), vim.fs.joinpath(vim.fn.stdpath("state"), "flemma"))
   local group = vim.api.nvim_create_augroup("flemma.native", { clear = true })
-  -- Not `ExitPre`, which comes before an exit that may still be refused.
+  -- Not `ExitPre`, because the exit can still be cancelled after it.
   vim.api.nvim_create_autocmd("VimLeavePre", {
     group = group,
-    desc = "Flemma: stop what runs, and say so in the files",
+    desc = "Flemma: stop everything that is running, and mark it in the files",
     callback = function()
       require("flemma.buffer").leave()
       M.call("shut_down")
@@ -97,8 +97,8 @@ local function open()
   return opened
 end
 
---- Loads the library, once. The library keeps the Lua state that loads it, and a coroutine's state may die:
---- a command of Neovim's always runs on the main one.
+--- Loads the library once. The library keeps the Lua state that loads it, and the state of a coroutine may be collected.
+--- An Ex command always runs in the main state.
 ---@return table? library
 ---@return string? problem
 function M.load()
@@ -113,20 +113,20 @@ function M._open()
   if ok then
     library, problem = opened, why
   else
-    -- The rest is a traceback.
+    -- The other lines are a traceback.
     local first_line = tostring(opened):match("[^\n]*")
     problem = ("the native library cannot be initialised (%s). %s"):format(first_line, advice())
   end
 end
 
----@type fun()? tells the library of changes that it has not been told of yet
+---@type fun()? reports changes to the library that have not been reported yet
 M.outstanding = nil
 
---- Calls a function of the library, which first hears of everything that has changed. An error becomes a message: no
+--- Calls a function of the library. All outstanding changes are reported to it first. An error becomes a message, so no
 --- traceback reaches the user.
 ---@param name string
 ---@param ... any
----@return any ... what the function returns; nothing when it failed or the library is not there
+---@return any ... what the function returns; nothing if it failed or the library is missing
 function M.call(name, ...)
   local settle = M.outstanding
   if settle then

@@ -1,4 +1,4 @@
---- Messages for the user's eyes.
+--- Messages to the user.
 local M = {}
 
 local api = vim.api
@@ -14,7 +14,7 @@ local levels = {
 
 local highlights = { [vim.log.levels.WARN] = "WarningMsg", [vim.log.levels.ERROR] = "ErrorMsg" }
 
---- Whether `vim.notify` is Neovim's own, which shows a message in the command line.
+--- Whether `vim.notify` is Neovim's own function, which shows messages on the command line.
 local function shows_in_command_line()
   local source = debug.getinfo(vim.notify, "S").source
   return source == "?" or vim.startswith(source, "@vim/")
@@ -23,7 +23,7 @@ end
 --- Cuts a word into pieces that fit.
 ---@param word string
 ---@param room integer cells
----@return string[] pieces at least one; all but the last are as long as they can be
+---@return string[] pieces at least one; all but the last are as long as possible
 local function cut(word, room)
   local pieces, piece = {}, ""
   for character in word:gmatch("[%z\1-\127\194-\244][\128-\191]*") do
@@ -37,12 +37,12 @@ local function cut(word, room)
   return pieces
 end
 
---- Cuts a message into lines that fit: at spaces, and in the middle of a word that is longer than a line.
+--- Wraps a message into lines that fit: at spaces, and inside a word that is longer than a line.
 ---@param message string
 ---@param room integer cells
 ---@return string[]
 function M.wrap(message, room)
-  -- The indentation of the lines after the first takes its share of the room where there is enough.
+  -- The lines after the first are indented if there is enough room.
   local indent = room > 8 and "  " or ""
   local lines = {}
   local line = ""
@@ -66,13 +66,13 @@ end
 ---@type { message: string, level: integer }[]
 local waiting = {}
 
---- Puts messages into `:messages`. Neovim has no way to do that without showing them, so they are shown in lines that
---- fit, each of which may be overwritten at once: then Neovim does not wait for Enter.
+--- Adds messages to `:messages`. Neovim cannot do that without showing them, so they are shown in lines that fit, and each
+--- can be overwritten at once. This avoids a hit-enter prompt.
 local function record(messages)
   local ignored, showcmd, ruler = vim.o.eventignore, vim.o.showcmd, vim.o.ruler
   local is_narrow = vim.v.echospace < 20
   if is_narrow then
-    -- These two take most of a narrow command line, or all of it.
+    -- These two take up most of a narrow command line, or all of it.
     vim.o.eventignore = "OptionSet"
     vim.o.showcmd, vim.o.ruler = false, false
   end
@@ -88,14 +88,14 @@ local function record(messages)
   end
 end
 
---- More than the command line holds makes Neovim stop and wait for Enter, and everything that streams waits with it.
---- So what is said in one go becomes one line on the screen; all of it is in `:messages`.
+--- A message that does not fit on the command line causes a hit-enter prompt, which also blocks everything that streams. So
+--- messages that arrive together become a single line on the screen, and `:messages` has all of them.
 local function flush()
   if api.nvim_get_mode().mode:find("^cr?$") then
-    -- The user types at the command line.
+    -- The user is typing on the command line.
     api.nvim_create_autocmd("ModeChanged", {
       group = api.nvim_create_augroup("flemma.notify", { clear = true }),
-      desc = "Flemma: messages that came while the command line was in use",
+      desc = "Flemma: show messages that arrived while the command line was in use",
       callback = vim.schedule_wrap(flush),
       once = true,
     })
@@ -118,7 +118,7 @@ local function flush()
   })
 end
 
---- Says something. Safe to call from anywhere, even from a callback of libuv's.
+--- Shows a message. Safe to call from anywhere, including libuv callbacks.
 ---@param level integer one of vim.log.levels
 ---@param message string
 function M.say(level, message)
@@ -143,7 +143,7 @@ function M.say(level, message)
   end
 end
 
---- Says something that would be tiresome to hear again.
+--- Shows a message only the first time.
 ---@param level integer
 ---@param message string
 function M.once(level, message)

@@ -1,6 +1,6 @@
---- `flemma.opt`, as the code of a file sees it: tables that pass every read and write on to the library.
+--- `flemma.opt` for the code in a file: tables that forward every read and write to the library.
 ---
---- A mistake is an error at the line of the file that makes it. Lists know the operations of `vim.opt`.
+--- A mistake is an error at the line in the file that causes it. Lists support the operations of `vim.opt`.
 local M = {}
 
 ---@class flemma.opt.Session functions of the library, see `src/nvim/opt.rs`
@@ -10,24 +10,24 @@ local M = {}
 
 ---@class flemma.opt.State
 ---@field session flemma.opt.Session
----@field path? string nil for a list that stands nowhere yet
----@field value? any the library's list, for one that stands nowhere
+---@field path? string nil for a list that has not been assigned yet
+---@field value? any the library's list, for one that has not been assigned
 
---- What stands behind each list, out of the code's reach.
+--- The state of each list, which the code cannot access.
 ---@type table<any, flemma.opt.State>
 local behind = setmetatable({}, { __mode = "k" })
 
---- A list is a userdata and no table. What reads tables would find nothing in an empty one with a metatable, so that a
---- copy of a list would be empty without a word; in a userdata it finds an error, or what the metatable says.
+--- A list is a userdata, not a table. Functions that read tables would find nothing in an empty table with a metatable, so
+--- a copy of a list would silently be empty. A userdata causes an error instead, or behaves as its metatable defines.
 local prototype = newproxy(true)
 local lists = getmetatable(prototype)
 
---- The level at which the file's own code stands, seen from a function that a metatable or a method calls.
+--- The stack level of the file's own code, seen from a function that a metatable or a method calls.
 local CALLER = 3
 
---- The library's list behind an object. One that stands at a path is always what stands there now.
+--- The library's list for an object. If the object has a path, this is always the current value at that path.
 ---@param object any
----@param level integer of the file's code, seen from here
+---@param level integer the stack level of the file's code, seen from here
 ---@return any
 local function current(object, level)
   local state = behind[object]
@@ -64,8 +64,8 @@ local function names(value)
 end
 
 ---@param session flemma.opt.Session
----@param path? string nil for a list that stands nowhere yet
----@param value? any the library's list, for one that stands nowhere
+---@param path? string nil for a list that has not been assigned yet
+---@param value? any the library's list, for one that has not been assigned
 local function list(session, path, value)
   local object = newproxy(prototype)
   behind[object] = { session = session, path = path, value = value }
@@ -160,7 +160,7 @@ function lists.__index(self, key)
   if methods[key] then
     return methods[key]
   elseif state.path and type(key) == "string" then
-    -- No tail call: it would hide how far away the file's code is.
+    -- Not a tail call, which would change the stack level of the file's code.
     local value = read(state.session, state.path .. "." .. key, CALLER)
     return value
   elseif type(key) == "number" then
@@ -178,7 +178,7 @@ function lists.__newindex(self, key, value)
   write(state.session, state.path .. "." .. key, value, CALLER)
 end
 
---- A function that walks through tables, for code that may give it a list.
+--- Wraps an iterator function so that it also accepts lists.
 ---@param iterate function `ipairs` or `pairs`
 function M.iterator(iterate)
   return function(value, ...)
@@ -189,7 +189,7 @@ function M.iterator(iterate)
   end
 end
 
---- The options below a path.
+--- The options under a path.
 ---@param session flemma.opt.Session
 ---@param path? string nil for all
 function M.new(session, path)

@@ -1,21 +1,21 @@
---- Writes conversations by itself (`editing.auto_write`), and never asks anything while it does.
+--- Writes conversations automatically (`editing.auto_write`), and never asks a question while doing so.
 ---
---- `:write` and `:update` ask when the file was changed by something else, and a question inside a callback lets
---- other callbacks wipe the buffer that is being written. So the library writes the file on a thread of its own
---- (`src/runtime/save.rs`), and only if the file is still the one that the buffer came from. Then Neovim is told:
---- a `:write!` that a `BufWriteCmd` of ours answers writes nothing, asks nothing, and makes Neovim take the file's new
---- time for its own, as `:help BufWriteCmd` has it. So a later `:write`, `:checktime` or 'autoread' sees nothing odd.
+--- `:write` and `:update` ask if something else has changed the file, and a question inside a callback lets other callbacks
+--- wipe the buffer that is being written. So the library writes the file on a thread of its own (`src/runtime/save.rs`), and
+--- only if the file is still the one that was loaded into the buffer. Then Neovim is told, with a `:write!` that a
+--- `BufWriteCmd` of ours handles: it writes nothing, asks nothing, and makes Neovim accept the file's new timestamp as its
+--- own, as described in `:help BufWriteCmd`. A later `:write`, `:checktime` or 'autoread' therefore notices nothing unusual.
 local M = {}
 
 local api = vim.api
 
 ---@class flemma.Saving
----@field writing boolean whether the library writes the file now
+---@field writing boolean whether the library is writing the file
 ---@field name? string the file that is being written
----@field released? boolean whether the buffer is no longer a conversation; the write under way is still settled
----@field again boolean whether the text is to be written once more after that
----@field told? string the last problem that the user was told of, until a write succeeds
----@field ours boolean whether the `BufWritePost` that runs now is ours
+---@field released? boolean whether the buffer is no longer a conversation; a write in progress is still completed
+---@field again boolean whether the text must be written again after that
+---@field told? string the last problem that was reported, until a write succeeds
+---@field ours boolean whether the current `BufWritePost` is our own
 ---@type table<integer, flemma.Saving>
 local states = {}
 
@@ -31,7 +31,7 @@ local function flight_of(buf)
   return "flemma.saving.flight." .. buf
 end
 
---- The buffer's text and its file are the same now.
+--- The buffer and its file now have the same text.
 local function note(buf)
   local name = api.nvim_buf_get_name(buf)
   if name ~= "" then
@@ -39,17 +39,17 @@ local function note(buf)
   end
 end
 
---- Follows what Neovim reads and writes.
+--- Keeps track of what Neovim reads and writes.
 ---@param buf integer
 function M.attach(buf)
-  -- A buffer may come back while its file is still being written.
+  -- A buffer may be attached again while its file is still being written.
   local state = states[buf] or { writing = false, again = false, ours = false }
   state.released = false
   states[buf] = state
   api.nvim_create_autocmd("BufWritePost", {
     group = api.nvim_create_augroup(group_of(buf), { clear = true }),
     buffer = buf,
-    desc = "Flemma: remember the file as it was written",
+    desc = "Flemma: record the state of the file after a write",
     callback = function(args)
       local own = vim.fn.fnamemodify(args.match, ":p") == api.nvim_buf_get_name(buf)
       if states[buf] == state and not state.ours and own then
@@ -65,7 +65,7 @@ function M.attach(buf)
       end
     end,
   })
-  -- With changes in it, nobody knows when the file was read.
+  -- If the buffer has changes, it is unknown when the file was read.
   if not state.writing and not vim.bo[buf].modified then
     note(buf)
   end
@@ -101,7 +101,7 @@ local function is_written_by_another(buf, name)
         return true
       end
     else
-      -- As Neovim does: a pattern without a slash is about the last part of the path.
+      -- Like Neovim: a pattern without a slash matches the last part of the path.
       local subject = command.pattern:find("/", 1, true) and name or vim.fs.basename(name)
       if vim.fn.match(subject, "\\C" .. vim.fn.glob2regpat(command.pattern)) >= 0 then
         return true
@@ -111,14 +111,14 @@ local function is_written_by_another(buf, name)
   return false
 end
 
---- Whether the buffer has something to write, and a file of its own to write it to.
+--- Whether the buffer has changes, and a file of its own to write them to.
 local function has_something_to_write(buf)
   local name = api.nvim_buf_get_name(buf)
   return vim.bo[buf].modified and vim.bo[buf].buftype == "" and name ~= "" and not name:find("^%a[%w+.-]+://")
 end
 
---- Why we do not write this buffer.
----@param is_forced? boolean whether the user said `:write!`
+--- Why this buffer cannot be written automatically.
+---@param is_forced? boolean whether the user used `:write!`
 ---@return string?
 local function refusal(buf, is_forced)
   local name, bo = api.nvim_buf_get_name(buf), vim.bo[buf]
@@ -136,14 +136,14 @@ local function refusal(buf, is_forced)
   return why and ("%s was not written: %s."):format(vim.fs.basename(name), why)
 end
 
---- Whether there is nothing in the buffer, not even an empty line. The API shows one line then.
+--- Whether the buffer is empty, without even an empty line. The API reports one line in this case.
 local function is_empty(buf)
   return api.nvim_buf_line_count(buf) == 1
     and api.nvim_buf_get_lines(buf, 0, 1, false)[1] == ""
     and api.nvim_buf_call(buf, vim.fn.wordcount).bytes == 0
 end
 
---- How the lines become the bytes that `:write` would write.
+--- How to turn the lines into the bytes that `:write` would write.
 local function layout(buf)
   local bo = vim.bo[buf]
   return {
@@ -155,7 +155,7 @@ local function layout(buf)
   }
 end
 
---- Says what went wrong, and says it once: a turn may end every second.
+--- Reports a problem once: a turn may end every second.
 local function tell(state, problem)
   if state.told ~= problem then
     state.told = problem
@@ -163,10 +163,10 @@ local function tell(state, problem)
   end
 end
 
---- The file has the text of the buffer, or had it when `clean` is false: lets Neovim know.
+--- Tells Neovim that the file has the text of the buffer, or had it if `clean` is false.
 local function settle(buf, state, clean)
   if not native("is_on_disk", buf) then
-    -- Something else has just changed the file. Neovim finds that out by itself, as it would after `:write`.
+    -- Something else has just changed the file. Neovim will notice that itself, as it would after `:write`.
     return
   end
   local group = api.nvim_create_augroup(flight_of(buf), { clear = true })
@@ -186,7 +186,7 @@ local function settle(buf, state, clean)
   if not clean or states[buf] ~= state then
     return
   end
-  -- The history of undo on the disk belongs to a text, and this is another one.
+  -- The undo file on disk belongs to the previous text.
   local undofile = vim.bo[buf].undofile and vim.fn.undofile(api.nvim_buf_get_name(buf)) or ""
   if undofile ~= "" then
     api.nvim_buf_call(buf, function()
@@ -196,7 +196,7 @@ local function settle(buf, state, clean)
   end
 end
 
---- Lets others know: a plugin that shows what git thinks of a file, for example.
+--- Notifies other plugins, such as one that shows the git status of a file.
 local function announce(buf, state)
   state.ours = true
   local ok, problem = pcall(api.nvim_buf_call, buf, function()
@@ -209,14 +209,14 @@ local function announce(buf, state)
   end
 end
 
---- Writes the buffer here and now, and waits for the disk.
----@param is_forced boolean whether the file is overwritten whatever is in it now
+--- Writes the buffer synchronously: waits for the disk.
+---@param is_forced boolean whether to overwrite the file even if it has changed
 ---@return string? problem
 local function write_here(buf, is_forced)
   return refusal(buf, is_forced) or native("save_now", buf, api.nvim_buf_get_name(buf), layout(buf), is_forced)
 end
 
---- While the library writes, Neovim must neither take its write for somebody else's nor write at the same time.
+--- While the library writes, Neovim must not mistake the write for an external change, and must not write as well.
 local function guard(buf, state)
   local group = api.nvim_create_augroup(flight_of(buf), { clear = true })
   api.nvim_create_autocmd("FileChangedShell", {
@@ -230,7 +230,7 @@ local function guard(buf, state)
   api.nvim_create_autocmd("BufWriteCmd", {
     group = group,
     buffer = buf,
-    desc = "Flemma: write after the write that is on its way",
+    desc = "Flemma: write after the write in progress",
     callback = function(args)
       local target = vim.fn.fnamemodify(args.match, ":p")
       if target ~= api.nvim_buf_get_name(buf) then
@@ -249,7 +249,7 @@ local function guard(buf, state)
   })
 end
 
---- Writes the buffer's file, where there is something to write. Its end is heard by |M.finished|.
+--- Writes the buffer's file if the buffer has changes. |M.finished| is called at the end.
 ---@param buf integer
 function M.auto_write(buf)
   local state = states[buf]
@@ -292,7 +292,7 @@ function M.finished(buf, tick, problem)
   if problem then
     tell(state, problem)
   elseif api.nvim_buf_is_loaded(buf) and api.nvim_buf_get_name(buf) == state.name then
-    -- Under another name (`:saveas`, `:file`) it is another file, of which this write says nothing.
+    -- Under another name (`:saveas`, `:file`) it is another file, which this write does not affect.
     state.told = nil
     settle(buf, state, api.nvim_buf_get_changedtick(buf) == tick)
     announce(buf, state)
@@ -311,7 +311,7 @@ function M.finished(buf, tick, problem)
   end
 end
 
---- Neovim is leaving: writes a buffer while there is time, without asking.
+--- Neovim is exiting: writes a buffer while there is time, without asking.
 ---@param buf integer
 function M.write_now(buf)
   local state = states[buf]
@@ -326,7 +326,7 @@ function M.write_now(buf)
   end
 end
 
---- The buffer is about to be unloaded: writes it a last time. Neovim forgets the file with the buffer.
+--- The buffer is about to be unloaded: writes it one last time. Neovim forgets the file together with the buffer.
 ---@param buf integer
 function M.write_last(buf)
   local state = states[buf]
@@ -338,7 +338,7 @@ function M.write_last(buf)
   end
 end
 
---- Neovim is leaving: what is being written is written to its end.
+--- Neovim is exiting: completes all writes in progress.
 function M.leave()
   for buf, state in pairs(states) do
     if state.writing and api.nvim_buf_is_loaded(buf) then

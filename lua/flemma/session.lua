@@ -1,13 +1,13 @@
---- What has been used since Neovim was started.
+--- Usage since Neovim was started.
 local M = {}
 
 local function native(...)
   return require("flemma.native").call(...)
 end
 
---- What all conversations add up to, or one of them.
+--- The totals of all conversations, or of one of them.
 ---@param buf? integer the buffer of one conversation; 0 is the current one
----@return flemma.Totals? totals nil when the native library is not there
+---@return flemma.Totals? totals nil when the native library is missing
 function M.get(buf)
   return native("usage_totals", buf == 0 and vim.api.nvim_get_current_buf() or buf)
 end
@@ -18,7 +18,7 @@ function M.requests()
   return native("usage_requests") or {}
 end
 
---- Begins to count anew.
+--- Resets the counts.
 function M.reset()
   native("usage_reset")
 end

@@ -1,23 +1,23 @@
---- `:Flemma status`: what this conversation would do, and what it is doing.
+--- `:Flemma status`: the options of this conversation and its current state.
 local M = {}
 
---- The cells that a float's border and a margin around it take.
+--- The number of cells for a float's border and the margin around it.
 local FRAME = 4
 
---- The cells that a line may take in the float without being broken.
+--- The maximum width of a line in the float, in cells, before it is wrapped.
 ---@return integer
 function M.room()
   return math.max(1, vim.o.columns - FRAME)
 end
 
 ---@param buf integer
----@param width? integer cells that a line may take; as many as it wants if not said
+---@param width? integer the maximum width of a line in cells; unlimited by default
 ---@return string[]
 function M.lines(buf, width)
   return require("flemma.native").call("status", buf, width) or {}
 end
 
---- Shows it in a float that any of q, Escape and Enter closes.
+--- Shows the status in a float that is closed by q, Escape or Enter.
 function M.open()
   local buf = require("flemma.buffer").resolve()
   if buf then
@@ -25,7 +25,7 @@ function M.open()
   end
 end
 
---- `:Flemma tool:list`: what runs and waits here, and the tools there are.
+--- `:Flemma tool:list`: the running and pending calls, and all tools.
 function M.open_tools()
   local buf = require("flemma.buffer").resolve()
   if buf then
@@ -38,7 +38,7 @@ function M.show(lines)
   if #lines == 0 then
     return
   end
-  -- What a file or a model wrote is shown in one line each, without what a line cannot hold.
+  -- Text from a file or a model is shown on one line each, without characters that a line cannot contain.
   lines = vim.tbl_map(function(line)
     return (line:gsub("[\r\n]+", "⤶"):gsub("%c", "�"):sub(1, 500))
   end, lines)

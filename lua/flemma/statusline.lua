@@ -1,11 +1,11 @@
---- A part for a status line: the model of a conversation, what goes on in it, what it has cost.
+--- A component for a status line: the model of a conversation, its current activity, and its cost.
 local M = {}
 
----@type table<integer, string> what was last shown of a conversation
+---@type table<integer, string> the last text that was shown for a conversation
 local shown = {}
 
 ---@param buf integer
----@return string? text nil where there is no conversation
+---@return string? text nil if the buffer is not a conversation
 local function text(buf)
   if not require("flemma.buffer").is_attached(buf) then
     return nil
@@ -14,7 +14,7 @@ local function text(buf)
   return (line:gsub("%%", "%%%%"))
 end
 
---- The part for the window whose status line is drawn; empty where there is no conversation.
+--- The component for the window whose status line is drawn; empty if the buffer is not a conversation.
 ---@return string
 function M.component()
   local win = vim.g.statusline_winid
@@ -24,7 +24,7 @@ function M.component()
   return shown[buf] or ""
 end
 
---- Something may be different now: has the status lines drawn anew where they show it. A buffer that is no longer a
+--- Something may have changed: redraws the status lines that show it. A buffer that is no longer a
 --- conversation is forgotten.
 require("flemma.host").on_show = function(buf)
   local before = shown[buf]

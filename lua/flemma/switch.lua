@@ -1,4 +1,4 @@
---- What is set while Neovim runs: `:Flemma switch`, `:Flemma autopilot:…`, `:Flemma logging:…`.
+--- Options that are set at run time: `:Flemma switch`, `:Flemma autopilot:…`, `:Flemma logging:…`.
 local M = {}
 
 local ask = require("flemma.ask")
@@ -7,14 +7,14 @@ local function native(...)
   return require("flemma.native").call(...)
 end
 
---- Milliseconds after which somebody who waits for a server is told so.
+--- The delay, in milliseconds, before a message says that we are waiting for a server.
 local PATIENCE = 300
 
---- A model that is in no list.
+--- The entry for a model that is not in the list.
 local ANOTHER = "another…"
 
---- The options. The defaults are taken now if nobody has taken any: later they would take the place of what is switched.
----@return flemma.Options? options nil when the library is not there, which was said then
+--- The options. The defaults are applied now if no options are set yet. Later, they would overwrite the switch.
+---@return flemma.Options? options nil, after a message, when the library is missing
 local function options()
   local taken = require("flemma.options").get()
   if not taken then
@@ -23,9 +23,9 @@ local function options()
   return taken
 end
 
---- Takes the options that hold now, and says so; or says what is wrong.
+--- Applies the new options and reports them, or reports what is wrong.
 ---@param now? flemma.Options nil when something is wrong
----@param message? string nil when that was said already
+---@param message? string nil when it was already reported
 local function take(now, message)
   if now then
     require("flemma.options").set(now)
@@ -49,7 +49,7 @@ end
 ---@param models string[]
 ---@param parameters string[]
 local function choose(provider, models, parameters)
-  -- A server may list anything; a name that breaks the list is none.
+  -- A server may list anything. Names that would break the list are left out.
   local items = vim.tbl_filter(function(model)
     return not model:find("%c")
   end, models)
@@ -68,22 +68,22 @@ local function choose(provider, models, parameters)
   end)
 end
 
---- Counts what the user has said since: an answer to something older is none.
+--- Counts the user's requests: an answer to an older request is ignored.
 local generation = 0
 --- The provider whose server is asked for its models.
 ---@type string?
 local asking
---- Models that came when the user was at something else, by provider.
+--- Models that arrived while the user was doing something else, by provider.
 ---@type table<string, string[]>
 local kept = {}
 
---- Where the user is, and in what text: a picker must not come over what they have begun since.
+--- Where the user is, and the state of the text. A picker must not interrupt something that they have started since.
 local function place()
   local buf = vim.api.nvim_get_current_buf()
   return { vim.api.nvim_get_mode().mode, buf, vim.api.nvim_get_current_win(), vim.api.nvim_buf_get_changedtick(buf) }
 end
 
---- Takes back a question to a server.
+--- Cancels a request to a server.
 ---@return string? provider whose server was asked
 function M.take_back()
   generation = generation + 1
@@ -92,9 +92,9 @@ function M.take_back()
   return provider
 end
 
---- Lets the user pick one of a provider's models. Those of a server of one's own are asked for first.
+--- Lets the user pick one of a provider's models. The user's own server is asked for its models first.
 ---@param provider string
----@param parameters? string[] words that go behind the model
+---@param parameters? string[] words that follow the model
 function M.pick_model(provider, parameters)
   if kept[provider] then
     local models = kept[provider]
@@ -178,7 +178,7 @@ function M.set(option, enabled)
   end
 end
 
---- Says whether the current conversation goes on by itself.
+--- Reports whether autopilot is on in the current conversation.
 function M.say_autopilot()
   local buf = require("flemma.buffer").resolve()
   local words = buf and native("autopilot", buf)
@@ -196,8 +196,8 @@ function M.open_log()
   elseif vim.uv.fs_stat(path) then
     vim.cmd.split(vim.fn.fnameescape(path))
   else
-    local mend = taken.logging.enabled and "nothing has been logged yet" or "`:Flemma logging:enable` starts one"
-    require("flemma.notify").say(vim.log.levels.INFO, ("there is no log at %s; %s"):format(path, mend))
+    local hint = taken.logging.enabled and "nothing has been logged yet" or "`:Flemma logging:enable` starts one"
+    require("flemma.notify").say(vim.log.levels.INFO, ("there is no log at %s; %s"):format(path, hint))
   end
 end
 

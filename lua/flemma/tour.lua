@@ -1,7 +1,7 @@
---- `:Flemma tour`: a conversation with a script in place of a model, on a small project to work on.
+--- `:Flemma tour`: a conversation with a scripted model about a small project.
 ---
---- The files are copied to a folder of their own, so that the plugin's stay as they are and the tour can be taken again.
---- Only that conversation talks to the script: its own frontmatter says so.
+--- The files are copied to a new folder, so that the plugin's own files are not changed and the tour can be repeated.
+--- Only this conversation uses the script, through its frontmatter.
 local M = {}
 
 local root =
@@ -9,7 +9,7 @@ local root =
 
 local FRONTMATTER = '```json\n{ "provider": "rehearsal", "model": "tour" }\n```\n\n'
 
---- The files of the tour: their text by their name.
+--- The texts of the tour's files by file name.
 ---@return table<string, string>? files
 ---@return string? problem
 local function read()
@@ -32,7 +32,7 @@ local function read()
   return files
 end
 
---- Copies the tour into a new folder. It is no folder of Neovim's own: there every write asks.
+--- Copies the tour into a new folder, outside of Neovim's own folders, where every write would ask.
 ---@return string? folder
 ---@return string? problem
 local function prepare()
@@ -56,7 +56,7 @@ local function prepare()
   return folder
 end
 
---- Opens the tour in a tab page of its own, whose working directory is the tour's folder.
+--- Opens the tour in a new tab page, with the tour's folder as the working directory.
 function M.open()
   local notify = require("flemma.notify")
   local library, missing = require("flemma.native").load()

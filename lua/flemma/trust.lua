@@ -1,7 +1,7 @@
---- Asks whether the user trusts what a file brings along: its frontmatter, and the files that it shows.
+--- Asks whether the user trusts the contents of a file: its frontmatter, and the files that it refers to.
 local M = {}
 
---- As many files are named in a question.
+--- The maximum number of files that a question names.
 local NAMED = 5
 
 local choices = {
@@ -26,9 +26,9 @@ local function show(buf, line)
   end
 end
 
---- Asks, and answers the library when the user has chosen.
+--- Asks, and passes the user's choice to the library.
 ---@param buf integer
----@param language string of the frontmatter
+---@param language string the language of the frontmatter
 function M.ask(buf, language)
   local name = vim.fn.fnamemodify(vim.api.nvim_buf_get_name(buf), ":t")
   local what = language == "lua" and "Lua code" or "a tool policy"
@@ -47,9 +47,9 @@ function M.ask(buf, language)
   end)
 end
 
---- Asks whether a conversation may show these files, and answers the library when the user has chosen.
+--- Asks whether a conversation may send these files, and passes the user's choice to the library.
 ---@param buf integer
----@param files string[] where they really are
+---@param files string[] their paths, with links resolved
 ---@param line integer the first line, from 0, that names one of them
 function M.ask_files(buf, files, line)
   local path = vim.api.nvim_buf_get_name(buf)

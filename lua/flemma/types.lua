@@ -1,16 +1,16 @@
 ---@meta
 
---- What `require("flemma").setup()` takes. Everything may be left out. See `:help flemma-configuration`.
+--- The options of `require("flemma").setup()`. All of them are optional. See `:help flemma-configuration`.
 ---@class flemma.Options
----@field provider? "rehearsal"|"anthropic"|"openai"|"openai_compatible"|"vertex" whom conversations talk to
----@field model? string the model, by the provider's own name; the provider's default when it is not set
----@field parameters? flemma.Parameters how models are asked
----@field presets? table<string, string|flemma.SwitchPreset> what `:Flemma switch` knows by names that begin with `$`
+---@field provider? "rehearsal"|"anthropic"|"openai"|"openai_compatible"|"vertex" the provider that conversations use
+---@field model? string the model, by the name that the provider uses; the provider's default when it is not set
+---@field parameters? flemma.Parameters parameters of requests
+---@field presets? table<string, string|flemma.SwitchPreset> presets for `:Flemma switch`; names begin with `$`
 ---@field tools? flemma.Tools tools and their approval
 ---@field keymaps? flemma.Keymaps the keys of a conversation's buffer
 ---@field highlights? table<flemma.Highlight, string|vim.api.keyset.highlight> a group to link to, or a definition
 ---@field notify? flemma.Notify messages on the screen
----@field pricing? table<string, flemma.Price> what models cost, by their names
+---@field pricing? table<string, flemma.Price> prices of models, by their names
 ---@field logging? flemma.Logging the log
 ---@field editing? flemma.Editing the buffer as a file
 
@@ -20,69 +20,69 @@
 ---@field parameters? flemma.Parameters
 
 ---@class flemma.Parameters
----@field max_tokens? integer the most tokens that a reply may have
+---@field max_tokens? integer the maximum number of tokens in a reply
 ---@field temperature? number from 0 to 2
----@field timeout? number seconds that a provider may be silent
----@field connect_timeout? number seconds that a connection may take
----@field max_reply_bytes? integer the most bytes that a reply may bring
+---@field timeout? number seconds that a provider may send nothing
+---@field connect_timeout? number seconds that connecting may take
+---@field max_reply_bytes? integer the maximum size of a reply, in bytes
 ---@field thinking? false|integer|"minimal"|"low"|"medium"|"high"|"max" how much the model may think
----@field cache_retention? "none"|"short"|"long" for how long the provider keeps what it has read
----@field anthropic? flemma.Anthropic what holds for Anthropic alone
----@field openai? flemma.OpenAi what holds for OpenAI alone
----@field openai_compatible? flemma.OpenAiCompatible what holds for other servers of OpenAI's Chat Completions
----@field vertex? flemma.Vertex what holds for Vertex AI alone
----@field rehearsal? flemma.Rehearsal what holds for the embedded script alone
+---@field cache_retention? "none"|"short"|"long" how long the provider caches what it has read
+---@field anthropic? flemma.Anthropic options for Anthropic only
+---@field openai? flemma.OpenAi options for OpenAI only
+---@field openai_compatible? flemma.OpenAiCompatible options for other servers with OpenAI's Chat Completions
+---@field vertex? flemma.Vertex options for Vertex AI only
+---@field rehearsal? flemma.Rehearsal options for the embedded script only
 
---- General parameters that a provider may have for itself; each beats the one in `parameters`.
+--- General parameters that can be set for a single provider. Each takes precedence over the one in `parameters`.
 ---@class flemma.OwnParameters
----@field max_tokens? integer the most tokens that a reply may have
+---@field max_tokens? integer the maximum number of tokens in a reply
 ---@field temperature? number from 0 to 2
----@field timeout? number seconds that the provider may be silent
----@field connect_timeout? number seconds that a connection may take
----@field max_reply_bytes? integer the largest reply, in bytes
+---@field timeout? number seconds that the provider may send nothing
+---@field connect_timeout? number seconds that connecting may take
+---@field max_reply_bytes? integer the maximum size of a reply, in bytes
 ---@field thinking? false|integer|"minimal"|"low"|"medium"|"high"|"max" how much the model may think
----@field cache_retention? "none"|"short"|"long" for how long the provider keeps what it has read
+---@field cache_retention? "none"|"short"|"long" how long the provider caches what it has read
 
 ---@class flemma.Anthropic: flemma.OwnParameters
----@field base_url? string scheme and host in place of the vendor's; `/v1/messages` is added to it
----@field thinking_budget? integer tokens from 1024 up, or 0 for no thinking
+---@field base_url? string scheme and host instead of the vendor's; `/v1/messages` is appended
+---@field thinking_budget? integer at least 1024 tokens, or 0 to turn thinking off
 ---@field headers? table<string, string> headers that are added to every request
----@field api_key_command? string|string[] what prints the key: a line for the shell, or a program and its arguments
+---@field api_key_command? string|string[] a command that prints the key: a shell command line, or a program and its arguments
 
 ---@class flemma.OpenAi: flemma.OwnParameters
----@field base_url? string the address in place of the vendor's, `/v1` at its end; `/responses` is added to it
----@field reasoning? "none"|"minimal"|"low"|"medium"|"high"|"xhigh"|"max" how hard the model thinks; beats `parameters.thinking`
+---@field base_url? string the address instead of the vendor's, ending in `/v1`; `/responses` is appended
+---@field reasoning? "none"|"minimal"|"low"|"medium"|"high"|"xhigh"|"max" how much the model thinks; takes precedence over `parameters.thinking`
 ---@field headers? table<string, string> headers that are added to every request
----@field api_key_command? string|string[] what prints the key: a line for the shell, or a program and its arguments
+---@field api_key_command? string|string[] a command that prints the key: a shell command line, or a program and its arguments
 
 ---@class flemma.OpenAiCompatible: flemma.OwnParameters
----@field base_url? string the server's address, `/v1` at its end; `/chat/completions` is added to it
+---@field base_url? string the server's address, ending in `/v1`; `/chat/completions` is appended
 ---@field headers? table<string, string> headers that are added to every request
----@field api_key_command? string|string[] what prints the key: a line for the shell, or a program and its arguments
+---@field api_key_command? string|string[] a command that prints the key: a shell command line, or a program and its arguments
 
 ---@class flemma.Vertex: flemma.OwnParameters
----@field base_url? string scheme and host in place of the location's own; `/v1/projects/…` is added to it
----@field project_id? string the project that pays
+---@field base_url? string scheme and host instead of the location's; `/v1/projects/…` is appended
+---@field project_id? string the project that is billed
 ---@field location? string `"global"`, a region, `"us"` or `"eu"`
----@field thinking_budget? integer tokens to think with; 0 for as few as the model can do with
+---@field thinking_budget? integer tokens for thinking; 0 for the minimum that the model supports
 ---@field headers? table<string, string> headers that are added to every request
 
 ---@class flemma.Rehearsal: flemma.OwnParameters
----@field pace? number from 0 to 100: what the script's pauses are multiplied by
+---@field pace? number from 0 to 100: a factor for the pauses in the script
 
---- Any other key is the name of a tool, and its value that tool's own table.
+--- Any other key is the name of a tool, and its value is a table of options for that tool.
 ---@class flemma.Tools
----@field require_approval? boolean whether a call that no policy decides waits for the user
+---@field require_approval? boolean whether a call that no policy decides needs the user's approval
 ---@field auto_approve? string[]|string|fun(tool_name: string, input: table, ctx: { bufnr: integer, tool_id: string }): boolean|"deny"|nil tools and `$presets` that run without asking, modules that decide, or a function that does
 ---@field presets? table<string, flemma.Preset> the user's presets; names begin with `$`
----@field write_outside? "ask"|"auto" what `$default` means for files that are no ordinary ones of the project
+---@field write_outside? "ask"|"auto" whether `$default` also approves files other than ordinary files of the project
 ---@field default_timeout? number seconds that a tool may run
----@field show_spinner? boolean whether a spinner shows what goes on
----@field cursor_after_result? "result"|"stay"|"next" where the cursor goes when a result has landed
----@field max_concurrent? integer how many tools of a conversation run at the same time
----@field autopilot? flemma.Autopilot how far a conversation goes on by itself
----@field bash? flemma.Bash the table of the tool `bash`
----@field web_search? flemma.WebSearch the table of the tool `web_search`
+---@field show_spinner? boolean whether a spinner shows progress
+---@field cursor_after_result? "result"|"stay"|"next" where the cursor moves when a result arrives
+---@field max_concurrent? integer how many tools of a conversation can run at the same time
+---@field autopilot? flemma.Autopilot how far a conversation continues automatically
+---@field bash? flemma.Bash options for the tool `bash`
+---@field web_search? flemma.WebSearch options for the tool `web_search`
 ---@field [string] table
 
 ---@class flemma.Preset
@@ -90,24 +90,24 @@
 ---@field deny? string[] tools that never run
 
 ---@class flemma.Autopilot
----@field enabled? boolean whether a conversation goes on by itself after a reply
----@field max_turns? integer how many requests one key may lead to
+---@field enabled? boolean whether a conversation continues automatically after a reply
+---@field max_turns? integer the maximum number of requests after a single key
 
 ---@class flemma.Bash
 ---@field shell? string the program that runs commands
----@field cwd? string where commands run
+---@field cwd? string the directory in which commands run
 ---@field timeout? number seconds that a command may run
----@field keep_env? string[] variables with a provider's key that commands inherit all the same
+---@field keep_env? string[] variables with a provider's key that commands still inherit
 
---- Limits of the searches that the provider makes.
+--- Limits for the provider's searches.
 ---@class flemma.WebSearch
----@field max_uses? integer the most searches that one request may lead to
+---@field max_uses? integer the maximum number of searches per request
 ---@field allowed_domains? string[] the only domains that are searched
 ---@field blocked_domains? string[] domains that are not searched
 ---@field enabled? boolean whether the tool is offered to models
 
 ---@class flemma.Keymaps
----@field enabled? boolean whether any key is mapped
+---@field enabled? boolean whether keys are mapped
 ---@field normal? flemma.NormalKeys
 ---@field insert? flemma.InsertKeys
 
@@ -142,45 +142,45 @@
 
 ---@class flemma.Notify
 ---@field level? flemma.Level messages below this level are not shown
----@field usage? boolean whether each reply is followed by a look at what it used
----@field usage_timeout? number seconds for which that is shown
+---@field usage? boolean whether each reply is followed by a summary of what it used
+---@field usage_timeout? number how many seconds the summary is shown
 
---- US dollars for a million tokens.
+--- US dollars per million tokens.
 ---@class flemma.Price
----@field input number tokens that are read
----@field output number tokens that are written, those of thinking included
+---@field input number input tokens
+---@field output number output tokens, including thinking
 ---@field cache_read? number tokens read from the cache; `input` when it is not set
 ---@field cache_write? number tokens written to the cache; `input` when it is not set
 
 --- Tokens of one request or of several.
 ---@class flemma.Tokens
----@field input integer tokens read, without those of the cache
----@field output integer tokens written, those of thinking included
----@field reasoning integer tokens among `output` that were thinking, where the provider tells them apart
+---@field input integer input tokens, not including the cache
+---@field output integer output tokens, including thinking
+---@field reasoning integer the thinking tokens in `output`, if the provider reports them
 ---@field cache_read integer tokens read from the cache
 ---@field cache_write integer tokens written to the cache
 
---- What one request has used.
+--- The usage of a request.
 ---@class flemma.Usage: flemma.Tokens
 ---@field buf integer the conversation's buffer
 ---@field provider string the provider's name in the options
----@field model string the model, by the provider's own name
+---@field model string the model, by the name that the provider uses
 ---@field cost? number US dollars; nil when the model has no known price
 ---@field complete boolean whether the reply is complete
 ---@field time integer when it ended, in seconds since 1970
 
---- What several requests add up to.
+--- The totals of several requests.
 ---@class flemma.Totals: flemma.Tokens
----@field requests integer how many they are
----@field cost number US dollars, of those with a known price
----@field unpriced integer how many have no known price
+---@field requests integer the number of requests
+---@field cost number US dollars of the requests with a known price
+---@field unpriced integer the number of requests without a known price
 
 ---@class flemma.Logging
 ---@field enabled? boolean whether a log is written
 ---@field level? flemma.Level entries below this level are not written
----@field path? string the log's file
+---@field path? string the path of the log file
 
 ---@alias flemma.Level "debug"|"info"|"warn"|"error"
 
 ---@class flemma.Editing
----@field auto_write? boolean whether a conversation is written whenever it is the user's again
+---@field auto_write? boolean whether a conversation is written each time the buffer is unlocked

@@ -1,8 +1,8 @@
---- What is drawn over a conversation: role lines, previews of calls that wait, spinners, a tool's latest output.
+--- Everything that is drawn over a conversation: role lines, previews of pending calls, spinners, a tool's latest output.
 ---
---- Nothing here changes text. Role lines are drawn while Neovim draws (only what is on the screen is asked for);
---- previews are extmarks that are set anew when a status block changed; spinners are redrawn by one timer that runs
---- only while something does.
+--- Nothing here changes text. Role lines are drawn while Neovim draws, for the lines on the screen only. Previews are
+--- extmarks that are set again when a status block changes. Spinners are redrawn by a single timer, which only runs while a
+--- request or a tool is running.
 local M = {}
 
 local api = vim.api
@@ -13,23 +13,23 @@ local live = api.nvim_create_namespace("flemma.live")
 M.previews, M.live = previews, live
 M.diagnostics = api.nvim_create_namespace("flemma")
 
---- As many lines of a paragraph are drawn anew, above and below, when it changes.
+--- The number of lines of a paragraph, above and below, that are redrawn when it changes.
 local PARAGRAPH = 40
 
---- After so many milliseconds without a new piece, or twice as many, a reply rests.
+--- A reply counts as paused after one or two periods of so many milliseconds without a new chunk.
 local REST = 120
 
 local frames = { "⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏" }
 
----@type table<integer, true> the buffers in which something goes on
+---@type table<integer, true> the buffers in which a request or a tool is running
 local busy = {}
 ---@type uv.uv_timer_t?
 local timer
---- How long a frame of a spinner is shown, in milliseconds.
+--- The duration of a spinner's frame, in milliseconds.
 local FRAME = 100
---- A frame may be drawn so much earlier, if the screen is drawn anyway.
+--- How much earlier a frame may be drawn if the screen is drawn anyway.
 local SLACK = 20
---- When the spinner of a buffer was drawn last.
+--- When the spinner of each buffer was last drawn.
 ---@type table<integer, integer>
 local drawn = {}
 
@@ -37,7 +37,7 @@ local function native(...)
   return require("flemma.native").call(...)
 end
 
---- A language has become known: what is on the screen may look different.
+--- A language has become available, so the screen may look different.
 local function redraw_all()
   for _, win in ipairs(api.nvim_list_wins()) do
     local buf = api.nvim_win_get_buf(win)
@@ -47,13 +47,12 @@ local function redraw_all()
   end
 end
 
---- Markdown, for what is Markdown in a conversation. Without a parser for it there is Vim's syntax file, which
---- knows nothing of messages.
+--- Sets up the highlighting of Markdown. Without a parser, Vim's syntax file is used, which knows nothing about messages.
 ---@param buf integer
 function M.highlight(buf)
   if require("flemma.markdown").available() then
     require("flemma.markdown.grammars").on_known = redraw_all
-    -- Other plugins ask under this name.
+    -- Other plugins look it up under this filetype.
     require("vim.treesitter.language").register("markdown", "chat")
   else
     vim.bo[buf].syntax = "markdown"
@@ -70,7 +69,7 @@ function M.text_width(buf)
   return math.max(width, 1)
 end
 
---- Draws the previews of the status blocks anew.
+--- Redraws the previews of the status blocks.
 ---@param buf integer
 function M.refresh(buf)
   if not api.nvim_buf_is_loaded(buf) or not require("flemma.buffer").is_attached(buf) then
@@ -80,7 +79,7 @@ function M.refresh(buf)
   local tick = api.nvim_buf_get_changedtick(buf)
   local items = native("previews", buf, M.text_width(buf)) or {}
   if api.nvim_buf_get_changedtick(buf) ~= tick then
-    -- A tool's own preview is code of somebody's; where it changed the text, the lines are others now.
+    -- A tool's own preview is foreign code. It has changed the text, so the line numbers are no longer valid.
     return
   end
   for _, preview in ipairs(items) do
@@ -92,7 +91,7 @@ end
 
 local scheduled = {}
 
---- Many changes, one drawing.
+--- Combines several changes into one refresh.
 ---@param buf integer
 function M.schedule_refresh(buf)
   if not scheduled[buf] then
@@ -105,12 +104,12 @@ function M.schedule_refresh(buf)
   end
 end
 
---- Scrolls until the preview of a status block can be read. It is drawn below the block's first line.
+--- Scrolls until the preview of a status block is visible. It is drawn below the block's first line.
 ---@param buf integer
 ---@param win integer
 ---@param line integer the block's first line, from 1
 function M.reveal(buf, win, line)
-  -- The previews are drawn by then.
+  -- The previews have been drawn by then.
   vim.schedule(function()
     if not api.nvim_win_is_valid(win) or api.nvim_win_get_buf(win) ~= buf then
       return
@@ -130,17 +129,17 @@ function M.reveal(buf, win, line)
   end)
 end
 
---- The mark with what goes on, below the last line of each buffer.
+--- The mark with the current activity, below the last line of each buffer.
 ---@type table<integer, { id: integer, line: integer, virt_lines: table }>
 local ends = {}
 
---- Draws what goes on below the last line.
+--- Draws the current activity below the last line.
 ---@param buf integer
----@param id? integer the mark, if it is there already
+---@param id? integer the mark, if it already exists
 ---@param virt_lines table
 local function draw_at_end(buf, id, virt_lines)
   local last = api.nvim_buf_line_count(buf) - 1
-  -- At the very end of the line, so that text which is appended to it pushes the mark along.
+  -- At the very end of the line, so that text that is appended to it moves the mark.
   local column = #api.nvim_buf_get_lines(buf, last, last + 1, false)[1]
   id = api.nvim_buf_set_extmark(buf, live, last, column, { id = id, virt_lines = virt_lines })
   ends[buf] = { id = id, line = last, virt_lines = virt_lines }
@@ -185,8 +184,8 @@ local function tick()
   end
 end
 
---- Text was written: what goes on is still said below the last line. A frame that is due is drawn together with the text,
---- and the timer begins anew, so that the screen is drawn once for both.
+--- Text was written: keeps the current activity below the last line. If a frame is due, it is drawn together with the text
+--- and the timer is restarted, so that the screen is drawn once for both.
 ---@param buf integer
 function M.keep_at_end(buf)
   if busy[buf] and timer and vim.uv.now() - (drawn[buf] or 0) >= FRAME - SLACK then
@@ -199,7 +198,7 @@ function M.keep_at_end(buf)
   end
 end
 
---- Something goes on in the buffer, or no longer does.
+--- A request or a tool is running in the buffer, or no longer is.
 ---@param buf integer
 ---@param is_busy boolean
 function M.show(buf, is_busy)
@@ -246,20 +245,20 @@ function M.attach(buf)
   api.nvim_create_autocmd({ "InsertLeave", "TextChanged" }, {
     group = api.nvim_create_augroup("flemma.ui." .. buf, { clear = true }),
     buffer = buf,
-    desc = "Flemma: diagnostics go when their cause does",
+    desc = "Flemma: remove diagnostics when their cause is gone",
     callback = function()
       native("diagnose_again", buf)
     end,
   })
 end
 
---- The buffers in which a reply streams in faster than it is coloured, and what had changed in them when that was seen.
+--- The buffers in which a reply arrives faster than it is coloured, with the changedtick at that time.
 ---@type table<integer, integer>
 local behind = {}
 ---@type uv.uv_timer_t?
 local rest
 
---- Colours replies to their end that have not grown since this was called last.
+--- Colours replies to their end if they have not grown since the last call.
 local function catch_up()
   for buf, tick in pairs(behind) do
     local now = api.nvim_buf_is_loaded(buf) and api.nvim_buf_get_changedtick(buf)
@@ -279,7 +278,7 @@ local function catch_up()
   end
 end
 
---- Some of a reply is plain for now.
+--- A part of a reply is not coloured for now.
 local function fall_behind(buf)
   behind[buf] = behind[buf] or api.nvim_buf_get_changedtick(buf)
   rest = rest or assert(vim.uv.new_timer())
@@ -310,13 +309,13 @@ local function draw_window(win, buf, first, last)
   end
 end
 
---- The lines `first..last` may look different, and with them the rest of the paragraphs that they begin and end
---- in. Neovim itself draws only the lines that changed.
+--- Redraws the lines `first..last` and the rest of the paragraphs in which they begin and end. Neovim itself only draws the
+--- lines that changed.
 ---@param buf integer
 ---@param first integer
 ---@param last integer
 function M.redraw(buf, first, last)
-  -- Vim's syntax files look after their own lines.
+  -- Vim's syntax highlighting updates its own lines.
   local margin = require("flemma.markdown").available() and PARAGRAPH or 0
   first = math.max(0, first - margin)
   last = math.min(last + margin, api.nvim_buf_line_count(buf))
@@ -331,7 +330,7 @@ api.nvim_set_decoration_provider(marks, {
     if require("flemma.buffer").is_attached(buf) then
       local ok, problem = pcall(draw_window, win, buf, first, last + 1)
       if not ok then
-        -- Neovim would stop asking after a few errors, and show each of them.
+        -- Neovim would show each error, and disable the provider after a few.
         require("flemma.notify").once(vim.log.levels.ERROR, "the conversation cannot be coloured: " .. tostring(problem))
       end
     end

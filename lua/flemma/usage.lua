@@ -1,8 +1,8 @@
---- What conversations use, on the screen: a look at it after each reply, and `:Flemma usage`.
+--- Shows what conversations use: a summary after each reply, and `:Flemma usage`.
 ---
---- The look is a small float in a corner of a window that shows the conversation: the upper one, or the lower one if
---- the cursor's line is in the way. It takes no focus and no key, and goes away at the next key or after a while.
---- Where there is no room for it, there is less of it, or none.
+--- The summary is a small float in a corner of a window that shows the conversation: the upper corner, or the lower one if
+--- the cursor's line is in the way. It takes no focus and no keys, and disappears at the next key or after a while.
+--- If there is not enough room, it is shortened or not shown.
 local M = {}
 
 local api = vim.api
@@ -19,7 +19,7 @@ local float
 ---@type uv.uv_timer_t?
 local timer
 
---- The window to show it in: the user's own if it shows the conversation, else another one on this screen.
+--- The window to show it in: the current one if it shows the conversation, or another one on this tab page.
 ---@param buf integer
 ---@return integer?
 local function window_of(buf)
@@ -32,14 +32,14 @@ local function window_of(buf)
   return vim.iter(api.nvim_tabpage_list_wins(0)):find(fits)
 end
 
---- The first and last row, from the screen's top, that the cursor's line takes in a window.
+--- The first and last screen row of the cursor's line in a window.
 ---@return integer first
 ---@return integer last
 local function cursor_rows(win)
   local line = api.nvim_win_get_cursor(win)[1]
   local top = api.nvim_win_get_position(win)[1]
   local bottom = top + api.nvim_win_get_height(win) - 1
-  -- The window was not drawn since the cursor moved. These two have it find out which lines it shows.
+  -- The window has not been drawn since the cursor moved. These two calls update which lines it shows.
   vim.fn.line("w0", win)
   vim.fn.line("w$", win)
   local length = #api.nvim_buf_get_lines(api.nvim_win_get_buf(win), line - 1, line, false)[1]
@@ -48,7 +48,7 @@ local function cursor_rows(win)
   return first > 0 and first - 1 or top, last > 0 and last - 1 or bottom
 end
 
---- Where the lines go in a window's corner; nil where there is no room.
+--- The position of the lines in a corner of a window; nil if there is no room.
 ---@param win integer
 ---@param lines string[]
 ---@param border boolean
@@ -63,7 +63,7 @@ local function place(win, lines, border)
   local position = api.nvim_win_get_position(win)
   local bar = vim.wo[win].winbar ~= "" and 1 or 0
   local room = { width = api.nvim_win_get_width(win), height = api.nvim_win_get_height(win) }
-  -- A line that is all covered looks as if it were gone.
+  -- A line that is covered completely would look as if it were missing.
   if width + frame + 4 > room.width or height + 2 > room.height then
     return nil
   end
@@ -91,7 +91,7 @@ local function place(win, lines, border)
   }
 end
 
---- All of it in a frame, or without one, or the last line alone.
+--- All lines with a border, all lines without one, or only the last line.
 ---@return vim.api.keyset.win_config? config
 ---@return string[] lines
 local function arrange(win, lines)
@@ -105,7 +105,7 @@ local function arrange(win, lines)
   return nil, lines
 end
 
---- Takes it away.
+--- Closes the float.
 function M.close()
   vim.on_key(nil, namespace)
   pcall(api.nvim_del_augroup_by_name, "flemma.usage")
@@ -119,7 +119,7 @@ function M.close()
   end
 end
 
---- Puts it where it belongs now: the cursor moved, or the windows did.
+--- Updates the position after the cursor or the windows have changed.
 local function follow()
   if not float then
     return
@@ -157,7 +157,7 @@ local function open(buf, lines, seconds)
   vim.bo[scratch].bufhidden = "wipe"
   api.nvim_buf_set_lines(scratch, 0, -1, false, shown)
   config.noautocmd = true
-  -- In the command-line window, for one, there can be no other.
+  -- For example, the command-line window does not allow other windows.
   local ok, win = pcall(api.nvim_open_win, scratch, false, config)
   if not ok then
     api.nvim_buf_delete(scratch, { force = true })
@@ -182,17 +182,17 @@ local function open(buf, lines, seconds)
     "WinScrolled",
   }, {
     group = api.nvim_create_augroup("flemma.usage", { clear = true }),
-    desc = "Flemma: keep what a reply used out of the way",
+    desc = "Flemma: keep the summary of a reply out of the way",
     callback = vim.schedule_wrap(follow),
   })
   timer = timer or assert(vim.uv.new_timer())
   timer:start(math.ceil(seconds * 1000), 0, vim.schedule_wrap(M.close))
 end
 
---- Shows what a reply has used. It waits until the reply and the cursor are where they will be.
+--- Shows what a reply has used, after the reply and the cursor have reached their final positions.
 ---@param buf integer
 ---@param lines string[]
----@param seconds number for how long
+---@param seconds number how long to show it
 function M.show(buf, lines, seconds)
   vim.schedule(function()
     open(buf, vim.tbl_map(function(line)
@@ -201,14 +201,14 @@ function M.show(buf, lines, seconds)
   end)
 end
 
---- `:Flemma usage`: what has been used, by model and in all.
+--- `:Flemma usage`: what has been used, by model and in total.
 function M.open()
   local status = require("flemma.status")
   status.show(require("flemma.native").call("usage_lines", api.nvim_get_current_buf(), status.room()) or {})
 end
 
---- `:Flemma usage:estimate`: what the conversation would use if it were sent now. A long one is read in slices,
---- between which the user can type.
+--- `:Flemma usage:estimate`: what the conversation would use if it were sent now. A long conversation is read in slices, so
+--- that the user can type in between.
 function M.estimate()
   local buf = require("flemma.buffer").resolve()
   local function go_on()
@@ -226,7 +226,7 @@ function M.show_estimate(lines, warning)
   if api.nvim_get_mode().mode == "n" then
     require("flemma.status").show(lines)
   else
-    -- It took a moment, and the user has begun to type: no float takes that away.
+    -- The user has started to type in the meantime: a float would interrupt that.
     local words = vim.tbl_filter(function(line)
       return vim.trim(line) ~= ""
     end, lines)

@@ -1,18 +1,18 @@
---- Languages of frontmatter, beside `lua` and `json`.
+--- Languages for frontmatter in addition to `lua` and `json`.
 local M = {}
 
 ---@class flemma.ParserContext
 ---@field bufnr integer the conversation's buffer
 ---@field filename? string its file; nil for a buffer without one
 
----@alias flemma.Parser fun(code: string, context: flemma.ParserContext): table the options, shaped as in JSON
+---@alias flemma.Parser fun(code: string, context: flemma.ParserContext): table the options, in the same format as JSON
 
 ---@type table<string, flemma.Parser>
 local parsers = {}
 
---- Teaches Flemma a language of frontmatter. Registering a language again replaces its parser.
----@param language string the first word behind the fence, as in "```yaml"
----@param parser flemma.Parser throws where the code is wrong
+--- Adds a language for frontmatter. Registering a language again replaces its parser.
+---@param language string the first word after the fence, as in "```yaml"
+---@param parser flemma.Parser throws an error if the code is wrong
 ---@return boolean ok
 function M.register(language, parser)
   local problem
@@ -30,7 +30,7 @@ function M.register(language, parser)
   return true
 end
 
---- Takes a language away again.
+--- Removes a language.
 ---@param language string
 ---@return boolean found
 function M.unregister(language)
@@ -42,7 +42,7 @@ function M.unregister(language)
   return found
 end
 
---- The languages that were registered, sorted.
+--- The registered languages in sorted order.
 ---@return string[]
 function M.languages()
   local names = vim.tbl_keys(parsers)
@@ -50,12 +50,12 @@ function M.languages()
   return names
 end
 
---- Reads code in a language that was registered.
+--- Reads code in a registered language.
 ---@param buf integer
 ---@param language string
 ---@param code string
----@return boolean? ok nil where nobody has registered the language
----@return any value the options, or what was thrown
+---@return boolean? ok nil if the language is not registered
+---@return any value the options or the error
 function M.parse(buf, language, code)
   local parser = parsers[language]
   if not parser then

@@ -1,25 +1,25 @@
---- Where a passage can be cut so that each piece can be read by itself.
+--- Where a passage can be cut, so that each piece can be parsed separately.
 ---
---- A cut depends only on what stands before it and on the letter after it. While a reply streams in, the pieces before the
---- last one therefore stay as they are.
+--- A cut only depends on the text before it and on the character after it. While a reply streams in, the pieces before the
+--- last one therefore do not change.
 local M = {}
 
---- How many lines of a list make a piece.
+--- The number of lines of a list in a piece.
 local ITEMS = 8
---- From so many bytes on, a paragraph is cut at the end of a sentence.
+--- A paragraph of at least so many bytes is cut at the end of a sentence.
 local LONG = 600
---- From so many on, at any space.
+--- At this length, it is cut at any space.
 local TOO_LONG = 4 * LONG
---- A line that is longer is not cut, and so has no colours.
+--- A longer line is not cut, and therefore not coloured.
 local LONGEST = 64 * 1024
---- Code is cut near every so many lines, and at the latest after so many more.
+--- Code is cut about every `STEP` lines, and at the latest after `STEPS` steps.
 local STEP, STEPS = 16, 4
 M.STEP = STEP
 
 ---@class flemma.Chunk
 ---@field row integer
----@field column integer bytes before it in that row
----@field last integer the row after its last one
+---@field column integer the number of bytes before it in that row
+---@field last integer the row after its last row
 ---@field text string
 
 --- The kind of list that a line is an item of.
@@ -29,7 +29,7 @@ local function bullet(line)
   return line:match("^([-*+]) ") or line:match("^%d+([.)]) ")
 end
 
---- Whether nothing that Markdown marks inside a paragraph (code, emphasis, a link) is still open at the end of a text.
+--- Whether all Markdown constructs inside a paragraph (code, emphasis, links) are closed at the end of a text.
 ---@param text string
 ---@return boolean
 local function is_closed(text)
@@ -42,7 +42,7 @@ local function is_closed(text)
     return false
   end
   for _, mark in ipairs({ "%*", "_", "~" }) do
-    -- A mark that stands alone, between spaces, marks nothing.
+    -- A mark on its own between spaces has no meaning.
     local _, marks = text:gsub("%s" .. mark .. "%s", " "):gsub(mark, "")
     if marks % 2 ~= 0 then
       return false
@@ -51,7 +51,7 @@ local function is_closed(text)
   return true
 end
 
---- Whether a line may be cut inside: what is left then still reads as what it is.
+--- Whether a line may be cut in the middle, so that the parts still have the same meaning.
 ---@param line string
 ---@return boolean
 local function is_plain(line)
@@ -61,7 +61,7 @@ end
 --- Where in a line a piece can end. `before` counts towards the length of the piece.
 ---@param before string the piece so far, and a line break
 ---@param line string
----@param from integer the byte at which the piece goes on
+---@param from integer the byte at which the piece continues
 ---@return integer? byte the first of the next piece
 local function cut_inside(before, line, from)
   local at = from + math.max(0, LONG - #before)
@@ -81,14 +81,14 @@ local function cut_inside(before, line, from)
   return space and limit + space - 1 or nil
 end
 
---- The cuts of long lines, by how a line and what stands before it begin, and the text that they follow from.
+--- The cuts of long lines and the text that they are based on, by the text before the line and the beginning of the line.
 ---@type table<string, { text: string, cuts: integer[] }>, integer
 local remembered, count = {}, 0
---- How many lines are remembered, and by how much of their text.
+--- The number of lines that are remembered, and how much of their text is used as the key.
 local LINES, BEGINNING = 32, 128
 
---- Where a line that has these pieces of text before it is cut. What is found is remembered, so that a line that grows is
---- looked at from its last cut on.
+--- Where a line is cut, given the text before it. The cuts are remembered, so that a growing line is only examined from its
+--- last cut on.
 ---@param before string
 ---@param line string
 ---@return integer[] cuts the first byte of each piece but the first
@@ -115,13 +115,13 @@ local function cuts_inside(before, line)
       end
       count = count + 1
     end
-    -- The letter after a cut is a part of what it follows from.
+    -- A cut also depends on the character after it.
     remembered[key] = { text = line:sub(1, cuts[#cuts]), cuts = cuts }
   end
   return cuts
 end
 
---- Cuts prose: at blank lines that an unindented one follows, between the items of a list, and in long paragraphs.
+--- Cuts prose: at blank lines that are followed by an unindented line, between list items, and in long paragraphs.
 ---@param lines string[]
 ---@param row integer the row of the first one
 ---@return flemma.Chunk[]
@@ -165,8 +165,8 @@ function M.prose(lines, row)
   return chunks
 end
 
---- Cuts code, from its `row` to the line `last`. Where a piece ends, something at the top level begins.
----@param lines string[] those from `row` on, as many as there are
+--- Cuts code from `row` to the line `last`. A piece ends where a top-level construct begins.
+---@param lines string[] all lines from `row` on
 ---@param row integer counted from the first line of the code
 ---@param last integer
 ---@param cut fun(text: string, anywhere: boolean): integer where the text can be cut; see `spans.cut`
@@ -191,7 +191,7 @@ function M.code(lines, row, last, cut)
       end
       to = to + STEP
     end
-    -- Nothing at the top level begins in so much code.
+    -- No top-level construct begins in so much code.
     stop = stop > 0 and at + stop or to - STEP
     chunks[#chunks + 1] = { row = at, column = 0, last = stop, text = text(stop) }
     at = stop

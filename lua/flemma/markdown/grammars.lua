@@ -1,10 +1,10 @@
---- The languages that can be coloured: their tree-sitter parsers and queries.
+--- The languages that can be coloured, with their tree-sitter parsers and queries.
 ---
---- Reading a query costs up to twenty milliseconds, once for each language. So nothing is read while Neovim draws: a
---- language that is asked for and not known yet is read afterwards, a step at a time, with the user's keys in between.
+--- Reading a query takes up to twenty milliseconds, once per language. So nothing is read while Neovim draws: a language that
+--- is not available yet is read afterwards in small steps, so that keys are handled in between.
 local M = {}
 
---- The language of each word that a fence may name; false where there is none.
+--- The language of each word in a fence; false if there is none.
 ---@type table<string, string|false>
 local known = {}
 
@@ -12,19 +12,19 @@ local known = {}
 ---@type table<string, true>
 local wanted = {}
 
---- What is still to be done, and whether anybody is at it.
+--- The remaining steps, and whether they are being processed.
 ---@type (fun())[]
 local steps = {}
 local is_working = false
 
----@type fun()? called when a language has become known
+---@type fun()? called when a language has become available
 M.on_known = nil
 
 local function work()
   local step = table.remove(steps, 1)
   if step then
     step()
-    -- Not `vim.schedule`, after which keys would wait until all of it is done.
+    -- Not `vim.schedule`, with which keys would have to wait until all steps are done.
     return vim.defer_fn(work, 1)
   end
   is_working = false
@@ -39,7 +39,7 @@ local function queue(...)
   end
 end
 
---- Whether there is a parser. Its queries are not looked at.
+--- Whether there is a parser. Its queries are not checked.
 ---@param lang string
 ---@return boolean
 local function has_parser(lang)
@@ -47,7 +47,7 @@ local function has_parser(lang)
   return found and parser == true
 end
 
---- Reads a query of a language; one that does not fit the parser cannot be read.
+--- Reads a query of a language. Fails if the query does not fit the parser.
 ---@param lang string
 ---@param kind "highlights"|"injections"
 ---@return boolean ok
@@ -82,7 +82,7 @@ end
 
 --- The language that a fence names, if it can be coloured.
 ---@param word string in lower case
----@return string|false|nil lang nil while nobody knows
+---@return string|false|nil lang nil while it is unknown
 function M.of(word)
   local lang = known[word]
   if lang == nil and not wanted[word] then
@@ -109,7 +109,7 @@ end
 --- Whether Markdown can be coloured now.
 ---@return boolean
 function M.is_ready()
-  -- The second one is for what stands in a paragraph.
+  -- The second one is for text inside a paragraph.
   local prose, words = M.of("markdown"), M.of("markdown_inline")
   return prose and words ~= nil or false
 end

@@ -1,36 +1,36 @@
---- What tree-sitter has to say about a text: which bytes of it look like what.
+--- The highlights that tree-sitter finds in a text.
 ---
---- The answer is kept by the text. The text at the end of a reply that streams in is another one each time it is drawn.
---- It is parsed anew only when it has grown by an eighth, so that a long one costs no more a second than a short one;
---- until then its new end is plain.
+--- The result is cached by the text. At the end of a reply that is streaming in, the text is different each time it is drawn.
+--- It is only parsed again when it has grown by an eighth, so that a long text costs no more per second than a short one.
+--- Until then, its new end is not coloured.
 local M = {}
 
 local api = vim.api
 
---- Nothing longer, in bytes, is parsed: a line of a megabyte has to be readable, not colourful.
+--- Longer texts, in bytes, are not parsed: a line of a megabyte must be readable, but not coloured.
 local LONGEST = 16 * 1024
---- How many spans are kept, twice over: a few screens full.
+--- The number of spans that are cached, twice over: a few screens.
 local KEPT = 4000
---- How many cuts are kept.
+--- The number of cuts that are cached.
 local CUTS = 256
---- What a text that grows has to grow by before it is parsed anew: this part of it, and at least so many bytes.
+--- How much a growing text must grow before it is parsed again: this fraction of it, and at least so many bytes.
 local PART, LEAST = 8, 24
---- How far the garbage collector is driven after each parse of a text that grows, in kilobytes. It does not see the memory
---- of parsers, and without this would not come to free it as fast as a reply fills it.
+--- The size of the garbage collector's step after each parse of a growing text, in kilobytes. The collector does not see the
+--- memory of parsers, and without this it would not free it as fast as a reply uses it.
 local COLLECTED = 200
---- How many texts that grow are parsed at most while the screen is drawn once. Others have their turn the next time.
+--- The maximum number of growing texts that are parsed per redraw. The others are parsed in the next one.
 local TURNS = 2
 
 ---@class flemma.Span
----@field row integer counted from the first line of its text, as all here
+---@field row integer relative to the first line of its text, like all rows here
 ---@field column integer
 ---@field opts vim.api.keyset.set_extmark
 
---- The spans of parsed texts by language and text: those in use, and those that were before the last clearing.
+--- The spans of parsed texts, by language and text: the current ones, and those from before the last clearing.
 ---@type table<string, flemma.Span[]>, table<string, flemma.Span[]>, integer
 local fresh, stale, count = {}, {}, 0
 
---- The text that grows in a buffer, as it was when it was parsed last. `whole` is its length when all of it was looked at.
+--- The growing text of each buffer when it was last parsed. `whole` is its length when all of it was last examined.
 ---@type table<integer, { lang: string, text: string, spans: flemma.Span[], whole: integer }>
 local growing = {}
 
@@ -38,10 +38,10 @@ local growing = {}
 ---@type table<string, integer>, integer
 local cuts, cut_count = {}, 0
 
---- How many texts that grow may still be parsed in this drawing.
+--- How many growing texts may still be parsed in this redraw.
 local turns = TURNS
 
---- How often anything was parsed, for the tests.
+--- The number of parses, for the tests.
 M.parses = 0
 
 --- The screen is about to be drawn.
@@ -49,9 +49,9 @@ function M.start()
   turns = TURNS
 end
 
---- What a capture of a query looks like.
+--- The appearance of a query's capture.
 ---@class flemma.Look
----@field group? integer the highlight group; nil for one that only hides or is not for the screen
+---@field group? integer the highlight group; nil for a capture that only hides text or is not shown
 ---@field hides? boolean
 ---@field spells? false
 
@@ -86,7 +86,7 @@ end
 ---@param lang string
 ---@param from integer the first row of interest
 local function collect(spans, text, tree, lang, from)
-  -- Of a language inside another one, nobody knows yet whether its query can be read.
+  -- For a language inside another one, it is not known yet whether its query can be read.
   local ok, query = pcall(vim.treesitter.query.get, lang, "highlights")
   if not ok or not query then
     return
@@ -120,7 +120,7 @@ end
 
 ---@param lang string
 ---@param text string
----@param spans? flemma.Span[] those of the rows above `from`
+---@param spans? flemma.Span[] the spans of the rows above `from`
 ---@param from? integer
 ---@return flemma.Span[]
 local function parse(lang, text, spans, from)
@@ -168,11 +168,11 @@ local function above_the_end(text, spans)
   end, spans), row
 end
 
---- The spans of a text to which something is added all the time.
+--- The spans of a text that is growing.
 ---@param buf integer
 ---@param lang string
 ---@param text string
----@return flemma.Span[] spans of the text as it was a moment ago
+---@return flemma.Span[] spans of the text when it was last parsed
 ---@return boolean is_behind whether the text has grown since
 function M.of_growing(buf, lang, text)
   local last = growing[buf]
@@ -190,7 +190,7 @@ function M.of_growing(buf, lang, text)
   if #text > LONGEST then
     spans = {}
   elseif last and lang ~= "markdown" and #text < last.whole * 1.5 then
-    -- Queries of code are slow. What stands further up was looked at, and will be once more when it is complete.
+    -- Queries for code are slow. The text further up has been examined, and will be again when it is complete.
     whole = last.whole
     spans = parse(lang, text, above_the_end(last.text, last.spans))
   else
@@ -201,17 +201,17 @@ function M.of_growing(buf, lang, text)
   return spans, whole < #text
 end
 
---- Nothing grows in this buffer any more.
+--- The text in this buffer is no longer growing.
 ---@param buf integer
 function M.forget(buf)
   growing[buf] = nil
 end
 
---- Where a piece of code can end: before the last thing at the top level that begins in it, and so may go on below. What
---- precedes that is free of errors.
+--- Where a piece of code can end: before the last top-level construct that begins in it, which may continue below. The code
+--- before that has no errors.
 ---@param lang string
 ---@param text string
----@param anywhere boolean whether errors do not matter
+---@param anywhere boolean whether to ignore errors
 ---@return integer row 0 if there is no such place
 function M.cut(lang, text, anywhere)
   local key = (anywhere and "anywhere\n" or "\n") .. lang .. "\n" .. text

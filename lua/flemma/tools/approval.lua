@@ -1,4 +1,4 @@
---- Who decides whether a tool call runs: the chain of resolvers.
+--- The chain of resolvers, which decides whether a tool call runs.
 local M = {}
 
 local notify = require("flemma.notify")
@@ -17,9 +17,9 @@ end
 
 ---@class flemma.Resolver
 ---@field resolve fun(tool_name: string, input: table, context: flemma.ApprovalContext): flemma.Decision?
----@field priority? integer higher is asked earlier; 50 if not said
+---@field priority? integer higher is asked earlier; 50 by default
 ---@field description? string
----@field name? string only in what `get` and `get_all` give
+---@field name? string only in the results of `get` and `get_all`
 
 ---@param problem string
 ---@return false
@@ -30,7 +30,7 @@ end
 
 local fields = { resolve = true, priority = true, description = true, name = true }
 
---- Adds a resolver to the chain; one of the same name is replaced.
+--- Adds a resolver to the chain. A resolver with the same name is replaced.
 ---@param name string
 ---@param resolver flemma.Resolver
 ---@return boolean ok
@@ -58,14 +58,14 @@ function M.register(name, resolver)
   return true
 end
 
---- Takes a resolver out of the chain.
+--- Removes a resolver from the chain.
 ---@param name string
 ---@return boolean found
 function M.unregister(name)
   return native("approval_unregister", tostring(name)) or false
 end
 
---- All resolvers, in the order in which they are asked, as copies. Each one's `resolve` asks it alone.
+--- Copies of all resolvers, in the order in which they are asked. `resolve` asks only that resolver.
 ---@return flemma.Resolver[]
 function M.get_all()
   local entries = native("approval_all") or {}
@@ -77,7 +77,7 @@ function M.get_all()
   return entries
 end
 
---- The resolver of this name, as a copy.
+--- A copy of the resolver with this name.
 ---@param name string
 ---@return flemma.Resolver?
 function M.get(name)
@@ -88,18 +88,18 @@ function M.get(name)
   end
 end
 
---- How many resolvers there are.
+--- The number of resolvers.
 ---@return integer
 function M.count()
   return #(native("approval_all") or {})
 end
 
---- What would happen to a call, and who decides that. Nothing runs.
+--- What would happen to a call, and which resolver decides it. Nothing runs.
 ---@param tool_name string
 ---@param input? table
----@param context? flemma.ApprovalContext `bufnr` is the current buffer if not said
+---@param context? flemma.ApprovalContext `bufnr` is the current buffer by default
 ---@return flemma.Decision decision
----@return string? resolver nil where nobody has an opinion and the user is therefore asked
+---@return string? resolver nil if no resolver decides, so that the user is asked
 function M.resolve(tool_name, input, context)
   return native("approval_resolve", nil, tool_name, input, context)
 end

@@ -1,8 +1,7 @@
---- The context that a tool written in Lua is given: all that it may count on. What costs something is made when it is
---- first looked at.
+--- The context that is passed to a tool written in Lua. Expensive fields are created when they are first accessed.
 local M = {}
 
---- What `ctx.path` is.
+--- The value of `ctx.path`.
 local function path(context)
   return {
     --- Relative paths start at the conversation's folder, or at the working directory if it has none.
@@ -18,14 +17,13 @@ local function path(context)
       if vim.startswith(name, "/") then
         return name
       end
-      -- A dollar in a name is a dollar: many frameworks have such files.
+      -- A dollar in a name is literal: many frameworks have such files.
       return vim.fs.normalize(vim.fs.joinpath(context.__dirname or context.cwd, name), { expand_env = false })
     end,
   }
 end
 
---- What `ctx.sandbox` is. There is no sandbox around a command yet: what is kept from tools are the conversations that
---- are open.
+--- The value of `ctx.sandbox`. There is no sandbox for commands yet. Only open conversations are protected from tools.
 local function sandbox(context)
   return {
     ---@param name string
@@ -55,7 +53,7 @@ local lazy = {
 
 local methods = {}
 
---- The user's own options for this tool, `tools.<name>`, as a copy; nil if there are none.
+--- A copy of the user's options for this tool, `tools.<name>`; nil if there are none.
 ---@return table?
 function methods:get_config()
   local options = require("flemma.options").get()
@@ -92,7 +90,7 @@ function M.new(buf, tool, timeout, progress)
     __filename = file ~= "" and file or nil,
     __dirname = file ~= "" and vim.fs.dirname(file) or nil,
     __tool = tool,
-    -- A tool that is not `streaming` may call it, too: nothing is shown then.
+    -- A tool that is not `streaming` may also call it, but nothing is shown.
     progress = function(...)
       -- With a colon or with a dot: the text is the last argument.
       local text = select(select("#", ...), ...)

@@ -1,4 +1,4 @@
---- The tools: registering them, and asking what there is.
+--- The tools: registering and listing them.
 local M = {}
 
 local notify = require("flemma.notify")
@@ -40,7 +40,7 @@ local function add(name, definition)
 end
 
 ---@param definitions table[]
----@return boolean ok whether every one was taken
+---@return boolean ok whether all of them were accepted
 local function add_all(definitions)
   local ok = true
   for _, definition in ipairs(definitions) do
@@ -49,8 +49,8 @@ local function add_all(definitions)
   return ok
 end
 
---- Starts a source. It runs from the main loop, one source at a time, so that many of them never hold the editor.
----@param label string how messages call it
+--- Starts a source. It runs from the main loop, one source at a time, so that several of them never block the editor.
+---@param label string the name in messages
 ---@param resolve fun(register: fun(name: string, definition: table), done: fun(err?: any))
 ---@param timeout? number seconds
 ---@return boolean ok
@@ -63,7 +63,7 @@ local function start(label, resolve, timeout)
   local timer
   local ended = false
 
-  --- Safe to call again, and from a callback of libuv's.
+  --- Safe to call again, and from a libuv callback.
   local function done(err)
     if ended then
       return
@@ -107,7 +107,7 @@ local function start(label, resolve, timeout)
   return true
 end
 
---- Registers what a table holds: `.definitions`, `.resolve`, or a list of definitions.
+--- Registers the contents of a table: `.definitions`, `.resolve`, or a list of definitions.
 ---@param label string
 ---@param found any
 ---@param register_all fun(definitions: table[]): boolean
@@ -139,7 +139,7 @@ local function take(label, found, register_all)
   return ok
 end
 
---- Loads a module. Its definitions are registered when this returns; a source starts as every source does.
+--- Loads a module. Its definitions are registered when this returns. A source starts like any other.
 ---@param name string
 ---@return boolean ok
 local function load_module(name)
@@ -156,7 +156,7 @@ local function load_module(name)
   return take(label, found, add_all)
 end
 
---- Where a function is written, for messages.
+--- Where a function is defined, for messages.
 ---@param resolve any
 ---@return string?
 local function where(resolve)
@@ -168,13 +168,13 @@ end
 
 --- Registers tools. The forms:
 ---  - `register(name, definition)`: one tool;
----  - `register(module)`: the name of a module with `.definitions`, or with `.resolve` and perhaps `.timeout`. It is loaded
----    at once, and its definitions are there when this returns;
+---  - `register(module)`: the name of a module with `.definitions`, or with `.resolve` and optionally `.timeout`. It is
+---    loaded at once, and its definitions are registered when this returns;
 ---  - `register({ definition, … })`: several tools;
----  - `register(function(register, done) … end)`: a source that takes its time;
----  - `register({ resolve = function(register, done) … end, timeout = seconds })`: the same with a limit.
+---  - `register(function(register, done) … end)`: a source that loads asynchronously;
+---  - `register({ resolve = function(register, done) … end, timeout = seconds })`: the same with a time limit.
 ---
---- A definition that is wrong is refused with a message; a name that is registered again takes the new definition.
+--- An invalid definition is rejected with a message. Registering a name again replaces its definition.
 ---@param what string|table|fun(register: function, done: function)
 ---@param definition? table
 ---@return boolean ok
@@ -200,7 +200,7 @@ function M.register(what, definition)
   )
 end
 
---- Takes a tool out. A call of it that runs goes on.
+--- Removes a tool. Calls that are running are not affected.
 ---@param name string
 ---@return boolean found
 function M.unregister(name)
@@ -210,9 +210,9 @@ function M.unregister(name)
   return native("unregister_tool", name) or false
 end
 
---- The definition of a tool, as a copy; a change of it changes nothing.
+--- A copy of a tool's definition. Changing it has no effect.
 ---@param name string
----@return table? definition nil if there is none of this name
+---@return table? definition nil if there is none with this name
 function M.get(name)
   if type(name) ~= "string" then
     refuse(("get: the name must be a string, not a %s"):format(type(name)))
@@ -221,14 +221,14 @@ function M.get(name)
   return native("tool", name)
 end
 
---- All definitions that are enabled, sorted by name, as copies.
+--- Copies of all enabled definitions, sorted by name.
 ---@param opts? { include_disabled?: boolean }
 ---@return table[]
 function M.get_all(opts)
   return native("tools", type(opts) == "table" and opts.include_disabled == true) or {}
 end
 
---- How many tools there are, the ones that are not enabled too.
+--- The number of tools, including disabled ones.
 ---@return integer
 function M.count()
   return native("tool_count") or 0

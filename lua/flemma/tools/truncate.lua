@@ -1,15 +1,15 @@
---- Cutting long text to a size that a model can bear. The work is done in the library.
+--- Truncates long text to a size that is suitable for a model. The library does the work.
 ---
---- Limits are `{ max_lines = …, max_bytes = … }`; what is left out is `MAX_LINES` and `MAX_BYTES`.
+--- Limits are `{ max_lines = …, max_bytes = … }`. The defaults are `MAX_LINES` and `MAX_BYTES`.
 local M = {
   MAX_LINES = 2000,
   MAX_BYTES = 51200,
 }
 
 ---@class flemma.Truncation
----@field content string what was kept
+---@field content string the text that was kept
 ---@field truncated boolean
----@field truncated_by? "lines"|"bytes" the limit that cut it
+---@field truncated_by? "lines"|"bytes" the limit that was exceeded
 ---@field total_lines integer
 ---@field total_bytes integer
 ---@field output_lines integer
@@ -35,7 +35,7 @@ local function cut(name, text, limits)
   return result or error(("truncate_%s failed; `:messages` says why"):format(name), 3)
 end
 
---- Keeps the beginning: whole lines.
+--- Keeps the beginning, in whole lines.
 ---@param text string
 ---@param limits? { max_lines?: integer, max_bytes?: integer }
 ---@return flemma.Truncation
@@ -43,7 +43,7 @@ function M.truncate_head(text, limits)
   return cut("head", text, limits)
 end
 
---- Keeps the end: whole lines, or the end of the last one if that alone is too long.
+--- Keeps the end, in whole lines, or the end of the last line if that line alone is too long.
 ---@param text string
 ---@param limits? { max_lines?: integer, max_bytes?: integer }
 ---@return flemma.Truncation
@@ -51,7 +51,7 @@ function M.truncate_tail(text, limits)
   return cut("tail", text, limits)
 end
 
---- A number of bytes for people: `12345` is "12.1 KB".
+--- A readable number of bytes: `12345` is "12.1 KB".
 ---@param bytes integer
 ---@return string
 function M.format_size(bytes)
