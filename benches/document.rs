@@ -1,7 +1,6 @@
-//! What the document costs: a table of times, each the best of a few runs.
+//! The cost of the document: a table of times, each the best of a few runs.
 //!
-//! The numbers to watch are pairs: a keystroke and a delta must cost the same in a short document
-//! and in a long one.
+//! Compare the pairs: a keystroke and a delta must cost the same in a short document and in a long one.
 
 #[path = "support/conversation.rs"]
 mod support;
@@ -53,7 +52,7 @@ fn main() {
     row("the next request, 80,000 lines", best(|| request(&text, false)));
 }
 
-/// Types into a line. The time of one key.
+/// Types into a line. Reports the time per key.
 fn keystrokes(text: &[String], line: usize) -> Duration {
     const KEYS: u32 = 2_000;
     let mut text = text.to_vec();
@@ -67,7 +66,7 @@ fn keystrokes(text: &[String], line: usize) -> Duration {
     spent / KEYS
 }
 
-/// Breaks a line. The time of the update alone: moving the lines is the editor's work.
+/// Breaks a line. Reports only the time of the update, since the editor moves the lines.
 fn line_breaks(text: &[String], line: usize) -> Duration {
     const KEYS: u32 = 200;
     let mut text = text.to_vec();
@@ -90,13 +89,13 @@ fn opened(text: &[String]) -> (Document, Provenance) {
     (document, provenance)
 }
 
-/// What is done with the lines of a file in the background once it is open.
+/// Processes the lines of a file in the background, as the editor does after opening it.
 fn ready(text: &[String]) -> Duration {
     let (_, mut provenance) = opened(text);
     time(|| while black_box(provenance.index(10_000)) {})
 }
 
-/// The same as [`line_breaks`] where every line behind has to move, and who wrote it with it.
+/// Like [`line_breaks`], but every following line has to move together with its author.
 fn line_breaks_at_the_top(text: &[String]) -> Duration {
     const KEYS: u32 = 200;
     let mut text = text.to_vec();
@@ -113,7 +112,7 @@ fn line_breaks_at_the_top(text: &[String]) -> Duration {
     spent / KEYS
 }
 
-/// What `:undo` of a `:substitute` reports: every line by itself.
+/// The changes that `:undo` of a `:substitute` reports: every line separately.
 fn single_lines(text: &[String]) -> Duration {
     let (mut document, mut provenance) = opened(text);
     let text: Vec<String> = text.iter().map(|line| format!("{line} x")).collect();
@@ -122,7 +121,7 @@ fn single_lines(text: &[String]) -> Duration {
     })
 }
 
-/// What `:global` and `:delete` report: one line after the other goes. The time of the updates alone.
+/// The changes that `:global` with `:delete` reports: one deleted line after the other. Reports only the time of the updates.
 fn deletions(text: &[String]) -> Duration {
     let mut text = text.to_vec();
     let (mut document, mut provenance) = opened(&text);
@@ -149,7 +148,7 @@ fn decorations(text: &[String]) -> Duration {
     }) / TIMES
 }
 
-/// Streams a reply of 20,000 deltas. The time of one, text and structure both.
+/// Streams a reply of 20,000 deltas. Reports the time per delta, including text and structure.
 fn deltas(text: &[String]) -> Duration {
     const DELTAS: u32 = 20_000;
     let mut text = text.to_vec();
@@ -175,7 +174,7 @@ fn deltas(text: &[String]) -> Duration {
     spent / DELTAS
 }
 
-/// Builds a request, from nothing or when only the last message is new.
+/// Builds a request, either from scratch or when only the last message is new.
 fn request(text: &[String], first: bool) -> Duration {
     let mut text = text.to_vec();
     let mut document = Document::parse(&text);

@@ -1,6 +1,6 @@
-//! What tools cost: a table of times, each the best of a few runs.
+//! The cost of tools: a table of times, each the best of a few runs.
 //!
-//! The first rows belong together: counting the lines of a long output must take what reading its memory takes.
+//! Compare the first rows: counting the lines of a long output must take as long as reading its memory.
 
 use std::{
     fs,
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 const RUNS: usize = 5;
 
-/// Files of the project that is searched.
+/// The number of files in the project that is searched.
 const FILES: usize = 20_000;
 
 fn main() {
@@ -33,9 +33,11 @@ fn main() {
     row("truncate_tail, 100 MB that is no UTF-8", best(|| black_box(tail())));
     drop(bytes);
 
-    let Ok(folder) = tempfile::tempdir() else { return println!("no folder for the project to search") };
+    let Ok(folder) = tempfile::tempdir() else {
+        return println!("the folder for the project to search could not be created");
+    };
     if let Err(error) = project(folder.path()) {
-        return println!("the project to search could not be made: {error}");
+        return println!("the project to search could not be created: {error}");
     }
     let tools = Tools::new(folder.path());
     let grep = |pattern: &str| json!({ "pattern": pattern });
@@ -47,14 +49,14 @@ fn main() {
     row("calculator", best(|| tools.call("calculator", json!({ "expression": "sqrt(2)^2 + 1/3" }))));
 }
 
-/// What touching every byte costs.
+/// The cost of touching every byte.
 fn sum(bytes: &[u8]) -> usize {
     let (words, rest) = bytes.as_chunks::<8>();
     let sum = words.iter().fold(0u64, |sum, word| sum.wrapping_add(u64::from_ne_bytes(*word)));
     sum as usize + rest.len()
 }
 
-/// Files of about a kilobyte, 200 in a folder.
+/// Files of about one kilobyte, 200 per folder.
 fn project(root: &Path) -> std::io::Result<()> {
     for index in 0..FILES {
         let folder = root.join(format!("{:03}", index / 200));
@@ -67,7 +69,7 @@ fn project(root: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// The built-in tools, run as a conversation runs them.
+/// The built-in tools, run in the same way as by a conversation.
 struct Tools {
     registry: Registry,
     context: Context,
@@ -82,7 +84,7 @@ impl Tools {
         Self { registry: Registry::with_builtins(), context, runtime: runtime.expect("a runtime") }
     }
 
-    /// The size of what the call gives back.
+    /// The size of the call's result.
     fn call(&self, name: &str, input: Value) -> usize {
         let Some(Executor::Native(tool)) = self.registry.get(name).map(|tool| tool.executor.clone()) else {
             panic!("there is no tool {name}")

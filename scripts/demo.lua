@@ -1,9 +1,9 @@
--- The configuration of `make demo`: the plugin from this folder, on the embedded provider's tour.
+-- The configuration for `make demo`: the plugin from this folder, with the tour of the embedded provider.
 
 local root = vim.fs.dirname(vim.fs.dirname(vim.fs.normalize(debug.getinfo(1, "S").source:sub(2))))
 vim.opt.runtimepath:prepend(root)
 
--- At its natural pace the tour is there to be watched; with nobody watching it need not be waited for.
+-- The tour runs at its natural pace if a user is watching, and without pauses otherwise.
 local watched = not vim.list_contains(vim.v.argv, "--headless")
 vim.o.showmode = watched
 vim.o.linebreak = true

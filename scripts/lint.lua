@@ -1,4 +1,4 @@
--- Reads every Lua file of the repository and reports those that are no Lua.
+-- Reads every Lua file in the repository and reports those that are not valid Lua.
 -- Run from the root: nvim --clean -l scripts/lint.lua
 
 local broken = 0

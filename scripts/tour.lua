@@ -1,8 +1,8 @@
--- Plays the tour in a headless Neovim: presses the keys that a user would press, waits for what the buffer
--- shows, prints the conversation at the end. Exits with 0 only when the tour came to its end.
+-- Plays the tour in a headless Neovim: presses the keys that a user would press, waits for the buffer to change, and
+-- prints the conversation at the end. Exits with 0 only if the tour was completed.
 --
--- The player is a coroutine on Neovim's own loop: `wait` yields, a timer looks whether the condition holds.
--- Keys go in through nvim_input, so that they take the way of real ones.
+-- The player is a coroutine on Neovim's event loop: `wait` yields, and a timer checks the condition. Keys are sent with
+-- nvim_input, so that they are handled like real ones.
 
 local PATIENCE_MS = 60000
 local POLL_MS = 10
@@ -16,7 +16,7 @@ local function press(keys)
   vim.api.nvim_input(keys)
 end
 
---- Prints the conversation, and why the tour failed if it did, and leaves.
+--- Prints the conversation and any failure, and exits.
 ---@param problem string?
 local function finish(problem)
   io.stdout:write(table.concat(lines(), "\n"), "\n")
@@ -25,14 +25,14 @@ local function finish(problem)
     local messages = vim.api.nvim_exec2("messages", { output = true }).output
     io.stderr:write("\ndemo: ", problem, "\n", messages ~= "" and messages .. "\n" or "")
   else
-    io.stderr:write("\ndemo: the tour came to its end\n")
+    io.stderr:write("\ndemo: the tour was completed\n")
   end
   vim.cmd(problem and "cquit 1" or "qall!")
 end
 
---- Yields until `condition` gives something that is neither nil nor false, and gives that.
+--- Yields until `condition` returns something other than nil or false, and returns that.
 ---@generic T
----@param what string ends the sentence "waited in vain for"
+---@param what string completes the sentence "timed out while waiting for"
 ---@param condition fun(): T?
 ---@return T
 local function wait(what, condition)
@@ -43,13 +43,13 @@ local function wait(what, condition)
       return found
     end
     if vim.uv.now() > deadline then
-      error("waited in vain for " .. what, 0)
+      error("timed out while waiting for " .. what, 0)
     end
     coroutine.yield()
   end
 end
 
---- The first call that waits for the user: its id, its line (from 1) and the command it wants to run.
+--- The first pending call: its id, its line (from 1) and the command that it would run.
 ---@return { id: string, line: integer, command: string }?
 local function pending()
   local text = lines()
@@ -71,7 +71,7 @@ local function pending()
   end
 end
 
---- Whether the buffer waits for the user to write the next message.
+--- Whether the buffer is ready for the user's next message.
 local function prompt()
   local text = lines()
   for number = #text, 1, -1 do
@@ -81,7 +81,7 @@ local function prompt()
   end
 end
 
---- Whether something in the buffer is still without its end.
+--- Whether something in the buffer is incomplete.
 ---@return string?
 local function unfinished()
   local uses, results, refused, cut = 0, 0, 0, 0
@@ -91,7 +91,7 @@ local function unfinished()
     refused = refused + (line == REASON and 1 or 0)
     cut = cut + (vim.startswith(line, "<!-- flemma:aborted") and 1 or 0)
     if line:match("^`+flemma:tool") then
-      return "a call still waits for its result"
+      return "a call still has no result"
     end
   end
   if uses == 0 or uses ~= results then
@@ -104,7 +104,7 @@ local function unfinished()
     return "a reply was aborted"
   end
   if vim.fn.filereadable("notes.md") == 0 then
-    return "notes.md is gone, although its removal was rejected"
+    return "notes.md does not exist, although its removal was rejected"
   end
 end
 
@@ -113,7 +113,7 @@ local function play()
   wait("the tour to open", function() return vim.bo.filetype == "chat" end)
   press("<C-]>")
   while true do
-    local call = wait("the next question, or the end of the tour", function()
+    local call = wait("the next pending call, or the end of the tour", function()
       return pending() or (prompt() and "end")
     end)
     if call == "end" then
@@ -127,13 +127,13 @@ local function play()
       press("<M-CR>")
       seen.approved = seen.approved + 1
     end
-    wait("the answer to " .. call.id .. " to be taken", function()
+    wait("the decision about " .. call.id .. " to take effect", function()
       local now = pending()
       return not now or now.id ~= call.id
     end)
   end
   if seen.approved == 0 or seen.rejected == 0 then
-    error(("the tour asked too little: %d calls run, %d rejected"):format(seen.approved, seen.rejected), 0)
+    error(("the tour had too few pending calls: %d approved, %d rejected"):format(seen.approved, seen.rejected), 0)
   end
   local problem = unfinished()
   if problem then

@@ -1,4 +1,4 @@
-//! An editor to measure in: a real Neovim with a screen, a conversation in it, and a server at the other end.
+//! An editor for measurements: a real Neovim with a screen, a conversation, and a local server.
 
 use std::{
     fmt::Write as _,
@@ -13,10 +13,10 @@ use super::{
     nvim::{Nvim, Options},
 };
 
-/// How long anything may take. Who waits in vain learns more from the table's last row than from a hang.
+/// The time limit for each measurement. After it, the last row of the table shows where the benchmark stopped.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// How often the screen is looked at.
+/// The interval between two checks of the screen.
 const GLANCE: Duration = Duration::from_micros(50);
 
 /// An editor and a server.
@@ -25,12 +25,12 @@ pub struct Lab {
     _server: Server,
 }
 
-/// What the probe measured; times in milliseconds.
+/// The measurements of the probe; times are in milliseconds.
 #[derive(Clone, Debug)]
 pub struct Measured(Value);
 
 impl Measured {
-    /// A measurement of this alone.
+    /// A report with only this value.
     pub fn of(name: &str, number: f64) -> Self {
         Self(json!({})).with(name, number)
     }
@@ -40,13 +40,13 @@ impl Measured {
         self.0[name].as_f64().unwrap_or(f64::NAN)
     }
 
-    /// The same with one number more.
+    /// The same with one more number.
     pub fn with(mut self, name: &str, number: f64) -> Self {
         self.0[name] = number.into();
         self
     }
 
-    /// What was measured up to each of the times that were asked for.
+    /// The measurements up to each of the requested times.
     pub fn marks(&self) -> Vec<Self> {
         self.0["marks"].as_array().into_iter().flatten().cloned().map(Self).collect()
     }
@@ -58,11 +58,11 @@ impl Measured {
 }
 
 impl Lab {
-    /// Starts an editor in whose working directory are `files`, opens the first of them if `open` says so, and
-    /// lets it come to rest.
+    /// Starts an editor with `files` in its working directory, opens the first of them if `open` is true, and waits
+    /// until the editor is idle.
     pub fn start(files: &[(&str, &str)], open: bool, replies: impl IntoIterator<Item = Reply>) -> Self {
         let server = Server::start(replies);
-        // A Neovim that came without the parser for Markdown opens such a file with an error.
+        // A Neovim without the parser for Markdown opens such a file with an error.
         let init = format!(
             "if not vim.treesitter.language.add('markdown') then
                vim.treesitter.start = function() vim.bo.syntax = 'markdown' end
@@ -92,7 +92,7 @@ impl Lab {
         lab
     }
 
-    /// Waits until the editor has nothing to do.
+    /// Waits until the editor is idle.
     pub fn rest(&mut self) {
         let cpu = "local used = vim.uv.getrusage() return used.utime.sec * 1e3 + used.utime.usec / 1e3";
         let mut before = f64::MIN;
@@ -111,7 +111,7 @@ impl Lab {
         self.nvim.lua("return Probe.memory()", &[]).as_f64().unwrap_or(f64::NAN)
     }
 
-    /// Runs Lua that ends in a report of the probe's, and waits for it without a word to the editor.
+    /// Runs Lua code that ends with a report from the probe, and waits for the report without disturbing the editor.
     pub fn measure(&mut self, code: &str) -> Measured {
         self.nvim.request("nvim_exec_lua", &[code.into(), json!([])]);
         let deadline = Instant::now() + PATIENCE;
@@ -126,7 +126,7 @@ impl Lab {
         }
     }
 
-    /// Presses one key and waits until the cursor on the screen has moved: what a user waits for.
+    /// Presses a key and waits until the cursor on the screen has moved, as a user would.
     pub fn press(&mut self, key: &str) -> Duration {
         let before = self.nvim.screen_cursor();
         let start = Instant::now();
@@ -149,7 +149,7 @@ pub fn file(lines: &[String]) -> String {
     })
 }
 
-/// A line of the table: a name and its columns.
+/// A row of the table: a name and its columns.
 pub fn row(name: &str, columns: &[String]) {
     let columns: String = columns.iter().fold(String::new(), |mut all, column| {
         let _ = write!(all, "{column:>16}");
@@ -158,13 +158,13 @@ pub fn row(name: &str, columns: &[String]) {
     println!("{name:<50}{columns}");
 }
 
-/// The title of a part of the table.
+/// The title of a section of the table.
 pub fn title(name: &str, columns: &[&str]) {
     println!();
     row(name, &columns.iter().map(|column| (*column).to_owned()).collect::<Vec<_>>());
 }
 
-/// The median of what several runs measured, and the least and the most of them: `6.8 (6.5-7.2) ms`.
+/// The median of several runs, with the minimum and the maximum: `6.8 (6.5-7.2) ms`.
 pub fn spread(found: &[Measured], name: &str) -> String {
     let mut times: Vec<f64> = found.iter().map(|measured| measured.get(name)).collect();
     times.sort_by(f64::total_cmp);
@@ -175,7 +175,7 @@ pub fn spread(found: &[Measured], name: &str) -> String {
     format!("{median:.digits$} ({least:.digits$}-{most:.digits$}) ms")
 }
 
-/// Milliseconds, so that they can be read.
+/// Milliseconds in a readable format.
 pub fn ms(time: f64) -> String {
     match time {
         time if time >= 1000.0 => format!("{:.2} s", time / 1000.0),

@@ -1,6 +1,7 @@
-//! Edits of many lines and sending, in a conversation of 80,000 lines. The edits are done to a Markdown file as well.
+//! Edits of many lines, and sending, in a conversation of 80,000 lines. The same edits are measured in a Markdown file.
 //!
-//! Both files are open in editors of their own, and the runs alternate between them, so that both see the same machine.
+//! Each file is open in an editor of its own, and the runs alternate between them, so that the load of the machine is the
+//! same for both.
 
 use super::{
     anthropic::Stream,
@@ -11,7 +12,7 @@ use super::{
 
 const RUNS: usize = 7;
 
-/// What is done to the text: a name, what is done first and not measured, and what is measured.
+/// The edits: a name, a preparation that is not measured, and the measured part.
 const EDITS: [(&str, &str, &str); 6] = [
     (":%s, every line", "", "vim.cmd('silent %s/$/ x/')"),
     ("undo of that", "", "vim.cmd('silent undo')"),
@@ -57,7 +58,7 @@ fn edits() {
     }
 }
 
-/// How long the editor hears no key from the key that sends to the end of a reply of one word.
+/// How long the editor does not respond to keys, from the key that sends to the end of a reply of one word.
 fn sending() {
     title("a request and a reply of one word, median of 7 (least-most)", &["stall"]);
     let ask = "@You:\nGo on.\n";

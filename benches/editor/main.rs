@@ -1,8 +1,8 @@
-//! What Flemma costs in a real editor, a screen and a local server included; the same without Flemma beside it.
+//! The cost of Flemma in a real editor, with a screen and a local server, compared with the same work without Flemma.
 //!
-//! `make bench` runs all of it; `cargo bench --bench editor -- stream typing` runs parts.
+//! `make bench` runs everything; `cargo bench --bench editor -- stream typing` runs parts.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a measurement that cannot go on says so at once")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a measurement that cannot continue fails at once")]
 
 #[path = "../../tests/support/anthropic.rs"]
 mod anthropic;

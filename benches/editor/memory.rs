@@ -1,4 +1,4 @@
-//! What stays behind.
+//! Memory that is not freed.
 
 use super::{
     anthropic::Stream,
@@ -9,7 +9,7 @@ use super::{
 
 const TIMES: usize = 50;
 
-/// Opens a conversation, sends it and closes it, again and again: the editor must not grow.
+/// Repeatedly opens, sends and closes a conversation. The memory of the editor must not grow.
 pub fn measure() {
     title("memory of the editor, 80,000 lines opened, sent, closed", &["at first", "after 10", "after 50"]);
     let text = file(&conversation(80_000)) + "\n@You:\nGo on.\n";

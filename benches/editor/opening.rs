@@ -9,7 +9,7 @@ use super::{
 
 const RUNS: usize = 5;
 
-/// Measures each in an editor that has opened nothing yet.
+/// Measures each in an editor that has not opened anything yet.
 pub fn measure() {
     title("opening a file, median of 5 (least-most)", &["first screen", "all read", "CPU", "stall"]);
     let setup: Vec<_> = iter::repeat_with(setup).take(RUNS).collect();
@@ -35,7 +35,7 @@ fn open(path: &str, text: &str) -> Measured {
     lab.measure(&format!("Probe.open('{path}', {is_read})"))
 }
 
-/// The time of `setup()` in an editor that has loaded nothing of ours: most of it is the library.
+/// The time of `setup()` in an editor that has not loaded Flemma. Most of it is loading the library.
 fn setup() -> Measured {
     let mut lab = Lab::start(&[], false, []);
     Measured::of("took", lab.nvim.lua("return vim.g.setup_took", &[]).as_f64().unwrap_or(f64::NAN))

@@ -1,4 +1,4 @@
-//! A reply as fast as a model writes it: 200 pieces a second, for as long as a long answer takes.
+//! A reply at the pace of a model: 200 pieces per second, for the duration of a long answer.
 
 use std::{iter, time::Duration};
 
@@ -10,16 +10,16 @@ use super::{
     lab::{Lab, Measured, ms, row, title},
 };
 
-/// Replies at once.
+/// The number of simultaneous replies.
 const STREAMS: usize = 10;
 
-/// Pieces a second.
+/// Pieces per second.
 const PACE: u32 = 200;
 
-/// After so many pieces it is looked at what they have cost. With the word `quick` on the command line there are two.
+/// The numbers of pieces after which the cost is recorded. With the word `quick` on the command line, there are two.
 const MARKS: [u32; 3] = [500, 2_000, 8_000];
 
-/// What a model writes: its name, how it begins, and what it repeats.
+/// The shapes of a reply: a name, the beginning, and the repeated part.
 const SHAPES: [(&str, &str, &str); 4] = [
     ("a paragraph", "", "The first thing to look at is the `parser`, which **reads** every line and says so. "),
     ("a list", "", "- **It** reads every line, and then says what `it` is.\n"),
@@ -27,7 +27,7 @@ const SHAPES: [(&str, &str, &str); 4] = [
     ("prose", "", "The first thing to look at is the `parser`. It **reads** every line.\n\nThen it says so.\n\n"),
 ];
 
-/// Measures a reply of each shape, and the loop that only inserts it.
+/// Measures a reply of each shape, and a loop that only inserts it.
 pub fn measure() {
     let columns = ["to 500", "to 2,000", "to 8,000", "stall", "screens/s", "wakes/s", "memory"];
     title(&format!("CPU share at {PACE} pieces a second"), &columns);
@@ -38,7 +38,7 @@ pub fn measure() {
     }
 }
 
-/// Measures several replies at once.
+/// Measures several simultaneous replies.
 pub fn measure_many() {
     title(
         &format!("{STREAMS} replies of 500 pieces at that pace at once"),
@@ -65,7 +65,7 @@ fn report(name: &str, measured: &Measured) {
     row(name, &columns);
 }
 
-/// Four characters each, as many as the longest reply has.
+/// Pieces of four characters each, as many as in the longest reply.
 fn pieces(start: &str, body: &str) -> Vec<String> {
     let mut letters = start.chars().chain(body.chars().cycle());
     iter::repeat_with(|| letters.by_ref().take(4).collect()).take(longest()).collect()
@@ -79,14 +79,14 @@ fn longest() -> usize {
     marks().iter().copied().max().unwrap_or_default() as usize
 }
 
-/// When the marks are reached, in milliseconds.
+/// The times at which the marks are reached, in milliseconds.
 fn times() -> Vec<f64> {
     marks().iter().map(|pieces| f64::from(*pieces) / f64::from(PACE) * 1000.0 - 20.0).collect()
 }
 
 fn bare(pieces: &[String]) -> Measured {
     let mut lab = Lab::start(&[("notes.txt", "@You:\nGo on.\n")], true, []);
-    // As in a conversation: Neovim takes longer to draw a long line with these options, whoever has written it.
+    // As in a conversation: with these options, Neovim takes longer to draw any long line.
     lab.nvim.command("setlocal linebreak breakindent");
     let before = lab.memory();
     lab.nvim.lua("Probe.pieces, Probe.marks = ...", &[json!(pieces), json!(times())]);
@@ -101,14 +101,14 @@ fn flemma(pieces: &[String]) -> Measured {
     lab.measure("Probe.send(Probe.marks)").with("before", before)
 }
 
-/// As many conversations as are answered at once, all of them on the screen.
+/// Conversations for the simultaneous replies, all of them on the screen.
 fn many() -> Measured {
     let (_, start, body) = SHAPES[0];
     let pieces = &pieces(start, body)[..500];
     let names: Vec<String> = (0..STREAMS).map(|n| format!("notes-{n}.chat")).collect();
     let files: Vec<_> = names.iter().map(|name| (name.as_str(), "@You:\nGo on.\n")).collect();
     let mut lab = Lab::start(&files, false, iter::repeat_n(reply(pieces), STREAMS));
-    // Everything is loaded.
+    // Everything is loaded now.
     lab.measure(&format!("Probe.open('{}', Probe.is_parsed)", names[0]));
     lab.rest();
     lab.nvim.lua("Probe.names = ...", &[json!(names)]);

@@ -1,8 +1,8 @@
--- What measures inside the editor. It is loaded once, as a global, and answers in milliseconds.
+-- The measurements inside the editor. This is loaded once, as a global, and reports milliseconds.
 local uv, api = vim.uv, vim.api
 
 local PERIOD = 5
--- The time that a tenth of a second costs when there is nothing to do but these measurements.
+-- The processor time of a tenth of a second in which only these measurements run.
 local QUIET = 8
 local watch = assert(uv.new_timer())
 local channel, began, cpu_before, last, stall, screens, marks, looks
@@ -11,13 +11,13 @@ local function now()
   return uv.hrtime() / 1e6
 end
 
--- Of the whole process, the threads of the library included.
+-- For the whole process, including the threads of the library.
 local function cpu()
   local used = uv.getrusage()
   return (used.utime.sec + used.stime.sec) * 1e3 + (used.utime.usec + used.stime.usec) / 1e3
 end
 
--- Counts the times that the screen is drawn.
+-- Counts how often the screen is drawn.
 api.nvim_set_decoration_provider(api.nvim_create_namespace("probe"), {
   on_start = function()
     screens = (screens or 0) + 1
@@ -25,7 +25,7 @@ api.nvim_set_decoration_provider(api.nvim_create_namespace("probe"), {
   end,
 })
 
--- What was used so far. Waking up to look is no part of `wakes`.
+-- The usage so far. Waking up for the measurement is not counted in `wakes`.
 local function used()
   return {
     wall = now() - began,
@@ -48,7 +48,7 @@ local function look()
   end
 end
 
--- `at` lists the times, in milliseconds, at which what was used until then is written down.
+-- `at` lists the times, in milliseconds, at which the usage so far is recorded.
 local function start(at)
   screens, stall, looks = 0, 0, 0
   marks = vim.tbl_map(function(time)
@@ -66,7 +66,7 @@ local function stop()
   return vim.tbl_extend("force", used(), { wall = last - began, marks = marks.passed })
 end
 
--- Says that a measurement is over, when what it left for the loop to do is done.
+-- Reports the end of a measurement when its remaining work in the event loop is done.
 local function report(extra)
   vim.schedule(function()
     vim.cmd.redraw()
@@ -74,7 +74,7 @@ local function report(extra)
   end)
 end
 
--- Says that a measurement is over, when the loop has had nothing to do for a while.
+-- Reports the end of a measurement when the event loop has been idle for a while.
 local function report_at_rest(extra)
   local timer = assert(uv.new_timer())
   local before = cpu()
@@ -99,7 +99,7 @@ local function when_finished(tell)
   })
 end
 
--- Does something when the timer that looks for stalls has run once.
+-- Does something after the timer that detects stalls has run once.
 local function when_watched(fn)
   vim.defer_fn(fn, 4 * PERIOD)
 end
@@ -117,14 +117,14 @@ function Probe.memory()
   return uv.resident_set_memory() / 2 ^ 20
 end
 
--- Presses the key that sends; the reply's last byte ends it.
+-- Presses the key that sends, and measures until the last byte of the reply.
 function Probe.send(at)
   when_finished(report)
   start(at)
   api.nvim_input("<C-]>")
 end
 
--- Presses the key that sends: for how long no key would be heard until everything is done.
+-- Presses the key that sends, and measures the longest time without a response to keys until everything is done.
 function Probe.send_to_rest()
   when_finished(report_at_rest)
   start()
@@ -133,7 +133,7 @@ function Probe.send_to_rest()
   end)
 end
 
--- Does something to the text: how long it takes until it is on the screen, and for how long no key would be heard.
+-- Changes the text, and measures the time until it is drawn and the longest time without a response to keys.
 function Probe.edit(edit)
   start()
   when_watched(function()
@@ -144,7 +144,7 @@ function Probe.edit(edit)
   end)
 end
 
--- Opens these files, each in a window of its own, sends them all, and waits until the last reply is complete.
+-- Opens these files in separate windows, sends them all, and waits until the last reply is complete.
 function Probe.send_all(paths)
   vim.o.winminheight = 0
   vim.cmd.edit(paths[1])
@@ -170,13 +170,13 @@ function Probe.send_all(paths)
   end
 end
 
--- Looks on for a while.
+-- Measures for a while without doing anything.
 function Probe.watch(milliseconds)
   start()
   vim.defer_fn(report, milliseconds)
 end
 
--- The least that can be done with pieces that arrive one after the other: each is put at the end, and drawn.
+-- The minimum work for pieces that arrive one after the other: each is appended and drawn.
 function Probe.trickle(pieces, count, period, at)
   local row = api.nvim_buf_line_count(0) - 1
   local column = #api.nvim_buf_get_lines(0, row, row + 1, true)[1]
@@ -202,8 +202,7 @@ function Probe.trickle(pieces, count, period, at)
   start(at)
 end
 
--- The least that can be done: puts `pieces` at the end, one after the other, `count` in all. A slice at a time,
--- so that the screen follows.
+-- The minimum work: appends `pieces` one after the other, `count` in total, in slices, so that the screen is updated.
 function Probe.insert(pieces, count, slice)
   local split = vim.tbl_map(function(piece)
     return vim.split(piece, "\n", { plain = true })
@@ -231,8 +230,8 @@ function Probe.insert(pieces, count, slice)
   go_on()
 end
 
--- Opens a file: until it is on the screen, until `is_read` says that all of it is read, and until nothing
--- happens any more.
+-- Opens a file, and measures the time until it is on the screen, until `is_read` returns true, and until the editor is
+-- idle.
 function Probe.open(path, is_read)
   start()
   vim.cmd.edit(path)
@@ -251,13 +250,13 @@ function Probe.open(path, is_read)
   look_on()
 end
 
--- Whether the last message has its colours: then everything before it is parsed.
+-- Whether the last message is coloured: everything before it has been parsed then.
 function Probe.is_parsed()
   local count = api.nvim_buf_line_count(0)
   return #(require("flemma.native").call("decorations", api.nvim_get_current_buf(), math.max(0, count - 30), count) or {}) > 0
 end
 
--- The times, since the first, at which requests went out.
+-- The times at which requests were sent, relative to the first.
 function Probe.requests()
   local times = {}
   api.nvim_create_autocmd("User", {

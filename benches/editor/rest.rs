@@ -1,11 +1,11 @@
-//! What a conversation costs in which nothing happens, or in which a reply is waited for.
+//! The cost of a conversation that is idle, or that waits for a reply.
 
 use super::{
     http::{Gate, Reply},
     lab::{Lab, Measured, ms, row, title},
 };
 
-/// How long it is looked on, in milliseconds.
+/// The duration of the measurement, in milliseconds.
 const TIME: u32 = 10_000;
 
 const TEXT: &str = "@You:\nGo on.\n";

@@ -1,4 +1,4 @@
-//! Tools, one round after the other, without a hand on the keys.
+//! Rounds of tools, one after the other, on autopilot.
 
 use serde_json::json;
 

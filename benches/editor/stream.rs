@@ -1,4 +1,4 @@
-//! A reply as fast as it is taken.
+//! A reply that arrives as fast as it can be processed.
 
 use std::iter;
 
@@ -15,10 +15,10 @@ const DELTAS: usize = 20_000;
 
 const RUNS: usize = 5;
 
-/// How many deltas the bare loop inserts between two screens.
+/// The number of deltas that the bare loop inserts between two redraws.
 const SLICE: usize = 100;
 
-/// Four characters each; prose with a line break every fifteen deltas, and a list and code now and then.
+/// Four characters each: prose with a line break every fifteen deltas, and occasionally a list and code.
 const PIECES: [&str; 45] = [
     "The ", "firs", "t th", "ing ", "to l", "ook ", "at i", "s th", "e `p", "arse", "r`, ", "whic", "h re", "ads.",
     "..\n\n", "- **", "It**", " rea", "ds e", "very", " lin", "e, a", "nd t", "hen ", "says", " wha", "t it", " is,",
@@ -26,7 +26,7 @@ const PIECES: [&str; 45] = [
     "d to", " it.", " So\n",
 ];
 
-/// Measures the stream, and the loop that only inserts.
+/// Measures the stream, and a loop that only inserts it.
 pub fn measure() {
     let name = format!("{DELTAS} deltas of four characters, median of 5 (least-most)");
     title(&name, &["wall", "CPU", "stall", "screens"]);
@@ -65,7 +65,7 @@ fn flemma(text: &str) -> Measured {
     measured
 }
 
-/// Whether all of it has arrived.
+/// Checks that the whole reply has arrived.
 fn check(lab: &mut Lab) {
     let text = "table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, true), '\\n')";
     let lines = lab.nvim.lua(&format!("return select(2, {text}:gsub('One more item', ''))"), &[]);

@@ -1,4 +1,4 @@
-//! One key in the last message, from the key to the screen.
+//! The time from a key in the last message until it is drawn.
 
 use super::{
     conversation::conversation,
@@ -9,7 +9,7 @@ const KEYS: usize = 200;
 
 const RUNS: usize = 5;
 
-/// After so many keys comes a line break.
+/// The number of keys between two line breaks.
 const WIDTH: usize = 50;
 
 /// Measures keys in a conversation and in other files.

@@ -1,8 +1,8 @@
-//! Conversations to measure with.
+//! Conversations for the benchmarks.
 
 #![allow(dead_code, reason = "not every benchmark needs every one")]
 
-/// A conversation with everything in it, of about `lines` lines.
+/// A conversation of about `lines` lines with every kind of block.
 pub fn conversation(lines: usize) -> Vec<String> {
     let round = "@You:\nWhat is in the file, and what does it do?\nPlease look at all of it.\n\n\
         @Assistant:\n<thinking anthropic:signature=\"abc\">\nThe user wants to know.\nI read it.\n</thinking>\n\n\

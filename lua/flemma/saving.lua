@@ -78,8 +78,8 @@ local function forget(buf)
   native("landed", buf)
 end
 
---- Lets go of a buffer. A write that is under way comes to its end. Unless the buffer's text is gone, Neovim is told
---- of it then, so that it does not take the write for somebody else's.
+--- Detaches from a buffer. A write in progress is completed. Neovim is then told about it, unless the buffer's text is gone,
+--- so that it does not mistake the write for an external change.
 ---@param buf integer
 ---@param is_gone boolean whether the buffer was unloaded or read again
 function M.release(buf, is_gone)
@@ -93,7 +93,7 @@ function M.release(buf, is_gone)
   end
 end
 
---- Whether an autocommand of somebody else's writes this buffer in Neovim's place.
+--- Whether another plugin's autocommand writes this buffer instead of Neovim.
 local function is_written_by_another(buf, name)
   for _, command in ipairs(api.nvim_get_autocmds({ event = "BufWriteCmd" })) do
     if command.buflocal then

@@ -55,7 +55,7 @@ end
 ---@field hides? boolean
 ---@field spells? false
 
---- The captures of each query, by their number. A language may get another query, which numbers its captures anew.
+--- The captures of each query, by their number. A language may get another query, with other numbers.
 ---@type table<vim.treesitter.Query, table<integer, flemma.Look>>
 local looks = setmetatable({}, { __mode = "k" })
 
