@@ -1,4 +1,4 @@
-//! What can be wrong with options, said so that the user can mend it.
+//! What can be wrong with options, in words that tell the user how to fix it.
 
 use std::fmt;
 
@@ -36,7 +36,7 @@ pub enum Problem {
 }
 
 impl Problem {
-    /// The same problem, of an option that stands in the table at `table`.
+    /// The same problem, of an option that is in the table at `table`.
     pub fn inside(self, table: &str) -> Self {
         let join = |path: String| if path.is_empty() { table.to_owned() } else { format!("{table}.{path}") };
         match self {

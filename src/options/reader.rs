@@ -1,9 +1,9 @@
 //! Reads typed options out of untyped ones.
 //!
-//! A [`Table`] stands for one table of the options. Each struct of options asks it for its keys one by
-//! one, which is at once the reading and the list of what is known: a key that nobody asked for is
+//! A [`Table`] is one table of the options. Each struct of options asks it for its keys one by
+//! one, which is at once the reading and the list of what is known: a key that was not asked for is
 //! unknown. Tables that the user left out are walked too, so that the reader knows every path there is
-//! and can name the right one for an option that stands in the wrong table. Nothing stops at the first
+//! and can name the right one for an option that is in the wrong table. Nothing stops at the first
 //! problem; a value that is wrong leaves the field as it is.
 
 use serde_json::{Map, Value};
@@ -46,7 +46,7 @@ pub fn paths(walk: impl FnOnce(&mut Table<'_>)) -> Vec<String> {
 struct ReadState {
     /// The paths of all options.
     known: Vec<String>,
-    /// Keys that nobody asked for keep their place in the list with `meant: None` until the walk is over.
+    /// Keys that were not asked for keep their place in the list with `meant: None` until the walk is over.
     problems: Vec<Problem>,
 }
 
@@ -62,7 +62,7 @@ impl ReadState {
 }
 
 /// The option that an unknown path was meant to be: the one with the very same name in another table, unless
-/// several stand equally near to the root, else a neighbour with a similar name.
+/// several are equally near to the root, else a neighbour with a similar name.
 fn meant_by(path: &str, known: &[String]) -> Option<String> {
     let (parent, key) = split(path);
     let depth = |path: &str| path.matches('.').count();
@@ -88,7 +88,7 @@ fn join(parent: &str, key: &str) -> String {
 /// One table of the options.
 pub struct Table<'a> {
     path: String,
-    /// Nothing when the table was left out or is no table.
+    /// `None` if the table was left out or is not a table.
     values: Option<&'a Map<String, Value>>,
     asked: Vec<String>,
     state: &'a mut ReadState,
@@ -109,7 +109,7 @@ impl<'a> Table<'a> {
         Self { path, values, asked: Vec::new(), state }
     }
 
-    /// Reports the keys that nobody asked for.
+    /// Reports the keys that were not asked for.
     fn close(self) {
         for key in self.values.into_iter().flat_map(Map::keys) {
             if !self.asked.contains(key) {
@@ -174,7 +174,7 @@ impl<'a> Table<'a> {
         });
     }
 
-    /// The tables under keys that nobody has asked for yet, unless the key is a slip of the finger away
+    /// The tables under keys that have not been asked for yet, unless the key is a slip of the finger away
     /// from one of the known `tables`: they are the user's own. Each counts as asked for.
     pub fn remaining_tables(&mut self, tables: &[&str]) -> Vec<(&'a str, &'a Value)> {
         let mut found = Vec::new();

@@ -73,7 +73,7 @@ impl Access {
         self.environment.key(self.vendor.title, self.vendor.key_variable).map(Some)
     }
 
-    /// The same for a vendor that may want none: no key is no error then.
+    /// The same for a vendor that may not require a key: then it is not an error if there is none.
     ///
     /// # Errors
     /// [`ErrorKind::Authentication`] when what is set cannot be a key.
@@ -84,7 +84,8 @@ impl Access {
         self.environment.key(self.vendor.title, self.vendor.key_variable).map(Some)
     }
 
-    /// The headers of a request whose reply is streamed: `own` and those that all have, the user's laid over them.
+    /// The headers of a request whose reply is streamed: `own` and those that all requests have, replaced by the user's
+    /// where they have the same name.
     pub fn post_headers(&self, mut own: Vec<(&'static str, String)>) -> Vec<(Cow<'static, str>, String)> {
         own.push(("content-type", "application/json".to_owned()));
         own.push(("accept", "text/event-stream".to_owned()));

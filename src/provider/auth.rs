@@ -1,8 +1,8 @@
-//! Keys: where they come from, and how they stay out of sight.
+//! Keys: where they come from, and how they are kept out of messages and logs.
 //!
 //! A key is read from the environment when a request is made, so that `:let $ANTHROPIC_API_KEY = "…"`
-//! works without a restart. The environment is a function that the caller hands in: tests need none.
-//! What is not in it may have been fetched before (see [`super::credential`]): then it stands in the
+//! works without a restart. The environment is a function that the caller passes in, so tests need no real one.
+//! What is not in it may have been fetched before (see [`super::credential`]): then it is in the
 //! environment that the provider is given, under the same name.
 
 use std::{fmt, sync::Arc};
@@ -20,11 +20,11 @@ pub struct Key {
 }
 
 impl Key {
-    /// The key `value` that was found at `origin`: words that go on after "the key", such as "in ANTHROPIC_API_KEY".
+    /// The key `value` that was found at `origin`: words that follow "the key", such as "in ANTHROPIC_API_KEY".
     /// White space around it is dropped: keys are often read from files that end in a line break.
     ///
     /// # Errors
-    /// [`ErrorKind::Authentication`] when it is empty or cannot stand in an HTTP header. The message names the
+    /// [`ErrorKind::Authentication`] when it is empty or cannot be part of an HTTP header. The message names the
     /// origin, never the value.
     pub fn new(value: &str, origin: &str) -> Result<Self, ProviderError> {
         let value = value.trim();
@@ -48,14 +48,14 @@ impl Key {
         &self.value
     }
 
-    /// Where it was found, in words that go on after "the key".
+    /// Where it was found, in words that follow "the key".
     #[must_use]
     pub fn origin(&self) -> &str {
         &self.origin
     }
 
-    /// `text` with `…` in the place of the key, of its parts and of its other forms: for what a vendor or a gateway says
-    /// back, which may quote what it was sent. A key of fewer than eight bytes is no secret and stays.
+    /// `text` with `…` instead of the key, its parts and its other forms: for what a vendor or a gateway says
+    /// back, which may quote what it was sent. A key of fewer than eight bytes is not a secret and is kept.
     #[must_use]
     pub fn redact(&self, text: &str) -> String {
         redact(text, &self.value, Redaction::Parts)
@@ -77,7 +77,7 @@ impl fmt::Debug for Key {
 
 type Lookup = dyn Fn(&str) -> Option<String> + Send + Sync;
 
-/// The environment variables that keys are read from, and the keys that were fetched in place of one.
+/// The environment variables that keys are read from, and the keys that were fetched instead of one.
 #[derive(Clone)]
 pub struct Environment {
     lookup: Arc<Lookup>,
@@ -103,23 +103,23 @@ impl Environment {
         self
     }
 
-    /// Whether `variable` is set and not empty, or something was fetched in its place.
+    /// Whether `variable` is set and not empty, or something was fetched instead.
     #[must_use]
     pub fn has(&self, variable: &str) -> bool {
         self.value(variable).is_some()
     }
 
-    /// The value of a variable that is no secret; `None` if it is not set or empty.
+    /// The value of a variable that is not a secret; `None` if it is not set or empty.
     #[must_use]
     pub fn value(&self, variable: &str) -> Option<String> {
         let fetched = || Some(self.fetched.iter().find(|(name, _)| name == variable)?.1.expose().to_owned());
         (self.lookup)(variable).filter(|value| !value.trim().is_empty()).or_else(fetched)
     }
 
-    /// The key in `variable`, or the one that was fetched in its place; `None` if there is neither.
+    /// The key in `variable`, or the one that was fetched instead; `None` if there is neither.
     ///
     /// # Errors
-    /// [`ErrorKind::Authentication`] when the value cannot stand in an HTTP header.
+    /// [`ErrorKind::Authentication`] when the value cannot be part of an HTTP header.
     pub fn find(&self, variable: &str) -> Result<Option<Key>, ProviderError> {
         match (self.lookup)(variable).filter(|value| !value.trim().is_empty()) {
             Some(value) => Key::new(&value, &format!("in {variable}")).map(Some),
@@ -127,11 +127,11 @@ impl Environment {
         }
     }
 
-    /// The key of `vendor` in `variable`, or the one that was fetched in its place.
+    /// The key of `vendor` in `variable`, or the one that was fetched instead.
     ///
     /// # Errors
-    /// [`ErrorKind::Authentication`] when there is none, or when its value cannot stand in an HTTP header. The message
-    /// names the variable and the mend, never the value.
+    /// [`ErrorKind::Authentication`] when there is none, or when its value cannot be part of an HTTP header. The
+    /// message names the variable and the fix, never the value.
     pub fn key(&self, vendor: &str, variable: &str) -> Result<Key, ProviderError> {
         self.find(variable)?.ok_or_else(|| {
             let message = format!(

@@ -5,7 +5,7 @@
 //! an id comes twice. So each call gets an id of its own here, and each result gets the id of the call that it answers.
 //!
 //! An id is kept as it is where it can be: the first call that has it keeps it, a later one gets a number behind it.
-//! What a call gets depends on nothing but what stands before it, so a conversation that grows keeps the ids that it
+//! The id of a call depends only on what comes before it, so a conversation that grows keeps the ids that it
 //! has, and the vendor finds its cached prefix again.
 
 use std::{
@@ -24,7 +24,7 @@ type Form = fn(&CallId) -> Cow<'_, str>;
 pub(super) struct SentCall {
     /// Its id in this request.
     pub id: String,
-    /// How many calls stand before it.
+    /// How many calls come before it.
     pub nth: usize,
 }
 

@@ -50,7 +50,7 @@ pub struct Model {
     /// Tokens that a reply may have.
     pub max_output: Option<u64>,
     bytes_per_token: Option<f64>,
-    /// What it takes and does beside text.
+    /// What it supports besides text.
     pub takes: Vec<Capability>,
 }
 

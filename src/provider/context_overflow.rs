@@ -1,6 +1,6 @@
 //! By how much a conversation is too long, out of what a server says about it.
 //!
-//! There is no field for it but llama.cpp's; everybody else writes a sentence with two numbers in it, the larger
+//! There is no field for it but llama.cpp's; every other server writes a sentence with two numbers in it, the larger
 //! one the conversation's and the smaller one the model's:
 //!
 //! * "prompt is too long: 213462 tokens > 200000 maximum"
@@ -47,7 +47,7 @@ pub(super) fn context_overflow(words: &str, tokens: Option<(u64, u64)>) -> Optio
     Some(Some(over).filter(|over| *over > 0))
 }
 
-/// A number that stands for itself, perhaps with thousands set apart and with the end of a sentence behind it; not
+/// A number on its own, perhaps with separators between thousands and the end of a sentence after it; not
 /// the digits of a model's name.
 fn number(word: &str) -> Option<u64> {
     let digits = word.trim_end_matches(['.', ',']).replace(',', "");

@@ -1,10 +1,9 @@
 //! Where a provider's key comes from when the environment does not have it.
 //!
-//! Fetching a key takes a process or a socket, which a provider does not have. So a vendor names the places as data, the
-//! runtime asks them in their order before the provider is built
-//! ([`Credentials`](crate::runtime::Credentials)), and what it finds is in the
-//! [`Environment`](super::auth::Environment) that the provider is given, as if it had been set there. If the variable is
-//! set in the environment, no other place is asked.
+//! Fetching a key takes a process or a socket, which a provider does not have. So a vendor names the places as data,
+//! the runtime asks them in their order before the provider is built ([`Credentials`](crate::runtime::Credentials)),
+//! and what it finds is in the [`Environment`](super::auth::Environment) that the provider is given, as if it had been
+//! set there. If the variable is set in the environment, no other place is asked.
 
 use std::time::{Duration, SystemTime};
 
@@ -91,7 +90,7 @@ pub struct AccessToken {
     pub lifetime: Duration,
 }
 
-/// The service that keys stand under in a keyring.
+/// The service that keys are stored under in a keyring.
 pub const KEYRING_SERVICE: &str = "flemma";
 
 impl Credential {

@@ -17,7 +17,7 @@ pub struct Headers(BTreeMap<String, String>);
 /// Why a header cannot be added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeaderProblem {
-    /// The name is no header name (RFC 9110, 5.1).
+    /// The name is not a header name (RFC 9110, 5.1).
     Name,
     /// The name is one that only the connection sets.
     Reserved,
@@ -26,8 +26,8 @@ pub enum HeaderProblem {
 }
 
 impl Headers {
-    /// Adds a header; a later one of the same name, in whatever case, replaces an earlier one. White space around the
-    /// value is dropped.
+    /// Adds a header; a later one of the same name, in upper or lower case, replaces an earlier one. White space around
+    /// the value is dropped.
     ///
     /// # Errors
     /// What is wrong with it; nothing is added then.
@@ -59,7 +59,7 @@ impl Headers {
         self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
-    /// Lays these over `own`.
+    /// These headers and those of `own` that they do not replace.
     pub(super) fn lay_over(&self, mut own: Vec<(&'static str, String)>) -> Vec<(Cow<'static, str>, String)> {
         own.retain(|(name, _)| !self.has(name));
         let own = own.into_iter().map(|(name, value)| (Cow::Borrowed(name), value));

@@ -1,4 +1,4 @@
-//! Where a host is: on this machine, in the user's own network, or out there.
+//! Where a host is: on this machine, in the user's own network, or on the internet.
 
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -11,7 +11,7 @@ pub fn is_loopback(host: &str) -> bool {
     host == "localhost" || host.ends_with(".localhost") || address(host).is_some_and(|address| address.is_loopback())
 }
 
-/// Whether `host` is this machine or one in the user's own network: by its address, or by a name that nobody else knows.
+/// Whether `host` is this machine or one in the user's own network: by its address, or by a name that is not public.
 #[must_use]
 pub fn is_private(host: &str) -> bool {
     match address(host) {

@@ -1,9 +1,9 @@
 //! Tools that a provider runs itself: what they are called here, and what each vendor takes of their options.
 //!
 //! A tool of this kind is offered by name and nothing of it runs here. It goes out in the vendor's own shape, its calls
-//! and results come back inside the reply ([`Event::HostedUse`](crate::model::Event::HostedUse)), and what the vendor wants to
-//! see again goes back as it came. A restriction that the user has set is a promise: where a vendor cannot keep it, the
-//! tool is left out and [`HostedProblem`] says why.
+//! and results come back inside the reply ([`Event::HostedUse`](crate::model::Event::HostedUse)), and what the vendor
+//! wants to see again goes back as it came. A restriction that the user has set is a promise: where a vendor cannot
+//! keep it, the tool is left out and [`HostedProblem`] says why.
 //!
 //! | here             | Anthropic                 | OpenAI             | Vertex AI      |
 //! |------------------|---------------------------|--------------------|----------------|
@@ -11,9 +11,9 @@
 //! | `code_execution` | `code_execution_20250825` | `code_interpreter` | none           |
 //!
 //! The shapes are those of the vendors' own SDKs: `WebSearchTool20250305Param` and `CodeExecutionTool20250825Param`
-//! (anthropic 2.12), `WebSearchTool` and `CodeInterpreter` (openai 3.54), `GoogleSearch` (google-genai 3.4). Anthropic's
-//! later searches run their own code between search and model; the one that is asked for works with every model and on
-//! every platform (<https://platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool>).
+//! (anthropic 2.12), `WebSearchTool` and `CodeInterpreter` (openai 3.54), `GoogleSearch` (google-genai 3.4).
+//! Anthropic's later searches run their own code between search and model; the one that is asked for works with every
+//! model and on every platform (<https://platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool>).
 
 /// A tool that providers run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -28,7 +28,7 @@ impl HostedTool {
     /// All of them, sorted by name.
     pub const ALL: [Self; 2] = [Self::CodeExecution, Self::WebSearch];
 
-    /// The name in `tools`, whatever a vendor calls it.
+    /// The name in `tools`. Vendors may have other names for it.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

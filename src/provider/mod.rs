@@ -7,8 +7,8 @@
 //!   the vendor's own options ([`VendorOptions`]), which in turn say where the key comes from and build the provider.
 //! * A [`ProviderError`] says what failed in a sentence for the user, and whether another attempt may succeed.
 //!
-//! Nothing here opens a socket, starts a process or reads a file: `runtime` does, so every provider is tested with plain
-//! bytes. A vendor is a folder and a row in `registry.rs`; no other code names one.
+//! Nothing here opens a socket, starts a process or reads a file: `runtime` does, so every provider is tested with
+//! plain bytes. A vendor is a folder and a row in `registry.rs`; no other code names one.
 //!
 //! ```
 //! use std::sync::Arc;

@@ -44,7 +44,7 @@ impl ModelsRequest {
         Ok(names)
     }
 
-    /// Turns an answer whose status is no success into an error.
+    /// Turns an answer whose status is not a success into an error.
     #[must_use]
     pub fn decode_error(&self, response: &ErrorResponse) -> ProviderError {
         self.peer.decode_error(response)

@@ -10,13 +10,13 @@ pub trait Provider: Send + Sync + std::fmt::Debug {
     /// The name in the configuration (`provider = "anthropic"`).
     fn name(&self) -> &'static str;
 
-    /// What images and PDFs it takes; `None` if it takes none, and then nobody reads them.
+    /// What images and PDFs it accepts; `None` if it accepts none, and then none are read.
     fn attachment_limits(&self) -> Option<attachment::AttachmentLimits> {
         None
     }
 
     /// What to ask the server about the model that a request is for, before its tools can be relied on; `None` where
-    /// there is no doubt, or nobody to ask.
+    /// it is certain, or no server can be asked.
     fn capability_probe(&self, _request: &Request) -> Option<CapabilityProbe> {
         None
     }
@@ -33,7 +33,7 @@ pub trait Provider: Send + Sync + std::fmt::Debug {
     ///
     /// # Errors
     /// When the request cannot be made at all: no key, or a conversation that the protocol cannot carry.
-    /// The message names the mend.
+    /// The message names the fix.
     fn prepare(&self, request: &Request) -> Result<Exchange, ProviderError>;
 }
 
@@ -60,7 +60,7 @@ pub struct HttpRequest {
     pub body: Vec<u8>,
 }
 
-/// A response whose status is no success.
+/// A response whose status is not a success.
 #[derive(Debug)]
 pub struct ErrorResponse {
     /// The HTTP status.
@@ -87,6 +87,6 @@ pub trait Decoder: Send {
     /// When it ended before the vendor said that the reply is complete.
     fn finish(&mut self, events: &mut Vec<Event>) -> Result<(), ProviderError>;
 
-    /// Turns a response whose status is no success into an error.
+    /// Turns a response whose status is not a success into an error.
     fn decode_error(&self, response: &ErrorResponse) -> ProviderError;
 }

@@ -4,7 +4,7 @@
 //! text that was cut off in the middle), or the key in another form (base64 inside a header's value, hex digits, the
 //! escapes of URLs, JSON and HTML, see [`unescape`]). All of these are blacked out alike.
 //!
-//! A value of fewer than [`SHORTEST`] bytes is no secret: servers of one's own take any word for a key, and blacking out
+//! A value of fewer than [`SHORTEST`] bytes is not a secret: local servers accept any word as a key, and hiding
 //! `x` would make a message unreadable.
 
 mod unescape;
@@ -19,7 +19,7 @@ use crate::text::one_line;
 /// The shortest value that is worth hiding, in bytes.
 pub(super) const SHORTEST: usize = 8;
 
-/// What stands in the place of a secret.
+/// What replaces a secret.
 const BLACK: &str = "…";
 
 /// The longest run of a secret that may be seen, plus one; less for a short secret.
@@ -29,11 +29,11 @@ const SHORT_RUN: usize = 6;
 /// The same for forms that spread a secret over more letters.
 const ENCODED_RUN: usize = 12;
 
-/// The shortest beginning or end of a secret that counts beside a mask, and as a word of its own.
+/// The shortest beginning or end of a secret that counts next to a mask, and as a separate word.
 const BESIDE_MASK: usize = 2;
 const OWN_WORD: usize = 4;
 
-/// Words that stand where a part was left out.
+/// Words that mark where a part was left out.
 const MASKS: [&str; 4] = ["redacted", "hidden", "masked", "truncated"];
 
 /// Words in the names of headers whose values are secrets in every part.
@@ -92,7 +92,8 @@ pub(super) fn redact(text: &str, secret: &str, hide: Redaction) -> String {
     black_out(text, found)
 }
 
-/// The parts of a value that are secrets of their own: `Bearer sk-1` has the key in it, `Basic …` a name and a password.
+/// The parts of a value that are secrets of their own: `Bearer sk-1` has the key in it, `Basic …` a name and a
+/// password.
 fn words(secret: &str, hide: Redaction) -> Vec<(Cow<'_, str>, Redaction)> {
     let mut words = vec![(secret.into(), if secret.contains(char::is_whitespace) { Redaction::Whole } else { hide })];
     if hide == Redaction::Parts {
@@ -129,7 +130,7 @@ fn note(text: &str, secret: &str, hide: Redaction, found: &mut Vec<Range<usize>>
 /// A secret in other letters.
 fn forms(secret: &str) -> Vec<String> {
     let mut forms = vec![secret.bytes().fold(String::new(), |hex, byte| hex + &format!("{byte:02x}"))];
-    // In base64 a secret looks different at each of three places. Its ends depend on what stands around it and are left
+    // In base64 a secret looks different at each of three places. Its ends depend on what is around it and are left
     // out.
     for before in 0..3 {
         let bytes = [&[0; 2][..before], secret.as_bytes()].concat();
@@ -219,7 +220,7 @@ fn note_own_words(text: &str, secret: &str, found: &mut Vec<Range<usize>>) {
     }
 }
 
-/// Whether it is no word of a language: it has a digit, or capitals behind its first letter.
+/// Whether it is not a word of a language: it has a digit, or capitals after its first letter.
 fn looks_random(word: &str) -> bool {
     let has_case = |is: fn(&u8) -> bool| word.as_bytes()[1..].iter().any(is);
     word.bytes().any(|byte| byte.is_ascii_digit())

@@ -1,8 +1,8 @@
 //! The table of providers: one row for each vendor, and nothing else in the crate names one.
 //!
-//! A row has what is plainly data, and one function that makes the vendor's options. All that follows from those options
-//! (how they are read, where the key comes from, how the provider is built, what `:checkhealth` says) is in the vendor's
-//! folder, behind [`VendorOptions`]. To add a provider, write its folder and its row.
+//! A row has what is plainly data, and one function that makes the vendor's options. All that follows from those
+//! options (how they are read, where the key comes from, how the provider is built, what `:checkhealth` says) is in the
+//! vendor's folder, behind [`VendorOptions`]. To add a provider, write its folder and its row.
 
 use std::fmt;
 
@@ -39,7 +39,8 @@ pub struct Row {
 
 /// Which models a vendor has.
 enum Models {
-    /// The one that is asked when `model` is not set, and suggestions, the newest first. Any other name is sent as it is.
+    /// The one that is asked when `model` is not set, and suggestions, the newest first. Any other name is sent as it
+    /// is.
     Known { default: &'static str, all: &'static [&'static str] },
     /// Every server has its own.
     Listed,
@@ -182,7 +183,7 @@ impl ProviderName {
         (self.0.options)()
     }
 
-    /// Whether the vendor runs `tool` itself for `model`. `alone`: no tool that runs here is offered beside it.
+    /// Whether the vendor runs `tool` itself for `model`. `alone`: no tool that runs here is offered with it.
     ///
     /// # Errors
     /// Why the tool cannot be offered.

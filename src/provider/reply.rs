@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::{ProviderError, sse::Sse, vendor_error::Peer};
 use crate::model::{Event, ToolInput};
 
-/// What is wrong with an answer that is no stream at all.
+/// What is wrong with an answer that is not a stream.
 pub(super) const NO_STREAM: &str = "not a stream of events";
 
 /// How far a reply is.
@@ -37,7 +37,7 @@ impl StreamProgress {
     }
 }
 
-/// The JSON of an error that came in the place of a stream.
+/// The JSON of an error that came instead of a stream.
 pub(super) fn error_in(text: &str) -> Option<Value> {
     let json: Value = serde_json::from_str(text).ok()?;
     json.get("error").is_some_and(|error| !error.is_null()).then_some(json)

@@ -1,8 +1,8 @@
 //! What a reply may bring: a broken or hostile server must not hold up the editor.
 //!
-//! Events pass through [`ReplyLimit`] on the thread that reads them. A long text is cut into pieces that the main thread
-//! takes one at a time; a reply that is too large, or calls too many tools, is cut off with an error that says so; and
-//! a name longer than any protocol allows is cut, so that the call is answered with an error.
+//! Events pass through [`ReplyLimit`] on the thread that reads them. A long text is cut into pieces that the main
+//! thread takes one at a time; a reply that is too large, or calls too many tools, is cut off with an error that says
+//! so; and a name longer than any protocol allows is cut, so that the call is answered with an error.
 
 use serde_json::Value;
 
@@ -24,7 +24,7 @@ pub const MAX_ID: usize = 1024;
 /// The most work, as [`weight`] counts it, in one piece of text.
 pub const PIECE: usize = 64 * 1024;
 
-/// What a line break costs beside its byte: a line of its own in the buffer.
+/// What a line break costs in addition to its byte: it makes a line of the buffer.
 const LINE: usize = 15;
 
 /// How much work it is to write a text, in bytes of a long line.
@@ -57,7 +57,7 @@ impl ReplyLimit {
             Event::Text(text) => self.pieces(&text, |piece| sink(Event::Text(piece))),
             Event::Thinking(text) => self.pieces(&text, |piece| sink(Event::Thinking(piece))),
             Event::ToolUseProgress { name, bytes } => {
-                // What arrives is not counted before it is whole, but there is no use in waiting for it.
+                // A call is counted when it is complete, but one that is too large already need not be awaited.
                 if bytes > self.max_bytes.saturating_sub(self.bytes) {
                     return Err(self.too_large());
                 }
@@ -96,7 +96,7 @@ impl ReplyLimit {
         }
     }
 
-    /// Lets as much of a text through as fits, in pieces that are no great work each.
+    /// Lets as much of a text through as fits, in pieces that take little work each.
     fn pieces(&mut self, text: &str, mut sink: impl FnMut(String)) -> Result<(), ProviderError> {
         let room = self.max_bytes.saturating_sub(self.bytes);
         let mut rest = &text[..text.floor_char_boundary(room)];
@@ -152,7 +152,7 @@ fn first_piece(text: &str) -> &str {
     text
 }
 
-/// A name that is too long is cut. There is no tool of that name, so the model hears of it.
+/// A name that is too long is cut. There is no tool of that name, so the call fails with an error for the model.
 fn name_of(mut name: String) -> String {
     if let Some((at, _)) = name.char_indices().nth(MAX_NAME) {
         name.truncate(at);

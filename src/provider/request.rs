@@ -34,8 +34,8 @@ impl Request {
         self.messages.iter().any(|message| message.parts.iter().any(Part::has_attachments))
     }
 
-    /// All attachments, in the order in which the model meets them, each with who shows it. Only messages that have some
-    /// are copied.
+    /// All attachments, in the order in which the model meets them, each with who shows it. Only messages that have
+    /// some are copied.
     pub fn attachments_mut(&mut self) -> impl Iterator<Item = (AttachedBy, &mut Attachment)> {
         let with = self.messages.iter_mut().filter(|message| message.parts.iter().any(Part::has_attachments));
         with.flat_map(|message| Arc::make_mut(message).parts.iter_mut()).flat_map(|part| {

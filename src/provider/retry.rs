@@ -1,6 +1,6 @@
 //! When to send a failed request again.
 //!
-//! Only where sending again can help and nobody has seen a part of the reply yet: what stands in the
+//! Only where sending again can help and no part of the reply has been shown yet: what is in the
 //! document is never taken back. The pauses double and are spread, so that many editors that failed
 //! together do not come back together. The caller brings the randomness, so that this stays a function.
 
@@ -23,8 +23,8 @@ const FIRST_DELAY: Duration = Duration::from_secs(1);
 /// * `shown_anything`: whether a part of the reply has been written to the document.
 /// * `random`: from 0 up to 1; a pause is between half of its nominal length and all of it.
 ///
-/// A `retry-after` of the provider is a lower bound, and spread upwards by up to half of the nominal length: all who were
-/// told the same would come back together otherwise. Beyond [`MAX_DELAY`] nothing is sent again.
+/// A `retry-after` of the provider is a lower bound, and spread upwards by up to half of the nominal length: all who
+/// were told the same would come back together otherwise. Beyond [`MAX_DELAY`] nothing is sent again.
 #[must_use]
 pub fn delay(attempt: u32, error: &ProviderError, shown_anything: bool, random: f64) -> Option<Duration> {
     if !error.is_transient() || shown_anything || attempt >= error.attempts.min(MAX_ATTEMPTS) {

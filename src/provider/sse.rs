@@ -4,14 +4,14 @@
 //! CRLF; `event:` names, `data:` lines join with a line feed, an empty line dispatches; a line that
 //! starts with a colon is a comment; `id`, `retry` and unknown fields mean nothing to us. Chunks may be
 //! cut anywhere, even inside a character or between CR and LF: whole lines are read in place, only the
-//! tail of a chunk is kept. What is left when the stream ends is no event, as the standard has it.
+//! tail of a chunk is kept. What is left when the stream ends is not an event, as the standard says.
 
 use super::{ErrorKind, ProviderError};
 
 /// The most bytes that one event may have, and that are kept of it in memory.
 pub const MAX_EVENT_BYTES: usize = 16 * 1024 * 1024;
 
-/// The most bytes that are kept of what is no stream at all.
+/// The most bytes that are kept of an answer that is not a stream.
 const MAX_FOREIGN_BYTES: usize = 64 * 1024;
 
 /// What the lines of a stream begin with.
@@ -28,7 +28,7 @@ pub struct Sse {
     first_line: bool,
     /// The event that has no empty line yet.
     event: Pending,
-    /// Lines that are no stream's, while no field has come.
+    /// Lines that are not part of a stream, while no field has come.
     foreign: String,
     /// A field has come: this is a stream.
     is_stream: bool,
@@ -77,7 +77,7 @@ impl Sse {
     ///
     /// # Errors
     /// [`ErrorKind::Malformed`] when a line is not UTF-8 or an event is larger than the limit; and
-    /// whatever `each` returns. After an error the rest of the stream means nothing.
+    /// what `each` returns. After an error the rest of the stream has no meaning.
     pub fn feed(
         &mut self,
         mut bytes: &[u8],
@@ -109,7 +109,7 @@ impl Sse {
         Ok(())
     }
 
-    /// What came, where it is no stream of events: some servers put an error's JSON, or a page, in the place of one, and
+    /// What came, if it is not a stream of events: some servers send an error's JSON, or a page, instead of one, and
     /// say that all is well. `None` as soon as there was a field of an event, or while nothing came.
     #[must_use]
     pub fn foreign(&self) -> Option<String> {

@@ -1,7 +1,7 @@
 //! Tells a reply that reached its limit from one that filled the model's context.
 //!
-//! Most servers have one word for both, `length` or `max_tokens`. The counts tell them apart: a reply of fewer tokens than
-//! it was allowed was stopped by the context, and a higher limit would not help.
+//! Most servers have one word for both, `length` or `max_tokens`. The counts tell them apart: a reply of fewer tokens
+//! than it was allowed was stopped by the context, and a higher limit would not help.
 
 use super::{Decoder, ErrorResponse, ProviderError};
 use crate::model::{Event, StopReason};
@@ -26,7 +26,7 @@ impl<D: Decoder> TokenLimited<D> {
         for event in events {
             match event {
                 Event::Usage(usage) => self.written = usage.output,
-                // Without a count nobody knows.
+                // Without a count it is not known.
                 Event::Finished(stop) if *stop == StopReason::MaxTokens && (1..self.limit).contains(&self.written) => {
                     *stop = StopReason::ContextFull;
                 }

@@ -1,8 +1,8 @@
 //! What a vendor's folder offers: the vendor's own options, and all that follows from them.
 //!
 //! Each folder has a type for the options in its table of `parameters` and implements [`VendorOptions`] for it. The
-//! configuration reads the table through that trait, the runtime builds the provider through it, and `:checkhealth` asks
-//! it what is missing. Nothing outside the folder knows the type.
+//! configuration reads the table through that trait, the runtime builds the provider through it, and `:checkhealth`
+//! asks it what is missing. Nothing outside the folder knows the type.
 
 use std::{fmt, sync::Arc};
 

@@ -111,7 +111,7 @@ struct ErrorBody {
     /// The words.
     message: String,
     request_id: Option<String>,
-    /// A status that stands in the body: gateways pass another server's on so.
+    /// A status in the body: that is how gateways pass on another server's.
     status: Option<u16>,
     /// Tokens of the request and tokens that the model reads, where the body has fields for them.
     tokens: Option<(u64, u64)>,
@@ -128,7 +128,7 @@ impl Peer {
         &self.host
     }
 
-    /// The error for a response whose status is no success.
+    /// The error for a response whose status is not a success.
     pub fn decode_error(&self, response: &ErrorResponse) -> ProviderError {
         let mut said = read_body(&response.body);
         said.request_id = response.request_id.clone().or(said.request_id);
@@ -196,7 +196,7 @@ impl Peer {
         }
     }
 
-    /// What happened and, where there is one, the mend. `over` are the tokens that are too many.
+    /// What happened and, where there is one, the fix. `over` are the tokens that are too many.
     fn headline(&self, failure: VendorFailure, status: Option<u16>, said: &ErrorBody, over: Option<u64>) -> String {
         let (host, Vendor { name, key_variable, .. }) = (&self.host, self.vendor);
         let code = match (status, said.names.first()) {
@@ -247,13 +247,13 @@ impl Peer {
 const LASTING: [&str; 7] =
     ["not support", "n't support", "unsupported", "not implemented", "requires --", "mmproj", "chat template"];
 
-/// Whether a failure will be the same however often the request is sent.
+/// Whether a failure will be the same each time the request is sent.
 fn is_lasting(words: &str) -> bool {
     let words = words.to_ascii_lowercase();
     LASTING.iter().any(|sign| words.contains(sign)) || (words.contains("requires") && words.contains("--jinja"))
 }
 
-/// What a body says, whoever wrote it.
+/// What a body says, whether the vendor or a gateway wrote it.
 fn read_body(body: &[u8]) -> ErrorBody {
     if let Ok(json) = serde_json::from_slice::<Value>(body) {
         return read_json(&json);
@@ -261,7 +261,7 @@ fn read_body(body: &[u8]) -> ErrorBody {
     ErrorBody { message: plain_words(body), ..ErrorBody::default() }
 }
 
-/// What a body says that is no JSON.
+/// What a body says that is not JSON.
 pub(super) fn plain_words(body: &[u8]) -> String {
     let text = String::from_utf8_lossy(body);
     let text = text.trim();
@@ -286,7 +286,7 @@ fn read_json(json: &Value) -> ErrorBody {
         .or_else(|| text(json.get("detail")))
         .or_else(|| text(Some(json)))
         .unwrap_or_else(|| json.to_string());
-    // OpenRouter passes the words of whoever runs the model on in here.
+    // OpenRouter passes on the words of the model's host in here.
     let raw = text(inner.pointer("/metadata/raw")).filter(|raw| !message.contains(raw.as_str()));
     let number = |field| inner.get(field).and_then(Value::as_u64);
     ErrorBody {

@@ -1,4 +1,4 @@
-//! What the encoders of several vendors need alike.
+//! What the encoders of several vendors share.
 
 use std::{
     borrow::Cow,
@@ -13,10 +13,10 @@ use sha2::{Digest, Sha256};
 use super::{ErrorKind, ProviderError, call_ids::CallIds};
 use crate::model::{Attachment, CallId, Message, Part, Role, Signature};
 
-/// What is sent for a tool that failed without a word.
+/// What is sent for a tool that failed without a message.
 pub(super) const SILENT_ERROR: &str = "The tool failed and said nothing.";
 
-/// Hex digits that stand for the rest of an id that is too long.
+/// Hex digits that replace the rest of an id that is too long.
 const HASH_DIGITS: usize = 16;
 
 /// Bytes that are written as base64 where they go, without a copy in between.
@@ -59,7 +59,7 @@ pub(super) fn is_visible(text: &str) -> bool {
 }
 
 /// The messages as turns: each part as `encode` has it, neighbours of the same role joined, those with nothing to
-/// send left out. In what the user says the results stand first, right behind the calls that they answer, and
+/// send left out. In what the user says the results come first, right after the calls that they answer, and
 /// everything keeps its order otherwise. `parts` are those of a message, in the order of the vendor; `ids` are those of
 /// the calls, for `encode`.
 pub(super) fn turns<'a, M: AsRef<Message>, T>(
@@ -178,7 +178,7 @@ pub(super) fn marked(output: &str, is_error: bool) -> Cow<'_, str> {
     }
 }
 
-/// What a tool said, and a note in the place of each file that goes with it: for an API that takes none there.
+/// What a tool said, and a note instead of each file that goes with it: for an API that takes no files there.
 pub(super) fn with_notes<'a>(output: Cow<'a, str>, attachments: &[Attachment]) -> Cow<'a, str> {
     attachments.iter().filter_map(Attachment::note).fold(output, |output, note| {
         let gap = if is_visible(&output) { "\n\n" } else { "" };
@@ -198,7 +198,7 @@ pub(super) fn to_json(body: &impl Serialize) -> Result<Vec<u8>, ProviderError> {
         .map_err(|error| ProviderError::bug(format!("the request cannot be written as JSON ({error})")))
 }
 
-/// The error for a conversation in which nobody has said anything.
+/// The error for a conversation without any message to send.
 pub(super) fn nothing_to_send() -> ProviderError {
     ProviderError::new(ErrorKind::InvalidRequest, "there is nothing to send: write a message under @You: first")
 }

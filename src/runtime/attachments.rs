@@ -95,8 +95,8 @@ struct FileVersion {
 }
 
 impl Attachments {
-    /// Reads what `request` shows, as far as `limits` let it through; the rest is marked with the reason. What is marked
-    /// already is not looked at. Relative paths start at `folder`. It blocks on the disk.
+    /// Reads what `request` shows, as far as `limits` let it through; the rest is marked with the reason. What is
+    /// marked already is not looked at. Relative paths start at `folder`. It blocks on the disk.
     pub fn read(
         &self,
         conversation: ConversationId,
@@ -167,12 +167,12 @@ impl Attachments {
     /// Of what is to be said, what was not said in the turn before.
     fn news(&self, conversation: ConversationId, problems: Vec<String>) -> Vec<String> {
         let mut state = self.lock();
-        // What is no longer so may be said again.
+        // A problem that has ended may be reported again.
         state.told.retain(|(other, problem)| *other != conversation || problems.contains(problem));
         problems.into_iter().filter(|problem| state.told.insert((conversation, problem.clone()))).collect()
     }
 
-    /// What is in a file that somebody shows. `Err` is why it cannot be shown.
+    /// What is in a file that a message shows. `Err` is why it cannot be shown.
     fn file(&self, by: AttachedBy, path: &Path, largest: usize) -> Result<(Arc<[u8]>, Option<Media>), String> {
         let file = open(path).map_err(|error| reason(by, &error))?;
         let metadata = file.metadata().map_err(|error| reason(by, &error))?;
@@ -226,7 +226,7 @@ impl State {
         Some((Arc::clone(&kept.data), kept.media))
     }
 
-    /// Keeps a file; those that were not used for the longest time go when there is no room.
+    /// Keeps a file; the least recently used ones are dropped when there is no room.
     fn keep(&mut self, path: &Path, stamp: FileVersion, data: &Arc<[u8]>, media: Option<Media>) {
         self.forget(path);
         while self.bytes + data.len() > MAX_KEPT
@@ -270,7 +270,7 @@ fn judge(by: AttachedBy, attachment: &Attachment, data: &[u8], media: Option<Med
         }
         _ => {
             let guess = mime_guess::from_path(&attachment.path).first_raw();
-            // What says no more than that it is bytes says nothing.
+            // A guess of plain bytes says nothing.
             let guess = guess.filter(|guess| *guess != "application/octet-stream");
             let text = std::str::from_utf8(data).ok().filter(|text| text.len() <= MAX_TEXT && !text.contains('\0'));
             let Some(text) = text else {

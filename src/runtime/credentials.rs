@@ -81,7 +81,7 @@ impl Credentials {
     ///
     /// # Errors
     /// When a place that the user has set up gives no key: one line that names the place and what it said. That there
-    /// is no key at all is the provider's to say.
+    /// is no key at all is for the provider to report.
     pub async fn complete(
         &self,
         environment: Environment,
@@ -178,7 +178,7 @@ impl Credentials {
     }
 }
 
-/// The key in the system's keyring; `None` where there is no keyring, or nothing for us in it.
+/// The key in the system's keyring; `None` where there is no keyring, or no entry for Flemma.
 async fn from_keyring(account: &str, environment: &Environment) -> Result<Option<FetchedKey>, ProviderError> {
     let line = if cfg!(target_os = "macos") {
         vec!["security", "find-generic-password", "-s", KEYRING_SERVICE, "-a", account, "-w"]
@@ -249,7 +249,7 @@ fn succeed(answer: Option<output::CommandOutput>, what: &str, mend: &str) -> Res
         return if printed.is_empty() { fail("printed nothing".to_owned()) } else { Ok(answer.stdout) };
     }
     let words = String::from_utf8_lossy(&answer.stderr);
-    // Whatever it printed may be a key, also where that would be a short one.
+    // What it printed may be a key, even a short one.
     let words = if printed.len() < SHORTEST_PRINTED { words.into_owned() } else { words.replace(&printed, "…") };
     let words = Key::from(printed.as_str()).redact(&words);
     let words = one_line(&words, MAX_WORDS);

@@ -1,7 +1,8 @@
 //! Which process holds a conversation: a kernel lock on a file in the state folder, named after the conversation's.
 //!
-//! The lock goes with the process, however it ends, so that nothing is left to clean up. It is taken by the file's real
-//! path, which the links to it have in common, and where the file has several names (hard links) by its inode as well.
+//! The lock ends with the process, even if it crashes, so that nothing is left to clean up. It is taken by the file's
+//! real path, which the links to it have in common, and where the file has several names (hard links) by its inode as
+//! well.
 
 use std::{
     fs::{self, DirBuilder, File, OpenOptions, TryLockError},

@@ -1,6 +1,6 @@
 //! The log: a file of one line an event, written by a thread of its own.
 //!
-//! Nobody waits for the disk, and nothing secret is given to it: callers log names and numbers, never bodies
+//! Nothing waits for the disk, and nothing secret is written to it: callers log names and numbers, never bodies
 //! or headers.
 
 use std::{
@@ -24,7 +24,7 @@ pub struct Log {
 impl Log {
     /// A log that keeps what matters at least as much as `level`, at the end of `path`.
     ///
-    /// A file that cannot be opened is no reason to stop anybody: then nothing is logged.
+    /// If the file cannot be opened, nothing is logged.
     #[must_use]
     pub fn open(path: PathBuf, level: LevelFilter) -> Self {
         let (sender, lines) = mpsc::channel::<String>();

@@ -28,12 +28,12 @@ pub enum Notice<J> {
 const SLICE_BYTES: usize = 64 * 1024;
 const SLICE_NOTICES: usize = 256;
 
-/// The most replies of which one drain takes pieces. Each is a write to another buffer, and when many stream in at once, the
-/// screen is drawn and keys are heard in between.
+/// The most replies of which one drain takes pieces. Each is a write to another buffer, and when many stream in at
+/// once, the screen is drawn and keys are heard in between.
 const SLICE_REPLIES: usize = 4;
 
-/// How long the pieces of a reply are collected before they are written: the screen follows about thirty times a second,
-/// whatever the pace of the model.
+/// How long the pieces of a reply are collected before they are written: the screen follows about thirty times a
+/// second, however fast the model is.
 pub const PAUSE: Duration = Duration::from_millis(33);
 
 /// When to drain again.
@@ -50,8 +50,8 @@ pub enum Next {
 /// Notices on their way to the main thread.
 ///
 /// They are drained in the order in which they were pushed. The first piece of a reply wakes the
-/// drain at once. What follows is collected, piece joined to piece, until a pause is over or something comes that cannot
-/// wait: the end of the reply, a tool's result, an error.
+/// drain at once. What follows is collected, piece joined to piece, until a pause is over or something comes that
+/// cannot wait: the end of the reply, a tool's result, an error.
 pub struct Queue<J> {
     waiting: Mutex<Waiting<J>>,
     wake: Box<dyn Fn() + Send + Sync>,
@@ -63,8 +63,8 @@ struct Waiting<J> {
     drained: u64,
     /// The number of each conversation's last notice, counted from the first that was ever pushed.
     last: HashMap<ConversationId, u64>,
-    /// The number of the first notice that came after this round of drains began. What comes in between waits for the next
-    /// round, or several fast replies would keep the drain busy without a pause.
+    /// The number of the first notice that came after this round of drains began. What comes in between waits for the
+    /// next round, or several fast replies would keep the drain busy without a pause.
     round: u64,
     /// Whether a drain is about to come, because it was woken or has more to do.
     is_woken: bool,
@@ -84,8 +84,8 @@ impl<J> Queue<J> {
         Self { waiting: Mutex::default(), wake: Box::new(wake) }
     }
 
-    /// Adds a notice. A piece of text joins the piece before it, so that a fast stream costs a drain no more than a slow
-    /// one.
+    /// Adds a notice. A piece of text joins the piece before it, so that a fast stream costs a drain no more than a
+    /// slow one.
     pub fn push(&self, notice: Notice<J>) {
         let wakes = {
             let mut waiting = self.lock();
@@ -99,7 +99,7 @@ impl<J> Queue<J> {
         }
     }
 
-    /// Takes what is there, up to a bound, and says when to come back. Whoever drains must come back as it says, or the
+    /// Takes what is there, up to a bound, and says when to come back. The caller must come back as it says, or the
     /// pieces of a reply stay where they are.
     pub fn drain(&self) -> (Vec<Notice<J>>, Next) {
         let mut waiting = self.lock();
@@ -195,8 +195,8 @@ fn is_patient<J>(notice: &Notice<J>) -> bool {
     reply_of(notice).is_some()
 }
 
-/// Joins `next` to `last`, a notice for the same conversation. Two pieces of the same text become one that fits a slice;
-/// a count takes the place of the one before it. Says whether that could be done.
+/// Joins `next` to `last`, a notice for the same conversation. Two pieces of the same text become one that fits a
+/// slice; a count takes the place of the one before it. Says whether that could be done.
 fn join<J>(last: &mut Notice<J>, next: &Input) -> bool {
     let Some((request, event)) = event(next) else { return false };
     let Notice::Input(_, Input::Event { request: last_request, event: last }) = last else { return false };

@@ -66,7 +66,7 @@ pub enum SaveError {
     NoFolder,
     /// The file, or the place for it, is read-only.
     ReadOnly,
-    /// The path leads to something that is no regular file.
+    /// The path leads to something that is not a regular file.
     NotAFile,
     /// The system said no, in its own words.
     Failed(String),
@@ -98,7 +98,7 @@ impl SaveError {
             io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => Self::ReadOnly,
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Self::NoFolder,
             _ => {
-                // Without "(os error 28)", which helps nobody.
+                // Without "(os error 28)", which does not help the user.
                 let words = error.to_string();
                 Self::Failed(words.split(" (os error").next().unwrap_or_default().to_owned())
             }
@@ -159,7 +159,7 @@ fn create(path: &Path, bytes: &[u8]) -> Result<Stamp, SaveError> {
     };
     let written = file.write_all(bytes).and_then(|()| file.sync_all());
     if let Err(error) = written {
-        // Nobody has this file yet.
+        // This file is new, so nothing else has it open.
         let _ = fs::remove_file(path);
         return Err(error.into());
     }
@@ -177,7 +177,7 @@ fn is_bound_to_its_inode(target: &Path, metadata: &Metadata) -> bool {
     metadata.nlink() > 1 || attributes
 }
 
-/// Puts a new file in the place of the old one. `false` if there cannot be a new file like the old one here.
+/// Replaces the old file by a new one. `false` if there cannot be a new file like the old one here.
 fn replace(target: &Path, old: &Metadata, bytes: &[u8], known: Stamp) -> Result<bool, SaveError> {
     let Some(folder) = target.parent() else { return Ok(false) };
     let mut temporary = match tempfile::Builder::new().prefix(TEMPORARY).tempfile_in(folder) {

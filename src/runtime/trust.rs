@@ -1,10 +1,10 @@
 //! What the user has trusted, kept from one session to the next: frontmatter, and files that a conversation may show.
 //!
 //! A file's frontmatter is trusted by the file's path and the block's content: the same words in another file, or other
-//! words in the same file, are asked about again. A file outside a conversation's folder is trusted by the conversation's
-//! path and its own. The store is a list of lines that only ever grows at its end, each a JSON object with `path`,
-//! `sha256` (of the content or of the file's path, in hex) and `about`, so that two editors can write to it at once. The
-//! last line about a path's frontmatter counts, and every line about a file.
+//! words in the same file, are asked about again. A file outside a conversation's folder is trusted by the
+//! conversation's path and its own. The store is a list of lines that only ever grows at its end, each a JSON object
+//! with `path`, `sha256` (of the content or of the file's path, in hex) and `about`, so that two editors can write to
+//! it at once. The last line about a path's frontmatter counts, and every line about a file.
 
 use std::{
     collections::{HashMap, HashSet},

@@ -115,12 +115,12 @@ impl Default for Worker {
 }
 
 impl Worker {
-    /// The runtime, for whoever starts tasks without holding on to the worker.
+    /// The runtime, for callers that start tasks without keeping the worker.
     ///
     /// # Errors
     /// When the system gives no threads.
     pub fn handle(&self) -> io::Result<runtime::Handle> {
-        // Two threads, whatever the machine, for this is waiting and not computing.
+        // Two threads on any machine, since the tasks wait and do not compute.
         let start =
             || runtime::Builder::new_multi_thread().worker_threads(2).thread_name("flemma").enable_all().build();
         Ok(self.runtime.get_or_try_init(start)?.handle().clone())
@@ -159,8 +159,8 @@ impl Worker {
         })
     }
 
-    /// Asks the server of `recipient` for its models, with its key if it has one. `then` gets their names, or why there are
-    /// none, in words for the user.
+    /// Asks the server of `recipient` for its models, with its key if it has one. `then` gets their names, or why there
+    /// are none, in words for the user.
     ///
     /// # Errors
     /// When the system gives no threads.
@@ -337,8 +337,8 @@ impl RequestTask {
         }
     }
 
-    /// Asks the server, once for each model and beside the request, whether the model can use tools. What cannot be
-    /// found out is nobody's trouble.
+    /// Asks the server, once for each model and in parallel to the request, whether the model can use tools. It is
+    /// not an error if that cannot be found out.
     fn probe(&self, probe: Option<CapabilityProbe>) {
         let Some(mut probe) = probe else { return };
         let name = format!("tools {} {}", probe.host, probe.model);
@@ -358,7 +358,7 @@ impl RequestTask {
                     Ok(Ok(answer)) => answer,
                     Ok(Err(_)) => continue,
                     Err(_) => {
-                        // Nobody was there: another request may find somebody.
+                        // The server was not there: the next request asks again.
                         known.lock().unwrap_or_else(PoisonError::into_inner).remove(&name);
                         return;
                     }

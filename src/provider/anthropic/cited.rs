@@ -3,7 +3,7 @@
 //! The API cites block by block: a reply's prose comes as several `text` blocks, and those that rest on a search have
 //! `citations` (`CitationsWebSearchResultLocation` in the vendor's SDK), which it wants back with the same words
 //! (<https://platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool>, "Citations"). In a document prose
-//! is one text. So the passages are kept beside it, each with its words, and [`cut`] finds them in the text again.
+//! is one text. So the passages are kept separately, each with its words, and [`cut`] finds them in the text again.
 //! Where the user has changed the words of a passage, its citations no longer hold and are left out.
 
 use serde_json::{Value, json};
@@ -52,7 +52,7 @@ pub(super) struct Passage<'a> {
     pub citations: Option<&'a Value>,
 }
 
-/// Cuts prose into the passages of `raw`, as [`Cited`] wrote it, and what stands between them. Joined again they are
+/// Cuts prose into the passages of `raw`, as [`Cited`] wrote it, and what is between them. Joined again they are
 /// the prose.
 pub(super) fn cut<'a>(prose: &'a str, raw: &'a Value) -> Vec<Passage<'a>> {
     // Each passage as a range, and its citations.

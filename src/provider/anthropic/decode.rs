@@ -28,7 +28,7 @@
 //! | any that is handled   | unknown                             | ignored on purpose                                |
 //!
 //! The results of hosted tools are `web_search_tool_result`, `code_execution_tool_result`,
-//! `bash_code_execution_tool_result`, `text_editor_code_execution_tool_result` and whatever further ones end so.
+//! `bash_code_execution_tool_result`, `text_editor_code_execution_tool_result` and others that end in the same way.
 //!
 //! One block is open at a time, as the API sends them. Events after `message_stop` mean nothing.
 
@@ -311,7 +311,7 @@ impl ContentBlock {
             }
             (Self::Text { citations, .. }, Delta::Citations { citation }) => citations.push(citation),
             (Self::Thinking { .. }, Delta::Thinking { thinking }) => push_thinking(thinking, events),
-            // Sent once and whole; the vendor's own libraries let the last one stand.
+            // Sent once and whole; the vendor's own libraries keep the last one.
             (Self::Thinking { signature }, Delta::Signature { signature: sent }) => *signature = sent,
             (
                 Self::ToolUse { name, json, .. } | Self::HostedUse { name, json, .. },

@@ -2,11 +2,11 @@
 //!
 //! The same conversation always gives the same bytes, and a longer one the same bytes up to where it
 //! grew: the vendor's prompt cache compares prefixes. So the keys have one order, what changes least
-//! stands first, and `messages` is last. The body borrows from the request; nothing is copied before
+//! comes first, and `messages` is last. The body borrows from the request; nothing is copied before
 //! it is written.
 //!
 //! What the API refuses is not sent: text without a visible character, an empty error result, a call's
-//! input that is no object, thinking that somebody else signed, what another provider ran, half of what this
+//! input that is not an object, thinking that another vendor signed, what another provider ran, half of what this
 //! one ran (see [`whole`]).
 
 use std::{borrow::Cow, collections::HashMap};
@@ -308,7 +308,7 @@ enum Piece<'a> {
     Citations(&'a Value),
 }
 
-/// Gives citations back to the words that they stand under.
+/// Gives citations back to the words that they belong to.
 fn cite(pieces: Vec<Piece<'_>>) -> Vec<ContentBlock<'_>> {
     let mut blocks = Vec::with_capacity(pieces.len());
     for piece in pieces {
@@ -440,8 +440,8 @@ fn shown(attachment: &Attachment) -> Option<ContentBlock<'_>> {
 
 /// The signature's value, if this vendor signed.
 ///
-/// The vendor's own value is base64 of bytes that are no text. Other tools put it into base64 once more: then what comes
-/// out of it is base64 again.
+/// The vendor's own value is base64 of bytes that are not text. Other tools encode it in base64 once more: then what
+/// comes out of it is base64 again.
 fn ours(signature: &Signature) -> Option<Cow<'_, str>> {
     let value = wire::signed_by(NAME, signature)?;
     let inner = from_base64(value).and_then(|bytes| String::from_utf8(bytes).ok());

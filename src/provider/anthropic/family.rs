@@ -95,13 +95,13 @@ fn effort(level: ThinkingLevel) -> &'static str {
 
 impl ThinkingStyle {
     /// The family of a model, by its name: `claude-opus-4-7`, `anthropic/claude-sonnet-5`, and as other platforms write
-    /// it: `anthropic.claude-opus-5-5-v1:0`, `claude-haiku-5-5@20260922`, `claude-4.7-opus`. What is no Claude, and a name
-    /// without a version, is taken for an older model.
+    /// it: `anthropic.claude-opus-5-5-v1:0`, `claude-haiku-5-5@20260922`, `claude-4.7-opus`. What is not a Claude
+    /// model, and a name without a version, is taken for an older model.
     fn of(model: &str) -> Self {
         let name = model.to_ascii_lowercase().replace('.', "-");
         let Some((_, rest)) = name.split_once("claude-") else { return Self::Budget };
         let words: Vec<&str> = rest.split(['-', '@', ':']).collect();
-        // A date is no version.
+        // A date is not a version.
         let number = |word: &&str| Some(*word).filter(|word| word.len() <= 2)?.parse::<u32>().ok();
         // Older names have the version in front of the line.
         let at = words.iter().position(|word| number(word).is_none()).unwrap_or(0);

@@ -1,8 +1,8 @@
 //! Anthropic's Messages API, streamed.
 //!
 //! `encode` turns a request into the body of `POST /v1/messages`, `decode` turns the event stream
-//! into [`Event`](crate::model::Event)s, `cited` carries citations there and back, `errors` says what the vendor's errors mean. What a model takes of
-//! thinking and sampling differs from family to family; `family` knows.
+//! into [`Event`](crate::model::Event)s, `cited` carries citations there and back, `errors` says what the vendor's
+//! errors mean. What a model takes of thinking and sampling differs from family to family; `family` knows.
 //!
 //! The format is the one of <https://docs.claude.com/en/api/messages> and `…/messages-streaming`,
 //! API version `2023-06-01`.

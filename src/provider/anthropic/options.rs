@@ -42,7 +42,7 @@ const BUDGET: Kind<u32> = Kind {
 /// `parameters.anthropic`, without the general parameters in it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Options {
-    /// The host to ask in place of the vendor's, as `http://localhost:8080`; `/v1/messages` is added to it.
+    /// The host to ask instead of the vendor's, as `http://localhost:8080`; `/v1/messages` is added to it.
     pub base_url: Option<String>,
     /// Tokens to think with; 0 for none. Beats `parameters.thinking`.
     pub thinking_budget: Option<u32>,

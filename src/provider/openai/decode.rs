@@ -1,6 +1,6 @@
 //! The reply, event by event.
 //!
-//! Every event of `ResponseStreamEvent` in the vendor's SDK (3.54) has a row; `…` stands for all that begin so, a
+//! Every event of `ResponseStreamEvent` in the vendor's SDK (3.54) has a row; `…` means all that begin like this, a
 //! name that begins with a dot for the same beginning.
 //!
 //! | event                                             | what becomes of it                                         |
@@ -20,7 +20,7 @@
 //! | `response.reasoning_summary_text.done`            | ignored on purpose: the deltas once more                   |
 //! | `response.reasoning_text.done`                    | ignored on purpose: the deltas once more                   |
 //! | `response.function_call_arguments.delta`          | handled                                                    |
-//! | `response.function_call_arguments.done`           | handled: all of them, in the place of the deltas           |
+//! | `response.function_call_arguments.done`           | handled: all of them, instead of the deltas                |
 //! | `response.output_item.done`                       | handled: the item is complete; makes up for missing deltas |
 //! | `response.completed`, `response.incomplete`       | handled: the reply is complete; usage                      |
 //! | `response.failed`, `error`                        | handled: end the reply with the matching error             |
@@ -66,7 +66,7 @@ use crate::{
     },
 };
 
-/// What stands between two parts of a summary.
+/// The separator between two parts of a summary.
 const PART_BREAK: &str = "\n\n";
 
 /// Reads one response of the Responses API.

@@ -3,7 +3,7 @@
 //! The API refuses a whole request for one value that a model does not know ("Unsupported value: 'minimal' is not
 //! supported with the 'gpt-5.1' model"), so the families are told apart here, by the names and values in
 //! <https://developers.openai.com/api/docs/guides/reasoning> and `…/guides/prompt-caching`. A model that is not
-//! listed (a deployment of one's own, or one from the future) gets nothing that it was not explicitly asked for.
+//! listed (a deployment of one's own, or one from the future) gets nothing that was not explicitly asked for.
 
 use serde::{Serialize, Serializer};
 
@@ -114,9 +114,9 @@ pub(super) struct Family {
 /// The end of a family's name: where a longer version number would make it another one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Name {
-    /// `gpt-5` stands for `gpt-5` and `gpt-5-mini`, not for `gpt-5.1`.
+    /// `gpt-5` matches `gpt-5` and `gpt-5-mini`, not `gpt-5.1`.
     Exact(&'static str),
-    /// `gpt-6` stands for `gpt-6.2-sol` as well.
+    /// `gpt-6` matches `gpt-6.2-sol` as well.
     Any(&'static str),
 }
 
@@ -185,7 +185,7 @@ impl Family {
         Some(Self { efforts, cache: *cache, phases: *phases })
     }
 
-    /// Whether its models reason, however little.
+    /// Whether its models reason at all.
     pub fn reasons(&self) -> bool {
         !self.efforts.is_empty()
     }

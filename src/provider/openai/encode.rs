@@ -1,12 +1,12 @@
 //! The body of a request.
 //!
 //! The same conversation always gives the same bytes, and a longer one the same bytes up to where it grew: the
-//! vendor's prompt cache compares prefixes. So the keys have one order, what changes least stands first, and
+//! vendor's prompt cache compares prefixes. So the keys have one order, what changes least comes first, and
 //! `input` is last.
 //!
 //! The conversation is a list of items: what the user says, what the model says, calls and their outputs, and the
 //! model's reasoning, which only this vendor can read. What the API refuses is not sent: text without a visible
-//! character, reasoning that somebody else signed or that nothing follows, an option that the model does not take,
+//! character, reasoning that another vendor signed or that nothing follows, an option that the model does not take,
 //! what another provider ran. A hosted tool's call and its outcome are one item, which goes back as it came.
 //! The fields are those of `ResponseCreateParams` in the vendor's SDK.
 
@@ -236,7 +236,7 @@ fn wants_thinking(request: &Request, effort: Option<Effort>) -> bool {
 }
 
 /// A key under which the vendor finds what it has read of this conversation: a hash of what its requests have in
-/// common, so that nothing of the user's stands in it. Of their first message that is the first part: it goes on where
+/// common, so that it contains nothing of the user's. Of their first message that is the first part: it goes on where
 /// the first reply has nothing that is sent.
 fn cache_key(instructions: Option<&str>, tools: &[Tool<'_>], input: &[Item<'_>]) -> Result<String, ProviderError> {
     let first = match input.first() {
@@ -262,7 +262,7 @@ fn hosted(tool: &HostedToolSpec) -> Tool<'_> {
     }
 }
 
-/// What the items of a reply are to bring beside the usual: where nothing is stored, it can never be fetched later.
+/// What the items of a reply should bring in addition: where nothing is stored, it can never be fetched later.
 fn include(reasons: bool, hosted: &[HostedToolSpec]) -> Vec<&'static str> {
     let mut include = Vec::new();
     if reasons {
@@ -318,7 +318,7 @@ fn piece<'a>(part: &'a Part, takes_reasoning: bool, ids: &mut CallIds<'a>) -> Op
                 None => Cow::Borrowed(raw),
             })
         }
-        // The item of a hosted call is with its result; what is cited stands in the text.
+        // The item of a hosted call is with its result; what is cited is in the text.
         Part::HostedUse { .. } | Part::Citations { .. } | Part::Thinking { signature: None, .. } => return None,
     };
     Some(Piece::Item(item))

@@ -1,8 +1,9 @@
 //! The calls of hosted tools, and the pages that a message cites.
 //!
 //! A hosted call is one item for what was asked and what came of it (`ResponseFunctionWebSearch` and
-//! `ResponseCodeInterpreterToolCall` of the vendor's SDK). In the document the call shows what was asked, and the result
-//! holds the item, which goes back as it came. Both are written when the item is complete, so that half of one never is.
+//! `ResponseCodeInterpreterToolCall` of the vendor's SDK). In the document the call shows what was asked, and the
+//! result holds the item, which goes back as it came. Both are written when the item is complete, so that half of one
+//! never is.
 //!
 //! Citations are annotations that point into a message's text. The API does not want them back.
 

@@ -1,9 +1,10 @@
 //! OpenAI's Responses API, streamed and stateless.
 //!
 //! `encode` turns a request into the body of `POST /v1/responses`, `decode` turns the event stream into
-//! [`Event`](crate::model::Event)s, `errors` says what the vendor's errors mean. Nothing is stored at the vendor's: each
+//! [`Event`](crate::model::Event)s, `errors` says what the vendor's errors mean. The vendor stores nothing: each
 //! request carries the whole conversation, and `reasoning` keeps the model's encrypted thoughts in the document
-//! between two of them; `hosted` knows the tools that the vendor runs. What a model takes differs from family to family; `effort` knows.
+//! between two of them; `hosted` knows the tools that the vendor runs. What a model takes differs from family to
+//! family; `effort` knows.
 //!
 //! The format is the one of <https://developers.openai.com/api/reference/resources/responses/methods/create> and of
 //! the types in the vendor's Python SDK (`openai.types.responses`, 3.54).
@@ -38,8 +39,8 @@ pub const DEFAULT_BASE_URL: &str = "https://api.openai.com/v1";
 pub const KEY_VARIABLE: &str = "OPENAI_API_KEY";
 
 /// What the API takes of images and PDFs (<https://developers.openai.com/api/docs/guides/images-vision>,
-/// `…/pdf-files`): 20 MB an image, 500 images, and 50 MB of files in a request, which are counted in base64 here to be safe:
-/// that is a third longer than they are. It makes a large image smaller itself, whatever its sides are.
+/// `…/pdf-files`): 20 MB an image, 500 images, and 50 MB of files in a request, which are counted in base64 here to be
+/// safe: that is a third longer than they are. It scales a large image down itself, whatever its size.
 const LIMITS: AttachmentLimits = AttachmentLimits {
     vendor: "OpenAI",
     kinds: &MediaKind::ALL,
@@ -75,8 +76,8 @@ impl OpenAi {
         Self { access: self.access.with_headers(headers), ..self }
     }
 
-    /// The same with an effort of the user's own, which is sent as it is, whatever a request says about thinking and
-    /// whatever the model takes.
+    /// The same with an effort that the user has set. It is sent as it is, regardless of what a request says about
+    /// thinking and of what the model accepts.
     #[must_use]
     pub fn with_effort(self, effort: Option<Effort>) -> Self {
         Self { effort, ..self }

@@ -18,7 +18,7 @@ use crate::{
 /// `parameters.openai`, without the general parameters in it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Options {
-    /// The address to ask in place of the vendor's, as `https://gateway.example/v1`; `/responses` is added to it.
+    /// The address to ask instead of the vendor's, as `https://gateway.example/v1`; `/responses` is added to it.
     pub base_url: Option<String>,
     /// How hard the model is asked to think. Beats `parameters.thinking`, and is sent as it is.
     pub reasoning: Option<Effort>,

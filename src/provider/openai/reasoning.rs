@@ -63,10 +63,10 @@ impl Reasoning {
         Some(Signature { provider: NAME.to_owned(), value })
     }
 
-    /// The item of a signature; `None` for another vendor's, and for one that somebody has damaged.
+    /// The item of a signature; `None` for another vendor's, and for one that is damaged.
     ///
-    /// Other tools write the vendor's whole item, and put it into base64. Of our own shape nothing may be unknown: what a
-    /// later version has added must not be dropped.
+    /// Other tools write the vendor's whole item, and put it into base64. Of our own shape nothing may be unknown: what
+    /// a later version has added must not be dropped.
     pub fn item(signature: &Signature) -> Option<ReasoningItem> {
         let value = wire::signed_by(NAME, signature)?;
         let item: Value = match serde_json::from_str(value) {

@@ -1,4 +1,4 @@
-//! Puts the calls of a reply together, however a server cuts them.
+//! Puts the calls of a reply together from the pieces in which a server sends them.
 //!
 //! OpenAI sends a call in pieces with an `index`, the id and the name in the first one. Others send a call in one
 //! piece, leave out the index (<https://github.com/ollama/ollama/issues/7881>), give every call the index 0, leave
@@ -87,7 +87,7 @@ impl PartialCalls {
     /// The calls, complete and in the order in which they began.
     ///
     /// # Errors
-    /// When one of them has no name: nobody can tell what it wants.
+    /// When one of them has no name, so that it cannot be known which tool it calls.
     pub fn finish(self, ids: &mut UniqueIds) -> Result<Vec<Event>, &'static str> {
         let finish = |call: Call| {
             if call.name.is_empty() {

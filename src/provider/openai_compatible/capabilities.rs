@@ -1,13 +1,13 @@
 //! Whether a model can use tools, where its server says so.
 //!
-//! A template without a place for tools drops them without a word: the model never hears of them, and invents what they
+//! A template without a place for tools drops them silently: the model never sees them, and invents what they
 //! would have said. Two servers tell what they know:
 //!
 //! * llama.cpp: `GET /props` has `chat_template_caps`, and before that `chat_template`
 //!   (<https://github.com/ggml-org/llama.cpp/tree/master/tools/server>);
 //! * Ollama: `POST /api/show` has `capabilities` (<https://docs.ollama.com/api-reference/show-model-details>).
 //!
-//! Only a server of the user's own is asked: others have neither address.
+//! Only a server in the user's own network is asked: others have neither address.
 
 use std::borrow::Cow;
 
@@ -24,7 +24,7 @@ pub(super) fn capability_probe(
     headers: impl Fn() -> Vec<(Cow<'static, str>, String)>,
 ) -> Option<CapabilityProbe> {
     let mut url = Url::parse(base_url).ok().filter(|url| url.host_str().is_some_and(host::is_private))?;
-    // The servers have these beside the version of the protocol that is spoken.
+    // The servers have these next to the path of the protocol's version.
     url.path_segments_mut().ok()?.pop_if_empty().pop();
     let address = |path: &[&str]| {
         let mut url = url.clone();

@@ -3,10 +3,10 @@
 //! The same conversation always gives the same bytes, and a longer one the same bytes up to where it grew, so that a
 //! server finds what it has computed already. So the keys have one order and `messages` is last.
 //!
-//! Content is a plain string wherever there is no file, roles alternate (the templates of many models want both), results are messages of the
-//! role `tool` right behind the calls that they answer (text
-//! alone: the files of a result follow in the user's next message, which says whose they are), and `max_tokens` has its old name. Thinking goes back in the
-//! field that it came in, to the server that it came from, and only with calls: some models go on from it
+//! Content is a plain string wherever there is no file, roles alternate (the templates of many models want both),
+//! results are messages of the role `tool` right behind the calls that they answer (text alone: the files of a result
+//! follow in the user's next message, which says whose they are), and `max_tokens` has its old name. Thinking goes back
+//! in the field that it came in, to the server that it came from, and only with calls: some models go on from it
 //! (<https://api-docs.deepseek.com/guides/thinking_mode>), others refuse it.
 
 use std::borrow::Cow;
@@ -27,7 +27,7 @@ use crate::{
 /// The most letters of a call's id.
 const MAX_CALL_ID: usize = 40;
 
-/// What stands between two pieces of prose in one message.
+/// The separator between two pieces of prose in one message.
 const PROSE_BREAK: &str = "\n\n";
 
 #[derive(Serialize)]
@@ -228,7 +228,7 @@ fn field<'a>(signature: &'a Signature, host: &str) -> Option<&'a str> {
 }
 
 /// The results, then one message with everything else; joined with the one before, should nothing have been left of
-/// what stood between the two.
+/// what was between the two.
 fn said_by_user<'a>(pieces: Vec<Piece<'a>>, messages: &mut Vec<WireMessage<'a>>) {
     let (mut shown, mut said) = (Vec::new(), Vec::new());
     for piece in pieces {

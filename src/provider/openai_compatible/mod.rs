@@ -1,9 +1,10 @@
 //! Any server that speaks OpenAI's Chat Completions: Ollama, llama.cpp, LM Studio, vLLM, OpenRouter and the like.
 //!
 //! `encode` turns a request into the body of `POST /v1/chat/completions`, `decode` turns the stream into
-//! [`Event`](crate::model::Event)s with the help of `calls`, which puts calls together however a server cuts them; `capabilities`
-//! asks whether a model can use tools, `options` has the options in `parameters.openai_compatible`. What is sent is what all of them take; what they send is taken as far as it can be
-//! understood: fields that are left out, calls in one piece, ends that are not said.
+//! [`Event`](crate::model::Event)s with the help of `calls`, which puts calls together from their pieces;
+//! `capabilities` asks whether a model can use tools, `options` has the options in `parameters.openai_compatible`. What
+//! is sent is what all of them take; what they send is taken as far as it can be understood: fields that are left out,
+//! calls in one piece, ends that are not said.
 //!
 //! The format is the one of <https://developers.openai.com/api/reference/resources/chat> and of the types in
 //! OpenAI's Python SDK (`openai.types.chat`, 3.54); where servers differ from it, the code says which.
@@ -31,15 +32,15 @@ use crate::model::{MediaKind, Signature};
 pub const NAME: &str = "openai_compatible";
 
 /// The variable that holds the key, for a server that wants one. It is a name of its own, so that OpenAI's key is
-/// never sent to somebody else.
+/// never sent to another server.
 pub const KEY_VARIABLE: &str = "OPENAI_COMPATIBLE_API_KEY";
 
 /// An address as it should be: Ollama's on this machine.
 pub const EXAMPLE_BASE_URL: &str = "http://localhost:11434/v1";
 
 /// What is sent of images and PDFs. The protocol names no limits and every server has its own; these are small enough
-/// for servers that name theirs: 10 MB an image (<https://docs.x.ai/docs/guides/image-understanding>), 30 MB a request with
-/// the files in base64 (<https://docs.modelslab.com/enterprise-api/llm-endpoint/files>).
+/// for servers that name theirs: 10 MB an image (<https://docs.x.ai/docs/guides/image-understanding>), 30 MB a request
+/// with the files in base64 (<https://docs.modelslab.com/enterprise-api/llm-endpoint/files>).
 const LIMITS: AttachmentLimits = AttachmentLimits {
     vendor: "a Chat Completions server",
     kinds: &MediaKind::ALL,

@@ -7,19 +7,19 @@ use std::ops::Range;
 /// How often a text is unescaped at most.
 const DEPTH: usize = 3;
 
-/// The entities of HTML that stand for ASCII characters of markup.
+/// The HTML entities for ASCII characters of markup.
 const ENTITIES: [(&str, char); 5] = [("&amp;", '&'), ("&lt;", '<'), ("&gt;", '>'), ("&quot;", '"'), ("&apos;", '\'')];
 
 /// One way to read a text.
 pub(super) struct DecodedView {
     /// The text in this view.
     pub text: String,
-    /// For each byte of it, the bytes of the first text that it stands for.
+    /// For each byte of it, the bytes of the original text that it represents.
     places: Vec<Range<usize>>,
 }
 
 impl DecodedView {
-    /// The bytes of the first text that a range of this one stands for. The range is not empty.
+    /// The bytes of the original text that a range of this one represents. The range is not empty.
     pub fn place(&self, range: &Range<usize>) -> Range<usize> {
         let place = |at: usize| self.places.get(at).cloned().unwrap_or_default();
         place(range.start).start..place(range.end.saturating_sub(1)).end
@@ -61,7 +61,7 @@ pub(super) fn views(text: &str) -> Vec<DecodedView> {
     views
 }
 
-/// The character that an escape at the start of `text` stands for, and the length of the escape. Only ASCII characters
+/// The character that an escape at the start of `text` represents, and the length of the escape. Only ASCII characters
 /// count: a key has no others.
 fn escape(text: &str) -> Option<(char, usize)> {
     let ascii = |digits: Option<&str>, radix: u32| {

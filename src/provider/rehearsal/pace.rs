@@ -27,7 +27,7 @@ const STEP: usize = 16;
 pub(super) struct Pace(f64);
 
 impl Pace {
-    /// A pace of at least 0 and at most 100, which is two seconds a word; what is no number counts as 1.
+    /// A pace of at least 0 and at most 100, which is two seconds a word; NaN counts as 1.
     pub fn new(factor: f64) -> Self {
         Self(if factor.is_nan() { 1.0 } else { factor.clamp(0.0, 100.0) })
     }

@@ -1,6 +1,6 @@
-//! Two schemas as one: for `allOf`, and for alternatives with something beside them.
+//! Two schemas as one: for `allOf`, and for alternatives with other keywords next to them.
 //!
-//! The two are translated already (see [`super::schema`]), so they hold few keywords. The result allows whatever both
+//! The two are translated already (see [`super::schema`]), so they hold few keywords. The result allows what both
 //! allow; where two keywords cannot be put into one, it allows more.
 
 use serde_json::Value;
@@ -28,7 +28,7 @@ pub(super) fn both(mut one: Schema, mut other: Schema) -> Schema {
     one
 }
 
-/// The same where there are alternatives: what stands beside them holds in each. Of two lists of alternatives the
+/// The same where there are alternatives: what is next to them holds in each. Of two lists of alternatives the
 /// first is taken, and the second said in words.
 fn spread(mut one: Schema, mut other: Schema) -> Schema {
     let (mut list, beside) = match (one.shift_remove("anyOf"), other.shift_remove("anyOf")) {

@@ -57,7 +57,7 @@ use crate::{
     },
 };
 
-/// What stands for no `finishReason` where a server writes every field.
+/// The value of a missing `finishReason` where a server writes every field.
 const UNSPECIFIED: [&str; 2] = ["", "FINISH_REASON_UNSPECIFIED"];
 
 /// Reads one response.
@@ -75,9 +75,9 @@ struct Reply {
     /// Whether anything came.
     begun: bool,
     thinking: Option<OpenThinking>,
-    /// Whether prose flows: a signature on more of it comes too late to stand before it.
+    /// Whether prose is arriving: a signature on more of it comes too late to be put before it.
     flowing: bool,
-    /// Signatures that stand behind the prose that flows.
+    /// Signatures that follow the prose that is arriving.
     behind: Vec<String>,
     called: bool,
     grounding: Grounding,

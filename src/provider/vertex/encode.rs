@@ -6,12 +6,12 @@
 //!
 //! A turn of calls is answered by one turn with all the results, in the order of the calls, then what the user says
 //! besides. Files of a result stand inside it for models that take them there (Gemini 3), else beside it, under a line
-//! that says whose they are. Signatures go back on the part that they came with (see [`super::signature`]); a step of calls that another
-//! vendor's model made has none, and Gemini 3 takes it with the documented stand-in.
+//! that says whose they are. Signatures go back on the part that they came with (see [`super::signature`]); a step of
+//! calls that another vendor's model made has none, and Gemini 3 takes it with the documented stand-in.
 //!
-//! What the API refuses is not sent: text without a visible character, a call's input that is no object, a name with
-//! other characters than it takes, thinking that somebody else signed, and what a provider ran itself: the API tells of
-//! its own searches beside the reply and takes nothing of that back.
+//! What the API refuses is not sent: text without a visible character, a call's input that is not an object, a name
+//! with other characters than it takes, thinking that another vendor signed, and what a provider ran itself: the API
+//! tells of its own searches outside the reply and accepts nothing of that back.
 
 use std::borrow::Cow;
 
@@ -32,7 +32,7 @@ use crate::{
     },
 };
 
-/// What stands for the signature of calls that no Gemini made
+/// The signature of calls that no Gemini model made
 /// (<https://ai.google.dev/gemini-api/docs/thought-signatures>, "transferring history from other models").
 const UNSIGNED: &str = "skip_thought_signature_validator";
 
@@ -99,7 +99,7 @@ struct Content<'a> {
     parts: Vec<Piece<'a>>,
 }
 
-/// One part, and what stands with it.
+/// One part, and what belongs to it.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Piece<'a> {
@@ -109,7 +109,7 @@ struct Piece<'a> {
     thought: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     thought_signature: Option<&'a str>,
-    /// Where it stands in its turn: results by their calls, then the rest as it comes.
+    /// Its place in its turn: results in the order of their calls, then the rest in its own order.
     #[serde(skip)]
     place: usize,
 }
@@ -228,8 +228,8 @@ pub(super) fn limit_of(request: &Request) -> Option<u32> {
     GenerationConfig::of(&request.model, &request.parameters).max_output_tokens
 }
 
-/// The limit of a reply of `tokens` after `thought` tokens of thinking, which the API counts as a part of the reply. It is
-/// raised no further than the models go.
+/// The limit of a reply of `tokens` after `thought` tokens of thinking, which the API counts as a part of the reply. It
+/// is raised no further than the models go.
 fn limit(tokens: u32, thought: u32) -> u32 {
     with_room(tokens, thought).min(MAX_OUTPUT.max(tokens))
 }
@@ -275,7 +275,7 @@ struct SentCalls<'a> {
     names: Vec<&'a str>,
 }
 
-/// `shows_inside` says whether the files of a result stand in it; else they follow it.
+/// `shows_inside` says whether the files of a result are inside it; otherwise they follow it.
 fn pieces<'a>(parts: &'a [Part], calls: &mut SentCalls<'a>, shows_inside: bool) -> Vec<Piece<'a>> {
     let mut pieces = Vec::new();
     // A signature that waits for what it signs.

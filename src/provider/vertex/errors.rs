@@ -50,7 +50,7 @@ impl VertexPeer {
         Self { host, token, secrets, project, location }
     }
 
-    /// The error for a response whose status is no success.
+    /// The error for a response whose status is not a success.
     pub fn decode_error(&self, response: &ErrorResponse) -> ProviderError {
         let mut said = read_body(&response.body);
         said.retry_after = response.retry_after.or(said.retry_after);
@@ -112,7 +112,7 @@ impl VertexPeer {
         ProviderError { retry_after, ..ProviderError::new(kind, message) }
     }
 
-    /// What happened and, where there is one, the mend.
+    /// What happened and, where there is one, the fix.
     fn headline(&self, kind: ErrorKind, status: Option<u16>, name: &str) -> String {
         let Self { host, project, location, .. } = self;
         let token = match &self.token {
@@ -177,7 +177,7 @@ fn kind(name: &str, status: Option<u16>) -> ErrorKind {
     }
 }
 
-/// What a body says, whoever wrote it.
+/// What a body says, whether the vendor or a gateway wrote it.
 fn read_body(body: &[u8]) -> ErrorBody {
     match serde_json::from_slice::<Value>(body) {
         Ok(json) => read_json(&json),

@@ -1,6 +1,6 @@
 //! What a search has found: the reply's grounding.
 //!
-//! The API runs its search without a word and tells of it beside the reply, mostly in the last chunk: the queries and
+//! The API does not announce its search and reports it outside the reply, mostly in the last chunk: the queries and
 //! the pages (`GroundingMetadata` in Google's SDK). It takes nothing of that back. So a document shows a call with the
 //! queries and a list of sources, behind the prose, and they are for the user alone.
 

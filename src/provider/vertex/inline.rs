@@ -1,14 +1,14 @@
 //! References in a JSON Schema, replaced by what they point at.
 //!
 //! Vertex takes `$ref` only alone in its schema and only a few levels deep (see [`super::schema`]), so that the whole
-//! of a schema is written out before it is translated. A reference that stands beside other keywords becomes a member
+//! of a schema is written out before it is translated. A reference next to other keywords becomes a member
 //! of `allOf`, which is what JSON Schema means by it since draft 2019-09; in older drafts the neighbours mean nothing,
-//! and are left out. Only what stands where a schema may stand is read: a `$ref` in a `default`, in an `enum` or as
+//! and are left out. Only what is in the place of a schema is read: a `$ref` in a `default`, in an `enum` or as
 //! the name of a property is data.
 
 use serde_json::{Map, Value};
 
-/// How deep a schema may be once it is written out: more would endanger the stack of whoever reads it.
+/// How deep a schema may be once it is written out: a deeper one could overflow the stack of its reader.
 const MAX_DEPTH: usize = 100;
 
 /// How many schemas a schema may hold once it is written out: references to references double quickly.
@@ -52,7 +52,7 @@ pub(super) fn inline(root: &Value) -> Result<Value, String> {
 
 struct Inliner<'a> {
     root: &'a Value,
-    /// Whether keywords beside a `$ref` mean something.
+    /// Whether keywords next to a `$ref` have a meaning.
     neighbours_count: bool,
     /// The references that are being written out.
     open: Vec<&'a str>,

@@ -5,7 +5,7 @@
 //! `errors` turns every way of saying no into one line for the user; `schema` (with `inline` and `conjunction`) puts
 //! JSON Schema into Vertex's dialect, `thinking` knows what each model takes, `grounding`
 //! what a search has found, `signature` and `ids` say how signatures
-//! and calls stand in a document.
+//! and calls are written in a document.
 //!
 //! The format is the one of `google.cloud.aiplatform.v1.PredictionService.StreamGenerateContent`
 //! (<https://cloud.google.com/vertex-ai/docs/reference/rest/v1/projects.locations.publishers.models/streamGenerateContent>);
@@ -50,8 +50,8 @@ pub const PROJECT_VARIABLE: &str = "GOOGLE_CLOUD_PROJECT";
 
 /// What the API takes of images and PDFs
 /// (<https://cloud.google.com/vertex-ai/generative-ai/docs/multimodal/image-understanding>, `…/document-understanding`,
-/// and the pages of the models): no GIF, images of 7 MB inside a request, 900 files with the newest models, any number of
-/// pixels. A whole request has 20 MB, with the files in base64, which is a third longer than they are.
+/// and the pages of the models): no GIF, images of 7 MB inside a request, 900 files with the newest models, any number
+/// of pixels. A whole request has 20 MB, with the files in base64, which is a third longer than they are.
 const LIMITS: AttachmentLimits = AttachmentLimits {
     vendor: "Vertex AI",
     kinds: &[MediaKind::Png, MediaKind::Jpeg, MediaKind::Webp, MediaKind::Pdf],
@@ -164,7 +164,7 @@ impl Vertex {
     }
 }
 
-/// Refuses what cannot stand in a path as it is: nothing, or other characters than letters, digits and `marks`.
+/// Refuses what cannot be part of a path as it is: nothing, or other characters than letters, digits and `marks`.
 fn segment(option: &str, value: &str, marks: &str, example: &str) -> Result<(), ProviderError> {
     if !value.is_empty() && value.chars().all(|c| c.is_ascii_alphanumeric() || marks.contains(c)) {
         return Ok(());

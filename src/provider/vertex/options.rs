@@ -38,7 +38,7 @@ const BUDGET: Kind<u32> =
 /// `parameters.vertex`, without the general parameters in it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Options {
-    /// The host to ask in place of the location's own; `/v1/projects/…` is added to it.
+    /// The host to ask instead of the location's own; `/v1/projects/…` is added to it.
     pub base_url: Option<String>,
     /// The project that pays; `$GOOGLE_CLOUD_PROJECT` or the key file's own where there is none.
     pub project_id: Option<String>,

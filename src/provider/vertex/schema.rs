@@ -1,19 +1,19 @@
 //! JSON Schema in the dialect that Vertex takes.
 //!
-//! A function's parameters go into `parametersJsonSchema`, which `v1` has taken beside the older `parameters` since
-//! 2025 (`google.cloud.aiplatform.v1.FunctionDeclaration`): it is JSON Schema, while `parameters` is a type of its own
-//! without `null` in `type`, without numbers in `enum` and without `additionalProperties`. Of JSON Schema it reads a
-//! part, which the reference spells out for `GenerationConfig.responseJsonSchema`: `type`, `format`, `title`,
-//! `description`, `enum` (strings and numbers), `items`, `prefixItems`, `minItems`, `maxItems`, `minimum`, `maximum`,
-//! `anyOf`, `oneOf` (read as `anyOf`), `properties`, `additionalProperties`, `required`.
+//! A function's parameters go into `parametersJsonSchema`, which `v1` has accepted in addition to the older
+//! `parameters` since 2025 (`google.cloud.aiplatform.v1.FunctionDeclaration`): it is JSON Schema, while `parameters` is
+//! a type of its own without `null` in `type`, without numbers in `enum` and without `additionalProperties`. Of JSON
+//! Schema it reads a part, which the reference spells out for `GenerationConfig.responseJsonSchema`: `type`, `format`,
+//! `title`, `description`, `enum` (strings and numbers), `items`, `prefixItems`, `minItems`, `maxItems`, `minimum`,
+//! `maximum`, `anyOf`, `oneOf` (read as `anyOf`), `properties`, `additionalProperties`, `required`.
 //!
-//! The rest is translated, and whatever has no translation is said in the description, where the model reads it:
+//! The rest is translated, and what has no translation is put into the description, where the model reads it:
 //!
 //! | in JSON Schema                                 | what becomes of it                                          |
 //! |------------------------------------------------|-------------------------------------------------------------|
 //! | `$ref`                                         | written out, see [`super::inline`]                          |
 //! | `const`, `enum` of more than text or numbers   | `enum`, and an alternative for each other kind              |
-//! | `oneOf`, a `type` of several, several `anyOf`  | one `anyOf`, whose alternatives hold all that stood beside  |
+//! | `oneOf`, a `type` of several, several `anyOf`  | one `anyOf`, whose alternatives hold all that was next to it |
 //! | `type` with `null`, `nullable`                 | `type` with `null`                                          |
 //! | `allOf`                                        | one schema                                                  |
 //! | `items` as a list, `additionalItems`           | `prefixItems`, `items`                                      |
@@ -223,7 +223,7 @@ impl Sheet {
         self.choices.extend((!choices.is_empty()).then_some(choices));
     }
 
-    /// Puts it all together: an `anyOf` stands alone with the words, as the API wants it.
+    /// Puts it all together: an `anyOf` has only the description next to it, as the API requires.
     fn finish(mut self) -> Schema {
         let mut base = self.members.into_iter().fold(self.schema, both);
         let mut head = Schema::new();

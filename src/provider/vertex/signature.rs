@@ -1,4 +1,4 @@
-//! Thought signatures, and where they stand in a document.
+//! Thought signatures, and where they are in a document.
 //!
 //! The API signs any kind of part and wants each signature back on the part that it came with
 //! (<https://ai.google.dev/gemini-api/docs/thought-signatures>); Gemini 3 refuses a call without its own. A document
@@ -15,7 +15,7 @@
 use super::NAME;
 use crate::model::Signature;
 
-/// What a signature stands under.
+/// What a signature belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SignedPart {
     /// The part behind the block.

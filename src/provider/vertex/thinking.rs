@@ -54,7 +54,7 @@ fn family(model: &str) -> ThinkingKind {
     let (major, minor) = number.split_once('.').unwrap_or((number, "0"));
     let version = match (major.parse::<u32>(), minor.parse::<u32>()) {
         (Ok(major), Ok(minor)) => (major, minor),
-        // An alias such as `gemini-flash-latest`: whatever is current.
+        // An alias such as `gemini-flash-latest`: the current model.
         _ => (u32::MAX, 0),
     };
     let flash = name.contains("flash");

@@ -83,7 +83,7 @@ impl KeyFile {
     /// Reads the text of a key file.
     ///
     /// # Errors
-    /// What is wrong with it, in words that go on after the file's name; nothing of its content but the names of
+    /// What is wrong with it, in words that follow the file's name; nothing of its content but the names of
     /// fields and its type.
     pub fn read(text: &str) -> Result<Self, String> {
         // serde's own messages may quote a value, which may be the private key.
@@ -128,7 +128,7 @@ impl KeyFile {
         }
     }
 
-    /// Whose token it is, in words that go on after "the key".
+    /// Whose token it is, in words that follow "the key".
     #[must_use]
     pub fn origin(&self) -> String {
         match &self.0 {

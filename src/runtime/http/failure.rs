@@ -75,7 +75,7 @@ impl HttpPeer {
         self.wants_tls
     }
 
-    /// Host and port, unless a proxy stands in between.
+    /// Host and port, unless a proxy is in between.
     pub fn direct_address(&self) -> Option<(&str, u16)> {
         self.proxy().is_none().then_some((self.host.as_str(), self.port))
     }
@@ -156,7 +156,7 @@ impl HttpPeer {
         ProviderError::new(ErrorKind::Timeout, message)
     }
 
-    /// The error for a reply of which nothing has come, whatever the server has said about the request.
+    /// The error for a reply of which nothing has come, even if the server has accepted the request.
     pub fn no_answer(&self, limit: Duration) -> ProviderError {
         self.worth_less(self.silent("did not answer within", limit))
     }
@@ -179,7 +179,7 @@ impl HttpPeer {
         ProviderError::new(ErrorKind::Malformed, message)
     }
 
-    /// The error for a web page in place of a stream.
+    /// The error for a web page instead of a stream.
     pub fn web_page(&self) -> ProviderError {
         let message = format!(
             "{} answered with a web page instead of a reply; check `base_url`, and whether this network requires a login",

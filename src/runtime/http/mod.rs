@@ -1,6 +1,6 @@
 //! Performs one HTTP request of a provider and feeds its streamed response to the decoder.
 //!
-//! The flow: connect, send, wait for the status; a status that is no success goes to the decoder as a
+//! The flow: connect, send, wait for the status; a status that is not a success goes to the decoder as a
 //! whole and comes back as an error; otherwise every chunk goes to the decoder, and the events that it
 //! completes go to the sink at once. Each stage has its own limit of silence. Dropping the future
 //! cancels the request and closes its connection.
@@ -34,7 +34,7 @@ use crate::{
 /// The most that is read of the body of an error.
 const MAX_ERROR_BODY: usize = 64 * 1024;
 
-/// The most that is read of an answer that is no stream.
+/// The most that is read of an answer that is not a stream.
 const MAX_ANSWER: usize = 1024 * 1024;
 
 /// How long the body of an error may take: its status alone is worth showing.
@@ -57,7 +57,7 @@ const PING_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long each stage may be silent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
-    /// Until the connection stands, TLS included.
+    /// Until the connection is established, TLS included.
     pub connect: Duration,
     /// From there to the response's status.
     pub first_byte: Duration,
@@ -85,7 +85,7 @@ pub struct Http {
     /// The client and what it was built for. It is built at the first request, because reading the
     /// system's certificates takes a while, and again when the settings change.
     client: Mutex<Option<(ClientSettings, Client)>>,
-    /// The servers that have answered: what they speak is no question any more.
+    /// The servers that have answered, so that it is known what they speak.
     answered: Mutex<HashSet<String>>,
 }
 
@@ -143,15 +143,15 @@ impl Http {
             }
             result?;
             if is_complete {
-                // Whatever becomes of the connection now, the reply is here.
+                // The reply is complete, so an error of the connection no longer matters.
                 let _ = timeout(END_TIME, async { while let Ok(Some(_)) = response.chunk().await {} }).await;
                 return Ok(());
             }
         }
     }
 
-    /// Sends `request` and gives the whole of a short answer, or the response whose status is no success. Must run on a
-    /// tokio runtime with I/O and time.
+    /// Sends `request` and returns the whole of a short answer, or the response whose status is not a success. Must run
+    /// on a tokio runtime with I/O and time.
     ///
     /// # Errors
     /// One line for the user that names the host, and what to check. The message holds no query, header or key.
@@ -240,7 +240,7 @@ impl Http {
         std::future::pending().await
     }
 
-    /// Whether a server that should speak TLS speaks plain HTTP. Behind a proxy nobody is asked.
+    /// Whether a server that should speak TLS speaks plain HTTP. Behind a proxy no server is asked.
     async fn is_plain_http(&self, peer: &HttpPeer) -> bool {
         match peer.direct_address().filter(|_| peer.wants_tls()) {
             Some((host, port)) => plain::speaks_plain_http(host, port).await,
@@ -275,7 +275,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Names ring as the process's cryptography. Somebody else in the process may have chosen already;
+/// Chooses ring as the process's cryptography. Other code in the process may have chosen already;
 /// that is fine as well.
 fn install_crypto() {
     static ONCE: Once = Once::new();
@@ -305,7 +305,7 @@ fn build(method: Method, request: HttpRequest) -> Result<(HttpPeer, reqwest::Req
     Ok((peer, built))
 }
 
-/// Whether somebody in between (a hotspot's login page, a gateway) answered in place of the API.
+/// Whether something in between (a hotspot's login page, a gateway) answered instead of the API.
 fn is_web_page(response: &Response) -> bool {
     let content_type = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     content_type.is_some_and(|value| value.trim_start().to_ascii_lowercase().starts_with("text/html"))

@@ -1,8 +1,8 @@
 //! Whether a server that was asked for TLS speaks plain HTTP.
 //!
-//! Some servers refuse TLS at once with an answer that is none. Others, llama.cpp's among them, take the beginning of TLS
-//! for the beginning of a line and wait for its end, so that the connection fails after a long time and looks like a
-//! network that does not work. To find out, a second connection asks for `/` in plain HTTP, without a key and without
+//! Some servers refuse TLS at once with an answer that is none. Others, llama.cpp's among them, take the beginning of
+//! TLS for the beginning of a line and wait for its end, so that the connection fails after a long time and looks like
+//! a network that does not work. To find out, a second connection asks for `/` in plain HTTP, without a key and without
 //! anything of the conversation.
 
 use std::time::Duration;
@@ -22,7 +22,7 @@ const HEAD: usize = 12;
 /// The status with which servers of TLS answer plain HTTP: it says nothing.
 const CONFUSED: &[u8] = b" 400";
 
-/// Whether plain HTTP is answered at `host` and `port`. No answer is no.
+/// Whether plain HTTP is answered at `host` and `port`. No answer means that it is not.
 pub(super) async fn speaks_plain_http(host: &str, port: u16) -> bool {
     let ask = async {
         let mut stream = TcpStream::connect((host.trim_matches(['[', ']']), port)).await.ok()?;
