@@ -1,12 +1,47 @@
 //! The turn: everything between a key press and the moment the buffer is unlocked again.
 //!
+//! * An [`Input`] is something that happened: a key, a piece of a reply, a finished tool.
+//! * The [`Agent`] is the state machine. [`Agent::step`] takes one input, looks at the document through a [`View`], and
+//!   returns [`Effect`]s. It holds no text, no clock and no socket: what must survive is in the document, and everything
+//!   here can be forgotten when the file is closed.
+//! * A [`Session`] is the loop around it: it feeds inputs one at a time and performs the effects on a [`Shell`], which is
+//!   the workspace in the editor and a list of lines in the tests.
+//!
 //! `idle -> requesting -> streaming -> categorising -> (awaiting | executing)* -> requesting … -> idle`
 //!
-//! [`Agent::step`] takes one [`Input`] (a key, a piece of a reply, a finished tool), reads the document through a
-//! [`View`], and returns [`Effect`]s. It has no text, no clock and no socket: everything that must persist is in the
-//! document, and the state here can be dropped when the file is closed. A [`Session`] is the loop around it: it feeds
-//! inputs one at a time and performs the effects on a [`Shell`], which is Neovim in the editor and a list of lines in
-//! the tests.
+//! ```
+//! use flemma::{
+//!     agent::{Activity, Agent, Ask, Effect, Input, RequestId, Settings, Verdict, View},
+//!     chat::OpenCall,
+//!     model::{Event, StopReason},
+//! };
+//!
+//! /// A conversation that ends with a message of the user's.
+//! struct Hello;
+//!
+//! impl View for Hello {
+//!     fn open_calls(&self) -> Vec<OpenCall> { Vec::new() }
+//!     fn verdict(&self, _: &OpenCall) -> Verdict { Verdict::Ask }
+//!     fn is_authorised(&self, _: &OpenCall) -> bool { false }
+//!     fn tools_ready(&self) -> bool { true }
+//!     fn fault(&self) -> Option<String> { None }
+//!     fn settings(&self) -> Settings { Settings { autopilot: true, max_turns: 100, max_concurrent: 4 } }
+//! }
+//!
+//! let mut agent = Agent::default();
+//! let request = RequestId(1);
+//! assert_eq!(agent.step(Input::Advance, &Hello), [Effect::Lock(true), Effect::Send(request, Ask::Answer)]);
+//!
+//! // The reply begins when something of it is there to be written.
+//! let effects = agent.step(Input::Event { request, event: Event::Text("Hi".into()) }, &Hello);
+//! assert!(effects.contains(&Effect::Write(Event::Text("Hi".into()))));
+//! assert_eq!(agent.activity(), Activity::Writing);
+//!
+//! // Its end gives the buffer back, once the document was looked at for calls.
+//! agent.step(Input::Event { request, event: Event::Finished(StopReason::EndTurn) }, &Hello);
+//! let effects = agent.step(Input::Review, &Hello);
+//! assert_eq!(effects.last(), Some(&Effect::Lock(false)));
+//! ```
 
 mod decide;
 mod effect;

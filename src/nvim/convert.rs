@@ -82,9 +82,7 @@ fn read(value: Lual, null: &Lual, path: &mut Vec<String>, room: &mut Room) -> Re
         Lual::Nil => Value::Null,
         Lual::Boolean(switch) => switch.into(),
         Lual::Integer(number) => number.into(),
-        Lual::Number(number) => {
-            Number::from_f64(number).map(Value::Number).ok_or("a number that is infinite or none at all")?
-        }
+        Lual::Number(number) => Number::from_f64(number).map(Value::Number).ok_or("a number that is not finite")?,
         Lual::String(text) => read_text(&text.as_bytes(), room)?.into(),
         Lual::Table(table) => read_table(&table, null, path, room)?,
         other => return Err(format!("a {}", other.type_name())),
@@ -99,14 +97,14 @@ fn read_text(bytes: &[u8], room: &mut Room) -> Result<String, &'static str> {
         Err(error) if taken < bytes.len() && error.error_len().is_none() => {
             Ok(String::from_utf8_lossy(&bytes[..error.valid_up_to()]).into_owned())
         }
-        Err(_) => Err("text that is no UTF-8"),
+        Err(_) => Err("text that is not valid UTF-8"),
     }
 }
 
 fn read_table(table: &Table, null: &Lual, path: &mut Vec<String>, room: &mut Room) -> Result<Value, String> {
     if path.len() >= DEEPEST {
         path.truncate(3);
-        return Err(format!("a table that contains itself, or tables {DEEPEST} deep"));
+        return Err(format!("a table that contains itself, or is nested more than {DEEPEST} levels deep"));
     }
     let mut entries = Map::new();
     let mut list = Vec::new();
@@ -121,7 +119,7 @@ fn read_table(table: &Table, null: &Lual, path: &mut Vec<String>, room: &mut Roo
             Lual::Number(number) => number.to_string(),
             // Half a key would be another one.
             Lual::String(name) if room.take_text(name.as_bytes().len()) < name.as_bytes().len() => break,
-            Lual::String(name) => name.to_str().map_err(|_| "a key that is no UTF-8")?.to_owned(),
+            Lual::String(name) => name.to_str().map_err(|_| "a key that is not valid UTF-8")?.to_owned(),
             other => return Err(format!("a {} for a key", other.type_name())),
         };
         path.push(name);

@@ -46,7 +46,7 @@ pub(super) fn fields(
             kept.push(function);
             Field::Function(function)
         }
-        Value::Number(number) if !number.is_finite() => Field::Other(format!("{number}, which is no number")),
+        Value::Number(number) if !number.is_finite() => Field::Other(format!("{number}, which is not a finite number")),
         value @ (Value::Boolean(_) | Value::Integer(_) | Value::Number(_) | Value::String(_) | Value::Table(_)) => {
             let kind = value.type_name();
             convert::to_json(lua, value)

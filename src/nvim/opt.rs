@@ -119,7 +119,7 @@ impl Evaluation {
             });
         }
         let value = convert::to_json(lua, value)
-            .map_err(|error| format!("`flemma.opt.{path}` does not take this: {}", convert::words(&error)))?;
+            .map_err(|error| format!("`flemma.opt.{path}` cannot be set to this: {}", convert::words(&error)))?;
         let no_names = serde_json::Value::Array(Vec::new());
         self.with(|options| {
             // Lua writes an empty list and an empty table alike.

@@ -1,15 +1,45 @@
-//! Tools: what a model may ask for, and how it is decided, run and shown.
+//! Tools: what a model may ask for, and how a call is decided, run and shown.
 //!
-//! A call passes through here in this order. The [`Registry`] knows the [`Definition`] behind the name; the
-//! definition's schema checks the input ([`Definition::check_input`]); the [`approval::Chain`] decides whether the
-//! call runs, waits for the user or is denied, by [`rules`] among others, and [`preview`] says in one line what it would do. An approved call of
-//! a built-in tool is handed to its [`NativeTool`] off the editor's main thread; its [`Outcome`], cut to size by
-//! [`truncate`](crate::text::truncate) with the whole saved by [`overflow`], becomes the text of the result.
+//! * A [`Definition`] is a tool: its name and description for the model, the schema of its input, and the [`Executor`] that
+//!   runs a call. The [`Registry`] knows definitions by name; [`Sources`] are those that take a while to come.
+//! * The [`approval::Chain`] decides whether a call runs, waits for the user or is denied. Lists of [`rules`] and
+//!   [`presets`] are among its resolvers.
+//! * A [`NativeTool`] runs calls in Rust, off the editor's main thread, with a [`Context`]; [`builtin`] has ours. Its
+//!   [`Outcome`] becomes the text of the result. [`overflow`] saves the whole of what is too long.
+//! * [`preview`] says in one line what a call would do.
 //!
 //! Tools that the provider runs itself never pass through here; [`hosted`] says which ones a conversation offers.
 //!
-//! Everything but [`builtin`] and [`overflow`] is plain values and functions; [`paths`] and [`rules`] look at where
-//! links lead.
+//! Everything but [`builtin`] and [`overflow`] is plain values and functions; [`paths`] and [`rules`] look at where links
+//! lead.
+//!
+//! ```
+//! use flemma::{
+//!     model::{CallId, ToolInput},
+//!     tools::{Decision, Policy, Presets, Registry, approval::{self, ApprovalCall, Chain}, preview, rules::Subject},
+//! };
+//! use serde_json::json;
+//!
+//! // A model asks for a command.
+//! let registry = Registry::with_builtins();
+//! let bash = registry.get("bash").expect("a built-in tool");
+//! let input = json!({ "label": "the state of the tree", "command": "git status", "timeout": null });
+//! assert_eq!(bash.check_input(&ToolInput::Json(input.clone())), Ok(()));
+//!
+//! // The user's list decides.
+//! let list = ["bash(git status)".to_owned()];
+//! let mut chain = Chain::new();
+//! chain.register(approval::config(Policy::new(&list, &[], &Presets::builtin())));
+//! let id = CallId("toolu_1".into());
+//! let call = ApprovalCall { subject: Subject::Command("git status"), ..ApprovalCall::new("bash", &input, &id, 1) };
+//! assert_eq!(chain.decide(&call).decision, Decision::Approve);
+//! let other = ApprovalCall { subject: Subject::Command("git push"), ..call };
+//! assert_eq!(chain.decide(&other).decision, Decision::RequireApproval);
+//!
+//! // This is what the user sees of a call that waits.
+//! let shown = preview::call(Some(bash), "bash", &ToolInput::Json(input), 60);
+//! assert!(shown.starts_with("bash"), "{shown}");
+//! ```
 
 pub mod approval;
 pub mod builtin;

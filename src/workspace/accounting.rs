@@ -57,7 +57,7 @@ impl Workspace {
     pub fn estimate(&self, buffer: i32) -> bool {
         let Some(conversation) = self.conversation(buffer) else { return false };
         if conversation.is_busy() {
-            let message = "no estimate while a reply or a tool is at work here; Ctrl-C stops it";
+            let message = "no estimate while a reply or a tool is running; Ctrl-C stops it";
             self.host().notify(Level::Info, message);
             return false;
         }
@@ -86,7 +86,7 @@ impl Workspace {
             }
         };
         if let Err(error) = self.background().run(estimate, show) {
-            self.host().notify(Level::Error, &format!("no estimate: there is no thread for it ({error})"));
+            self.host().notify(Level::Error, &format!("no estimate: no thread could be started ({error})"));
         }
         false
     }

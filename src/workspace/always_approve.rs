@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// The answer to what has to wait.
-pub(super) const BUSY: &str = "a reply or a tool is still at work here; Ctrl-C stops it";
+pub(super) const BUSY: &str = "a reply or a tool is still running; Ctrl-C stops it";
 
 impl Workspace {
     /// Approves calls, and all like them from now on.
@@ -29,11 +29,11 @@ impl Workspace {
         match self.write_approvals(conversation, &calls) {
             Ok(entries) if entries.is_empty() => self.want_alone(conversation, decide(UndoStep::Own)),
             Ok(entries) => {
-                self.host().notify(Level::Info, &format!("from now on without asking: {}", entries.join(", ")));
+                self.host().notify(Level::Info, &format!("runs without asking from now on: {}", entries.join(", ")));
                 // One undo takes back the rule and the approval.
                 self.want_alone(conversation, decide(UndoStep::Joined));
             }
-            Err(problem) => self.host().notify(Level::Warn, &format!("not approved for good: {problem}")),
+            Err(problem) => self.host().notify(Level::Warn, &format!("not approved permanently: {problem}")),
         }
     }
 
@@ -62,7 +62,7 @@ impl Workspace {
         let problem = fault.or_else(|| {
             let call = chosen.iter().find(still_asks)?;
             Some(format!(
-                "something else decides about `{}`; require(\"flemma.tools.approval\").resolve says what",
+                "another resolver decides about `{}`; require(\"flemma.tools.approval\").resolve shows which one",
                 call.name
             ))
         });

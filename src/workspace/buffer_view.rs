@@ -79,7 +79,7 @@ impl Workspace {
             (runs && !conversation.session().is_working_on(&call.id)).then_some((placeholder.fence, call))
         });
         let left = left.map(|(line, call)| {
-            let words = "nothing runs for this call any more; Ctrl-] asks what to do with it";
+            let words = "this call is no longer running; Ctrl-] asks what to do with it";
             Preview { line, text: preview::line(&call.name, words, width) }
         });
         waiting.chain(left).collect()
@@ -112,7 +112,7 @@ impl Workspace {
             let state = if *is_enabled { "" } else { " (off)" };
             preview::line(&format!("{}{state}", tool.name), &tool.description, LIST_WIDTH)
         }));
-        lines.extend(left_out.iter().map(|(tool, reason)| format!("left out here  {}: {reason}", tool.name())));
+        lines.extend(left_out.iter().map(|(tool, reason)| format!("not offered here  {}: {reason}", tool.name())));
         lines.extend(self.toolbox().loading().iter().map(|source| format!("loading  {source}")));
         lines
     }
@@ -181,7 +181,7 @@ impl Conversation {
             let status = call
                 .placeholder
                 .as_ref()
-                .map_or_else(|| "not looked at yet".to_owned(), |placeholder| placeholder.block.status.to_string());
+                .map_or_else(|| "new".to_owned(), |placeholder| placeholder.block.status.to_string());
             lines.push(format!("  waiting  {} ({}), line {}: {status}", call.name, call.id, place + 1));
         }
         lines
@@ -193,7 +193,7 @@ fn describe(activity: &Activity, provider: ProviderName, model: &str) -> Option<
         Activity::Idle | Activity::Executing { .. } => None,
         Activity::Loading => Some("Waiting for tool definitions to load…".into()),
         Activity::Waiting => Some(format!("waiting for {} ({model})", provider.name())),
-        Activity::Retrying { attempt, reason } => Some(format!("trying again (attempt {attempt}): {reason}")),
+        Activity::Retrying { attempt, reason } => Some(format!("retrying (attempt {attempt}): {reason}")),
         Activity::Thinking => Some("thinking".into()),
         Activity::Writing => Some("writing".into()),
         Activity::Hosting { tool } => Some(format!("{} runs {tool}", provider.name())),

@@ -87,7 +87,7 @@ impl Workspace {
         self.host().show(conversation.buffer(), false);
         self.host().notify(
             Level::Warn,
-            "the buffer was changed by something else while a reply or a tool was at work; both were stopped",
+            "the buffer was changed by something else while a reply or a tool was running; everything was stopped",
         );
     }
 

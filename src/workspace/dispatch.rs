@@ -83,7 +83,7 @@ impl Workspace {
             None if conversation.is_busy() => self.host().notify(Level::Info, BUSY),
             None => self.host().notify(
                 Level::Info,
-                "there is no tool call under the cursor; put it on a `**Tool Use:**` or `**Tool Result:**` block",
+                "no tool call under the cursor; move it to a `**Tool Use:**` or `**Tool Result:**` block",
             ),
         }
     }

@@ -229,9 +229,10 @@ impl Shell for Effects<'_> {
         let (recipient, timeouts) = (recipient::recipient(config), recipient::timeouts(config));
         let worker = self.workspace.background().worker();
         let on_update = self.on_update(request);
-        let handle = worker
-            .send(self.conversation.id(), recipient, body, folder, timeouts, on_update)
-            .map_err(|error| ProviderError::new(ErrorKind::InvalidRequest, format!("no thread for it: {error}")))?;
+        let handle =
+            worker.send(self.conversation.id(), recipient, body, folder, timeouts, on_update).map_err(|error| {
+                ProviderError::new(ErrorKind::InvalidRequest, format!("no thread could be started: {error}"))
+            })?;
         self.conversation.tasks().add_request(request, handle);
         Ok(())
     }

@@ -97,7 +97,10 @@ impl FileOnDisk {
             // The buffer has another name now: such a file must not be there yet.
             Known::At(..) => None,
             Known::Nothing => {
-                return Err(sentence(path, "it is not known whether the file was changed. Use `:write` once"));
+                return Err(sentence(
+                    path,
+                    "it is not known whether the file was changed elsewhere. Use `:write` once",
+                ));
             }
         };
         let stamp = save(path, bytes, stamp).map_err(failed)?;
@@ -117,7 +120,7 @@ impl FileOnDisk {
         thread::Builder::new()
             .name("flemma-save".into())
             .spawn(work)
-            .map_err(|error| sentence(&path, &format!("there is no thread for it ({error})")))?;
+            .map_err(|error| sentence(&path, &format!("no thread could be started ({error})")))?;
         told.recv_timeout(PATIENCE).unwrap_or_else(|_| Err(sentence(&path, "the disk does not answer")))
     }
 }

@@ -102,7 +102,7 @@ impl Workspace {
                     .map_err(|error| Fault::new(error.line(), format!("the JSON frontmatter: {error}")))?;
                 self.read_data(&value, is_trusted)
             }
-            "" => Err(Fault::new(0, "the frontmatter names no language; write lua or json behind the fence")),
+            "" => Err(Fault::new(0, "the frontmatter names no language; write lua or json after the opening fence")),
             other => {
                 let mut known = self.scripts().languages();
                 known.extend(["json".to_owned(), "lua".to_owned()]);

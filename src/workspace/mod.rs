@@ -1,14 +1,55 @@
 //! The application without an editor.
 //!
-//! A [`Workspace`] owns the options, the tools, what the user trusts, and the conversations. Three roles:
+//! * A [`Workspace`] owns the options, the tools, what the user trusts, and the conversations.
+//! * A [`Host`] is where the conversations are on the screen. It calls in: buffers come, change and go
+//!   ([`Workspace::attach`], [`Workspace::changed`]), a key wants something ([`Workspace::dispatch`]), background work has
+//!   left something ([`Workspace::drain`]). The workspace calls out: it shows, writes and asks.
+//! * [`Scripts`] run Lua: tools, policies and frontmatter that are written in it. A host without Lua has [`NoScripts`].
+//! * A [`Conversation`] and the views ([`Workspace::previews`], [`Conversation::live`], [`Workspace::status`]) say what to
+//!   show. They are plain structs.
 //!
-//! - **A host calls in.** It reports that buffers come, change and go ([`Workspace::attach`], [`Workspace::changed`]), what
-//!   keys and commands want ([`Workspace::dispatch`]), and that background work has left something ([`Workspace::drain`]).
-//! - **The workspace calls out**, through two small traits ([`ports`]): a [`Host`] shows and writes, [`Scripts`] run Lua.
-//! - **The host asks** what to show: [`Workspace::previews`], [`Conversation::live`], [`Workspace::status`].
+//! Inside, what the user wants passes the [`trust::Gate`] and reaches the session of [`crate::agent`], whose effects come
+//! back in `effects`. Background work brings its own continuation (`background`). State is in small structs that know
+//! nothing of each other; what happens to it is in the files that say `impl Workspace`.
 //!
-//! Inside, an input of the user's passes the [`trust::Gate`] and reaches the session of [`crate::agent`], whose effects come
-//! back in `effects`. Background work brings its own continuation (`background`).
+//! ```
+//! use std::{cell::RefCell, rc::Rc, sync::mpsc, time::Duration};
+//! use flemma::{
+//!     agent::Level,
+//!     chat::{Text, TextEdit},
+//!     workspace::{Command, Host, NoScripts, Workspace, ports::{Place, Question}},
+//! };
+//!
+//! /// One buffer, and the questions that the user was asked.
+//! struct OneFile(Vec<String>, RefCell<Vec<Question>>);
+//!
+//! impl Host for OneFile {
+//!     fn text(&self, _buffer: i32) -> Rc<dyn Text> { Rc::new(self.0.clone()) }
+//!     fn write(&self, _: i32, _: &TextEdit, _: bool) -> Result<(), String> { Err("nothing writes here".into()) }
+//!     fn place(&self, _buffer: i32) -> Place { Place { file: "/tmp/a.chat".into(), cwd: "/tmp".into() } }
+//!     fn notify(&self, _level: Level, message: &str) { println!("{message}") }
+//!     fn ask(&self, _buffer: i32, question: Question) { self.1.borrow_mut().push(question) }
+//!     fn wake(&self) {}
+//!     fn wake_after(&self, _pause: Duration) {}
+//! }
+//!
+//! // A file from somewhere else, with code in its frontmatter.
+//! let text = "```lua\nflemma.opt.model = \"x\"\n```\n\n@You:\nHello";
+//! let host = Rc::new(OneFile(text.lines().map(str::to_owned).collect(), RefCell::default()));
+//! let (wake, woken) = mpsc::channel();
+//! let state = tempfile::tempdir()?;
+//! let workspace = Workspace::new(host.clone(), Rc::new(NoScripts), state.path(), move || drop(wake.send(())));
+//! workspace.attach(1);
+//!
+//! // The user presses Ctrl-]. They are asked about the code before anything of it runs or is sent.
+//! workspace.dispatch(1, Command::Advance);
+//! while host.1.borrow().is_empty() {
+//!     woken.recv_timeout(Duration::from_secs(10))?;
+//!     workspace.drain();
+//! }
+//! assert_eq!(*host.1.borrow(), [Question::Frontmatter { language: "lua".into() }]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod accounting;
 mod accounts;
@@ -57,7 +98,7 @@ pub use dispatch::Command;
 pub use file_layout::{FileLayout, LineBreak};
 pub use latest_output::LatestOutput;
 pub use lua_outcome::{LuaOutcome, LuaValue, MAX_TEXT, MAX_VALUES};
-pub use ports::{Host, Scripts};
+pub use ports::{Host, NoScripts, Scripts};
 pub use resolve::HypotheticalCall;
 pub use status_view::{Layer, Row, StatusView};
 pub use switch::{Switched, Toggle};

@@ -11,7 +11,7 @@ use std::{
 
 use serde_json::Value;
 
-use super::{latest_output::LatestOutput, tasks::StopTool, tool_answer::ToolAnswer};
+use super::{latest_output::LatestOutput, lua_outcome::LuaOutcome, tasks::StopTool, tool_answer::ToolAnswer};
 use crate::{
     agent::{CursorTarget, Level},
     chat::{Diagnostic, OpenCall, Text, TextEdit},
@@ -101,7 +101,8 @@ pub enum Announcement<'a> {
     },
 }
 
-/// Shows, writes and asks. Nothing here fails but writing: a host that cannot draw reports that itself and goes on.
+/// Shows, writes and asks. Only writing can fail: a host that cannot draw reports that itself and goes on. A host need not
+/// draw anything, so what is drawn has an empty default.
 pub trait Host {
     /// The text of a buffer, for as long as the conversation lives. A buffer that is gone has no lines.
     fn text(&self, buffer: i32) -> Rc<dyn Text>;
@@ -113,49 +114,51 @@ pub trait Host {
     fn write(&self, buffer: i32, edit: &TextEdit, joins: bool) -> Result<(), String>;
 
     /// Keeps the user from changing the buffer, or lets them again.
-    fn lock(&self, buffer: i32, is_locked: bool);
+    fn lock(&self, _buffer: i32, _is_locked: bool) {}
 
     /// Where the conversation is.
     fn place(&self, buffer: i32) -> Place;
 
     /// The files of all conversations that are open.
-    fn open_conversations(&self) -> Vec<PathBuf>;
+    fn open_conversations(&self) -> Vec<PathBuf> {
+        Vec::new()
+    }
 
     /// Shows whether the conversation is busy.
-    fn show(&self, buffer: i32, is_busy: bool);
+    fn show(&self, _buffer: i32, _is_busy: bool) {}
 
     /// The status blocks have changed, or the user's edit has to be settled ([`super::Workspace::noticed`]).
-    fn refresh(&self, buffer: i32);
+    fn refresh(&self, _buffer: i32) {}
 
     /// Shows diagnostics in place of those before.
-    fn diagnose(&self, buffer: i32, diagnostics: &[Diagnostic]);
+    fn diagnose(&self, _buffer: i32, _diagnostics: &[Diagnostic]) {}
 
     /// Moves the cursor of the windows that follow the conversation.
-    fn cursor(&self, buffer: i32, target: CursorTarget);
+    fn cursor(&self, _buffer: i32, _target: CursorTarget) {}
 
     /// Puts the cursor at the end in those windows.
-    fn follow(&self, buffer: i32);
+    fn follow(&self, _buffer: i32) {}
 
     /// A turn is over.
-    fn turn_over(&self, buffer: i32);
+    fn turn_over(&self, _buffer: i32) {}
 
     /// Tells the user something.
     fn notify(&self, level: Level, message: &str);
 
     /// Shows what a reply has used, for a while.
-    fn show_usage(&self, buffer: i32, lines: &[String], timeout: Duration);
+    fn show_usage(&self, _buffer: i32, _lines: &[String], _timeout: Duration) {}
 
     /// Shows what a request would use, and what to warn of.
-    fn show_estimate(&self, lines: &[String], warning: Option<&str>);
+    fn show_estimate(&self, _lines: &[String], _warning: Option<&str>) {}
 
     /// Tells other plugins what happened.
-    fn announce(&self, buffer: i32, what: Announcement<'_>);
+    fn announce(&self, _buffer: i32, _what: Announcement<'_>) {}
 
     /// A tool may have changed files that are open.
-    fn check_files(&self);
+    fn check_files(&self) {}
 
     /// A write of a buffer's file has ended. `tick` is what came with the text; `problem` is a sentence for the user.
-    fn saved(&self, buffer: i32, tick: i64, problem: Option<String>);
+    fn saved(&self, _buffer: i32, _tick: i64, _problem: Option<String>) {}
 
     /// Asks the user.
     fn ask(&self, buffer: i32, question: Question);
@@ -236,4 +239,42 @@ pub trait Scripts {
 
     /// Calls a function that asked for models: with their names, or with why there are none.
     fn models(&self, callback: LuaRef, models: Result<Vec<String>, String>);
+}
+
+/// Scripts of a host without Lua: no tool, policy or frontmatter in Lua can run.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoScripts;
+
+/// Why nothing runs.
+const NO_LUA: &str = "there is no Lua here";
+
+impl Scripts for NoScripts {
+    fn start(&self, run: ToolRun<'_>) -> Option<StopTool> {
+        run.answer.finish(LuaOutcome::failure(format!("The tool `{}` cannot run: {NO_LUA}.", run.answer.tool())));
+        None
+    }
+
+    fn preview(&self, _: i32, _: LuaRef, _: &Value, _: usize) -> Result<Option<String>, String> {
+        Ok(None)
+    }
+
+    fn policy_module(&self, _: &str) -> Resolve {
+        Rc::new(|_| Err(format!("failed: {NO_LUA}")))
+    }
+
+    fn parse(&self, _: i32, _: &str, _: &str) -> Option<Result<Value, String>> {
+        None
+    }
+
+    fn languages(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn run_frontmatter(&self, _: &str, _: BufferOptions) -> Result<FrontmatterRun, ScriptError> {
+        Err(ScriptError { line: 0, message: format!("the Lua frontmatter cannot run: {NO_LUA}") })
+    }
+
+    fn release(&self, _: &Definition) {}
+
+    fn models(&self, _: LuaRef, _: Result<Vec<String>, String>) {}
 }

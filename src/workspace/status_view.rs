@@ -91,7 +91,7 @@ impl Workspace {
         let [setup, runtime] = self.options().layers();
         let layer = who(&[setup, runtime, file.file.layer.clone()], "/tools/autopilot/enabled").name();
         if autopilot.enabled {
-            format!("autopilot is on here ({layer}), for up to {} requests a key", autopilot.max_turns)
+            format!("autopilot is on here ({layer}): up to {} requests for each key press", autopilot.max_turns)
         } else {
             format!("autopilot is off here ({layer}): each step waits for you")
         }
@@ -204,7 +204,7 @@ fn lists(workspace: &Workspace, file: &Effective, setup: &Value) -> [Row; 2] {
     };
     let left_out = toolbox.left_out(file);
     let offered = offered.into_iter().map(|name| match left_out.iter().find(|(tool, _)| tool.name() == name) {
-        Some((_, reason)) => format!("{name} (left out: {reason})"),
+        Some((_, reason)) => format!("{name} (not offered: {reason})"),
         None => name,
     });
     let offered: Vec<String> = offered.collect();

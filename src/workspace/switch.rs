@@ -82,7 +82,7 @@ impl Workspace {
             };
         }
         self.set_runtime(layer.clone())?;
-        let mut message = format!("conversations now talk to {}", describe(&config, &layer));
+        let mut message = format!("conversations now use {}", describe(&config, &layer));
         let switched = parameters_in(&said);
         let keeping = self.keeping(|file| {
             let other = (file.config.provider, file.config.model()) != (config.provider, config.model());
@@ -108,13 +108,13 @@ impl Workspace {
             let file = self.frontmatter(conversation);
             let own = file.file.layer.as_object().is_some_and(|layer| !layer.is_empty());
             let words = own.then(|| what(&file)).flatten()?;
-            Some(format!("; {} keeps {words}, as its frontmatter says", self.name_of(conversation)))
+            Some(format!("; {} keeps {words} because of its frontmatter", self.name_of(conversation)))
         });
         let mut kept: Vec<String> = kept.collect();
         let more = kept.len().saturating_sub(NAMED);
         if more > 0 {
             kept.truncate(NAMED);
-            kept.push(format!("; and {more} more of the open files keep what theirs says"));
+            kept.push(format!("; {more} more open files keep what their frontmatter sets"));
         }
         kept
     }
@@ -145,10 +145,10 @@ impl Workspace {
         *at = Value::Bool(is_enabled);
         self.set_runtime(layer)?;
         let mut message = match (toggle, is_enabled) {
-            (Toggle::Logging, true) => format!("a log is written to {}", self.log_path().display()),
-            (Toggle::Logging, false) => "no log is written".to_owned(),
-            (Toggle::Autopilot, true) => "conversations go on by themselves: autopilot is on".to_owned(),
-            (Toggle::Autopilot, false) => "conversations wait for you after each step: autopilot is off".to_owned(),
+            (Toggle::Logging, true) => format!("logging to {}", self.log_path().display()),
+            (Toggle::Logging, false) => "logging is off".to_owned(),
+            (Toggle::Autopilot, true) => "autopilot is on: conversations continue by themselves".to_owned(),
+            (Toggle::Autopilot, false) => "autopilot is off: conversations wait for you after each step".to_owned(),
         };
         let pointer = format!("/{}", toggle.path().join("/"));
         message.extend(self.keeping(|file| {
@@ -179,7 +179,7 @@ impl Workspace {
         let mailbox = self.background().mailbox().clone();
         let then = move |models| mailbox.job(move |workspace: &Self| workspace.scripts().models(callback, models));
         if let Err(error) = self.background().worker().models(recipient, timeouts, then) {
-            self.scripts().models(callback, Err(format!("no thread for it: {error}")));
+            self.scripts().models(callback, Err(format!("no thread could be started: {error}")));
         }
     }
 

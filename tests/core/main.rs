@@ -12,6 +12,7 @@ mod completions;
 mod config;
 #[path = "../support/conversation.rs"]
 mod conversation;
+mod exports;
 mod layers;
 mod lua_pattern;
 mod provider;

@@ -350,7 +350,8 @@ fn always_writes_nothing_where_it_would_do_nothing() {
     let before = chat.nvim.text();
     chat.nvim.command("Flemma tool:approve always");
     chat.nvim.wait_for("why", |nvim| {
-        said(nvim).contains("not approved for good: `flemma.opt.tools.auto_approve`: the configuration uses a function")
+        said(nvim)
+            .contains("not approved permanently: `flemma.opt.tools.auto_approve`: the configuration uses a function")
     });
     assert_eq!(chat.nvim.text(), before);
 }
@@ -440,7 +441,7 @@ fn one_undo_takes_back_always_and_what_it_approved() {
     chat.nvim.command("Flemma tool:approve always");
     chat.nvim.wait_for("the result", |nvim| nvim.text().contains("\none\n```"));
     chat.wait_until_idle();
-    assert!(said(&mut chat.nvim).contains("from now on without asking: bash(echo one)"));
+    assert!(said(&mut chat.nvim).contains("runs without asking from now on: bash(echo one)"));
     chat.nvim.command("undo");
     assert_eq!(chat.nvim.text(), before);
 }

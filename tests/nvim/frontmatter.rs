@@ -330,7 +330,7 @@ fn work_inside_one_function_is_measured_before_it_begins() {
     for (code, message) in [
         (
             "string.find(string.rep(\"a\", 1e5), string.rep(\"a-\", 30) .. \"b\")",
-            "the pattern is too much work for a text of 100000 letters",
+            "the pattern takes too many steps for a text of 100000 bytes",
         ),
         ("local s = (\"x\"):rep(1e9)", "string.rep would create 1000 MB"),
         ("flemma.opt.model = string.rep(\"x\", 1e9)", "string.rep would create 1000 MB"),

@@ -109,7 +109,7 @@ fn a_call_that_no_longer_runs_is_marked_in_its_preview() {
                 @You:\n**Tool Result:** `a`\n\n```flemma:tool status=running\n```\n";
     let mut chat = Chat::start(&Setup { text: Some(text), ..Setup::default() }, []);
     chat.nvim.wait_for("the preview", |nvim| {
-        previews(nvim).iter().any(|(_, text)| text.starts_with("bash: nothing runs for this call any more"))
+        previews(nvim).iter().any(|(_, text)| text.starts_with("bash: this call is no longer running"))
     });
 }
 

@@ -42,7 +42,7 @@ fn reloading_the_file_stops_the_reply_and_unlocks_the_buffer() {
     assert_eq!(spinners(&mut chat.nvim), 1);
     // There is no call at the cursor, and there cannot be one yet.
     chat.nvim.input("<M-CR>");
-    chat.nvim.wait_for("why not", |nvim| said(nvim).contains("a reply or a tool is still at work here"));
+    chat.nvim.wait_for("why not", |nvim| said(nvim).contains("a reply or a tool is still running"));
     chat.nvim.command("edit!");
     chat.nvim.wait_for("the warning", |nvim| said(nvim).contains("both were stopped"));
     chat.nvim.wait_for("the spinner's timer to rest", |nvim| spinners(nvim) == 0);

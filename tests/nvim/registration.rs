@@ -271,11 +271,11 @@ fn a_wrong_definition_is_refused_with_its_field_and_the_fix() {
         ),
         (
             "{ name = 'a', description = 'x', input_schema = { type = 'object' }, timeout = 0/0 }",
-            "`timeout` must be a number of seconds, not NaN, which is no number",
+            "`timeout` must be a number of seconds, not NaN, which is not a finite number",
         ),
         (
             "{ name = 'a', description = 'x', input_schema = { type = 'object' }, timeout = math.huge }",
-            "`timeout` must be a number of seconds, not inf, which is no number",
+            "`timeout` must be a number of seconds, not inf, which is not a finite number",
         ),
         (
             "{ name = 'a', description = 'x', input_schema = { type = 'object' }, timeout = -1 }",

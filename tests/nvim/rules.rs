@@ -14,7 +14,7 @@ fn always_is_refused_for_a_command_that_no_rule_can_stand_for() {
     let before = chat.nvim.text();
     chat.nvim.command("Flemma tool:approve always");
     chat.nvim
-        .wait_for("why", |nvim| said(nvim).contains("not approved for good: no rule can cover this call of `bash`"));
+        .wait_for("why", |nvim| said(nvim).contains("not approved permanently: no rule can cover this call of `bash`"));
     assert_eq!(chat.nvim.text(), before);
 }
 

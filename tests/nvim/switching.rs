@@ -79,7 +79,7 @@ fn a_switch_applies_to_all_conversations() {
     chat.wait_until_idle();
 
     chat.nvim.command("Flemma switch openai_compatible qwen3 max_tokens=77");
-    wait_for_words(&mut chat.nvim, "conversations now talk to openai_compatible, qwen3, max_tokens 77");
+    wait_for_words(&mut chat.nvim, "conversations now use openai_compatible, qwen3, max_tokens 77");
     let status_now = status(&mut chat.nvim);
     assert!(
         status_now.contains("provider openai_compatible runtime\nmodel qwen3 runtime\nmax_tokens 77 runtime\n"),
@@ -101,7 +101,7 @@ fn a_switch_applies_to_all_conversations() {
 fn a_provider_without_a_model_leaves_it_to_the_default() {
     let mut chat = Chat::start(&Setup::default(), []);
     chat.nvim.command("Flemma switch openai");
-    wait_for_words(&mut chat.nvim, "conversations now talk to openai, gpt-5.6-terra");
+    wait_for_words(&mut chat.nvim, "conversations now use openai, gpt-5.6-terra");
     let status = status(&mut chat.nvim);
     assert!(status.contains("provider openai runtime\nmodel gpt-5.6-terra default\n"), "{status}");
 }
@@ -120,7 +120,7 @@ fn a_preset_is_switched_to_by_its_name_and_completed() {
         ["thinking=minimal", "thinking=medium", "thinking=max"]
     );
     chat.nvim.command("Flemma switch $local");
-    wait_for_words(&mut chat.nvim, "conversations now talk to openai_compatible, qwen3, temperature 0.5");
+    wait_for_words(&mut chat.nvim, "conversations now use openai_compatible, qwen3, temperature 0.5");
 }
 
 #[test]
@@ -151,8 +151,8 @@ fn frontmatter_overrides_a_switch_and_the_message_says_so() {
     chat.nvim.command("Flemma switch anthropic claude-other thinking=high");
     wait_for_words(
         &mut chat.nvim,
-        "conversations now talk to anthropic, claude-other, thinking high; \
-         notes.chat keeps anthropic, claude-mine, its own thinking, as its frontmatter says",
+        "conversations now use anthropic, claude-other, thinking high; \
+         notes.chat keeps anthropic, claude-mine, its own thinking because of its frontmatter",
     );
     let status = status(&mut chat.nvim);
     assert!(status.contains("provider anthropic runtime\nmodel claude-mine frontmatter\n"), "{status}");
@@ -171,7 +171,7 @@ fn a_reply_that_streams_ends_as_it_began() {
     chat.nvim.input("<C-]>");
     chat.nvim.wait_for("half of the reply", |nvim| nvim.text().contains("from "));
     chat.nvim.command("Flemma switch $local");
-    wait_for_words(&mut chat.nvim, "conversations now talk to openai_compatible, qwen3");
+    wait_for_words(&mut chat.nvim, "conversations now use openai_compatible, qwen3");
     gate.open();
     chat.wait_for_text("@You:\nHello\n\n@Assistant:\nfrom there\n\n@You:\n\n");
     chat.wait_until_idle();
@@ -197,7 +197,7 @@ fn switch_without_arguments_opens_two_pickers() {
     let mut chat = start("@You:\nHello\n", [], "http://localhost:1/v1");
     chat.nvim.lua(PICK, &["openai".into(), "gpt-6-astra".into()]);
     chat.nvim.command("Flemma switch");
-    wait_for_words(&mut chat.nvim, "conversations now talk to openai, gpt-6-astra");
+    wait_for_words(&mut chat.nvim, "conversations now use openai, gpt-6-astra");
     let shown = offered(&mut chat.nvim);
     assert_eq!(shown[0][1], "anthropic (now: claude-test)");
     assert_eq!(shown[0].last().unwrap(), "$local: openai_compatible, qwen3, temperature 0.5");
@@ -205,12 +205,12 @@ fn switch_without_arguments_opens_two_pickers() {
 
     chat.nvim.lua(PICK, &["$local".into()]);
     chat.nvim.command("Flemma switch");
-    wait_for_words(&mut chat.nvim, "conversations now talk to openai_compatible, qwen3");
+    wait_for_words(&mut chat.nvim, "conversations now use openai_compatible, qwen3");
 
     chat.nvim.lua(PICK, &["vertex".into(), "another".into()]);
     chat.nvim.lua("vim.ui.input = function(_, take) take(' gemini-9 ') end", &[]);
     chat.nvim.command("Flemma switch");
-    wait_for_words(&mut chat.nvim, "conversations now talk to vertex, gemini-9");
+    wait_for_words(&mut chat.nvim, "conversations now use vertex, gemini-9");
     // Nothing picked, nothing changed.
     chat.nvim.lua(PICK, &["nobody".into()]);
     chat.nvim.command("Flemma switch");
@@ -225,7 +225,7 @@ fn a_self_hosted_server_lists_its_own_models() {
     chat.nvim.lua(PICK, &["llama".into()]);
     // There is no default model, so the picker is opened.
     chat.nvim.command("Flemma switch openai_compatible max_tokens=5");
-    wait_for_words(&mut chat.nvim, "conversations now talk to openai_compatible, llama3.3, max_tokens 5");
+    wait_for_words(&mut chat.nvim, "conversations now use openai_compatible, llama3.3, max_tokens 5");
     assert_eq!(offered(&mut chat.nvim), [["qwen3:8b", "llama3.3", "another…"]]);
     let request = &local.requests()[0];
     assert_eq!((request.method.as_str(), request.path.as_str()), ("GET", "/v1/models"));
@@ -253,7 +253,7 @@ fn a_late_list_of_models_takes_no_input_and_is_kept() {
     chat.nvim.input("<Esc>");
     assert!(chat.nvim.text().contains("typing goes on"));
     chat.nvim.command("Flemma switch openai_compatible");
-    wait_for_words(&mut chat.nvim, "conversations now talk to openai_compatible, qwen3:8b");
+    wait_for_words(&mut chat.nvim, "conversations now use openai_compatible, qwen3:8b");
 }
 
 #[test]
@@ -278,7 +278,7 @@ fn autopilot_is_toggled_unless_frontmatter_sets_it() {
     let setup = Setup { options: "tools = { auto_approve = { 'bash' } }", ..Setup::default() };
     let mut chat = Chat::start(&setup, [call("toolu_1", "bash", &command), prose(&["done"])]);
     chat.nvim.command("Flemma autopilot:status");
-    wait_for_words(&mut chat.nvim, "autopilot is on here (default), for up to 100 requests a key");
+    wait_for_words(&mut chat.nvim, "autopilot is on here (default): up to 100 requests for each key press");
     chat.nvim.command("Flemma autopilot:disable");
     wait_for_words(&mut chat.nvim, "autopilot is off");
     chat.nvim.input("<C-]>");
@@ -299,9 +299,12 @@ fn autopilot_is_toggled_unless_frontmatter_sets_it() {
     chat.wait_until_idle();
     chat.nvim.request("nvim_buf_set_lines", &[0.into(), 0.into(), 0.into(), true.into(), matter]);
     chat.nvim.command("Flemma autopilot:disable");
-    wait_for_words(&mut chat.nvim, "autopilot is off; notes.chat keeps it on, as its frontmatter says");
+    wait_for_words(
+        &mut chat.nvim,
+        "autopilot is off: conversations wait for you after each step; notes.chat keeps it on because of its frontmatter",
+    );
     chat.nvim.command("Flemma autopilot:status");
-    wait_for_words(&mut chat.nvim, "autopilot is on here (frontmatter), for up to 100 requests a key");
+    wait_for_words(&mut chat.nvim, "autopilot is on here (frontmatter): up to 100 requests for each key press");
 }
 
 #[test]
@@ -311,7 +314,7 @@ fn a_log_can_be_started_opened_and_stopped() {
     chat.nvim.command("Flemma logging:open");
     wait_for_words(&mut chat.nvim, "`:Flemma logging:enable` starts one");
     chat.nvim.command("Flemma logging:enable");
-    wait_for_words(&mut chat.nvim, "a log is written to ");
+    wait_for_words(&mut chat.nvim, "logging to ");
     chat.nvim.wait_for("the log", |nvim| {
         nvim.lua("return vim.uv.fs_stat(require('flemma.native').call('log_path')) ~= nil", &[]) == true
     });
@@ -319,6 +322,6 @@ fn a_log_can_be_started_opened_and_stopped() {
     assert_eq!(chat.nvim.lua("return vim.fn.expand('%:t')", &[]), "flemma.log");
     chat.nvim.command("close");
     chat.nvim.command("Flemma logging:disable");
-    wait_for_words(&mut chat.nvim, "no log is written");
+    wait_for_words(&mut chat.nvim, "logging is off");
     assert_eq!(chat.nvim.lua("return require('flemma').options().logging.enabled", &[]), false);
 }

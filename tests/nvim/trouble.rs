@@ -49,7 +49,7 @@ fn a_busy_provider_is_asked_again_while_the_screen_says_so() {
         ],
     );
     chat.nvim.input("<C-]>");
-    chat.nvim.wait_for_screen("trying again");
+    chat.nvim.wait_for_screen("retrying");
     chat.wait_for_text("@You:\nHello\n\n@Assistant:\nat last\n\n@You:\n\n");
     assert_eq!(chat.server.requests().len(), 3);
 }
@@ -98,7 +98,7 @@ fn a_refused_connection_names_the_host() {
     });
     let mut chat = Chat { nvim, server: Server::start([]) };
     chat.nvim.input("<C-]>");
-    chat.nvim.wait_for_screen("trying again");
+    chat.nvim.wait_for_screen("retrying");
     chat.nvim.input("<C-c>");
     chat.wait_until_idle();
     assert_eq!(chat.nvim.text(), "@You:\nHello\n");

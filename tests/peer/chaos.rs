@@ -34,7 +34,7 @@ fn asked_twice(protocol: &Protocol, chaos: &Value, first: u64) -> Vec<Value> {
     ]));
     let mut editor = Editor::open(protocol, &peer, ASKED, "");
     editor.send();
-    editor.nvim.wait_for_screen("trying again");
+    editor.nvim.wait_for_screen("retrying");
     editor.wait_for(ANSWERED);
     assert_eq!(editor.told(), "", "what went well in the end is not worth a message");
     assert_eq!(peer.statuses(), [first, 200]);
@@ -138,7 +138,7 @@ fn a_server_that_is_too_slow_is_given_up_and_asked_again() {
     ]));
     let mut editor = Editor::open(&ANTHROPIC, &peer, ASKED, "timeout = 1, connect_timeout = 1");
     editor.send();
-    editor.nvim.wait_for_screen("trying again");
+    editor.nvim.wait_for_screen("retrying");
     editor.wait_for(ANSWERED);
 }
 
@@ -150,7 +150,7 @@ fn a_failing_server_is_tried_four_times_and_then_reported() {
     assert_eq!(peer.statuses(), [500; 4]);
     // Ctrl-C ends a pause at once.
     editor.send();
-    editor.nvim.wait_for_screen("trying again");
+    editor.nvim.wait_for_screen("retrying");
     editor.nvim.input("<C-c>");
     editor.wait_for(ASKED);
     assert_eq!(peer.statuses().len(), 5);

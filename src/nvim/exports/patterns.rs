@@ -21,7 +21,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
             Err(problem) => {
                 let words = match problem {
                     PatternError::TooManySteps => {
-                        format!("the pattern is too much work for a text of {} letters", text.len())
+                        format!("the pattern takes too many steps for a text of {} bytes", text.len())
                     }
                     PatternError::Malformed(words) => words.to_owned(),
                 };

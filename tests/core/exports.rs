@@ -1,0 +1,108 @@
+//! The boundary between Rust and Lua: what one side calls, the other side defines, and nothing else.
+//!
+//! The sources are read as text, so that this needs no editor. A name that is not written as a string where it is used
+//! would escape the comparison, and fails the test.
+
+use std::{collections::BTreeSet, fs, path::Path};
+
+/// The files below a folder with this extension, each with its text.
+fn sources(folder: &str, extension: &str) -> Vec<(String, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let (mut open, mut found) = (vec![root.join(folder)], Vec::new());
+    while let Some(path) = open.pop() {
+        if path.is_dir() {
+            open.extend(fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()));
+        } else if path.extension().is_some_and(|other| other == extension) {
+            let name = path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
+            found.push((name, fs::read_to_string(path).unwrap()));
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The strings that stand as the first argument behind `call`, which is a function's name and a bracket. What else stands
+/// there goes to `others`.
+fn first_arguments(text: &str, call: &str, others: &mut Vec<String>) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for (at, _) in text.match_indices(call) {
+        let argument = text[at + call.len()..].trim_start();
+        match argument.strip_prefix('"').and_then(|rest| rest.split_once('"')) {
+            Some((name, _)) => drop(names.insert(name.to_owned())),
+            None => others.push(argument.lines().next().unwrap_or_default().to_owned()),
+        }
+    }
+    names
+}
+
+/// The names that Rust exports. Those in `faults.rs` are for tests.
+fn exported(is_fault: bool) -> BTreeSet<String> {
+    let mut others = Vec::new();
+    let files =
+        sources("src/nvim/exports", "rs").into_iter().filter(|(name, _)| name.ends_with("faults.rs") == is_fault);
+    let names = files.flat_map(|(_, text)| first_arguments(&text, "exports.add(", &mut others)).collect();
+    assert_eq!(others, [""; 0], "an export is named where it is added");
+    names
+}
+
+/// The names that Lua calls.
+fn called() -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for (file, text) in sources("lua", "lua") {
+        let mut others = Vec::new();
+        names.extend(first_arguments(&text, "native(", &mut others));
+        names.extend(first_arguments(&text, "native.call(", &mut others));
+        names.extend(first_arguments(&text, "require(\"flemma.native\").call(", &mut others));
+        if file.ends_with("flemma/native.lua") {
+            names.extend(first_arguments(&text, "M.call(", &mut others));
+        }
+        for (at, _) in text.match_indices(").load().") {
+            let rest = &text[at + ").load().".len()..];
+            names.insert(rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap().to_owned());
+        }
+        others.retain(|other| !matches!(other.as_str(), "...)" | "name, ...)"));
+        assert_eq!(others, [""; 0], "{file}: the name of an export is written where it is called");
+    }
+    names
+}
+
+#[test]
+fn rust_exports_what_lua_calls_and_nothing_else() {
+    assert_eq!(exported(false), called());
+}
+
+#[test]
+fn tests_use_every_export_for_faults() {
+    let tests: String = sources("tests/nvim", "rs").into_iter().map(|(_, text)| text).collect();
+    let unused: Vec<_> = exported(true).into_iter().filter(|name| !tests.contains(&format!("call('{name}'"))).collect();
+    assert_eq!(unused, [""; 0]);
+}
+
+#[test]
+fn lua_defines_what_rust_calls_and_nothing_else() {
+    let (_, shim) =
+        sources("lua/flemma", "lua").into_iter().find(|(name, _)| name.ends_with("flemma/host.lua")).unwrap();
+    let defined: BTreeSet<_> = shim
+        .lines()
+        .filter_map(|line| line.strip_prefix("function M.").or_else(|| line.strip_prefix("M.")))
+        // What another module of Lua sets.
+        .filter(|rest| !rest.ends_with("= nil"))
+        .map(|rest| rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap().to_owned())
+        .collect();
+    let (_, host) = sources("src/nvim", "rs").into_iter().find(|(name, _)| name.ends_with("nvim/host.rs")).unwrap();
+    let mut others = Vec::new();
+    let mut called = BTreeSet::new();
+    for call in ["tell(", "shim.ask(", "self.ask(", "get::<Function>(", "table.get("] {
+        called.extend(first_arguments(&host, call, &mut others));
+    }
+    // The functions that call by name.
+    others.retain(|other| {
+        !matches!(other.as_str(), "&self, name: &str, args: impl IntoLuaMulti) {" | "name)?;")
+            && !other.starts_with("name)")
+    });
+    assert_eq!(others, [""; 0], "a function of the shim is named where it is called");
+    assert_eq!(called, defined);
+    let listed = host.split("const NAMES").nth(1).and_then(|rest| rest.split("];").next()).unwrap();
+    let listed: BTreeSet<_> = listed.split('"').skip(1).step_by(2).map(str::to_owned).collect();
+    assert_eq!(listed, defined, "`NAMES` is checked when the library is loaded");
+}
