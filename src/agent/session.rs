@@ -284,8 +284,7 @@ impl Session {
         let input = match started {
             Some(Started::Request(request)) => {
                 first_panic.catch(|| shell.abort(request));
-                let message = "The request could not be started. This is a bug in Flemma. Nothing was changed.";
-                let error = ProviderError::new(ErrorKind::InvalidRequest, message);
+                let error = ProviderError::bug("the request could not be started, and nothing was changed");
                 Input::Failed { request, error, jitter: 0.0 }
             }
             Some(Started::Tool(call, name)) => {

@@ -1,9 +1,9 @@
-//! What a file says about its own conversation: `flemma.opt`, in whatever language the frontmatter is written.
+//! What a file says about its own conversation: `flemma.opt`, in any language of frontmatter.
 //!
 //! An evaluation starts from the defaults and sets options by their paths, which are those of `setup` without
 //! `parameters.`: `thinking`, `anthropic.thinking_budget`, `tools.autopilot.enabled`. Two are lists, `tools` and
-//! `tools.auto_approve`. Every value is read by the same reader as `setup`'s at once, so that a mistake is named where it
-//! stands. What comes out is one more layer for [`Config::from_layers`], and the lists.
+//! `tools.auto_approve`. Every value is read by the same reader as `setup`'s at once, so that a mistake is named where
+//! it is. What comes out is one more layer for [`Config::from_layers`], and the lists.
 
 use std::rc::Rc;
 
@@ -36,7 +36,7 @@ pub struct Defaults {
 /// Says what is wrong with a name in one of the lists, [`TOOLS`] or [`AUTO_APPROVE`].
 pub type Check = Rc<dyn Fn(&str, &str) -> Result<(), String>>;
 
-/// What stands at a path.
+/// What is at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Node {
     /// A plain value.
@@ -51,7 +51,7 @@ pub enum Node {
 pub struct BufferOptions {
     defaults: Defaults,
     check: Check,
-    /// What stands in front of a path in messages: `flemma.opt.` in Lua, nothing in JSON.
+    /// What precedes a path in messages: `flemma.opt.` in Lua, nothing in JSON.
     prefix: &'static str,
     known: Vec<(String, Node)>,
     said: FileSettings,
@@ -73,8 +73,8 @@ enum Approval {
     Default,
     /// A list.
     List(ListOption),
-    /// A function, which whoever evaluates the file keeps. No operation on lists takes its place: the policy would be
-    /// lost without a word.
+    /// A function, which the evaluator of the file keeps. No operation on lists replaces it: the policy would be lost
+    /// silently.
     Function,
 }
 
@@ -90,8 +90,8 @@ pub struct FileOptions {
 }
 
 impl FileOptions {
-    /// Whether the file has any say in tools: which are on offer, what runs without asking, how far they go by themselves.
-    /// It judges what the options came to, so no spelling of a path goes past it.
+    /// Whether the file has any say in tools: which are on offer, what runs without asking, how far they go by
+    /// themselves. It judges what the options came to, so no spelling of a path goes past it.
     #[must_use]
     pub fn concerns_tools(&self) -> bool {
         self.tools.is_some() || self.auto_approve.is_some() || self.layer.get(TOOLS).is_some()
@@ -99,7 +99,7 @@ impl FileOptions {
 }
 
 impl BufferOptions {
-    /// Starts from `defaults`. `prefix` stands in front of paths in messages.
+    /// Starts from `defaults`. `prefix` precedes paths in messages.
     pub fn new(defaults: Defaults, prefix: &'static str, check: Check) -> Self {
         let said = FileSettings { layer: json!({}), tools: None, approval: Approval::Default };
         Self { defaults, check, prefix, known: known(), said }
@@ -115,7 +115,7 @@ impl BufferOptions {
         FileOptions { layer: self.said.layer, tools: self.said.tools, auto_approve }
     }
 
-    /// What stands at a path.
+    /// What is at a path.
     ///
     /// # Errors
     /// When nothing does, or a file has no say in it.
@@ -208,7 +208,7 @@ impl BufferOptions {
         }
     }
 
-    /// Puts a list at a path that was made of what stood there.
+    /// Puts a list at a path that was made from what was there.
     ///
     /// # Errors
     /// When a name in it, or one that was removed from it, means nothing, and when the file has set a function since.
@@ -233,7 +233,7 @@ impl BufferOptions {
         self.set_list(path, list)
     }
 
-    /// A function decides what is approved from now on. Whoever evaluates the file keeps it.
+    /// A function decides what is approved from now on. The evaluator of the file keeps it.
     pub fn set_function(&mut self) {
         self.said.approval = Approval::Function;
     }
@@ -244,7 +244,7 @@ impl BufferOptions {
         self.said.approval == Approval::Function
     }
 
-    /// Puts a list in the place of whatever is there.
+    /// Replaces what is there by a list.
     fn replace_list(&mut self, path: &str, list: ListOption) -> Result<(), String> {
         for name in list.items().iter().chain(list.removed()) {
             (self.check)(path, name).map_err(|problem| format!("{}: {problem}", self.shown(path)))?;
@@ -266,7 +266,7 @@ impl BufferOptions {
     }
 
     /// A list of names, or a table of operations: `{ "append": ["bash"], "remove": ["write"] }`. In the table for
-    /// `tools` its own options may stand too.
+    /// `tools` it may also have its own options.
     fn set_list_from(&mut self, path: &str, value: &Value) -> Result<(), String> {
         if value.is_null() {
             // The default holds again.
@@ -281,7 +281,7 @@ impl BufferOptions {
             let names = self.names(path, value)?;
             return self.replace_list(path, ListOption::new(names));
         };
-        // Whatever order the keys stand in, the result is one.
+        // The result does not depend on the order of the keys.
         for operation in OPERATIONS {
             let Some(names) = entries.get(operation) else { continue };
             let names = self.names(&format!("{path}.{operation}"), names)?;
@@ -341,7 +341,7 @@ fn known() -> Vec<(String, Node)> {
     own.chain([(TOOLS.to_owned(), Node::List), (AUTO_APPROVE.to_owned(), Node::List)]).collect()
 }
 
-/// Where the option stands in the configuration.
+/// The path of the option in the configuration.
 #[must_use]
 pub fn config_path(path: &str) -> String {
     let first = path.split('.').next().unwrap_or_default();

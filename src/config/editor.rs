@@ -77,7 +77,7 @@ impl Keymaps {
 /// `keymaps.normal`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct NormalKeys {
-    /// Sends, executes or categorises, whatever comes next.
+    /// Takes the next step: sends, executes or categorises.
     pub send: Keys,
     /// Stops the request and the tools.
     pub cancel: Keys,
@@ -138,7 +138,7 @@ pub(super) fn read_highlights(highlights: &mut BTreeMap<String, Highlight>, tabl
     });
 }
 
-/// How much somebody wants to hear.
+/// Which messages are wanted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LevelFilter {
@@ -147,7 +147,7 @@ pub enum LevelFilter {
     /// What happened.
     #[default]
     Info,
-    /// What somebody should look at.
+    /// What the user should look at.
     Warn,
     /// What failed.
     Error,

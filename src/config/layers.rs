@@ -1,7 +1,7 @@
 //! Layers of options: a later layer beats an earlier one, key by key.
 //!
 //! A provider may have two names for one thing, a general one and one in its own words. The own words beat the general
-//! name where both stand in one layer; a later layer that says either of them beats both of the layers below.
+//! name where both are in one layer; a later layer that sets either of them beats both of the layers below.
 
 use serde_json::{Map, Value};
 

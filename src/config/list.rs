@@ -1,7 +1,7 @@
 //! A list that is changed step by step: `flemma.opt.tools` and `flemma.opt.tools.auto_approve`.
 //!
 //! The operations are those that Vim users know from `:set`: assign, append (`+`), prepend (`^`), remove (`-`). A name
-//! stands in the list once: adding it again moves it. What was removed is remembered, since a name may also come from
+//! is in the list once: adding it again moves it. What was removed is remembered, since a name may also come from
 //! a preset in the list, from which only the remembered removal can keep it out.
 
 /// A list, and the names that were taken out of it.
@@ -12,7 +12,7 @@ pub struct ListOption {
 }
 
 impl ListOption {
-    /// A list of these names, of which nothing was removed. A name that comes twice stands where it came last.
+    /// A list of these names, of which nothing was removed. A name that comes twice is kept where it came last.
     pub fn new(items: impl IntoIterator<Item = String>) -> Self {
         let mut list = Self::default();
         list.append(items);
@@ -53,7 +53,7 @@ impl ListOption {
         self.items.splice(0..0, front);
     }
 
-    /// Takes names out, also of the presets in the list. It is no error if they are not in it.
+    /// Takes names out, also of the presets in the list. It is not an error if they are not in it.
     pub fn remove(&mut self, items: impl IntoIterator<Item = String>) {
         for item in items {
             self.forget(&item);

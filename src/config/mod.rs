@@ -97,7 +97,7 @@ impl Config {
         Ok(config)
     }
 
-    /// The layers as they count, lowest first: one that takes something back without a word for it says `null`.
+    /// The layers as they count, lowest first: one that takes something back without saying so gets a `null` for it.
     #[must_use]
     pub fn settled(layers: &[Value]) -> Vec<Value> {
         layers::settled(layers)

@@ -1,7 +1,7 @@
 //! `parameters.<provider>`: one table for each provider.
 //!
-//! A table has two halves. General parameters may stand in it, and beat those that hold for all providers; the rest are
-//! the vendor's own options, which only the vendor's folder knows.
+//! A table has two halves. It may contain general parameters, which beat those that hold for all providers; the rest
+//! are the vendor's own options, which only the vendor's folder knows.
 
 use serde::{Serialize, Serializer};
 

@@ -17,7 +17,7 @@ use crate::{
     text::suggest::nearest,
 };
 
-/// What stands in front of the name of a preset.
+/// The character that the name of a preset begins with.
 const PRESET: char = '$';
 
 /// Values that completion offers wherever an option takes them.
@@ -114,7 +114,7 @@ pub fn parameters_in(layer: &Value) -> Vec<(String, &Value)> {
     found
 }
 
-/// Words that may stand behind `words` and begin with `lead`.
+/// Words that may follow `words` and begin with `lead`.
 #[must_use]
 pub fn complete(words: &[String], lead: &str, now: &Config) -> Vec<String> {
     let names = |provider: ProviderName| provider.name().to_owned();
@@ -168,7 +168,7 @@ pub(super) fn read_presets(presets: &mut BTreeMap<String, Value>, table: &mut Ta
     });
 }
 
-/// The layer that a preset stands for.
+/// The layer that a preset means.
 fn preset_layer(written: &Value) -> Result<Value, Vec<Problem>> {
     let odd = |why: String| vec![Problem::Odd { path: String::new(), why }];
     match written {
@@ -246,7 +246,7 @@ fn parameter(word: &str) -> Option<(&str, &str)> {
 }
 
 /// The layer of these parameters for a provider. One that all providers have takes back the provider's own, which would
-/// beat it; those that are the provider's own are laid over that.
+/// beat it; the provider's own ones are applied after that.
 fn parameters(words: &[String], provider: ProviderName) -> Result<Value, String> {
     let paths = Config::paths();
     let (mut layer, mut own) = (json!({}), json!({}));
@@ -298,7 +298,7 @@ fn keys(provider: ProviderName) -> Vec<String> {
     keys
 }
 
-/// Where the parameter `key` stands in the options.
+/// The path of the parameter `key` in the options.
 fn path_of(key: &str, provider: ProviderName) -> Result<String, String> {
     if SECRET.contains(&key.rsplit('.').next().unwrap_or_default()) {
         return Err(format!("`{key}` may be a secret, and the command line has a history; set it in `setup`"));

@@ -176,7 +176,7 @@ impl PresetOptions {
     }
 }
 
-/// What `$default` says of a file that is no ordinary one of the conversation's project.
+/// What `$default` does with a file that is not an ordinary one of the conversation's project.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum WriteOutside {

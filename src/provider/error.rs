@@ -105,7 +105,7 @@ impl fmt::Display for ProviderError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)?;
         match self.kind.actor() {
-            Actor::Flemma => f.write_str("; this is a bug in Flemma"),
+            Actor::Flemma => f.write_str(". This is a bug in Flemma."),
             Actor::Model | Actor::User | Actor::Server => Ok(()),
         }
     }

@@ -26,7 +26,7 @@ fn each_kind_says_who_has_to_act() {
     for (kind, actor, is_transient) in KINDS {
         let error = ProviderError::new(kind, "it failed");
         assert_eq!((kind.actor(), error.is_transient()), (actor, is_transient), "{kind:?}");
-        let shown = if actor == Actor::Flemma { "it failed; this is a bug in Flemma" } else { "it failed" };
+        let shown = if actor == Actor::Flemma { "it failed. This is a bug in Flemma." } else { "it failed" };
         assert_eq!(error.to_string(), shown, "{kind:?}");
     }
     assert_eq!(ProviderError::bug("it failed").kind, ErrorKind::Bug);
