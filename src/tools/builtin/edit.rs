@@ -10,9 +10,9 @@ use std::{borrow::Cow, fs, sync::Arc, time::Duration};
 use futures_util::future::{BoxFuture, FutureExt};
 use memchr::memmem;
 use serde_json::{Value, json};
-use similar::{ChangeTag, TextDiff};
+use similar::ChangeTag;
 
-use super::{files, line_range, lines, nearest, replace};
+use super::{diff::diff, files, line_range, lines, nearest, replace};
 use crate::{
     text::truncate::{count_lines, format_size},
     tools::{Context, Definition, NativeTool, Outcome, Output, preview},
@@ -215,7 +215,7 @@ impl Replacement<'_> {
         let above = &before[start_of_lines(&before[..line_start], AROUND)..line_start];
         let below = &after[line_end..line_end + end_of_lines(&after[line_end..], AROUND)];
         let side = |lines: &[u8]| String::from_utf8_lossy(&[above, lines, below].concat()).replace("\r\n", "\n");
-        format!("Edited {name}: {summary}.\n\n{}", diff(&side(&old), &side(&new), first - count_lines(above)))
+        format!("Edited {name}: {summary}.\n\n{}", hunk(&side(&old), &side(&new), first - count_lines(above)))
     }
 }
 
@@ -230,12 +230,14 @@ fn end_of_lines(text: &[u8], count: usize) -> usize {
 }
 
 /// A unified diff of one hunk that begins at line `first` in both texts.
-fn diff(old: &str, new: &str, first: usize) -> String {
-    let diff = TextDiff::configure().timeout(DIFF_TIME).diff_lines(old, new);
+fn hunk(old: &str, new: &str, first: usize) -> String {
+    let lines_of = |text| str::split_inclusive(text, '\n').collect::<Vec<_>>();
+    let (old_lines, new_lines) = (lines_of(old), lines_of(new));
+    let changes = diff(&old_lines, &new_lines, DIFF_TIME);
     let mut shown =
         vec![format!("@@ -{first},{} +{first},{} @@", count_lines(old.as_bytes()), count_lines(new.as_bytes()))];
     let mut more = 0;
-    for change in diff.iter_all_changes() {
+    for change in changes.iter().flat_map(|change| change.iter_changes(&old_lines, &new_lines)) {
         if shown.len() > MAX_DIFF_LINES {
             more += 1;
             continue;

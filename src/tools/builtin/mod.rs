@@ -10,6 +10,7 @@ mod blocking;
 mod calculator;
 mod deadline;
 mod define;
+mod diff;
 mod edit;
 mod files;
 mod find;

@@ -10,8 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use similar::TextDiff;
-
+use super::diff;
 use crate::text::truncate::prefix;
 
 /// How much of a file is looked at, in bytes, and in lines when lines are compared letter by letter.
@@ -134,9 +133,8 @@ fn by_line(lines: &[&str], wanted: &[&str]) -> Vec<usize> {
 }
 
 fn likeness(a: &str, b: &str) -> f32 {
-    let mut diff = TextDiff::configure();
-    diff.timeout(PLACE_TIME);
-    if a.len() + b.len() <= BY_LETTERS { diff.diff_chars(a, b).ratio() } else { diff.diff_words(a, b).ratio() }
+    let parts = if a.len() + b.len() <= BY_LETTERS { diff::letters } else { diff::words };
+    diff::likeness(&parts(a), &parts(b), PLACE_TIME)
 }
 
 fn excerpt(lines: &[&str]) -> String {
