@@ -13,6 +13,7 @@ mod config;
 #[path = "../support/conversation.rs"]
 mod conversation;
 mod exports;
+mod guides;
 mod layers;
 mod lua_pattern;
 mod provider;

@@ -1,0 +1,51 @@
+//! The guides for contributors name files, folders and targets that exist.
+
+use std::{collections::BTreeSet, fs, path::Path};
+
+/// The guides, and the text that they are.
+const GUIDES: [(&str, &str); 2] = [
+    ("ARCHITECTURE.md", include_str!("../../ARCHITECTURE.md")),
+    ("CONTRIBUTING.md", include_str!("../../CONTRIBUTING.md")),
+];
+
+/// What stands between backticks, outside of code blocks.
+fn quoted(text: &str) -> BTreeSet<&str> {
+    let prose = text.split("```").step_by(2);
+    prose.flat_map(|prose| prose.split('`').skip(1).step_by(2)).collect()
+}
+
+/// Whether a quoted word is meant as a path of the repository: one with a slash or an extension of ours.
+fn is_path(word: &str) -> bool {
+    let extension = Path::new(word).extension().and_then(|extension| extension.to_str());
+    let ours = extension.is_some_and(|extension| ["rs", "lua", "md", "txt", "toml"].contains(&extension));
+    ours || (word.contains('/') && !word.contains(char::is_whitespace))
+}
+
+/// The names of the targets in the Makefile.
+fn targets() -> BTreeSet<&'static str> {
+    let lines = include_str!("../../Makefile").lines();
+    lines.filter_map(|line| line.split_once(':')).map(|(name, _)| name).collect()
+}
+
+#[test]
+fn every_file_that_a_guide_names_exists() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut checked = 0;
+    for (guide, text) in GUIDES {
+        for path in quoted(text).into_iter().filter(|word| is_path(word)) {
+            // `mod.rs` is named without a folder where any of them is meant.
+            let exists = fs::exists(root.join(path)).unwrap() || path == "mod.rs";
+            assert!(exists, "{guide} names `{path}`, which does not exist");
+            checked += 1;
+        }
+    }
+    assert!(checked > 20, "only {checked} paths were found");
+}
+
+#[test]
+fn every_make_target_that_a_guide_names_exists() {
+    let named = GUIDES.iter().flat_map(|(_, text)| quoted(text)).filter_map(|word| word.strip_prefix("make "));
+    let named: BTreeSet<_> = named.collect();
+    assert!(named.is_subset(&targets()), "{:?}", named.difference(&targets()).collect::<Vec<_>>());
+    assert!(named.contains("lint"));
+}
