@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use serde_json::{Map, Value, json};
 
-use super::{Config, ListOption};
+use super::{Config, ListOption, layers::nested};
 use crate::{options::Problem, provider::connection::SETUP_ONLY, text::suggest::nearest};
 
 /// The list of the tools on offer.
@@ -346,11 +346,6 @@ fn known() -> Vec<(String, Node)> {
 pub fn config_path(path: &str) -> String {
     let first = path.split('.').next().unwrap_or_default();
     if matches!(first, "provider" | "model" | "tools") { path.to_owned() } else { format!("parameters.{path}") }
-}
-
-/// Tables within tables, with the value innermost.
-pub(super) fn nested(path: &str, value: Value) -> Value {
-    path.rsplit('.').fold(value, |inner, key| json!({ key: inner }))
 }
 
 /// Puts a value at a path; null takes away what is there.

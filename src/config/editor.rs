@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use super::seconds;
+use super::seconds::seconds;
 use crate::options::{
     Kind, Table,
     kinds::{SECONDS, SWITCH, TEXT, text},

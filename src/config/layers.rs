@@ -3,7 +3,7 @@
 //! A provider may have two names for one thing, a general one and one in its own words. The own words beat the general
 //! name where both are in one layer; a later layer that sets either of them beats both of the layers below.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::provider::ProviderName;
 
@@ -64,4 +64,9 @@ fn lay_table(below: &mut Map<String, Value>, above: &Map<String, Value>) {
             Some(slot) => lay(slot, value),
         }
     }
+}
+
+/// Tables within tables, with the value innermost.
+pub(super) fn nested(path: &str, value: Value) -> Value {
+    path.rsplit('.').fold(value, |inner, key| json!({ key: inner }))
 }

@@ -9,167 +9,22 @@
 
 pub mod buffer;
 mod editor;
+mod general;
 mod layers;
 mod list;
+mod options;
 mod parameters;
 mod pricing;
 mod providers;
+mod seconds;
 pub mod switch;
 mod tools;
 
-use std::{collections::BTreeMap, time::Duration};
-
 pub use buffer::{FileOptions, Node};
 pub use editor::{Editing, Highlight, InsertKeys, Keymaps, Keys, LevelFilter, Logging, NormalKeys, Notify};
+pub use general::Own;
 pub use list::ListOption;
-pub use parameters::{Own, Parameters};
+pub use options::{Config, ProviderOptions};
+pub use parameters::Parameters;
 pub use providers::{ProviderTable, Providers};
-use serde::{Serialize, Serializer};
-use serde_json::{Map, Value};
 pub use tools::{Autopilot, CursorAfterResult, PresetOptions, Tools, WriteOutside};
-
-use crate::{
-    options::{self, OptionsError, Table, kinds::TEXT},
-    provider::{self, ProviderName, VendorOptions, catalogue::Price},
-};
-
-/// All options.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Config {
-    /// Whom conversations talk to.
-    pub provider: ProviderName,
-    /// The model; the provider's default when it is not set. [`Config::model`] says which one it is.
-    pub model: Option<String>,
-    /// How models are asked.
-    pub parameters: Parameters,
-    /// What `:Flemma switch` knows by a name that begins with `$`, as it was written.
-    pub presets: BTreeMap<String, Value>,
-    /// Tools and their approval.
-    pub tools: Tools,
-    /// Keys in a conversation's buffer.
-    pub keymaps: Keymaps,
-    /// Colours that differ from the defaults.
-    pub highlights: BTreeMap<String, Highlight>,
-    /// Messages on the screen.
-    pub notify: Notify,
-    /// What models cost, by their names, where the user says so.
-    pub pricing: BTreeMap<String, Price>,
-    /// The log.
-    pub logging: Logging,
-    /// The buffer as a file.
-    pub editing: Editing,
-}
-
-/// What one request to one provider needs: general parameters, beaten by the provider's own.
-#[derive(Clone, Debug)]
-pub struct ProviderOptions {
-    /// The model to ask.
-    pub model: String,
-    /// What goes into the request.
-    pub parameters: provider::RequestParameters,
-    /// How long the provider may be silent, before the first byte and between two.
-    pub timeout: Duration,
-    /// How long the connection may take.
-    pub connect_timeout: Duration,
-    /// The most bytes that a reply may bring.
-    pub max_reply_bytes: u32,
-    /// The vendor's own options.
-    pub vendor: Box<dyn VendorOptions>,
-}
-
-impl Config {
-    /// Reads options from layers, lowest first: a later layer beats an earlier one key by key, tables
-    /// merge, lists and plain values replace. `null` takes back what the layers below said, and so does another
-    /// `provider` for the `model`, which belongs to the provider that it was named with.
-    ///
-    /// To tell the user which layer is at fault, read each one alone when it is set: the layers are
-    /// independent, so what is right alone is right together.
-    ///
-    /// # Errors
-    /// Every unknown key and every value of the wrong kind.
-    pub fn from_layers(layers: &[Value]) -> Result<Self, OptionsError> {
-        let mut options = Value::Object(Map::new());
-        for layer in Self::settled(layers).iter().filter(|layer| !layer.is_null()) {
-            layers::lay(&mut options, layer);
-        }
-        let mut config = Self::default();
-        options::read(&options, |table| config.read(table))?;
-        Ok(config)
-    }
-
-    /// The layers as they count, lowest first: one that takes something back without saying so gets a `null` for it.
-    #[must_use]
-    pub fn settled(layers: &[Value]) -> Vec<Value> {
-        layers::settled(layers)
-    }
-
-    /// The paths of all options, those of tables included, as `tools.autopilot.max_turns`: what documentation has
-    /// to cover.
-    #[must_use]
-    pub fn paths() -> Vec<String> {
-        options::paths(|table| Self::default().read(table))
-    }
-
-    fn read(&mut self, table: &mut Table<'_>) {
-        self.read_recipient(table);
-        switch::read_presets(&mut self.presets, table);
-        table.table("tools", |table| self.tools.read(table));
-        table.table("keymaps", |table| self.keymaps.read(table));
-        editor::read_highlights(&mut self.highlights, table);
-        table.table("notify", |table| self.notify.read(table));
-        pricing::read(&mut self.pricing, table);
-        table.table("logging", |table| self.logging.read(table));
-        table.table("editing", |table| self.editing.read(table));
-    }
-
-    /// Reads whom conversations talk to, and how.
-    fn read_recipient(&mut self, table: &mut Table<'_>) {
-        table.choose(
-            "provider",
-            &mut self.provider,
-            &ProviderName::all().map(|provider| (provider.name(), provider)).collect::<Vec<_>>(),
-        );
-        table.set_some("model", &mut self.model, &TEXT);
-        table.table("parameters", |table| self.parameters.read(table));
-    }
-
-    /// The model that conversations ask.
-    #[must_use]
-    pub fn model(&self) -> &str {
-        self.model.as_deref().unwrap_or(self.provider.default_model())
-    }
-
-    /// The parameters for a provider, its own beating the general ones.
-    ///
-    /// `model` belongs to `provider`; for another provider than the configured one the answer has that
-    /// one's default model.
-    #[must_use]
-    pub fn parameters_for(&self, provider: ProviderName) -> ProviderOptions {
-        let general = &self.parameters;
-        let model = if provider == self.provider { self.model() } else { provider.default_model() };
-        let ProviderTable { own, vendor } = general.providers.table(provider);
-        ProviderOptions {
-            model: model.to_owned(),
-            parameters: provider::RequestParameters {
-                max_tokens: Some(own.max_tokens.unwrap_or(general.max_tokens)),
-                temperature: own.temperature.or(general.temperature),
-                thinking: vendor.thinking().or(own.thinking).unwrap_or(general.thinking),
-                cache_retention: own.cache_retention.unwrap_or(general.cache_retention),
-            },
-            timeout: own.timeout.unwrap_or(general.timeout),
-            connect_timeout: own.connect_timeout.unwrap_or(general.connect_timeout),
-            max_reply_bytes: own.max_reply_bytes.unwrap_or(general.max_reply_bytes),
-            vendor,
-        }
-    }
-}
-
-/// The same where it may not be set.
-fn some_seconds<S: Serializer>(time: &Option<Duration>, to: S) -> Result<S::Ok, S::Error> {
-    time.map(|time| time.as_secs_f64()).serialize(to)
-}
-
-/// A stretch of time as the options write it: in seconds.
-fn seconds<S: Serializer>(time: &Duration, to: S) -> Result<S::Ok, S::Error> {
-    to.serialize_f64(time.as_secs_f64())
-}

@@ -10,7 +10,10 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::{Config, buffer::nested, layers};
+use super::{
+    Config,
+    layers::{self, nested},
+};
 use crate::{
     options::{self, Problem, Table},
     provider::{ProviderName, connection::SECRET},

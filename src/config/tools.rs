@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::seconds;
+use super::seconds::seconds;
 use crate::{
     options::{
         Kind, Table,

@@ -14,10 +14,14 @@ use crate::source::{Import, Names, source_files};
 
 /// Two files that are one thing and import each other, with the reason. The list may only shrink: a pair that is no
 /// longer needed fails the test.
-const PAIRS: [(&str, &str, &str); 0] = [];
+const PAIRS: [(&str, &str, &str); 1] = [(
+    "src/config/options.rs",
+    "src/config/switch.rs",
+    "a preset is a switch that the options hold, and a switch takes what the options take",
+)];
 
 /// Folders that are not held to the rule yet. Take one out once its files are apart.
-const EXEMPT: [&str; 2] = ["src/config", "src/provider"];
+const EXEMPT: [&str; 1] = ["src/provider"];
 
 /// How many `use` lines may lead from a name to what it stands for.
 const MAX_STEPS: usize = 16;
