@@ -9,7 +9,7 @@ use super::{
     Conversation, Workspace,
     effective::Source,
     ports::Question,
-    trust::{Facts, FrontmatterTrust, Next},
+    trust::{Admission, FrontmatterTrust, GateFacts},
 };
 use crate::{
     agent::{Input, Level},
@@ -29,15 +29,15 @@ impl Workspace {
     }
 
     /// Does what the gate says.
-    pub(super) fn pass(&self, conversation: &Conversation, next: Next) {
+    pub(super) fn pass(&self, conversation: &Conversation, next: Admission) {
         match next {
-            Next::Wait => {}
+            Admission::Wait => {}
             // Comes back when it was read.
-            Next::ReadStore => self.read_trust_store(),
-            Next::AskFrontmatter { language } => {
+            Admission::ReadStore => self.read_trust_store(),
+            Admission::AskFrontmatter { language } => {
                 self.host().ask(conversation.buffer(), Question::Frontmatter { language });
             }
-            Next::Locate(files) => {
+            Admission::Locate(files) => {
                 let folder = self.place(conversation).folder();
                 let (located, id) = (files.clone(), conversation.id());
                 let then = move |workspace: &Self, outside: Vec<ExternalFile>| {
@@ -49,8 +49,8 @@ impl Workspace {
                     self.log(Level::Warn, &format!("the files of a conversation could not be located: {error}"));
                 }
             }
-            Next::AskFiles(asked) => self.ask_about_files(conversation, &asked),
-            Next::Go { input, vetted, allowed } => {
+            Admission::AskFiles(asked) => self.ask_about_files(conversation, &asked),
+            Admission::Go { input, vetted, allowed } => {
                 let path = self.place(conversation).file;
                 allowed.into_iter().for_each(|file| self.keep_trusted_file(&path, file.real));
                 conversation.page().files().vet(&vetted);
@@ -89,7 +89,7 @@ impl Workspace {
     }
 
     /// What the gate needs to know before the user's wish may reach the session.
-    pub(super) fn facts(&self, conversation: &Conversation) -> Facts {
+    pub(super) fn facts(&self, conversation: &Conversation) -> GateFacts {
         let is_busy = conversation.session().is_busy();
         let is_store_read = self.trust_store().is_read();
         let frontmatter = match conversation.page().frontmatter() {
@@ -105,7 +105,7 @@ impl Workspace {
             _ => FrontmatterTrust::Settled,
         };
         let unvetted = if is_busy { Vec::new() } else { conversation.page().unvetted() };
-        Facts { is_busy, is_store_read, frontmatter, unvetted }
+        GateFacts { is_busy, is_store_read, frontmatter, unvetted }
     }
 
     /// The user has answered whether they trust the frontmatter.

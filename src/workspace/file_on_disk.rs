@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(3);
 
 /// What is known of a conversation's file.
 #[derive(Clone, Debug, Default)]
-enum Known {
+enum KnownState {
     /// Nothing: it may have been changed since it was read.
     #[default]
     Nothing,
@@ -37,7 +37,7 @@ pub(super) struct FileOnDisk(Arc<Shared>);
 
 #[derive(Debug, Default)]
 struct Shared {
-    known: Mutex<Known>,
+    known: Mutex<KnownState>,
     /// Held while the file is written: the number of the latest text that was. The main thread never waits for it.
     written: Mutex<u64>,
     /// The number of the latest text that was taken.
@@ -45,7 +45,7 @@ struct Shared {
 }
 
 /// A text on its way to the disk.
-pub(super) struct Text {
+pub(super) struct FileText {
     /// Texts are written in the order in which they were taken, whichever thread is faster.
     number: u64,
     path: PathBuf,
@@ -63,28 +63,28 @@ impl FileOnDisk {
     /// The file of this name has the buffer's text, or there is none; `None` for not knowing.
     pub(super) fn note(&self, path: Option<PathBuf>) {
         let known = path.and_then(|path| Some((Stamp::of(&path).ok()?, path)));
-        self.set(known.map_or(Known::Nothing, |(stamp, path)| Known::At(path, stamp)));
+        self.set(known.map_or(KnownState::Nothing, |(stamp, path)| KnownState::At(path, stamp)));
     }
 
-    fn set(&self, known: Known) {
+    fn set(&self, known: KnownState) {
         *lock(&self.0.known) = known;
     }
 
     /// Whether the file is as it was last seen.
     pub(super) fn is_current(&self) -> bool {
         let known = lock(&self.0.known).clone();
-        matches!(known, Known::At(path, stamp) if Stamp::of(&path).is_ok_and(|now| now == stamp))
+        matches!(known, KnownState::At(path, stamp) if Stamp::of(&path).is_ok_and(|now| now == stamp))
     }
 
     /// Numbers a text.
-    pub(super) fn take(&self, path: PathBuf, bytes: Vec<u8>, is_forced: bool) -> Text {
+    pub(super) fn take(&self, path: PathBuf, bytes: Vec<u8>, is_forced: bool) -> FileText {
         let number = self.0.taken.fetch_add(1, Ordering::Relaxed) + 1;
-        Text { number, path, bytes, is_forced }
+        FileText { number, path, bytes, is_forced }
     }
 
     /// Writes the file, unless a later text was written meanwhile. It blocks on the disk. `Err` is a sentence for the
     /// user.
-    pub(super) fn write(&self, Text { number, path, bytes, is_forced }: &Text) -> Result<(), String> {
+    pub(super) fn write(&self, FileText { number, path, bytes, is_forced }: &FileText) -> Result<(), String> {
         let mut written = lock(&self.0.written);
         if *written > *number {
             return Ok(());
@@ -93,10 +93,10 @@ impl FileOnDisk {
         let failed = |trouble: SaveError| sentence(path, &trouble.to_string());
         let stamp = match known {
             _ if *is_forced => Stamp::of(path).map_err(|error| failed(error.into()))?,
-            Known::At(at, stamp) if at == *path => stamp,
+            KnownState::At(at, stamp) if at == *path => stamp,
             // The buffer has another name now: such a file must not be there yet.
-            Known::At(..) => None,
-            Known::Nothing => {
+            KnownState::At(..) => None,
+            KnownState::Nothing => {
                 return Err(sentence(
                     path,
                     "it is not known whether the file was changed elsewhere. Use `:write` once",
@@ -104,13 +104,13 @@ impl FileOnDisk {
             }
         };
         let stamp = save(path, bytes, stamp).map_err(failed)?;
-        self.set(Known::At(path.clone(), Some(stamp)));
+        self.set(KnownState::At(path.clone(), Some(stamp)));
         *written = *number;
         Ok(())
     }
 
     /// Writes the file, and waits for it, but not for ever.
-    pub(super) fn write_now(self, text: Text) -> Result<(), String> {
+    pub(super) fn write_now(self, text: FileText) -> Result<(), String> {
         let (tell, told) = mpsc::channel();
         let path = text.path.clone();
         let work = move || {

@@ -15,7 +15,7 @@ const SHOWN: [&str; 4] = ["provider", "model", "parameters", "tools"];
 
 /// Who has set an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Layer {
+pub enum OptionLayer {
     /// Nobody: it is the default.
     Default,
     /// The user, with `setup`.
@@ -26,7 +26,7 @@ pub enum Layer {
     File,
 }
 
-impl Layer {
+impl OptionLayer {
     /// Its name on the screen.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -45,7 +45,7 @@ pub struct StatusView {
     /// Why the frontmatter has no effect: the line, from 0, and what is wrong.
     pub fault: Option<(usize, String)>,
     /// The options.
-    pub rows: Vec<Row>,
+    pub rows: Vec<OptionRow>,
     /// What the conversation is doing.
     pub activity: String,
     /// The calls that run and those that wait, a line each.
@@ -54,13 +54,13 @@ pub struct StatusView {
 
 /// One option.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
+pub struct OptionRow {
     /// Its name, as a user writes it.
     pub name: String,
     /// Its value, as a user writes it.
     pub value: String,
     /// Who set it.
-    pub layer: Layer,
+    pub layer: OptionLayer,
 }
 
 impl Workspace {
@@ -108,12 +108,13 @@ impl StatusView {
             lines.push(format!("the frontmatter has no effect: line {}: {message}", line + 1));
             lines.push(String::new());
         }
-        let width =
-            |pick: fn(&Row) -> &str| self.rows.iter().map(|row| pick(row).chars().count()).max().unwrap_or_default();
+        let width = |pick: fn(&OptionRow) -> &str| {
+            self.rows.iter().map(|row| pick(row).chars().count()).max().unwrap_or_default()
+        };
         let (names, values) = (width(|row| &row.name), width(|row| &row.value).min(VALUE));
         let layers = self.rows.iter().map(|row| row.layer.name().len()).max().unwrap_or_default();
         let is_table = names + values + layers + 2 * GAP <= room;
-        lines.extend(self.rows.iter().map(|Row { name, value, layer }| match is_table {
+        lines.extend(self.rows.iter().map(|OptionRow { name, value, layer }| match is_table {
             true => format!("{name:names$}{:GAP$}{value:values$}{:GAP$}{}", "", "", layer.name()),
             false => format!("{name}: {value} ({})", layer.name()),
         }));
@@ -157,7 +158,7 @@ const GAP: usize = 2;
 /// How many characters of values stand in one column; a longer value pushes its layer along.
 const VALUE: usize = 40;
 
-fn rows(workspace: &Workspace, file: &Effective) -> Vec<Row> {
+fn rows(workspace: &Workspace, file: &Effective) -> Vec<OptionRow> {
     let config = serde_json::to_value(&*file.config).unwrap_or_default();
     let [setup, runtime] = workspace.options().layers();
     let layers = Config::settled(&[setup, runtime, file.file.layer.clone()]);
@@ -172,11 +173,11 @@ fn rows(workspace: &Workspace, file: &Effective) -> Vec<Row> {
                 let name = name.strip_prefix("parameters.").unwrap_or(&name).to_owned();
                 // What nobody has set, and what is shown below in other words.
                 let unset = value.is_null()
-                    || (layer == Layer::Default && name.split('.').count() > 1 && table == "parameters");
+                    || (layer == OptionLayer::Default && name.split('.').count() > 1 && table == "parameters");
                 if name == "model" {
-                    rows.push(Row { name, value: file.config.model().to_owned(), layer });
+                    rows.push(OptionRow { name, value: file.config.model().to_owned(), layer });
                 } else if !unset && name != "tools.auto_approve" {
-                    rows.push(Row { name, value: plain(value), layer });
+                    rows.push(OptionRow { name, value: plain(value), layer });
                 }
             });
         }
@@ -187,20 +188,20 @@ fn rows(workspace: &Workspace, file: &Effective) -> Vec<Row> {
 
 /// The highest of these layers that says something of an option. One that takes back what those below say leaves the
 /// default.
-fn who(layers: &[Value], pointer: &str) -> Layer {
-    let said = layers.iter().zip([Layer::Setup, Layer::Runtime, Layer::File]).rev();
+fn who(layers: &[Value], pointer: &str) -> OptionLayer {
+    let said = layers.iter().zip([OptionLayer::Setup, OptionLayer::Runtime, OptionLayer::File]).rev();
     let found = said.filter_map(|(layer, who)| Some((layer.pointer(pointer)?, who))).next();
-    found.filter(|(value, _)| !value.is_null()).map_or(Layer::Default, |(_, who)| who)
+    found.filter(|(value, _)| !value.is_null()).map_or(OptionLayer::Default, |(_, who)| who)
 }
 
 /// What is on offer, and what runs without asking.
-fn lists(workspace: &Workspace, file: &Effective, setup: &Value) -> [Row; 2] {
+fn lists(workspace: &Workspace, file: &Effective, setup: &Value) -> [OptionRow; 2] {
     let toolbox = workspace.toolbox();
     let (offered, offered_by) = match &file.tools {
         Some(chosen) => {
-            (chosen.iter().filter(|name| toolbox.get(name).is_some()).cloned().collect::<Vec<_>>(), Layer::File)
+            (chosen.iter().filter(|name| toolbox.get(name).is_some()).cloned().collect::<Vec<_>>(), OptionLayer::File)
         }
-        None => (toolbox.enabled(), Layer::Default),
+        None => (toolbox.enabled(), OptionLayer::Default),
     };
     let left_out = toolbox.left_out(file);
     let offered = offered.into_iter().map(|name| match left_out.iter().find(|(tool, _)| tool.name() == name) {
@@ -211,14 +212,16 @@ fn lists(workspace: &Workspace, file: &Effective, setup: &Value) -> [Row; 2] {
     let is_function = workspace.options().is_policy_function();
     let own = setup.pointer("/tools/auto_approve").is_some() || is_function;
     let (approve, approve_by) = match &file.file.auto_approve {
-        _ if file.is_policy_function => ("a function".to_owned(), Layer::File),
-        Some(list) => (with_removals(list), Layer::File),
-        None if is_function => ("a function".to_owned(), Layer::Setup),
-        None => (file.config.tools.auto_approve.join(", "), if own { Layer::Setup } else { Layer::Default }),
+        _ if file.is_policy_function => ("a function".to_owned(), OptionLayer::File),
+        Some(list) => (with_removals(list), OptionLayer::File),
+        None if is_function => ("a function".to_owned(), OptionLayer::Setup),
+        None => {
+            (file.config.tools.auto_approve.join(", "), if own { OptionLayer::Setup } else { OptionLayer::Default })
+        }
     };
     [
-        Row { name: "tools.auto_approve".into(), value: approve, layer: approve_by },
-        Row { name: "tools".into(), value: offered.join(", "), layer: offered_by },
+        OptionRow { name: "tools.auto_approve".into(), value: approve, layer: approve_by },
+        OptionRow { name: "tools".into(), value: offered.join(", "), layer: offered_by },
     ]
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A file may come from a stranger, with code and policy in its frontmatter and with references to files of the user's.
 //! The [`Gate`] is a pure state machine. It is given what the file brought, what the user did and what the store holds, and
-//! answers what is [`Next`]: go, ask about the frontmatter, ask about files, find out where files lead, or read the store.
+//! answers with an [`Admission`]: go, ask about the frontmatter, ask about files, find out where files lead, or read the store.
 //! The wish waits in the gate until the answer is there; a later wish takes its place.
 //!
 //! What the user wrote in this session is theirs ([`crate::chat::Provenance`]). Everything else is theirs if they said so
@@ -14,7 +14,7 @@ use crate::{agent::Input, runtime::ExternalFile};
 
 /// What is known when the user wants something.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Facts {
+pub struct GateFacts {
     /// Whether a reply or a tool is at work: a wish then is about that, and nothing new is sent for it.
     pub is_busy: bool,
     /// Whether the trust store has been read.
@@ -39,9 +39,9 @@ pub enum FrontmatterTrust {
     },
 }
 
-/// What happens next.
+/// What happens to the user's wish.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Next {
+pub enum Admission {
     /// Nothing: the gate waits, or there is nothing that it waits for.
     Wait,
     /// Read the trust store, then call [`Gate::store_was_read`].
@@ -66,7 +66,7 @@ pub enum Next {
     },
 }
 
-impl Next {
+impl Admission {
     fn go(input: Input) -> Self {
         Self::Go { input, vetted: Vec::new(), allowed: Vec::new() }
     }
@@ -75,12 +75,12 @@ impl Next {
 /// Holds back what the user wants until it may be done.
 #[derive(Debug, Default)]
 pub struct Gate {
-    held: Option<Held>,
+    held: Option<HeldInput>,
 }
 
 /// A wish, and what it waits for.
 #[derive(Debug)]
-enum Held {
+enum HeldInput {
     Store(Input),
     Frontmatter(Input),
     Places { input: Input, files: Vec<PathBuf> },
@@ -89,41 +89,41 @@ enum Held {
 
 impl Gate {
     /// The user wants something.
-    pub fn want(&mut self, input: Input, facts: Facts) -> Next {
+    pub fn want(&mut self, input: Input, facts: GateFacts) -> Admission {
         self.held = None;
         match facts.frontmatter {
             FrontmatterTrust::Unread => return self.wait_for_store(input),
             FrontmatterTrust::Missing { language } if !facts.is_busy => {
-                self.held = Some(Held::Frontmatter(input));
-                return Next::AskFrontmatter { language };
+                self.held = Some(HeldInput::Frontmatter(input));
+                return Admission::AskFrontmatter { language };
             }
             FrontmatterTrust::Missing { .. } | FrontmatterTrust::Settled => {}
         }
         if facts.is_busy || facts.unvetted.is_empty() {
-            return Next::go(input);
+            return Admission::go(input);
         }
         if !facts.is_store_read {
             return self.wait_for_store(input);
         }
-        self.held = Some(Held::Places { input, files: facts.unvetted.clone() });
-        Next::Locate(facts.unvetted)
+        self.held = Some(HeldInput::Places { input, files: facts.unvetted.clone() });
+        Admission::Locate(facts.unvetted)
     }
 
-    fn wait_for_store(&mut self, input: Input) -> Next {
-        self.held = Some(Held::Store(input));
-        Next::ReadStore
+    fn wait_for_store(&mut self, input: Input) -> Admission {
+        self.held = Some(HeldInput::Store(input));
+        Admission::ReadStore
     }
 
     /// The store has been read. Gives the wish that waited for it, to be wanted again.
     pub fn store_was_read(&mut self) -> Option<Input> {
-        let Some(Held::Store(_)) = &self.held else { return None };
+        let Some(HeldInput::Store(_)) = &self.held else { return None };
         self.take()
     }
 
     /// The user has answered about the frontmatter. Gives the wish that waited for it if they trust it, to be wanted
     /// again.
     pub fn frontmatter_was_answered(&mut self, is_trusted: bool) -> Option<Input> {
-        let Some(Held::Frontmatter(_)) = &self.held else { return None };
+        let Some(HeldInput::Frontmatter(_)) = &self.held else { return None };
         self.take().filter(|_| is_trusted)
     }
 
@@ -134,38 +134,39 @@ impl Gate {
         located: &[PathBuf],
         outside: Vec<ExternalFile>,
         is_allowed: impl Fn(&ExternalFile) -> bool,
-    ) -> Next {
-        let Some(Held::Places { input, files }) = self.held.take_if(|held| held.waits_for(located)) else {
-            return Next::Wait;
+    ) -> Admission {
+        let Some(HeldInput::Places { input, files }) = self.held.take_if(|held| held.waits_for(located)) else {
+            return Admission::Wait;
         };
         let asked: Vec<_> = outside.into_iter().filter(|file| !is_allowed(file)).collect();
         if asked.is_empty() {
-            return Next::Go { input, vetted: files, allowed: Vec::new() };
+            return Admission::Go { input, vetted: files, allowed: Vec::new() };
         }
-        self.held = Some(Held::Files { input, files, asked: asked.clone() });
-        Next::AskFiles(asked)
+        self.held = Some(HeldInput::Files { input, files, asked: asked.clone() });
+        Admission::AskFiles(asked)
     }
 
     /// The user has answered about files.
-    pub fn files_were_answered(&mut self, is_allowed: bool) -> Next {
-        match self.held.take_if(|held| matches!(held, Held::Files { .. })) {
-            Some(Held::Files { input, files, asked }) if is_allowed => {
-                Next::Go { input, vetted: files, allowed: asked }
+    pub fn files_were_answered(&mut self, is_allowed: bool) -> Admission {
+        match self.held.take_if(|held| matches!(held, HeldInput::Files { .. })) {
+            Some(HeldInput::Files { input, files, asked }) if is_allowed => {
+                Admission::Go { input, vetted: files, allowed: asked }
             }
-            _ => Next::Wait,
+            _ => Admission::Wait,
         }
     }
 
     fn take(&mut self) -> Option<Input> {
         match self.held.take()? {
-            Held::Store(input) | Held::Frontmatter(input) | Held::Places { input, .. } | Held::Files { input, .. } => {
-                Some(input)
-            }
+            HeldInput::Store(input)
+            | HeldInput::Frontmatter(input)
+            | HeldInput::Places { input, .. }
+            | HeldInput::Files { input, .. } => Some(input),
         }
     }
 }
 
-impl Held {
+impl HeldInput {
     /// Whether this wish waits to know where these files lead.
     fn waits_for(&self, located: &[PathBuf]) -> bool {
         matches!(self, Self::Places { files, .. } if files == located)

@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// What rules may ask about a call. This is the only place that finds it out.
-pub(super) struct Facts {
+pub(super) struct CallFacts {
     path_base: PathBase,
     target: Target,
     read: Option<Target>,
@@ -26,7 +26,7 @@ pub(super) struct Facts {
     declared: Option<DeclaredApproval>,
 }
 
-impl Facts {
+impl CallFacts {
     /// The facts about a call in a conversation at `place`: the paths in it start where the tool will start them. A tool
     /// that is not known (`definition` is `None`) has none.
     pub(super) fn new(workspace: &Workspace, place: &Place, definition: Option<&Definition>, input: &Value) -> Self {
@@ -97,7 +97,7 @@ impl Workspace {
             ToolInput::Json(value) => value,
             ToolInput::Malformed(_) => &Value::Null,
         };
-        let facts = Facts::new(self, &self.place(conversation), Some(&definition), input);
+        let facts = CallFacts::new(self, &self.place(conversation), Some(&definition), input);
         let buffer = i64::from(conversation.buffer());
         let verdict = self.toolbox().chain().decide(&facts.call(&call.name, input, &call.id, buffer, Some(&file)));
         self.log_failures(&verdict);
@@ -131,7 +131,7 @@ impl Workspace {
         if !Target::exists_for(&definition) {
             return Ok(vec![call.name.clone()]);
         }
-        let facts = Facts::new(self, &self.place(conversation), Some(&definition), input);
+        let facts = CallFacts::new(self, &self.place(conversation), Some(&definition), input);
         rules::suggest(&call.name, &facts.target.subject(), &facts.path_base)
             .ok_or_else(|| format!("no rule can cover this call of `{}`; approve it each time", call.name))
     }

@@ -16,7 +16,7 @@ use super::{
     background::{self, Background},
     file_on_disk::Flights,
     holder::Locks,
-    options::Options,
+    option_layers::OptionLayers,
     ports::{Host, Place, Scripts},
     toolbox::Toolbox,
     trust_store::TrustStore,
@@ -32,7 +32,7 @@ pub struct Workspace {
     host: Rc<dyn Host>,
     scripts: Rc<dyn Scripts>,
     background: Background<Self>,
-    options: Options,
+    options: OptionLayers,
     toolbox: Toolbox,
     trust_store: TrustStore,
     conversations: Conversations,
@@ -101,7 +101,7 @@ impl Workspace {
             host,
             scripts,
             background: Background::new(wake),
-            options: Options::default(),
+            options: OptionLayers::default(),
             toolbox: Toolbox::default(),
             trust_store: TrustStore::new(state_dir.join("trust.jsonl")),
             conversations: Conversations::default(),
@@ -133,7 +133,7 @@ impl Workspace {
         &self.background
     }
 
-    pub(super) fn options(&self) -> &Options {
+    pub(super) fn options(&self) -> &OptionLayers {
         &self.options
     }
 

@@ -17,7 +17,7 @@ use crate::{
 
 /// The options and the log that they describe.
 #[derive(Default)]
-pub(super) struct Options {
+pub(super) struct OptionLayers {
     effective: RefCell<Rc<Config>>,
     setup: RefCell<Value>,
     runtime: RefCell<Value>,
@@ -28,7 +28,7 @@ pub(super) struct Options {
     log_dir: RefCell<PathBuf>,
 }
 
-impl Options {
+impl OptionLayers {
     /// The options that are in effect.
     pub(super) fn effective(&self) -> Rc<Config> {
         Rc::clone(&self.effective.borrow())
