@@ -60,8 +60,7 @@ pub(super) fn check(line: usize, info: &str, found: &mut Vec<Diagnostic>) {
             Some(_) if !attribute.sound => {
                 let written = &words[attribute.at];
                 warn(format!(
-                    "`{key}={written}` cannot be read and is passed over. Write the value as one word, or in double \
-                     quotes."
+                    "`{key}={written}` is not valid and is ignored. Write the value as one word, or in double quotes."
                 ));
             }
             Some(value) if key == "path" && value.is_empty() => {

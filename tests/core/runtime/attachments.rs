@@ -434,7 +434,7 @@ fn missing_or_broken_attributes_are_reported_with_their_line() {
     assert_eq!(says("flemma:attachment path=/a.png"), [untyped]);
     assert_eq!(
         says("flemma:attachment type=image/png path=\"/a.png"),
-        ["`path=\"/a.png` cannot be read and is passed over. Write the value as one word, or in double quotes.", none]
+        ["`path=\"/a.png` is not valid and is ignored. Write the value as one word, or in double quotes.", none]
     );
     assert_eq!(
         says("flemma:attachment type=image/png path"),
