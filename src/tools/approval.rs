@@ -1,9 +1,10 @@
-//! Approval: whether a call runs at once, waits for the user, or is denied.
+//! Approval: whether a call runs at once, needs the user's approval, or is denied.
 //!
-//! A [`Chain`] asks its resolvers one after the other, the highest priority first and by name among equals. The first
-//! that decides wins; one that fails is passed over and reported; if none decides, the user does
-//! ([`Decision::RequireApproval`]). The built-in resolvers are made here ([`config`], [`frontmatter`], [`declared`], [`catch_all`]);
-//! others come from Lua. Resolvers run on the main thread, as the Lua functions among them must.
+//! A [`Chain`] asks its resolvers one after the other, highest priority first, and in the order of their names if the
+//! priorities are equal. The first one that decides wins. One that fails is skipped and reported. If none decides, the
+//! user does ([`Decision::RequireApproval`]). The built-in resolvers are created here ([`config`], [`frontmatter`],
+//! [`declared`], [`catch_all`]); others come from Lua. Resolvers run on the main thread, because the Lua functions among
+//! them must.
 
 use std::{collections::BTreeSet, fmt, path::PathBuf, rc::Rc};
 
@@ -20,18 +21,18 @@ use crate::model::CallId;
 pub const CONFIG: &str = "urn:flemma:approval:config";
 /// The resolver for `flemma.opt.tools.auto_approve` in a buffer's frontmatter.
 pub const FRONTMATTER: &str = "urn:flemma:approval:frontmatter";
-/// The resolver that approves everything; only there with `tools.require_approval = false`.
+/// The resolver that approves everything; it only exists with `tools.require_approval = false`.
 pub const CATCH_ALL: &str = "urn:flemma:approval:catch-all";
-/// The resolver that hears what the tool itself declares.
+/// The resolver for what the tool itself declares.
 pub const DECLARED: &str = "urn:flemma:approval:declared";
 
 /// The priority of the user's own `tools.auto_approve`.
 pub const CONFIG_PRIORITY: i64 = 100;
 
-/// The priority of a resolver that names none.
+/// The priority of a resolver that does not set one.
 pub const DEFAULT_PRIORITY: i64 = 50;
 
-/// The call that is decided on.
+/// The call to decide about.
 #[derive(Clone, Copy, Debug)]
 pub struct ApprovalCall<'a> {
     /// The tool's name.
@@ -44,19 +45,19 @@ pub struct ApprovalCall<'a> {
     pub buffer: i64,
     /// What the tool's definition declares.
     pub declared: Option<DeclaredApproval>,
-    /// What the call is about, for rules.
+    /// The target of the call, for rules.
     pub subject: Subject<'a>,
-    /// What it reads, for rules about reading; `None` for nothing.
+    /// What it reads, for rules about reading; `None` if it reads nothing.
     pub reading: Option<ReadTarget<'a>>,
-    /// What paths in rules stand on.
+    /// The base of paths in rules.
     pub path_base: &'a PathBase,
-    /// What the conversation's own file says, if it says anything.
+    /// The decision of the conversation's own file, if there is one.
     pub frontmatter: Option<&'a BufferPolicy>,
 }
 
 impl<'a> ApprovalCall<'a> {
-    /// A call of which nothing more is known: its tool declares nothing, only rules about the whole tool speak, and no
-    /// file says anything about it.
+    /// A call about which nothing else is known: its tool declares nothing, only rules about the whole tool apply, and
+    /// no file decides about it.
     pub fn new(tool: &'a str, input: &'a Value, id: &'a CallId, buffer: i64) -> Self {
         static NOWHERE: PathBase = PathBase { folder: PathBuf::new(), home: None, exported: BTreeSet::new() };
         Self {
@@ -73,7 +74,7 @@ impl<'a> ApprovalCall<'a> {
     }
 }
 
-/// What a file says in `flemma.opt.tools.auto_approve`.
+/// The value of `flemma.opt.tools.auto_approve` in a file.
 #[derive(Clone)]
 pub enum BufferPolicy {
     /// A list.
@@ -101,13 +102,13 @@ impl fmt::Debug for BufferPolicy {
 }
 
 impl Policy {
-    /// What the list says about a call; `None` if it does not speak of it.
+    /// The decision of the list about a call; `None` if it does not decide.
     pub fn decide(&self, call: &ApprovalCall<'_>) -> Option<Decision> {
         let own = || rules::decide(&self.rules, call.tool, &call.subject, call.path_base);
         match rules::decide_read(&self.rules, call.tool, call.reading.as_ref(), call.path_base) {
             None => own(),
             Some(Decision::Deny) => Some(Decision::Deny),
-            // A denial of the tool's own is certain.
+            // A denial of the tool itself is certain.
             Some(question) => own().filter(|own| *own == Decision::Deny).or(Some(question)),
         }
     }
@@ -121,7 +122,7 @@ pub type Resolve = Rc<dyn Fn(&ApprovalCall<'_>) -> Result<Option<Decision>, Stri
 pub struct Resolver {
     /// Unique in the chain.
     pub name: String,
-    /// What it does, for people.
+    /// What it does, for users.
     pub description: Option<String>,
     /// Higher is asked earlier.
     pub priority: i64,
@@ -129,14 +130,14 @@ pub struct Resolver {
     pub resolve: Resolve,
 }
 
-/// What the chain said.
+/// The result of the chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resolution {
     /// The decision.
     pub decision: Decision,
     /// The name of the resolver that made it; `None` if no resolver did.
     pub resolver: Option<String>,
-    /// Resolvers that failed on the way, in the order they were asked: for the log.
+    /// Resolvers that failed, in the order in which they were asked, for the log.
     pub failures: Vec<ResolverFailure>,
 }
 
@@ -145,25 +146,25 @@ pub struct Resolution {
 pub struct ResolverFailure {
     /// The resolver's name.
     pub resolver: String,
-    /// What it said.
+    /// Its error.
     pub message: String,
 }
 
-/// The resolvers, in the order they are asked.
+/// The resolvers in the order in which they are asked.
 ///
-/// A clone is cheap and stands on its own: decide on a clone where a resolver may change the chain while it runs.
+/// A clone is cheap and independent: use a clone if a resolver may change the chain while it runs.
 #[derive(Clone, Default)]
 pub struct Chain {
     resolvers: Vec<Rc<Resolver>>,
 }
 
 impl Chain {
-    /// A chain without resolvers: everything waits for the user.
+    /// A chain without resolvers: everything needs the user's approval.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a resolver; one of the same name is replaced.
+    /// Adds a resolver. A resolver with the same name is replaced.
     pub fn register(&mut self, resolver: Resolver) {
         self.unregister(&resolver.name);
         let order = |other: &Rc<Resolver>| {
@@ -173,28 +174,28 @@ impl Chain {
         self.resolvers.insert(place, Rc::new(resolver));
     }
 
-    /// Takes a resolver out; gives it back if it was there.
+    /// Removes a resolver and returns it, if it exists.
     pub fn unregister(&mut self, name: &str) -> Option<Rc<Resolver>> {
         let place = self.resolvers.iter().position(|resolver| resolver.name == name)?;
         Some(self.resolvers.remove(place))
     }
 
-    /// The resolver of this name.
+    /// The resolver with this name.
     pub fn get(&self, name: &str) -> Option<&Resolver> {
         self.all().find(|resolver| resolver.name == name)
     }
 
-    /// All resolvers, in the order they are asked.
+    /// All resolvers in the order in which they are asked.
     pub fn all(&self) -> impl Iterator<Item = &Resolver> {
         self.resolvers.iter().map(Rc::as_ref)
     }
 
-    /// How many resolvers there are.
+    /// The number of resolvers.
     pub fn count(&self) -> usize {
         self.resolvers.len()
     }
 
-    /// Decides on a call.
+    /// Decides about a call.
     pub fn decide(&self, call: &ApprovalCall<'_>) -> Resolution {
         let mut failures = Vec::new();
         for resolver in &self.resolvers {
@@ -218,8 +219,8 @@ pub fn config(policy: Policy) -> Resolver {
     }
 }
 
-/// A way to decide that is the user's for all conversations. Where a conversation's own file says what is approved,
-/// only its denials are left: the file takes the place of the rest, and lifts no denial.
+/// A resolver from the user's configuration, for all conversations. If a conversation's own file sets what is approved,
+/// only the denials of this resolver remain: the file replaces the rest, but cannot lift a denial.
 pub fn overridable(decide: Resolve) -> Resolve {
     Rc::new(move |call| {
         let decision = decide(call)?;
@@ -227,7 +228,7 @@ pub fn overridable(decide: Resolve) -> Resolve {
     })
 }
 
-/// The resolver (priority 90) that hears what the conversation's own file says.
+/// The resolver (priority 90) for the conversation's own file.
 pub fn frontmatter() -> Resolver {
     Resolver {
         name: FRONTMATTER.into(),
@@ -237,9 +238,9 @@ pub fn frontmatter() -> Resolver {
     }
 }
 
-/// The resolver (priority -10) that hears what a tool declares: it speaks only when nobody else did. A tool that says that
-/// it is harmless is not heard where a list has spoken by leaving it out ([`Policy::silences`]): the file's, or `config`,
-/// the list of the configuration, which a file cannot widen in this either.
+/// The resolver (priority -10) for what a tool declares: it only decides if no other resolver did. A tool's declaration
+/// that it is harmless is ignored if a list has left the tool out on purpose ([`Policy::silences`]): the list of the file,
+/// or `config`, the list of the configuration, which a file cannot extend in this respect either.
 pub fn declared(config: Policy) -> Resolver {
     Resolver {
         name: DECLARED.into(),

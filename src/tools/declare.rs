@@ -1,7 +1,7 @@
-//! Reads a definition that somebody wrote: a table of fields, checked field by field.
+//! Reads a user's definition of a tool: a table of fields, checked field by field.
 //!
-//! Whoever holds the table (Lua, for now) hands it over as [`Field`]s; functions stay where they are and are
-//! known here by number. Every mistake names the tool, the field and the mend.
+//! The owner of the table (currently Lua) passes it as [`Field`]s. Functions stay where they are and are identified by
+//! number. Every error names the tool, the field and the fix.
 
 use std::{sync::Arc, time::Duration};
 
@@ -37,17 +37,17 @@ pub enum Field {
     Value(Value),
     /// A function, by its number.
     Function(LuaRef),
-    /// Something else, and what that is.
+    /// Something else, with a description.
     Other(String),
 }
 
 /// Reads a definition.
 ///
-/// `name` is the name it is registered under, where that is given beside the table. A definition without `execute` is
-/// taken: its calls get an error until it is registered with one.
+/// `name` is the name under which it is registered, if it is given separately. A definition without `execute` is accepted:
+/// its calls get an error until it is registered with one.
 ///
 /// # Errors
-/// The first field that is wrong: unknown, of the wrong kind, or illegal (see [`Definition::check`]).
+/// The first field that is invalid: unknown, of the wrong type, or illegal (see [`Definition::check`]).
 pub fn declare(name: Option<&str>, fields: Vec<(String, Field)>) -> Result<Definition, DefinitionError> {
     let mut reader = FieldReader { tool: String::new(), fields };
     let own = reader.text("name")?;
@@ -86,7 +86,7 @@ pub fn declare(name: Option<&str>, fields: Vec<(String, Field)>) -> Result<Defin
     definition.timeout = reader.seconds("timeout")?;
     definition.read_path_param = reader.text("read_path_param")?;
     definition.write_path_param = reader.text("write_path_param")?;
-    // Whether somebody who writes a definition may choose it.
+    // Whether the author of a definition may choose it.
     let executors = [("server", true), ("human", false), ("client", false), ("provider", false)];
     if reader.choice("executor", &executors)? == Some(false) {
         return reader.refuse("executor", "can only be \"server\": no other value is supported yet".to_owned());
@@ -200,7 +200,7 @@ impl FieldReader {
 /// Keywords of JSON Schema whose value is a list.
 const LISTS: [&str; 7] = ["required", "enum", "anyOf", "oneOf", "allOf", "prefixItems", "examples"];
 
-/// An empty table of Lua's is an empty object and an empty list at once. In a schema the keyword tells which.
+/// An empty Lua table is both an empty object and an empty list. In a schema, the keyword decides which.
 fn mend_empty_tables(schema: Map<String, Value>) -> Value {
     let mended = schema.into_iter().map(|(key, value)| {
         let value = match value {
@@ -222,7 +222,7 @@ fn mend_empty_tables(schema: Map<String, Value>) -> Value {
     Value::Object(mended.collect())
 }
 
-/// A definition as data, for whoever asks what is registered. Functions are left out.
+/// A definition as data, for the list of registered tools. Functions are left out.
 #[must_use]
 pub fn describe(definition: &Definition) -> Value {
     let mut table = Map::new();

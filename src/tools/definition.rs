@@ -1,7 +1,7 @@
-//! What a tool is: the part that a model sees, and the part that decides how a call is run.
+//! The definition of a tool: the part that a model sees, and the part that determines how a call is run.
 //!
-//! A definition is checked once, when it is registered ([`Definition::check`]), so that whatever is in the registry
-//! can be sent to a provider. Its schema is compiled the first time an input is checked against it and then kept.
+//! A definition is checked once, when it is registered ([`Definition::check`]), so that everything in the registry can be
+//! sent to a provider. Its schema is compiled when an input is first checked against it, and then kept.
 
 use std::{
     fmt,
@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{model::ToolInput, provider::ToolSpec, text::suggest::nearest};
 
-/// The longest name that every provider takes, in characters.
+/// The longest name that every provider accepts, in characters.
 const MAX_NAME: usize = 64;
 
 /// A tool.
@@ -31,17 +31,17 @@ pub struct Definition {
     pub name: String,
     /// What it does, in words for the model. Never empty.
     pub description: String,
-    /// JSON Schema of the input, passed to providers as it is. Its type is `object`.
+    /// JSON Schema of the input, passed to providers unchanged. Its type is `object`.
     pub input_schema: Arc<Value>,
-    /// Whether the provider's strict mode is asked for: then every property is required, and no others may come.
+    /// Whether to request the provider's strict mode: every property is required, and no others are allowed.
     pub strict: bool,
-    /// Whether a call takes long enough that it can be watched and cancelled.
+    /// Whether a call runs asynchronously, so that it can be watched and cancelled.
     pub is_async: bool,
-    /// Whether it is offered to models unless somebody says otherwise.
+    /// Whether it is offered to models by default.
     pub enabled: bool,
-    /// What the tool itself says about approval; heard only when nobody else decides.
+    /// What the tool itself declares about approval; only used if no other resolver decides.
     pub approval: Option<DeclaredApproval>,
-    /// Whether its latest lines are shown while it runs.
+    /// Whether the latest lines of its output are shown while it runs.
     pub streaming: bool,
     /// How long a call may take; `None` for the user's `tools.default_timeout`.
     pub timeout: Option<Duration>,
@@ -51,16 +51,16 @@ pub struct Definition {
     pub read_path_param: Option<String>,
     /// The input property that names a path that is written.
     pub write_path_param: Option<String>,
-    /// Whether it leaves out what it comes upon and the user denies reading ([`super::Context::denied`]).
+    /// Whether it leaves out files that the user denies reading ([`super::Context::denied`]).
     pub leaves_out_denied: bool,
-    /// Who answers a call, and what runs it if that is this process.
+    /// Who answers a call, and what runs it if this process does.
     pub executor: Executor,
-    /// The Lua function that makes a preview; native tools bring their own ([`NativeTool::preview`]).
+    /// The Lua function that creates a preview; native tools have their own ([`NativeTool::preview`]).
     pub format_preview: Option<LuaRef>,
     compiled: OnceLock<Result<InputSchema, String>>,
 }
 
-/// Who answers a call of a tool, and what runs it if that is this process.
+/// Who answers a call of a tool, and what runs it if this process does.
 #[derive(Clone)]
 pub enum Executor {
     /// Rust code of this process, off the main thread.
@@ -73,7 +73,7 @@ pub enum Executor {
     Provider,
 }
 
-/// A Lua function, by a number that the Neovim layer keeps the function under.
+/// A Lua function, identified by its number in the Neovim layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LuaRef(pub u64);
 
@@ -82,19 +82,19 @@ pub struct LuaRef(pub u64);
 pub enum DeclaredApproval {
     /// It is harmless: run it.
     Auto,
-    /// It is not: ask.
+    /// It is not harmless: ask.
     RequiresApproval,
 }
 
-/// Why a definition is refused. The message names the tool, the field and the mend.
+/// Why a definition is rejected. The message names the tool, the field and the fix.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("tool `{tool}`: `{field}` {problem}")]
 pub struct DefinitionError {
-    /// The tool's name, as it was given.
+    /// The tool's name as given.
     pub tool: String,
-    /// The field that is wrong.
+    /// The invalid field.
     pub field: String,
-    /// What is wrong with it, and what it should be.
+    /// What is wrong with it, and what is expected.
     pub problem: String,
 }
 
@@ -136,9 +136,9 @@ impl Definition {
     /// Whether this can be sent to a provider and run.
     ///
     /// # Errors
-    /// The first field that is wrong: a name that no provider takes, no description, a schema that is no JSON Schema
-    /// of an object or (with `strict`) not within the rules of strict mode, a timeout that is none, or the name of a
-    /// path parameter that the schema does not have.
+    /// The first field that is invalid: a name that providers do not accept, a missing description, a schema that is not
+    /// a JSON Schema of an object or (with `strict`) does not follow strict mode, an invalid timeout, or a path
+    /// parameter that is not in the schema.
     pub fn check(&self) -> Result<(), DefinitionError> {
         let refuse = |field: &str, problem: String| {
             Err(DefinitionError { tool: self.name.clone(), field: field.to_owned(), problem })
@@ -177,12 +177,12 @@ impl Definition {
 
     /// Checks what a model sent against the schema.
     ///
-    /// A property that is required but may be null is allowed to be missing: strict mode makes every property
-    /// required, and models outside strict mode leave such properties out.
+    /// A required property that may be null is allowed to be missing: strict mode makes every property required, and
+    /// models outside strict mode omit such properties.
     ///
     /// # Errors
-    /// A message for the model: each path that is wrong, what was expected and what came; or where the JSON ends to
-    /// parse.
+    /// A message for the model: each invalid path with the expected and the actual value, or the position at which the
+    /// JSON cannot be parsed.
     pub fn check_input(&self, input: &ToolInput) -> Result<(), String> {
         match (input, self.compiled()) {
             (ToolInput::Malformed(text), _) => Err(schema_errors::malformed(&self.name, text)),
@@ -193,7 +193,7 @@ impl Definition {
         }
     }
 
-    /// What is wrong with the name of a property; `None` if the schema has it.
+    /// The problem with the name of a property; `None` if the schema has it.
     fn lacks_property(&self, name: &str) -> Option<String> {
         let properties = self.input_schema.get("properties").and_then(Value::as_object);
         let known: Vec<&str> = properties.into_iter().flatten().map(|(known, _)| known.as_str()).collect();

@@ -1,15 +1,15 @@
-//! Tools that the provider runs itself, as definitions: they have names and switches like all tools, and nothing that
-//! runs.
+//! Definitions of tools that the provider runs itself. They have names and can be enabled like all tools, but nothing
+//! here runs them.
 //!
-//! Each conversation gets those that it has chosen and its provider can offer ([`offer`]); the others are left out, and
-//! whoever asks is told why. A model that calls one as if it ran here is told that there is no such tool.
+//! Each conversation gets the tools that it has chosen and that its provider supports ([`offer`]). The others are left out,
+//! with a reason. A model that calls one as if it ran here is told that there is no such tool.
 
 use serde_json::json;
 
 use super::{Definition, Executor};
 use crate::provider::{HostedTool, HostedToolSpec, ProviderName, SearchLimits, hosts_of};
 
-/// The definitions. They are off until somebody wants them.
+/// The definitions. They are disabled by default.
 pub(super) fn definitions() -> impl Iterator<Item = Definition> {
     HostedTool::ALL.into_iter().map(|tool| {
         // The provider has a schema of its own.
@@ -22,17 +22,17 @@ pub(super) fn definitions() -> impl Iterator<Item = Definition> {
     })
 }
 
-/// What becomes of the hosted tools that a conversation has chosen.
+/// The hosted tools that a conversation has chosen, by whether they are offered.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Offer {
-    /// Those that go into a request, sorted by name.
+    /// The tools that are part of a request, sorted by name.
     pub tools: Vec<HostedToolSpec>,
-    /// Those that do not, each with the reason.
+    /// The other tools, each with the reason.
     pub left_out: Vec<(HostedTool, String)>,
 }
 
-/// Sorts out which of the `chosen` tools `provider` can offer with its `model`. `alone`: the
-/// conversation offers no tool that runs here.
+/// Determines which of the `chosen` tools `provider` supports with its `model`. `alone`: the conversation offers no tool
+/// that runs here.
 #[must_use]
 pub fn offer(
     chosen: impl IntoIterator<Item = HostedTool>,

@@ -1,17 +1,17 @@
 //! Tools: what a model may ask for, and how a call is decided, run and shown.
 //!
 //! * A [`Definition`] is a tool: its name and description for the model, the schema of its input, and the [`Executor`] that
-//!   runs a call. The [`Registry`] knows definitions by name; [`Sources`] are those that take a while to come.
+//!   runs a call. The [`Registry`] knows definitions by name; [`Sources`] loads definitions asynchronously.
 //! * The [`approval::Chain`] decides whether a call runs, waits for the user or is denied. Lists of [`rules`] and
 //!   [`presets`] are among its resolvers.
 //! * A [`NativeTool`] runs calls in Rust, off the editor's main thread, with a [`Context`]; [`builtin`] has ours. Its
-//!   [`Outcome`] becomes the text of the result. [`overflow`] saves the whole of what is too long.
-//! * [`preview`] says in one line what a call would do.
+//!   [`Outcome`] becomes the text of the result. [`overflow`] saves the full output if it is too long.
+//! * [`preview`] describes in one line what a call would do.
 //!
-//! Tools that the provider runs itself never pass through here; [`hosted`] says which ones a conversation offers.
+//! Tools that the provider runs itself are not processed here; [`hosted`] determines which ones a conversation offers.
 //!
-//! Everything but [`builtin`] and [`overflow`] is plain values and functions; [`paths`] and [`rules`] look at where links
-//! lead.
+//! Everything except [`builtin`] and [`overflow`] consists of plain values and functions; [`paths`] and [`rules`] resolve
+//! links.
 //!
 //! ```
 //! use flemma::{

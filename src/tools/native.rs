@@ -1,8 +1,8 @@
-//! Tools in Rust: what they are given, and what they give back.
+//! Tools in Rust: their input and their result.
 //!
-//! A [`NativeTool`] runs on the runtime's threads, never on the editor's main thread. All that it knows of the
-//! conversation is in its [`Context`]; what it returns is an [`Outcome`], whose [`Outcome::render`] is the text that
-//! stands in the document and goes to the model.
+//! A [`NativeTool`] runs on the runtime's threads, never on the editor's main thread. Its [`Context`] has everything that it
+//! knows about the conversation. It returns an [`Outcome`], and [`Outcome::render`] is the text in the document and for the
+//! model.
 
 use std::{
     fmt,
@@ -18,18 +18,18 @@ use tokio_util::sync::CancellationToken;
 use super::{paths, rules::DeniedPaths};
 use crate::{chat::Language, model::Attachment, process::OnProgress};
 
-/// JSON up to this many characters stays on one line in a result.
+/// JSON of up to this many characters is written on one line in a result.
 const COMPACT_JSON: usize = 80;
 
-/// Says why a file must not be written (an open conversation, the trust store), or `None` if it may.
+/// Returns why a file must not be written (an open conversation, the trust store), or `None` if it may be written.
 pub type Protected = Arc<dyn Fn(&Path) -> Option<String> + Send + Sync>;
 
-/// A tool that is written in Rust.
+/// A tool written in Rust.
 pub trait NativeTool: Send + Sync {
     /// Runs one call. `input` has been checked against the tool's schema.
     ///
-    /// The future must be polled on a tokio runtime with I/O and time. When `context.cancel` fires it ends soon, leaves nothing
-    /// running behind, and still gives an outcome.
+    /// The future must be polled on a tokio runtime with I/O and time. When `context.cancel` fires, it ends soon, leaves
+    /// nothing running, and still returns an outcome.
     fn run(self: Arc<Self>, input: Value, context: Context) -> BoxFuture<'static, Outcome>;
 
     /// What a call would do, in one line of about `width` display cells without the tool's name; `None` for the
@@ -37,32 +37,32 @@ pub trait NativeTool: Send + Sync {
     fn preview(&self, input: &Value, width: usize) -> Option<String>;
 }
 
-/// What a tool may know and use while it runs.
+/// What a tool can use while it runs.
 #[derive(Clone)]
 pub struct Context {
     /// The working directory; absolute.
     pub cwd: PathBuf,
-    /// The folder of the `.chat` file; `None` while the conversation has no file.
+    /// The folder of the `.chat` file; `None` if the conversation has no file.
     pub chat_dir: Option<PathBuf>,
-    /// How long the call may take unless its input says otherwise.
+    /// How long the call may take, unless its input sets a timeout.
     pub timeout: Duration,
     /// Fires when the user cancels the call.
     pub cancel: CancellationToken,
-    /// Where the latest lines of output go.
+    /// Receives the latest lines of output.
     pub progress: OnProgress,
     /// The user's `tools.<name>` table; `Null` if there is none.
     pub config: Value,
-    /// Where the whole of an output goes that is too long for the document.
+    /// The folder for the full output if it is too long for the document.
     pub overflow_dir: PathBuf,
-    /// Asked before a file is written.
+    /// Called before a file is written.
     pub protected: Protected,
-    /// What the user denies reading: it is neither searched nor listed.
+    /// The files that the user denies reading. They are neither searched nor listed.
     pub denied: Arc<DeniedPaths>,
 }
 
 impl Context {
-    /// A context for calls in `cwd`, with the given default timeout: nobody watches, nothing is protected, no
-    /// configuration, and long outputs go to `overflow_dir`.
+    /// A context for calls in `cwd` with the given default timeout, without progress, protection or configuration. Long
+    /// outputs are saved to `overflow_dir`.
     pub fn new(cwd: PathBuf, timeout: Duration, overflow_dir: PathBuf) -> Self {
         Self {
             cwd,
@@ -77,8 +77,8 @@ impl Context {
         }
     }
 
-    /// The absolute path of what a model calls `path`: relative paths start at the conversation's folder, or at the
-    /// working directory if it has none; `~` and `~/…` are the user's home; absolute paths stay.
+    /// The absolute path for a path from a model. Relative paths start at the conversation's folder, or at the working
+    /// directory if it has none. `~` and `~/…` are the user's home. Absolute paths are not changed.
     pub fn resolve(&self, path: &str) -> PathBuf {
         paths::resolve(self.chat_dir.as_ref().unwrap_or(&self.cwd), Path::new(path))
     }
@@ -93,16 +93,16 @@ impl fmt::Debug for Context {
 /// How a call ended.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
-    /// The tool did what it was asked.
+    /// The tool succeeded.
     Success(Output),
-    /// It did not.
+    /// The tool failed.
     Failure {
-        /// What went wrong, and what to do better: for the model.
+        /// What went wrong and how to fix it, for the model.
         error: String,
-        /// What the tool had to say before it failed.
+        /// The output before the failure.
         output: Option<String>,
     },
-    /// A table that says by a boolean `ok` of its own how the call ended, and reaches the model as it is.
+    /// A table with a boolean `ok` that says whether the call succeeded. The model gets it unchanged.
     Structured {
         /// Its `ok`.
         ok: bool,
@@ -111,7 +111,7 @@ pub enum Outcome {
     },
 }
 
-/// What a tool said.
+/// The output of a tool.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Output {
     /// Plain text.
@@ -120,20 +120,20 @@ pub enum Output {
     Diff(String),
     /// A table.
     Json(Value),
-    /// A file for the model to look at, and what to say about it.
+    /// A file to show the model, with a text about it.
     Attached(String, Attachment),
 }
 
-/// An outcome as it stands in the document.
+/// An outcome as it is written to the document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rendered {
     /// The text inside the fence; no final newline is needed.
     pub text: String,
     /// Whether the header says `(error)`.
     pub is_error: bool,
-    /// What the fence says that it is.
+    /// The language of the fence.
     pub language: Language,
-    /// The files that the model is shown with it.
+    /// The files that are shown to the model with it.
     pub attachments: Vec<Attachment>,
 }
 
@@ -143,12 +143,12 @@ impl Outcome {
         Self::Success(Output::Text(text.into()))
     }
 
-    /// Failure with nothing but a message.
+    /// Failure with only a message.
     pub fn failure(error: impl Into<String>) -> Self {
         Self::Failure { error: error.into(), output: None }
     }
 
-    /// The text for the document. A failure that has output too keeps both: the error, a blank line, the output.
+    /// The text for the document. A failure with output has both: the error, a blank line, the output.
     pub fn render(&self) -> Rendered {
         let (text, is_error, language) = match self {
             Self::Success(Output::Text(text) | Output::Attached(text, _)) => (text.clone(), false, Language::Plain),
@@ -166,7 +166,7 @@ impl Outcome {
     }
 }
 
-/// Compact where it fits on one line, pretty beyond.
+/// Compact if it fits on one line, and pretty-printed otherwise.
 fn json_text(value: &Value) -> String {
     let compact = value.to_string();
     if compact.chars().count() <= COMPACT_JSON { compact } else { format!("{value:#}") }

@@ -1,8 +1,8 @@
-//! Where the whole of an output goes when only a part of it fits into the document.
+//! Saves the full output if only a part of it fits into the document.
 //!
-//! The files lie in one folder of ours, readable by the user alone, since the output of a command may hold anything.
-//! A result names its file and the lines it shows of it, so that the `read` tool can page through the rest.
-//! [`clean`] takes away what is old.
+//! The files are in a folder of our own that only the user can read, since the output of a command may contain anything.
+//! A result names its file and the lines that it shows, so that the `read` tool can page through the rest. [`clean`] deletes
+//! old files.
 
 use std::{
     fs::{self, DirBuilder, File, Permissions},
@@ -15,36 +15,36 @@ use std::{
 /// How long a file is kept: three days.
 pub const KEEP: Duration = Duration::from_secs(3 * 24 * 60 * 60);
 
-/// What every file's name ends with; nothing else is ever deleted.
+/// The suffix of every file. Nothing else is ever deleted.
 const SUFFIX: &str = ".output.txt";
 
-/// Makes an empty file (mode 600) in `dir`, which is made (mode 700) if it is not there.
+/// Creates an empty file (mode 600) in `dir`, which is created (mode 700) if it does not exist.
 ///
-/// `tool` begins the file's name.
+/// The name of the file begins with `tool`.
 ///
 /// # Errors
-/// When the folder or the file cannot be made.
+/// If the folder or the file cannot be created.
 pub fn create(dir: &Path, tool: &str) -> io::Result<(File, PathBuf)> {
     DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
     if dir.metadata()?.permissions().mode() & 0o077 != 0 {
-        // Somebody made it before us, and open to others.
+        // It existed before, and others could access it.
         fs::set_permissions(dir, Permissions::from_mode(0o700))?;
     }
     let named = tempfile::Builder::new().prefix(&format!("{tool}-")).suffix(SUFFIX).tempfile_in(dir)?;
     named.keep().map_err(|error| error.error)
 }
 
-/// Saves a whole output in a new file in `dir`; returns its path.
+/// Saves a full output to a new file in `dir`, and returns its path.
 ///
 /// # Errors
-/// When the folder or the file cannot be made or written.
+/// If the folder or the file cannot be created or written.
 pub fn save(dir: &Path, tool: &str, output: &[u8]) -> io::Result<PathBuf> {
     let (mut file, path) = create(dir, tool)?;
     io::Write::write_all(&mut file, output)?;
     Ok(path)
 }
 
-/// Deletes our files in `dir` that were last written more than `age` before `now`; returns how many.
+/// Deletes our files in `dir` that were last written more than `age` before `now`, and returns their number.
 ///
 /// A file that cannot be deleted is left for the next time.
 ///

@@ -1,8 +1,8 @@
-//! Previews: what a pending call would do, in one line as wide as the window.
+//! Previews: what a pending call would do, in one line that fits the window.
 //!
-//! A tool may say it in its own words ([`NativeTool::preview`](super::NativeTool::preview), or `format_preview` of a
-//! Lua tool, which the Neovim layer calls and hands to [`line()`]); for all others [`generic`] lists the arguments.
-//! Width is counted in display cells, as the editor draws: a wide character takes two, a combining mark none.
+//! A tool can provide its own preview ([`NativeTool::preview`](super::NativeTool::preview), or `format_preview` of a Lua
+//! tool, which the Neovim layer calls and passes to [`line()`]). For all others, [`generic`] lists the arguments. Width is
+//! counted in display cells: a wide character takes two cells, and a combining mark none.
 
 use serde_json::Value;
 use unicode_segmentation::UnicodeSegmentation;
@@ -11,9 +11,9 @@ use unicode_width::UnicodeWidthStr;
 use super::{Definition, Executor};
 use crate::{model::ToolInput, text::truncate::prefix};
 
-/// Stands for a line break.
+/// Replaces a line break.
 const NEWLINE: &str = "⤶";
-/// Stands for what did not fit.
+/// Replaces text that does not fit.
 const ELLIPSIS: &str = "…";
 
 /// The preview of a call: `name: …`, at most `width` cells wide.
@@ -33,18 +33,18 @@ pub fn call(definition: Option<&Definition>, name: &str, input: &ToolInput, widt
     line(name, &body, width)
 }
 
-/// The cells that are left for a preview's text when `name: ` stands before it.
+/// The cells that remain for a preview's text after `name: `.
 pub fn room(name: &str, width: usize) -> usize {
     width.saturating_sub(name.width() + 2)
 }
 
-/// Puts the tool's name before its preview and fits both into `width` cells; the name alone where there is nothing to
+/// Puts the tool's name before its preview and fits both into `width` cells. Only the name if there is nothing to
 /// preview.
 ///
 /// Line breaks become `⤶`, a tab becomes a space, other control characters their pictures (`␛`); what is too long
 /// ends in `…`.
 pub fn line(name: &str, body: &str, width: usize) -> String {
-    // What is certainly past the edge needs no work: a call may carry a whole file.
+    // Text beyond the edge is not processed: a call may contain an entire file.
     let visible = prefix(body, width.saturating_mul(16).max(1024));
     if body.trim().is_empty() {
         return clip(name, width);
@@ -52,10 +52,10 @@ pub fn line(name: &str, body: &str, width: usize) -> String {
     fit(&flatten(&format!("{name}: {visible}")), width)
 }
 
-/// The arguments of a call: scalars first, then tables as `{key1, key2}` or `[N items]`, both sorted by key. What is
-/// null is left out, since models write null for what they leave out.
+/// The arguments of a call: scalars first, then tables as `{key1, key2}` or `[N items]`, both sorted by key. Null values
+/// are left out, since models write null for arguments that they omit.
 ///
-/// Only as much is written as `width` cells can show.
+/// Only as much text is created as fits into `width` cells.
 pub fn generic(input: &Value, width: usize) -> String {
     let Value::Object(object) = input else {
         return scalar(input, width).unwrap_or_else(|| table(input));
@@ -76,7 +76,7 @@ pub fn generic(input: &Value, width: usize) -> String {
     shown
 }
 
-/// Text with an optional label behind it: `text  # label`.
+/// Text followed by an optional label: `text  # label`.
 pub(super) fn labelled(text: String, input: &Value) -> String {
     match input.get("label").and_then(Value::as_str).map(str::trim) {
         None | Some("") => text,
@@ -84,12 +84,12 @@ pub(super) fn labelled(text: String, input: &Value) -> String {
     }
 }
 
-/// Text with a remark behind it: `text  # remark`.
+/// Text followed by a remark: `text  # remark`.
 pub(super) fn labelled_with(text: String, remark: &str) -> String {
     format!("{text}  # {remark}")
 }
 
-/// A value that is no table; of a text only as much as `width` cells can show.
+/// A value other than a table. Of a text, only as much as fits into `width` cells.
 fn scalar(value: &Value, width: usize) -> Option<String> {
     match value {
         Value::String(text) => Some(format!("\"{}\"", prefix(text, width.saturating_mul(16).max(1024)))),
@@ -111,23 +111,23 @@ fn table(value: &Value) -> String {
     }
 }
 
-/// A line of any text as it can be drawn in `width` cells: without control characters, its end cut with a `…` if it is
-/// too long.
+/// A line of any text that can be drawn in `width` cells: without control characters, and truncated with a `…` if it is too
+/// long.
 pub fn clip(text: &str, width: usize) -> String {
     fit(&flatten(text), width)
 }
 
-/// Whether a text can be drawn in `width` cells as it is.
+/// Whether a text can be drawn in `width` cells unchanged.
 pub(super) fn fits(text: &str, width: usize) -> bool {
     text.len() <= width.saturating_mul(16) && flatten(text).width() <= width
 }
 
-/// A text with its beginning and its end in `width` cells, and between them how many characters are not shown.
+/// The beginning and the end of a text in `width` cells, with the number of hidden characters between them.
 pub(super) fn without_middle(text: &str, width: usize) -> String {
     if fits(text, width) {
         return text.to_owned();
     }
-    // Only what may be seen is flattened: a command may be as long as a file.
+    // Only visible text is flattened: a command may be as long as a file.
     let most = width.saturating_mul(16).max(1024);
     let head = flatten(prefix(text, most));
     let tail = flatten(&text[text.ceil_char_boundary(text.len().saturating_sub(most))..]);
@@ -172,7 +172,7 @@ fn flatten(text: &str) -> String {
             '\0'..='\u{1f}' => flat.extend(char::from_u32(0x2400 + u32::from(character))),
             '\u{7f}' => flat.push('␡'),
             '\u{80}'..='\u{9f}' => flat.push('\u{fffd}'),
-            // Text that runs backwards could show another command than the one that runs.
+            // Right-to-left overrides could show a different command from the one that runs.
             '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => flat.push('\u{fffd}'),
             other => flat.push(other),
         }
@@ -180,7 +180,7 @@ fn flatten(text: &str) -> String {
     flat
 }
 
-/// Cuts a line to `width` cells, between whole characters as the user sees them, and marks the cut.
+/// Truncates a line to `width` cells between grapheme clusters, and marks the cut.
 fn fit(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();

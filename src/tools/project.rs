@@ -1,8 +1,8 @@
-//! The project of a conversation: where `$default` lets files be written.
+//! The project of a conversation: where `$default` allows writing files.
 //!
-//! It is the nearest folder, from the conversation's own upward, in which a repository lies (`.git`, also as a file, or
-//! `.jj`); without one it is the conversation's own folder. It is never the home folder, nor one around it: a
-//! conversation right there has no project, and every write asks.
+//! It is the nearest folder that contains a repository (`.git`, also as a file, or `.jj`), starting from the conversation's
+//! own folder and going up. Without one, it is the conversation's own folder. It is never the home folder or a folder above
+//! it: a conversation directly in one of these has no project, and every write asks.
 
 use std::{
     fs,
@@ -16,13 +16,13 @@ use super::{
     sensitive::is_sensitive,
 };
 
-/// What a repository has in its topmost folder.
+/// The entries that mark the root of a repository.
 const MARKS: [&str; 2] = [".git", ".jj"];
 
-/// The most bytes of a `.git` file.
+/// The maximum size of a `.git` file, in bytes.
 const MAX_POINTER: u64 = 8192;
 
-/// The project's topmost folder, without links; `None` where there is none. It looks at the disk.
+/// The project's root folder with links resolved; `None` if there is none. This reads the disk.
 pub fn root(path_base: &PathBase) -> Option<PathBuf> {
     let base = real(&path_base.folder);
     let home = path_base.home.as_deref().map(real);
@@ -38,9 +38,9 @@ pub fn root(path_base: &PathBase) -> Option<PathBuf> {
     Some({ folders }.find(has_mark).unwrap_or(&base).to_owned())
 }
 
-/// Whether a file is an ordinary one of the project: it lies below its topmost folder, where links have led; it is not
-/// one of those that make something else run later or hold secrets, by its name or by the folder it is in; and it has no other name, under which it could be
-/// anything. It looks at the disk.
+/// Whether a file is an ordinary file of the project: it is below the root folder after resolving links; it does not cause
+/// something else to run later or hold secrets, judging by its name and its folder; and it has no other hard link, under
+/// which it could be anything. This reads the disk.
 pub(super) fn is_ordinary(path: &Path, path_base: &PathBase) -> bool {
     let Some(root) = root(path_base) else { return false };
     let found = real(path);
@@ -52,8 +52,8 @@ pub(super) fn is_ordinary(path: &Path, path_base: &PathBase) -> bool {
     found.starts_with(&root) && !is_kept(&found) && !is_kept(&plain(path)) && !has_other_names(&found)
 }
 
-/// Whether a file lies in a folder that a program manages, whatever the folder is called: a repository from the inside, or
-/// a virtual environment. The folders are known by what is in them. `root` is the project's topmost folder.
+/// Whether a file is in a folder that a program manages, whatever the folder is called: the inside of a repository, or a
+/// virtual environment. The folders are recognised by their contents. `root` is the project's root folder.
 fn is_managed(path: &Path, root: &Path) -> bool {
     path.ancestors().skip(1).any(|folder| {
         is_repository(folder)
@@ -66,12 +66,12 @@ fn has(folder: &Path, name: &str) -> bool {
     folder.join(name).symlink_metadata().is_ok()
 }
 
-/// Whether a folder is a git directory, bare or not; also that of a worktree.
+/// Whether a folder is a git directory, bare or not, or that of a worktree.
 fn is_repository(folder: &Path) -> bool {
     has(folder, "HEAD") && ["objects", "refs", "reftable", "commondir"].into_iter().any(|name| has(folder, name))
 }
 
-/// Whether a folder is a virtual environment, whose programs run under the names of others.
+/// Whether a folder is a virtual environment, whose programs have the names of other programs.
 fn is_environment(folder: &Path) -> bool {
     has(folder, "pyvenv.cfg") || (has(folder, "bin/activate") && has(folder, "bin/python"))
 }
@@ -79,7 +79,7 @@ fn is_environment(folder: &Path) -> bool {
 /// The git directory that the file `.git` in a folder points to, with links followed.
 fn git_directory(folder: &Path) -> Option<PathBuf> {
     let file = folder.join(".git");
-    // Anything but a short plain file is none of git's, and might never end.
+    // Git only writes a short regular file. Anything else might never end.
     if !fs::metadata(&file).is_ok_and(|metadata| metadata.is_file() && metadata.len() <= MAX_POINTER) {
         return None;
     }
@@ -88,7 +88,7 @@ fn git_directory(folder: &Path) -> Option<PathBuf> {
     (!to.is_empty()).then(|| real(&folder.join(to)))
 }
 
-/// Whether a file that is there has hard links. Writing changes it under all of its names, and some may be elsewhere.
+/// Whether an existing file has several hard links. Writing changes it under all of its names, and some may be elsewhere.
 fn has_other_names(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|metadata| !metadata.is_dir() && metadata.nlink() > 1)
 }

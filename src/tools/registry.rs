@@ -1,7 +1,7 @@
-//! All tools that are known, by name.
+//! All known tools, by name.
 //!
-//! The list for the provider is made once and kept until a definition changes: it is the same, byte for byte, from
-//! turn to turn, so that the provider's prompt cache hits.
+//! The list for the provider is created once and kept until a definition changes. It is identical, byte for byte, from
+//! turn to turn, so that the provider's prompt cache is used.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -15,37 +15,37 @@ use crate::provider::{HostedTool, ToolSpec};
 #[derive(Clone, Debug, Default)]
 pub struct Registry {
     tools: BTreeMap<String, Arc<Definition>>,
-    /// What the user says about offering a tool.
+    /// The user's settings for whether a tool is offered.
     switches: BTreeMap<String, bool>,
     specs: OnceLock<Arc<[ToolSpec]>>,
 }
 
-/// What registering a definition did.
+/// The effect of registering a definition.
 #[derive(Clone, Debug)]
 pub enum Registered {
     /// The name was free.
     New,
-    /// It took the place of this one. Calls in flight keep the definition they started with.
+    /// It replaced this one. Running calls keep the definition that they started with.
     Replaced(Arc<Definition>),
 }
 
 impl Registry {
-    /// A registry that knows no tool.
+    /// A registry without tools.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A registry that knows the built-in tools and those that providers run.
+    /// A registry with the built-in tools and the tools that providers run.
     pub fn with_builtins() -> Self {
         let tools = super::builtin::all().into_iter().chain(hosted::definitions());
         let tools = tools.map(|tool| (tool.name.clone(), Arc::new(tool))).collect();
         Self { tools, ..Self::default() }
     }
 
-    /// Adds a definition; one of the same name is replaced.
+    /// Adds a definition. A definition with the same name is replaced.
     ///
     /// # Errors
-    /// When the definition is illegal (see [`Definition::check`]); then nothing changes.
+    /// If the definition is illegal (see [`Definition::check`]). Nothing changes then.
     pub fn register(&mut self, definition: Definition) -> Result<Registered, DefinitionError> {
         definition.check()?;
         self.specs = OnceLock::new();
@@ -55,14 +55,14 @@ impl Registry {
         })
     }
 
-    /// Takes a tool out; gives it back if it was there.
+    /// Removes a tool and returns it, if it exists.
     pub fn unregister(&mut self, name: &str) -> Option<Arc<Definition>> {
         let removed = self.tools.remove(name)?;
         self.specs = OnceLock::new();
         Some(removed)
     }
 
-    /// The tool of this name, enabled or not.
+    /// The tool with this name, enabled or not.
     pub fn get(&self, name: &str) -> Option<&Arc<Definition>> {
         self.tools.get(name)
     }
@@ -72,24 +72,23 @@ impl Registry {
         self.all().filter(|tool| self.is_enabled(tool))
     }
 
-    /// Whether a tool is offered: what the user says of it, else what it says of itself.
+    /// Whether a tool is offered: according to the user's settings, or else its definition.
     pub fn is_enabled(&self, tool: &Definition) -> bool {
         self.switches.get(&tool.name).copied().unwrap_or(tool.enabled)
     }
 
-    /// Takes what the user says of tools, by name, in the place of all that was said before. A tool may be registered
-    /// later than that.
+    /// Replaces the user's settings for tools, by name. A tool may be registered later than its setting.
     pub fn switch(&mut self, switches: BTreeMap<String, bool>) {
         self.switches = switches;
         self.specs = OnceLock::new();
     }
 
-    /// All tools, sorted by name, the ones that are not enabled too.
+    /// All tools, sorted by name, including disabled ones.
     pub fn all(&self) -> impl Iterator<Item = &Arc<Definition>> {
         self.tools.values()
     }
 
-    /// How many tools are known, enabled or not.
+    /// The number of tools, enabled or not.
     pub fn count(&self) -> usize {
         self.tools.len()
     }
@@ -101,14 +100,14 @@ impl Registry {
         Arc::clone(self.specs.get_or_init(|| answered().map(|tool| tool.to_spec()).collect()))
     }
 
-    /// The tool of this name, if a conversation offers it and its calls are answered here: `chosen` are those that its
-    /// file has chosen, which may be tools that are off elsewhere; without such a choice it is the enabled tools.
+    /// The tool with this name, if a conversation offers it and its calls are answered here. `chosen` are the tools that
+    /// its file has chosen, which may be disabled elsewhere; without a choice, these are the enabled tools.
     pub fn offered(&self, name: &str, chosen: Option<&BTreeSet<String>>) -> Option<&Arc<Definition>> {
         self.get(name).filter(|tool| !tool.executor.is_provider() && self.is_chosen(tool, chosen))
     }
 
-    /// The tools that a file has chosen, as a provider sends them, sorted by name. A name without a tool is left out,
-    /// and so are those that the provider runs itself.
+    /// The tools that a file has chosen, as a provider sends them, sorted by name. Unknown names are left out, and so are
+    /// the tools that the provider runs itself.
     pub fn specs_of(&self, chosen: &BTreeSet<String>) -> Arc<[ToolSpec]> {
         chosen.iter().filter_map(|name| self.offered(name, Some(chosen))).map(|tool| tool.to_spec()).collect()
     }
@@ -124,7 +123,7 @@ impl Registry {
         chosen.map_or_else(|| self.is_enabled(tool), |chosen| chosen.contains(&tool.name))
     }
 
-    /// What to tell a model that called a tool nobody offers. `chosen` as for [`Registry::offered`].
+    /// The message for a model that called a tool that is not offered. `chosen` as for [`Registry::offered`].
     pub fn unknown(&self, name: &str, chosen: Option<&BTreeSet<String>>) -> String {
         let names = self.all().map(|tool| tool.name.as_str());
         let names: Vec<&str> = names.filter(|name| self.offered(name, chosen).is_some()).collect();

@@ -1,7 +1,7 @@
 //! JSON Schema: checks definitions when they are registered, and inputs before they are approved and run.
 //!
-//! The `jsonschema` crate decides what is valid; what it finds becomes a message that a model can act on: the path
-//! that is wrong, and what is wrong there (`schema_errors`). References to other documents are not followed.
+//! The `jsonschema` crate decides what is valid. Its findings become a message that a model can act on: the invalid path,
+//! and what is wrong there (`schema_errors`). References to other documents are not followed.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::schema_errors::{describe, pointer};
 
-/// How many mistakes a message lists.
+/// The maximum number of errors in a message.
 const MAX_MISTAKES: usize = 5;
 
 /// A compiled schema.
@@ -19,7 +19,7 @@ pub(super) struct InputSchema {
     validator: Validator,
     /// Top-level properties that may be null, and may therefore be missing.
     nullable: Vec<String>,
-    /// The schema itself: to suggest a property for an unknown name.
+    /// The schema itself, to suggest a property for an unknown name.
     schema: Arc<Value>,
 }
 
@@ -27,7 +27,7 @@ impl InputSchema {
     /// Compiles a schema.
     ///
     /// # Errors
-    /// When it is no JSON Schema, or refers to something that is not in it. The message continues a sentence that
+    /// If it is not a JSON Schema, or refers to something outside it. The message continues a sentence that
     /// begins with the field's name.
     pub(super) fn compile(schema: &Arc<Value>) -> Result<Self, String> {
         let validator = jsonschema::options().offline().build(schema).map_err(|error| {
@@ -74,7 +74,7 @@ impl InputSchema {
     }
 }
 
-/// Whether a schema lets null through, as far as can be seen without following references.
+/// Whether a schema accepts null, as far as can be seen without following references.
 fn allows_null(schema: &Value) -> bool {
     match schema.get("type") {
         Some(Value::String(kind)) => return kind == "null",
@@ -86,11 +86,11 @@ fn allows_null(schema: &Value) -> bool {
     choices.flatten().any(allows_null) || listed.is_some_and(|values| values.iter().any(Value::is_null))
 }
 
-/// Whether a schema obeys the rules of strict mode: in every object all properties are required and no others allowed.
+/// Whether a schema follows strict mode: in every object, all properties are required and no others are allowed.
 /// See <https://platform.openai.com/docs/guides/structured-outputs>.
 ///
 /// # Errors
-/// The first place that breaks a rule, with the mend.
+/// The first place that breaks a rule, with the fix.
 pub(super) fn check_strict(schema: &Value) -> Result<(), String> {
     check_strict_at(schema, &mut String::new())
 }

@@ -1,7 +1,7 @@
-//! What is wrong with a value, in words for a model: what was expected, what came, and what to do where that is not
-//! plain from it.
+//! Describes what is wrong with a value for a model: the expected value, the actual one, and what to do if that is not
+//! obvious.
 //!
-//! Values are quoted in part, since a wrong one may be a whole file.
+//! Values are quoted in part, since an invalid one may be an entire file.
 
 use jsonschema::{ValidationError, error::TypeKind, error::ValidationErrorKind as Kind};
 use serde_json::Value;
@@ -11,10 +11,10 @@ use crate::text::{escape_controls, suggest::nearest};
 /// How much of a value a message quotes, in characters.
 const MAX_QUOTE: usize = 60;
 
-/// How much of a text that does not parse is quoted before and behind the place, in bytes.
+/// How much of a text that cannot be parsed is quoted before and after the position, in bytes.
 const AROUND: usize = 20;
 
-/// Where in the value the mistake is, as a JSON pointer; `root` for the value itself.
+/// The position of the error in the value, as a JSON pointer; `root` for the value itself.
 pub(super) fn pointer(error: &ValidationError<'_>, root: &str) -> String {
     match error.instance_path().as_str() {
         "" => root.to_owned(),
@@ -22,7 +22,7 @@ pub(super) fn pointer(error: &ValidationError<'_>, root: &str) -> String {
     }
 }
 
-/// What was expected, and what came. `schema` is the whole schema, to look names up in.
+/// The expected and the actual value. `schema` is the whole schema, for looking up names.
 pub(super) fn describe(error: &ValidationError<'_>, schema: &Value) -> String {
     match error.kind() {
         Kind::AnyOf { context } | Kind::OneOfNotValid { context } => forms(error, context, schema),
@@ -33,7 +33,7 @@ pub(super) fn describe(error: &ValidationError<'_>, schema: &Value) -> String {
     }
 }
 
-/// What was expected, to stand behind that word; `None` for a mistake that has words of its own.
+/// The text after the word "expected"; `None` for an error with a message of its own.
 fn expected(error: &ValidationError<'_>, schema: &Value) -> Option<String> {
     Some(match error.kind() {
         Kind::Type { kind } => type_names(kind),
@@ -65,7 +65,7 @@ fn expected(error: &ValidationError<'_>, schema: &Value) -> Option<String> {
     })
 }
 
-/// Mistakes of which the value says nothing that the words do not.
+/// Errors whose message does not need the value.
 fn other(error: &ValidationError<'_>, kind: &Kind, schema: &Value) -> String {
     match kind {
         Kind::Required { property } => format!("`{}` is missing", property.as_str().unwrap_or_default()),
@@ -91,8 +91,8 @@ fn other(error: &ValidationError<'_>, kind: &Kind, schema: &Value) -> String {
     }
 }
 
-/// A value that fits none of several forms. Where they only differ in one word each (a type, a constant), that is one
-/// expectation; otherwise each form is told with its first mistake.
+/// A value that matches none of several forms. If the forms only differ in one word (a type, a constant), this is a single
+/// expectation. Otherwise each form is listed with its first error.
 fn forms(error: &ValidationError<'_>, context: &[Vec<ValidationError<'static>>], schema: &Value) -> String {
     let first: Vec<_> = context.iter().filter_map(|errors| errors.first()).collect();
     let here = |other: &ValidationError<'_>| other.instance_path() == error.instance_path();
@@ -113,14 +113,14 @@ fn forms(error: &ValidationError<'_>, context: &[Vec<ValidationError<'static>>],
     format!("{came} matches none of the allowed forms: either {}", told.collect::<Vec<_>>().join("; or "))
 }
 
-/// The property that was meant by an unknown name, of those that the schema has at the same place.
+/// The property of the schema at the same place that an unknown name probably means.
 fn near<'a>(name: &str, error: &ValidationError<'_>, schema: &'a Value) -> Option<&'a str> {
     let (place, _) = error.schema_path().as_str().rsplit_once('/')?;
     let known = schema.pointer(place)?.get("properties")?.as_object()?;
     nearest(name, known.keys().map(String::as_str))
 }
 
-/// What the schema says at the keyword that was broken.
+/// The value of the violated keyword in the schema.
 fn keyword<'a>(error: &ValidationError<'_>, schema: &'a Value) -> Option<&'a Value> {
     schema.pointer(error.schema_path().as_str())
 }
@@ -132,7 +132,7 @@ fn type_names(kind: &TypeKind) -> String {
     }
 }
 
-/// A value as it is quoted in a message: what kind of thing it is, and its beginning.
+/// A value as it is quoted in a message: its type and its beginning.
 fn quote(value: &Value) -> String {
     match value {
         Value::Object(object) if object.is_empty() => "an empty object".to_owned(),
@@ -161,7 +161,7 @@ fn short(text: &str) -> String {
     }
 }
 
-/// What to tell a model whose input does not parse as a JSON object: the place, and what is there.
+/// The message for a model whose input is not a JSON object: the position and the text there.
 pub(super) fn malformed(tool: &str, text: &str) -> String {
     let problem = match serde_json::from_str::<serde::de::IgnoredAny>(text) {
         Ok(_) => "it is not an object".to_owned(),
@@ -174,7 +174,7 @@ pub(super) fn malformed(tool: &str, text: &str) -> String {
     format!("The input of `{tool}` is not valid JSON: {problem}. Send one JSON object that matches the tool's schema.")
 }
 
-/// The text around a place, which counts from 1, in bytes; on one line.
+/// The text around a position (in bytes, from 1) on one line.
 fn around(text: &str, line: usize, column: usize) -> String {
     let start: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
     let at = (start + column).min(text.len());

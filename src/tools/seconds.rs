@@ -5,11 +5,11 @@ use std::time::Duration;
 /// The longest limit: a day.
 pub const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The limit of so many seconds.
+/// The limit for a number of seconds.
 ///
 /// # Errors
-/// When it is none: not more than 0, more than a day, or no number at all. The message continues a sentence that
-/// begins with the name of the option.
+/// If it is not more than 0, more than a day, or not a number. The message continues a sentence that begins with the name
+/// of the option.
 pub fn limit(seconds: f64) -> Result<Duration, String> {
     match Duration::try_from_secs_f64(seconds) {
         Ok(limit) if !limit.is_zero() && limit <= LONGEST => Ok(limit),

@@ -1,12 +1,12 @@
-//! Files that make something else run later, or that hold secrets.
+//! Files that cause something else to run later, or that hold secrets.
 //!
-//! Writing such a file is more than changing a project: a shell, an editor, git or a server runs what it says, and
-//! nobody is asked again. So `$default` does not approve it, wherever it lies. The tables name what is known by its name;
-//! folders that are known by what is in them are the affair of [`super::project`]. The tables cannot name the files of a
-//! project that its own programs run (`Makefile`, `package.json`, `build.rs`): to write those is what an agent is for.
-//! What `core.hooksPath` or a program's own option points to cannot be known here.
+//! Writing such a file is more than changing a project: a shell, an editor, git or a server runs its contents without
+//! asking again. So `$default` does not approve it, wherever it is. The tables list files that are recognised by name;
+//! [`super::project`] handles folders that are recognised by their contents. The tables cannot list the files that the
+//! project's own programs run (`Makefile`, `package.json`, `build.rs`), because writing those is the purpose of an agent.
+//! The targets of `core.hooksPath` and of a program's own options cannot be known here.
 //!
-//! Names are compared without case, and without the characters that some file systems pass over.
+//! Names are compared without case, and without the characters that some file systems ignore.
 
 use std::{
     env,
@@ -14,7 +14,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What a shell, a login or another interactive program reads when it starts.
+/// Files that a shell, a login or another interactive program reads when it starts.
 const START_UP: &[&str] = &[
     ".bashrc",
     ".bashrc.d/**",
@@ -92,7 +92,7 @@ const START_UP: &[&str] = &[
     ".nanorc",
 ];
 
-/// Editors: their own configuration, and what they read in a project.
+/// Editors: their own configuration, and the files that they read in a project.
 const EDITORS: &[&str] = &[
     ".nvim.lua",
     ".nvimrc",
@@ -152,8 +152,8 @@ const EDITORS: &[&str] = &[
     ".aider*",
 ];
 
-/// Version control: repositories from the inside, their configuration, and what runs before a commit. A bare repository
-/// may lie anywhere, and is none without its `HEAD`.
+/// Version control: the inside of repositories, their configuration, and what runs before a commit. A bare repository can
+/// be anywhere, and is not a repository without its `HEAD`.
 const REPOSITORIES: &[&str] = &[
     "*.git/**",
     "head",
@@ -212,7 +212,7 @@ const REPOSITORIES: &[&str] = &[
     ".overcommit.yml",
 ];
 
-/// What a server runs after a push.
+/// Files that a server runs after a push.
 const SERVERS: &[&str] = &[
     ".github/workflows/**",
     ".github/actions/**",
@@ -252,7 +252,7 @@ const SERVERS: &[&str] = &[
     ".ci/**",
 ];
 
-/// What changes the environment, or what a package manager runs, in a folder or for a user.
+/// Files that change the environment or that a package manager runs, in a folder or for a user.
 const ENVIRONMENTS: &[&str] = &[
     ".direnv/**",
     ".venv*/**",
@@ -306,7 +306,7 @@ const ENVIRONMENTS: &[&str] = &[
     ".curlrc",
 ];
 
-/// What a system or a desktop starts by itself, and programs on the search path.
+/// Files that a system or a desktop starts automatically, and programs on the search path.
 const SYSTEM: &[&str] = &[
     ".config/**",
     ".local/bin/**",
@@ -331,7 +331,7 @@ const SYSTEM: &[&str] = &[
     "ld.so.preload",
 ];
 
-/// Secrets: keys, passwords and what logs in somewhere.
+/// Secrets: keys, passwords and other credentials.
 const SECRETS: &[&str] = &[
     ".ssh/**",
     ".gnupg/**",
@@ -384,7 +384,7 @@ const SECRETS: &[&str] = &[
 
 const TABLES: [&[&str]; 7] = [START_UP, EDITORS, REPOSITORIES, SERVERS, ENVIRONMENTS, SYSTEM, SECRETS];
 
-/// Variables that name a folder, or a file, of programs that read it when they start.
+/// Variables that name a folder or a file that programs read when they start.
 const VARIABLES: [&str; 24] = [
     "AWS_CONFIG_FILE",
     "AWS_SHARED_CREDENTIALS_FILE",
@@ -412,8 +412,8 @@ const VARIABLES: [&str; 24] = [
     "XDG_STATE_HOME",
 ];
 
-/// Whether a file is one of these, by its name and by those of the folders above it. `path` is absolute; links are not
-/// followed, so a caller asks about the path as it is written and about where it leads.
+/// Whether a file is one of these, by its name and the names of the folders above it. `path` is absolute. Links are not
+/// followed, so a caller must check both the path as written and its target.
 pub(super) fn is_sensitive(path: &Path, home: Option<&Path>) -> bool {
     let below_home = home.and_then(|home| path.strip_prefix(home).ok()).map(folded);
     let names = folded(path);
@@ -424,30 +424,30 @@ pub(super) fn is_sensitive(path: &Path, home: Option<&Path>) -> bool {
     TABLES.iter().any(|table| table.iter().any(|pattern| is_named(pattern))) || is_in_environment(path, home)
 }
 
-/// Whether a variable of the environment names the file, or the folder that it lies in.
+/// Whether an environment variable names the file, or a folder that contains it.
 fn is_in_environment(path: &Path, home: Option<&Path>) -> bool {
     let variables = VARIABLES.iter().filter_map(env::var_os);
     let named: Vec<PathBuf> = variables.flat_map(|value| env::split_paths(&value).collect::<Vec<_>>()).collect();
-    // A folder around the home folder would mean everything.
+    // A folder above the home folder would match everything.
     let is_wide = |folder: &Path| !folder.is_absolute() || home.is_some_and(|home| home.starts_with(folder));
     if named.iter().any(|folder| !is_wide(folder) && path.starts_with(folder)) {
         return true;
     }
-    // A program is found by its name right in a folder of the search path.
+    // A program must be directly in a folder of the search path.
     let search = env::var_os("PATH").unwrap_or_default();
     env::split_paths(&search).any(|folder| folder.is_absolute() && path.parent() == Some(&folder))
 }
 
-/// The names of a path, as they are compared.
+/// The components of a path in the form for comparison.
 fn folded(path: &Path) -> Vec<String> {
     path.iter().map(fold).collect()
 }
 
-/// A name without case, and without what HFS+ passes over in names.
+/// A name without case, and without the characters that HFS+ ignores in names.
 fn fold(name: &OsStr) -> String {
     let is_passed_over = |character: char| matches!(character, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}');
     let name = name.to_string_lossy();
-    // Over capitals, since some letters have a small form that only another one's capital leads to.
+    // Through upper case, since some letters are only reached as the lower-case form of another letter's upper case.
     name.chars()
         .filter(|&character| !is_passed_over(character))
         .flat_map(char::to_uppercase)
@@ -455,7 +455,7 @@ fn fold(name: &OsStr) -> String {
         .to_lowercase()
 }
 
-/// Whether a pattern means a path: its last names, or with `/**` names anywhere in it.
+/// Whether a pattern matches a path: its last components, or with `/**` components anywhere in it.
 fn matches(pattern: &str, names: &[String]) -> bool {
     match pattern.strip_suffix("/**") {
         Some(folder) => {
@@ -469,7 +469,7 @@ fn matches(pattern: &str, names: &[String]) -> bool {
     }
 }
 
-/// Whether the first names of a path are those of a pattern that ends in `/**`.
+/// Whether the first components of a path match a pattern that ends in `/**`.
 fn starts(pattern: &str, names: &[String]) -> bool {
     let parts: Vec<&str> = pattern.trim_end_matches("/**").split('/').collect();
     names.get(..parts.len()).is_some_and(|names| are_like(&parts, names))
@@ -479,7 +479,7 @@ fn are_like(parts: &[&str], names: &[String]) -> bool {
     parts.iter().zip(names).all(|(part, name)| is_like(part, name))
 }
 
-/// Whether a name is like a part of a pattern, in which each `*` stands for any letters.
+/// Whether a name matches a part of a pattern, in which each `*` matches any characters.
 fn is_like(part: &str, name: &str) -> bool {
     let Some((first, rest)) = part.split_once('*') else { return part == name };
     let Some(mut name) = name.strip_prefix(first) else { return false };

@@ -1,12 +1,12 @@
-//! Sources: tools whose definitions take a while to come.
+//! Sources: tools whose definitions are loaded asynchronously.
 //!
-//! A source begins, registers what it finds, and ends once: by its own word, by an error, or because its time
-//! is up. While one has not ended, requests wait, so that a model is never asked without the tools it should
-//! have. What a source registers after its end still counts; it only is waited for no longer.
+//! A source starts, registers definitions, and ends once: when it says so, with an error, or when its time is up. Requests
+//! wait until all sources have ended, so that a model never lacks tools that it should have. Definitions that a source
+//! registers after its end still count, but requests no longer wait for them.
 
 use std::collections::BTreeMap;
 
-/// Names a source.
+/// Identifies a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SourceId(pub u64);
 
@@ -20,16 +20,16 @@ pub struct Sources {
 /// How a source ended.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SourceEnd {
-    /// It has registered all it has.
+    /// It has registered all of its tools.
     Complete,
     /// It failed.
     Failed(String),
-    /// It did not end within so many seconds.
+    /// It did not end within this number of seconds.
     TimedOut(f64),
 }
 
 impl Sources {
-    /// A source begins. `label` is how messages call it.
+    /// A source starts. `label` is its name in messages.
     pub fn begin(&mut self, label: impl Into<String>) -> SourceId {
         self.last += 1;
         let id = SourceId(self.last);
@@ -37,9 +37,9 @@ impl Sources {
         id
     }
 
-    /// A source ends. Ending again is harmless and says nothing.
+    /// A source ends. Ending it again has no effect.
     ///
-    /// Gives a warning for the user where the source ended badly.
+    /// Returns a warning for the user if the source failed.
     pub fn end(&mut self, id: SourceId, how: &SourceEnd) -> Option<String> {
         let label = self.loading.remove(&id)?;
         match how {
@@ -59,7 +59,7 @@ impl Sources {
         self.loading.is_empty()
     }
 
-    /// The labels of those that have not, in the order they began.
+    /// The labels of the sources that have not ended, in the order in which they started.
     pub fn loading(&self) -> impl Iterator<Item = &str> {
         self.loading.values().map(String::as_str)
     }
