@@ -1,12 +1,12 @@
-//! Where a path really leads.
+//! Resolving paths.
 
 use std::path::{Component, Path, PathBuf};
 
-/// How many links to nothing are followed, one to the next: as many as Linux follows.
+/// The maximum number of dangling links that are followed, as in Linux.
 const MAX_LINKS: usize = 40;
 
-/// The absolute path of what a model or a rule calls `path`: relative paths start at `base`; `~` and `~/…` are the user's
-/// home; absolute paths stay.
+/// The absolute path for a path from a model or a rule. Relative paths start at `base`. `~` and `~/…` are the user's home.
+/// Absolute paths are not changed.
 pub fn resolve(base: &Path, path: &Path) -> PathBuf {
     match (path.strip_prefix("~"), std::env::home_dir()) {
         (Ok(rest), Some(home)) if rest.as_os_str().is_empty() => home,
@@ -16,10 +16,10 @@ pub fn resolve(base: &Path, path: &Path) -> PathBuf {
     }
 }
 
-/// The path that a file would have: links are followed as far as there is something, the rest is taken by its words.
+/// The path that a file would have: links are resolved as far as the path exists, and the rest is taken literally.
 ///
-/// `path` is absolute. Nothing need exist, and two paths that lead to one file give the same. A link to what does not
-/// exist is followed too, since writing to it makes the file that it names.
+/// `path` is absolute and does not have to exist. Two paths that lead to the same file give the same result. A dangling
+/// link is followed too, since writing to it creates its target.
 pub fn real(path: &Path) -> PathBuf {
     follow(path, MAX_LINKS)
 }
@@ -48,7 +48,7 @@ fn follow(path: &Path, links: usize) -> PathBuf {
     real
 }
 
-/// The path by its words alone: `.` and `..` are taken out, links are not followed.
+/// The path in lexical form: `.` and `..` are resolved, links are not followed.
 pub(super) fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for component in path.components() {

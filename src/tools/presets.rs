@@ -1,9 +1,9 @@
-//! Lists of approvals: tool names, rules and `$presets`, put together into one [`Policy`].
+//! Lists of approvals: tool names, rules and `$presets`, combined into one [`Policy`].
 //!
-//! The sets of all presets and names in a list are united; a tool that is both approved and denied is denied. A name
-//! that was removed from the list is taken out of what presets approve, never out of what they deny. What a list says
-//! by leaving out counts as well: a tool that was removed, and every tool where the list is empty, asks, whatever the
-//! tool declares about itself ([`Policy::silences`]).
+//! The sets of all presets and names in a list are combined; a tool that is both approved and denied is denied. A name that
+//! was removed from the list is also removed from what presets approve, but never from what they deny. An omission counts
+//! as well: a tool that was removed asks, and so does every tool if the list is empty, whatever the tool declares about
+//! itself ([`Policy::silences`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,15 +18,15 @@ use crate::text::suggest::nearest;
 pub struct Preset {
     /// Tools that run without asking, and rules.
     pub approve: Vec<String>,
-    /// Tools that never run, and rules about calls that never do.
+    /// Tools that never run, and rules for calls that never run.
     pub deny: Vec<String>,
 }
 
-/// The presets that a list can name, by name with the `$`.
+/// The presets that a list can name, by their names including the `$`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Presets {
     all: BTreeMap<String, Preset>,
-    /// The built-in ones among them that approve writing within the project and not outside it.
+    /// The built-in ones that approve writing within the project only.
     bounded: BTreeSet<String>,
 }
 
@@ -47,27 +47,27 @@ impl Presets {
         Self { all, bounded }
     }
 
-    /// The same presets, of which the built-in ones approve writing anywhere: `tools.write_outside = "auto"`.
+    /// The same presets, but the built-in ones approve writing anywhere: `tools.write_outside = "auto"`.
     #[must_use]
     pub fn unbounded(self) -> Self {
         Self { bounded: BTreeSet::new(), ..self }
     }
 
-    /// Adds a preset of the user's; one of the same name, a built-in one too, is replaced.
+    /// Adds a user's preset. A preset with the same name is replaced, including a built-in one.
     ///
     /// # Errors
-    /// When the name does not begin with `$`: a list could never tell it from a tool.
+    /// If the name does not begin with `$`: a list could not distinguish it from a tool.
     pub fn define(&mut self, name: &str, preset: Preset) -> Result<(), String> {
         if name.len() < 2 || !name.starts_with('$') {
             return Err(format!("tools.presets: the name of a preset begins with `$`: write `$name`, not `{name}`"));
         }
-        // What a preset of the user's says, it says of every file.
+        // A user's preset applies to all files.
         self.bounded.remove(name);
         self.all.insert(name.to_owned(), preset);
         Ok(())
     }
 
-    /// The preset of this name, which includes the `$`.
+    /// The preset with this name, which includes the `$`.
     pub fn get(&self, name: &str) -> Option<&Preset> {
         self.all.get(name)
     }
@@ -78,22 +78,22 @@ impl Presets {
     }
 }
 
-/// What a list of approvals comes to.
+/// The result of a list of approvals.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Policy {
     pub(super) rules: Vec<Rule>,
     /// The tools that were removed from the list.
     removed: BTreeSet<String>,
-    /// Whether somebody wrote a list with nothing in it.
+    /// Whether the list was explicitly empty.
     empty: bool,
 }
 
 impl Policy {
-    /// Puts a list together. A [`Policy::default`] is what there is without any list.
+    /// Combines a list. Without any list, the policy is [`Policy::default`].
     ///
-    /// `list` holds tool names, rules, `$presets` and modules, which decide elsewhere; `removed` holds entries that were
-    /// taken out of the list and that no preset in it shall approve. An entry that means nothing approves nothing (see
-    /// [`check`]); an unknown tool stays in the policy, since it may be registered later.
+    /// `list` has tool names, rules, `$presets` and modules, which decide elsewhere. `removed` has entries that were removed
+    /// from the list and that no preset in it may approve. An invalid entry approves nothing (see [`check`]). An unknown
+    /// tool remains in the policy, since it may be registered later.
     pub fn new(list: &[String], removed: &[String], presets: &Presets) -> Self {
         let gone = Removed::new(removed, presets);
         let mut rules = Vec::new();
@@ -116,20 +116,20 @@ impl Policy {
         DeniedPaths::new(policies.into_iter().map(|policy| &*policy.rules), path_base)
     }
 
-    /// Whether the tool's own word that it is harmless does not count: the user has removed it from the list, or has
-    /// written a list with nothing in it.
+    /// Whether the tool's own declaration that it is harmless is ignored: the user has removed it from the list, or has
+    /// written an empty list.
     pub fn silences(&self, tool: &str) -> bool {
         self.empty || self.removed.contains(tool)
     }
 }
 
-/// What was taken out of a list.
+/// The entries that were removed from a list.
 struct Removed {
-    /// Entries that stand for all calls of a tool take out all that a preset approves of it.
+    /// Entries for all calls of a tool remove everything that a preset approves for it.
     whole: BTreeSet<String>,
-    /// Other rules take out themselves.
+    /// Other rules only remove themselves.
     rules: Vec<Rule>,
-    /// All tools that were approved by what was removed.
+    /// All tools that the removed entries approved.
     tools: BTreeSet<String>,
 }
 
@@ -138,7 +138,7 @@ impl Removed {
         let mut removed = Self { whole: BTreeSet::new(), rules: Vec::new(), tools: BTreeSet::new() };
         for entry in entries {
             if let Some(preset) = presets.get(entry) {
-                // What other presets in the list approve they still approve.
+                // The other presets in the list still approve their tools.
                 let approving = preset.approve.iter().filter_map(|entry| rule(entry)).filter(|rule| !rule.denies());
                 removed.tools.extend(approving.map(|rule| rule.tool().to_owned()));
             } else if let Some(rule) = rule(entry).filter(|rule| !rule.denies()) {
@@ -163,18 +163,17 @@ fn rule(entry: &str) -> Option<Rule> {
     if Rule::is_rule(entry) { Rule::parse(entry).ok() } else { Some(Rule::approving(entry)) }
 }
 
-/// Whether an entry of the user's list is the name of a Lua module that decides: `my_plugin.policy`. No tool has a dot in
-/// its name.
+/// Whether an entry of the user's list is the name of a Lua module that decides: `my_plugin.policy`. Names of tools do not
+/// contain dots.
 #[must_use]
 pub fn is_module(entry: &str) -> bool {
     entry.contains('.') && entry.chars().all(|char| char.is_ascii_alphanumeric() || "._-".contains(char))
 }
 
-/// Says what is wrong with an entry of a list, if it means nothing. `tools` are those that exist, or `None` where they
-/// are not all known yet.
+/// Checks an entry of a list. `tools` are the existing tools, or `None` if not all of them are known yet.
 ///
 /// # Errors
-/// For an unknown preset or tool: what it is, and what was probably meant. For a rule: what is wrong with it.
+/// For an unknown preset or tool: its name and a suggestion. For a rule: what is wrong with it.
 pub fn check(entry: &str, presets: &Presets, tools: Option<&Registry>) -> Result<(), String> {
     if entry.starts_with('$') {
         return match presets.get(entry) {

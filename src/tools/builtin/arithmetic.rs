@@ -1,16 +1,15 @@
-//! Arithmetic: reads an expression strictly and has `fend` work it out.
+//! Arithmetic: parses an expression strictly and evaluates it with `fend`.
 //!
-//! fend computes with exact fractions of any size, so that `0.1 + 0.2` is `0.3` and `2^100` has all its digits. But it
-//! is a calculator for people, which guesses: to it `min(1, 2)` is twelve minutes and `cos(1)^2` the cosine of 1².
-//! So the expression is first taken apart here by a grammar that guesses nothing, and put together again with every
-//! call in parentheses:
+//! fend computes with exact fractions of any size, so that `0.1 + 0.2` is `0.3` and `2^100` has all its digits. But it is a
+//! calculator for people and makes guesses: it reads `min(1, 2)` as twelve minutes and `cos(1)^2` as the cosine of 1². So
+//! the expression is first parsed here with a strict grammar, and written again with every call in parentheses:
 //!
 //! ```text
 //! expression = term { ("+" | "-" | "*" | "/" | "%" | "mod" | "^" | "**") term }
 //! term       = { "+" | "-" } ( number | constant | function "(" expression ")" | "(" expression ")" ) { "!" }
 //! ```
 //!
-//! `^` goes before the sign (`-2^2` is -4) and from right to left; `%` is the remainder.
+//! `^` binds tighter than the sign (`-2^2` is -4) and is right-associative; `%` is the remainder.
 
 use std::{io, thread};
 
@@ -19,19 +18,19 @@ use fend_core::{Context as Fend, Interrupt};
 use super::deadline::{Deadline, Stopped};
 use crate::text::suggest::nearest;
 
-/// The longest expression, in parts (numbers, names, signs): fend descends as deep as an expression is long.
+/// The longest expression, in parts (numbers, names, operators): fend's recursion is as deep as an expression is long.
 const MAX_PARTS: usize = 1000;
 
-/// The stack for that, in bytes. Only what is used takes memory.
+/// The stack size for that, in bytes. Only the used part takes memory.
 const STACK: usize = 128 << 20;
 
-/// The most digits of a result that are shown.
+/// The maximum number of digits of a result.
 const MAX_DIGITS: usize = 10_000;
 
-/// What stands for a number.
+/// The constants.
 const CONSTANTS: [&str; 3] = ["e", "pi", "tau"];
 
-/// What is called with one argument.
+/// The functions, which take one argument.
 const FUNCTIONS: [&str; 22] = [
     "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "cbrt", "ceil", "cos", "cosh", "exp", "floor", "ln",
     "log", "log10", "log2", "round", "sin", "sinh", "sqrt", "tan",
@@ -46,10 +45,10 @@ pub(super) enum EvalError {
     Stopped(Stopped),
 }
 
-/// Works out `expression`. An exact result has all its digits; any other has 15 that count.
+/// Evaluates `expression`. An exact result has all its digits; any other has 15 significant digits.
 ///
 /// # Errors
-/// When it is no expression, has no real value, or is not finished by the deadline.
+/// If it is not a valid expression, has no real value, or is not finished by the deadline.
 pub(super) fn evaluate(expression: &str, deadline: &Deadline) -> Result<String, EvalError> {
     let strict = rewrite(expression).map_err(EvalError::Wrong)?;
     let broken = |error: io::Error| EvalError::Wrong(format!("The calculation failed: {error}."));
@@ -73,7 +72,7 @@ impl Interrupt for Interrupted<'_> {
     }
 }
 
-/// Has fend work out what [`rewrite`] made.
+/// Evaluates the output of [`rewrite`] with fend.
 fn work_out(strict: &str, deadline: &Deadline) -> Result<String, EvalError> {
     let ask = |question: &str| {
         let result = fend_core::evaluate_with_interrupt(question, &mut Fend::new(), &Interrupted(deadline));
@@ -88,7 +87,7 @@ fn work_out(strict: &str, deadline: &Deadline) -> Result<String, EvalError> {
     if !is_number(approximate) {
         return Err(no_number());
     }
-    // fend shows ten places after the point, which are too few for 1e-12 and too many for 1e30.
+    // fend shows ten decimal places, which are too few for 1e-12 and too many for 1e30.
     let longer = ask(&format!("({strict}) to 20 sf"))?;
     let value: f64 = longer.trim_start_matches("approx. ").parse().map_err(|_| no_number())?;
     if !value.is_finite() {
@@ -114,31 +113,31 @@ fn in_words(message: &str) -> String {
     format!("{first}{}.", letters.as_str().trim_end_matches('.'))
 }
 
-/// A number with 15 digits that count, as people write it: `0.333333333333333`, `3`, `1.5e-12`.
+/// A number with 15 significant digits in the usual notation: `0.333333333333333`, `3`, `1.5e-12`.
 fn fifteen_digits(value: f64) -> String {
     let scientific = format!("{value:.14e}");
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
     if (-7..21).contains(&exponent) {
-        // What Rust prints for the rounded value is the shortest that says it: no digits that mean nothing.
+        // Rust prints the shortest representation of the rounded value, without meaningless digits.
         return scientific.parse::<f64>().unwrap_or(value).to_string();
     }
     let mantissa = mantissa.trim_end_matches('0').trim_end_matches('.');
     format!("{mantissa}e{exponent}")
 }
 
-/// What may come next.
+/// What is expected next.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Expected {
     Term,
     Operator,
 }
 
-/// The expression with nothing left to guess, or what is wrong with it and where.
+/// The expression in unambiguous form, or what is wrong with it and where.
 fn rewrite(expression: &str) -> Result<String, String> {
     let mut reader = Tokenizer { text: expression, at: 0 };
     let mut strict = String::new();
-    // What closes each open parenthesis.
+    // The text that closes each open parenthesis.
     let mut open: Vec<&str> = Vec::new();
     let mut expected = Expected::Term;
     let mut last_operator = "";
@@ -201,7 +200,7 @@ fn rewrite(expression: &str) -> Result<String, String> {
     }
 }
 
-/// fend's word for a sign between two numbers.
+/// fend's name for an operator.
 fn operator_of(part: &str) -> Option<&'static str> {
     Some(match part {
         "+" => "+",
@@ -236,7 +235,7 @@ fn unexpected(expected: Expected, part: &str, place: &str) -> String {
     }
 }
 
-/// A number without underscores, and with a digit on both sides of its point; `None` if it is none.
+/// A number without underscores, and with a digit on both sides of its point; `None` if it is not a number.
 fn plain_number(number: &str) -> Option<String> {
     let plain = number.replace('_', "");
     let (mantissa, exponent) = match plain.split_once(['e', 'E']) {
@@ -253,7 +252,7 @@ fn plain_number(number: &str) -> Option<String> {
     Some(format!("{}.{}{exponent}", or_zero(whole), or_zero(fraction)))
 }
 
-/// Takes an expression apart into numbers, names and signs.
+/// Splits an expression into numbers, names and operators.
 struct Tokenizer<'a> {
     text: &'a str,
     at: usize,
@@ -279,13 +278,13 @@ impl<'a> Tokenizer<'a> {
         Some(&trimmed[..length])
     }
 
-    /// Where the part is that was just read: `at column 3`, in characters from 1.
+    /// The position of the last part: `at column 3`, in characters from 1.
     fn place_of(&self, part: &str) -> String {
         format!("at column {}", self.text[..self.at - part.len()].chars().count() + 1)
     }
 }
 
-/// How long the number is that a text begins with: digits, underscores, points, and an exponent if digits follow it.
+/// The length of the number at the start of a text: digits, underscores, points, and an exponent if digits follow it.
 fn number_length(text: &str) -> usize {
     let is_digit = |byte: &u8| byte.is_ascii_digit() || *byte == b'_';
     let bytes = text.as_bytes();

@@ -1,14 +1,14 @@
 //! `bash`: runs a shell command.
 //!
-//! The command runs in the working directory with [`process::run`], which stops it, and all that it started, when it
-//! is cancelled or takes too long. Its output and errors come back together, cut to their end when they are long. An
-//! exit code other than 0 is a failure that keeps the output.
+//! The command runs in the working directory with [`process::run`], which stops it and everything that it started when it is
+//! cancelled or takes too long. Standard output and standard error are combined, and only the end is kept if they are long.
+//! A non-zero exit code is a failure that includes the output.
 //!
-//! The environment is the editor's, with some changes. `TERM=dumb` and the pagers set to `cat` keep programs from
-//! drawing and from waiting for a key. The editors are set to a command that fails: what a program's editor reads from
-//! the input would be commands that nobody approved. The variables that Neovim sets for its own children are taken out: `NVIM`
-//! would let a command drive the editor past every approval, and `VIMRUNTIME` breaks any other Neovim it starts. The keys
-//! of all providers are taken out as well ([`secret_variables`]), but for those that `tools.bash.keep_env` names.
+//! The environment is the editor's, with some changes. `TERM=dumb` and the pagers set to `cat` keep programs from drawing
+//! and from waiting for a key. The editors are set to a command that fails: otherwise a program's editor would read commands
+//! from the input that nobody approved. The variables that Neovim sets for its own child processes are removed: `NVIM` would
+//! let a command control the editor without any approval, and `VIMRUNTIME` breaks any other Neovim that it starts. The keys
+//! of all providers are removed as well ([`secret_variables`]), except for those in `tools.bash.keep_env`.
 
 use std::{
     ffi::OsString, io, os::unix::process::ExitStatusExt, path::Path, process::ExitStatus, sync::Arc, time::Duration,
@@ -24,7 +24,7 @@ use crate::{
     tools::{Context, Definition, NativeTool, Outcome, overflow, preview, seconds},
 };
 
-/// What is set in the command's environment.
+/// The variables that are set in the command's environment.
 const SET: [(&str, &str); 9] = [
     ("TERM", "dumb"),
     ("PAGER", "cat"),
@@ -37,12 +37,12 @@ const SET: [(&str, &str); 9] = [
     ("GIT_SEQUENCE_EDITOR", NO_EDITOR),
 ];
 
-/// The editor of commands, which fails at once. A real one would wait for keys, or take its commands from the input.
-/// Programs hand it to a shell with a file's name behind it; for those that run it without a shell it fails as well.
+/// The editor for commands, which fails at once. A real one would wait for keys, or read commands from the input. Programs
+/// pass it to a shell followed by a file name. It also fails for programs that run it without a shell.
 const NO_EDITOR: &str =
     "sh -c 'echo \"No editor is available here. Give the text in the command, as in git commit -m.\" >&2; exit 1'";
 
-/// What is taken out of it. The editors of single programs would come before `EDITOR`.
+/// The variables that are removed. The editors of individual programs would take precedence over `EDITOR`.
 const REMOVED: [&str; 13] = [
     "NVIM",
     "NVIM_LISTEN_ADDRESS",
@@ -59,7 +59,7 @@ const REMOVED: [&str; 13] = [
     "SVN_EDITOR",
 ];
 
-/// The longest single argument that Linux hands to a program, in bytes, with its final NUL.
+/// The longest single argument that Linux passes to a program, in bytes, including its final NUL.
 const MAX_COMMAND: usize = 128 * 1024;
 
 struct Bash;
@@ -91,13 +91,13 @@ impl NativeTool for Bash {
 
     fn preview(&self, input: &Value, width: usize) -> Option<String> {
         let command = input.get("command")?.as_str()?;
-        // Whoever approves it has to see how it ends: what is too long loses its middle, and its label before that.
+        // The user must see how it ends: if it is too long, the label is left out first, and then the middle.
         let whole = preview::labelled(format!("$ {command}"), input);
         Some(if preview::fits(&whole, width) { whole } else { preview::without_middle(&format!("$ {command}"), width) })
     }
 }
 
-/// Runs the command. `Err` is what keeps it from being started.
+/// Runs the command. `Err` is the reason why it could not be started.
 async fn execute(input: &Value, context: Context) -> Result<Outcome, String> {
     let command = shell_command(input)?;
     let timeout = timeout(input, &context)?;
@@ -137,7 +137,7 @@ fn shell_command(input: &Value) -> Result<String, String> {
             format_size(MAX_COMMAND as u64)
         ));
     }
-    // What begins like an option would be read as one of the shell's own.
+    // A leading dash or plus would be read as an option of the shell.
     let guard = if command.starts_with(['-', '+']) { " " } else { "" };
     Ok(format!("{guard}{command}"))
 }
@@ -202,8 +202,8 @@ async fn outcome(finished: Finished, timeout: Duration, overflow_dir: &Path) -> 
     Outcome::Failure { error, output }
 }
 
-/// The output as the result shows it, with a note if it is only a part, or in words if there is nothing to see in it;
-/// `None` if there is none.
+/// The output for the result, with a note if it is only a part, or a description if it is only white space; `None` if there
+/// is none.
 async fn shown(output: Captured, overflow_dir: &Path) -> Option<String> {
     let tail = truncate::truncate_tail(&output.tail, Limits::default());
     let content = tail.content.trim_end_matches(['\n', '\r']);
@@ -240,7 +240,7 @@ async fn shown(output: Captured, overflow_dir: &Path) -> Option<String> {
     Some(format!("{}\n\n[Showing {range}. {whole}]", tail.content))
 }
 
-/// Saves an output that is short enough for memory but too long for the result.
+/// Saves an output that fits in memory but is too long for the result.
 async fn save(output: &[u8], dir: &Path) -> SavedOutput {
     let (output, dir) = (output.to_owned(), dir.to_owned());
     let saved = tokio::task::spawn_blocking(move || overflow::save(&dir, "bash", &output)).await;

@@ -1,4 +1,4 @@
-//! Work that waits for the disk.
+//! Work that blocks on the disk.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -7,13 +7,13 @@ use std::{
 
 use crate::tools::{Context, Outcome, seconds};
 
-/// How long a file tool has to end after it was cancelled.
+/// How long a file tool may continue after it was cancelled.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Runs what blocks on the disk on a thread that may. `Err` is the message of a failure.
+/// Runs blocking work on a separate thread. `Err` is the message of a failure.
 ///
-/// The work looks at `context.cancel` itself where it can stop. What does not answer (a network share that is gone)
-/// is given up after [`PATIENCE`] or the call's timeout, so that a conversation is never stuck on it.
+/// The work checks `context.cancel` itself where it can stop. If it does not respond (because of a lost network share, for
+/// example), it is abandoned after [`PATIENCE`] or the call's timeout, so that it never blocks a conversation.
 pub(super) async fn blocking(
     context: Context,
     work: impl FnOnce(&Context) -> Result<String, String> + Send + 'static,
@@ -21,7 +21,7 @@ pub(super) async fn blocking(
     looking(context, |context| work(context).map_or_else(Outcome::failure, Outcome::text)).await
 }
 
-/// Like [`blocking`], for work that has more to show than text.
+/// Like [`blocking`], for work that returns more than text.
 pub(super) async fn looking(context: Context, work: impl FnOnce(&Context) -> Outcome + Send + 'static) -> Outcome {
     give_up_on(context, Duration::ZERO, work).await
 }
@@ -38,7 +38,7 @@ async fn give_up_on(
     work: impl FnOnce(&Context) -> Outcome + Send + 'static,
 ) -> Outcome {
     let (cancel, timeout) = (context.cancel.clone(), context.timeout);
-    // Where the system gives no thread at all, this panics.
+    // This panics if the system cannot start a thread.
     let begun = catch_unwind(AssertUnwindSafe(|| tokio::task::spawn_blocking(move || work(&context))));
     let Ok(mut task) = begun else {
         return Outcome::failure("The system could not start a thread, so the tool did not run. Try again later.");

@@ -1,7 +1,7 @@
-//! `calculator` and `calculator_async`: work out an expression, the second after a delay.
+//! `calculator` and `calculator_async`: calculate an expression, the latter after a delay.
 //!
-//! The first is on by default. The second is off, and there to try tools with that can be watched and cancelled. Both
-//! wait for approval unless a policy names them. See [`arithmetic`] for what they understand.
+//! The former is enabled by default. The latter is disabled, and is meant for testing tools that can be watched and
+//! cancelled. Both need approval unless a policy names them. See [`arithmetic`] for the syntax.
 
 use std::{sync::Arc, time::Duration};
 
@@ -14,15 +14,15 @@ use super::{
 };
 use crate::tools::{Context, Definition, NativeTool, Outcome, preview::labelled_with};
 
-/// How long one expression may take: a longer one has a power tower in it and will never end.
+/// How long an expression may take. One that takes longer contains a tower of powers and will never end.
 const MOST: Duration = Duration::from_secs(10);
 
-/// What an expression is, for models.
+/// The description of an expression for models.
 const EXPRESSION: &str = "Numbers (1e3, 0.5), + - * / ^ %, parentheses, n!, pi, e, tau, and functions of one argument: \
     sqrt, cbrt, exp, ln, log (base 10), log2, sin, cos, tan (radians) and their inverses, abs, round, floor, ceil. \
     % is the remainder.";
 
-/// What to do about an expression that takes too long.
+/// The advice for an expression that takes too long.
 const SMALLER: &str = "The numbers are too large for this calculation: use smaller ones, or calculate the logarithm.";
 
 struct Calculator;

@@ -1,4 +1,4 @@
-//! How a built-in tool is defined.
+//! Definitions of built-in tools.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ pub(super) fn define_unlabelled(
     definition
 }
 
-/// Declares that a tool only looks: it runs unless somebody says otherwise.
+/// Declares that a tool only reads: it runs without asking by default.
 pub(super) fn harmless(mut definition: Definition) -> Definition {
     definition.approval = Some(DeclaredApproval::Auto);
     definition.idempotent = true;

@@ -1,9 +1,9 @@
 //! `edit`: replaces one piece of text in a file.
 //!
-//! The old text must stand in the file exactly once, so that the edit can only mean one thing; otherwise the error
-//! says where it stands, or what comes nearest. The file is handled as bytes: what is not edited (a byte order mark,
-//! bytes that are no UTF-8) stays as it is. Where the file's lines end in CRLF, the line breaks of the old and the new
-//! text, which models write as LF, are taken for CRLF.
+//! The old text must occur in the file exactly once, so that the edit is unambiguous. Otherwise the error lists where it
+//! occurs, or shows the nearest match. The file is handled as bytes: the rest of it (a byte order mark, bytes that are not
+//! valid UTF-8) is not changed. If the lines of the file end in CRLF, the line breaks of the old and the new text, which
+//! models write as LF, are treated as CRLF.
 
 use std::{borrow::Cow, fs, sync::Arc, time::Duration};
 
@@ -18,22 +18,22 @@ use crate::{
     tools::{Context, Definition, NativeTool, Outcome, Output, preview},
 };
 
-/// The biggest file that is edited, in bytes.
+/// The largest file that can be edited, in bytes.
 const MAX_FILE: u64 = 256 * 1024 * 1024;
 
-/// How many places of an old text that is not unique are counted.
+/// The maximum number of occurrences that are counted if the old text is not unique.
 const MAX_PLACES: usize = 100;
 
-/// How many of them are named.
+/// How many of them the error lists.
 const NAMED_PLACES: usize = 10;
 
-/// How many unchanged lines the diff shows around the change.
+/// The number of unchanged lines around the change in the diff.
 const AROUND: usize = 3;
 
-/// How many lines the diff has at most.
+/// The maximum number of lines in the diff.
 const MAX_DIFF_LINES: usize = 60;
 
-/// How long making the diff may take.
+/// How long creating the diff may take.
 const DIFF_TIME: Duration = Duration::from_millis(200);
 
 struct Edit;
@@ -88,7 +88,7 @@ fn edit(input: &Value, context: &Context) -> Result<String, String> {
         ));
     }
     let target = replace::WriteTarget::new(&path, name, &context.protected)?;
-    // Whoever cancels before this point finds the file as it was; after it, the file is written whole.
+    // A cancel before this point leaves the file unchanged; after it, the file is written completely.
     if context.cancel.is_cancelled() {
         return Err("Cancelled by the user: nothing was changed.".into());
     }
@@ -101,22 +101,22 @@ fn edit(input: &Value, context: &Context) -> Result<String, String> {
     Ok(change.describe(name, &content))
 }
 
-/// One change of a file.
+/// A change to a file.
 struct Replacement<'a> {
-    /// Where the old text begins, in bytes.
+    /// The position of the old text, in bytes.
     at: usize,
     old: Cow<'a, str>,
     new: Cow<'a, str>,
 }
 
-/// Finds the one place of `old`. `Err` has its places: none, or more than one (at most [`MAX_PLACES`]).
+/// Finds the only occurrence of `old`. `Err` has all occurrences: none, or more than one (at most [`MAX_PLACES`]).
 fn find<'a>(content: &[u8], old: &'a str, new: &'a str) -> Result<Replacement<'a>, Vec<usize>> {
     let exact = |text: &'a str| Cow::Borrowed(text);
     let crlf = |text: &'a str| Cow::Owned(text.replace("\r\n", "\n").replace('\n', "\r\n"));
     let forms = if has_crlf_only(content) {
         vec![(crlf(old), crlf(new))]
     } else {
-        // In a file with both line breaks the text as it is comes first.
+        // In a file with both kinds of line breaks, the unchanged text is tried first.
         vec![(exact(old), exact(new)), (crlf(old), crlf(new))]
     };
     for (old, new) in forms {
@@ -129,13 +129,13 @@ fn find<'a>(content: &[u8], old: &'a str, new: &'a str) -> Result<Replacement<'a
     Err(Vec::new())
 }
 
-/// Whether there are line breaks, and all are CRLF.
+/// Whether there are line breaks, and all of them are CRLF.
 fn has_crlf_only(content: &[u8]) -> bool {
     let mut newlines = memchr::memchr_iter(b'\n', content).peekable();
     newlines.peek().is_some() && newlines.all(|newline| newline > 0 && content[newline - 1] == b'\r')
 }
 
-/// Where `wanted` begins, overlapping places too, up to [`MAX_PLACES`].
+/// The positions of `wanted`, including overlapping ones, up to [`MAX_PLACES`].
 fn places(content: &[u8], wanted: &[u8]) -> Vec<usize> {
     let finder = memmem::Finder::new(wanted);
     let mut found = Vec::new();
@@ -195,11 +195,11 @@ impl Replacement<'_> {
         [before, self.new.as_bytes(), after].concat()
     }
 
-    /// What to tell the model: which lines changed, and the diff of them.
+    /// The message for the model: which lines changed, and a diff.
     fn describe(&self, name: &str, content: &[u8]) -> String {
         let (before, rest) = content.split_at(self.at);
         let after = &rest[self.old.len()..];
-        // The change in whole lines: what stands before and behind it on its first and last line belongs to it.
+        // The change in whole lines, including the rest of its first and last line.
         let line_start = memchr::memrchr(b'\n', before).map_or(0, |newline| newline + 1);
         let ends_line = |text: &str| text.ends_with('\n') || (text.is_empty() && line_start == before.len());
         let line_end = if ends_line(&self.old) && ends_line(&self.new) { 0 } else { end_of_lines(after, 1) };
@@ -219,17 +219,17 @@ impl Replacement<'_> {
     }
 }
 
-/// Where the last `count` lines of a text begin that ends with a line break or is empty.
+/// The start of the last `count` lines of a text that ends with a line break or is empty.
 fn start_of_lines(text: &[u8], count: usize) -> usize {
     memchr::memrchr_iter(b'\n', text).nth(count).map_or(0, |newline| newline + 1)
 }
 
-/// Where the first `count` lines of a text end, their line breaks included.
+/// The end of the first `count` lines of a text, including their line breaks.
 fn end_of_lines(text: &[u8], count: usize) -> usize {
     memchr::memchr_iter(b'\n', text).nth(count - 1).map_or(text.len(), |newline| newline + 1)
 }
 
-/// A unified diff of one hunk that begins at line `first` in both texts.
+/// A unified diff with one hunk that starts at line `first` in both texts.
 fn hunk(old: &str, new: &str, first: usize) -> String {
     let lines_of = |text| str::split_inclusive(text, '\n').collect::<Vec<_>>();
     let (old_lines, new_lines) = (lines_of(old), lines_of(new));

@@ -1,4 +1,4 @@
-//! What the file tools have in common: what they refuse, and what they say about a file that is not there.
+//! Shared by the file tools: what they reject, and the message for a missing file.
 
 use std::{
     fs::{self, File, FileType, Metadata},
@@ -9,16 +9,16 @@ use std::{
 
 use crate::text::{suggest::nearest_few, truncate::format_size};
 
-/// How many names of a folder are looked through for one that was meant.
+/// How many names in a folder are searched for a similar one.
 const MAX_NAMES: usize = 20_000;
 
-/// How many names are suggested.
+/// The maximum number of suggested names.
 const MAX_SUGGESTED: usize = 3;
 
 /// The metadata of the regular file at `path`; links are followed.
 ///
 /// # Errors
-/// A message that names the file as `name`: it is not there, it is something else, or it cannot be looked at.
+/// A message that refers to the file as `name`: it does not exist, is something else, or cannot be accessed.
 pub(super) fn regular(path: &Path, name: &str) -> Result<Metadata, String> {
     let metadata = fs::metadata(path).map_err(|error| problem(path, name, &error))?;
     match kind(metadata.file_type()) {
@@ -28,10 +28,10 @@ pub(super) fn regular(path: &Path, name: &str) -> Result<Metadata, String> {
     }
 }
 
-/// Whether there is a directory at `path`; links are followed.
+/// Checks that `path` is a directory; links are followed.
 ///
 /// # Errors
-/// A message that names it as `name`: it is not there, it is something else, or it cannot be looked at.
+/// A message that refers to it as `name`: it does not exist, is something else, or cannot be accessed.
 pub(super) fn directory(path: &Path, name: &str) -> Result<(), String> {
     let metadata = fs::metadata(path).map_err(|error| problem(path, name, &error))?;
     match kind(metadata.file_type()) {
@@ -44,16 +44,16 @@ pub(super) fn directory(path: &Path, name: &str) -> Result<(), String> {
     }
 }
 
-/// Opens a file for reading, without ever waiting for a pipe to be written to.
+/// Opens a file for reading, without waiting if it is a pipe.
 ///
 /// # Errors
-/// When it cannot be opened.
+/// If it cannot be opened.
 pub(super) fn open(path: &Path) -> io::Result<File> {
     let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
     File::options().read(true).custom_flags(flags).open(path)
 }
 
-/// What a file is that is no regular file.
+/// The kind of a file that is not a regular file.
 pub(super) fn kind(file: FileType) -> Option<&'static str> {
     match () {
         () if file.is_file() => None,
@@ -65,7 +65,7 @@ pub(super) fn kind(file: FileType) -> Option<&'static str> {
     }
 }
 
-/// What to say about an error; for a file that is not there, with the names that may have been meant.
+/// The message for an error. For a missing file, it suggests similar names.
 pub(super) fn problem(path: &Path, name: &str, error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => not_found(path, name),
@@ -73,7 +73,7 @@ pub(super) fn problem(path: &Path, name: &str, error: &io::Error) -> String {
     }
 }
 
-/// An error in words, without the name of a file and without the system's number for it.
+/// The text of an error, without a file name and without the system's error number.
 pub(super) fn reason(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::PermissionDenied => "permission denied".to_owned(),

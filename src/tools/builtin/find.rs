@@ -1,7 +1,7 @@
-//! `find`: files and folders by a glob.
+//! `find`: finds files and folders with a glob.
 //!
-//! The whole folder is walked, since the first names in order may come last; of what matches, the first in order are
-//! shown and all are counted.
+//! The whole folder is walked, since the first names in order may be found last. The first matches in order are shown, and
+//! all are counted.
 
 use std::{fs, path::PathBuf, sync::Arc};
 
@@ -16,10 +16,10 @@ use super::{
 };
 use crate::tools::{Context, Definition, NativeTool, Outcome, preview};
 
-/// How many paths are shown unless the call says otherwise.
+/// The default for the number of paths that are shown.
 const USUAL_LIMIT: usize = 500;
 
-/// The most paths that a call can ask for.
+/// The maximum number of paths that a call can ask for.
 const MAX_LIMIT: usize = 100_000;
 
 struct Find;
@@ -70,7 +70,7 @@ impl NativeTool for Find {
     }
 }
 
-/// What is looked for.
+/// The kind of entries to find.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum EntryKind {
     Any,
@@ -116,7 +116,7 @@ fn find(input: &Value, context: &Context) -> Result<Outcome, String> {
         let is_folder = file_type.is_dir();
         let wanted = match kind {
             EntryKind::Any => true,
-            // A link is what it leads to.
+            // A link has the kind of its target.
             EntryKind::File if file_type.is_symlink() => {
                 fs::metadata(entry.path()).is_ok_and(|target| target.is_file())
             }

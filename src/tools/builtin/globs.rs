@@ -1,26 +1,26 @@
 //! Globs as models write them: `*.rs`, `src/**/*.{ts,tsx}`, `Makefile`.
 //!
-//! One without a slash is about a file's name, wherever the file is; one with a slash is about its path from the
-//! searched folder on. `*` and `?` stop at a slash, `**` does not. Case counts.
+//! A glob without a slash matches the name of a file in any folder. A glob with a slash matches the path relative to the
+//! searched folder. `*` and `?` do not match a slash, `**` does. Case matters.
 
 use std::path::Path;
 
 use globset::{GlobBuilder, GlobMatcher};
 
-/// A glob that was understood.
+/// A parsed glob.
 pub(super) struct Glob {
     matcher: GlobMatcher,
-    /// Whether it is about the whole path.
+    /// Whether it matches the whole path.
     whole_path: bool,
-    /// Whether it asks for names that begin with a dot.
+    /// Whether it includes names that begin with a dot.
     hidden: bool,
 }
 
 impl Glob {
-    /// Reads `glob`, which came in the input as `field`.
+    /// Parses `glob`, which is `field` in the input.
     ///
     /// # Errors
-    /// A message for the model when it is no glob, or one that can match nothing.
+    /// A message for the model if it is not a valid glob, or cannot match anything.
     pub(super) fn new(glob: &str, field: &str) -> Result<Self, String> {
         let relative = glob.strip_prefix("./").unwrap_or(glob);
         if relative.is_empty() {
@@ -50,7 +50,7 @@ impl Glob {
         path.file_name().is_some_and(|name| self.matcher.is_match(Path::new(name)))
     }
 
-    /// Whether it spells a name that begins with a dot: then hidden files are asked for.
+    /// Whether it contains a name that begins with a dot, so that hidden files are included.
     pub(super) fn asks_for_hidden(&self) -> bool {
         self.hidden
     }

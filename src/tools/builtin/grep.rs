@@ -1,9 +1,9 @@
-//! `grep`: lines that match a regular expression, on ripgrep's own crates.
+//! `grep`: finds lines that match a regular expression, with ripgrep's own crates.
 //!
-//! The folder is walked by several threads and the files are sorted; then several threads search them, each taking
-//! the next file in order ([`search`]). When enough matches are found nobody takes another file. What was taken is
-//! then a beginning of the sorted list without gaps, so that the matches shown are the first in order of their paths,
-//! whichever thread was faster, and a common word in a large project costs only the files up to the limit.
+//! Several threads walk the folder, and the files are sorted. Then several threads search them, each taking the next file in
+//! order ([`search`]). When there are enough matches, no thread takes another file. The searched files are then a prefix of
+//! the sorted list without gaps, so that the matches shown are the first in the order of their paths, whichever thread was
+//! faster. A common word in a large project only costs the files up to the limit.
 
 use std::{
     path::{Path, PathBuf},
@@ -29,19 +29,19 @@ use super::{
 };
 use crate::tools::{Context, Definition, NativeTool, Outcome, paths::real, preview};
 
-/// How many matching lines are shown unless the call says otherwise.
+/// The default for the number of matching lines that are shown.
 const USUAL_LIMIT: usize = 100;
 
-/// The most matching lines that a call can ask for. With the lines around them they must fit into memory.
+/// The maximum number of matching lines that a call can ask for. With their context, they must fit in memory.
 const MAX_LIMIT: usize = 2000;
 
-/// The most lines around a match that a call can ask for.
+/// The maximum number of context lines that a call can ask for.
 const MAX_CONTEXT: u64 = 20;
 
-/// How large a compiled expression may be, in bytes: what is larger is a mistake, like `(\w{1000}){1000}`.
+/// The maximum size of a compiled expression, in bytes. A larger one is a mistake, like `(\w{1000}){1000}`.
 const MAX_COMPILED: usize = 10 << 20;
 
-/// The most threads that search.
+/// The maximum number of search threads.
 const MAX_THREADS: usize = 8;
 
 struct Grep;
@@ -106,19 +106,19 @@ impl NativeTool for Grep {
     }
 }
 
-/// The files that are searched.
+/// The files to search.
 struct Files {
-    /// What their paths are relative to.
+    /// The folder that their paths are relative to.
     root: PathBuf,
     /// Sorted, relative to the root.
     paths: Vec<PathBuf>,
     /// How their paths are shown.
     prefix: Prefix,
-    /// Places that could not be read on the way.
+    /// Places that could not be read.
     problems: Vec<String>,
-    /// Why some may be missing.
+    /// Why the list may be incomplete.
     stopped: Option<Stopped>,
-    /// How many files and folders the user denies reading.
+    /// The number of files and folders that the user denies reading.
     denied: usize,
 }
 
@@ -163,7 +163,7 @@ fn grep(input: &Value, context: &Context) -> Result<Outcome, String> {
             Ok(SearchedFile::Binary) if is_one_file => return Err(format!("{shown} is a binary file, not text.")),
             Ok(SearchedFile::Binary) => report.binary += 1,
             Err(error) if is_one_file && stopped.is_none() => return Err(files::problem(&path, &shown, &error)),
-            // A file that could not be read because the time was over is no news.
+            // A file that could not be read because of the timeout is not reported.
             Err(_) if stopped.is_some() => {}
             Err(error) => problems.push(format!("{shown} ({})", files::reason(&error))),
         }
@@ -237,7 +237,7 @@ fn no_expression(error: &regex_syntax::Error) -> String {
     )
 }
 
-/// A file that the call names itself is searched whatever it is called.
+/// A file that the call names is searched whatever its name is.
 fn one_file(path: &Path, name: &str) -> Files {
     let folder = |path: &Path| path.parent().map(Path::to_owned).unwrap_or_default();
     Files {
@@ -268,7 +268,7 @@ fn files_below(
     Ok(Files { root, paths, prefix, problems: walked.problems, stopped: walked.stopped, denied: walked.denied })
 }
 
-/// What the threads found, in the order of the files: only the files that were searched, without gaps.
+/// The results of the threads in the order of the files, only for the files that were searched.
 fn search_all(files: &Files, search: &LineSearch, deadline: &Deadline) -> Vec<(usize, std::io::Result<SearchedFile>)> {
     let (next, found) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let work = || {
@@ -287,7 +287,7 @@ fn search_all(files: &Files, search: &LineSearch, deadline: &Deadline) -> Vec<(u
     };
     let threads = thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS).min(files.paths.len());
     let mut all: Vec<_> = thread::scope(|scope| {
-        // Where the system gives no more threads, those that are there do the work.
+        // If the system cannot start more threads, the existing ones do the work.
         let spawn = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
         let helpers: Vec<_> = (1..threads).map_while(spawn).collect();
         let mut all = work();

@@ -18,17 +18,17 @@ pub(super) fn path(input: &Value) -> Result<&str, String> {
     }
 }
 
-/// A string in the input that may be null. Models write an empty one for what they leave out.
+/// A string in the input that may be null. Models write an empty string for omitted arguments.
 pub(super) fn optional_text<'a>(input: &'a Value, name: &str) -> Option<&'a str> {
     input.get(name).and_then(Value::as_str).filter(|text| !text.is_empty())
 }
 
-/// A switch in the input that may be null, which is off.
+/// A boolean in the input that may be null, which means false.
 pub(super) fn switch(input: &Value, name: &str) -> bool {
     input.get(name).and_then(Value::as_bool).unwrap_or(false)
 }
 
-/// How many of something are wanted, from 1 to `most`; `usual` if it is left out.
+/// A limit from 1 to `most`; `usual` if it is omitted.
 pub(super) fn limit(input: &Value, usual: usize, most: usize) -> Result<usize, String> {
     match count(input, "limit")? {
         None => Ok(usual),
@@ -38,7 +38,7 @@ pub(super) fn limit(input: &Value, usual: usize, most: usize) -> Result<usize, S
     }
 }
 
-/// A whole number in the input that may be null; models write `5.0` for `5` now and then.
+/// A whole number in the input that may be null; models occasionally write `5.0` for `5`.
 pub(super) fn count(input: &Value, name: &str) -> Result<Option<u64>, String> {
     match input.get(name) {
         None | Some(Value::Null) => Ok(None),

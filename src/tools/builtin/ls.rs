@@ -1,7 +1,7 @@
-//! `ls`: what is in one folder.
+//! `ls`: lists a folder.
 //!
-//! Every name is shown, hidden ones too, sorted by bytes: folders with a `/`, links with where they lead, files with
-//! their size, anything else with what it is.
+//! All names are shown, including hidden ones, sorted by bytes: folders with a `/`, links with their target, files with their
+//! size, and anything else with its kind.
 
 use std::{ffi::OsString, fs, path::Path, sync::Arc};
 
@@ -14,10 +14,10 @@ use crate::{
     tools::{Context, Definition, NativeTool, Outcome, preview},
 };
 
-/// How many names are shown unless the call says otherwise.
+/// The default for the number of names that are shown.
 const USUAL_LIMIT: usize = 500;
 
-/// The most names that a call can ask for.
+/// The maximum number of names that a call can ask for.
 const MAX_LIMIT: usize = 100_000;
 
 struct Ls;
@@ -95,7 +95,7 @@ fn ls(input: &Value, context: &Context) -> Result<Outcome, String> {
     Ok(Outcome::text(report::finish("ls", &body, notes, context)))
 }
 
-/// One entry of a folder. What has gone away in the meantime is shown by its name alone.
+/// An entry of a folder. If it no longer exists, only its name is shown.
 fn describe(path: &Path, name: &str) -> String {
     let Ok(metadata) = fs::symlink_metadata(path) else { return name.to_owned() };
     if metadata.is_symlink() {

@@ -1,4 +1,4 @@
-//! The lines of a file that match a search, and how the matches of many files are reported.
+//! The matching lines of a file, and the report of the matches in many files.
 
 use std::{io, path::Path};
 
@@ -13,39 +13,39 @@ use super::{
 };
 use crate::text::truncate::format_size;
 
-/// The longest line that is held, in bytes. What has longer ones is no text that anybody could read.
+/// The longest line that is kept in memory, in bytes. A file with longer lines is not readable text.
 const MAX_HELD: usize = 64 << 20;
 
-/// How much of a line is shown, in bytes.
+/// The maximum part of a line that is shown, in bytes.
 const MAX_SHOWN: usize = 500;
 
 /// How much of a long line is shown before its match, in bytes.
 const BEFORE_MATCH: usize = 100;
 
-/// What is looked for in every file.
+/// The parameters of a search.
 pub(super) struct LineSearch {
     /// The pattern.
     pub(super) matcher: RegexMatcher,
-    /// How many lines around a match are shown.
+    /// The number of context lines around a match.
     pub(super) around: usize,
-    /// How many matching lines are shown.
+    /// The maximum number of matching lines.
     pub(super) limit: usize,
 }
 
-/// What a file is, as far as a search is concerned.
+/// The result of searching a file.
 pub(super) enum SearchedFile {
     /// It is text, and these are the matches in it.
     Text(FileMatches),
-    /// It has a NUL in it.
+    /// It contains a NUL.
     Binary,
 }
 
-/// The matches in a file: at most one more than the limit, to know that there are more.
+/// The matches in a file: at most one more than the limit, to detect that there are more.
 #[derive(Debug, Default)]
 pub(super) struct FileMatches {
-    /// The lines that match and those around them, in order.
+    /// The matching lines and their context, in order.
     lines: Vec<Line>,
-    /// How many of them match.
+    /// The number of matching lines.
     pub(super) count: usize,
 }
 
@@ -59,7 +59,7 @@ struct Line {
 }
 
 impl LineSearch {
-    /// What searches files; it can be used for one after the other.
+    /// The searcher, which is reused for several files.
     pub(super) fn searcher(&self) -> Searcher {
         SearcherBuilder::new()
             .line_number(true)
@@ -75,12 +75,12 @@ impl LineSearch {
     /// Searches a file.
     ///
     /// # Errors
-    /// When it cannot be read, or the deadline has passed.
+    /// If it cannot be read, or the deadline has passed.
     pub(super) fn file(&self, searcher: &mut Searcher, path: &Path, deadline: &Deadline) -> io::Result<SearchedFile> {
         let reader = DeadlineReader { reader: files::open(path)?, deadline };
         let mut collector = Collector { matcher: &self.matcher, matches: FileMatches::default(), binary: false };
         searcher.search_reader(&self.matcher, reader, &mut collector).map_err(|error| match error.kind() {
-            // Neither the system nor the deadline says this: the searcher does, when its buffer is full.
+            // This error comes from the searcher when its buffer is full, and not from the system or the deadline.
             io::ErrorKind::Other if deadline.stopped().is_none() => {
                 io::Error::other(format!("it has a line longer than {}", format_size(MAX_HELD as u64)))
             }
@@ -90,7 +90,7 @@ impl LineSearch {
     }
 }
 
-/// Takes the matches as the searcher finds them.
+/// Collects the matches as the searcher finds them.
 struct Collector<'a> {
     matcher: &'a RegexMatcher,
     matches: FileMatches,
@@ -131,7 +131,7 @@ impl Sink for Collector<'_> {
     }
 }
 
-/// A piece of a long line with what is at byte `place` in it, cut between characters.
+/// A part of a long line around byte `place`, cut between characters.
 fn window(line: &[u8], place: usize) -> String {
     let is_inside = |at: usize| line.get(at).is_some_and(|byte| byte & 0xc0 == 0x80);
     let mut start = if place < MAX_SHOWN - BEFORE_MATCH { 0 } else { place - BEFORE_MATCH };
@@ -146,7 +146,7 @@ fn window(line: &[u8], place: usize) -> String {
     format!("{left}{}{right}", String::from_utf8_lossy(&line[start..end]))
 }
 
-/// The matches of all files, as they stand in the result.
+/// The matches of all files in the format of the result.
 pub(super) struct Summary {
     around: usize,
     limit: usize,
@@ -155,12 +155,12 @@ pub(super) struct Summary {
     files: usize,
     is_cut: bool,
     is_over: bool,
-    /// How many binary files were skipped.
+    /// The number of binary files that were skipped.
     pub(super) binary: usize,
 }
 
 impl Summary {
-    /// A report of nothing yet.
+    /// An empty report.
     pub(super) fn new(search: &LineSearch) -> Self {
         let LineSearch { around, limit, .. } = *search;
         Self { around, limit, body: String::new(), matches: 0, files: 0, is_cut: false, is_over: false, binary: 0 }
@@ -178,7 +178,7 @@ impl Summary {
             self.is_over = true;
             let mut matching = lines.iter().filter(|line| line.is_match);
             let last = matching.nth(room - 1).map_or(0, |line| line.number);
-            // The match that is one too many may have brought lines before it.
+            // The match beyond the limit may have added context lines before it.
             let dropped = matching.next().map_or(u64::MAX, |line| line.number);
             lines.retain(|line| line.number < dropped && line.number <= last + self.around as u64);
         }

@@ -1,8 +1,8 @@
 //! The built-in tools, one file each.
 //!
-//! Every tool has a strict schema: all properties are required, those that may be left out may be null, and no
-//! others are taken. Every tool but the calculators takes a `label`, the model's own short word on what the call is
-//! for, which only the preview shows. The tools that only look (`grep`, `find`, `ls`) declare that nobody need be asked.
+//! Every tool has a strict schema: all properties are required, optional ones may be null, and no others are accepted. Every
+//! tool except the calculators accepts a `label`, in which the model says what the call is for. Only the preview shows it.
+//! The tools that only read (`grep`, `find`, `ls`) declare that they need no approval.
 
 mod arithmetic;
 mod bash;

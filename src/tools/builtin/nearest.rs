@@ -1,9 +1,9 @@
-//! Where a file comes nearest to a text that is not in it.
+//! Finds the part of a file that is most similar to a text that is not in it.
 //!
-//! Most texts that do not match miss by little: white space, or a line that was changed since. So lines that are equal
-//! but for the white space around them vote for where the whole would begin, long lines more than short ones. Only
-//! when no line is equal is the most telling line compared with the file's lines. The few best places are then
-//! compared letter by letter. Every step is bounded, whatever the size of the file.
+//! Most texts that do not match differ only slightly: in white space, or in a line that has changed since. So lines that are
+//! equal except for surrounding white space vote for where the text would begin; long lines count more than short ones. Only
+//! if no line is equal, the longest line is compared with the lines of the file. The few best places are then compared
+//! character by character. Every step is bounded, whatever the size of the file.
 
 use std::{
     collections::HashMap,
@@ -13,14 +13,14 @@ use std::{
 use super::diff;
 use crate::text::truncate::prefix;
 
-/// How much of a file is looked at, in bytes, and in lines when lines are compared letter by letter.
+/// How much of a file is examined, in bytes, and in lines when lines are compared character by character.
 const MAX_BYTES: usize = 32 * 1024 * 1024;
 const MAX_COMPARED: usize = 50_000;
 
 /// How many lines of the wanted text vote.
 const MAX_VOTERS: usize = 400;
 
-/// How often a line may stand in the wanted text before its vote says nothing (a lone brace).
+/// How often a line may occur in the wanted text before its vote is ignored (such as a lone brace).
 const MAX_REPEATS: usize = 8;
 
 /// How many places are compared in full.
@@ -30,10 +30,10 @@ const FINALISTS: usize = 5;
 const LINES_TIME: Duration = Duration::from_millis(300);
 const PLACE_TIME: Duration = Duration::from_millis(100);
 
-/// Longer texts are compared by words, since by letters it would take too long; in bytes.
+/// Longer texts, in bytes, are compared by words, since comparing characters would take too long.
 const BY_LETTERS: usize = 4000;
 
-/// How alike a place must be to be worth showing, from 0 to 1.
+/// The minimum similarity of a place that is shown, from 0 to 1.
 const ALIKE: f32 = 0.5;
 
 /// How much of a place is shown.
@@ -44,17 +44,17 @@ const SHOWN_BYTES: usize = 4000;
 pub(super) struct NearestMatch {
     /// Its first line, from 1.
     pub line: usize,
-    /// How many lines it has.
+    /// Its number of lines.
     pub lines: usize,
-    /// How alike it is, from 0 to 1.
+    /// Its similarity, from 0 to 1.
     pub likeness: f32,
     /// Whether only white space differs.
     pub only_white_space: bool,
-    /// What stands there; of a long place the beginning.
+    /// Its text, or the beginning of it if it is long.
     pub text: String,
 }
 
-/// The place in `text` that is most like `wanted`; `None` if none is like it.
+/// The place in `text` that is most similar to `wanted`; `None` if none is similar.
 pub(super) fn nearest(text: &str, wanted: &str) -> Option<NearestMatch> {
     let lines: Vec<&str> = prefix(text, MAX_BYTES).lines().collect();
     let wanted_lines: Vec<&str> = wanted.lines().collect();
@@ -65,7 +65,7 @@ pub(super) fn nearest(text: &str, wanted: &str) -> Option<NearestMatch> {
     let wanted = wanted_lines.join("\n");
     let place = |start: usize| &lines[start..(start + wanted_lines.len()).min(lines.len())];
     let scored = starts.into_iter().map(|start| (likeness(&place(start).join("\n"), &wanted), start));
-    // Of two places that are equally alike the first is taken.
+    // If two places are equally similar, the first is used.
     let (likeness, start) = scored.reduce(|best, next| if next.0 > best.0 { next } else { best })?;
     if likeness < ALIKE {
         return None;
@@ -81,7 +81,7 @@ pub(super) fn nearest(text: &str, wanted: &str) -> Option<NearestMatch> {
     })
 }
 
-/// Places where lines of `wanted` stand at the distance they have in it, those with the most of it first.
+/// Places where lines of `wanted` have the same distance as in it, best matches first.
 fn by_votes(lines: &[&str], wanted: &[&str]) -> Vec<usize> {
     let mut voters: HashMap<&str, Vec<usize>> = HashMap::new();
     for (index, line) in wanted.iter().enumerate().take(MAX_VOTERS).filter(|(_, line)| !line.trim().is_empty()) {
@@ -101,7 +101,7 @@ fn by_votes(lines: &[&str], wanted: &[&str]) -> Vec<usize> {
     starts.into_iter().take(FINALISTS).map(|(start, _)| start).collect()
 }
 
-/// Places around lines that are like the longest line of `wanted`, the most alike first.
+/// Places around lines that are similar to the longest line of `wanted`, most similar first.
 fn by_line(lines: &[&str], wanted: &[&str]) -> Vec<usize> {
     let Some((index, anchor)) = wanted.iter().enumerate().max_by_key(|(_, line)| line.trim().len()) else {
         return Vec::new();
@@ -114,7 +114,7 @@ fn by_line(lines: &[&str], wanted: &[&str]) -> Vec<usize> {
     let mut scored: Vec<(f64, usize)> = Vec::new();
     for (at, line) in lines.iter().enumerate().take(MAX_COMPARED) {
         let line = line.trim();
-        // A line of quite another length cannot be alike enough.
+        // A line of a very different length cannot be similar enough.
         if line.len() * 2 < anchor.len() || line.len() > anchor.len() * 2 {
             continue;
         }

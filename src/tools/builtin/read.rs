@@ -1,8 +1,8 @@
-//! `read`: pages through a text file by lines.
+//! `read`: reads a text file in pages of lines.
 //!
-//! The file is read once, front to back, in pieces: the lines before the page are skipped, the page is kept, and the
-//! lines behind it are only counted, so that the size of the file costs time but no memory. What is no text is
-//! refused with a name for what it is; images and PDFs are handed over as they are, for the model to look at.
+//! The file is read once from start to end in pieces: the lines before the page are skipped, the page is kept, and the lines
+//! after it are only counted, so that a large file costs time but no memory. Files other than text are rejected with their
+//! kind; images and PDFs are passed on unchanged, for the model to view.
 
 use std::{
     io::{self, BufRead, BufReader},
@@ -24,7 +24,7 @@ use crate::{
 /// How much is read at once, in bytes.
 const CHUNK: usize = 256 * 1024;
 
-/// How much of the beginning is looked at to tell text from other things, in bytes.
+/// How much of the beginning is examined to recognise text, in bytes.
 const SNIFF: usize = 8 * 1024;
 
 struct Read;
@@ -66,7 +66,7 @@ impl NativeTool for Read {
 
 fn read(input: &Value, context: &Context) -> Result<Outcome, String> {
     let name = super::path(input)?;
-    // Line 0 is taken for the first: models count both ways.
+    // Line 0 means the first line: models count both ways.
     let first = super::count(input, "offset")?.unwrap_or(1).max(1) - 1;
     let limit = super::count(input, "limit")?.unwrap_or(MAX_LINES as u64).min(MAX_LINES as u64);
     if limit == 0 {
@@ -74,7 +74,7 @@ fn read(input: &Value, context: &Context) -> Result<Outcome, String> {
     }
     let path = context.resolve(name);
     let problem = |error: io::Error| files::problem(&path, name, &error);
-    // Looked at before it is opened, since opening a device may do something, and after, since it may have changed.
+    // Checked before it is opened, since opening a device may have effects, and after, since it may have changed.
     files::regular(&path, name)?;
     let file = files::open(&path).map_err(problem)?;
     let metadata = file.metadata().map_err(problem)?;
@@ -96,7 +96,7 @@ fn read(input: &Value, context: &Context) -> Result<Outcome, String> {
     }
 }
 
-/// Hands an image or a PDF over. The document names the file; what is in it is read when a request is made.
+/// Attaches an image or a PDF. The document names the file; its content is read for each request.
 fn attach(media: Media, name: &str, path: &Path, bytes: u64) -> Result<Outcome, String> {
     let size = format_size(bytes);
     if media.is_damaged() {
@@ -117,21 +117,20 @@ fn attach(media: Media, name: &str, path: &Path, bytes: u64) -> Result<Outcome, 
 
 /// A part of a file.
 struct Page {
-    /// Whole lines, or the beginning of one line that is too long.
+    /// Whole lines, or the beginning of a single line that is too long.
     bytes: Vec<u8>,
-    /// Lines of the whole file.
+    /// The number of lines in the whole file.
     total: u64,
 }
 
-/// What a file turned out to be.
+/// The result of reading a page.
 enum PageRead {
     Page(Page),
     Binary,
     Cancelled,
 }
 
-/// Reads `limit` lines, or what is a little more than fits into a result, from line `first` (from 0) on, and counts
-/// the rest.
+/// Reads `limit` lines from line `first` (from 0) on, or slightly more than fits into a result, and counts the rest.
 fn page(mut reader: impl BufRead, first: u64, limit: u64, cancel: &CancellationToken) -> io::Result<PageRead> {
     let mut bytes = Vec::new();
     let mut newlines = 0;
@@ -173,7 +172,7 @@ fn page(mut reader: impl BufRead, first: u64, limit: u64, cancel: &CancellationT
         }
         reader.consume(size);
     }
-    // A line whose end did not fit is left for the next page, unless it is all there is.
+    // A line whose end did not fit is left for the next page, unless it is the only line.
     if bytes.len() > MAX_BYTES
         && let Some(newline) = memchr::memrchr(b'\n', &bytes)
     {
@@ -183,14 +182,14 @@ fn page(mut reader: impl BufRead, first: u64, limit: u64, cancel: &CancellationT
     Ok(PageRead::Page(Page { bytes, total }))
 }
 
-/// The page as the model sees it: text with `\n`, and notes on what it cannot see.
+/// The page for the model: text with `\n`, and notes about what is missing.
 fn show(page: Page, path: &Path, first: usize, limit: usize) -> String {
     let mut notes = Vec::new();
     let text = decode(&page.bytes, &mut notes);
     let head = truncate::truncate_head(&text, Limits { lines: limit, bytes: MAX_BYTES });
     let (content, shown) = if head.first_line_exceeds_limit {
         let start = truncate::prefix(text.lines().next().unwrap_or_default(), MAX_BYTES);
-        // What was no UTF-8 is shown longer than it is: to begin again too early is better than to leave something out.
+        // Invalid UTF-8 is longer when shown than in the file: starting again too early is better than skipping text.
         let next = start.len() - 2 * start.matches(char::REPLACEMENT_CHARACTER).count() + 1;
         notes.push(format!(
             "Line {line} is too long: only its first {} are shown. With bash, `sed -n {line}p {} | cut -b {next}-{}` \
@@ -216,16 +215,16 @@ fn show(page: Page, path: &Path, first: usize, limit: usize) -> String {
     format!("{content}\n\n[{}]", notes.join(". "))
 }
 
-/// A path as a shell takes it.
+/// A path quoted for a shell.
 fn quoted(path: &Path) -> String {
     format!("'{}'", path.display().to_string().replace('\'', r"'\''"))
 }
 
-/// Bytes as text. A byte order mark is left out; CRLF becomes LF if every line has it.
+/// Bytes as text. A byte order mark is removed; CRLF becomes LF if every line has it.
 fn decode(bytes: &[u8], notes: &mut Vec<String>) -> String {
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text.to_owned(),
-        // Only a long line is cut inside a character, at its very end.
+        // Only a long line can be cut inside a character, at its very end.
         Err(error) if error.error_len().is_none() && bytes.len() > MAX_BYTES => {
             String::from_utf8_lossy(&bytes[..error.valid_up_to()]).into_owned()
         }

@@ -1,9 +1,9 @@
-//! How files are written: whole or not at all.
+//! Writes files, completely or not at all.
 //!
-//! The content goes into a temporary file in the same folder, which then takes the place of the old one, so that
-//! nobody ever reads half a file and a full disk loses nothing. The old file's mode is kept, and a symbolic link is
-//! followed, not replaced. Where a new file would lose what the old one is (it has other hard links, or an owner whom
-//! we cannot give it to), or where the folder takes no new file, the old file is overwritten in place.
+//! The content is written to a temporary file in the same folder, which then replaces the old one, so that an incomplete file
+//! is never visible and a full disk loses nothing. The mode of the old file is preserved, and a symbolic link is followed,
+//! not replaced. If a new file would lose properties of the old one (other hard links, or an owner that we cannot set), or
+//! if no file can be created in the folder, the old file is overwritten in place.
 
 use std::{
     collections::BTreeSet,
@@ -17,10 +17,10 @@ use std::{
 use super::files;
 use crate::tools::Protected;
 
-/// The most links that are followed, as in Linux.
+/// The maximum number of links that are followed, as in Linux.
 const MAX_LINKS: usize = 40;
 
-/// The files that are being changed, and the word that one of them no longer is.
+/// The files that are being changed, and the signal that one of them is finished.
 static CHANGING: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 static CHANGED: Condvar = Condvar::new();
 
@@ -29,9 +29,9 @@ static CHANGED: Condvar = Condvar::new();
 struct Exclusive(PathBuf);
 
 impl Exclusive {
-    /// Waits until nobody else changes the file.
+    /// Waits until no other call changes the file.
     fn new(path: &Path) -> Self {
-        // A panic cannot leave the set half changed.
+        // A panic cannot leave the set in an inconsistent state.
         let changing = CHANGING.lock().unwrap_or_else(PoisonError::into_inner);
         let mut changing =
             CHANGED.wait_while(changing, |changing| changing.contains(path)).unwrap_or_else(PoisonError::into_inner);
@@ -47,21 +47,21 @@ impl Drop for Exclusive {
     }
 }
 
-/// A file that is about to be written. As long as it is there, no other call changes the same file.
+/// A file that is about to be written. While this exists, no other call changes the same file.
 pub(super) struct WriteTarget {
-    /// Where the file is, links followed.
+    /// The file's path with links resolved.
     path: PathBuf,
-    /// The file that is there now.
+    /// The existing file.
     pub(super) existing: Option<Metadata>,
     _alone: Exclusive,
 }
 
 impl WriteTarget {
-    /// Finds out what would be written when a model writes to `path`, which it calls `name`; waits while another call
+    /// Determines what would be written when a model writes to `path`, which it calls `name`. Waits while another call
     /// changes the same file.
     ///
     /// # Errors
-    /// When it must not be written (no regular file, read-only, protected), with the reason.
+    /// If it must not be written (not a regular file, read-only, protected), with the reason.
     pub(super) fn new(path: &Path, name: &str, protected: &Protected) -> Result<Self, String> {
         let problem = |error: io::Error| format!("{name}: {error}.");
         let real = follow(path).map_err(problem)?;
@@ -83,22 +83,22 @@ impl WriteTarget {
         Ok(Self { path: real, existing, _alone: alone })
     }
 
-    /// The file's path, links followed.
+    /// The file's path with links resolved.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Writes the file; the folders above it are made.
+    /// Writes the file, and creates missing parent folders.
     ///
     /// # Errors
-    /// When that fails; the old file is then as it was, unless it had to be overwritten in place.
+    /// If that fails. The old file is then unchanged, unless it had to be overwritten in place.
     pub(super) fn write(&self, content: &[u8]) -> io::Result<()> {
         let folder = self.path.parent().unwrap_or(Path::new("/"));
         fs::create_dir_all(folder)?;
         match self.exchange(folder, content) {
             Ok(true) => Ok(()),
             Ok(false) => self.overwrite(content),
-            // A folder that takes no new file may still have one that can be written.
+            // A folder in which no file can be created may still contain a writable file.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied && self.existing.is_some() => {
                 self.overwrite(content)
             }
@@ -106,9 +106,9 @@ impl WriteTarget {
         }
     }
 
-    /// Puts a new file in the old one's place; `false` if the old one would lose something, and nothing was done.
+    /// Replaces the old file by a new one; `false` if the old one would lose properties and nothing was done.
     fn exchange(&self, folder: &Path, content: &[u8]) -> io::Result<bool> {
-        // The umask takes from these permissions what the user wants taken.
+        // The umask applies to these permissions.
         let mode = self.existing.as_ref().map_or(0o666, |metadata| metadata.mode() & 0o7777);
         if self.existing.as_ref().is_some_and(|metadata| metadata.nlink() > 1) {
             return Ok(false);
@@ -137,13 +137,13 @@ impl WriteTarget {
     }
 }
 
-/// Where a path leads: the folder's real path, and the last component with its links followed, whether or not the
-/// file that they lead to is there.
+/// The target of a path: the real path of the folder, and the last component with its links resolved, whether or not the
+/// target exists.
 fn follow(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..MAX_LINKS {
         match fs::read_link(&path) {
-            // A relative link starts in the folder of the link; an absolute one replaces it.
+            // A relative link is relative to the folder of the link; an absolute one replaces it.
             Ok(link) => path = path.parent().unwrap_or(Path::new("/")).join(link),
             Err(_) => {
                 let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return Ok(path) };

@@ -1,4 +1,4 @@
-//! How a search tells what it found: names on one line each, notes behind, nothing silently left out.
+//! The report of a search: one name per line, followed by notes. Nothing is left out silently.
 
 use std::{
     ffi::OsStr,
@@ -13,10 +13,10 @@ use crate::{
     tools::{Context, overflow},
 };
 
-/// How many places that could not be read are named.
+/// The maximum number of unreadable places that are named.
 const NAMED_PROBLEMS: usize = 3;
 
-/// The body with its notes behind it, cut to the size of a result; the whole is saved then.
+/// The body followed by its notes, truncated to the size of a result. If it is truncated, the full output is saved.
 pub(super) fn finish(tool: &str, body: &str, mut notes: Vec<String>, context: &Context) -> String {
     let head = truncate::truncate_head(body, Limits::default());
     if head.truncated {
@@ -34,7 +34,7 @@ pub(super) fn finish(tool: &str, body: &str, mut notes: Vec<String>, context: &C
     }
 }
 
-/// A note on what could not be read, if there is any; each place with its reason.
+/// A note about the places that could not be read, with the reasons, if there are any.
 pub(super) fn unreadable(mut problems: Vec<String>) -> Option<String> {
     problems.sort_unstable();
     problems.dedup();
@@ -44,7 +44,7 @@ pub(super) fn unreadable(mut problems: Vec<String>) -> Option<String> {
     (!named.is_empty()).then(|| format!("Could not be read: {named}{and_more}"))
 }
 
-/// A note on what was left out, if there is any, since the user denies reading it.
+/// A note about the files that were left out because the user denies reading them, if there are any.
 pub(super) fn denied(number: usize) -> Option<String> {
     (number > 0).then(|| {
         let were = if number == 1 { "1 path was".to_owned() } else { format!("{number} paths were") };
@@ -52,7 +52,7 @@ pub(super) fn denied(number: usize) -> Option<String> {
     })
 }
 
-/// A note on names that cannot be written here, if there are any.
+/// A note about names that cannot be shown, if there are any.
 pub(super) fn unspeakable<'a>(names: impl IntoIterator<Item = &'a OsStr>) -> Option<String> {
     let number = names.into_iter().filter(|name| name.to_str().is_none()).count();
     (number > 0).then(|| {
@@ -64,12 +64,12 @@ pub(super) fn unspeakable<'a>(names: impl IntoIterator<Item = &'a OsStr>) -> Opt
     })
 }
 
-/// The searched folder as the model named it, so that the paths in a result can be given to other tools as they are.
+/// The searched folder as the model named it, so that the paths in a result can be passed to other tools unchanged.
 #[derive(Clone, Debug)]
 pub(super) struct Prefix(String);
 
 impl Prefix {
-    /// `name` is what the model called the folder; `None` for the one where relative paths start.
+    /// `name` is the folder as the model named it; `None` for the folder where relative paths start.
     pub(super) fn new(name: Option<&str>) -> Self {
         let name = name.unwrap_or_default();
         let name = name.strip_prefix("./").unwrap_or(name);
@@ -80,12 +80,12 @@ impl Prefix {
         }
     }
 
-    /// A path below the folder, as a result shows it.
+    /// A path below the folder in the format of the result.
     pub(super) fn show(&self, relative: &Path) -> String {
         format!("{}{}", self.0, escape_controls(&relative.to_string_lossy()))
     }
 
-    /// The folder, as a message names it.
+    /// The folder in the format for messages.
     pub(super) fn folder(&self) -> &str {
         if self.0.is_empty() { "the folder" } else { &self.0 }
     }
@@ -96,10 +96,10 @@ pub(super) fn things(number: usize, thing: &str) -> String {
     if number == 1 { format!("1 {thing}") } else { format!("{number} {thing}s") }
 }
 
-/// The folder a search begins in, links in its own path followed.
+/// The folder in which a search starts, with links resolved.
 ///
 /// # Errors
-/// A message that names it: it is not there, it is no folder, it cannot be looked at, or the user denies reading it.
+/// A message that names it: it does not exist, is not a folder, cannot be accessed, or the user denies reading it.
 pub(super) fn folder(context: &Context, name: Option<&str>) -> Result<PathBuf, String> {
     let name = name.unwrap_or(".");
     let path = context.resolve(name);
@@ -109,10 +109,10 @@ pub(super) fn folder(context: &Context, name: Option<&str>) -> Result<PathBuf, S
     Ok(folder)
 }
 
-/// The call was decided on before it ran, and links may have changed since.
+/// The decision about the call was made before it ran, and links may have changed since.
 ///
 /// # Errors
-/// When the user denies reading one of `paths`, which the model calls `name`.
+/// If the user denies reading one of `paths`, which the model calls `name`.
 pub(super) fn may_be_read(context: &Context, paths: &[&Path], name: &str) -> Result<(), String> {
     match paths.iter().any(|path| context.denied.contains(path)) {
         true => Err(format!("The user's policy denies reading {}.", escape_controls(name))),

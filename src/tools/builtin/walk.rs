@@ -1,9 +1,9 @@
-//! Walks a folder: everything below it that a search is about.
+//! Walks a folder and collects the entries for a search.
 //!
-//! Several threads walk at once, so the caller sorts what was kept. Hidden files and what the project's ignore files
-//! name (`.gitignore`, with or without a repository around it, `.ignore`, git's own excludes) are left out unless all
-//! is asked for; the insides of a `.git` always are, unless the walk begins there. What the user denies reading is left
-//! out, and counted. Links are not followed, so there are no loops.
+//! Several threads walk in parallel, so the caller sorts the entries. Hidden files and files listed in the project's ignore
+//! files (`.gitignore`, with or without a repository, `.ignore`, git's own excludes) are left out unless all files are
+//! requested. The contents of a `.git` folder are always left out, unless the walk starts there. Files that the user denies
+//! reading are left out and counted. Links are not followed, so there are no loops.
 
 use std::{
     io,
@@ -25,40 +25,40 @@ use super::{
 };
 use crate::tools::rules::DeniedPaths;
 
-/// The most entries that are kept: more would be no help to anybody, and memory is not without end.
+/// The maximum number of entries that are kept. More would not be useful, and memory is limited.
 const MAX_KEPT: usize = 1_000_000;
 
-/// The most threads that walk.
+/// The maximum number of threads.
 const MAX_THREADS: usize = 12;
 
-/// Which entries a walk sees.
+/// Which entries a walk includes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scope {
-    /// What is neither hidden nor ignored.
+    /// Entries that are neither hidden nor ignored.
     Usual,
-    /// What is not ignored.
+    /// Entries that are not ignored.
     Hidden,
     /// Everything.
     All,
 }
 
-/// What a walk brought back.
+/// The result of a walk.
 pub(super) struct WalkResult<T> {
-    /// What was kept, in no order.
+    /// The entries that were kept, in no particular order.
     pub(super) kept: Vec<T>,
     /// Places that could not be read, each with its reason.
     pub(super) problems: Vec<String>,
-    /// Why the walk is not complete, if it is not.
+    /// Why the walk is incomplete, if it is.
     pub(super) stopped: Option<Stopped>,
-    /// How many files and folders were left out, since the user denies reading them.
+    /// The number of files and folders that were left out because the user denies reading them.
     pub(super) denied: usize,
 }
 
-/// Walks through `root`, an absolute path without links, and keeps what `keep` makes of each entry and its path
-/// relative to `root`. The root itself is no entry. Places in messages are shown with `prefix`.
+/// Walks through `root`, an absolute path without links, and keeps the result of `keep` for each entry and its path
+/// relative to `root`. The root itself is not an entry. Places in messages are shown with `prefix`.
 ///
 /// # Errors
-/// A message when more is kept than anybody could use.
+/// A message if too many entries are kept.
 pub(super) fn walk<T: Send>(
     root: &Path,
     prefix: &Prefix,
@@ -131,7 +131,7 @@ pub(super) fn walk<T: Send>(
     Ok(WalkResult { kept, problems, stopped: deadline.stopped(), denied: left_out.load(Ordering::Relaxed) })
 }
 
-/// Whether the system gives as many threads now. The parallel walk takes that for granted.
+/// Whether the system can start this many threads now. The parallel walk assumes that it can.
 fn are_to_be_had(threads: usize) -> bool {
     thread::scope(|scope| {
         let park = || thread::Builder::new().spawn_scoped(scope, thread::park).ok();
@@ -141,8 +141,7 @@ fn are_to_be_had(threads: usize) -> bool {
     })
 }
 
-/// What to say about an error; nothing about what went away while the walk was on, or about an ignore file that
-/// cannot be understood.
+/// The message for an error; `None` for entries that disappeared during the walk, and for invalid ignore files.
 fn problem(error: &ignore::Error, root: &Path, prefix: &Prefix) -> Option<String> {
     let io = error.io_error()?;
     if io.kind() == io::ErrorKind::NotFound {

@@ -1,4 +1,4 @@
-//! `write`: makes a file, or replaces all of one.
+//! `write`: creates a file, or replaces all of its content.
 
 use std::sync::Arc;
 
@@ -49,7 +49,7 @@ fn write(input: &Value, context: &Context) -> Result<String, String> {
     }
     let path = context.resolve(name);
     let target = replace::WriteTarget::new(&path, name, &context.protected)?;
-    // Whoever cancels before this point finds the file as it was; after it, the file is written whole.
+    // A cancel before this point leaves the file unchanged; after it, the file is written completely.
     if context.cancel.is_cancelled() {
         return Err("Cancelled by the user: nothing was written.".into());
     }

@@ -1,11 +1,11 @@
-//! What one rule is about: a command, a path, or whichever of the two a call has.
+//! The pattern of one rule: for a command, a path, or either of the two.
 
 use super::{files::PathPattern, pattern::CommandPattern, unapprovable, variables, wrappers};
 
-/// The tool whose rules are about commands and never about paths.
+/// The tool whose rules match commands and never paths.
 pub(super) const SHELL_TOOL: &str = "bash";
 
-/// What a rule is about. Which of the two counts depends on the call.
+/// The pattern of a rule. The call determines which of the two is used.
 #[derive(Clone, Debug)]
 pub(super) struct Pattern {
     pub(super) command: Option<CommandPattern>,
@@ -22,10 +22,10 @@ impl Pattern {
     }
 }
 
-/// Checks what a pattern by itself cannot know.
+/// Checks conditions that a pattern alone cannot check.
 ///
 /// # Errors
-/// When the pattern can never do what it is written for: what is wrong and what would be right.
+/// If the pattern can never have an effect: what is wrong, and the fix.
 fn check(pattern: CommandPattern, denies: bool) -> Result<CommandPattern, String> {
     if denies {
         return Ok(pattern);

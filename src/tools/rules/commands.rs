@@ -1,4 +1,4 @@
-//! What rules say of a command line.
+//! The decision of the rules about a command line.
 //!
 //! To approve, every simple command must be matched by a rule, word by word; a wrapper must be, and what it runs as
 //! well; and what it is given to read must be plain data for it ([`input`]). To deny, it is enough that one command anywhere is meant, and there everything is looked into that might run
@@ -18,7 +18,7 @@ use super::{
     wrappers::{self, InnerCommand, MAX_DEPTH},
 };
 
-/// How many commands in commands are looked at before the user is asked.
+/// The maximum number of nested commands that are examined before the user is asked.
 const MAX_LOOKS: usize = 500;
 
 /// Whether rules deny a command line, and whether they approve it.
@@ -60,7 +60,7 @@ fn approves_run(approving: &[Pattern], run: &CommandRun, depth: usize) -> bool {
         return matched;
     }
     match wrappers::unwrap(run) {
-        // Even word by word, `find -exec` and the like are not a way to what is beyond rules.
+        // Even written out, `find -exec` and the like cannot run what no rule can approve.
         None => {
             (!run.fed || input::is_data_for(run))
                 && wrappers::inside(run).is_some_and(|inside| !inside.iter().any(is_beyond_rules))
@@ -71,7 +71,7 @@ fn approves_run(approving: &[Pattern], run: &CommandRun, depth: usize) -> bool {
     }
 }
 
-/// Whether a command is one that no rule approves, however it is written.
+/// Whether a command is one that no rule can approve, however it is written.
 fn is_beyond_rules(run: &CommandRun) -> bool {
     let Some(program) = run.words.first().and_then(Word::known).map(unapprovable::program) else { return true };
     unapprovable::is_never_approved(&program)
@@ -80,7 +80,7 @@ fn is_beyond_rules(run: &CommandRun) -> bool {
         || matches!(unapprovable::code(&run.words), Some(CodeSource::Given { .. }))
 }
 
-/// Whether a command sets exactly the variables that a pattern spells out, none of which changes what is run.
+/// Whether a command sets exactly the variables in the pattern, none of which changes what runs.
 fn sets_the_same(pattern: &CommandPattern, run: &CommandRun) -> bool {
     let harmless = |assignment: &Word| {
         assignment.known().and_then(|text| text.split_once('=')).is_some_and(|(name, _)| !variables::is_powerful(name))
@@ -94,10 +94,10 @@ fn maybe(is_possible: bool) -> Likeness {
     if is_possible { Likeness::Maybe } else { Likeness::No }
 }
 
-/// Looks for a command that is denied.
+/// Searches for a denied command.
 struct Search<'a> {
     denying: &'a [Pattern],
-    /// The programs that they name.
+    /// The programs that the denials name.
     names: DeniedPrograms,
     left: usize,
 }
@@ -115,7 +115,7 @@ impl Search<'_> {
         self.left -= 1;
         let means = |pattern: &Pattern| match &pattern.command {
             Some(pattern) => is_like(pattern, run),
-            // It cannot be about a command, so nobody knows what it is for.
+            // It is not a command rule, so its meaning is unknown.
             None => Likeness::Maybe,
         };
         let mut denied = self.denying.iter().map(means).max().unwrap_or(Likeness::No);
@@ -129,12 +129,12 @@ impl Search<'_> {
         }
     }
 
-    /// What a command that runs text runs by it.
+    /// The commands in the text that a command runs.
     fn text(&mut self, run: &CommandRun, depth: usize) -> Likeness {
         let Some(program) = run.words.first().map(|word| word.known().map(unapprovable::program)) else {
             return Likeness::No;
         };
-        // A program that is not known may be any.
+        // An unknown program may be any program.
         let Some(program) = program else { return Likeness::Maybe };
         let joined =
             |words: &[Word]| words.iter().map(Word::known).collect::<Option<Vec<_>>>().map(|words| words.join(" "));
@@ -156,7 +156,7 @@ impl Search<'_> {
     }
 }
 
-/// Whether a command is one that a rule denies. The rule's variables, if it has any, must be set; others do not count.
+/// Whether a rule denies a command. The rule's variables, if it has any, must be set; others are ignored.
 fn is_like(pattern: &CommandPattern, run: &CommandRun) -> Likeness {
     if pattern.assignments.iter().any(|wanted| !run.assignments.iter().any(|set| set.known() == Some(wanted))) {
         return Likeness::No;

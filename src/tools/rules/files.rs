@@ -1,7 +1,7 @@
 //! File rules: `read(src/**)`.
 //!
-//! The leading part of a pattern that has no wildcard is a folder, or the file itself. It is resolved as the call's
-//! path is, so that what is compared is where both really are; only the rest is a glob.
+//! The leading part of a pattern without a wildcard is a folder, or the file itself. It is resolved in the same way as the
+//! call's path, so that real paths are compared; only the rest is a glob.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -15,25 +15,25 @@ use crate::tools::paths::{plain, real};
 pub(super) struct PathPattern {
     /// The part without wildcards.
     base: PathBuf,
-    /// What may come below it; `None` where the pattern is a path.
+    /// The glob below it; `None` if the pattern is a path.
     below: Option<Below>,
 }
 
 #[derive(Clone, Debug)]
 struct Below {
-    /// How many parts it has; `None` with `**`, which is any number.
+    /// The number of its components; `None` with `**`, which matches any number.
     parts: Option<usize>,
-    /// Whether the folder itself is meant too.
+    /// Whether it also matches the folder itself.
     with_base: bool,
     approving: GlobMatcher,
     denying: GlobMatcher,
 }
 
 impl PathPattern {
-    /// Reads a pattern.
+    /// Parses a pattern.
     ///
     /// # Errors
-    /// What is wrong with it and what would be right, to stand after the rule's entry.
+    /// What is wrong with it and the fix, as the end of a message that begins with the rule.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         if text.is_empty() {
             return Err("it names no path. Write one, like `src/**`".into());
@@ -53,7 +53,7 @@ impl PathPattern {
         Ok(Self { base: base.into(), below })
     }
 
-    /// Whether a rule that approves means this path.
+    /// Whether an approving rule matches this path.
     pub(super) fn matches(&self, path: &Path, path_base: &PathBase) -> bool {
         let Some(base) = path_base.resolve(&self.base) else { return false };
         real(path).strip_prefix(real(&base)).is_ok_and(|rest| match &self.below {
@@ -63,9 +63,9 @@ impl PathPattern {
         })
     }
 
-    /// Whether a rule that denies means this path, or something below it that a tool might come to.
+    /// Whether a denying rule matches this path, or something below it that a tool might reach.
     ///
-    /// The path is compared both as it is written and as it is in truth: either is enough.
+    /// Both the path as written and the real path are compared: one match is enough.
     pub(super) fn is_like(&self, path: &Path, path_base: &PathBase) -> Likeness {
         let Some(base) = path_base.resolve(&self.base) else { return Likeness::Maybe };
         let pairs = [
@@ -77,15 +77,15 @@ impl PathPattern {
         pairs.iter().map(|(path, base)| self.compare(path, base)).max().unwrap_or(Likeness::Maybe)
     }
 
-    /// The folder that the pattern stands on; `None` where that is not known.
+    /// The folder that the pattern is relative to; `None` if it is not known.
     pub(super) fn base(&self, path_base: &PathBase) -> Option<PathBuf> {
         path_base.resolve(&self.base)
     }
 
-    /// Compares a path with the pattern on its folder `base`, by their words.
+    /// Compares a path with the pattern below `base`, lexically.
     pub(super) fn compare(&self, path: &Path, base: &Path) -> Likeness {
         let Ok(rest) = path.strip_prefix(base) else {
-            // A tool that is given a folder may go down to where the rule is.
+            // A tool with a folder may descend to where the rule applies.
             return if base.starts_with(path) { Likeness::Maybe } else { Likeness::No };
         };
         let depth = rest.components().count();
@@ -112,18 +112,18 @@ impl Below {
                 .map_err(|error| format!("`{}` is not a valid glob: {}", rest.join("/"), error.kind()))
         };
         Ok(Self {
-            // An alternative may hold a slash.
+            // An alternative may contain a slash.
             parts: (!rest.iter().any(|part| part.contains("**") || part.contains('{'))).then_some(rest.len()),
             with_base: rest == ["**"],
             approving: glob(false)?,
-            // Where case makes no difference a denial must not depend on it.
+            // On a case-insensitive file system, a denial must not depend on case.
             denying: glob(cfg!(any(windows, target_os = "macos")))?,
         })
     }
 }
 
 impl PathBase {
-    /// The path that a rule names, which may stand on the home folder; `None` where that is not known.
+    /// The path in a rule, which may start at the home folder; `None` if that is not known.
     fn resolve(&self, path: &Path) -> Option<PathBuf> {
         let mut parts = path.components();
         match parts.next() {

@@ -1,4 +1,4 @@
-//! `sed` and `awk`: programs whose argument is a program, some of which are plain enough for a wildcard.
+//! `sed` and `awk`: their argument is a program, and some of these are simple enough for a wildcard.
 
 use super::word::Word;
 
@@ -47,7 +47,7 @@ fn is_harmless_sed(script: &str) -> bool {
         .is_some_and(|flags| flags.chars().all(|flag| flag.is_ascii_digit() || "gpIi".contains(flag)))
 }
 
-/// What comes after the next delimiter. Brackets and backslashes, in which it may hide, are not taken apart.
+/// The text after the next delimiter. Brackets and backslashes, which may contain it, are not parsed.
 fn delimited(text: &str, delimiter: char) -> Option<&str> {
     let (before, after) = text.split_once(delimiter)?;
     (!before.ends_with('\\') && !before.contains(['[', '\n'])).then_some(after)

@@ -1,9 +1,9 @@
-//! What a command line may run once it has changed the folder.
+//! What a command line may run after changing the folder.
 //!
-//! What most programs do depends on where they are: git runs what the repository's configuration says, make, cargo
-//! and npm what a file there says, and a relative path is another file. So where a line goes anywhere else than the
-//! conversation's folder, only programs are approved that merely read and print. Whoever wants one to run elsewhere
-//! writes a rule with the program's own option for it: `git -C sub status`.
+//! What most programs do depends on the folder: git runs commands from the repository's configuration, make, cargo and npm
+//! run commands from a file there, and a relative path is another file. So if a line changes to any folder other than the
+//! conversation's, only programs that read and print are approved. To let a program run elsewhere, write a rule with the
+//! program's own option for it: `git -C sub status`.
 
 use std::path::{Component, Path};
 
@@ -16,7 +16,7 @@ use super::{
 };
 use crate::tools::paths::real;
 
-/// Programs that do the same in every folder: they read what they are given, and print.
+/// Programs that do the same in every folder: they read their arguments or input, and print.
 #[rustfmt::skip]
 const READERS: [&str; 76] = [
     ":", "[", "awk", "basename", "break", "cat", "cd", "chdir", "cksum", "cmp", "column", "comm", "command", "continue", "cut",
@@ -27,12 +27,12 @@ const READERS: [&str; 76] = [
     "tree", "true", "type", "uname", "wc", "which",
 ];
 
-/// Whether a line of these commands keeps the meaning that rules give to each of them.
+/// Whether the rules for each of these commands also apply to the whole line.
 pub(super) fn keeps_its_meaning(runs: &[CommandRun], path_base: &PathBase) -> bool {
     !runs.iter().any(|run| leaves(run, path_base)) || runs.iter().all(is_the_same_anywhere)
 }
 
-/// Whether a command goes to another folder than the conversation's.
+/// Whether a command changes to a folder other than the conversation's.
 fn leaves(run: &CommandRun, path_base: &PathBase) -> bool {
     let (run, _) = innermost(run);
     let Some(program) = run.words.first().and_then(Word::known).map(unapprovable::program) else { return true };
@@ -43,7 +43,7 @@ fn leaves(run: &CommandRun, path_base: &PathBase) -> bool {
     }
 }
 
-/// Whether a folder is certainly the conversation's own. Nothing is followed from there that a command could change.
+/// Whether a folder is certainly the conversation's own. No links are followed that a command could change.
 fn is_here(folder: &Word, path_base: &PathBase) -> bool {
     let Some(folder) = folder.known().map(Path::new) else { return false };
     let is_plain = !folder.components().any(|part| part == Component::ParentDir);
@@ -60,7 +60,7 @@ fn is_the_same_anywhere(run: &CommandRun) -> bool {
     is_whole && reads_and_prints(&run)
 }
 
-/// Whether a command, which is no wrapper, does nothing but read and print.
+/// Whether a command, which is not a wrapper, only reads and prints.
 pub(super) fn reads_and_prints(run: &CommandRun) -> bool {
     let is_filter = |allows: &dyn Fn(usize, &str) -> bool| {
         run.words.iter().enumerate().skip(1).all(|(place, word)| word.known().is_some_and(|text| allows(place, text)))
@@ -75,8 +75,8 @@ pub(super) fn reads_and_prints(run: &CommandRun) -> bool {
     })
 }
 
-/// The program of a command, if it is not found from the folder that the command runs in, and if it has no option that
-/// writes or runs something. Such an option counts even if the rule has it.
+/// The program of a command, if it is not looked up relative to the folder, and has no option that writes or runs
+/// something. Such an option counts even if the rule contains it.
 pub(super) fn quiet_program(run: &CommandRun) -> Option<String> {
     let word = run.words.first().and_then(Word::known)?;
     let program = unapprovable::program(word);
@@ -89,7 +89,7 @@ pub(super) fn quiet_program(run: &CommandRun) -> Option<String> {
     (is_found && is_quiet).then_some(program)
 }
 
-/// What a command runs in the end, if it is a wrapper, and whether that was found out.
+/// The command that a wrapper finally runs, if it is a wrapper, and whether it could be determined.
 pub(super) fn innermost(run: &CommandRun) -> (CommandRun, bool) {
     let mut run = run.clone();
     for _ in 0..MAX_DEPTH {

@@ -1,13 +1,13 @@
-//! What a wildcard matches of a command of git's.
+//! The arguments of git that a wildcard matches.
 //!
-//! Another repository on this machine is as good as a program: to push to a folder runs the hooks that are in it. So
-//! where a wildcard may name a repository, it matches only the usual names of remotes, and only options that take no
-//! word of their own, behind which another one could hide.
+//! Another repository on this machine is equivalent to a program: pushing to a folder runs its hooks. So where a wildcard may
+//! name a repository, it only matches the usual names of remotes, and only options without a separate value, which could
+//! hide another one.
 
 use super::word::Word;
 
-/// The subcommands of git that a wildcard matches. Any other may be an alias, which runs what it likes, or runs
-/// programs that its arguments or the repository name; `mv` moves a file to where git looks for hooks.
+/// The subcommands of git that a wildcard matches. Any other may be an alias, which can run anything, or may run programs
+/// named by its arguments or by the repository; `mv` can move a file to where git looks for hooks.
 #[rustfmt::skip]
 const SUBCOMMANDS: [&str; 57] = [
     "add", "annotate", "apply", "blame", "branch", "cat-file", "check-attr", "check-ignore", "checkout", "cherry",
@@ -26,7 +26,7 @@ const OPTIONS: [&str; 6] =
 const VALUES: [&str; 8] =
     ["--attr-source", "-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env", "--super-prefix"];
 
-/// Where git's subcommand stands in a command.
+/// The position of git's subcommand in a command.
 pub(super) fn subcommand(words: &[Word]) -> Option<usize> {
     let mut place = 1;
     while let Some(text) = words.get(place)?.known() {
@@ -45,7 +45,7 @@ const REMOTE: [&str; 4] = ["fetch", "ls-remote", "pull", "push"];
 /// The names of repositories that a wildcard matches.
 const REMOTES: [&str; 2] = ["origin", "upstream"];
 
-/// The options of those subcommands that a wildcard matches where they hold no value after `=`.
+/// The options of those subcommands that a wildcard matches if they have no value after `=`.
 #[rustfmt::skip]
 const REMOTE_FLAGS: [&str; 49] = [
     "--all", "--append", "--atomic", "--autostash", "--delete", "--dry-run", "--exit-code", "--ff", "--ff-only", "--follow-tags", "--force",
@@ -54,7 +54,7 @@ const REMOTE_FLAGS: [&str; 49] = [
     "--symref", "--tags", "--unshallow", "--verbose", "-4", "-6", "-a", "-d", "-f", "-n", "-p", "-q", "-r", "-t", "-u", "-v", "-vv", "-P",
 ];
 
-/// What `git remote` does under a wildcard.
+/// The subcommands of `git remote` that a wildcard matches.
 const REMOTE_COMMANDS: [&str; 3] = ["get-url", "show", "update"];
 
 /// Whether a word is harmless: before the subcommand, as one, or after it.
@@ -65,7 +65,7 @@ pub(super) fn is_harmless(words: &[Word], place: usize, text: &str) -> bool {
         return SUBCOMMANDS.contains(&text);
     }
     let is_option = text.starts_with('-');
-    // The first word that is no option, if it is this one.
+    // The first word that is not an option, if it is this one.
     let is_first = || {
         let mut operands =
             (command + 1..words.len()).filter(|place| words[*place].known().is_none_or(|word| !word.starts_with('-')));
@@ -79,6 +79,6 @@ pub(super) fn is_harmless(words: &[Word], place: usize, text: &str) -> bool {
     } else {
         true
     };
-    // What is in `.git` is git's own, or runs when git does.
+    // Files in `.git` belong to git, or run when git runs.
     is_kept && !text.contains("::") && !text.split(['/', '=', ':']).any(|part| part.eq_ignore_ascii_case(".git"))
 }

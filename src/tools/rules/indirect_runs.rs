@@ -1,8 +1,8 @@
-//! Programs that a rule denies and that a command line only names, for another program to run.
+//! Denied programs that a command line only names, so that another program might run them.
 //!
-//! There are more programs that run what they are told than any table knows (`su -c`, `ssh host`, `docker run`, `awk`,
-//! `git -c alias.x=`). So where one of them may get the name of a denied program, nobody can tell what it does: in its
-//! arguments, also glued to an option (`git grep -Orm`), in what it reads, or in what another command hands it.
+//! More programs run other programs than any table can list (`su -c`, `ssh host`, `docker run`, `awk`, `git -c alias.x=`). So
+//! if one of them may get the name of a denied program, its effect is unknown. The name may be in its arguments, also as part
+//! of an option (`git grep -Orm`), in its input, or in the output of another command.
 
 use super::{
     call_pattern::Pattern,
@@ -13,20 +13,20 @@ use super::{
     wrappers,
 };
 
-/// Programs that run nothing of what their arguments say.
+/// Programs that never run their arguments.
 const INERT: [&str; 26] = [
     "[", "basename", "cat", "cd", "cmp", "cp", "cut", "diff", "dirname", "du", "echo", "egrep", "false", "fgrep",
     "file", "grep", "head", "ls", "mkdir", "printf", "pwd", "stat", "tail", "test", "true", "wc",
 ];
 
-/// The most letters before a value that is glued to its option.
+/// The maximum number of letters before a value that is part of its option.
 const MAX_GLUED: usize = 3;
 
-/// The names of the programs that are denied.
+/// The names of the denied programs.
 pub(super) struct DeniedPrograms(Vec<String>);
 
 impl DeniedPrograms {
-    /// The programs of rules that deny.
+    /// The programs in denying rules.
     pub(super) fn of(denying: &[Pattern]) -> Self {
         Self(
             denying
@@ -36,8 +36,8 @@ impl DeniedPrograms {
         )
     }
 
-    /// Whether a command may run a denied program that its own words or its input name, or whose name it gets from a
-    /// place that is not in the line.
+    /// Whether a command may run a denied program that its own words or its input name, or whose name comes from outside
+    /// the line.
     pub(super) fn may_be_run_by(&self, run: &CommandRun) -> bool {
         let program = run.words.first().and_then(Word::known).map(unapprovable::program);
         let is_inert = program.as_ref().is_some_and(|program| INERT.contains(&program.as_str()));
@@ -54,7 +54,7 @@ impl DeniedPrograms {
         is_named && !is_data_for(run)
     }
 
-    /// Whether a line names a denied program anywhere, and hands something on to a command that may run it.
+    /// Whether a line names a denied program anywhere, and passes data to a command that may run it.
     pub(super) fn may_be_handed_on_in(&self, script: &ShellScript) -> bool {
         let takes = |run: &CommandRun| run.fed || run.words.iter().skip(1).any(|word| word.known().is_none());
         let words =
@@ -69,7 +69,7 @@ impl DeniedPrograms {
     }
 }
 
-/// Whether a part of a word names a program, by itself or behind the letters of an option.
+/// Whether a part of a word names a program, on its own or after the letters of an option.
 fn is_named(program: &str, token: &str) -> bool {
     let token = token.to_ascii_lowercase();
     let is_glued = |letters: &str| {
@@ -80,12 +80,12 @@ fn is_named(program: &str, token: &str) -> bool {
     token == *program || (!program.is_empty() && token.strip_suffix(program).is_some_and(is_glued))
 }
 
-/// Whether `NAME=value` makes a program that starts later run a file.
+/// Whether `NAME=value` causes a program that starts later to run a file.
 fn starts_a_file(text: &str) -> bool {
     text.split_once('=').is_some_and(|(name, _)| variables::names_a_start_up_file(name))
 }
 
-/// What is known of a word.
+/// The known part of a word.
 fn text(word: &Word) -> Option<&str> {
     match word {
         Word::Known(text) | Word::Filled(text) => Some(text),

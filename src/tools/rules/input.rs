@@ -1,12 +1,12 @@
 //! What a command does with its standard input.
 //!
-//! A here-document, a here-string, a pipe and `< file` feed a command with text that no rule speaks of. Many programs
-//! take commands from there: an editor that git starts, a database's shell, a client. So a command that is fed is
-//! approved only where its program is known to treat what it reads as plain data.
+//! A here-document, a here-string, a pipe and `< file` give a command text that no rule covers. Many programs take commands
+//! from there: an editor that git starts, a database's shell, a client. So a command with input is only approved if its
+//! program is known to treat the input as plain data.
 
 use super::{folders, git, script::CommandRun, word::Word};
 
-/// Programs for which input is data, besides those that read and print. Their other effects are what a rule says.
+/// Programs that treat input as data, in addition to those that read and print. A rule decides about their other effects.
 #[rustfmt::skip]
 const MORE: [&str; 46] = [
     "b2sum", "base32", "base64", "bat", "batcat", "bunzip2", "bzcat", "bzip2", "chmod", "colordiff", "cp", "gojq", "grep", "gron",
@@ -23,7 +23,7 @@ const GIT: [&str; 28] = [
     "rev-parse", "shortlog", "show", "show-branch", "show-ref", "status", "version", "whatchanged",
 ];
 
-/// Whether a command, which is no wrapper, takes its input for nothing but data.
+/// Whether a command, which is not a wrapper, treats its input only as data.
 pub(super) fn is_data_for(run: &CommandRun) -> bool {
     folders::reads_and_prints(run)
         || folders::quiet_program(run).is_some_and(|program| match program.as_str() {

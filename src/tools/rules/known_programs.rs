@@ -1,14 +1,14 @@
-//! Programs of which a wildcard matches only what is known to be harmless, since what is not known may do anything.
+//! Programs of which a wildcard only matches arguments that are known to be harmless, since unknown ones may do anything.
 //!
-//! They take subcommands from elsewhere (plugins, scripts, aliases), or have so many options that run something that a
-//! list of those would not be complete. A rule that writes a subcommand or an option out has decided on it.
+//! They take subcommands from elsewhere (plugins, scripts, aliases), or have so many options that run something that a list
+//! of them would not be complete. A rule that contains a subcommand or an option approves it.
 
 use super::{guards, word::Word};
 
-/// What is known of a program.
+/// The known arguments of a program.
 pub(super) struct KnownProgram {
     programs: &'static [&'static str],
-    /// Its harmless subcommands; empty where it has none.
+    /// Its harmless subcommands; empty if it has none.
     commands: &'static [&'static str],
     /// Options before the subcommand whose value is the next word.
     values: &'static [&'static str],
@@ -16,14 +16,14 @@ pub(super) struct KnownProgram {
     before: &'static [&'static str],
     /// The options that a wildcard may match; `None` where [`guards`] decide.
     options: Option<&'static [&'static str]>,
-    /// Whether what comes after `--` goes to something else, which is not this program's affair.
+    /// Whether arguments after `--` are passed to another program.
     hands_on: bool,
 }
 
 const NONE: KnownProgram =
     KnownProgram { programs: &[], commands: &[], values: &[], before: &[], options: None, hands_on: false };
 
-/// Options that only say something about the program.
+/// Options that only print information about the program.
 const ABOUT: &[&str] = &["--version", "--help", "-h", "-V"];
 
 #[rustfmt::skip]
@@ -187,7 +187,7 @@ const KNOWN: &[KnownProgram] = &[
     },
 ];
 
-/// What is known of a program, if it is one of these.
+/// The known arguments of a program, if it is one of these.
 pub(super) fn of(program: &str) -> Option<&'static KnownProgram> {
     let names = guards::names(program);
     KNOWN.iter().find(|known| known.programs.iter().any(|name| names.contains(name)))
@@ -200,7 +200,7 @@ impl KnownProgram {
         let operands = words.iter().position(|word| is(word, "--")).unwrap_or(words.len());
         let command = if self.commands.is_empty() { None } else { self.command(words) };
         if place >= operands && self.hands_on {
-            // It takes no option from there, but it may take its subcommand.
+            // It takes no options from there, but it may take its subcommand.
             return command.is_some_and(|command| command < operands);
         }
         if !text.starts_with('-') {
@@ -217,7 +217,7 @@ impl KnownProgram {
             }
     }
 
-    /// Where the subcommand stands.
+    /// The position of the subcommand.
     fn command(&self, words: &[Word]) -> Option<usize> {
         let mut place = 1;
         while let Some(text) = words.get(place)?.known() {

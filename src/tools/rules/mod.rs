@@ -1,41 +1,40 @@
-//! Rules: entries of `auto_approve` that speak of what a call does, and not only of the tool.
+//! Rules: entries of `auto_approve` that depend on what a call does, and not only on the tool.
 //!
 //! `bash(cargo test *)` approves a command, `read(src/**)` a path, and `!bash(rm *)` or `!write(.git/**)` denies
-//! them. [`Rule::parse`] reads an entry; [`decide`] holds a call's [`Subject`] against all rules; [`suggest`] says
-//! which rules would approve the very same call.
+//! them. [`Rule::parse`] parses an entry; [`decide`] compares a call's [`Subject`] with all rules; [`suggest`] returns the
+//! rules that would approve exactly the same call.
 //!
-//! A command is read twice, by the shell's grammar and by a strict reading of our own, which have to agree; every
-//! simple command in it must be approved by a rule, and one that is denied denies all. What cannot be read, what is
-//! not known before it runs, and what changes the meaning of the rest is never approved; and where a rule that denies
-//! might mean it, the user is asked even if the tool is approved as a whole. Paths are compared where they really
-//! lead.
+//! A command is parsed twice, with the shell's grammar and with a strict lexer of our own, and both must agree. A rule must
+//! approve every simple command in it, and one denied command denies all. A command is never approved if it cannot be
+//! parsed, is not known before it runs, or changes the meaning of the rest. If a denial might apply to it, the user is asked
+//! even if the tool is approved as a whole. Paths are compared after resolving links.
 //!
-//! | file           | what is in it                                                        |
-//! |----------------|----------------------------------------------------------------------|
-//! | `rule`         | one rule, and what all of them say of a call                         |
-//! | `subject`      | what a rule can speak of                                             |
-//! | `call_pattern` | what one rule is about                                               |
-//! | `path_base`    | where paths start                                                    |
-//! | `pattern`      | the words of a command rule, and how they match                      |
-//! | `strict_lexer` | the strict reading of a command line                                 |
-//! | `script`       | the grammar's reading: which simple commands a line runs             |
-//! | `word`         | what a word will be, as far as it is known                           |
-//! | `commands`     | what rules say of a script                                           |
-//! | `wrappers`     | programs that run the command in their arguments                     |
-//! | `options`      | what a wildcard never matches                                        |
-//! | `guards`       | the options that it never matches, program by program                |
-//! | `known`        | the subcommands and options that it does match, of some programs     |
-//! | `git`          | the arguments of git that it does match                              |
-//! | `filters`      | the scripts of `sed` and `awk` that it does match                    |
-//! | `folders`      | what may run in another folder                                       |
-//! | `input`        | what a program does with its standard input                         |
-//! | `mention`      | denied programs that a line names for another one to run              |
-//! | `variables`    | what may be set                                                      |
-//! | `unapprovable` | what no rule approves                                                |
-//! | `files`        | path rules                                                           |
-//! | `reading`      | what denials for `read` say to other tools that read                 |
-//! | `suggest`      | rules for the call at hand                                           |
-//! | `target`       | what a call is about                                                 |
+//! | file             | contents                                                               |
+//! |------------------|------------------------------------------------------------------------|
+//! | `rule`           | one rule, and the decision of all rules about a call                   |
+//! | `subject`        | the part of a call that a rule can match                               |
+//! | `call_pattern`   | the pattern of one rule                                                |
+//! | `path_base`      | the base of relative paths                                             |
+//! | `pattern`        | the words of a command rule, and how they match                        |
+//! | `strict_lexer`   | the strict lexer for command lines                                     |
+//! | `script`         | the simple commands of a line, according to the shell's grammar        |
+//! | `word`           | the value of a word, as far as it is known                             |
+//! | `commands`       | the decision of the rules about a script                               |
+//! | `wrappers`       | programs that run the command in their arguments                       |
+//! | `options`        | arguments that a wildcard never matches                                |
+//! | `guards`         | dangerous options of each program, for `options`                       |
+//! | `known_programs` | programs of which a wildcard only matches known subcommands and options |
+//! | `git`            | the arguments of git that a wildcard matches                           |
+//! | `filters`        | the scripts of `sed` and `awk` that a wildcard matches                 |
+//! | `folders`        | what may run in another folder                                         |
+//! | `input`          | what a program does with its standard input                            |
+//! | `indirect_runs`  | denied programs that another program in the line might run             |
+//! | `variables`      | variables that a command line may set                                  |
+//! | `unapprovable`   | commands that no rule can approve                                      |
+//! | `files`          | path rules                                                             |
+//! | `read_rules`     | the effect of denials for `read` on other tools that read              |
+//! | `suggest`        | rules that approve a given call                                        |
+//! | `target`         | the subject of a call, as an owned value                               |
 
 mod call_pattern;
 mod commands;

@@ -1,8 +1,8 @@
-//! What a wildcard never matches: arguments by which a program runs something else, or writes where it usually reads.
+//! Arguments that a wildcard never matches: those with which a program runs something else, or writes where it usually reads.
 //!
-//! [`allows`] looks at the words that a wildcard had a part in, and at no others: written out in a rule, such an
-//! argument is the user's own will and matches. Most of what it minds is in the tables of [`guards`] and [`known_programs`];
-//! programs whose arguments are a language of their own have a function.
+//! [`allows`] only examines the words that a wildcard matched: if a rule contains such an argument, the user has approved it.
+//! Most of the data is in the tables of [`guards`] and [`known_programs`]; programs whose arguments are a language of their
+//! own have a function.
 
 use super::{
     filters, git, guards, known_programs,
@@ -23,15 +23,15 @@ const LAUNCHERS: [&str; 40] = [
 /// Programs that run the program after one of [`wrappers::EXEC`], and no other.
 const SEARCHERS: [&str; 4] = ["bfs", "fd", "fdfind", "find"];
 
-/// How many programs are looked for in the arguments of others.
+/// The maximum number of programs that are searched for in the arguments of others.
 const MAX_LAUNCHES: usize = 4;
 
-/// Whether a wildcard may have had the part in a command that it had.
+/// Whether a wildcard may match the words of a command that it matched.
 pub(super) fn allows(words: &[Word], found: &CommandMatch) -> bool {
     allows_program(words, &found.wild, 0)
 }
 
-/// The same of a command that may be the end of another one, whose launches count.
+/// The same for a command that may be the end of another one, whose launches count.
 fn allows_program(words: &[Word], wild: &[(usize, String)], launches: usize) -> bool {
     let Some(program) = words.first().and_then(Word::known).map(unapprovable::program) else { return false };
     let guards = guards::of(&program, words);
@@ -40,7 +40,7 @@ fn allows_program(words: &[Word], wild: &[(usize, String)], launches: usize) -> 
     let is_allowed = |(place, literal): &(usize, String)| {
         let text = match &words[*place] {
             Word::Known(text) => text,
-            // Its end may make it anything: a subcommand, `NAME=value`, an option. Only a descriptor's path is itself.
+            // Its unknown end may make it anything: a subcommand, `NAME=value`, an option. Only a descriptor's path is safe.
             Word::Filled(start) => {
                 let guarded = !guards.is_empty() || known.is_some() || is_special(&program);
                 return !runner
@@ -69,7 +69,7 @@ fn allows_program(words: &[Word], wild: &[(usize, String)], launches: usize) -> 
     wild.iter().all(is_allowed) && launched(words, &program, wild, launches)
 }
 
-/// Whether the wildcards are harmless to what the command launches by a word that the rule has: `pytest` in
+/// Whether the wildcards are harmless for the program that the command launches and that the rule contains: `pytest` in
 /// `uv run pytest *` and in `python3 -m pytest *`.
 fn launched(words: &[Word], program: &str, wild: &[(usize, String)], launches: usize) -> bool {
     let launches_others =
@@ -95,27 +95,27 @@ fn launched(words: &[Word], program: &str, wild: &[(usize, String)], launches: u
     })
 }
 
-/// Words that are subcommands where a launcher has them.
+/// Words that are subcommands of a launcher.
 const NO_PROGRAMS: [&str; 5] = ["test", "run", "exec", "build", "start"];
 
-/// Whether the options before the script, which may load code, are left alone.
+/// Whether the wildcard does not match the options before the script, which may load code.
 fn interpreter(words: &[Word], place: usize, text: &str) -> bool {
     let before = words[1..place].iter().all(Word::is_option);
     !before || !text.starts_with(['-', '+']) || matches!(text, "--version" | "--help" | "-V" | "-h")
 }
 
-/// Whether the arguments of a program are code, or decide by their number.
+/// Whether the arguments of a program are code, or have an effect through their number.
 fn is_special(program: &str) -> bool {
     ["sed", "gsed", "awk", "gawk", "mawk", "nawk", "original-awk", "uniq", "xxd"].contains(&program)
 }
 
-/// Whether a word is the message of `git commit -m`, which is text whatever is in it.
+/// Whether a word is the message of `git commit -m`, which is always text.
 fn is_message(words: &[Word], place: usize) -> bool {
     let known: Vec<Option<&str>> = words[..place].iter().map(Word::known).collect();
     matches!(known.as_slice(), [Some("git"), Some("commit"), Some("-m" | "-am" | "--message")])
 }
 
-/// Whether a text has nothing in it that looks like something else.
+/// Whether a text contains nothing that could be mistaken for something else.
 pub(super) fn is_ascii_text(text: &str) -> bool {
     text.chars().all(|character| matches!(character, ' '..='~' | '\n' | '\t'))
 }

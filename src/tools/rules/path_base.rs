@@ -1,13 +1,13 @@
-//! Where paths start.
+//! The base of paths in rules.
 
 use std::{collections::BTreeSet, path::PathBuf};
 
-/// Where relative paths and `~` lead, and which variables the environment of a command has.
+/// The targets of relative paths and `~`, and the variables in the environment of a command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PathBase {
     /// The folder that relative paths start from; absolute.
     pub folder: PathBuf,
-    /// The folder behind `~`, if it is known; absolute.
+    /// The folder for `~`, if it is known; absolute.
     pub home: Option<PathBuf>,
     /// The names of the variables in the environment that commands get.
     pub exported: BTreeSet<String>,

@@ -1,8 +1,8 @@
 //! The words of a command rule: `git commit -m *`.
 //!
-//! A pattern is split as a shell splits words: blanks part them, quotes and backslashes keep characters as they are.
-//! An unquoted `*` stands for any text within its word; alone it is one word, and as the last word any number of
-//! them.
+//! A pattern is split into words like in a shell: words are separated by white space, and quotes and backslashes make
+//! characters literal. An unquoted `*` matches any text within its word. On its own it matches one word, and as the last word
+//! any number of words.
 
 use super::{strict_lexer, word::Word};
 
@@ -20,23 +20,23 @@ pub(super) struct CommandPattern {
 /// How a pattern matched.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct CommandMatch {
-    /// For each word of the command that a wildcard had a part in: its place, and the literal text the word of the
-    /// rule begins with.
+    /// For each word of the command that a wildcard matched: its position, and the literal text at the beginning of the
+    /// rule's word.
     pub(super) wild: Vec<(usize, String)>,
 }
 
-/// Whether a command of which not every word is known is one that a pattern means.
+/// Whether a pattern matches a command with unknown words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Likeness {
-    /// It is not.
+    /// It does not.
     No,
-    /// It may turn out to be.
+    /// It may.
     Maybe,
-    /// It is.
+    /// It does.
     Yes,
 }
 
-/// A word of a pattern: pieces of text, and between each two of them any text.
+/// A word of a pattern: pieces of text, with any text between them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct WordGlob(Vec<String>);
 
@@ -69,10 +69,10 @@ impl WordGlob {
 }
 
 impl CommandPattern {
-    /// Reads a pattern.
+    /// Parses a pattern.
     ///
     /// # Errors
-    /// What is wrong with it and what would be right, to stand after the rule's entry.
+    /// What is wrong with it and the fix, as the end of a message that begins with the rule.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let mut words = split(text)?;
         let is_assignment =
@@ -96,12 +96,12 @@ impl CommandPattern {
         Ok(Self { assignments, words, open })
     }
 
-    /// The program, where it is written out.
+    /// The program, if it has no wildcard.
     pub(super) fn program(&self) -> Option<&str> {
         self.words.first().and_then(WordGlob::literal)
     }
 
-    /// Whether this matches a command, of which only the parts that are known count; and how.
+    /// Whether and how this matches a command. Only the known parts of the command are matched.
     pub(super) fn matches(&self, words: &[Word]) -> Option<CommandMatch> {
         if words.len() < self.words.len() || (words.len() > self.words.len() && !self.open) {
             return None;
@@ -126,13 +126,13 @@ impl CommandPattern {
         Some(CommandMatch { wild })
     }
 
-    /// Whether this means a command, of which not every word need be known. The program is compared by the last part
-    /// of its path, and case does not count in it.
+    /// Whether this matches a command that may have unknown words. The program is compared by the last component of its
+    /// path, without case.
     pub(super) fn is_like(&self, words: &[Word]) -> Likeness {
         let mut likeness = Likeness::Yes;
         for (place, glob) in self.words.iter().enumerate() {
             match words.get(place) {
-                // It may come to be any number of words.
+                // It may become any number of words.
                 Some(Word::Unknown) => return Likeness::Maybe,
                 Some(Word::Filled(_)) if glob.is_anything() => {}
                 Some(Word::Filled(_)) => likeness = Likeness::Maybe,

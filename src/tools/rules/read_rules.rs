@@ -1,9 +1,9 @@
-//! What denials for `read` say to other tools that read.
+//! The effect of denials for `read` on other tools that read.
 //!
-//! `!read(~/.ssh/**)` is about files and not only about one tool: a file that the user does not want read is not to be
-//! searched, listed or edited either. A tool that is given such a file, or a folder in which all is denied, is denied.
-//! One that is given a folder around it leaves it out, if it can ([`DeniedPaths`]), and otherwise the user is asked.
-//! `!read` alone is about the tool.
+//! `!read(~/.ssh/**)` applies to files and not only to one tool: a file that the user does not want to be read must not be
+//! searched, listed or edited either. A call with such a file, or with a folder in which everything is denied, is denied. A
+//! tool that is given a folder above it leaves it out, if it can ([`DeniedPaths`]); otherwise the user is asked. `!read`
+//! without a pattern only applies to the tool.
 
 use std::path::{Path, PathBuf};
 
@@ -13,25 +13,25 @@ use crate::tools::{
     paths::{plain, real},
 };
 
-/// The tool whose denials hold for all that read.
+/// The tool whose denials apply to all tools that read.
 const READ: &str = "read";
 
-/// What a call of a tool reads.
+/// The target that a call of a tool reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadTarget<'a> {
-    /// The file or folder that it is given to read.
+    /// The file or folder that it reads.
     pub subject: Subject<'a>,
-    /// Whether it leaves out what [`DeniedPaths`] means.
+    /// Whether it leaves out the paths in [`DeniedPaths`].
     pub leaves_out_denied: bool,
 }
 
 /// The denials for `read` among rules.
 fn denials(rules: &[Rule]) -> impl Iterator<Item = &Rule> {
-    // With a pattern it is about paths, also where the pattern is `**`.
+    // With a pattern, it applies to paths, even if the pattern is `**`.
     rules.iter().filter(|rule| rule.denies && rule.tool == READ && rule.entry.contains('('))
 }
 
-/// What denials for `read` say of a call of another tool; `None` if nothing.
+/// The decision of denials for `read` about a call of another tool; `None` if they do not apply.
 pub(in crate::tools) fn decide(
     rules: &[Rule],
     tool: &str,
@@ -45,7 +45,7 @@ pub(in crate::tools) fn decide(
         found = found.max(match (pattern, subject) {
             (None, _) => Likeness::Yes,
             (Some(Some(pattern)), Subject::Path(path)) => match pattern.is_like(path, path_base) {
-                // What the tool leaves out needs no question, as long as it is known where that is.
+                // Paths that the tool leaves out need no question, as long as their location is known.
                 Likeness::Maybe if leaves_out_denied && pattern.base(path_base).is_some() => Likeness::No,
                 likeness => likeness,
             },
@@ -59,11 +59,11 @@ pub(in crate::tools) fn decide(
     }
 }
 
-/// The paths that nothing is to read, for tools that come upon them on their way.
+/// The paths that must not be read, for tools that encounter them.
 #[derive(Clone, Debug, Default)]
 pub struct DeniedPaths {
     all: bool,
-    /// Each pattern with its folder, as it is written and as it really is.
+    /// Each pattern with its folder, as written and with links resolved.
     patterns: Vec<(PathPattern, PathBuf, PathBuf)>,
 }
 
@@ -91,7 +91,7 @@ impl DeniedPaths {
         !self.all && self.patterns.is_empty()
     }
 
-    /// Whether a path is denied, as it is written or, for a link, where it leads. `path` is absolute.
+    /// Whether a path is denied, as written or, for a link, by its target. `path` is absolute.
     #[must_use]
     pub fn contains(&self, path: &Path) -> bool {
         if self.is_empty() {

@@ -1,22 +1,22 @@
-//! One entry of `auto_approve` that is a rule, and what all of them together say of a call.
+//! An entry of `auto_approve` that is a rule, and the decision of all rules about a call.
 
 use std::{fmt, path::Path};
 
 use super::{PathBase, Subject, call_pattern::Pattern, commands, pattern::Likeness};
 use crate::tools::{Decision, project};
 
-/// An entry that was understood. Two rules are equal when their entries are.
+/// A parsed rule. Two rules are equal if their entries are.
 #[derive(Clone, Debug)]
 pub struct Rule {
     pub(super) entry: String,
     pub(super) tool: String,
     pub(super) denies: bool,
-    /// What it is about; `None` for every call of the tool.
+    /// The pattern; `None` for every call of the tool.
     pub(super) pattern: Option<Pattern>,
     reach: Reach,
 }
 
-/// Where a rule without a pattern holds that approves.
+/// The scope of an approving rule without a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reach {
     /// For every call.
@@ -32,11 +32,11 @@ impl Rule {
         entry.starts_with('!') || (entry.contains('(') && !entry.starts_with('$'))
     }
 
-    /// Reads an entry: `tool(pattern)`, `!tool(pattern)`, `!tool`. `tool(*)` and `tool(**)` are every call of the
-    /// tool; so is its plain name.
+    /// Parses an entry: `tool(pattern)`, `!tool(pattern)`, `!tool`. `tool(*)`, `tool(**)` and the plain name of the tool
+    /// match every call of the tool.
     ///
     /// # Errors
-    /// A message for the user that names the entry, says what is wrong with it, and what to write instead.
+    /// A message for the user with the entry, what is wrong with it, and what to write instead.
     pub fn parse(entry: &str) -> Result<Self, String> {
         let wrong = |problem: &str| format!("the rule `{entry}`: {problem}");
         let text = entry.trim();
@@ -75,30 +75,30 @@ impl Rule {
         Self { entry: tool.to_owned(), tool: tool.to_owned(), denies: false, pattern: None, reach: Reach::Everywhere }
     }
 
-    /// The same rule, which approves only what happens to the ordinary files of the conversation's project.
+    /// The same rule, limited to ordinary files of the conversation's project.
     #[must_use]
     pub(in crate::tools) fn within_project(self) -> Self {
         Self { reach: Reach::Project, ..self }
     }
 
-    /// The same rule, denying what it means.
+    /// The same rule as a denial.
     #[must_use]
     pub fn denying(self) -> Self {
         let entry = if self.denies { self.entry } else { format!("!{}", self.entry) };
         Self { entry, denies: true, ..self }
     }
 
-    /// The tool that the rule is about.
+    /// The tool of the rule.
     pub fn tool(&self) -> &str {
         &self.tool
     }
 
-    /// Whether the rule denies what it means, and does not approve it.
+    /// Whether the rule denies calls instead of approving them.
     pub fn denies(&self) -> bool {
         self.denies
     }
 
-    /// Whether the rule is about every call of its tool.
+    /// Whether the rule applies to every call of its tool.
     pub fn is_whole(&self) -> bool {
         self.pattern.is_none()
     }
@@ -118,10 +118,11 @@ impl PartialEq for Rule {
 
 impl Eq for Rule {}
 
-/// What rules say of a call: a denial before a question, a question before an approval. `None` if no rule speaks.
+/// The decision of rules about a call. Denials come before questions, and questions before approvals. `None` if no rule
+/// applies.
 ///
-/// [`Decision::RequireApproval`] means that a rule that denies may mean the call and nobody can tell: ask, even where
-/// the tool is approved as a whole. Links are followed, so this looks at the file system; it changes nothing.
+/// [`Decision::RequireApproval`] means that a denying rule may apply to the call, but this is not certain: ask, even if the
+/// tool is approved as a whole. Links are followed, so this reads the file system, but it changes nothing.
 pub fn decide(rules: &[Rule], tool: &str, subject: &Subject<'_>, path_base: &PathBase) -> Option<Decision> {
     let (denying, approving): (Vec<&Rule>, Vec<&Rule>) =
         rules.iter().filter(|rule| rule.tool == tool).partition(|rule| rule.denies);

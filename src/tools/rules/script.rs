@@ -1,10 +1,10 @@
-//! What a command line runs: every simple command in it, wherever it stands.
+//! The commands that a command line runs: every simple command in it, wherever it is.
 //!
 //! [`read`] walks the grammar's tree through lists, pipes, groups, conditions, loops, functions and substitutions and
-//! collects one [`CommandRun`] for each simple command. Two things are noted besides: whether something in it must never run
-//! unasked, whatever the rules say of the commands (it writes to a file, it changes what names mean), and whether
-//! there may be commands in it that were not found. The match over the tree is exhaustive on purpose: what a newer
-//! grammar brings does not compile until somebody has decided on it.
+//! collects one [`CommandRun`] for each simple command. It also records whether something in the line must never run without
+//! approval, whatever the rules say about the commands (it writes to a file, or changes the meaning of names), and whether
+//! there may be commands that were not found. The match over the tree is exhaustive on purpose: additions in a newer version
+//! of the grammar do not compile until they are handled.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -23,40 +23,40 @@ use super::{
     word::{self, DESCRIPTOR, Word},
 };
 
-/// How deep code may stand in code: substitutions, and what shells are given as text.
+/// The maximum depth of nested code: substitutions, and text that is passed to shells.
 pub(super) const MAX_DEPTH: usize = 12;
 
 /// A simple command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct CommandRun {
-    /// What is set in its environment, as `NAME=value`.
+    /// The variables that are set in its environment, as `NAME=value`.
     pub(super) assignments: Vec<Word>,
     /// Its name and arguments.
     pub(super) words: Vec<Word>,
-    /// The text that it is given to read, if the command line has it.
+    /// The text of its input, if it is in the command line.
     pub(super) input: Option<Word>,
-    /// Whether it has anything to read: from a pipe, a file or the command line, by itself or with what it stands in.
+    /// Whether it has input: from a pipe, a file or the command line, directly or through the enclosing construct.
     pub(super) fed: bool,
-    /// Whether it stands for the word `time`, whose command is a run of its own.
+    /// Whether it is the word `time`, whose command is a run of its own.
     pub(super) keyword: bool,
 }
 
-/// What a command line runs.
+/// The result for a command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ShellScript {
-    /// Its simple commands, in their order.
+    /// Its simple commands, in order.
     pub(super) runs: Vec<CommandRun>,
-    /// Whether it does nothing that must be asked about whatever it runs.
+    /// Whether it does nothing that always needs approval.
     pub(super) approvable: bool,
     /// Whether it may run something that is not among `runs`.
     pub(super) hides: bool,
-    /// The texts that its groups, loops and the like are given to read.
+    /// The input texts of its groups, loops and the like.
     pub(super) inputs: Vec<Word>,
-    /// The variables that its loops set.
+    /// The variables of its loops.
     pub(super) variables: Vec<String>,
 }
 
-/// Reads a command line.
+/// Parses a command line.
 pub(super) fn read(source: &str) -> ShellScript {
     let script =
         ShellScript { runs: Vec::new(), approvable: true, hides: false, inputs: Vec::new(), variables: Vec::new() };
@@ -65,11 +65,11 @@ pub(super) fn read(source: &str) -> ShellScript {
     reader.script
 }
 
-/// The tree of a command line on which both readings agree.
+/// The tree of a command line, if both parsers agree.
 fn parse(source: &str) -> Option<Program> {
     let expected = strict_lexer::tokens(source)?;
     let options = ParserOptions::default();
-    // The crate unwraps here and there. It is never handed text that is known to break it, but it is not ours.
+    // The crate may panic. It never gets text that is known to cause this, but it is not our code.
     catch_unwind(AssertUnwindSafe(|| {
         let found = brush_parser::uncached_tokenize_str(source, &options.tokenizer_options()).ok()?;
         let same = |(found, expected): (&GrammarToken, &Token)| match (found, expected) {
@@ -87,7 +87,7 @@ fn parse(source: &str) -> Option<Program> {
 struct ScriptReader {
     script: ShellScript,
     depth: usize,
-    /// Whether the commands that are read now share something to read.
+    /// Whether the current commands share an input.
     fed: bool,
 }
 
@@ -113,7 +113,7 @@ impl ScriptReader {
         self.script.approvable = false;
     }
 
-    /// Reads commands that get something to read, if `feeds` says so, or if what they stand in does.
+    /// Reads commands that have input if `feeds` is true or the enclosing construct has input.
     fn feeding(&mut self, feeds: bool, read: impl FnOnce(&mut Self)) {
         let outer = self.fed;
         self.fed |= feeds;
@@ -153,13 +153,13 @@ impl ScriptReader {
                 self.redirects(redirects.as_ref());
             }
             Command::Function(function) => {
-                // From here on the name runs something else than the rules mean by it.
+                // From here on, the name runs something other than the rules assume.
                 self.never();
                 self.feeding(feed(function.body.1.as_ref()), |reader| reader.compound(&function.body.0));
                 self.redirects(function.body.1.as_ref());
             }
             Command::ExtendedTest(test, redirects) => {
-                // No rule speaks of it.
+                // No rule covers it.
                 self.never();
                 self.test(&test.expr);
                 self.redirects(redirects.as_ref());
@@ -183,7 +183,7 @@ impl ScriptReader {
                 self.settled(&clause.value);
                 for case in &clause.cases {
                     case.patterns.iter().for_each(|pattern| {
-                        // Its globs are compared with the value and match no file.
+                        // Its globs are compared with the value and do not match files.
                         self.word(pattern);
                     });
                     case.cmd.iter().for_each(|list| self.list(list));
@@ -238,7 +238,7 @@ impl ScriptReader {
         }
     }
 
-    /// A word that is evaluated as arithmetic, which runs what stands in a subscript.
+    /// A word that is evaluated as arithmetic, which runs the contents of a subscript.
     fn arithmetic(&mut self, word: &Word) {
         if !word.known().is_some_and(|text| text.bytes().all(|byte| byte.is_ascii_digit())) {
             self.unreadable();
@@ -254,7 +254,7 @@ impl ScriptReader {
                     run.assignments.push(word);
                 }
                 CommandPrefixOrSuffixItem::ProcessSubstitution(_, subshell) => {
-                    // A file that another command writes would be the command.
+                    // A file that another command writes could become the command.
                     self.list(&subshell.list);
                     self.unreadable();
                 }
@@ -268,7 +268,7 @@ impl ScriptReader {
         for item in command.suffix.iter().flat_map(|suffix| &suffix.0) {
             self.item(item, &mut run);
         }
-        // A redirection alone makes or empties a file, or does nothing; assignments alone stay for what comes next.
+        // A redirection on its own creates or empties a file, or does nothing. Assignments on their own affect what follows.
         if run.words.is_empty() {
             self.never();
         }
@@ -300,7 +300,7 @@ impl ScriptReader {
             && matches!(assignment.value, AssignmentValue::Scalar(_))
             && !assignment.append;
         if simple {
-            // The value is not split into words, so that the name is certain.
+            // The value is not split into words, so the name is certain.
             let name = raw.value.split('=').next().unwrap_or_default();
             return if word == Word::Unknown { Word::Filled(format!("{name}=")) } else { word };
         }
@@ -316,7 +316,7 @@ impl ScriptReader {
         }
     }
 
-    /// Judges a redirection. The value is the text that it feeds to the command, where it does.
+    /// Checks a redirection. The value is the input text that it provides, if any.
     fn redirect(&mut self, redirect: &IoRedirect) -> Option<Word> {
         match redirect {
             IoRedirect::File(_, kind, target) => {
@@ -363,7 +363,7 @@ impl ScriptReader {
             }
             (IoFileRedirectKind::Read, IoFileRedirectTarget::Filename(raw) | IoFileRedirectTarget::Duplicate(raw)) => {
                 let source = self.settled(raw);
-                // Bash opens a connection for these, whether or not there is such a file.
+                // Bash opens a connection for these, whether or not such a file exists.
                 if source.known().is_none_or(|path| path.contains("/dev/tcp") || path.contains("/dev/udp")) {
                     self.never();
                 }
@@ -384,7 +384,7 @@ impl ScriptReader {
         }
     }
 
-    /// A word that no rule is asked about: it must be one that runs nothing by itself.
+    /// A word that rules do not check. It must not run anything itself.
     fn settled(&mut self, raw: &Raw) -> Word {
         let word = self.word(raw);
         if word == Word::Unknown {
@@ -393,7 +393,7 @@ impl ScriptReader {
         word
     }
 
-    /// The value of a word; what it runs is read too.
+    /// The value of a word. The commands that it runs are read too.
     fn word(&mut self, raw: &Raw) -> Word {
         let Some(decoded) = word::decode(&raw.value) else {
             self.unreadable();
@@ -408,12 +408,12 @@ fn is_written_to(direction: &ProcessSubstitutionKind) -> bool {
     matches!(direction, ProcessSubstitutionKind::Write)
 }
 
-/// Whether redirections give something to read.
+/// Whether redirections provide input.
 fn feed(redirects: Option<&RedirectList>) -> bool {
     redirects.iter().flat_map(|list| &list.0).any(feeds)
 }
 
-/// Whether a redirection gives something to read, as any descriptor: another redirection may make it the input.
+/// Whether a redirection provides input on any descriptor: another redirection may make it the standard input.
 fn feeds(redirect: &IoRedirect) -> bool {
     match redirect {
         IoRedirect::HereDocument(..) | IoRedirect::HereString(..) => true,
@@ -423,7 +423,7 @@ fn feeds(redirect: &IoRedirect) -> bool {
                 raw.value != "/dev/null"
             }
             (IoFileRedirectKind::Read | IoFileRedirectKind::ReadAndWrite, _) => true,
-            // Copies of descriptors, which are the shell's own or opened by another redirection.
+            // Copies of descriptors, which belong to the shell or were opened by another redirection.
             (
                 IoFileRedirectKind::DuplicateInput
                 | IoFileRedirectKind::DuplicateOutput

@@ -1,25 +1,25 @@
-//! The plain part of the shell's language, read strictly: a second opinion on where words begin and end.
+//! A strict lexer for the simple part of the shell's language: a second opinion on where words begin and end.
 //!
-//! [`tokens`] splits a command line into words, as they are written, and operators. It follows the lexical rules of
-//! bash's manual ("Shell Grammar", "Quoting", "Redirections", "Here Documents") and gives up on whatever is rare,
-//! differs between shells, or has led parsers astray: arithmetic, `${…}` with anything but a name, extended globs,
-//! arrays, unusual here-document tags, deep nesting, control characters, text that ends too early. The grammar proper
-//! is read by `brush-parser`; it only ever sees what was understood here, and must find the same tokens. That guards
-//! the editor too, since the crate can panic, or never return, on text that is no shell at all.
+//! [`tokens`] splits a command line into words, as written, and operators. It follows the lexical rules in bash's manual
+//! ("Shell Grammar", "Quoting", "Redirections", "Here Documents") and rejects everything that is rare, differs between
+//! shells, or has misled parsers: arithmetic, `${…}` with anything but a name, extended globs, arrays, unusual here-document
+//! tags, deep nesting, control characters, incomplete text. `brush-parser` parses the full grammar. It only gets text that
+//! was accepted here, and must find the same tokens. This also protects the editor, since the crate can panic or hang on
+//! text that is not a shell command.
 
-/// The longest command line that is read, in bytes.
+/// The longest command line that is accepted, in bytes.
 const MAX_LENGTH: usize = 32 * 1024;
 
-/// How deep substitutions may stand in one another, and parentheses likewise.
+/// The maximum nesting depth of substitutions, and of parentheses.
 const MAX_DEPTH: usize = 12;
 
-/// The words that open a construct, by which the grammar descends.
+/// The words that open a construct, which makes the parser recurse.
 const OPENING: [&str; 10] = ["!", "[[", "case", "coproc", "for", "function", "if", "until", "while", "{"];
 
-/// How many of them there may be.
+/// The maximum number of them.
 const MAX_OPENING: usize = 24;
 
-/// The operators, the longer before those that they begin with.
+/// The operators, longer ones before their prefixes.
 const OPERATORS: [&str; 23] = [
     "<<<", "<<-", "&>>", ";;&", "&&", "||", ";;", ";&", "|&", "<<", ">>", "<&", ">&", "<>", ">|", "&>", "&", ";", "|",
     "<", ">", "(", ")",
@@ -28,13 +28,13 @@ const OPERATORS: [&str; 23] = [
 /// A piece of a command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Token {
-    /// A word with its quotes, or what belongs to a here-document: its tag, its text, its tag again.
+    /// A word with its quotes, or a part of a here-document: its tag, its text, its closing tag.
     Word(String),
     /// An operator, or the end of a line.
     Operator(String),
 }
 
-/// The tokens of a command line; `None` where it is not plain.
+/// The tokens of a command line; `None` if it is not accepted.
 pub(super) fn tokens(source: &str) -> Option<Vec<Token>> {
     let odd = |character: char| character.is_control() && !matches!(character, '\n' | '\t');
     if source.len() > MAX_LENGTH || source.contains(odd) {
@@ -43,21 +43,21 @@ pub(super) fn tokens(source: &str) -> Option<Vec<Token>> {
     Scanner::new(source).list(false)
 }
 
-/// The commands that are substituted in a word, which [`tokens`] has given; `None` where it is no plain word.
+/// The commands that are substituted in a word from [`tokens`]; `None` if the word is not accepted.
 pub(super) fn code_in_word(word: &str) -> Option<Vec<String>> {
     let mut scanner = Scanner::new(word);
     scanner.word()?;
     (scanner.at == word.len()).then_some(scanner.code)
 }
 
-/// The commands that are substituted in the text of a here-document in which the shell expands.
+/// The commands that are substituted in the text of a here-document that the shell expands.
 pub(super) fn code_in_document(text: &str) -> Option<Vec<String>> {
     let mut scanner = Scanner::new(text);
     scanner.expansions()?;
     Some(scanner.code)
 }
 
-/// Whether a name of a variable, as the shell has them.
+/// Whether this is a valid name for a shell variable.
 pub(super) fn is_name(text: &str) -> bool {
     let mut characters = text.chars();
     characters.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_')
@@ -66,7 +66,7 @@ pub(super) fn is_name(text: &str) -> bool {
 
 /// A here-document whose text begins on the next line.
 struct Pending {
-    /// Where in the tokens its text goes.
+    /// The position of its text in the tokens.
     place: usize,
     tag: String,
     strips_tabs: bool,
@@ -76,7 +76,7 @@ struct Pending {
 struct Scanner<'a> {
     source: &'a str,
     at: usize,
-    /// How many substitutions this is in.
+    /// The number of enclosing substitutions.
     depth: usize,
     /// The commands of the outermost substitutions.
     code: Vec<String>,
@@ -109,11 +109,11 @@ impl<'a> Scanner<'a> {
         found
     }
 
-    /// The tokens up to the end, or, in a substitution, up to the parenthesis that closes it, which is passed.
+    /// The tokens up to the end or, in a substitution, up to and including the closing parenthesis.
     fn list(&mut self, in_substitution: bool) -> Option<Vec<Token>> {
         let mut tokens = Vec::new();
         let mut pending: Vec<Pending> = Vec::new();
-        // For each open parenthesis, whether it is a process substitution's.
+        // For each open parenthesis, whether it belongs to a process substitution.
         let mut open: Vec<bool> = Vec::new();
         let mut opening = 0;
         loop {
@@ -149,7 +149,7 @@ impl<'a> Scanner<'a> {
                             open.push(false);
                         }
                         ")" => {
-                            // One too many closes a pattern of `case`; the grammar knows whether there is one.
+                            // An extra one closes a pattern of `case`; the grammar checks whether there is one.
                             let substitutes = open.pop() == Some(true);
                             if substitutes && !self.at_the_end_of_a_word() {
                                 return None;
@@ -186,7 +186,7 @@ impl<'a> Scanner<'a> {
         self.peek().is_none_or(|next| matches!(next, ' ' | '\t' | '\n' | '&' | '|' | ';' | ')'))
     }
 
-    /// The tag of a here-document: a name, bare or in quotes.
+    /// The tag of a here-document: a name, optionally in quotes.
     fn tag(&mut self, tokens: &mut Vec<Token>, strips_tabs: bool, before: usize) -> Option<Pending> {
         while self.eat(" ") || self.eat("\t") {}
         let start = self.at;
@@ -204,13 +204,13 @@ impl<'a> Scanner<'a> {
             return None;
         }
         tokens.push(Token::Word(self.source[start..self.at].to_owned()));
-        // The texts of those before it, which are put in first, push it on.
+        // The texts of earlier ones are inserted first and move it.
         let place = tokens.len() + before;
         tokens.push(Token::Word(tag.clone()));
         Some(Pending { place, tag, strips_tabs, expands: quote.is_none() })
     }
 
-    /// The text of a here-document, up to the line that is its tag, which is passed.
+    /// The text of a here-document, up to and including the line with its tag.
     fn document(&mut self, document: &Pending) -> Option<String> {
         let mut text = String::new();
         loop {
@@ -220,8 +220,8 @@ impl<'a> Scanner<'a> {
             if line.strip_suffix('\n').unwrap_or(line) == document.tag {
                 break;
             }
-            // Within a substitution bash ends the document at the tag alone, whatever comes after it; and where it
-            // expands, it first joins lines, which may make a tag or a dollar sign of what was none.
+            // In a substitution, bash ends the document at the tag, whatever follows it. If it expands the text, it first
+            // joins lines, which may create a tag or a dollar sign.
             if line.starts_with(&document.tag) || (document.expands && line.ends_with("\\\n")) {
                 return None;
             }
@@ -233,7 +233,7 @@ impl<'a> Scanner<'a> {
         Some(text)
     }
 
-    /// What a here-document, up to its end, has in it that the shell expands.
+    /// The parts of a here-document, up to its end, that the shell expands.
     fn expansions(&mut self) -> Option<()> {
         while let Some(character) = self.next() {
             match character {
@@ -248,7 +248,7 @@ impl<'a> Scanner<'a> {
         Some(())
     }
 
-    /// A word as it is written, without the line continuations in it.
+    /// A word as written, without line continuations.
     fn word(&mut self) -> Option<String> {
         let mut word = String::new();
         while let Some(character) = self.peek() {
@@ -298,7 +298,7 @@ impl<'a> Scanner<'a> {
         Some(())
     }
 
-    /// What stands between double quotes, the first of which is passed.
+    /// The text between double quotes, after the opening quote.
     fn double_quoted(&mut self) -> Option<()> {
         loop {
             match self.next()? {
@@ -311,7 +311,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// What a dollar sign, which is passed, begins.
+    /// The construct that starts with a dollar sign, after the dollar sign.
     fn dollar(&mut self, in_quotes: bool) -> Option<()> {
         match self.peek() {
             Some('(') => {
@@ -332,7 +332,7 @@ impl<'a> Scanner<'a> {
                 }
                 self.at += end + 1;
             }
-            // Bash joins the lines before it looks what the dollar sign is for.
+            // Bash joins the lines before it interprets the dollar sign.
             Some('\\') if self.rest().starts_with("\\\n") => return None,
             Some('[') => return None,
             Some('"') if !in_quotes => return None,
@@ -353,7 +353,7 @@ impl<'a> Scanner<'a> {
         Some(())
     }
 
-    /// A command between backticks, the first of which is passed. Backslashes mean too many things in there.
+    /// A command between backticks, after the first one. Backslashes have too many meanings in it.
     fn backticks(&mut self) -> Option<()> {
         let end = self.rest().find('`')?;
         if self.rest()[..end].contains('\\') {
@@ -365,7 +365,7 @@ impl<'a> Scanner<'a> {
         Some(())
     }
 
-    /// Notes the command from `start` up to what closes it, which has just been passed.
+    /// Records the command from `start` up to its closing character, which was just consumed.
     fn substitutes(&mut self, start: usize) {
         if self.depth == 0 {
             self.code.push(self.source[start..self.at - 1].to_owned());

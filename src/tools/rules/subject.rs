@@ -1,14 +1,14 @@
-//! What a rule can speak of in a call.
+//! The part of a call that a rule can match.
 
 use std::path::Path;
 
-/// What a rule can speak of in a call.
+/// The part of a call that a rule can match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject<'a> {
     /// A command line for bash.
     Command(&'a str),
-    /// The file or folder that the tool is given; absolute, as the tool would open it.
+    /// The file or folder that is passed to the tool; absolute, as the tool would open it.
     Path(&'a Path),
-    /// Neither: only rules about the whole tool speak.
+    /// Neither: only rules about the whole tool apply.
     Other,
 }

@@ -1,15 +1,15 @@
-//! Rules for the call at hand, to be added where the user says "always".
+//! Rules that approve a given call, for `tool:approve always`.
 
 use std::path::Path;
 
 use super::{PathBase, Rule, Subject, decide, options::is_ascii_text, script, word::Word, wrappers};
 use crate::tools::{Decision, paths::real};
 
-/// The exact rules that would approve this very call the next time, without a wildcard in them; `None` if no rule
-/// can. Together they are known to approve it, unless other rules deny it.
+/// The exact rules that would approve the same call next time, without wildcards; `None` if no rule can. Together they are
+/// known to approve it, unless other rules deny it.
 ///
-/// A command has one rule for each simple command in it. For [`Subject::Other`] there is none: the tool's plain name
-/// is what approves it.
+/// A command has one rule for each simple command in it. For [`Subject::Other`] there is none: the name of the tool
+/// approves it.
 pub fn suggest(tool: &str, subject: &Subject<'_>, path_base: &PathBase) -> Option<Vec<String>> {
     let entries = match subject {
         Subject::Command(command) => for_command(tool, command)?,
@@ -39,7 +39,7 @@ fn for_command(tool: &str, command: &str) -> Option<Vec<String>> {
     Some(entries)
 }
 
-/// A word as a rule writes it, or `None` where nobody could read it there.
+/// A word in the syntax of a rule, or `None` if it cannot be written.
 fn quoted(word: &Word) -> Option<String> {
     let text = word.known().filter(|text| is_ascii_text(text) && !text.contains(['\n', '\t']))?;
     let plain = |character: char| character.is_ascii_alphanumeric() || "_-./,:=+@%^".contains(character);
@@ -49,7 +49,7 @@ fn quoted(word: &Word) -> Option<String> {
     Some(format!("'{}'", text.replace('\'', r"'\''")))
 }
 
-/// A path as a rule writes it: from the path_base on where it is there.
+/// A path in the syntax of a rule, relative to the path base if possible.
 fn for_path(path: &Path, path_base: &PathBase) -> Option<String> {
     let path = real(path);
     let base = real(&path_base.folder);
@@ -60,12 +60,12 @@ fn for_path(path: &Path, path_base: &PathBase) -> Option<String> {
     };
     let text = path.to_str().filter(|text| !text.contains(char::is_control))?;
     let escaped: String = text.chars().map(escaped).collect();
-    // `~` would be the home folder, and a blank no part of the pattern.
+    // `~` would be the home folder, and a space would not be part of the pattern.
     let here = if escaped.starts_with(['~', ' ']) { "./" } else { "" };
     Some(format!("{here}{escaped}"))
 }
 
-/// A character of a path as a glob means it literally.
+/// A character of a path, escaped for a glob.
 fn escaped(character: char) -> String {
     match character {
         '\\' => r"\\".to_owned(),

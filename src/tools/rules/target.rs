@@ -1,4 +1,4 @@
-//! What a call is about, as rules see it.
+//! The subject of a call for the rules.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{PathBase, Subject, call_pattern::SHELL_TOOL};
 use crate::tools::{Definition, paths};
 
-/// Shells whose grammar rules are read by. In another one the same words may mean something else.
+/// Shells whose grammar is used for rules. In another shell, the same words may have a different meaning.
 const SHELLS: [&str; 3] = ["bash", "sh", "dash"];
 
 /// An owned [`Subject`].
@@ -23,11 +23,11 @@ pub enum Target {
 }
 
 impl Target {
-    /// What a call of this tool with this input is about.
+    /// The subject of a call of this tool with this input.
     ///
-    /// A tool's path is the parameter that it declares (`write_path_param`, else `read_path_param`), from the path_base
-    /// on; where the input names none it is the path_base itself. `shell` is the program that runs commands, where the user
-    /// has chosen one.
+    /// A tool's path is the parameter that it declares (`write_path_param`, or else `read_path_param`), relative to the
+    /// path base; if the input has none, it is the path base itself. `shell` is the program that runs commands, if the
+    /// user has chosen one.
     pub fn of(definition: &Definition, input: &Value, path_base: &PathBase, shell: Option<&str>) -> Self {
         if definition.name == SHELL_TOOL {
             let shell = shell.and_then(|shell| Path::new(shell).file_name()).and_then(|name| name.to_str());
@@ -39,7 +39,7 @@ impl Target {
         parameter.map_or(Self::Other, |parameter| Self::named(parameter, input, path_base))
     }
 
-    /// What a call of this tool with this input reads; `None` if its definition names nothing that it reads.
+    /// The path that a call of this tool with this input reads; `None` if its definition names no such parameter.
     pub fn of_reading(definition: &Definition, input: &Value, path_base: &PathBase) -> Option<Self> {
         definition.read_path_param.as_ref().map(|parameter| Self::named(parameter, input, path_base))
     }
@@ -53,7 +53,7 @@ impl Target {
         }
     }
 
-    /// The same, lent.
+    /// The same, borrowed.
     pub fn subject(&self) -> Subject<'_> {
         match self {
             Self::Command(command) => Subject::Command(command),
@@ -62,7 +62,7 @@ impl Target {
         }
     }
 
-    /// Whether a rule with a pattern can be about calls of this tool.
+    /// Whether a rule with a pattern can match calls of this tool.
     pub fn exists_for(definition: &Definition) -> bool {
         definition.name == SHELL_TOOL || definition.write_path_param.is_some() || definition.read_path_param.is_some()
     }

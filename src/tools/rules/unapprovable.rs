@@ -1,10 +1,10 @@
-//! What no rule approves: built-in commands that change what later words mean, and interpreters that are given their
-//! program as text.
+//! Commands that no rule can approve: built-in commands that change the meaning of later words, and interpreters that get
+//! their program as text.
 
 use super::word::Word;
 
-/// Built-in commands of the shell that run text, or change what commands and files mean from then on. Several of
-/// them evaluate a subscript in a name that they are given, and so run what stands in it.
+/// Built-in commands of the shell that run text, or change the meaning of later commands and files. Several of them
+/// evaluate a subscript in a variable name, and so run its contents.
 #[rustfmt::skip]
 const COMMANDS: [&str; 35] = [
     ".", "[[", "alias", "bind", "compgen", "complete", "compopt", "coproc", "declare", "enable", "eval", "exec", "export",
@@ -12,28 +12,28 @@ const COMMANDS: [&str; 35] = [
     "set", "shopt", "source", "trap", "typeset", "ulimit", "umask", "unalias", "unset", "wait",
 ];
 
-/// The name of the program behind a command's first word: the last part of its path, in lower case, since some file
-/// systems make no difference.
+/// The name of the program in a command's first word: the last component of its path, in lower case, since some file
+/// systems ignore case.
 pub(super) fn program(word: &str) -> String {
     word.rsplit('/').next().unwrap_or(word).to_ascii_lowercase()
 }
 
-/// Whether a command is one that no rule approves.
+/// Whether a command is one that no rule can approve.
 pub(super) fn is_never_approved(program: &str) -> bool {
     COMMANDS.contains(&program)
 }
 
-/// How an interpreter takes its program.
+/// How an interpreter gets its program.
 struct Interpreter {
     /// The beginning of its name; digits, dots and dashes may follow, as in `python3.12`.
     name: &'static str,
-    /// Letters of the options that hold a program, or make it read one from its input.
+    /// Letters of the options that contain a program, or make it read one from its input.
     code: &'static str,
     /// The same, as long options.
     long: &'static [&'static str],
     /// The same, as commands: `deno eval`.
     commands: &'static [&'static str],
-    /// Letters of options that take the next word, where none follows in the same.
+    /// Letters of options whose value is the next word, unless it follows in the same word.
     values: &'static str,
     /// Whether it is a shell.
     shell: bool,
@@ -126,18 +126,18 @@ fn interpreter_of(program: &str) -> Option<&'static Interpreter> {
 /// Where an interpreter gets its program from.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum CodeSource<'a> {
-    /// It is in a file that is named, or it runs none.
+    /// It is in a named file, or there is none.
     Elsewhere,
-    /// It is in the command line, or in the input, or nobody knows.
+    /// It is in the command line or in the input, or its place is unknown.
     Given {
-        /// Whether it is a shell's.
+        /// Whether it is a shell script.
         shell: bool,
-        /// The program, where it is one of the words.
+        /// The program, if it is one of the words.
         text: Option<&'a Word>,
     },
 }
 
-/// Where a command gets its program from, if it is an interpreter's; `None` for every other command.
+/// Where an interpreter gets its program from; `None` for every other command.
 pub(super) fn code(words: &[Word]) -> Option<CodeSource<'_>> {
     let program = program(words.first()?.known()?);
     let interpreter = interpreter_of(&program)?;
@@ -159,7 +159,7 @@ pub(super) fn code(words: &[Word]) -> Option<CodeSource<'_>> {
             }
             if letters.ends_with(|letter| interpreter.values.contains(letter)) {
                 let value = rest.next();
-                // A module of Python's is a program that has a name.
+                // A Python module is a program with a name.
                 if letters.ends_with('m') && value.is_some_and(|module| module.known().is_some()) {
                     return Some(CodeSource::Elsewhere);
                 }

@@ -1,14 +1,14 @@
-//! Variables: which ones change what is run, and what a command line may set.
+//! Variables: which ones change what runs, and which ones a command line may set.
 //!
-//! A variable that is exported when the shell starts stays exported, and what it is set to reaches every program that
-//! runs later. So an approved line sets none but a loop's own, by a name that the environment does not have and that
-//! no shell gives a meaning to.
+//! A variable that is exported when the shell starts remains exported, and its new value reaches every program that runs
+//! later. So an approved line sets no variables except those of loops, with names that are not in the environment and have
+//! no meaning for a shell.
 
 use std::collections::BTreeSet;
 
 use super::{script::CommandRun, strict_lexer, word::Word};
 
-/// Variables that programs and the shell run something by, or find it by.
+/// Variables with which programs and the shell run or find something.
 #[rustfmt::skip]
 const VARIABLES: [&str; 44] = [
     "AWKPATH", "BASHOPTS", "BASH_ENV", "BASH_XTRACEFD", "BROWSER", "CC", "CDPATH", "CFLAGS", "CLASSPATH", "CXX",
@@ -18,7 +18,7 @@ const VARIABLES: [&str; 44] = [
     "VISUAL", "XDG_CONFIG_HOME", "ZDOTDIR",
 ];
 
-/// The same, by how their names begin.
+/// The same, by the beginning of their names.
 #[rustfmt::skip]
 const VARIABLE_PREFIXES: [&str; 37] = [
     "ANSIBLE_", "BASH_FUNC_", "BUN_", "CARGO_", "CMAKE_", "COMPOSER_", "DENO_", "DOCKER_", "DYLD_", "ERL_", "GCC_",
@@ -27,11 +27,11 @@ const VARIABLE_PREFIXES: [&str; 37] = [
     "SSH_", "npm_config_",
 ];
 
-/// And by how they end.
+/// The same, by the end of their names.
 const VARIABLE_SUFFIXES: [&str; 9] =
     ["_COMMAND", "_EDITOR", "_PAGER", "_PRELOAD", "_SHELL", "_OPTS", "_OPTIONS", "_WRAPPER", "_ASKPASS"];
 
-/// Whether a variable of this name changes what is run.
+/// Whether a variable with this name changes what runs.
 pub(super) fn is_powerful(name: &str) -> bool {
     VARIABLES.contains(&name)
         || VARIABLE_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
@@ -39,7 +39,7 @@ pub(super) fn is_powerful(name: &str) -> bool {
         || name.eq_ignore_ascii_case("path")
 }
 
-/// Variables that name a file, or hold code, which a shell or an interpreter runs when it starts.
+/// Variables with a file name or code that a shell or an interpreter runs when it starts.
 const START_UP: [&str; 13] = [
     "BASH_ENV",
     "DYLD_INSERT_LIBRARIES",
@@ -56,21 +56,21 @@ const START_UP: [&str; 13] = [
     "ZDOTDIR",
 ];
 
-/// Whether a variable of this name makes a program run a file, or code, when it starts.
+/// Whether a variable with this name makes a program run a file or code when it starts.
 pub(super) fn names_a_start_up_file(name: &str) -> bool {
     START_UP.contains(&name)
 }
 
-/// Lower-case names that bash gives a meaning to.
+/// Lower-case names with a meaning in bash.
 const OF_THE_SHELL: [&str; 2] = ["auto_resume", "histchars"];
 
-/// Variables by which bash takes its settings from the environment: with them it may export more than is known.
+/// Variables from which bash reads settings: with them, it may export more than is known.
 const SETTINGS: [&str; 3] = ["BASH_ENV", "BASHOPTS", "SHELLOPTS"];
 
-/// Built-in commands that a POSIX shell keeps the assignments before.
+/// Built-in commands after which a POSIX shell keeps the assignments before them.
 const SPECIAL: [&str; 6] = [":", "break", "continue", "exit", "return", "shift"];
 
-/// Whether a loop's variable is seen by nobody but the loop.
+/// Whether a loop's variable is only visible to the loop.
 pub(super) fn stays_within(name: &str, exported: &BTreeSet<String>) -> bool {
     let is_small = |character: char| character.is_ascii_lowercase() || character.is_ascii_digit() || character == '_';
     name.starts_with(|first: char| first.is_ascii_lowercase())
@@ -81,15 +81,15 @@ pub(super) fn stays_within(name: &str, exported: &BTreeSet<String>) -> bool {
         && !SETTINGS.iter().any(|setting| exported.contains(*setting))
 }
 
-/// Whether a command sets a variable of the shell that runs it, or evaluates the name of one, which may run what stands
-/// in a subscript.
+/// Whether a command sets a variable of the shell that runs it, or evaluates the name of one, which may run the contents of
+/// a subscript.
 pub(super) fn touches(program: &str, run: &CommandRun) -> bool {
     match program {
         "printf" => {
             let mut arguments = run.words.iter().skip(1);
             let first = arguments.next();
             let format = if first.and_then(Word::known) == Some("--") { arguments.next() } else { first };
-            // Without a format it prints how it is used.
+            // Without a format, it prints its usage.
             format.is_some_and(|format| format.known().is_none_or(|format| format.starts_with("-v") || counts(format)))
         }
         "test" | "[" => run.words.windows(2).any(|pair| {
@@ -100,7 +100,7 @@ pub(super) fn touches(program: &str, run: &CommandRun) -> bool {
     }
 }
 
-/// Whether a format has a `%n`, which stores in a variable how much was printed.
+/// Whether a format contains `%n`, which stores the number of printed characters in a variable.
 fn counts(format: &str) -> bool {
     let after = |rest: &str| {
         let rest = rest.trim_start_matches(|flag: char| flag.is_ascii_digit() || "#'-+ .*$".contains(flag));

@@ -7,15 +7,15 @@ use brush_parser::{
 
 use super::strict_lexer;
 
-/// How the path begins by which a process substitution is named.
+/// The beginning of the path of a process substitution.
 pub(super) const DESCRIPTOR: &str = "/dev/fd/";
 
-/// What a word will be.
+/// The value of a word.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Word {
     /// Exactly this, and one word.
     Known(String),
-    /// One word that begins so; a command's output comes after.
+    /// One word with this beginning, followed by the output of a command.
     Filled(String),
     /// Anything, and any number of words.
     Unknown,
@@ -36,25 +36,25 @@ impl Word {
     }
 }
 
-/// A word and what it runs.
+/// A word and the commands that it runs.
 #[derive(Debug)]
 pub(super) struct Decoded {
     /// Its value.
     pub(super) word: Word,
-    /// The commands that are substituted in it, in their order.
+    /// The commands that are substituted in it, in order.
     pub(super) code: Vec<String>,
 }
 
-/// Reads a word as it is written; `None` where it cannot be read.
+/// Parses a word as written; `None` if it cannot be parsed.
 pub(super) fn decode(raw: &str) -> Option<Decoded> {
     if raw == "[" {
-        // The command of this name; in any longer word it may begin a glob.
+        // The command with this name; in any longer word, it may start a glob.
         return Some(Decoded { word: Word::Known(raw.to_owned()), code: Vec::new() });
     }
     let pieces = word::parse(raw, &ParserOptions::default()).ok()?;
     let mut decoder = WordDecoder::default();
     decoder.pieces(&pieces, false);
-    // Braces are expanded only around a comma or a range.
+    // Braces are only expanded around a comma or a range.
     let braces = decoder.brace && decoder.list;
     let word = match decoder.filled {
         _ if decoder.unknown || braces => Word::Unknown,
@@ -64,7 +64,7 @@ pub(super) fn decode(raw: &str) -> Option<Decoded> {
     agreed(word, decoder.code, strict_lexer::code_in_word(raw)?)
 }
 
-/// Reads the text of a here-document in which the shell expands; `None` where it cannot be read.
+/// Parses the text of a here-document that the shell expands; `None` if it cannot be parsed.
 pub(super) fn decode_document(raw: &str) -> Option<Decoded> {
     let pieces = word::parse_heredoc(raw, &ParserOptions::default()).ok()?;
     let mut decoder = WordDecoder::default();
@@ -77,7 +77,7 @@ pub(super) fn decode_document(raw: &str) -> Option<Decoded> {
     agreed(word, decoder.code, strict_lexer::code_in_document(raw)?)
 }
 
-/// A reading, if both find the same commands in it.
+/// The result, if both parsers find the same commands.
 fn agreed(word: Word, found: Vec<String>, expected: Vec<String>) -> Option<Decoded> {
     (found == expected).then_some(Decoded { word, code: found })
 }
@@ -85,7 +85,7 @@ fn agreed(word: Word, found: Vec<String>, expected: Vec<String>) -> Option<Decod
 #[derive(Default)]
 struct WordDecoder {
     text: String,
-    /// What came before the first substitution.
+    /// The text before the first substitution.
     filled: Option<String>,
     unknown: bool,
     brace: bool,
@@ -141,7 +141,7 @@ impl WordDecoder {
     }
 }
 
-/// What stands in `$'…'`, by "ANSI-C Quoting" in bash's manual; `None` for what is rare or no text.
+/// The text in `$'…'`, according to "ANSI-C Quoting" in bash's manual; `None` if it is unusual or not text.
 fn ansi_c(raw: &str) -> Option<String> {
     let mut text = String::new();
     let mut rest = raw.chars().peekable();

@@ -1,11 +1,11 @@
 //! Programs that run the command in their arguments: `env`, `timeout`, `sudo`, `xargs`, `find -exec`.
 //!
-//! To approve, a wrapper is taken apart only where every one of its options is known ([`unwrap`]). To deny, what
-//! might be a command in there is looked at as one ([`inside`]).
+//! For approval, a wrapper is only taken apart if all of its options are known ([`unwrap`]). For denial, everything that might
+//! be a command in it is treated as one ([`inside`]).
 
 use super::{script::CommandRun, strict_lexer, unapprovable, word::Word};
 
-/// How deep commands in commands are looked into.
+/// The maximum depth of nested commands that are examined.
 pub(super) const MAX_DEPTH: usize = 8;
 
 /// How a wrapper's own arguments end and the command begins.
@@ -15,9 +15,9 @@ struct Wrapper {
     flags: &'static [&'static str],
     /// Options whose value is the next word.
     values: &'static [&'static str],
-    /// Beginnings of options that hold their value.
+    /// Beginnings of options that contain their value.
     attached: &'static [&'static str],
-    /// How many arguments of its own come after the options.
+    /// The number of its own arguments after the options.
     operands: usize,
     /// Whether `NAME=value` may come before the command.
     assigns: bool,
@@ -53,11 +53,11 @@ const WRAPPERS: [Wrapper; 13] = [
     Wrapper { name: "caffeinate", flags: &["-i", "-s", "-d"], ..PLAIN },
 ];
 
-/// Programs that take words from elsewhere for the command, run it again and again, or keep it for later.
+/// Programs that take words for the command from elsewhere, run it repeatedly, or keep it for later.
 const NEVER: [&str; 8] = ["xargs", "parallel", "watch", "entr", "watchexec", "at", "batch", "crontab"];
 
-/// Programs whose arguments are, or hold, commands that nothing here can take apart. A rule approves one only word
-/// by word.
+/// Programs whose arguments are or contain commands that cannot be analysed here. A rule only approves one if it is written
+/// out.
 #[rustfmt::skip]
 const RUNNERS: [&str; 228] = [
     "aa-exec", "abduco", "apptainer", "arch", "aws-vault", "bash-static", "bpftrace", "bunx", "busybox", "bwrap",
@@ -84,10 +84,10 @@ const RUNNERS: [&str; 228] = [
     "wine64", "winpty", "wsl", "x86_64", "xinit", "xtrace", "xvfb-run", "zargs", "zellij",
 ];
 
-/// Options of `find`, `fd` and the like after which a command stands.
+/// Options of `find`, `fd` and the like that are followed by a command.
 pub(super) const EXEC: [&str; 8] = ["-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"];
 
-/// The most words of a command in which others are looked for.
+/// The maximum number of words of a command that are searched for other commands.
 const MAX_WORDS: usize = 64;
 
 /// What a wrapper runs.
@@ -95,13 +95,13 @@ const MAX_WORDS: usize = 64;
 pub(super) enum InnerCommand {
     /// This.
     Run(CommandRun),
-    /// Nothing: it only looks something up.
+    /// Nothing: it only prints information.
     Nothing,
-    /// Nobody knows exactly.
+    /// It is not known exactly.
     Unclear,
 }
 
-/// Whether a program never runs unasked, since its command is not all in its arguments.
+/// Whether a program always needs approval, since its arguments do not contain the whole command.
 pub(super) fn is_never_approved(program: &str) -> bool {
     NEVER.contains(&program)
 }
@@ -111,7 +111,7 @@ pub(super) fn is_runner(program: &str) -> bool {
     RUNNERS.contains(&program)
 }
 
-/// What the command runs, if it is a wrapper; `None` for every other command.
+/// What a wrapper runs; `None` for every other command.
 pub(super) fn unwrap(run: &CommandRun) -> Option<InnerCommand> {
     let program = unapprovable::program(run.words.first()?.known()?);
     let wrapper = WRAPPERS.iter().find(|wrapper| wrapper.name == program)?;
@@ -154,8 +154,8 @@ fn is_assignment(word: &Word) -> bool {
     word.known().and_then(|text| text.split_once('=')).is_some_and(|(name, _)| strict_lexer::is_name(name))
 }
 
-/// The commands that may be run by another one's arguments, to be held against the rules that deny; `None` where
-/// there are too many to look at.
+/// The commands that the arguments of another command may run, for comparison with the denying rules; `None` if there are
+/// too many.
 pub(super) fn inside(run: &CommandRun) -> Option<Vec<CommandRun>> {
     let Some(program) = run.words.first().and_then(Word::known).map(unapprovable::program) else {
         return Some(Vec::new());

@@ -1,32 +1,32 @@
-//! One row of the tables: what is dangerous in the arguments of a program.
+//! One row of the tables: the dangerous arguments of a program.
 
-/// What is dangerous in the arguments of a program.
+/// The dangerous arguments of a program.
 pub(in crate::tools::rules) struct Guard {
     /// Its names.
     pub(super) programs: &'static [&'static str],
-    /// Its subcommand that this is about; empty for all.
+    /// The subcommand that this applies to; empty for all.
     pub(super) subcommand: &'static str,
     /// Letters of short options.
     pub(super) short: &'static str,
-    /// Options by their names.
+    /// Names of long options.
     pub(super) long: &'static [&'static str],
-    /// Names of harmless options with which one of those begins.
+    /// Names of harmless options that are prefixes of one of those.
     pub(super) plain: &'static [&'static str],
     /// Whole words.
     pub(super) words: &'static [&'static str],
     /// Beginnings of words.
     pub(super) prefixes: &'static [&'static str],
-    /// What a word may not have anywhere in it.
+    /// Text that must not occur anywhere in a word.
     pub(super) parts: &'static [&'static str],
 }
 
-/// A guard that minds nothing: what the tables leave out.
+/// A guard without entries, for the fields that the tables leave out.
 pub(super) const NONE: Guard =
     Guard { programs: &[], subcommand: "", short: "", long: &[], plain: &[], words: &[], prefixes: &[], parts: &[] };
 
 impl Guard {
-    /// Whether a word is an option of this table that the rule does not write out. `literal` is the text that the
-    /// word of the rule begins with, before its wildcard.
+    /// Whether a word is an option in this table that the rule does not contain. `literal` is the text of the rule's word
+    /// before its wildcard.
     pub(in crate::tools::rules) fn forbids(&self, text: &str, literal: &str, program: &str, place: usize) -> bool {
         if self.words.contains(&text)
             || self.prefixes.iter().any(|prefix| text.starts_with(prefix))
@@ -36,7 +36,7 @@ impl Guard {
         }
         let name = text.trim_start_matches('-');
         let dashes = text.len() - name.len();
-        // What the rule writes up to the `=` is the option that it means.
+        // The text of the rule up to the `=` is the option that it approves.
         let is_plain = dashes > 0 && self.plain.contains(&name.split('=').next().unwrap_or_default());
         if dashes > 0
             && !is_plain
@@ -52,13 +52,13 @@ impl Guard {
         match dashes {
             0 if !bundled => false,
             0 | 1 => name.chars().any(is_short),
-            // Programs that count no dashes find a letter behind any number of them.
+            // Some programs accept a letter after any number of dashes.
             _ => name.starts_with(is_short) && name[1..].chars().next().is_none_or(|next| !next.is_alphanumeric()),
         }
     }
 }
 
-/// Whether a word, without the dashes before it, may be taken for an option.
+/// Whether a word, without its leading dashes, may be taken for an option.
 fn may_be(word: &str, dashes: usize, option: &str) -> bool {
     let name = word.split(['=', ':', ' ']).next().unwrap_or_default().replace('_', "-");
     let option = option.replace('_', "-");

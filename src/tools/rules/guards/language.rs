@@ -196,7 +196,7 @@ pub(super) const GUARDS: &[Guard] = &[
         ],
         words: &["runner", "r", "console", "c", "dbconsole", "db", "generate", "g", "new", "plugin", "exec", "install", "i", "open",
             "push", "destroy", "app:template", "credentials:edit", "encrypted:edit", "fetch", "update"],
-        // A variable of the environment, which what it runs gets.
+        // An environment variable for the program that it runs.
         parts: &["="],
         ..NONE
     },

@@ -1,10 +1,10 @@
-//! The arguments by which a program runs something else, or writes where it usually reads, program by program.
+//! The arguments with which a program runs something else, or writes where it usually reads, for each program.
 //!
-//! What the tables say was taken from the programs' manuals. They are read in the widest way that any program reads
-//! its options: a word that begins with a dash is one of them with any number of dashes (npm and others take them
-//! all), by any beginning of its name (`--outp=x`), with its value after `=` or in the next word, in any case after
-//! two dashes, with `_` for `-`, and also after `--`. Letters of short options are found inside clusters (`-uo`).
-//! Where that refuses an option that is harmless, the user is asked; the other mistake would run something.
+//! The tables are based on the programs' manuals. They are matched in the most general way in which any program parses its
+//! options: a word that begins with a dash matches with any number of dashes (npm and others accept them), by any
+//! abbreviation (`--outp=x`), with its value after `=` or in the next word, in any case after two dashes, with `_` for `-`,
+//! and also after `--`. Letters of short options are found inside clusters (`-uo`). If this rejects a harmless option, the
+//! user is asked; the opposite mistake would run something.
 //!
 //! | file       | programs                                                       |
 //! |------------|----------------------------------------------------------------|
@@ -27,25 +27,25 @@ fn all() -> impl Iterator<Item = &'static Guard> {
     build::GUARDS.iter().chain(language::GUARDS).chain(network::GUARDS).chain(text::GUARDS)
 }
 
-/// What is to be minded in a command of this program.
+/// The guards for a command of this program.
 pub(super) fn of(program: &str, words: &[Word]) -> Vec<&'static Guard> {
     let names = names(program);
     let is_meant = |guard: &&Guard| guard.programs.iter().any(|name| names.contains(name));
     all().filter(|guard| is_meant(guard) && concerns(guard, words)).collect()
 }
 
-/// The names by which a program is in the tables: `gcc` for `gcc`, `gcc-12` and `x86_64-linux-gnu-gcc-12`.
+/// The names of a program in the tables: `gcc` for `gcc`, `gcc-12` and `x86_64-linux-gnu-gcc-12`.
 pub(super) fn names(program: &str) -> Vec<&str> {
     let plain = program.strip_suffix(".exe").unwrap_or(program);
     let unversioned = plain.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
     let unversioned = unversioned.strip_suffix('-').unwrap_or(unversioned);
     let mut names = vec![program, plain, unversioned];
-    // A compiler's name begins with what it compiles for.
+    // A compiler's name may begin with its target.
     names.extend(unversioned.rsplit_once('-').filter(|(target, _)| target.contains('-')).map(|(_, name)| name));
     names
 }
 
-/// Whether a guard is about the subcommand, if there is one.
+/// Whether a guard applies to the subcommand, if there is one.
 fn concerns(guard: &Guard, words: &[Word]) -> bool {
     guard.subcommand.is_empty()
         || subcommand(words).is_none_or(|place| words[place].known().is_none_or(|word| word == guard.subcommand))

@@ -1,4 +1,4 @@
-//! Searching, viewing, archives, data, documents and media, and what is built into the shell.
+//! Searching, viewing, archives, data, documents and media, and built-in commands of the shell.
 
 use super::guard::{Guard, NONE};
 
@@ -26,7 +26,7 @@ pub(super) const GUARDS: &[Guard] = &[
             "rmt-command", "rsh-command", "to-command", "use-compress-program", "volno-file",
         ],
         prefixes: &["@"],
-        // A colon in the archive's name makes it another machine's, reached by a program.
+        // A colon in the archive's name means another machine, which is reached with a program.
         parts: &[":"],
         ..NONE
     },
@@ -90,7 +90,7 @@ pub(super) const GUARDS: &[Guard] = &[
             "tex", "latex", "pdftex", "pdflatex", "xetex", "xelatex", "luatex", "lualatex", "luahbtex", "lualatex-dev", "pdflatex-dev", "dviluatex", "etex", "pdfetex",
             "ptex", "uptex", "platex", "uplatex", "aleph", "mf", "mpost", "latexmk", "context", "tectonic", "arara", "texi2any", "texi2dvi", "texi2pdf", "texfot",
         ],
-        // Text that begins so is a program in TeX's language, or the name of a format.
+        // Text with this beginning is a TeX program, or the name of a format.
         prefixes: &["\\", "&", "*", "|", "%"],
         parts: &["\\", "|"],
         ..NONE
