@@ -178,14 +178,14 @@ fn deltas(text: &[String]) -> Duration {
 fn request(text: &[String], first: bool) -> Duration {
     let mut text = text.to_vec();
     let mut document = Document::parse(&text);
-    let spent = time(|| drop(black_box(document.conversation(&text))));
+    let spent = time(|| drop(black_box(document.transcript(&text))));
     if first {
         return spent;
     }
     let line = text.len() - 1;
     text[line].push('x');
     document.update(Change { first: line, old_last: line + 1, new_last: line + 1 }, &text);
-    time(|| drop(black_box(document.conversation(&text))))
+    time(|| drop(black_box(document.transcript(&text))))
 }
 
 fn time(work: impl FnOnce()) -> Duration {

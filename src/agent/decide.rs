@@ -6,7 +6,7 @@
 use super::{
     Agent, CallResult, Choice, Cursor, Effect, Level, UndoStep,
     round::{REJECTED, addressable, is_at_fault, own_words},
-    turn::{After, View},
+    turn::{ReviewCause, View},
 };
 use crate::{
     chat::{OpenCall, Status},
@@ -37,7 +37,7 @@ impl Agent {
             effects.push(Effect::Notify(Level::Info, "No pending call is selected.".into()));
             return;
         }
-        self.attend();
+        self.reset_counters();
         if step == UndoStep::Own {
             effects.push(Effect::UndoStep);
         }
@@ -76,7 +76,7 @@ impl Agent {
             effects.push(Effect::Cursor(Cursor::Pending(next)));
         } else if is_last {
             self.arm();
-            self.look_back(After::Decision, effects);
+            self.review_after(ReviewCause::Decision, effects);
         }
     }
 

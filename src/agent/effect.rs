@@ -16,7 +16,7 @@ pub enum Effect {
     /// Start a new undo step for the edits that follow.
     UndoStep,
     /// Build the request from the document and send it.
-    Send(RequestId, Ask),
+    Send(RequestId, RequestKind),
     /// Abort the request. No more events of it are handled.
     Abort(RequestId),
     /// Send [`super::Input::BackoffOver`] after this time.
@@ -56,11 +56,11 @@ pub enum Effect {
 
 /// The kind of reply that a request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ask {
+pub enum RequestKind {
     /// A reply to the user's message or to tool results, with which the conversation ends.
-    Answer,
+    Reply,
     /// The rest of the reply with which the conversation ends: the provider paused and continues when it gets it back.
-    Rest,
+    Continuation,
 }
 
 /// Where to move the cursor.

@@ -52,7 +52,7 @@ mod round;
 mod session;
 mod turn;
 
-pub use effect::{Activity, Ask, Cursor, Effect, Level};
+pub use effect::{Activity, Cursor, Effect, Level, RequestKind};
 pub use input::{CallResult, Choice, Input, RequestId, UndoStep};
 pub use progress::Progress;
 pub use session::{CursorReason, CursorTarget, LifecycleEvent, Session, Shell};

@@ -11,7 +11,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::{
     Agent, CallResult, Cursor, Effect, Level,
-    turn::{After, Settings, Verdict, View},
+    turn::{ReviewCause, Settings, Verdict, View},
 };
 use crate::{
     chat::{OpenCall, Status},
@@ -100,7 +100,7 @@ impl Agent {
         }
         // While other tools run, a pause that was announced to the user still holds.
         if self.is_busy() {
-            self.attend();
+            self.reset_counters();
         } else {
             self.arm();
         }
@@ -211,7 +211,7 @@ impl Agent {
             self.running.insert(call.id.clone(), call);
         }
         if self.running.is_empty() {
-            self.look_back(After::Round, effects);
+            self.review_after(ReviewCause::Round, effects);
         } else {
             self.execute();
         }

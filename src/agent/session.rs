@@ -13,12 +13,13 @@ use std::{
 };
 
 use super::{
-    Activity, Agent, Ask, CallResult, Cursor, Effect, Input, Level, Progress, RequestId, Settings, Verdict, View,
+    Activity, Agent, CallResult, Cursor, Effect, Input, Level, Progress, RequestId, RequestKind, Settings, Verdict,
+    View,
 };
 use crate::{
     chat::{
-        self, BlockKind, Conversation, Diagnostic, Document, Ending, OpenCall, ReplyWriter, Severity, Status,
-        StatusBlock, Text, TextEdit,
+        self, BlockKind, Diagnostic, Document, Ending, OpenCall, ReplyWriter, Severity, Status, StatusBlock, Text,
+        TextEdit, Transcript,
     },
     model::{self, CallId, Usage},
     provider::{ErrorKind, ProviderError},
@@ -42,7 +43,7 @@ pub trait Shell {
     ///
     /// # Errors
     /// When the request cannot be started.
-    fn send(&self, request: RequestId, conversation: Conversation) -> Result<(), ProviderError>;
+    fn send(&self, request: RequestId, conversation: Transcript) -> Result<(), ProviderError>;
 
     /// Aborts a request.
     fn abort(&self, request: RequestId);
@@ -302,11 +303,11 @@ impl Session {
         match effect {
             Effect::Lock(locked) => shell.lock(locked),
             Effect::UndoStep => shell.undo_step(),
-            Effect::Send(request, ask) => {
+            Effect::Send(request, kind) => {
                 // The usage of a failed attempt is not part of the next one's count.
                 self.account(shell, false);
                 self.progress.take();
-                self.send(request, ask, shell);
+                self.send(request, kind, shell);
             }
             Effect::Used(usage) => {
                 self.used.set(Some(usage));
@@ -341,7 +342,7 @@ impl Session {
             }
             Effect::Place(calls) => {
                 let blocks: Vec<_> = calls.iter().map(|(id, status)| (id.clone(), StatusBlock::new(*status))).collect();
-                shell.apply(&shell.with_document(|document, text| chat::place(document, text, &blocks)));
+                shell.apply(&shell.with_document(|document, text| chat::insert_placeholders(document, text, &blocks)));
                 for (id, status) in &calls {
                     shell.authorise(id);
                     if *status == Status::Pending {
@@ -363,9 +364,9 @@ impl Session {
                 }
                 let edits = shell.with_document(|document, text| {
                     if attachments.is_empty() {
-                        chat::settle(document, text, &id, &output, is_error, language)
+                        chat::write_result(document, text, &id, &output, is_error, language)
                     } else {
-                        chat::settle_with(document, text, &id, &output, is_error, &attachments)
+                        chat::write_result_with_attachments(document, text, &id, &output, is_error, &attachments)
                     }
                 });
                 shell.apply(&edits);
@@ -397,7 +398,7 @@ impl Session {
         }
     }
 
-    fn send<S: Shell>(&self, request: RequestId, ask: Ask, shell: &S) {
+    fn send<S: Shell>(&self, request: RequestId, kind: RequestKind, shell: &S) {
         let diagnostics = shell.diagnostics();
         shell.diagnose(&diagnostics);
         let refused = |diagnostics: &[Diagnostic]| {
@@ -407,10 +408,12 @@ impl Session {
         let readable = if first_error(&diagnostics).is_some() { Err(refused(&diagnostics)) } else { Ok(()) };
         let sent = readable
             .and_then(|()| {
-                shell.with_document(|document, text| document.conversation(text)).map_err(|found| refused(&found))
+                shell.with_document(|document, text| document.transcript(text)).map_err(|found| refused(&found))
             })
-            .and_then(|conversation| match (conversation.messages.last().map(|message| message.role), ask) {
-                (Some(model::Role::User), _) | (Some(model::Role::Assistant), Ask::Rest) => Ok(conversation),
+            .and_then(|conversation| match (conversation.messages.last().map(|message| message.role), kind) {
+                (Some(model::Role::User), _) | (Some(model::Role::Assistant), RequestKind::Continuation) => {
+                    Ok(conversation)
+                }
                 _ => Err("Nothing to send: type your message under `@You:` first.".to_owned()),
             })
             .map_err(|message| ProviderError::new(ErrorKind::InvalidRequest, message))

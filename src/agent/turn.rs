@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::{Activity, Ask, Cursor, Effect, Input, Level, RequestId, guard::LoopGuard};
+use super::{Activity, Cursor, Effect, Input, Level, RequestId, RequestKind, guard::LoopGuard};
 use crate::{
     chat::{OpenCall, Status},
     model::{CallId, Event, StopReason, ToolInput},
@@ -68,30 +68,30 @@ enum Phase {
     #[default]
     Idle,
     /// The tool sources. Then it does what the user asked for.
-    Loading(Wanted),
+    Loading(Deferred),
     /// A reply of which nothing is shown yet, so that a retry is invisible.
-    Requesting { request: RequestId, ask: Ask, attempt: u32 },
+    Requesting { request: RequestId, kind: RequestKind, attempt: u32 },
     /// The pause before a retry.
-    BackingOff { request: RequestId, ask: Ask, attempt: u32, reason: String },
+    BackingOff { request: RequestId, kind: RequestKind, attempt: u32, reason: String },
     /// The rest of a reply.
     Streaming { request: RequestId, activity: Activity },
     /// Its own effects, after which it reviews the document.
-    Reviewing(After),
+    Reviewing(ReviewCause),
     /// Tools.
     Executing,
 }
 
 /// What is deferred until the tools have loaded.
 #[derive(Clone, Debug, PartialEq)]
-enum Wanted {
+enum Deferred {
     Advance,
     Execute(CallId),
-    Send(Ask),
+    Send(RequestKind),
 }
 
 /// What a review follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum After {
+pub(super) enum ReviewCause {
     /// A complete reply.
     Reply,
     /// A complete part of a reply. The rest is requested at once.
@@ -127,7 +127,7 @@ impl Agent {
         let mut effects = Vec::new();
         match input {
             Input::Advance => self.advance(view, &mut effects),
-            Input::Execute(call) if !view.tools_ready() && !self.is_busy() => self.load(Wanted::Execute(call)),
+            Input::Execute(call) if !view.tools_ready() && !self.is_busy() => self.load(Deferred::Execute(call)),
             Input::Execute(call) => self.execute_one(&call, view, &mut effects),
             Input::Decide(calls, choice, step) => self.decide(&calls, &choice, step, view, &mut effects),
             Input::ToolsReady => self.tools_ready(view, &mut effects),
@@ -191,7 +191,7 @@ impl Agent {
         self.phase = Phase::Idle;
     }
 
-    pub(super) fn look_back(&mut self, after: After, effects: &mut Vec<Effect>) {
+    pub(super) fn review_after(&mut self, after: ReviewCause, effects: &mut Vec<Effect>) {
         self.phase = Phase::Reviewing(after);
         effects.push(Effect::Review);
     }
@@ -199,11 +199,11 @@ impl Agent {
     /// Handles a key press: autopilot may continue from here.
     pub(super) fn arm(&mut self) {
         self.armed = true;
-        self.attend();
+        self.reset_counters();
     }
 
     /// Restarts the counters that limit what happens without the user.
-    pub(super) fn attend(&mut self) {
+    pub(super) fn reset_counters(&mut self) {
         self.turns = 0;
         self.guard = LoopGuard::default();
     }
@@ -222,15 +222,15 @@ impl Agent {
         }
         self.arm();
         if !view.tools_ready() {
-            self.load(Wanted::Advance);
+            self.load(Deferred::Advance);
         } else if view.open_calls().is_empty() {
-            self.send(Ask::Answer, view, effects);
+            self.send(RequestKind::Reply, view, effects);
         } else {
             self.begin_round(view, effects);
         }
     }
 
-    fn load(&mut self, wanted: Wanted) {
+    fn load(&mut self, wanted: Deferred) {
         self.phase = Phase::Loading(wanted);
     }
 
@@ -239,27 +239,27 @@ impl Agent {
         let wanted = wanted.clone();
         self.rest();
         match wanted {
-            Wanted::Advance => self.advance(view, effects),
-            Wanted::Execute(call) => self.execute_one(&call, view, effects),
-            Wanted::Send(ask) => self.send(ask, view, effects),
+            Deferred::Advance => self.advance(view, effects),
+            Deferred::Execute(call) => self.execute_one(&call, view, effects),
+            Deferred::Send(kind) => self.send(kind, view, effects),
         }
     }
 
     /// Sends the conversation. No call is open.
-    fn send(&mut self, ask: Ask, view: &dyn View, effects: &mut Vec<Effect>) {
+    fn send(&mut self, kind: RequestKind, view: &dyn View, effects: &mut Vec<Effect>) {
         if !view.tools_ready() {
-            self.load(Wanted::Send(ask));
+            self.load(Deferred::Send(kind));
             return;
         }
         self.turns += 1;
         self.last_request += 1;
         let request = RequestId(self.last_request);
-        self.phase = Phase::Requesting { request, ask, attempt: 1 };
-        effects.push(Effect::Send(request, ask));
+        self.phase = Phase::Requesting { request, kind, attempt: 1 };
+        effects.push(Effect::Send(request, kind));
     }
 
     /// Sends without a key press, unless a limit is reached.
-    fn send_on_autopilot(&mut self, ask: Ask, view: &dyn View, effects: &mut Vec<Effect>) {
+    fn send_on_autopilot(&mut self, kind: RequestKind, view: &dyn View, effects: &mut Vec<Effect>) {
         let settings = view.settings();
         let pause = if self.turns >= settings.max_turns {
             let limit = settings.max_turns;
@@ -276,10 +276,10 @@ impl Agent {
         };
         match pause {
             Some(message) => {
-                self.give_up(ask, effects);
+                self.give_up(kind, effects);
                 effects.push(Effect::Notify(Level::Warn, message));
             }
-            None => self.send(ask, view, effects),
+            None => self.send(kind, view, effects),
         }
     }
 
@@ -334,8 +334,8 @@ impl Agent {
             // Calls before that must not run without the user.
             self.armed = false;
         }
-        if let Phase::Requesting { ask, .. } = self.phase {
-            self.give_up(ask, effects);
+        if let Phase::Requesting { kind, .. } = self.phase {
+            self.give_up(kind, effects);
             let message =
                 stopped.unwrap_or_else(|| "The model's reply was empty; press Ctrl-] to ask again.".to_owned());
             effects.push(Effect::Notify(Level::Warn, message));
@@ -345,21 +345,21 @@ impl Agent {
             effects.push(Effect::Notify(Level::Warn, message));
         }
         effects.push(Effect::CloseReply { aborted: false });
-        let after = if *reason == StopReason::Pause { After::PartOfReply } else { After::Reply };
-        self.look_back(after, effects);
+        let after = if *reason == StopReason::Pause { ReviewCause::PartOfReply } else { ReviewCause::Reply };
+        self.review_after(after, effects);
     }
 
     fn failed(&mut self, request: RequestId, error: &ProviderError, jitter: f64, effects: &mut Vec<Effect>) {
         match &self.phase {
-            Phase::Requesting { request: current, ask, attempt } if *current == request => {
-                let (ask, attempt) = (*ask, *attempt);
+            Phase::Requesting { request: current, kind, attempt } if *current == request => {
+                let (kind, attempt) = (*kind, *attempt);
                 match retry::delay(attempt, error, false, jitter) {
                     Some(pause) => {
-                        self.phase = Phase::BackingOff { request, ask, attempt, reason: error.to_string() };
+                        self.phase = Phase::BackingOff { request, kind, attempt, reason: error.to_string() };
                         effects.push(Effect::Backoff(request, pause));
                     }
                     None => {
-                        self.give_up(ask, effects);
+                        self.give_up(kind, effects);
                         effects.push(Effect::Notify(Level::Error, error.to_string()));
                     }
                 }
@@ -368,18 +368,18 @@ impl Agent {
                 self.armed = false;
                 effects.push(Effect::CloseReply { aborted: true });
                 effects.push(Effect::Notify(Level::Error, error.to_string()));
-                self.look_back(After::AbortedReply, effects);
+                self.review_after(ReviewCause::AbortedReply, effects);
             }
             _ => {}
         }
     }
 
     fn backoff_over(&mut self, request: RequestId, effects: &mut Vec<Effect>) {
-        if let Phase::BackingOff { request: current, ask, attempt, .. } = self.phase
+        if let Phase::BackingOff { request: current, kind, attempt, .. } = self.phase
             && current == request
         {
-            self.phase = Phase::Requesting { request, ask, attempt: attempt + 1 };
-            effects.push(Effect::Send(request, ask));
+            self.phase = Phase::Requesting { request, kind, attempt: attempt + 1 };
+            effects.push(Effect::Send(request, kind));
         }
     }
 
@@ -388,25 +388,25 @@ impl Agent {
         let calls = view.open_calls();
         let settings = view.settings();
         match after {
-            After::AbortedReply => {
+            ReviewCause::AbortedReply => {
                 self.settle_aborted(&calls, effects);
                 self.end_turn(effects);
             }
-            After::Reply | After::PartOfReply if !calls.is_empty() => {
+            ReviewCause::Reply | ReviewCause::PartOfReply if !calls.is_empty() => {
                 if settings.autopilot && self.armed {
                     self.begin_round(view, effects);
                 } else {
                     self.rest();
                 }
             }
-            After::PartOfReply => self.send_on_autopilot(Ask::Rest, view, effects),
-            After::Reply => self.end_turn(effects),
-            After::Decision if !view.tools_ready() => self.load(Wanted::Advance),
-            After::Decision if !calls.is_empty() => self.begin_round(view, effects),
-            After::Round | After::Decision if calls.is_empty() && settings.autopilot && self.armed => {
-                self.send_on_autopilot(Ask::Answer, view, effects);
+            ReviewCause::PartOfReply => self.send_on_autopilot(RequestKind::Continuation, view, effects),
+            ReviewCause::Reply => self.end_turn(effects),
+            ReviewCause::Decision if !view.tools_ready() => self.load(Deferred::Advance),
+            ReviewCause::Decision if !calls.is_empty() => self.begin_round(view, effects),
+            ReviewCause::Round | ReviewCause::Decision if calls.is_empty() && settings.autopilot && self.armed => {
+                self.send_on_autopilot(RequestKind::Reply, view, effects);
             }
-            After::Round | After::Decision => {
+            ReviewCause::Round | ReviewCause::Decision => {
                 self.rest();
                 if let Some(call) = calls.into_iter().find(waits) {
                     // It may be waiting only because its status is misspelt.
@@ -418,11 +418,11 @@ impl Agent {
     }
 
     /// Ends the turn and unlocks the buffer. If the document ends with part of a reply, a prompt is added.
-    fn give_up(&mut self, ask: Ask, effects: &mut Vec<Effect>) {
+    fn give_up(&mut self, kind: RequestKind, effects: &mut Vec<Effect>) {
         self.armed = false;
-        match ask {
-            Ask::Answer => self.rest(),
-            Ask::Rest => self.end_turn(effects),
+        match kind {
+            RequestKind::Reply => self.rest(),
+            RequestKind::Continuation => self.end_turn(effects),
         }
     }
 
@@ -439,19 +439,19 @@ impl Agent {
                 effects.push(Effect::Notify(Level::Info, "Nothing is running here.".into()));
             }
             Phase::Loading(ref wanted) => {
-                let ask = if let Wanted::Send(ask) = wanted { *ask } else { Ask::Answer };
+                let kind = if let Deferred::Send(kind) = wanted { *kind } else { RequestKind::Reply };
                 effects.push(Effect::Notify(Level::Info, "Cancelled: nothing was sent.".into()));
-                self.give_up(ask, effects);
+                self.give_up(kind, effects);
             }
-            Phase::Requesting { request, ask, .. } | Phase::BackingOff { request, ask, .. } => {
+            Phase::Requesting { request, kind, .. } | Phase::BackingOff { request, kind, .. } => {
                 effects.push(Effect::Abort(request));
                 effects.push(Effect::Notify(Level::Info, "Request cancelled.".into()));
-                self.give_up(ask, effects);
+                self.give_up(kind, effects);
             }
             Phase::Streaming { request, .. } => {
                 effects.push(Effect::Abort(request));
                 effects.push(Effect::CloseReply { aborted: true });
-                self.look_back(After::AbortedReply, effects);
+                self.review_after(ReviewCause::AbortedReply, effects);
             }
             // A review comes before any key press, so there is something to stop here only if its own step failed.
             Phase::Reviewing(_) | Phase::Executing => self.stop_tools(effects),

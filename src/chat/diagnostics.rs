@@ -1,7 +1,7 @@
 //! Diagnostics: what is wrong with a document, where, and how to fix it.
 //!
 //! An error would make a request wrong or lose text, so the document cannot be sent. A warning does not prevent
-//! sending. A call without a result is neither: it is normal during a turn, and [`Document::conversation`] reports it
+//! sending. A call without a result is neither: it is normal during a turn, and [`Document::transcript`] reports it
 //! when the document is sent.
 
 use std::collections::HashSet;

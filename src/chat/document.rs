@@ -69,7 +69,7 @@ pub struct Update {
 
 /// A boundary between two lines, described by the line before it.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct Boundary {
     /// The message of that line; `None` before the first marker.
     message: Option<usize>,
     /// The block of that line; `None` if the line is only a marker.
@@ -170,7 +170,7 @@ impl Document {
         0..self.messages.first().map_or(self.lines, |message| message.start)
     }
 
-    fn place(&self, line: usize) -> Place {
+    fn place(&self, line: usize) -> Boundary {
         let message = self.messages.partition_point(|message| message.start < line).checked_sub(1);
         let Some(index) = message else {
             let state = match &self.frontmatter {
@@ -178,7 +178,7 @@ impl Document {
                 Some(matter) if line < matter.lines || !matter.closed => ParserState::Frontmatter(matter.fence),
                 _ => ParserState::Head,
             };
-            return Place { message, block: None, state };
+            return Boundary { message, block: None, state };
         };
         let found = &self.messages[index];
         let line = line - found.start;
@@ -187,11 +187,11 @@ impl Document {
             let block = &found.blocks[block];
             block.state_after(line - block.offset as usize)
         });
-        Place { message, block, state: ParserState::Body(found.role, inside) }
+        Boundary { message, block, state: ParserState::Body(found.role, inside) }
     }
 
     /// A parser at `origin`, before line `line`.
-    fn resume(&self, origin: Place, line: usize) -> Builder {
+    fn resume(&self, origin: Boundary, line: usize) -> Builder {
         let mut segment = Segment { role: None, start: 0, crlf: false, blocks: Vec::new() };
         let mut frontmatter = None;
         if let Some(message) = origin.message.map(|index| &self.messages[index]) {
@@ -267,7 +267,7 @@ impl Document {
 
     /// Replaces the structure from `origin` to `seam` by the parser's result. Returns whether tool blocks may have
     /// changed.
-    fn replace(&mut self, origin: Place, mut builder: Builder, seam: Seam, total: usize) -> bool {
+    fn replace(&mut self, origin: Boundary, mut builder: Builder, seam: Seam, total: usize) -> bool {
         let delta = total.cast_signed() - self.lines.cast_signed();
         if let Seam::BodyState { rest: Some((lines, closed)), .. } = seam {
             match builder.current.blocks.last_mut() {
@@ -308,7 +308,7 @@ impl Document {
     }
 
     /// The general case: whole messages are added or removed.
-    fn replace_messages(&mut self, origin: Place, mut builder: Builder, seam: Seam, total: usize) {
+    fn replace_messages(&mut self, origin: Boundary, mut builder: Builder, seam: Seam, total: usize) {
         let delta = total.cast_signed() - self.lines.cast_signed();
         let first = origin.message.unwrap_or(0);
         if !matches!(seam, Seam::Head) {

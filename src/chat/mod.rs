@@ -5,9 +5,9 @@
 //!
 //! - **Reading.** [`Document`] is the structure. [`Document::update`] updates it at a cost proportional to the change.
 //!   It provides [`Document::diagnostics`], [`Document::open_calls`], [`Document::decorations`], [`Document::regions`]
-//!   and, for a request, [`Document::conversation`].
-//! - **Writing.** [`ReplyWriter`] streams a reply to the end of the text. [`place`], [`set_status`], [`settle`],
-//!   [`settle_with`] and [`open_prompt`] plan edits of existing text. [`render()`] writes a whole conversation.
+//!   and, for a request, [`Document::transcript`].
+//! - **Writing.** [`ReplyWriter`] streams a reply to the end of the text. [`insert_placeholders`], [`set_status`], [`write_result`],
+//!   [`write_result_with_attachments`] and [`open_prompt`] plan edits of existing text. [`render()`] writes a whole conversation.
 //! - **Escaping.** [`escape()`] ensures that text from a model or a tool is never read as structure.
 //!
 //! This module knows no editor, clock or socket.
@@ -17,7 +17,6 @@ mod attributes;
 mod block;
 mod blocks;
 mod calls;
-mod conversation;
 mod decorate;
 mod diagnostic;
 mod diagnostics;
@@ -39,6 +38,7 @@ mod reply;
 mod status;
 mod syntax;
 mod text;
+mod transcript;
 mod unsent;
 
 pub use block::{
@@ -47,14 +47,13 @@ pub use block::{
 };
 pub use blocks::Language;
 pub use calls::{CallRef, OpenCall, Placeholder, PlaceholderRef};
-pub use conversation::{Conversation, read};
 pub use decorate::{Decoration, LineKind};
 pub use diagnostic::{Diagnostic, Severity};
 pub use document::{Document, Update};
 pub use edit::{Position, TextEdit};
 pub use escape::{escape, unescape};
 pub use frontmatter_edit::{approve_always, mark_cut_off, restore_frontmatter};
-pub use plan::{open_prompt, place, set_status, settle, settle_with};
+pub use plan::{insert_placeholders, open_prompt, set_status, write_result, write_result_with_attachments};
 pub use provenance::{Author, Provenance, Reattribution};
 pub use reference::NamedFile;
 pub use regions::Region;
@@ -62,3 +61,4 @@ pub use render::render;
 pub use reply::{Ending, ReplyWriter};
 pub use status::{Status, StatusBlock};
 pub use text::{Change, Text};
+pub use transcript::{Transcript, read};

@@ -26,7 +26,7 @@ use crate::{
 /// created if it does not exist. A result header without a fence gets a fence. Calls that are not open are skipped.
 /// Edits go from the bottom to the top.
 #[must_use]
-pub fn place(document: &Document, text: &dyn Text, calls: &[(CallId, StatusBlock)]) -> Vec<TextEdit> {
+pub fn insert_placeholders(document: &Document, text: &dyn Text, calls: &[(CallId, StatusBlock)]) -> Vec<TextEdit> {
     let mut plan = Plan::new(document, text);
     for (id, block) in calls {
         let Some((turn, site, result)) = document.find_open(id) else { continue };
@@ -71,7 +71,7 @@ pub fn set_status(document: &Document, text: &dyn Text, id: &CallId, status: Sta
 /// There are no edits for a call that is not open, or whose place is inside thinking or a tool's fence that is not
 /// closed. Edits go from the bottom to the top.
 #[must_use]
-pub fn settle(
+pub fn write_result(
     document: &Document,
     text: &dyn Text,
     id: &CallId,
@@ -84,10 +84,10 @@ pub fn settle(
     answer(document, text, id, is_error, block, blocks::output_fence(output, language))
 }
 
-/// Like [`settle`], for a result with attachments. Only built-in tools have them: the files are named in an info string
+/// Like [`write_result`], for a result with attachments. Only built-in tools have them: the files are named in an info string
 /// that no output can write.
 #[must_use]
-pub fn settle_with(
+pub fn write_result_with_attachments(
     document: &Document,
     text: &dyn Text,
     id: &CallId,

@@ -4,7 +4,7 @@
 //! what the format does not preserve (blank lines around prose, carriage returns at line ends, the final line break of
 //! an output) and an open code fence, which is closed.
 
-use super::{Conversation, Speaker, blocks, hosted, message_writer::MessageWriter, reference, syntax::ThinkingTag};
+use super::{Speaker, Transcript, blocks, hosted, message_writer::MessageWriter, reference, syntax::ThinkingTag};
 use crate::model::{self, Part, ToolInput};
 
 /// Renders a conversation in Flemma's layout.
@@ -15,7 +15,7 @@ use crate::model::{self, Part, ToolInput};
 /// assert_eq!(flemma::chat::render(&conversation), lines);
 /// ```
 #[must_use]
-pub fn render(conversation: &Conversation) -> Vec<String> {
+pub fn render(conversation: &Transcript) -> Vec<String> {
     let mut messages = Vec::new();
     if let Some(system) = &conversation.system {
         messages.push(message(Speaker::System, &[Part::Text(system.clone())]));

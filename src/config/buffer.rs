@@ -34,7 +34,7 @@ pub struct Defaults {
 }
 
 /// Says what is wrong with a name in one of the lists, [`TOOLS`] or [`AUTO_APPROVE`].
-pub type Check = Rc<dyn Fn(&str, &str) -> Result<(), String>>;
+pub type NameCheck = Rc<dyn Fn(&str, &str) -> Result<(), String>>;
 
 /// What is at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +50,7 @@ pub enum Node {
 /// The options of one file, while they are evaluated.
 pub struct BufferOptions {
     defaults: Defaults,
-    check: Check,
+    check: NameCheck,
     /// What precedes a path in messages: `flemma.opt.` in Lua, nothing in JSON.
     prefix: &'static str,
     known: Vec<(String, Node)>,
@@ -100,7 +100,7 @@ impl FileOptions {
 
 impl BufferOptions {
     /// Starts from `defaults`. `prefix` precedes paths in messages.
-    pub fn new(defaults: Defaults, prefix: &'static str, check: Check) -> Self {
+    pub fn new(defaults: Defaults, prefix: &'static str, check: NameCheck) -> Self {
         let said = FileSettings { layer: json!({}), tools: None, approval: Approval::Default };
         Self { defaults, check, prefix, known: known(), said }
     }

@@ -37,7 +37,7 @@ pub(super) const TEMPERATURE: Kind<f64> =
 
 /// General parameters that a provider has for itself. What is set here beats what is set for all.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Own {
+pub struct ProviderOverrides {
     /// Beats `parameters.max_tokens`.
     pub max_tokens: Option<u32>,
     /// Beats `parameters.temperature`.
@@ -56,7 +56,7 @@ pub struct Own {
     pub cache_retention: Option<CacheRetention>,
 }
 
-impl Own {
+impl ProviderOverrides {
     pub(super) fn read(&mut self, table: &mut Table<'_>) {
         table.set_some("max_tokens", &mut self.max_tokens, &COUNT);
         table.set_some("temperature", &mut self.temperature, &TEMPERATURE);

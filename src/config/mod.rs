@@ -22,7 +22,7 @@ mod tools;
 
 pub use buffer::{FileOptions, Node};
 pub use editor::{Editing, Highlight, InsertKeys, Keymaps, Keys, LevelFilter, Logging, NormalKeys, Notify};
-pub use general::Own;
+pub use general::ProviderOverrides;
 pub use list::ListOption;
 pub use options::{Config, ProviderOptions};
 pub use parameters::Parameters;

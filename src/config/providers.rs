@@ -5,7 +5,7 @@
 
 use serde::{Serialize, Serializer};
 
-use super::Own;
+use super::ProviderOverrides;
 use crate::{
     options::Table,
     provider::{ProviderName, VendorOptions},
@@ -20,7 +20,7 @@ pub struct Providers(Vec<(ProviderName, ProviderTable)>);
 pub struct ProviderTable {
     /// What it has of the general parameters for itself.
     #[serde(flatten)]
-    pub own: Own,
+    pub own: ProviderOverrides,
     /// The vendor's own options.
     #[serde(flatten)]
     pub vendor: Box<dyn VendorOptions>,
@@ -34,7 +34,7 @@ impl PartialEq for ProviderTable {
 
 impl ProviderTable {
     fn of(provider: ProviderName) -> Self {
-        Self { own: Own::default(), vendor: provider.options() }
+        Self { own: ProviderOverrides::default(), vendor: provider.options() }
     }
 }
 

@@ -18,7 +18,7 @@ use super::{
 use crate::model::Signature;
 
 /// One vendor.
-pub struct Row {
+pub struct ProviderEntry {
     /// The name in the configuration, and the owner of the signatures that the vendor's protocol brings.
     name: &'static str,
     /// The name for people.
@@ -57,8 +57,8 @@ enum Signatures {
 }
 
 /// Every vendor. Conversations talk to the first one when the options name none.
-static ROWS: [Row; 5] = [
-    Row {
+static ROWS: [ProviderEntry; 5] = [
+    ProviderEntry {
         name: rehearsal::NAME,
         title: "the embedded script",
         models: Models::Known { default: "welcome", all: &["welcome", "tour"] },
@@ -68,7 +68,7 @@ static ROWS: [Row; 5] = [
         hosts: HostedToolSpec::nowhere,
         options: options::<rehearsal::Options>,
     },
-    Row {
+    ProviderEntry {
         name: anthropic::NAME,
         title: "Anthropic",
         models: Models::Known {
@@ -81,7 +81,7 @@ static ROWS: [Row; 5] = [
         hosts: anthropic::hosts,
         options: options::<anthropic::Options>,
     },
-    Row {
+    ProviderEntry {
         name: openai::NAME,
         title: "OpenAI",
         models: Models::Known {
@@ -94,7 +94,7 @@ static ROWS: [Row; 5] = [
         hosts: openai::hosts,
         options: options::<openai::Options>,
     },
-    Row {
+    ProviderEntry {
         name: openai_compatible::NAME,
         title: "a Chat Completions server",
         models: Models::Listed,
@@ -104,7 +104,7 @@ static ROWS: [Row; 5] = [
         hosts: HostedToolSpec::nowhere,
         options: options::<openai_compatible::Options>,
     },
-    Row {
+    ProviderEntry {
         name: vertex::NAME,
         title: "Vertex AI",
         models: Models::Known {
@@ -125,7 +125,7 @@ fn options<T: VendorOptions + Default + 'static>() -> Box<dyn VendorOptions> {
 
 /// A provider that is compiled in.
 #[derive(Clone, Copy)]
-pub struct ProviderName(&'static Row);
+pub struct ProviderName(&'static ProviderEntry);
 
 impl ProviderName {
     /// Every provider, in the order in which they are offered.

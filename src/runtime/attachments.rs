@@ -41,7 +41,7 @@ const NO_MEDIA: &str = "it is not a PNG, JPEG, GIF or WebP image or a PDF, so it
 
 /// A file that is named in a conversation and was not sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LeftOut {
+pub struct SkippedFile {
     /// The file, as the document names it.
     pub path: PathBuf,
     /// Why not, as the end of a sentence.
@@ -52,7 +52,7 @@ pub struct LeftOut {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Findings {
     /// What was left out.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<SkippedFile>,
     /// Of that, what was not yet mentioned to this conversation, in words for the user.
     pub news: Vec<String>,
 }
@@ -127,12 +127,15 @@ impl Attachments {
         let left_out: Vec<_> = attachments
             .iter()
             .filter_map(|(_, attachment)| match &attachment.content {
-                AttachmentContent::LeftOut(why) => Some(LeftOut { path: attachment.path.clone(), why: why.clone() }),
+                AttachmentContent::LeftOut(why) => {
+                    Some(SkippedFile { path: attachment.path.clone(), why: why.clone() })
+                }
                 AttachmentContent::Read(_) | AttachmentContent::Text(_) | AttachmentContent::Unread => None,
             })
             .collect();
-        let told =
-            left_out.iter().map(|LeftOut { path, why }| format!("{} is not shown to the model: {why}", path.display()));
+        let told = left_out
+            .iter()
+            .map(|SkippedFile { path, why }| format!("{} is not shown to the model: {why}", path.display()));
         let news = self.news(conversation, told.collect());
         Findings { left_out, news }
     }

@@ -16,10 +16,10 @@ pub mod save;
 pub mod trust;
 mod worker;
 
-pub use attachments::{Attachments, Findings, LeftOut};
+pub use attachments::{Attachments, Findings, SkippedFile};
 pub use conversation_id::ConversationId;
 pub use credentials::Credentials;
 pub use external_paths::{ExternalFile, external_paths};
 pub use log::Log;
-pub use queue::{Next, Notice, PAUSE, Queue};
+pub use queue::{NextDrain, Notice, PAUSE, Queue};
 pub use worker::{Build, OnUpdate, Recipient, RequestUpdate, Worker};

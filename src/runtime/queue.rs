@@ -38,7 +38,7 @@ pub const PAUSE: Duration = Duration::from_millis(33);
 
 /// When to drain again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
+pub enum NextDrain {
     /// When the queue wakes the drain.
     Woken,
     /// At once: there is more.
@@ -101,7 +101,7 @@ impl<J> Queue<J> {
 
     /// Takes what is there, up to a bound, and says when to come back. The caller must come back as it says, or the
     /// pieces of a reply stay where they are.
-    pub fn drain(&self) -> (Vec<Notice<J>>, Next) {
+    pub fn drain(&self) -> (Vec<Notice<J>>, NextDrain) {
         let mut waiting = self.lock();
         let (mut bytes, mut count) = (0, 0);
         let mut replies: Vec<ConversationId> = Vec::new();
@@ -131,9 +131,9 @@ impl<J> Queue<J> {
             waiting.last.clear();
         }
         let next = match (waiting.is_woken, waiting.is_pausing) {
-            (true, _) => Next::Now,
-            (false, true) => Next::After(PAUSE),
-            (false, false) => Next::Woken,
+            (true, _) => NextDrain::Now,
+            (false, true) => NextDrain::After(PAUSE),
+            (false, false) => NextDrain::Woken,
         };
         (slice, next)
     }

@@ -19,7 +19,7 @@ use tokio::{
 use url::Url;
 
 use super::{
-    Attachments, ConversationId, Credentials, LeftOut,
+    Attachments, ConversationId, Credentials, SkippedFile,
     http::{Http, Timeouts},
 };
 use crate::{
@@ -82,7 +82,7 @@ impl std::fmt::Debug for Recipient {
 #[derive(Clone, Debug, PartialEq)]
 pub enum RequestUpdate {
     /// The files that it shows have been read; these were left out.
-    LeftOut(Vec<LeftOut>),
+    LeftOut(Vec<SkippedFile>),
     /// A piece of the reply has arrived.
     Event(Event),
     /// It has failed. Nothing more comes of it.

@@ -76,7 +76,7 @@ pub fn declare(name: Option<&str>, fields: Vec<(String, Field)>) -> Result<Defin
         );
     };
     let executor = reader.function("execute")?.map_or(Executor::Missing, Executor::Lua);
-    let mut definition = Definition::new(&reader.tool.clone(), &description, mend_empty_tables(schema), executor);
+    let mut definition = Definition::new(&reader.tool.clone(), &description, fix_empty_tables(schema), executor);
     definition.format_preview = reader.function("format_preview")?;
     definition.strict = reader.switch("strict")?.unwrap_or(false);
     definition.is_async = reader.switch("async")?.unwrap_or(false);
@@ -201,16 +201,16 @@ impl FieldReader {
 const LISTS: [&str; 7] = ["required", "enum", "anyOf", "oneOf", "allOf", "prefixItems", "examples"];
 
 /// An empty Lua table is both an empty object and an empty list. In a schema, the keyword decides which.
-fn mend_empty_tables(schema: Map<String, Value>) -> Value {
-    let mended = schema.into_iter().map(|(key, value)| {
+fn fix_empty_tables(schema: Map<String, Value>) -> Value {
+    let fixed = schema.into_iter().map(|(key, value)| {
         let value = match value {
             Value::Object(table) if table.is_empty() && LISTS.contains(&key.as_str()) => Value::Array(Vec::new()),
             Value::Array(list) if list.is_empty() && !LISTS.contains(&key.as_str()) => Value::Object(Map::new()),
-            Value::Object(table) => mend_empty_tables(table),
+            Value::Object(table) => fix_empty_tables(table),
             Value::Array(list) => Value::Array(
                 list.into_iter()
                     .map(|item| match item {
-                        Value::Object(table) => mend_empty_tables(table),
+                        Value::Object(table) => fix_empty_tables(table),
                         item => item,
                     })
                     .collect(),
@@ -219,7 +219,7 @@ fn mend_empty_tables(schema: Map<String, Value>) -> Value {
         };
         (key, value)
     });
-    Value::Object(mended.collect())
+    Value::Object(fixed.collect())
 }
 
 /// A definition as data, for the list of registered tools. Functions are left out.

@@ -67,7 +67,7 @@ impl Workspace {
         }
         let file = self.frontmatter(&conversation);
         let fault = file.fault.as_ref().map(|fault| vec![fault.diagnostic()]);
-        let built = fault.map_or_else(|| page.with_document(|document, text| document.conversation(text)), Err);
+        let built = fault.map_or_else(|| page.with_document(|document, text| document.transcript(text)), Err);
         let request = match built {
             Ok(built) => Effects { workspace: self, conversation: &conversation }.request(&file, built),
             Err(found) => {

@@ -10,7 +10,7 @@ use crate::{
     chat::{Diagnostic, Document, NamedFile, Provenance, Reattribution, Severity, Text},
     model::AttachmentContent,
     provider::Request,
-    runtime::LeftOut,
+    runtime::SkippedFile,
 };
 
 /// What is known of a conversation's files.
@@ -23,7 +23,7 @@ pub(super) struct AttachedFiles {
     /// Of those, what the user's latest step of undo has added.
     fresh: (Option<u64>, Vec<PathBuf>),
     /// What the last request left out.
-    left_out: Vec<LeftOut>,
+    left_out: Vec<SkippedFile>,
 }
 
 impl AttachedFiles {
@@ -151,7 +151,7 @@ impl AttachedFiles {
     }
 
     /// Keeps what a request left out; says whether that has changed.
-    pub(super) fn leave_out(&mut self, left_out: Vec<LeftOut>) -> bool {
+    pub(super) fn leave_out(&mut self, left_out: Vec<SkippedFile>) -> bool {
         let has_changed = self.left_out != left_out;
         self.left_out = left_out;
         has_changed
@@ -163,7 +163,7 @@ impl AttachedFiles {
             return Vec::new();
         }
         let tell = |file: NamedFile| {
-            let LeftOut { path, why } = self.left_out.iter().find(|left_out| left_out.path == file.path)?;
+            let SkippedFile { path, why } = self.left_out.iter().find(|left_out| left_out.path == file.path)?;
             let message = format!("{} is not shown to the model: {why}.", path.display());
             Some(Diagnostic { line: file.line, severity: Severity::Warning, message })
         };

@@ -4,7 +4,7 @@ use std::{io, sync::Arc, time::Duration};
 
 use crate::{
     agent::Input,
-    runtime::{ConversationId, Next, Notice, Queue, Worker},
+    runtime::{ConversationId, NextDrain, Notice, Queue, Worker},
 };
 
 /// What the main thread does with the result of a task.
@@ -54,7 +54,7 @@ impl<W: 'static> Background<W> {
     }
 
     /// What tasks have left, up to a bound, and when to come back.
-    pub(super) fn drain(&self) -> (Vec<Notice<Job<W>>>, Next) {
+    pub(super) fn drain(&self) -> (Vec<Notice<Job<W>>>, NextDrain) {
         self.mailbox.0.drain()
     }
 

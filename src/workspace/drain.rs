@@ -9,7 +9,7 @@ use super::{Conversation, Job, Workspace, effects::Effects};
 use crate::{
     agent::{CallResult, Input, Level},
     model::CallId,
-    runtime::{ConversationId, Next, Notice},
+    runtime::{ConversationId, NextDrain, Notice},
     tools::seconds,
 };
 
@@ -44,10 +44,10 @@ impl Workspace {
         let (notices, next) = self.background().drain();
         let fed = catch_unwind(AssertUnwindSafe(|| self.feed_slice(notices)));
         match next {
-            Next::Woken => {}
-            Next::Now => self.host().wake(),
+            NextDrain::Woken => {}
+            NextDrain::Now => self.host().wake(),
             // Counted from here: however long a slice takes, the user's keys get the pause.
-            Next::After(pause) => self.host().wake_after(pause),
+            NextDrain::After(pause) => self.host().wake_after(pause),
         }
         if let Err(panic) = fed {
             resume_unwind(panic);

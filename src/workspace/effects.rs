@@ -41,7 +41,7 @@ impl Effects<'_> {
     }
 
     /// What is sent of a conversation whose file says this.
-    pub(super) fn request(&self, file: &Effective, conversation: chat::Conversation) -> Request {
+    pub(super) fn request(&self, file: &Effective, conversation: chat::Transcript) -> Request {
         let options = file.config.parameters_for(file.config.provider);
         let toolbox = self.workspace.toolbox();
         Request {
@@ -216,7 +216,7 @@ impl Shell for Effects<'_> {
         }
     }
 
-    fn send(&self, request: RequestId, conversation: chat::Conversation) -> Result<(), ProviderError> {
+    fn send(&self, request: RequestId, conversation: chat::Transcript) -> Result<(), ProviderError> {
         self.workspace.check_names();
         let file = self.workspace.frontmatter(self.conversation);
         let config = &file.config;

@@ -18,7 +18,7 @@ use super::{
 use crate::{
     config::{
         FileOptions,
-        buffer::{AUTO_APPROVE, BufferOptions, Check, Defaults, TOOLS},
+        buffer::{AUTO_APPROVE, BufferOptions, Defaults, NameCheck, TOOLS},
     },
     text::suggest::nearest,
     tools::{
@@ -141,7 +141,7 @@ impl Workspace {
     }
 
     /// Whether the names in lists mean something. While tools are loading, any name may.
-    fn name_check(&self) -> Check {
+    fn name_check(&self) -> NameCheck {
         let (presets, _) = approval_chain::presets(&self.config());
         let tools = self.toolbox().is_ready().then(|| self.toolbox().snapshot());
         Rc::new(move |path, name| {

@@ -18,7 +18,7 @@ use crate::{
         Status, Text, Update,
     },
     model::CallId,
-    runtime::LeftOut,
+    runtime::SkippedFile,
 };
 
 /// How many lines of a file that was just opened are parsed at a time.
@@ -127,12 +127,12 @@ impl Page {
 
     /// Reads the next lines for an estimate; says whether there are more.
     pub(super) fn estimate_on(&self) -> bool {
-        self.parse_on() || self.with_document(|document, text| document.build_on(text, SLICE))
+        self.parse_on() || self.with_document(|document, text| document.build_ahead(text, SLICE))
     }
 
     /// Reads some of the messages that no request has been made of; says whether there are more.
     pub(super) fn read_on(&self) -> bool {
-        let more = self.parse_on() || self.with_document(|document, text| document.build_on(text, REQUEST_SLICE));
+        let more = self.parse_on() || self.with_document(|document, text| document.build_ahead(text, REQUEST_SLICE));
         self.is_reading.set(more);
         more
     }
@@ -318,7 +318,7 @@ impl Page {
     }
 
     /// Keeps what the last request left out; says whether that has changed.
-    pub(super) fn leave_out(&self, left_out: Vec<LeftOut>) -> bool {
+    pub(super) fn leave_out(&self, left_out: Vec<SkippedFile>) -> bool {
         self.files.borrow_mut().leave_out(left_out)
     }
 

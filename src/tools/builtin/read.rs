@@ -116,7 +116,7 @@ fn attach(media: Media, name: &str, path: &Path, bytes: u64) -> Result<Outcome, 
 }
 
 /// A part of a file.
-struct Page {
+struct FilePage {
     /// Whole lines, or the beginning of a single line that is too long.
     bytes: Vec<u8>,
     /// The number of lines in the whole file.
@@ -125,7 +125,7 @@ struct Page {
 
 /// The result of reading a page.
 enum PageRead {
-    Page(Page),
+    Page(FilePage),
     Binary,
     Cancelled,
 }
@@ -179,11 +179,11 @@ fn page(mut reader: impl BufRead, first: u64, limit: u64, cancel: &CancellationT
         bytes.truncate(newline + 1);
     }
     let total = newlines + u64::from(last.is_some_and(|last| last != b'\n'));
-    Ok(PageRead::Page(Page { bytes, total }))
+    Ok(PageRead::Page(FilePage { bytes, total }))
 }
 
 /// The page for the model: text with `\n`, and notes about what is missing.
-fn show(page: Page, path: &Path, first: usize, limit: usize) -> String {
+fn show(page: FilePage, path: &Path, first: usize, limit: usize) -> String {
     let mut notes = Vec::new();
     let text = decode(&page.bytes, &mut notes);
     let head = truncate::truncate_head(&text, Limits { lines: limit, bytes: MAX_BYTES });

@@ -16,7 +16,7 @@ use flemma::{
         Activity, CallResult, CursorReason, CursorTarget, Input, Level, LifecycleEvent, RequestId, Session, Settings,
         Shell, Verdict,
     },
-    chat::{Conversation, Diagnostic, Document, OpenCall, Severity, Status, Text, TextEdit},
+    chat::{Diagnostic, Document, OpenCall, Severity, Status, Text, TextEdit, Transcript},
     model::{CallId, Event, Message, StopReason, ToolInput, Usage},
     provider::{ErrorKind, ProviderError},
 };
@@ -52,7 +52,7 @@ pub struct Harness {
     /// Whether every source of tools has loaded.
     pub tools_ready: Cell<bool>,
     /// What was sent, and under which number.
-    pub sent: RefCell<Vec<(RequestId, Conversation)>>,
+    pub sent: RefCell<Vec<(RequestId, Transcript)>>,
     timers: RefCell<Vec<(Duration, Input)>>,
     /// The tools that the shell believes to run.
     pub running: RefCell<Vec<CallId>>,
@@ -357,7 +357,7 @@ impl Shell for Harness {
         self.note(if locked { "lock" } else { "unlock" }.to_owned());
     }
 
-    fn send(&self, request: RequestId, conversation: Conversation) -> Result<(), ProviderError> {
+    fn send(&self, request: RequestId, conversation: Transcript) -> Result<(), ProviderError> {
         assert_eq!(self.statuses(), [""; 0], "nothing is sent while a call is open");
         self.sent.borrow_mut().push((request, conversation));
         self.note(format!("send {}", request.0));

@@ -47,7 +47,7 @@ fn second_request(rounds: usize) -> usize {
     let check = |document: &mut Document, text: &Counted| {
         assert_eq!(document.diagnostics(text), []);
         assert_eq!(document.unsent(text), []);
-        assert_eq!(document.conversation(text).unwrap().messages.len() % 4, 1);
+        assert_eq!(document.transcript(text).unwrap().messages.len() % 4, 1);
     };
     let whole = text.reads(|text| check(&mut document, text));
     assert!(whole >= text.lines.len(), "the first request reads everything");
@@ -134,7 +134,7 @@ proptest! {
         let mut text = lines;
         let mut document = Document::parse(&text);
         for (at, length, with) in changes {
-            let _ = (document.diagnostics(&text), document.unsent(&text), document.conversation(&text));
+            let _ = (document.diagnostics(&text), document.unsent(&text), document.transcript(&text));
             let first = usize::from(at) % (text.len() + 1);
             let old_last = (first + length).min(text.len());
             let new_last = first + with.len();
@@ -143,7 +143,7 @@ proptest! {
             let mut fresh = Document::parse(&text);
             prop_assert_eq!(document.diagnostics(&text), fresh.diagnostics(&text));
             prop_assert_eq!(document.unsent(&text), fresh.unsent(&text));
-            prop_assert_eq!(document.conversation(&text), fresh.conversation(&text));
+            prop_assert_eq!(document.transcript(&text), fresh.transcript(&text));
         }
     }
 }

@@ -1,7 +1,9 @@
 //! Planned edits, on the screen.
 
 use flemma::{
-    chat::{Language, Position, Severity, Status, StatusBlock, open_prompt, place, set_status, settle},
+    chat::{
+        Language, Position, Severity, Status, StatusBlock, insert_placeholders, open_prompt, set_status, write_result,
+    },
     model::{CallId, Part},
 };
 
@@ -29,19 +31,19 @@ const TWO_CALLS: &str = "
 
 impl Page {
     #[track_caller]
-    fn place(&mut self, calls: &[(&str, Status)]) {
+    fn insert_placeholders(&mut self, calls: &[(&str, Status)]) {
         let calls: Vec<_> = calls.iter().map(|(id, status)| (CallId::from(*id), StatusBlock::new(*status))).collect();
-        self.apply(place(&self.document, &self.text, &calls));
+        self.apply(insert_placeholders(&self.document, &self.text, &calls));
     }
 
     #[track_caller]
-    fn settle(&mut self, id: &str, output: &str) {
-        self.apply(settle(&self.document, &self.text, &id.into(), output, false, Language::Plain));
+    fn write_result(&mut self, id: &str, output: &str) {
+        self.apply(write_result(&self.document, &self.text, &id.into(), output, false, Language::Plain));
     }
 
     #[track_caller]
     fn fail(&mut self, id: &str, output: &str) {
-        self.apply(settle(&self.document, &self.text, &id.into(), output, true, Language::Plain));
+        self.apply(write_result(&self.document, &self.text, &id.into(), output, true, Language::Plain));
     }
 }
 
@@ -55,7 +57,7 @@ fn answers(page: &Page, expected: &str) {
 #[test]
 fn placeholders_are_in_a_new_message_in_call_order() {
     let mut page = Page::new(TWO_CALLS);
-    page.place(&[("b", Status::Pending), ("a", Status::Approved)]);
+    page.insert_placeholders(&[("b", Status::Pending), ("a", Status::Approved)]);
     page.shows(&format!(
         "{}\n{}",
         TWO_CALLS.trim_end(),
@@ -77,7 +79,7 @@ fn placeholders_are_in_a_new_message_in_call_order() {
 #[test]
 fn placeholders_go_before_what_the_user_has_begun_to_write() {
     let mut page = Page::new(&format!("{}\n    @You:\n    And then?\n    ", TWO_CALLS.trim_end()));
-    page.place(&[("a", Status::Pending)]);
+    page.insert_placeholders(&[("a", Status::Pending)]);
     answers(
         &page,
         "
@@ -95,7 +97,7 @@ fn placeholders_go_before_what_the_user_has_begun_to_write() {
 #[test]
 fn prose_on_the_marker_line_moves_below_the_results() {
     let mut page = Page::new(&format!("{}\n    @You: And then?\n    ", TWO_CALLS.trim_end()));
-    page.settle("a", "done");
+    page.write_result("a", "done");
     let at = page.text.iter().rposition(|line| line.starts_with("@You:")).unwrap_or(0);
     assert_eq!(page.text[at..], ["@You: ", "**Tool Result:** `a`", "", "```", "done", "```", "", "And then?"]);
 }
@@ -103,8 +105,8 @@ fn prose_on_the_marker_line_moves_below_the_results() {
 #[test]
 fn an_early_result_goes_to_its_place() {
     let mut page = Page::new(TWO_CALLS);
-    page.settle("b", "second");
-    page.settle("a", "first\n");
+    page.write_result("b", "second");
+    page.write_result("a", "first\n");
     answers(
         &page,
         "
@@ -122,15 +124,15 @@ fn an_early_result_goes_to_its_place() {
         ```
         ",
     );
-    assert!(page.document.conversation(&page.text).is_ok());
+    assert!(page.document.transcript(&page.text).is_ok());
 }
 
 #[test]
 fn a_result_replaces_its_placeholder_and_nothing_else() {
     let mut page = Page::new(TWO_CALLS);
-    page.place(&[("a", Status::Running), ("b", Status::Rejected)]);
+    page.insert_placeholders(&[("a", Status::Running), ("b", Status::Rejected)]);
     page.fail("b", "No, thank you.");
-    page.settle("a", "a ``` fence\nand ````");
+    page.write_result("a", "a ``` fence\nand ````");
     answers(
         &page,
         "
@@ -154,15 +156,15 @@ fn a_result_replaces_its_placeholder_and_nothing_else() {
 #[test]
 fn empty_output_reads_back_as_empty() {
     let mut page = Page::new(TWO_CALLS);
-    page.settle("a", "");
-    page.settle("b", "\r\n");
+    page.write_result("a", "");
+    page.write_result("b", "\r\n");
     answers(&page, "@You:\n**Tool Result:** `a`\n\n```\n```\n\n**Tool Result:** `b`\n\n```\n```\n");
 }
 
 #[test]
 fn a_status_changes_by_its_word_alone() {
     let mut page = Page::new(TWO_CALLS);
-    page.place(&[("a", Status::Pending)]);
+    page.insert_placeholders(&[("a", Status::Pending)]);
     let fence = page.document.placeholders().next().unwrap().fence;
     page.replace(
         fence..fence + 1,
@@ -178,9 +180,9 @@ fn a_status_changes_by_its_word_alone() {
 #[test]
 fn a_header_without_a_fence_gets_one() {
     let mut page = Page::new(&format!("{}\n    @You:\n    **Tool Result:** `a` (error)\n    ", TWO_CALLS.trim_end()));
-    page.place(&[("a", Status::Pending)]);
+    page.insert_placeholders(&[("a", Status::Pending)]);
     answers(&page, "@You:\n**Tool Result:** `a` (error)\n\n```flemma:tool status=pending\n```\n");
-    page.settle("a", "fine");
+    page.write_result("a", "fine");
     answers(&page, "@You:\n**Tool Result:** `a`\n\n```\nfine\n```\n");
 }
 
@@ -190,18 +192,18 @@ fn an_unclosed_placeholder_loses_nothing_when_it_is_settled() {
         "{}\n    @You:\n    **Tool Result:** `a`\n\n    ```flemma:tool status=pending\n    my words\n    ",
         TWO_CALLS.trim_end()
     ));
-    page.settle("a", "done");
+    page.write_result("a", "done");
     answers(&page, "@You:\n**Tool Result:** `a`\n\n```\ndone\n```\n\nmy words\n");
 }
 
 #[test]
 fn an_id_that_a_vendor_uses_again_means_the_open_call() {
     let mut page = Page::new(TWO_CALLS);
-    page.settle("a", "1");
-    page.settle("b", "2");
+    page.write_result("a", "1");
+    page.write_result("b", "2");
     let first = page.text.clone();
     page.replace(page.text.len()..page.text.len(), [vec![String::new()], first[3..9].to_vec()].concat());
-    page.settle("a", "third");
+    page.write_result("a", "third");
     assert_eq!(page.text[..first.len()], first);
     answers(&page, "@You:\n**Tool Result:** `a`\n\n```\nthird\n```\n");
 }
@@ -209,11 +211,11 @@ fn an_id_that_a_vendor_uses_again_means_the_open_call() {
 #[test]
 fn settling_what_is_not_open_does_nothing() {
     let mut page = Page::new(TWO_CALLS);
-    page.settle("a", "1");
+    page.write_result("a", "1");
     let before = page.text.clone();
-    page.settle("a", "2");
-    page.settle("nobody", "3");
-    page.place(&[("a", Status::Pending)]);
+    page.write_result("a", "2");
+    page.write_result("nobody", "3");
+    page.insert_placeholders(&[("a", Status::Pending)]);
     assert_eq!(page.text, before);
 }
 
@@ -248,7 +250,7 @@ fn a_result_header_without_a_fence_stays_with_its_own_call() {
     for blank in ["", "\n"] {
         let mut page =
             Page::new(&format!("{}\n    @You:\n    **Tool Result:** `a`{blank}\n    ", TWO_CALLS.trim_end()));
-        page.place(&[("a", Status::Pending), ("b", Status::Pending)]);
+        page.insert_placeholders(&[("a", Status::Pending), ("b", Status::Pending)]);
         let ids: Vec<_> = page.document.placeholders().map(|found| found.id.0.clone()).collect();
         assert_eq!(ids, ["a", "b"], "{:#?}", page.text);
     }
@@ -268,12 +270,12 @@ fn the_language_of_a_result_is_not_sent_to_the_model() {
             let mut page = Page::new("@You:\nx\n\n@Assistant:\n**Tool Use:** `x` (`a`)\n\n```json\n{}\n```");
             let id: CallId = "a".into();
             let waiting = [(id.clone(), StatusBlock::new(Status::Running))];
-            page.apply(place(&page.document, &page.text, &waiting));
-            page.apply(settle(&page.document, &page.text, &id, output, false, language));
+            page.apply(insert_placeholders(&page.document, &page.text, &waiting));
+            page.apply(write_result(&page.document, &page.text, &id, output, false, language));
             let fence =
                 page.text.iter().rposition(|line| line.trim_start_matches('`') == info && line.starts_with("```"));
             assert!(fence.is_some(), "{:#?}", page.text);
-            let conversation = page.document.conversation(&page.text).unwrap();
+            let conversation = page.document.transcript(&page.text).unwrap();
             let parts = &conversation.messages.last().unwrap().parts;
             let sent = parts.iter().find_map(|part| match part {
                 Part::ToolResult { output, .. } => Some(output.as_str()),
@@ -307,7 +309,7 @@ proptest! {
 
         let old = page.text.clone();
         let sound = page.document.diagnostics(&page.text).iter().all(|found| found.severity < Severity::Error);
-        let planned = place(&page.document, &page.text, &calls);
+        let planned = insert_placeholders(&page.document, &page.text, &calls);
         prop_assert!(planned.iter().all(|edit| edit.start == edit.end), "placing only inserts");
         page.apply(planned);
         let inline = old.iter().any(|line| line.starts_with("@You: "));
@@ -321,7 +323,7 @@ proptest! {
             let id = pick.get(&open).clone();
             let count = |page: &Page| page.document.open_calls(&page.text).iter().filter(|call| call.id == id).count();
             let before = count(&page);
-            let planned = settle(&page.document, &page.text, &id, &output, is_error, language);
+            let planned = write_result(&page.document, &page.text, &id, &output, is_error, language);
             let planned_any = !planned.is_empty();
             page.apply(planned);
             if planned_any {

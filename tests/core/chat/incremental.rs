@@ -57,13 +57,13 @@ proptest! {
             // Fill what is kept between updates, so that staleness would show.
             let _ = page.document.placeholders().count();
             let _ = page.document.open_calls(&page.text);
-            let _ = page.document.conversation(&page.text);
+            let _ = page.document.transcript(&page.text);
             page.replace(first..last, insert);
             let mut fresh = Document::parse(&page.text);
             prop_assert_eq!(&page.document, &fresh);
             prop_assert_eq!(page.document.open_calls(&page.text), fresh.open_calls(&page.text));
             prop_assert!(page.document.placeholders().eq(fresh.placeholders()));
-            prop_assert_eq!(page.document.conversation(&page.text), fresh.conversation(&page.text));
+            prop_assert_eq!(page.document.transcript(&page.text), fresh.transcript(&page.text));
         }
     }
 
@@ -103,7 +103,7 @@ proptest! {
         text.push(wild);
         let mut document = Document::parse(&text);
         let _ = document.diagnostics(&text);
-        let _ = document.conversation(&text);
+        let _ = document.transcript(&text);
         for line in 0..text.len() + 2 {
             let _ = document.call_at(line);
             let _ = document.block_at(line);
@@ -126,7 +126,7 @@ proptest! {
         let _ = document.diagnostics(&text);
         let _ = document.open_calls(&text);
         let _ = document.decorations(0..100);
-        let _ = document.conversation(&text);
+        let _ = document.transcript(&text);
     }
 }
 

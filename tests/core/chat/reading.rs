@@ -128,9 +128,9 @@ fn a_hosted_block_that_is_no_json_any_more_is_refused() {
 #[test]
 fn a_message_that_nobody_touched_is_not_built_again() {
     let mut page = Page::new("@You:\na\n\n@Assistant:\nb\n\n@You:\nc");
-    let before = page.document.conversation(&page.text).unwrap();
+    let before = page.document.transcript(&page.text).unwrap();
     page.replace(4..5, vec!["b".into(), "more".into()]);
-    let after = page.document.conversation(&page.text).unwrap();
+    let after = page.document.transcript(&page.text).unwrap();
     let same: Vec<bool> = before.messages.iter().zip(&after.messages).map(|(a, b)| Arc::ptr_eq(a, b)).collect();
     assert_eq!(same, [true, false, true]);
     assert_eq!(after.messages[1].parts, [text("b\nmore")]);
@@ -152,7 +152,7 @@ fn a_megabyte_on_one_line_and_replacement_characters_are_text() {
     for line in [long.clone(), "`".repeat(1 << 20), format!("@You: {long}"), " ".repeat(1 << 20)] {
         let lines = vec!["@You:".to_owned(), line];
         let mut document = Document::parse(&lines);
-        assert!(document.conversation(&lines).is_ok());
+        assert!(document.transcript(&lines).is_ok());
     }
     assert_eq!(read(&format!("@You:\n{long}")).unwrap().messages[0].parts, [Part::Text(long)]);
 }

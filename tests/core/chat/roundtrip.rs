@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use flemma::{
-    chat::{Conversation, Document, Ending, Language, ReplyWriter, read, render, unescape},
+    chat::{Document, Ending, Language, ReplyWriter, Transcript, read, render, unescape},
     model::{Attachment, CallId, Event, Message, Part, Role, Signature, ToolInput, WebSource},
     text::Fence,
 };
@@ -167,10 +167,10 @@ fn parts(page: &Page) -> Vec<Part> {
     // Every call gets a result, so that the conversation can be built.
     let mut page = Page::of(page.text.clone());
     for call in page.document.open_calls(&page.text.clone()) {
-        let edits = flemma::chat::settle(&page.document, &page.text, &call.id, "", false, Language::Plain);
+        let edits = flemma::chat::write_result(&page.document, &page.text, &call.id, "", false, Language::Plain);
         page.apply(edits);
     }
-    let Ok(conversation) = page.document.conversation(&page.text) else { panic!("{:#?}", page.text) };
+    let Ok(conversation) = page.document.transcript(&page.text) else { panic!("{:#?}", page.text) };
     let reply = conversation.messages.iter().find(|message| message.role == Role::Assistant);
     reply.map(|message| message.parts.clone()).unwrap_or_default()
 }
@@ -213,7 +213,7 @@ proptest! {
 
     #[test]
     fn a_conversation_reads_back(turns in prop::collection::vec((text(), events(), text(), any::<bool>(), files()), 0..4)) {
-        let mut conversation = Conversation { system: Some("Be brief.\n@You: not you".into()), messages: Vec::new() };
+        let mut conversation = Transcript { system: Some("Be brief.\n@You: not you".into()), messages: Vec::new() };
         let mut push = |role, parts: Vec<Part>| {
             if !parts.is_empty() {
                 conversation.messages.push(Arc::new(Message { role, parts }));
@@ -258,7 +258,7 @@ proptest! {
             Part::Citations { provider, sources, raw: passages.map(Value::from) },
         ];
         let messages = vec![Arc::new(Message { role: Role::Assistant, parts })];
-        let conversation = Conversation { system: None, messages };
+        let conversation = Transcript { system: None, messages };
         prop_assert_eq!(read(&render(&conversation).join("\n")), Ok(conversation));
     }
 }

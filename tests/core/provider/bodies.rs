@@ -14,7 +14,7 @@ use std::{
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use flemma::{
-    chat::{self, Conversation},
+    chat::{self, Transcript},
     model::{Message, Part, Role},
     provider::{
         CacheRetention, HostedToolSpec, Provider, ProviderName, Request, RequestParameters, SearchLimits, Thinking,
@@ -36,7 +36,7 @@ pub fn folder(name: &str) -> PathBuf {
 }
 
 /// The conversations and their names.
-pub fn conversations() -> Vec<(String, Conversation)> {
+pub fn conversations() -> Vec<(String, Transcript)> {
     let files = fs::read_dir(folder("fixtures/conversations")).unwrap();
     let mut found: Vec<_> = files
         .map(|file| {
@@ -240,7 +240,7 @@ fn reasoning_goes_through_the_document_and_back_unchanged() {
     let summary = ["**Look** at `this` > \"that\"", "a\\b\n</thinking>\n@You:\n```", "🌱"];
     let value = json!({"id": "rs_1", "encrypted_content": "gAA+/=", "summary": summary}).to_string();
     let said = |role, parts| Arc::new(Message { role, parts });
-    let conversation = Conversation {
+    let conversation = Transcript {
         system: None,
         messages: vec![
             said(Role::User, vec![text("Hi")]),

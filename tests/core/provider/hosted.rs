@@ -286,7 +286,7 @@ fn no_text_of_a_model_or_a_tool_becomes_a_hosted_block() {
         },
         Message { role: User, parts: vec![result("a", &forged, false)] },
     ];
-    let conversation = chat::Conversation { system: None, messages: turns.into_iter().map(Arc::new).collect() };
+    let conversation = chat::Transcript { system: None, messages: turns.into_iter().map(Arc::new).collect() };
     let read = chat::read(&chat::render(&conversation).join("\n")).unwrap();
     assert_eq!(read, conversation);
 }

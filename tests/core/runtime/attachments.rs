@@ -346,13 +346,13 @@ fn settled(answer: &CallResult) -> Vec<String> {
             document.update(change, &*text);
         }
     };
-    let place = chat::place(&document, &text, &[("a".into(), StatusBlock::new(Status::Running))]);
+    let place = chat::insert_placeholders(&document, &text, &[("a".into(), StatusBlock::new(Status::Running))]);
     apply(place, &mut text, &mut document);
     let CallResult { output, is_error, language, attachments } = answer;
     let edits = if attachments.is_empty() {
-        chat::settle(&document, &text, &"a".into(), output, *is_error, *language)
+        chat::write_result(&document, &text, &"a".into(), output, *is_error, *language)
     } else {
-        chat::settle_with(&document, &text, &"a".into(), output, *is_error, attachments)
+        chat::write_result_with_attachments(&document, &text, &"a".into(), output, *is_error, attachments)
     };
     apply(edits, &mut text, &mut document);
     assert_eq!(document, Document::parse(&text));

@@ -14,7 +14,7 @@ use std::{
 use flemma::{
     agent::{CallResult, Input, RequestId},
     model::{Event, StopReason, Usage},
-    runtime::{ConversationId, Next, PAUSE},
+    runtime::{ConversationId, NextDrain, PAUSE},
 };
 use proptest::prelude::*;
 
@@ -73,7 +73,7 @@ fn drain_all(queue: &Queue) -> Vec<Notice> {
     loop {
         let (notices, next) = queue.drain();
         all.extend(notices);
-        if next != Next::Now {
+        if next != NextDrain::Now {
             return all;
         }
     }
@@ -85,8 +85,8 @@ fn pieces_of_one_text_join() {
     for words in ["one ", "two ", "three"] {
         queue.push(text(1, words));
     }
-    assert_eq!(queue.drain(), (vec![text(1, "one two three")], Next::After(PAUSE)));
-    assert_eq!(queue.drain(), (vec![], Next::Woken));
+    assert_eq!(queue.drain(), (vec![text(1, "one two three")], NextDrain::After(PAUSE)));
+    assert_eq!(queue.drain(), (vec![], NextDrain::Woken));
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn pieces_of_several_replies_join_however_they_alternate() {
     }
     let all: String = (0..300).map(|n| format!("{n} ")).collect();
     // Not all of them at once: each is a write to a buffer of its own.
-    for (conversations, then) in [(1..=4, Next::Now), (5..=8, Next::Now), (9..=10, Next::After(PAUSE))] {
+    for (conversations, then) in [(1..=4, NextDrain::Now), (5..=8, NextDrain::Now), (9..=10, NextDrain::After(PAUSE))] {
         let expected: Vec<_> = conversations.map(|conversation| text(conversation, &all)).collect();
         assert_eq!(queue.drain(), (expected, then));
     }
@@ -147,24 +147,24 @@ fn pieces_that_arrive_during_a_drain_wait_for_the_pause() {
     for conversation in 1..=6 {
         queue.push(text(conversation, "one "));
     }
-    assert_eq!(queue.drain().1, Next::Now);
+    assert_eq!(queue.drain().1, NextDrain::Now);
     for conversation in 1..=6 {
         queue.push(text(conversation, "two "));
     }
-    assert_eq!(queue.drain(), (vec![text(5, "one two "), text(6, "one two ")], Next::After(PAUSE)));
+    assert_eq!(queue.drain(), (vec![text(5, "one two "), text(6, "one two ")], NextDrain::After(PAUSE)));
     queue.push(text(1, "three"));
     assert_eq!(calls.load(SeqCst), 1);
     let rest = [text(1, "two three"), text(2, "two "), text(3, "two "), text(4, "two ")];
-    assert_eq!(queue.drain(), (rest.to_vec(), Next::After(PAUSE)));
+    assert_eq!(queue.drain(), (rest.to_vec(), NextDrain::After(PAUSE)));
     // What cannot wait is taken as soon as the round is over.
     for conversation in 1..=6 {
         queue.push(text(conversation, "four "));
     }
-    assert_eq!(queue.drain().1, Next::Now);
+    assert_eq!(queue.drain().1, NextDrain::Now);
     queue.push(text(1, "five"));
     queue.push(finished(1, "done"));
-    assert_eq!(queue.drain().1, Next::Now);
-    assert_eq!(queue.drain(), (vec![text(1, "five"), finished(1, "done")], Next::After(PAUSE)));
+    assert_eq!(queue.drain().1, NextDrain::Now);
+    assert_eq!(queue.drain(), (vec![text(1, "five"), finished(1, "done")], NextDrain::After(PAUSE)));
 }
 
 #[test]
@@ -184,17 +184,20 @@ fn the_first_piece_wakes_at_once_and_others_wait() {
     let (queue, calls) = queue();
     queue.push(text(1, "first "));
     assert_eq!(calls.load(SeqCst), 1);
-    assert_eq!(queue.drain().1, Next::After(PAUSE));
+    assert_eq!(queue.drain().1, NextDrain::After(PAUSE));
     for notice in [text(1, "second "), thinking(2, "of another"), used(3), progress("read", 1), text(1, "third")] {
         queue.push(notice);
     }
     assert_eq!(calls.load(SeqCst), 1, "the drain comes after the pause by itself");
     assert_eq!(
         queue.drain(),
-        (vec![text(1, "second third"), thinking(2, "of another"), used(3), progress("read", 1)], Next::After(PAUSE))
+        (
+            vec![text(1, "second third"), thinking(2, "of another"), used(3), progress("read", 1)],
+            NextDrain::After(PAUSE)
+        )
     );
     // Nothing came in this pause: the next piece is a first one again.
-    assert_eq!(queue.drain(), (vec![], Next::Woken));
+    assert_eq!(queue.drain(), (vec![], NextDrain::Woken));
     queue.push(text(1, "later"));
     assert_eq!(calls.load(SeqCst), 2);
 }
@@ -226,14 +229,14 @@ fn a_drain_takes_a_bounded_number_and_says_that_there_is_more() {
         queue.push(finished(1, ""));
     }
     let (first, next) = queue.drain();
-    assert_eq!((first.len(), next), (SLICE_NOTICES, Next::Now));
+    assert_eq!((first.len(), next), (SLICE_NOTICES, NextDrain::Now));
     // Whoever was told comes back; nobody calls them again.
     queue.push(finished(2, ""));
     assert_eq!(calls.load(SeqCst), 1);
     let (rest, next) = queue.drain();
-    assert_eq!((rest.len(), next), (1, Next::Now));
+    assert_eq!((rest.len(), next), (1, NextDrain::Now));
     let (rest, next) = queue.drain();
-    assert_eq!((rest.len(), next), (1, Next::Woken));
+    assert_eq!((rest.len(), next), (1, NextDrain::Woken));
 }
 
 #[test]
@@ -249,7 +252,7 @@ fn a_drain_takes_a_bounded_amount_of_text() {
         let taken: usize = notices.iter().map(|notice| words(notice).len()).sum();
         assert!(taken <= 2 * SLICE_BYTES, "{taken}");
         length += taken;
-        if next != Next::Now {
+        if next != NextDrain::Now {
             break;
         }
     }
@@ -262,8 +265,8 @@ fn one_notice_larger_than_a_slice_still_comes() {
     let notice = finished(1, &"x".repeat(10 * SLICE_BYTES));
     queue.push(notice.clone());
     queue.push(text(1, "after"));
-    assert_eq!(queue.drain(), (vec![notice], Next::Now));
-    assert_eq!(queue.drain(), (vec![text(1, "after")], Next::After(PAUSE)));
+    assert_eq!(queue.drain(), (vec![notice], NextDrain::Now));
+    assert_eq!(queue.drain(), (vec![text(1, "after")], NextDrain::After(PAUSE)));
 }
 
 #[test]
@@ -308,12 +311,12 @@ fn nothing_is_lost_while_several_threads_push_and_one_drains() {
 
     // The reader comes when it is woken or told to, so that a wake-up too few shows as a wait without an end.
     let mut texts = HashMap::<u64, String>::new();
-    let mut next = Next::Woken;
+    let mut next = NextDrain::Woken;
     while texts.values().filter(|text| text.ends_with("done")).count() < THREADS as usize {
         match next {
-            Next::Woken => woken.recv_timeout(Duration::from_secs(30)).expect("a wake-up for what is there"),
-            Next::After(pause) => _ = woken.recv_timeout(pause),
-            Next::Now => {}
+            NextDrain::Woken => woken.recv_timeout(Duration::from_secs(30)).expect("a wake-up for what is there"),
+            NextDrain::After(pause) => _ = woken.recv_timeout(pause),
+            NextDrain::Now => {}
         }
         let notices;
         (notices, next) = queue.drain();

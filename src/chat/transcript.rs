@@ -11,7 +11,7 @@ use crate::model::{self, Part};
 
 /// A conversation, independent of any vendor.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Conversation {
+pub struct Transcript {
     /// The text of the `@System:` messages, joined by a blank line if there are several.
     pub system: Option<String>,
     /// The other messages, in order, without empty ones. Neighbouring messages may have the same role. Parts are in
@@ -24,7 +24,7 @@ impl Document {
     ///
     /// # Errors
     /// Every diagnostic of [`Severity::Error`], and one for every call without a result.
-    pub fn conversation(&mut self, text: &dyn Text) -> Result<Conversation, Vec<Diagnostic>> {
+    pub fn transcript(&mut self, text: &dyn Text) -> Result<Transcript, Vec<Diagnostic>> {
         let mut errors = self.diagnostics(text);
         errors.retain(|diagnostic| diagnostic.severity == Severity::Error);
         for (site, _) in self.open_sites() {
@@ -32,7 +32,7 @@ impl Document {
             let note = format!("The call `{id}` has no result yet. Run it, reject it, or delete it.");
             errors.push(Diagnostic::error(self.line_of(site), note));
         }
-        let mut conversation = Conversation::default();
+        let mut conversation = Transcript::default();
         for message in &mut self.messages {
             let built = match message.built.clone().map_or_else(|| build(message, text), Ok) {
                 Ok(built) => message.built.insert(built),
@@ -59,9 +59,9 @@ impl Document {
 }
 
 impl Document {
-    /// Builds messages in advance for [`Document::conversation`], about `lines` lines at a time. Returns whether there
+    /// Builds messages in advance for [`Document::transcript`], about `lines` lines at a time. Returns whether there
     /// are more. It stops at a message that cannot be built.
-    pub fn build_on(&mut self, text: &dyn Text, lines: usize) -> bool {
+    pub fn build_ahead(&mut self, text: &dyn Text, lines: usize) -> bool {
         let mut left = lines;
         for message in self.messages.iter_mut().filter(|message| message.built.is_none()) {
             if left == 0 {
@@ -75,7 +75,7 @@ impl Document {
     }
 }
 
-impl Conversation {
+impl Transcript {
     fn instruct(&mut self, message: &model::Message) {
         let system = self.system.get_or_insert_default();
         for part in &message.parts {
@@ -98,8 +98,8 @@ impl Conversation {
 /// ```
 ///
 /// # Errors
-/// See [`Document::conversation`].
-pub fn read(text: &str) -> Result<Conversation, Vec<Diagnostic>> {
+/// See [`Document::transcript`].
+pub fn read(text: &str) -> Result<Transcript, Vec<Diagnostic>> {
     let lines = super::text::lines(text);
-    Document::parse(&lines).conversation(&lines)
+    Document::parse(&lines).transcript(&lines)
 }
