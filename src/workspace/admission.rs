@@ -9,10 +9,11 @@ use super::{
     Conversation, Workspace,
     effective::Source,
     ports::Question,
-    trust::{Admission, FrontmatterTrust, GateFacts},
+    trust::{Admission, FileSearch, FrontmatterCode, FrontmatterTrust, GateFacts},
+    wish::Wish,
 };
 use crate::{
-    agent::{Input, Level},
+    agent::Level,
     runtime::{
         ExternalFile, external_paths,
         trust::{self, Trusted},
@@ -22,9 +23,9 @@ use crate::{
 impl Workspace {
     /// The user wants something of a conversation that no other process holds. If its file has to be trusted for that,
     /// they are asked first, and this goes on with their answer.
-    pub(super) fn want(&self, conversation: &Conversation, input: Input) {
+    pub(super) fn want(&self, conversation: &Conversation, wish: Wish) {
         let facts = self.facts(conversation);
-        let next = conversation.gate().want(input, facts);
+        let next = conversation.gate().want(wish, facts);
         self.pass(conversation, next);
     }
 
@@ -37,32 +38,38 @@ impl Workspace {
             Admission::AskFrontmatter { language } => {
                 self.host().ask(conversation.buffer(), Question::Frontmatter { language });
             }
-            Admission::Locate(files) => {
-                let folder = self.place(conversation).folder();
-                let (located, id) = (files.clone(), conversation.id());
-                let then = move |workspace: &Self, outside: Vec<ExternalFile>| {
-                    if let Some(conversation) = workspace.conversations().by_id(id) {
-                        workspace.files_were_located(&conversation, &located, outside);
-                    }
-                };
-                if let Err(error) = self.background().run(move || external_paths(files, &folder), then) {
-                    self.log(Level::Warn, &format!("the files of a conversation could not be located: {error}"));
-                }
-            }
+            Admission::Locate(search) => self.locate(conversation, search),
             Admission::AskFiles(asked) => self.ask_about_files(conversation, &asked),
-            Admission::Go { input, vetted, allowed } => {
+            Admission::Vet { search, allowed, wish } => {
                 let path = self.place(conversation).file;
                 allowed.into_iter().for_each(|file| self.keep_trusted_file(&path, file.real));
-                conversation.page().files().vet(&vetted);
-                self.feed(conversation, [input]);
+                conversation.page().files().vet(&search.files, &search.folder);
+                self.want(conversation, wish);
             }
+            Admission::Go(Wish::Input(input)) => self.feed(conversation, [input]),
+            Admission::Go(Wish::AlwaysApprove(calls)) => self.always_approve(conversation, calls),
         }
     }
 
-    fn files_were_located(&self, conversation: &Conversation, located: &[PathBuf], outside: Vec<ExternalFile>) {
+    fn locate(&self, conversation: &Conversation, search: FileSearch) {
+        let (FileSearch { files, folder, .. }, id) = (search.clone(), conversation.id());
+        let then = move |workspace: &Self, outside: Vec<ExternalFile>| {
+            workspace.with_conversation(id, |workspace, conversation| {
+                workspace.files_were_located(conversation, &search, outside);
+            });
+        };
+        if let Err(error) = self.background().run(move || external_paths(files, &folder), then) {
+            conversation.gate().cancel();
+            self.warn(&format!(
+                "nothing was sent or run: the files that the conversation names could not be located ({error})"
+            ));
+        }
+    }
+
+    fn files_were_located(&self, conversation: &Conversation, search: &FileSearch, outside: Vec<ExternalFile>) {
         let path = self.place(conversation).file;
         let is_allowed = |file: &ExternalFile| self.trust_store().contains_file(&path, &file.real);
-        let next = conversation.gate().files_were_located(located, outside, is_allowed);
+        let next = conversation.gate().files_were_located(search, outside, is_allowed);
         self.pass(conversation, next);
     }
 
@@ -91,34 +98,34 @@ impl Workspace {
     /// What the gate needs to know before the user's wish may reach the session.
     pub(super) fn facts(&self, conversation: &Conversation) -> GateFacts {
         let is_busy = conversation.session().is_busy();
+        let folder = self.place(conversation).folder();
         let is_store_read = self.trust_store().is_read();
         let frontmatter = match conversation.page().frontmatter() {
             Some(source) if !self.trusts(conversation, &source) => {
                 if !is_store_read {
                     FrontmatterTrust::Unread
                 } else if self.frontmatter(conversation).fault.as_ref().is_some_and(|fault| fault.lacks_trust) {
-                    FrontmatterTrust::Missing { language: source.language }
+                    FrontmatterTrust::Missing(source.into())
                 } else {
                     FrontmatterTrust::Settled
                 }
             }
             _ => FrontmatterTrust::Settled,
         };
-        let unvetted = if is_busy { Vec::new() } else { conversation.page().unvetted() };
-        GateFacts { is_busy, is_store_read, frontmatter, unvetted }
+        let unvetted = if is_busy { Vec::new() } else { conversation.page().unvetted(&folder) };
+        GateFacts { is_busy, is_store_read, frontmatter, unvetted, folder }
     }
 
     /// The user has answered whether they trust the frontmatter.
     pub(super) fn frontmatter_was_answered(&self, conversation: &Conversation, is_trusted: bool) {
-        let wanted: Option<Input> = conversation.gate().frontmatter_was_answered(is_trusted);
-        if !is_trusted {
-            return;
+        let answered = conversation.gate().frontmatter_was_answered(is_trusted);
+        let Some((asked, wish)) = answered else { return };
+        // The text may have changed since the question. Then the user has not seen what stands there now.
+        if conversation.page().frontmatter().is_some_and(|source| FrontmatterCode::from(source) == asked) {
+            self.adopt_frontmatter(conversation);
+            self.keep_frontmatter(conversation, self.place(conversation).file);
         }
-        self.adopt_frontmatter(conversation);
-        self.keep_frontmatter(conversation, self.place(conversation).file);
-        if let Some(input) = wanted {
-            self.want(conversation, input);
-        }
+        self.want(conversation, wish);
     }
 
     /// The user takes the frontmatter as their own.
@@ -146,7 +153,7 @@ impl Workspace {
         // A store that cannot be read trusts nothing.
         let read = move || Trusted::read(&path).unwrap_or_default();
         if self.background().run(read, Self::trust_store_was_read).is_err() {
-            store.take(Trusted::default());
+            self.trust_store_was_read(Trusted::default());
         }
     }
 
@@ -154,8 +161,8 @@ impl Workspace {
         self.trust_store().take(trusted);
         for conversation in self.conversations().all() {
             let wanted = conversation.gate().store_was_read();
-            if let Some(input) = wanted {
-                self.want(&conversation, input);
+            if let Some(wish) = wanted {
+                self.want(&conversation, wish);
             }
         }
     }
@@ -187,5 +194,11 @@ impl Workspace {
         if let Err(error) = self.background().run(write, then) {
             self.log(Level::Warn, &format!("what you trust could not be saved: {error}"));
         }
+    }
+}
+
+impl From<Source> for FrontmatterCode {
+    fn from(Source { language, code }: Source) -> Self {
+        Self { language, code }
     }
 }

@@ -14,7 +14,7 @@ use crate::{
 pub(super) const BUSY: &str = "a reply or a tool is still running; Ctrl-C stops it";
 
 impl Workspace {
-    /// Approves calls, and all like them from now on.
+    /// Approves calls, and all like them from now on. The file is trusted, and no other process holds it.
     pub(super) fn always_approve(&self, conversation: &Conversation, calls: Vec<CallId>) {
         if conversation.is_busy() {
             self.host().notify(Level::Info, BUSY);
@@ -23,15 +23,15 @@ impl Workspace {
         let decide = |step| Input::Decide(calls.clone(), Choice::Approve, step);
         let is_at_fault = || conversation.page().diagnostics().iter().any(|found| found.severity == Severity::Error);
         if self.frontmatter(conversation).fault.is_some() || is_at_fault() {
-            // Says what is wrong with the file, or asks whether its frontmatter is trusted.
-            return self.want_alone(conversation, decide(UndoStep::Own));
+            // Says what is wrong with the file.
+            return self.feed(conversation, [decide(UndoStep::Own)]);
         }
         match self.write_approvals(conversation, &calls) {
-            Ok(entries) if entries.is_empty() => self.want_alone(conversation, decide(UndoStep::Own)),
+            Ok(entries) if entries.is_empty() => self.feed(conversation, [decide(UndoStep::Own)]),
             Ok(entries) => {
                 self.host().notify(Level::Info, &format!("runs without asking from now on: {}", entries.join(", ")));
                 // One undo takes back the rule and the approval.
-                self.want_alone(conversation, decide(UndoStep::Joined));
+                self.feed(conversation, [decide(UndoStep::Joined)]);
             }
             Err(problem) => self.host().notify(Level::Warn, &format!("not approved permanently: {problem}")),
         }

@@ -4,7 +4,11 @@
 //! they may be sent: before the first send it is looked up where they lead, and the user is asked about those outside the
 //! conversation's folder ([`super::trust`]). What the user types here is theirs, and saving keeps it so.
 
-use std::{collections::HashSet, ops::Range, path::PathBuf};
+use std::{
+    collections::HashSet,
+    ops::Range,
+    path::{Path, PathBuf},
+};
 
 use crate::{
     chat::{Diagnostic, Document, NamedFile, Provenance, Reattribution, Severity, Text},
@@ -18,6 +22,9 @@ use crate::{
 pub(super) struct AttachedFiles {
     /// Those that were named when the file was opened or read anew, until it is known that they may be sent.
     found: HashSet<PathBuf>,
+    /// Of those, the ones that may be sent: as long as relative paths start in `folder`, for elsewhere they are other files.
+    vetted: HashSet<PathBuf>,
+    folder: PathBuf,
     /// Those that were named since.
     typed: HashSet<PathBuf>,
     /// Of those, what the user's latest step of undo has added.
@@ -30,6 +37,7 @@ impl AttachedFiles {
     /// The text was read anew.
     pub(super) fn forget(&mut self) {
         self.found.clear();
+        self.vetted.clear();
         self.typed.clear();
     }
 
@@ -117,9 +125,18 @@ impl AttachedFiles {
         unvetted
     }
 
-    /// These files may be sent.
-    pub(super) fn vet(&mut self, files: &[PathBuf]) {
-        self.found.retain(|file| !files.contains(file));
+    /// These files may be sent, where relative paths start in `folder`.
+    pub(super) fn vet(&mut self, files: &[PathBuf], folder: &Path) {
+        self.start_in(folder);
+        self.vetted.extend(self.found.extract_if(|file| files.contains(file)));
+    }
+
+    /// Relative paths start in this folder now. Those that were vetted from another one have to be vetted again.
+    pub(super) fn start_in(&mut self, folder: &Path) {
+        if self.folder != folder {
+            folder.clone_into(&mut self.folder);
+            self.found.extend(self.vetted.extract_if(|file| file.is_relative()));
+        }
     }
 
     /// The files that the user has put there, among those that the document names now.
@@ -133,8 +150,10 @@ impl AttachedFiles {
         self.typed.difference(&self.found).next().is_some()
     }
 
-    /// Takes unvetted files out of a request. The user is asked before it comes to that; this is a second check.
-    pub(super) fn withhold(&self, request: &mut Request) {
+    /// Takes unvetted files out of a request, whose relative paths start in `folder`. The user is asked before it comes to
+    /// that; this is a second check.
+    pub(super) fn withhold(&mut self, request: &mut Request, folder: &Path) {
+        self.start_in(folder);
         if self.found.is_empty() {
             return;
         }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Conversation, Workspace, always_approve::BUSY};
+use super::{Conversation, Workspace, always_approve::BUSY, wish::Wish};
 use crate::{
     agent::{Choice, Input, Level, UndoStep},
     model::CallId,
@@ -53,19 +53,19 @@ impl Workspace {
         let Some(conversation) = self.conversation(buffer) else { return };
         let conversation = &*conversation;
         match command {
-            Command::Advance => self.want_alone(conversation, Input::Advance),
-            Command::Cancel => self.feed(conversation, [Input::Cancel]),
+            Command::Advance => self.want_alone(conversation, Input::Advance.into()),
+            Command::Cancel => self.cancel(conversation),
             Command::CancelTools => self.feed(conversation, [Input::CancelTools]),
             Command::CancelTool { line } => self.cancel_tool(conversation, line),
             Command::Execute { line } => self.execute(conversation, line),
             Command::Decide { lines, choice } => {
                 if let Some(calls) = self.calls_to_decide(conversation, lines) {
-                    self.want_alone(conversation, Input::Decide(calls, choice, UndoStep::Own));
+                    self.want_alone(conversation, Input::Decide(calls, choice, UndoStep::Own).into());
                 }
             }
             Command::AlwaysApprove { lines } => {
                 if let Some(calls) = self.calls_to_decide(conversation, lines) {
-                    self.always_approve(conversation, calls);
+                    self.want_alone(conversation, Wish::AlwaysApprove(calls));
                 }
             }
             Command::TrustFrontmatter(is_trusted) => self.frontmatter_was_answered(conversation, is_trusted),
@@ -77,9 +77,20 @@ impl Workspace {
         }
     }
 
+    /// Stops everything, what waits for an answer included.
+    fn cancel(&self, conversation: &Conversation) {
+        let waited_for_trust = conversation.gate().cancel();
+        let waited_for_holder = conversation.holding().wanted.take().is_some();
+        if (waited_for_trust || waited_for_holder) && !conversation.is_busy() {
+            self.host().notify(Level::Info, "cancelled; nothing was sent or run");
+        } else {
+            self.feed(conversation, [Input::Cancel]);
+        }
+    }
+
     fn execute(&self, conversation: &Conversation, line: usize) {
         match conversation.page().call_at(line) {
-            Some(call) => self.want_alone(conversation, Input::Execute(call)),
+            Some(call) => self.want_alone(conversation, Input::Execute(call).into()),
             None if conversation.is_busy() => self.host().notify(Level::Info, BUSY),
             None => self.host().notify(
                 Level::Info,

@@ -223,9 +223,9 @@ impl Shell for Effects<'_> {
         self.conversation.accounts().begin(PricedRequest::of(config));
         let mut body = self.request(&file, conversation);
         let page = self.conversation.page();
-        page.files().withhold(&mut body);
-        page.files().begin_request();
         let folder = self.workspace.place(self.conversation).folder();
+        page.files().withhold(&mut body, &folder);
+        page.files().begin_request();
         let (recipient, timeouts) = (recipient::recipient(config), recipient::timeouts(config));
         let worker = self.workspace.background().worker();
         let on_update = self.on_update(request);

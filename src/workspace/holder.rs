@@ -2,7 +2,8 @@
 
 use std::{cell::RefCell, collections::BTreeSet, path::PathBuf};
 
-use crate::{agent::Input, runtime::holder::Held};
+use super::wish::Wish;
+use crate::runtime::holder::Held;
 
 /// Who holds a conversation, as far as this process knows.
 #[derive(Debug, Default)]
@@ -24,7 +25,7 @@ pub(super) struct Holding {
     pub(super) holder: RefCell<Holder>,
     /// The conversation's file.
     pub(super) path: RefCell<String>,
-    pub(super) wanted: RefCell<Option<Input>>,
+    pub(super) wanted: RefCell<Option<Wish>>,
 }
 
 /// The locks of this process, and what the user was told and has answered about the files of others.

@@ -3,9 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Conversation, Workspace, holder::Holder, ports::Question};
+use super::{Conversation, Workspace, holder::Holder, ports::Question, wish::Wish};
 use crate::{
-    agent::{Input, Level},
+    agent::Level,
     runtime::holder::{Hold, hold},
 };
 
@@ -19,7 +19,7 @@ impl Workspace {
         holding.set(Holder::Free);
         path.clone_into(&mut holding.path.borrow_mut());
         if path.is_empty() {
-            return;
+            return self.go_on(conversation);
         }
         let (folder, file, id) = (self.locks().folder.clone(), PathBuf::from(path), conversation.id());
         let path = path.to_owned();
@@ -29,8 +29,9 @@ impl Workspace {
             }
         };
         let lock = move || hold(&folder, &file).map_err(|error| error.to_string());
-        if self.background().run(lock, then).is_ok() {
-            holding.set(Holder::Unknown);
+        match self.background().run(lock, then) {
+            Ok(()) => holding.set(Holder::Unknown),
+            Err(_) => self.go_on(conversation),
         }
     }
 
@@ -77,25 +78,22 @@ impl Workspace {
     /// The wish that waited goes on.
     fn go_on(&self, conversation: &Conversation) {
         let wanted = conversation.holding().wanted.take();
-        if let Some(input) = wanted {
-            self.want(conversation, input);
+        if let Some(wish) = wanted {
+            self.want(conversation, wish);
         }
     }
 
     /// The user wants something of this conversation, which another process may have open as well. Then they are asked
     /// first, and this goes on with their answer.
-    pub(super) fn want_alone(&self, conversation: &Conversation, input: Input) {
+    pub(super) fn want_alone(&self, conversation: &Conversation, wish: Wish) {
         let holding = conversation.holding();
         let path = holding.path.borrow().clone();
         if holding.is_free() || conversation.session().is_busy() || self.locks().is_shared(&path) {
-            return self.want(conversation, input);
+            return self.want(conversation, wish);
         }
-        *holding.wanted.borrow_mut() = Some(input);
+        *holding.wanted.borrow_mut() = Some(wish);
         // The other one may have left meanwhile.
         self.hold(conversation, &path);
-        if matches!(*holding.holder.borrow(), Holder::Free) {
-            self.go_on(conversation);
-        }
     }
 
     /// The user has answered whether to go on with a conversation that another process has open.

@@ -89,6 +89,7 @@ mod tools;
 pub mod trust;
 mod trust_store;
 mod verdict;
+mod wish;
 #[expect(clippy::module_inception, reason = "the noun of the module")]
 mod workspace;
 
@@ -104,4 +105,5 @@ pub use status_view::{OptionLayer, OptionRow, StatusView};
 pub use switch::{Switched, Toggle};
 pub use tasks::StopTool;
 pub use tool_answer::ToolAnswer;
+pub use wish::Wish;
 pub use workspace::{Job, Workspace};

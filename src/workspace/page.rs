@@ -7,7 +7,7 @@ use std::{
     cell::{Cell, RefCell},
     ops::Range,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    path::PathBuf,
+    path::{Path, PathBuf},
     rc::Rc,
 };
 
@@ -308,8 +308,9 @@ impl Page {
         self.with_document(|document, text| document.files(0..text.line_count(), text))
     }
 
-    /// The files that the text names and that may not be the user's to show.
-    pub(super) fn unvetted(&self) -> Vec<PathBuf> {
+    /// The files that the text names and that may not be the user's to show. Relative paths start in `folder`.
+    pub(super) fn unvetted(&self, folder: &Path) -> Vec<PathBuf> {
+        self.files.borrow_mut().start_in(folder);
         if self.files.borrow().is_vetted() {
             return Vec::new();
         }

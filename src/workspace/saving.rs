@@ -66,7 +66,8 @@ impl Workspace {
     pub fn saved(&self, buffer: i32, path: String) {
         let Some(conversation) = self.conversation(buffer) else { return };
         self.keep_frontmatter(&conversation, path.clone());
-        self.hold(&conversation, &path);
+        // `path` may be a copy's.
+        self.hold(&conversation, &self.place(&conversation).file);
         self.keep_files(&conversation, path);
     }
 

@@ -5,12 +5,16 @@
 //! answers with an [`Admission`]: go, ask about the frontmatter, ask about files, find out where files lead, or read the store.
 //! The wish waits in the gate until the answer is there; a later wish takes its place.
 //!
+//! Only [`Gate::want`] lets a wish through, by the [`GateFacts`] of that moment. Every answer therefore leads back to it: while
+//! the user thinks about a question, the text may change.
+//!
 //! What the user wrote in this session is theirs ([`crate::chat::Provenance`]). Everything else is theirs if they said so
 //! before ([`super::trust_store`]).
 
 use std::path::PathBuf;
 
-use crate::{agent::Input, runtime::ExternalFile};
+use super::wish::Wish;
+use crate::runtime::ExternalFile;
 
 /// What is known when the user wants something.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +27,8 @@ pub struct GateFacts {
     pub frontmatter: FrontmatterTrust,
     /// The files that the text names and that may not be the user's to show.
     pub unvetted: Vec<PathBuf>,
+    /// Where relative paths start.
+    pub folder: PathBuf,
 }
 
 /// Whether the user trusts a file's frontmatter.
@@ -32,11 +38,28 @@ pub enum FrontmatterTrust {
     Settled,
     /// The store would have to say, and has not been read.
     Unread,
-    /// They do not, and it needs trust. The language is the one that its fence names.
-    Missing {
-        /// The language.
-        language: String,
-    },
+    /// They do not, and it needs trust.
+    Missing(FrontmatterCode),
+}
+
+/// The frontmatter that a question is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FrontmatterCode {
+    /// The language, as its fence names it.
+    pub language: String,
+    /// What stands between the fences.
+    pub code: String,
+}
+
+/// Files to be located for one wish.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileSearch {
+    /// Tells this search from every other one of the same gate.
+    pub number: u64,
+    /// The files.
+    pub files: Vec<PathBuf>,
+    /// Where relative paths start.
+    pub folder: PathBuf,
 }
 
 /// What happens to the user's wish.
@@ -52,123 +75,123 @@ pub enum Admission {
         language: String,
     },
     /// Find out where these files lead, then call [`Gate::files_were_located`].
-    Locate(Vec<PathBuf>),
+    Locate(FileSearch),
     /// Ask the user whether the conversation may show these files, then call [`Gate::files_were_answered`].
     AskFiles(Vec<ExternalFile>),
-    /// The wish goes to the session.
-    Go {
-        /// The wish.
-        input: Input,
-        /// Files that may be sent from now on.
-        vetted: Vec<PathBuf>,
-        /// Of those, the ones that the user has just allowed; the store keeps that.
+    /// The files of a search may be sent from now on. Then the wish is wanted again.
+    Vet {
+        /// The search.
+        search: FileSearch,
+        /// Of its files, those that the user has just allowed; the store keeps that.
         allowed: Vec<ExternalFile>,
+        /// The wish.
+        wish: Wish,
     },
-}
-
-impl Admission {
-    fn go(input: Input) -> Self {
-        Self::Go { input, vetted: Vec::new(), allowed: Vec::new() }
-    }
+    /// The wish goes to the session.
+    Go(Wish),
 }
 
 /// Holds back what the user wants until it may be done.
 #[derive(Debug, Default)]
 pub struct Gate {
-    held: Option<HeldInput>,
+    held: Option<HeldWish>,
+    searches: u64,
 }
 
 /// A wish, and what it waits for.
 #[derive(Debug)]
-enum HeldInput {
-    Store(Input),
-    Frontmatter(Input),
-    Places { input: Input, files: Vec<PathBuf> },
-    Files { input: Input, files: Vec<PathBuf>, asked: Vec<ExternalFile> },
+enum HeldWish {
+    Store(Wish),
+    Frontmatter { wish: Wish, code: FrontmatterCode },
+    Places { wish: Wish, search: FileSearch },
+    Files { wish: Wish, search: FileSearch, asked: Vec<ExternalFile> },
 }
 
 impl Gate {
     /// The user wants something.
-    pub fn want(&mut self, input: Input, facts: GateFacts) -> Admission {
+    pub fn want(&mut self, wish: Wish, facts: GateFacts) -> Admission {
         self.held = None;
         match facts.frontmatter {
-            FrontmatterTrust::Unread => return self.wait_for_store(input),
-            FrontmatterTrust::Missing { language } if !facts.is_busy => {
-                self.held = Some(HeldInput::Frontmatter(input));
+            FrontmatterTrust::Unread => return self.wait_for_store(wish),
+            FrontmatterTrust::Missing(code) if !facts.is_busy => {
+                let language = code.language.clone();
+                self.held = Some(HeldWish::Frontmatter { wish, code });
                 return Admission::AskFrontmatter { language };
             }
-            FrontmatterTrust::Missing { .. } | FrontmatterTrust::Settled => {}
+            FrontmatterTrust::Missing(_) | FrontmatterTrust::Settled => {}
         }
         if facts.is_busy || facts.unvetted.is_empty() {
-            return Admission::go(input);
+            return Admission::Go(wish);
         }
         if !facts.is_store_read {
-            return self.wait_for_store(input);
+            return self.wait_for_store(wish);
         }
-        self.held = Some(HeldInput::Places { input, files: facts.unvetted.clone() });
-        Admission::Locate(facts.unvetted)
+        self.searches += 1;
+        let search = FileSearch { number: self.searches, files: facts.unvetted, folder: facts.folder };
+        self.held = Some(HeldWish::Places { wish, search: search.clone() });
+        Admission::Locate(search)
     }
 
-    fn wait_for_store(&mut self, input: Input) -> Admission {
-        self.held = Some(HeldInput::Store(input));
+    fn wait_for_store(&mut self, wish: Wish) -> Admission {
+        self.held = Some(HeldWish::Store(wish));
         Admission::ReadStore
     }
 
+    /// The user takes back what they wanted. Says whether something waited.
+    pub fn cancel(&mut self) -> bool {
+        self.held.take().is_some()
+    }
+
     /// The store has been read. Gives the wish that waited for it, to be wanted again.
-    pub fn store_was_read(&mut self) -> Option<Input> {
-        let Some(HeldInput::Store(_)) = &self.held else { return None };
-        self.take()
+    pub fn store_was_read(&mut self) -> Option<Wish> {
+        match self.held.take_if(|held| matches!(held, HeldWish::Store(_))) {
+            Some(HeldWish::Store(wish)) => Some(wish),
+            _ => None,
+        }
     }
 
-    /// The user has answered about the frontmatter. Gives the wish that waited for it if they trust it, to be wanted
-    /// again.
-    pub fn frontmatter_was_answered(&mut self, is_trusted: bool) -> Option<Input> {
-        let Some(HeldInput::Frontmatter(_)) = &self.held else { return None };
-        self.take().filter(|_| is_trusted)
+    /// The user has answered about the frontmatter. If they trust it, gives what they were asked about, which alone is
+    /// trusted, and the wish that waited for it, to be wanted again.
+    pub fn frontmatter_was_answered(&mut self, is_trusted: bool) -> Option<(FrontmatterCode, Wish)> {
+        match self.held.take_if(|held| matches!(held, HeldWish::Frontmatter { .. })) {
+            Some(HeldWish::Frontmatter { wish, code }) if is_trusted => Some((code, wish)),
+            _ => None,
+        }
     }
 
-    /// It is known that of the files `located` these lead outside the conversation's folder. `is_allowed` says what the
+    /// It is known that of the files of `search` these lead outside the conversation's folder. `is_allowed` says what the
     /// store holds about one. What was located for an earlier wish says nothing about this one.
     pub fn files_were_located(
         &mut self,
-        located: &[PathBuf],
+        search: &FileSearch,
         outside: Vec<ExternalFile>,
         is_allowed: impl Fn(&ExternalFile) -> bool,
     ) -> Admission {
-        let Some(HeldInput::Places { input, files }) = self.held.take_if(|held| held.waits_for(located)) else {
+        let Some(HeldWish::Places { wish, search }) = self.held.take_if(|held| held.waits_for(search)) else {
             return Admission::Wait;
         };
         let asked: Vec<_> = outside.into_iter().filter(|file| !is_allowed(file)).collect();
         if asked.is_empty() {
-            return Admission::Go { input, vetted: files, allowed: Vec::new() };
+            return Admission::Vet { search, allowed: Vec::new(), wish };
         }
-        self.held = Some(HeldInput::Files { input, files, asked: asked.clone() });
+        self.held = Some(HeldWish::Files { wish, search, asked: asked.clone() });
         Admission::AskFiles(asked)
     }
 
     /// The user has answered about files.
     pub fn files_were_answered(&mut self, is_allowed: bool) -> Admission {
-        match self.held.take_if(|held| matches!(held, HeldInput::Files { .. })) {
-            Some(HeldInput::Files { input, files, asked }) if is_allowed => {
-                Admission::Go { input, vetted: files, allowed: asked }
+        match self.held.take_if(|held| matches!(held, HeldWish::Files { .. })) {
+            Some(HeldWish::Files { wish, search, asked }) if is_allowed => {
+                Admission::Vet { search, allowed: asked, wish }
             }
             _ => Admission::Wait,
         }
     }
-
-    fn take(&mut self) -> Option<Input> {
-        match self.held.take()? {
-            HeldInput::Store(input)
-            | HeldInput::Frontmatter(input)
-            | HeldInput::Places { input, .. }
-            | HeldInput::Files { input, .. } => Some(input),
-        }
-    }
 }
 
-impl HeldInput {
-    /// Whether this wish waits to know where these files lead.
-    fn waits_for(&self, located: &[PathBuf]) -> bool {
-        matches!(self, Self::Places { files, .. } if files == located)
+impl HeldWish {
+    /// Whether this wish waits to know where the files of a search lead.
+    fn waits_for(&self, located: &FileSearch) -> bool {
+        matches!(self, Self::Places { search, .. } if search.number == located.number)
     }
 }

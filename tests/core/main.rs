@@ -14,6 +14,8 @@ mod config;
 mod conversation;
 mod exports;
 mod guides;
+#[path = "../support/http.rs"]
+mod http;
 mod layers;
 mod lua_pattern;
 mod provider;
@@ -26,3 +28,4 @@ mod tools;
 mod usage;
 #[path = "../support/vertex.rs"]
 mod vertex;
+mod workspace;

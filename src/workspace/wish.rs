@@ -1,0 +1,19 @@
+//! What a key or a command wants of a conversation, on its way to the session.
+
+use crate::{agent::Input, model::CallId};
+
+/// What the user wants of a conversation. It may have to wait until it is known who holds the conversation
+/// ([`super::holding`]) and whether its file is trusted ([`super::trust`]).
+#[derive(Clone, Debug, PartialEq)]
+pub enum Wish {
+    /// Something for the session.
+    Input(Input),
+    /// Approve these calls, and all like them from now on.
+    AlwaysApprove(Vec<CallId>),
+}
+
+impl From<Input> for Wish {
+    fn from(input: Input) -> Self {
+        Self::Input(input)
+    }
+}

@@ -1,0 +1,352 @@
+//! A host that is plain lists: buffers with their history of undo, and what the workspace has shown, asked and announced.
+
+use std::{
+    cell::{Cell, RefCell},
+    collections::BTreeMap,
+    ops::Range,
+    path::PathBuf,
+    rc::{Rc, Weak},
+    sync::mpsc::Sender,
+    time::Duration,
+};
+
+use flemma::{
+    agent::{CursorTarget, Level},
+    chat::{Author, Change, Diagnostic, Text, TextEdit},
+    workspace::{
+        Host, Workspace,
+        ports::{Announcement, Place, Question},
+    },
+};
+
+/// One change of lines: where, what was there, and what came.
+#[derive(Clone, Debug)]
+struct Change1 {
+    first: usize,
+    old: Vec<String>,
+    new: Vec<String>,
+}
+
+/// A step of undo: what is undone together.
+#[derive(Clone, Debug)]
+struct Step {
+    number: u64,
+    changes: Vec<Change1>,
+}
+
+/// The steps of undo, and how many of them are done. Like Neovim's, except that an edit after undo forgets what was undone.
+#[derive(Debug, Default)]
+struct History {
+    steps: Vec<Step>,
+    done: usize,
+    last: u64,
+}
+
+impl History {
+    /// `:help changenr()`.
+    fn number(&self) -> u64 {
+        self.done.checked_sub(1).map_or(0, |at| self.steps[at].number)
+    }
+
+    fn begin(&mut self) {
+        self.steps.truncate(self.done);
+        self.last += 1;
+        self.steps.push(Step { number: self.last, changes: Vec::new() });
+        self.done += 1;
+    }
+}
+
+/// A buffer.
+#[derive(Debug, Default)]
+pub struct Buffer {
+    lines: RefCell<Vec<String>>,
+    pub file: RefCell<String>,
+    history: RefCell<History>,
+    pub is_locked: Cell<bool>,
+    pub is_busy: Cell<bool>,
+    pub diagnostics: RefCell<Vec<Diagnostic>>,
+    pub cursor: Cell<Option<CursorTarget>>,
+    /// Whether the workspace wants to hear that the user's edit is complete.
+    needs_notice: Cell<bool>,
+}
+
+impl Text for Buffer {
+    fn line_count(&self) -> usize {
+        self.lines.borrow().len()
+    }
+
+    fn read(&self, lines: Range<usize>, each: &mut dyn FnMut(&str)) {
+        self.lines.borrow().read(lines, each);
+    }
+}
+
+impl Buffer {
+    pub fn new(lines: Vec<String>, file: &str) -> Self {
+        let lines = if lines.is_empty() { vec![String::new()] } else { lines };
+        Self { lines: RefCell::new(lines), file: RefCell::new(file.to_owned()), ..Self::default() }
+    }
+
+    pub fn lines(&self) -> Vec<String> {
+        self.lines.borrow().clone()
+    }
+
+    /// Replaces lines, in the latest step of undo.
+    fn splice(&self, first: usize, old: usize, new: Vec<String>) -> Change {
+        let change = Change { first, old_last: first + old, new_last: first + new.len() };
+        let old = self.lines.borrow_mut().splice(first..first + old, new.clone()).collect();
+        let mut history = self.history.borrow_mut();
+        let at = history.done - 1;
+        history.steps[at].changes.push(Change1 { first, old, new });
+        change
+    }
+
+    /// Replaces all lines, and forgets what could be undone.
+    pub fn load(&self, lines: Vec<String>) {
+        *self.lines.borrow_mut() = lines;
+        self.history.take();
+    }
+
+    pub fn take_notice(&self) -> bool {
+        self.needs_notice.take()
+    }
+}
+
+/// The host.
+pub struct FakeHost {
+    workspace: RefCell<Weak<Workspace>>,
+    buffers: RefCell<BTreeMap<i32, Rc<Buffer>>>,
+    pub cwd: PathBuf,
+    waker: Sender<()>,
+    /// What the user was told, a line each: `warn: …`.
+    pub told: RefCell<Vec<String>>,
+    pub questions: RefCell<Vec<(i32, Question)>>,
+    /// What other plugins were told, a line each.
+    pub announced: RefCell<Vec<String>>,
+    /// What was shown of the usage of a reply, and of estimates.
+    pub usage: RefCell<Vec<Vec<String>>>,
+    pub estimates: RefCell<Vec<(Vec<String>, Option<String>)>>,
+    /// The ends of writes: buffer, tick and problem.
+    pub saved: RefCell<Vec<(i32, i64, Option<String>)>>,
+}
+
+impl FakeHost {
+    pub fn new(cwd: PathBuf, waker: Sender<()>) -> Self {
+        Self {
+            workspace: RefCell::default(),
+            buffers: RefCell::default(),
+            cwd,
+            waker,
+            told: RefCell::default(),
+            questions: RefCell::default(),
+            announced: RefCell::default(),
+            usage: RefCell::default(),
+            estimates: RefCell::default(),
+            saved: RefCell::default(),
+        }
+    }
+
+    /// From now on, changes are reported to this workspace.
+    pub fn report_to(&self, workspace: &Rc<Workspace>) {
+        *self.workspace.borrow_mut() = Rc::downgrade(workspace);
+    }
+
+    fn workspace(&self) -> Rc<Workspace> {
+        self.workspace.borrow().upgrade().expect("the workspace is there")
+    }
+
+    pub fn add(&self, number: i32, buffer: Buffer) {
+        self.buffers.borrow_mut().insert(number, Rc::new(buffer));
+    }
+
+    pub fn remove(&self, number: i32) {
+        self.buffers.borrow_mut().remove(&number);
+    }
+
+    /// A buffer that is there.
+    #[track_caller]
+    pub fn buffer(&self, number: i32) -> Rc<Buffer> {
+        self.find(number).expect("the buffer is there")
+    }
+
+    fn find(&self, number: i32) -> Option<Rc<Buffer>> {
+        self.buffers.borrow().get(&number).cloned()
+    }
+
+    pub fn numbers(&self) -> Vec<i32> {
+        self.buffers.borrow().keys().copied().collect()
+    }
+
+    // What the user does to a buffer.
+
+    /// Replaces lines, each of these in turn, in one step of undo.
+    pub fn edit(&self, number: i32, changes: impl IntoIterator<Item = (Range<usize>, Vec<String>)>) {
+        let buffer = self.buffer(number);
+        buffer.history.borrow_mut().begin();
+        let step = buffer.history.borrow().number();
+        for (lines, with) in changes {
+            let change = buffer.splice(lines.start, lines.len(), with);
+            self.workspace().changed(number, change, Author::User { step });
+        }
+    }
+
+    /// `:read`: lines of another file come in above `line`.
+    pub fn read_in(&self, number: i32, line: usize, with: Vec<String>) {
+        let buffer = self.buffer(number);
+        let lines = line..line + with.len();
+        buffer.history.borrow_mut().begin();
+        let change = buffer.splice(line, 0, with);
+        self.workspace().changed(number, change, Author::Stranger);
+        self.workspace().conversation(number).expect("a conversation").read_in(lines);
+    }
+
+    /// Takes a step back; says whether there was one. Neovim counts the changes to the step that is taken back.
+    pub fn undo(&self, number: i32) -> bool {
+        let buffer = self.buffer(number);
+        let step = buffer.history.borrow().number();
+        let Some(at) = buffer.history.borrow().done.checked_sub(1) else { return false };
+        let changes = buffer.history.borrow().steps[at].changes.clone();
+        for Change1 { first, old, new } in changes.into_iter().rev() {
+            let change = Change { first, old_last: first + new.len(), new_last: first + old.len() };
+            buffer.lines.borrow_mut().splice(first..first + new.len(), old);
+            self.workspace().changed(number, change, Author::User { step });
+        }
+        buffer.history.borrow_mut().done = at;
+        self.workspace().conversation(number).expect("a conversation").undone();
+        true
+    }
+
+    /// Takes a step forward again; says whether there was one.
+    pub fn redo(&self, number: i32) -> bool {
+        let buffer = self.buffer(number);
+        let step = buffer.history.borrow().number();
+        let at = buffer.history.borrow().done;
+        let Some(changes) = buffer.history.borrow().steps.get(at).map(|step| step.changes.clone()) else {
+            return false;
+        };
+        for Change1 { first, old, new } in changes {
+            let change = Change { first, old_last: first + old.len(), new_last: first + new.len() };
+            buffer.lines.borrow_mut().splice(first..first + old.len(), new);
+            self.workspace().changed(number, change, Author::User { step });
+        }
+        buffer.history.borrow_mut().done = at + 1;
+        self.workspace().conversation(number).expect("a conversation").undone();
+        true
+    }
+}
+
+impl Host for FakeHost {
+    fn text(&self, buffer: i32) -> Rc<dyn Text> {
+        self.buffer(buffer)
+    }
+
+    fn write(&self, buffer: i32, edit: &TextEdit, joins: bool) -> Result<(), String> {
+        let Some(found) = self.find(buffer) else { return Err(format!("there is no buffer {buffer}")) };
+        {
+            let mut history = found.history.borrow_mut();
+            if !joins || history.done == 0 {
+                history.begin();
+            }
+        }
+        let mut lines = found.lines();
+        edit.apply(&mut lines);
+        let change = edit.change();
+        let new = lines[change.first..change.new_last].to_vec();
+        let change = found.splice(change.first, change.old_last - change.first, new);
+        self.workspace().changed(buffer, change, Author::Stranger);
+        Ok(())
+    }
+
+    fn lock(&self, buffer: i32, is_locked: bool) {
+        if let Some(buffer) = self.find(buffer) {
+            buffer.is_locked.set(is_locked);
+        }
+    }
+
+    fn place(&self, buffer: i32) -> Place {
+        let file = self.find(buffer).map(|buffer| buffer.file.borrow().clone()).unwrap_or_default();
+        Place { file, cwd: self.cwd.clone() }
+    }
+
+    fn open_conversations(&self) -> Vec<PathBuf> {
+        let files = self.buffers.borrow().values().map(|buffer| buffer.file.borrow().clone()).collect::<Vec<_>>();
+        files.into_iter().filter(|file| !file.is_empty()).map(PathBuf::from).collect()
+    }
+
+    fn show(&self, buffer: i32, is_busy: bool) {
+        if let Some(buffer) = self.find(buffer) {
+            buffer.is_busy.set(is_busy);
+        }
+    }
+
+    fn refresh(&self, buffer: i32) {
+        if let Some(buffer) = self.find(buffer) {
+            buffer.needs_notice.set(true);
+        }
+    }
+
+    fn diagnose(&self, buffer: i32, diagnostics: &[Diagnostic]) {
+        if let Some(buffer) = self.find(buffer) {
+            diagnostics.clone_into(&mut buffer.diagnostics.borrow_mut());
+        }
+    }
+
+    fn cursor(&self, buffer: i32, target: CursorTarget) {
+        if let Some(buffer) = self.find(buffer) {
+            buffer.cursor.set(Some(target));
+        }
+    }
+
+    fn follow(&self, _: i32) {}
+
+    fn turn_over(&self, buffer: i32) {
+        self.announced.borrow_mut().push(format!("turn over in {buffer}"));
+    }
+
+    fn notify(&self, level: Level, message: &str) {
+        let level = match level {
+            Level::Info => "info",
+            Level::Warn => "warn",
+            Level::Error => "error",
+        };
+        self.told.borrow_mut().push(format!("{level}: {message}"));
+    }
+
+    fn show_usage(&self, _: i32, lines: &[String], _: Duration) {
+        self.usage.borrow_mut().push(lines.to_vec());
+    }
+
+    fn show_estimate(&self, lines: &[String], warning: Option<&str>) {
+        self.estimates.borrow_mut().push((lines.to_vec(), warning.map(str::to_owned)));
+    }
+
+    fn announce(&self, buffer: i32, what: Announcement<'_>) {
+        let line = match what {
+            Announcement::RequestSending => format!("sending from {buffer}"),
+            Announcement::RequestFinished { complete: true, .. } => format!("finished in {buffer}"),
+            Announcement::RequestFinished { complete: false, .. } => format!("cut off in {buffer}"),
+            Announcement::ToolExecuting { tool, call } => format!("executing {tool} {call}"),
+            Announcement::ToolFinished { call } => format!("tool finished {call}"),
+            Announcement::ToolPending { call } => format!("pending {call}"),
+        };
+        self.announced.borrow_mut().push(line);
+    }
+
+    fn check_files(&self) {}
+
+    fn saved(&self, buffer: i32, tick: i64, problem: Option<String>) {
+        self.saved.borrow_mut().push((buffer, tick, problem));
+    }
+
+    fn ask(&self, buffer: i32, question: Question) {
+        self.questions.borrow_mut().push((buffer, question));
+    }
+
+    fn wake(&self) {
+        let _ = self.waker.send(());
+    }
+
+    // The pause is for the user's keys; nobody types here.
+    fn wake_after(&self, _: Duration) {
+        self.wake();
+    }
+}

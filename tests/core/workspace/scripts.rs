@@ -1,0 +1,128 @@
+//! Scripts that are Rust closures: tools, policies, parsers, and a few words of frontmatter.
+
+use std::{
+    cell::{Cell, RefCell},
+    collections::BTreeMap,
+    rc::Rc,
+};
+
+use flemma::{
+    config::buffer::BufferOptions,
+    tools::{
+        Definition, LuaRef,
+        approval::{Decision, Resolve},
+    },
+    workspace::{
+        LuaOutcome, LuaValue, Scripts, StopTool, ToolAnswer,
+        ports::{FrontmatterRun, ScriptError, ToolRun},
+    },
+};
+use serde_json::{Value, json};
+
+type Tool = Rc<dyn Fn(&Value, ToolAnswer) -> Option<StopTool>>;
+type Parser = Rc<dyn Fn(&str) -> Result<Value, String>>;
+
+/// A success with this text.
+pub fn text(text: &str) -> LuaOutcome {
+    LuaOutcome::new(LuaValue::Text(text.as_bytes().to_vec()), false)
+}
+
+/// The parts of `PATH:OPERATION(JSON)`.
+fn list_operation(statement: &str) -> Option<(&str, (&str, &str))> {
+    let (path, call) = statement.split_once(':')?;
+    Some((path, call.strip_suffix(')')?.split_once('(')?))
+}
+
+/// The scripts.
+#[derive(Default)]
+pub struct FakeScripts {
+    functions: RefCell<BTreeMap<u64, Tool>>,
+    last: Cell<u64>,
+    pub modules: RefCell<BTreeMap<String, Resolve>>,
+    pub parsers: RefCell<BTreeMap<String, Parser>>,
+    /// The frontmatter that has run, oldest first.
+    pub ran: RefCell<Vec<String>>,
+    /// The functions that were released.
+    pub released: RefCell<Vec<String>>,
+    /// The lists of models that have arrived.
+    pub models: RefCell<Vec<Result<Vec<String>, String>>>,
+}
+
+impl FakeScripts {
+    /// Keeps a function; the number is for a definition.
+    pub fn keep(&self, tool: impl Fn(&Value, ToolAnswer) -> Option<StopTool> + 'static) -> LuaRef {
+        self.last.set(self.last.get() + 1);
+        let function = LuaRef(self.last.get());
+        self.functions.borrow_mut().insert(function.0, Rc::new(tool));
+        function
+    }
+}
+
+impl Scripts for FakeScripts {
+    fn start(&self, run: ToolRun<'_>) -> Option<StopTool> {
+        let tool = self.functions.borrow().get(&run.function.0).cloned().expect("the function was kept");
+        tool(run.input, run.answer)
+    }
+
+    fn preview(&self, _: i32, _: LuaRef, input: &Value, _: usize) -> Result<Option<String>, String> {
+        match input.get("preview") {
+            Some(Value::String(text)) => Ok(Some(text.clone())),
+            Some(other) => Err(format!("{other} is no text")),
+            None => Ok(None),
+        }
+    }
+
+    fn policy_module(&self, module: &str) -> Resolve {
+        let found = self.modules.borrow().get(module).cloned();
+        let missing = format!("failed: there is no module {module}");
+        found.unwrap_or_else(|| Rc::new(move |_| Err(missing.clone())))
+    }
+
+    fn parse(&self, _: i32, language: &str, code: &str) -> Option<Result<Value, String>> {
+        let parser = self.parsers.borrow().get(language).cloned()?;
+        Some(parser(code))
+    }
+
+    fn languages(&self) -> Vec<String> {
+        self.parsers.borrow().keys().cloned().collect()
+    }
+
+    /// The Lua that Flemma itself writes, and its like, a statement a line: `flemma.opt.PATH = JSON`,
+    /// `flemma.opt.PATH:append(JSON)`, `:remove(JSON)`, and `flemma.opt.tools.auto_approve = function DECISION` for a
+    /// function that always returns that decision.
+    fn run_frontmatter(&self, code: &str, mut options: BufferOptions) -> Result<FrontmatterRun, ScriptError> {
+        self.ran.borrow_mut().push(code.to_owned());
+        let mut policy: Option<Resolve> = None;
+        for (line, statement) in code.lines().enumerate().filter(|(_, statement)| !statement.trim().is_empty()) {
+            let at = |message: String| ScriptError { line: line + 1, message };
+            let said = statement.strip_prefix("flemma.opt.").ok_or_else(|| at(format!("unexpected {statement}")))?;
+            let json = |text: &str| serde_json::from_str::<Value>(text).map_err(|error| at(error.to_string()));
+            if let Some(decision) = said.strip_prefix("tools.auto_approve = function ") {
+                let decision = match decision {
+                    "approve" => Ok(Some(Decision::Approve)),
+                    "deny" => Ok(Some(Decision::Deny)),
+                    "nil" => Ok(None),
+                    broken => Err(format!("failed: {broken}")),
+                };
+                options.set_function();
+                policy = Some(Rc::new(move |_| decision.clone()));
+            } else if let Some((path, (operation, argument))) = list_operation(said) {
+                let names = json(argument)?;
+                options.set(path, &json!({ operation: names })).map_err(at)?;
+            } else if let Some((path, value)) = said.split_once(" = ") {
+                options.set(path, &json(value)?).map_err(at)?;
+            } else {
+                return Err(at(format!("unexpected {statement}")));
+            }
+        }
+        Ok(FrontmatterRun { file: options.finish(), policy })
+    }
+
+    fn release(&self, definition: &Definition) {
+        self.released.borrow_mut().push(definition.name.clone());
+    }
+
+    fn models(&self, _: LuaRef, models: Result<Vec<String>, String>) {
+        self.models.borrow_mut().push(models);
+    }
+}
