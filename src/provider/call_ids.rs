@@ -13,7 +13,6 @@ use std::{
     collections::{HashMap, HashSet, VecDeque},
 };
 
-use super::wire;
 use crate::model::{CallId, Role};
 
 /// Puts an id into the letters that a vendor takes.
@@ -116,11 +115,6 @@ impl<'a> CallIds<'a> {
             }
         }
     }
-}
-
-/// The ids for an API that takes ASCII letters, digits, `_` and `-`, and at most `LIMIT` of them.
-pub(super) fn plain<'a, const LIMIT: usize>() -> CallIds<'a> {
-    CallIds::new(|id| wire::call_id(id, LIMIT), LIMIT)
 }
 
 /// `raw` with `id` in its `field`: copied only where it has another one.

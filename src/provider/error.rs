@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use super::retry::MAX_ATTEMPTS;
+/// How often one request is sent at most, the first time included.
+pub const MAX_ATTEMPTS: u32 = 4;
 
 /// An error. Its text is for the user: it names the thing, the value and the fix, and never a key.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,8 +1,6 @@
 //! One vendor's protocol: a request becomes an exchange, and a decoder reads what comes back.
 
-use std::borrow::Cow;
-
-use super::{CapabilityProbe, ProviderError, Request, attachment, models::ModelsRequest};
+use super::{CapabilityProbe, ErrorResponse, HttpRequest, ProviderError, Request, attachment, models::ModelsRequest};
 use crate::model::Event;
 
 /// One vendor's protocol.
@@ -48,29 +46,6 @@ pub enum Exchange {
     },
     /// A script: each event after its pause. Used by the embedded `rehearsal` provider.
     Script(Vec<(std::time::Duration, Event)>),
-}
-
-/// A request, ready to send. It has no `Debug`: its headers may hold a key.
-pub struct HttpRequest {
-    /// The absolute URL.
-    pub url: String,
-    /// Header names, in lower case, and values.
-    pub headers: Vec<(Cow<'static, str>, String)>,
-    /// The body, sent with `POST`.
-    pub body: Vec<u8>,
-}
-
-/// A response whose status is not a success.
-#[derive(Debug)]
-pub struct ErrorResponse {
-    /// The HTTP status.
-    pub status: u16,
-    /// The `retry-after` header in seconds, if there was one.
-    pub retry_after: Option<f64>,
-    /// The vendor's request id, from whichever header the vendor uses.
-    pub request_id: Option<String>,
-    /// The body: JSON, HTML, plain text, or nothing.
-    pub body: Vec<u8>,
 }
 
 /// Reads one response.

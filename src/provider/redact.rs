@@ -13,9 +13,6 @@ use std::{borrow::Cow, collections::HashSet, ops::Range};
 
 use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE, Engine as _};
 
-use super::{auth::Key, headers::Headers};
-use crate::text::one_line;
-
 /// The shortest value that is worth hiding, in bytes.
 pub(super) const SHORTEST: usize = 8;
 
@@ -52,29 +49,6 @@ impl Redaction {
     /// What to hide of the value of a header of this name, which is written in lower case.
     pub fn of_header(name: &str) -> Self {
         if SECRET_NAMES.iter().any(|word| name.contains(word)) { Self::Parts } else { Self::Whole }
-    }
-}
-
-/// The secrets of one request.
-pub(super) struct Secrets(Vec<(String, Redaction)>);
-
-impl Secrets {
-    /// The key, and the values of the user's headers.
-    pub fn new(key: Option<&Key>, headers: &Headers) -> Self {
-        let key = key.map(|key| (key.expose().to_owned(), Redaction::Parts));
-        let headers = headers.iter().map(|(name, value)| (value.to_owned(), Redaction::of_header(name)));
-        Self(key.into_iter().chain(headers).filter(|(value, _)| value.len() >= SHORTEST).collect())
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// The first `limit` characters of foreign text on one line, without the secrets.
-    pub fn quote(&self, text: &str, limit: usize) -> String {
-        let safe = self.0.iter().fold(text.to_owned(), |text, (secret, hide)| redact(&text, secret, *hide));
-        one_line(&safe, limit)
     }
 }
 

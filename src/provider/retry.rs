@@ -6,10 +6,8 @@
 
 use std::time::Duration;
 
-use super::ProviderError;
-
-/// How often one request is sent at most, the first time included.
-pub const MAX_ATTEMPTS: u32 = 4;
+pub use super::error::MAX_ATTEMPTS;
+use super::error::ProviderError;
 
 /// The longest pause. A provider that asks for more is not waited for: its message tells the user.
 pub const MAX_DELAY: Duration = Duration::from_secs(60);

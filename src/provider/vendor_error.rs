@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::{
     ErrorKind, ErrorResponse, ProviderError, auth::Key, context_overflow::context_overflow, headers::Headers,
-    redact::Secrets,
+    secrets::Secrets,
 };
 
 /// The most characters of a vendor's word for why a reply ends.

@@ -136,6 +136,11 @@ pub(super) fn call_id(id: &CallId, limit: usize) -> Cow<'_, str> {
     plain
 }
 
+/// The ids for an API that takes ASCII letters, digits, `_` and `-`, and at most `LIMIT` of them.
+pub(super) fn plain_ids<'a, const LIMIT: usize>() -> CallIds<'a> {
+    CallIds::new(|id| call_id(id, LIMIT), LIMIT)
+}
+
 /// SHA-256 over `pieces`, each with its length, in hex digits.
 pub(super) fn hex(pieces: &[&[u8]]) -> String {
     let mut hash = Sha256::new();

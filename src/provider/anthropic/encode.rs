@@ -276,7 +276,7 @@ fn turns<'a, M: AsRef<Message>>(messages: &'a [M]) -> Vec<WireTurn<'a>> {
     };
     let is_result = |piece: &Piece<'_>| matches!(piece, Piece::Block(ContentBlock::ToolResult { .. }));
     let parts = |message| wire::thinking_first(message, NAME, |_| true);
-    let turns = wire::turns(messages, parts, &mut call_ids::plain::<MAX_CALL_ID>(), encode, is_result);
+    let turns = wire::turns(messages, parts, &mut wire::plain_ids::<MAX_CALL_ID>(), encode, is_result);
     let mut turns: Vec<_> = turns.into_iter().map(|(role, pieces)| (role, cite(pieces))).collect();
     // A turn of nothing but citations has lost what it cites.
     turns.retain(|(_, blocks)| !blocks.is_empty());

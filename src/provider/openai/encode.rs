@@ -281,7 +281,7 @@ fn input<'a>(request: &'a Request, family: Option<&Family>) -> Vec<Item<'a>> {
     let turns = wire::turns(
         &request.messages,
         |message| wire::thinking_first(message, NAME, |part| matches!(part, Part::ToolUse { .. })),
-        &mut call_ids::plain::<MAX_CALL_ID>(),
+        &mut wire::plain_ids::<MAX_CALL_ID>(),
         |part, ids| piece(part, takes_reasoning, ids),
         |piece| matches!(piece, Piece::Item(Item::FunctionCallOutput { .. })),
     );

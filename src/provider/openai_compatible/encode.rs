@@ -19,7 +19,7 @@ use crate::{
     model::{Attachment, Part, Role, Signature},
     provider::{
         ProviderError, Request, Thinking, ThinkingLevel, ToolSpec,
-        call_ids::{self, CallIds},
+        call_ids::CallIds,
         wire::{self, DataUrl, is_visible},
     },
 };
@@ -152,7 +152,7 @@ pub(super) fn body(request: &Request, host: &str) -> Result<Vec<u8>, ProviderErr
     let turns = wire::turns(
         &request.messages,
         |message| message.parts.iter().collect(),
-        &mut call_ids::plain::<MAX_CALL_ID>(),
+        &mut wire::plain_ids::<MAX_CALL_ID>(),
         |part, ids| piece(part, host, ids),
         |piece| matches!(piece, Piece::Result { .. }),
     );

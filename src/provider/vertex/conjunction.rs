@@ -3,9 +3,10 @@
 //! The two are translated already (see [`super::schema`]), so they hold few keywords. The result allows what both
 //! allow; where two keywords cannot be put into one, it allows more.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::schema::Schema;
+/// A schema in Vertex's dialect.
+pub(super) type Schema = Map<String, Value>;
 
 /// A schema for what both allow.
 pub(super) fn both(mut one: Schema, mut other: Schema) -> Schema {

@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use crate::provider::{
-    ErrorKind, ErrorResponse, Headers, ProviderError, auth::Key, context_overflow::context_overflow, redact::Secrets,
+    ErrorKind, ErrorResponse, Headers, ProviderError, auth::Key, context_overflow::context_overflow, secrets::Secrets,
     vendor_error::plain_words,
 };
 

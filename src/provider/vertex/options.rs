@@ -1,20 +1,15 @@
 //! `parameters.vertex`.
 
-use std::sync::Arc;
-
 use serde::Serialize;
 
-use super::{NAME, TOKEN_VARIABLE, Vertex, credential, token};
 use crate::{
     options::{
         Kind, Table,
         kinds::{TEXT, text, whole},
     },
     provider::{
-        Headers, Health, Provider, ProviderError, ReadDocument, Thinking, VendorOptions,
-        auth::Environment,
+        Headers,
         connection::{read_headers, without_scheme},
-        credential::Credential,
     },
 };
 
@@ -63,31 +58,13 @@ impl Default for Options {
     }
 }
 
-impl VendorOptions for Options {
-    fn read(&mut self, table: &mut Table<'_>) {
+impl Options {
+    /// Reads the options out of the vendor's table.
+    pub(super) fn read_from(&mut self, table: &mut Table<'_>) {
         table.set_some("base_url", &mut self.base_url, &BASE_URL);
         table.set_some("project_id", &mut self.project_id, &TEXT);
         table.set("location", &mut self.location, &TEXT);
         table.set_some("thinking_budget", &mut self.thinking_budget, &BUDGET);
         read_headers(&mut self.headers, table);
-    }
-
-    fn thinking(&self) -> Option<Thinking> {
-        self.thinking_budget.map(Thinking::of_tokens)
-    }
-
-    fn credential(&self) -> Option<Credential> {
-        Some(credential())
-    }
-
-    fn build(&self, environment: Environment, _: ReadDocument) -> Result<Arc<dyn Provider>, ProviderError> {
-        Ok(Arc::new(Vertex::new(self.clone(), environment)))
-    }
-
-    fn health(&self, model: &str, environment: &Environment) -> Health {
-        let variables = [TOKEN_VARIABLE, token::FILE_VARIABLE];
-        let found = variables.into_iter().find(|variable| environment.has(variable));
-        let source = found.map_or_else(|| "the token comes from `gcloud`".to_owned(), |name| format!("{name} is set"));
-        Health::Info(format!("provider `{NAME}`, model {model}: {source}"))
     }
 }

@@ -24,11 +24,12 @@
 //!
 //! A translation never forbids what the original allows: the input of a call is checked against the original anyway.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::{conjunction::both, inline::inline};
-
-pub(super) type Schema = Map<String, Value>;
+use super::{
+    conjunction::{Schema, both},
+    inline::inline,
+};
 
 /// The most alternatives that one schema is spread into; beyond it alternatives are said in words.
 const MAX_ALTERNATIVES: usize = 24;
