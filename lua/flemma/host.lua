@@ -106,7 +106,7 @@ end
 function M.ask_holder(buf, holder)
   local name = vim.fn.fnamemodify(api.nvim_buf_get_name(buf), ":t")
   local process = holder and (" (process %d)"):format(holder) or ""
-  local prompt = "%s is open in another Neovim as well%s. Both might send it, or run the same call:"
+  local prompt = "%s is also open in another Neovim%s. Both might send it, or run the same call:"
   require("flemma.ask").select({ "Not now", "Continue here" }, {
     prompt = prompt:format(name, process),
     kind = "flemma.holder",

@@ -293,7 +293,7 @@ local function draw_window(win, buf, first, last)
   if markdown.available() then
     local growing = require("flemma.buffer").is_locked(buf)
     local canvas = { win = win, buf = buf, namespace = marks, first = first, last = last, growing = growing }
-    if markdown.draw(canvas, native("passages", buf, first, last) or {}) then
+    if markdown.draw(canvas, native("regions", buf, first, last) or {}) then
       fall_behind(buf)
     end
   end

@@ -18,16 +18,19 @@ use crate::{
     workspace::{LuaOutcome, LuaValue, MAX_TEXT, MAX_VALUES, StopTool, ToolAnswer, ports::ToolRun},
 };
 
-/// The fields of a definition that Lua wrote, and the functions among them, which were kept.
+/// The fields of a definition that Lua wrote.
+pub(super) struct Fields {
+    /// Their names and values.
+    pub(super) entries: Vec<(String, Field)>,
+    /// The functions among them, which were kept.
+    pub(super) kept: Vec<LuaRef>,
+}
+
+/// Reads the fields of a definition that Lua wrote, and keeps the functions among them.
 ///
 /// # Errors
 /// What is wrong with the table, for the user. Then no function was kept.
-pub(super) fn fields(
-    lua: &Lua,
-    functions: &Functions,
-    name: Option<&str>,
-    table: &Table,
-) -> Result<(Vec<(String, Field)>, Vec<LuaRef>), String> {
+pub(super) fn fields(lua: &Lua, functions: &Functions, name: Option<&str>, table: &Table) -> Result<Fields, String> {
     let mut entries = Vec::new();
     for pair in table.pairs::<Value, Value>() {
         let (key, value) = pair.map_err(|error| convert::words(&error))?;
@@ -54,8 +57,8 @@ pub(super) fn fields(
         }
         value => Field::Other(format!("a {}", value.type_name())),
     };
-    let fields = entries.into_iter().map(|(key, value)| (key, field(value))).collect();
-    Ok((fields, kept))
+    let entries = entries.into_iter().map(|(key, value)| (key, field(value))).collect();
+    Ok(Fields { entries, kept })
 }
 
 /// A definition as Lua is given it: a copy, with its own functions where it is written in Lua.
@@ -164,7 +167,7 @@ fn outcome_of_table(lua: &Lua, tool: &str, table: &Table) -> LuaOutcome {
                 other => LuaValue::Text(text(other)?.unwrap_or_default()),
             },
             (Value::Boolean(false), _) => {
-                let silence = || format!("The tool `{tool}` failed and gave no reason.").into_bytes();
+                let silence = || format!("The tool `{tool}` failed without an error message.").into_bytes();
                 let error = text(field("error"))?.unwrap_or_else(silence);
                 LuaValue::Failure { error, output: text(field("output"))? }
             }

@@ -8,10 +8,10 @@ use crate::{
 };
 
 /// What the main thread does with the result of a task.
-pub type Job<W> = Box<dyn FnOnce(&W) + Send>;
+pub type Continuation<W> = Box<dyn FnOnce(&W) + Send>;
 
 /// Where results are left for the main thread. A clone is the same mailbox.
-pub(super) struct Mailbox<W>(Arc<Queue<Job<W>>>);
+pub(super) struct Mailbox<W>(Arc<Queue<Continuation<W>>>);
 
 impl<W> Clone for Mailbox<W> {
     fn clone(&self) -> Self {
@@ -54,7 +54,7 @@ impl<W: 'static> Background<W> {
     }
 
     /// What tasks have left, up to a bound, and when to come back.
-    pub(super) fn drain(&self) -> (Vec<Notice<Job<W>>>, NextDrain) {
+    pub(super) fn drain(&self) -> (Vec<Notice<Continuation<W>>>, NextDrain) {
         self.mailbox.0.drain()
     }
 

@@ -104,7 +104,7 @@ impl Workspace {
     pub fn tool_list(&self, conversation: &Conversation) -> Vec<String> {
         let mut lines = conversation.call_lines();
         if lines.is_empty() {
-            lines.push("no tool is running or waiting here".into());
+            lines.push("no call is running or pending here".into());
         }
         lines.push(String::new());
         let left_out = self.toolbox().left_out(&self.frontmatter(conversation));

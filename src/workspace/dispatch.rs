@@ -39,11 +39,11 @@ pub enum Command {
         /// The lines, from 0.
         lines: Range<usize>,
     },
-    /// The answer to [`Question::Frontmatter`].
+    /// The answer to [`super::ports::Question::Frontmatter`].
     TrustFrontmatter(bool),
-    /// The answer to [`Question::Files`].
+    /// The answer to [`super::ports::Question::Files`].
     TrustFiles(bool),
-    /// The answer to [`Question::Holder`].
+    /// The answer to [`super::ports::Question::Holder`].
     Share(bool),
 }
 
@@ -118,7 +118,7 @@ impl Workspace {
     fn calls_to_decide(&self, conversation: &Conversation, lines: Range<usize>) -> Option<Vec<CallId>> {
         let calls = conversation.page().calls_in(lines);
         if calls.is_empty() {
-            let message = "no tool call is waiting here; put the cursor on its block, or select several";
+            let message = "no call is pending here; move the cursor to its block, or select several";
             self.host().notify(Level::Info, message);
             return None;
         }

@@ -40,8 +40,9 @@ impl Fault {
     }
 
     pub(super) fn untrusted(what: &str) -> Self {
-        let message =
-            format!("the {what} in this file was not written here and is not trusted yet; Ctrl-] asks about it");
+        let message = format!(
+            "you did not write the {what} in this file in this session, and it is not trusted yet; press Ctrl-] to decide"
+        );
         Self { lacks_trust: true, ..Self::new(0, message) }
     }
 

@@ -254,7 +254,7 @@ impl Shell for Effects<'_> {
             Some((definition, Executor::Native(tool))) => self.run_native(call, definition, tool, input),
             Some((definition, Executor::Lua(function))) => self.run_lua(call, definition, *function, &input),
             Some((_, Executor::Missing | Executor::Provider)) | None => {
-                self.refuse(call, format!("The tool `{}` has nothing that runs it here.", call.name));
+                self.refuse(call, format!("The tool `{}` has no `execute` function.", call.name));
             }
         }
     }

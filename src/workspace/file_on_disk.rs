@@ -99,7 +99,7 @@ impl FileOnDisk {
             KnownState::Nothing => {
                 return Err(sentence(
                     path,
-                    "it is not known whether the file was changed elsewhere. Use `:write` once",
+                    "Flemma cannot tell whether the file was changed elsewhere. Use `:write` once",
                 ));
             }
         };

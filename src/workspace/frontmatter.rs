@@ -125,7 +125,7 @@ impl Workspace {
         }
         let file = options.finish();
         if file.concerns_tools() && !is_trusted {
-            return Err(Fault::untrusted("policy for tools"));
+            return Err(Fault::untrusted("tool policy"));
         }
         Ok(FrontmatterRun { file, policy: None })
     }

@@ -64,7 +64,7 @@ impl Workspace {
             let name = Path::new(path).file_name().unwrap_or_default().to_string_lossy().into_owned();
             let number = process.map(|number| format!(" (process {number})")).unwrap_or_default();
             let message = format!(
-                "{name} is open in another Neovim as well{number}. You are asked before this one sends or runs anything."
+                "{name} is also open in another Neovim{number}. Flemma asks before this one sends or runs anything."
             );
             self.host().notify(Level::Warn, &message);
         }

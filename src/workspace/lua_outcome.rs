@@ -111,8 +111,8 @@ impl LuaOutcome {
             };
             let size = truncate::format_size(bytes.len() as u64);
             let place = match overflow::save(outputs, tool, &bytes) {
-                Ok(path) => format!("The whole output ({size}) is in {}", path.display()),
-                Err(error) => format!("The whole output ({size}) could not be saved: {error}"),
+                Ok(path) => format!("The full output ({size}) is in {}", path.display()),
+                Err(error) => format!("The full output ({size}) could not be saved: {error}"),
             };
             notes.push(format!("Showing {range} of {}. {place}", cut.total_lines));
         }

@@ -93,7 +93,7 @@ impl Workspace {
         if autopilot.enabled {
             format!("autopilot is on here ({layer}): up to {} requests for each key press", autopilot.max_turns)
         } else {
-            format!("autopilot is off here ({layer}): each step waits for you")
+            format!("autopilot is off here ({layer}): press Ctrl-] for each step")
         }
     }
 }

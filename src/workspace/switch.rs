@@ -147,7 +147,7 @@ impl Workspace {
         let mut message = match (toggle, is_enabled) {
             (Toggle::Logging, true) => format!("logging to {}", self.log_path().display()),
             (Toggle::Logging, false) => "logging is off".to_owned(),
-            (Toggle::Autopilot, true) => "autopilot is on: conversations continue by themselves".to_owned(),
+            (Toggle::Autopilot, true) => "autopilot is on: conversations continue automatically".to_owned(),
             (Toggle::Autopilot, false) => "autopilot is off: conversations wait for you after each step".to_owned(),
         };
         let pointer = format!("/{}", toggle.path().join("/"));

@@ -9,7 +9,7 @@
 //! the user thinks about a question, the text may change.
 //!
 //! What the user wrote in this session is theirs ([`crate::chat::Provenance`]). Everything else is theirs if they said so
-//! before ([`super::trust_store`]).
+//! before (`trust_store`).
 
 use std::path::PathBuf;
 

@@ -24,7 +24,7 @@ use super::{
 use crate::{agent::Level, config::Config, runtime::ConversationId, tools::approval::Resolve};
 
 /// What the main thread does with the result of background work.
-pub type Job = background::Job<Workspace>;
+pub type Job = background::Continuation<Workspace>;
 
 /// The application. It lives on the main thread, behind cells that are borrowed for one statement at a time: Lua that it
 /// calls may call it back.

@@ -281,7 +281,7 @@ fn commands_that_do_not_apply_explain_why() {
     let mut chat = waiting(&["echo one"], &Setup::default());
     chat.nvim.command("1");
     for (command, message) in [
-        ("Flemma tool:approve", "no tool call is waiting here"),
+        ("Flemma tool:approve", "no call is pending here"),
         ("Flemma tool:approve forever", "`:Flemma tool:approve` takes always, but was given `forever`"),
         ("1,2Flemma send", "`:Flemma send` takes no range"),
         ("Flemma status now", "`:Flemma status` takes no argument, but was given `now`"),

@@ -51,7 +51,7 @@ fn a_second_editor_of_a_file_is_told_and_asked_before_it_sends() {
 
     for file in [&file, &link, &other] {
         let mut chat = second(&first, file, 2);
-        chat.nvim.wait_for("the message", |nvim| said(nvim).contains("is open in another Neovim as well (process"));
+        chat.nvim.wait_for("the message", |nvim| said(nvim).contains("is also open in another Neovim (process"));
         chat.nvim.lua("vim.g.choice = 1", &[]);
         chat.nvim.input("<C-]>");
         chat.nvim.wait_for("the question", |nvim| nvim.lua("return #asked", &[]) == 1);

@@ -287,7 +287,7 @@ fn autopilot_is_toggled_unless_frontmatter_sets_it() {
     assert_eq!(chat.server.requests().len(), 1);
     assert!(!chat.nvim.text().contains("Tool Result"), "{}", chat.nvim.text());
     chat.nvim.command("Flemma autopilot:status");
-    wait_for_words(&mut chat.nvim, "autopilot is off here (runtime): each step waits for you");
+    wait_for_words(&mut chat.nvim, "autopilot is off here (runtime): press Ctrl-] for each step");
 
     chat.nvim.command("Flemma autopilot:enable");
     wait_for_words(&mut chat.nvim, "autopilot is on");

@@ -108,7 +108,7 @@ fn a_long_answer_is_truncated_and_saved_whole_to_a_file() {
     assert!(!error);
     assert!(text.len() < 60_000, "{}", text.len());
     let notice = text.lines().last().unwrap().to_owned();
-    assert!(notice.starts_with("[Showing lines 1-2000 of 100000. The whole output (1.6 MB) is in "), "{notice}");
+    assert!(notice.starts_with("[Showing lines 1-2000 of 100000. The full output (1.6 MB) is in "), "{notice}");
     let path = notice.split(" is in ").nth(1).unwrap().trim_end_matches(']').to_owned();
     assert_eq!(std::fs::read_to_string(&path).unwrap().lines().count(), 100_000);
 }
@@ -317,11 +317,11 @@ fn a_tool_that_blocks_the_editor_is_reported_once() {
 fn long_answers_are_truncated_and_marked_as_such() {
     // What the tool returns, how the result begins, and the text of its note.
     let table = [
-        ("('x'):rep(100e6)", "xxx", "Showing the first 50.0 KB of line 1 of 1. The whole output (95.4 MB) is in "),
+        ("('x'):rep(100e6)", "xxx", "Showing the first 50.0 KB of line 1 of 1. The full output (95.4 MB) is in "),
         (
             "('\\255\\n'):rep(1e6)",
             "\u{fffd}\n\u{fffd}",
-            "Showing lines 1-2000 of 1000000. The whole output (1.9 MB) is in ",
+            "Showing lines 1-2000 of 1000000. The full output (1.9 MB) is in ",
         ),
         (
             "(function() local t = {}; for n = 1, 1e6 do t[n] = { id = n } end; return t end)()",
@@ -330,7 +330,7 @@ fn long_answers_are_truncated_and_marked_as_such() {
         ),
         (
             "{ success = true, output = { text = ('y'):rep(10e6) } }",
-            "{\n\n[Showing line 1 of 3. The whole output (2.0 MB) is in ",
+            "{\n\n[Showing line 1 of 3. The full output (2.0 MB) is in ",
             "The tool returned a table of more than 20000 values or 2.0 MB",
         ),
         ("{ ok = true, list = vim.fn.range(1, 20000) }", "{\n  \"", "more than 20000 values"),

@@ -46,14 +46,14 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         binding.workspace.diagnose_again(buffer);
         Ok(())
     })?;
-    // passages(buffer, first, last) -> { first, last, fence? } for what is Markdown or code on the screen
-    exports.add("passages", |lua, binding, (buffer, first, last): (i32, usize, usize)| {
+    // regions(buffer, first, last) -> { first, last, fence? } for what is Markdown or code on the screen
+    exports.add("regions", |lua, binding, (buffer, first, last): (i32, usize, usize)| {
         let Some(conversation) = binding.workspace.conversation(buffer) else { return Ok(None) };
-        let items = conversation.regions(first..last).into_iter().map(|passage| {
+        let items = conversation.regions(first..last).into_iter().map(|region| {
             let item = lua.create_table()?;
-            item.set("first", passage.lines.start)?;
-            item.set("last", passage.lines.end)?;
-            item.set("fence", passage.fence)?;
+            item.set("first", region.lines.start)?;
+            item.set("last", region.lines.end)?;
+            item.set("fence", region.fence)?;
             Ok(item)
         });
         items.collect::<mlua::Result<Vec<_>>>().map(Some)

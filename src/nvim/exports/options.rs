@@ -60,7 +60,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     // set_option(option, enabled) -> the effective options, what is in effect now; or nil, problem
     exports.add("set_option", |lua, binding, (option, is_enabled): (String, bool)| {
         let Some(toggle) = Toggle::of(&option) else {
-            return Ok((Value::Nil, format!("`{option}` cannot be set while Neovim runs")));
+            return Ok((Value::Nil, format!("`{option}` cannot be set at run time")));
         };
         match binding.workspace.set(toggle, is_enabled) {
             Ok(message) => Ok((effective(lua, binding)?, message)),

@@ -6,7 +6,7 @@ use mlua::{LuaString, Table};
 
 use super::table::Exports;
 use crate::{
-    nvim::lua_tools,
+    nvim::lua_tools::{self, Fields},
     tools::{SourceEnd, SourceId},
 };
 
@@ -15,11 +15,11 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     // register_tool(name or nil, definition) -> true and perhaps a warning; or false, problem
     exports.add("register_tool", |lua, binding, (name, definition): (Option<String>, Table)| {
         let functions = &binding.functions;
-        let (fields, kept) = match lua_tools::fields(lua, functions, name.as_deref(), &definition) {
+        let Fields { entries, kept } = match lua_tools::fields(lua, functions, name.as_deref(), &definition) {
             Ok(read) => read,
             Err(problem) => return Ok((false, Some(problem))),
         };
-        Ok(match binding.workspace.register_tool(name.as_deref(), fields) {
+        Ok(match binding.workspace.register_tool(name.as_deref(), entries) {
             Ok((_, false)) => (true, None),
             Ok((tool, true)) => {
                 (true, Some(format!("tool `{tool}` has no `execute`: its calls get an error until it has one")))

@@ -97,7 +97,7 @@ fn a_second_process_asks_before_it_sends_or_runs() {
     chat.put("shared.chat", "@You:\nHello\n");
     let other = Other::hold(&chat.state("open"), &chat.work("shared.chat"));
     chat.edit("shared.chat");
-    chat.wait_for_words("shared.chat is open in another Neovim as well (process");
+    chat.wait_for_words("shared.chat is also open in another Neovim (process");
     let question = Question::Holder { process: Some(other.process()) };
     chat.go();
     assert_eq!(chat.wait_for_question(), question);
@@ -148,7 +148,7 @@ fn every_name_of_a_file_is_held_with_it() {
     let _other = Other::hold(&chat.state("open"), &chat.work("shared.chat"));
     for name in ["link.chat", "twin.chat"] {
         chat.edit(name);
-        chat.wait_for_words(&format!("{name} is open in another Neovim as well"));
+        chat.wait_for_words(&format!("{name} is also open in another Neovim"));
         chat.go();
         assert!(matches!(chat.wait_for_question(), Question::Holder { .. }), "{name}");
     }
