@@ -50,7 +50,7 @@ impl Agent {
                 Verdict::Ask => Status::Pending,
                 Verdict::Deny => Status::Denied,
                 Verdict::Invalid(reason) => {
-                    settled.push((call.clone(), CallResult::error(reason)));
+                    settled.push((call.clone(), CallResult::error(reason.to_string())));
                     continue;
                 }
             };
@@ -197,7 +197,7 @@ impl Agent {
         match view.verdict(&call) {
             Verdict::Run | Verdict::Ask => self.queue.push_back(call),
             Verdict::Deny => self.settle(&call, CallResult::error(DENIED), effects),
-            Verdict::Invalid(reason) => self.settle(&call, CallResult::error(reason), effects),
+            Verdict::Invalid(reason) => self.settle(&call, CallResult::error(reason.to_string()), effects),
         }
     }
 

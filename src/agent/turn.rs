@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, VecDeque};
 use super::{Activity, Cursor, Effect, Input, Level, RequestId, RequestKind, guard::LoopGuard};
 use crate::{
     chat::{OpenCall, Status},
-    model::{CallId, Event, StopReason, ToolInput},
+    model::{CallId, Event, ModelError, StopReason, ToolInput},
     provider::{ProviderError, retry},
 };
 
@@ -47,7 +47,7 @@ pub enum Verdict {
     Deny,
     /// It cannot run: the tool does not exist, or the input does not match its schema. The text tells the model how to
     /// fix it.
-    Invalid(String),
+    Invalid(ModelError),
 }
 
 /// The options that the state machine reads.

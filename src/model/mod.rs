@@ -2,11 +2,13 @@
 //!
 //! - A [`Message`] consists of [`Part`]s. An [`Attachment`] is a file sent with it; [`Media`] is its type and size.
 //! - An [`Event`] is one piece of an arriving reply. [`Usage`] counts the tokens of a request.
+//! - [`ModelError`] and [`UserError`] are errors by who has to act on them.
 //! - [`CallId`] and [`ToolInput`] belong to a tool call, [`Signature`] to thinking, [`WebSource`] to a citation.
 //!
 //! These are plain values. They know no vendor, document or editor, and import only [`text`](crate::text).
 
 mod attachment;
+mod audience;
 mod call_id;
 mod event;
 mod media;
@@ -18,6 +20,7 @@ mod usage;
 mod web_source;
 
 pub use attachment::{Attachment, AttachmentContent};
+pub use audience::{ModelError, UserError};
 pub use call_id::CallId;
 pub use event::{Event, StopReason};
 pub use media::{Media, MediaKind};

@@ -7,6 +7,8 @@ use mlua::{Lua, LuaSerdeExt, Table, Value as Lual, serde::SerializeOptions};
 use serde::Serialize;
 use serde_json::{Map, Number, Value};
 
+use crate::tools::LuaError;
+
 /// Tables within tables, at most. A table that contains itself has more.
 const DEEPEST: usize = 100;
 
@@ -170,6 +172,11 @@ pub(super) fn to_lua<T: Serialize>(lua: &Lua, value: &T) -> mlua::Result<Lual> {
         value,
         SerializeOptions::new().serialize_none_to_null(false).serialize_unit_to_null(false).set_array_metatable(false),
     )
+}
+
+/// An error as the rest of Flemma sees it.
+pub(super) fn lua_error(error: &mlua::Error) -> LuaError {
+    LuaError::new(words(error))
 }
 
 /// What an error says, in one line and without a traceback.

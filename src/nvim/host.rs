@@ -8,9 +8,10 @@ use super::{buffer::BufferText, convert, usage_table, waker::Waker};
 use crate::{
     agent::{CursorReason, CursorTarget, Level},
     chat::{Diagnostic, Severity, Text, TextEdit},
+    tools::LuaError,
     workspace::{
         Host,
-        ports::{Announcement, Place, Question},
+        ports::{Announcement, HostError, Place, Question},
     },
 };
 
@@ -162,9 +163,9 @@ impl Shim {
         format: &Function,
         input: Value,
         room: usize,
-    ) -> mlua::Result<Result<Value, String>> {
+    ) -> mlua::Result<Result<Value, LuaError>> {
         let (ok, value): (bool, Value) = self.table.get::<Function>("preview")?.call((buffer, format, input, room))?;
-        Ok(if ok { Ok(value) } else { Err(value.to_string().unwrap_or_default()) })
+        Ok(if ok { Ok(value) } else { Err(LuaError::new(value.to_string().unwrap_or_default())) })
     }
 
     /// What a parser that was registered for this language reads; `None` where there is none.
@@ -246,7 +247,7 @@ impl Host for NvimHost {
     }
 
     /// `:help nvim_buf_set_text()`, with `:help undojoin`.
-    fn write(&self, buffer: i32, edit: &TextEdit, joins: bool) -> Result<(), String> {
+    fn write(&self, buffer: i32, edit: &TextEdit, joins: bool) -> Result<(), HostError> {
         let write = || -> mlua::Result<()> {
             let lines = self.shim.lua.create_sequence_from(edit.lines.iter().map(String::as_str))?;
             let (start, end) = (edit.start, edit.end);
@@ -255,7 +256,7 @@ impl Host for NvimHost {
             let write: Function = self.shim.table.get("write")?;
             write.call((buffer, first, first_column, last, last_column, lines, joins))
         };
-        write().map_err(|error| convert::words(&error))
+        write().map_err(|error| HostError::new(convert::words(&error)))
     }
 
     /// `:help 'modifiable'`.

@@ -11,6 +11,7 @@ use super::{
     host::Shim,
 };
 use crate::{
+    model::UserError,
     tools::{
         Definition, Executor, LuaRef,
         declare::{self, Field},
@@ -30,15 +31,15 @@ pub(super) struct Fields {
 ///
 /// # Errors
 /// What is wrong with the table, for the user. Then no function was kept.
-pub(super) fn fields(lua: &Lua, functions: &Functions, name: Option<&str>, table: &Table) -> Result<Fields, String> {
+pub(super) fn fields(lua: &Lua, functions: &Functions, name: Option<&str>, table: &Table) -> Result<Fields, UserError> {
     let mut entries = Vec::new();
     for pair in table.pairs::<Value, Value>() {
-        let (key, value) = pair.map_err(|error| convert::words(&error))?;
+        let (key, value) = pair.map_err(|error| UserError::new(convert::words(&error)))?;
         let Value::String(key) = key else {
             let tool = name.unwrap_or("(unnamed)");
-            return Err(format!(
+            return Err(UserError::new(format!(
                 "tool `{tool}`: a definition is a table of named fields, and this one has a list in it"
-            ));
+            )));
         };
         entries.push((key.to_string_lossy(), value));
     }
@@ -103,7 +104,7 @@ pub(super) fn start(lua: &Lua, shim: &Shim, execute: &Function, run: ToolRun<'_>
         Err(error) => failed(convert::words(&error)),
         Ok((false, thrown, _)) => failed(thrown.to_string().unwrap_or_default()),
         Ok((true, Value::Function(stop), _)) if definition.is_async => {
-            return Some(Box::new(move || stop.call::<()>(()).map_err(|error| convert::words(&error))));
+            return Some(Box::new(move || stop.call::<()>(()).map_err(|error| convert::lua_error(&error))));
         }
         Ok((true, Value::Nil, Value::Nil)) if definition.is_async => return None,
         Ok((true, value, problem)) => outcome(lua, answer.tool(), value, problem),

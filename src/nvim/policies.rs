@@ -5,7 +5,10 @@ use std::{cell::OnceCell, rc::Rc};
 use mlua::{Function, Lua, Table, Value};
 
 use super::{convert, host::Shim};
-use crate::tools::approval::{ApprovalCall, Decision, Resolve};
+use crate::tools::{
+    LuaError,
+    approval::{ApprovalCall, Decision, Resolve},
+};
 
 /// How a function is called.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -32,17 +35,20 @@ pub(super) fn file_policy(lua: &Lua, shim: &Rc<Shim>, function: Function) -> Res
 pub(super) fn module(lua: &Lua, shim: &Rc<Shim>, module: &str) -> Resolve {
     let (lua, shim, name, loaded) = (lua.clone(), Rc::clone(shim), module.to_owned(), OnceCell::new());
     Rc::new(move |call| {
-        let load = || -> Result<Function, String> {
-            let require: Function = lua.globals().get("require").map_err(|error| convert::words(&error))?;
-            match require.call::<Value>(name.as_str()).map_err(|error| convert::words(&error))? {
+        let load = || -> Result<Function, LuaError> {
+            let require: Function = lua.globals().get("require").map_err(|error| convert::lua_error(&error))?;
+            match require.call::<Value>(name.as_str()).map_err(|error| convert::lua_error(&error))? {
                 Value::Function(function) => Ok(function),
                 Value::Table(table) => {
-                    table.get::<Function>("resolve").map_err(|_| "it has no function `resolve`".to_owned())
+                    table.get::<Function>("resolve").map_err(|_| LuaError::new("it has no function `resolve`"))
                 }
-                other => Err(format!("it is a {}, not a function or a table with `resolve`", other.type_name())),
+                other => Err(LuaError::new(format!(
+                    "it is a {}, not a function or a table with `resolve`",
+                    other.type_name()
+                ))),
             }
         };
-        let function = loaded.get_or_init(load).clone().map_err(|problem| format!("failed: {problem}"))?;
+        let function = loaded.get_or_init(load).clone().map_err(|error| LuaError::new(format!("failed: {error}")))?;
         own_decision(ask(&lua, &shim, &function, call, Limits::None))
     })
 }
@@ -51,33 +57,33 @@ pub(super) fn module(lua: &Lua, shim: &Rc<Shim>, module: &str) -> Resolve {
 pub(super) fn resolver(lua: &Lua, shim: &Rc<Shim>, function: Function) -> Resolve {
     let (lua, shim) = (lua.clone(), Rc::clone(shim));
     Rc::new(move |call| {
-        let answer = ask(&lua, &shim, &function, call, Limits::None).map_err(|error| convert::words(&error))?;
+        let answer = ask(&lua, &shim, &function, call, Limits::None).map_err(|error| convert::lua_error(&error))?;
         decision(&answer)
     })
 }
 
 /// What the answer of a policy means; `Err` goes on after the policy's name.
-fn own_decision(answer: mlua::Result<Value>) -> Result<Option<Decision>, String> {
+fn own_decision(answer: mlua::Result<Value>) -> Result<Option<Decision>, LuaError> {
     match answer {
         Ok(Value::Boolean(true)) => Ok(Some(Decision::Approve)),
         Ok(Value::Boolean(false)) => Ok(Some(Decision::RequireApproval)),
         Ok(value) => decision(&value),
-        Err(error) => Err(format!("failed: {}", convert::words(&error))),
+        Err(error) => Err(LuaError::new(format!("failed: {}", convert::words(&error)))),
     }
 }
 
 /// What a word means; nothing for nil.
-fn decision(value: &Value) -> Result<Option<Decision>, String> {
+fn decision(value: &Value) -> Result<Option<Decision>, LuaError> {
     let word = match value {
         Value::Nil => return Ok(None),
         Value::String(word) => word.to_string_lossy(),
         other => {
             let shown = other.to_string().unwrap_or_default();
-            return Err(format!("returned {shown}, a {}", other.type_name()));
+            return Err(LuaError::new(format!("returned {shown}, a {}", other.type_name())));
         }
     };
     let known = WORDS.iter().find(|(known, _)| *known == word);
-    known.map(|(_, decision)| Some(*decision)).ok_or_else(|| format!("returned \"{word}\""))
+    known.map(|(_, decision)| Some(*decision)).ok_or_else(|| LuaError::new(format!("returned \"{word}\"")))
 }
 
 const WORDS: [(&str, Decision); 3] =

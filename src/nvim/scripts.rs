@@ -7,7 +7,7 @@ use mlua::{Lua, Value};
 use super::{convert, functions::Functions, host::Shim, lua_tools, opt, policies};
 use crate::{
     config::buffer::BufferOptions,
-    tools::{Definition, Executor, LuaRef, approval::Resolve},
+    tools::{Definition, Executor, LuaError, LuaRef, approval::Resolve},
     workspace::{
         Scripts, StopTool,
         ports::{FrontmatterRun, ScriptError, ToolRun},
@@ -39,10 +39,10 @@ impl Scripts for LuaScripts {
         function: LuaRef,
         input: &serde_json::Value,
         width: usize,
-    ) -> Result<Option<String>, String> {
+    ) -> Result<Option<String>, LuaError> {
         let Some(format) = self.functions.get(function) else { return Ok(None) };
-        let input = convert::from_json(&self.lua, input).map_err(|error| convert::words(&error))?;
-        let body = self.shim.preview(buffer, &format, input, width).map_err(|error| convert::words(&error))??;
+        let input = convert::from_json(&self.lua, input).map_err(|error| convert::lua_error(&error))?;
+        let body = self.shim.preview(buffer, &format, input, width).map_err(|error| convert::lua_error(&error))??;
         Ok(match body {
             Value::String(body) => Some(body.to_string_lossy()),
             _ => None,
@@ -53,10 +53,10 @@ impl Scripts for LuaScripts {
         policies::module(&self.lua, &self.shim, module)
     }
 
-    fn parse(&self, buffer: i32, language: &str, code: &str) -> Option<Result<serde_json::Value, String>> {
+    fn parse(&self, buffer: i32, language: &str, code: &str) -> Option<Result<serde_json::Value, LuaError>> {
         let parsed = self.shim.parse(buffer, language, code)?;
         let parsed = parsed.and_then(|value| convert::to_json(&self.lua, value));
-        Some(parsed.map_err(|error| convert::words(&error)))
+        Some(parsed.map_err(|error| convert::lua_error(&error)))
     }
 
     fn languages(&self) -> Vec<String> {

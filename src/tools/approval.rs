@@ -12,7 +12,7 @@ use serde_json::Value;
 
 pub use super::decision::Decision;
 use super::{
-    DeclaredApproval, Policy,
+    DeclaredApproval, LuaError, Policy,
     rules::{self, PathBase, ReadTarget, Subject},
 };
 use crate::model::CallId;
@@ -84,7 +84,7 @@ pub enum BufferPolicy {
 }
 
 impl BufferPolicy {
-    fn decide(&self, call: &ApprovalCall<'_>) -> Result<Option<Decision>, String> {
+    fn decide(&self, call: &ApprovalCall<'_>) -> Result<Option<Decision>, LuaError> {
         match self {
             Self::List(policy) => Ok(policy.decide(call)),
             Self::Function(decide) => decide(call),
@@ -115,7 +115,7 @@ impl Policy {
 }
 
 /// How a resolver decides: a decision, `None` to pass, or why it failed.
-pub type Resolve = Rc<dyn Fn(&ApprovalCall<'_>) -> Result<Option<Decision>, String>>;
+pub type Resolve = Rc<dyn Fn(&ApprovalCall<'_>) -> Result<Option<Decision>, LuaError>>;
 
 /// One link of the chain.
 #[derive(Clone)]
@@ -147,7 +147,7 @@ pub struct ResolverFailure {
     /// The resolver's name.
     pub resolver: String,
     /// Its error.
-    pub message: String,
+    pub error: LuaError,
 }
 
 /// The resolvers in the order in which they are asked.
@@ -202,7 +202,7 @@ impl Chain {
             match (resolver.resolve)(call) {
                 Ok(None) => {}
                 Ok(Some(decision)) => return Resolution { decision, resolver: Some(resolver.name.clone()), failures },
-                Err(message) => failures.push(ResolverFailure { resolver: resolver.name.clone(), message }),
+                Err(error) => failures.push(ResolverFailure { resolver: resolver.name.clone(), error }),
             }
         }
         Resolution { decision: Decision::RequireApproval, resolver: None, failures }

@@ -177,7 +177,7 @@ impl FieldReader {
         match &field {
             Field::Value(Value::Number(number)) => match seconds::limit(number.as_f64().unwrap_or(f64::NAN)) {
                 Ok(limit) => Ok(Some(limit)),
-                Err(problem) => self.refuse(name, problem),
+                Err(problem) => self.refuse(name, problem.to_string()),
             },
             field => self.wrong(name, "a number of seconds", field),
         }

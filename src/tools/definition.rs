@@ -14,10 +14,14 @@ use thiserror::Error;
 
 use super::{
     NativeTool,
-    schema::{self, InputSchema},
+    schema::{self, InputSchema, SchemaError},
     schema_errors, seconds,
 };
-use crate::{model::ToolInput, provider::ToolSpec, text::suggest::nearest};
+use crate::{
+    model::{ModelError, ToolInput},
+    provider::ToolSpec,
+    text::suggest::nearest,
+};
 
 /// The longest name that every provider accepts, in characters.
 const MAX_NAME: usize = 64;
@@ -57,7 +61,7 @@ pub struct Definition {
     pub executor: Executor,
     /// The Lua function that creates a preview; native tools have their own ([`NativeTool::preview`]).
     pub format_preview: Option<LuaRef>,
-    compiled: OnceLock<Result<InputSchema, String>>,
+    compiled: OnceLock<Result<InputSchema, SchemaError>>,
 }
 
 /// Who answers a call of a tool, and what runs it if this process does.
@@ -156,15 +160,15 @@ impl Definition {
             return refuse("input_schema", "must be a JSON Schema whose `type` is \"object\"".into());
         }
         if let Err(problem) = self.compiled() {
-            return refuse("input_schema", problem.clone());
+            return refuse("input_schema", problem.to_string());
         }
         if self.strict
             && let Err(problem) = schema::check_strict(&self.input_schema)
         {
-            return refuse("input_schema", problem);
+            return refuse("input_schema", problem.to_string());
         }
         if let Some(Err(problem)) = self.timeout.map(|timeout| seconds::limit(timeout.as_secs_f64())) {
-            return refuse("timeout", problem);
+            return refuse("timeout", problem.to_string());
         }
         for (field, param) in [("read_path_param", &self.read_path_param), ("write_path_param", &self.write_path_param)]
         {
@@ -183,13 +187,14 @@ impl Definition {
     /// # Errors
     /// A message for the model: each invalid path with the expected and the actual value, or the position at which the
     /// JSON cannot be parsed.
-    pub fn check_input(&self, input: &ToolInput) -> Result<(), String> {
+    pub fn check_input(&self, input: &ToolInput) -> Result<(), ModelError> {
         match (input, self.compiled()) {
             (ToolInput::Malformed(text), _) => Err(schema_errors::malformed(&self.name, text)),
             (ToolInput::Json(value), Ok(schema)) => schema.check(&self.name, value),
-            (ToolInput::Json(_), Err(problem)) => {
-                Err(format!("The input of `{}` cannot be checked: its input_schema {problem}.", self.name))
-            }
+            (ToolInput::Json(_), Err(problem)) => Err(ModelError::new(format!(
+                "The input of `{}` cannot be checked: its input_schema {problem}.",
+                self.name
+            ))),
         }
     }
 
@@ -204,7 +209,7 @@ impl Definition {
         Some(format!("is \"{name}\", but input_schema has no such property{meant}"))
     }
 
-    fn compiled(&self) -> &Result<InputSchema, String> {
+    fn compiled(&self) -> &Result<InputSchema, SchemaError> {
         self.compiled.get_or_init(|| InputSchema::compile(&self.input_schema))
     }
 }

@@ -47,6 +47,7 @@ mod decision;
 pub mod declare;
 mod definition;
 pub mod hosted;
+mod lua_error;
 mod native;
 pub mod overflow;
 pub mod paths;
@@ -63,6 +64,7 @@ mod sources;
 
 pub use decision::Decision;
 pub use definition::{DeclaredApproval, Definition, DefinitionError, Executor, LuaRef};
+pub use lua_error::LuaError;
 pub use native::{Context, NativeTool, Outcome, Output, Protected, Rendered};
 pub use presets::{Policy, Preset, Presets};
 pub use registry::{Registered, Registry};

@@ -16,13 +16,17 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::{paths, rules::DeniedPaths};
-use crate::{chat::Language, model::Attachment, process::OnProgress};
+use crate::{
+    chat::Language,
+    model::{Attachment, ModelError},
+    process::OnProgress,
+};
 
 /// JSON of up to this many characters is written on one line in a result.
 const COMPACT_JSON: usize = 80;
 
 /// Returns why a file must not be written (an open conversation, the trust store), or `None` if it may be written.
-pub type Protected = Arc<dyn Fn(&Path) -> Option<String> + Send + Sync>;
+pub type Protected = Arc<dyn Fn(&Path) -> Option<ModelError> + Send + Sync>;
 
 /// A tool written in Rust.
 pub trait NativeTool: Send + Sync {
@@ -98,7 +102,7 @@ pub enum Outcome {
     /// The tool failed.
     Failure {
         /// What went wrong and how to fix it, for the model.
-        error: String,
+        error: ModelError,
         /// The output before the failure.
         output: Option<String>,
     },
@@ -144,8 +148,8 @@ impl Outcome {
     }
 
     /// Failure with only a message.
-    pub fn failure(error: impl Into<String>) -> Self {
-        Self::Failure { error: error.into(), output: None }
+    pub fn failure(error: ModelError) -> Self {
+        Self::Failure { error, output: None }
     }
 
     /// The text for the document. A failure with output has both: the error, a blank line, the output.
@@ -155,7 +159,7 @@ impl Outcome {
             Self::Success(Output::Diff(text)) => (text.clone(), false, Language::Diff),
             Self::Success(Output::Json(value)) => (json_text(value), false, Language::Json),
             Self::Structured { ok, value } => (json_text(value), !ok, Language::Json),
-            Self::Failure { error, output: None } => (error.clone(), true, Language::Plain),
+            Self::Failure { error, output: None } => (error.to_string(), true, Language::Plain),
             Self::Failure { error, output: Some(output) } => (format!("{error}\n\n{output}"), true, Language::Plain),
         };
         let attachments = match self {

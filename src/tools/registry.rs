@@ -9,7 +9,10 @@ use std::{
 };
 
 use super::{Definition, DefinitionError, hosted};
-use crate::provider::{HostedTool, ToolSpec};
+use crate::{
+    model::ModelError,
+    provider::{HostedTool, ToolSpec},
+};
 
 /// The known tools, sorted by name.
 #[derive(Clone, Debug, Default)]
@@ -124,7 +127,7 @@ impl Registry {
     }
 
     /// The message for a model that called a tool that is not offered. `chosen` as for [`Registry::offered`].
-    pub fn unknown(&self, name: &str, chosen: Option<&BTreeSet<String>>) -> String {
+    pub fn unknown(&self, name: &str, chosen: Option<&BTreeSet<String>>) -> ModelError {
         let names = self.all().map(|tool| tool.name.as_str());
         let names: Vec<&str> = names.filter(|name| self.offered(name, chosen).is_some()).collect();
         let meant = crate::text::suggest::nearest(name, names.iter().copied())
@@ -135,6 +138,6 @@ impl Registry {
         } else {
             format!("The tools are: {}.", names.join(", "))
         };
-        format!("There is no tool `{name}`.{meant} {offered}")
+        ModelError::new(format!("There is no tool `{name}`.{meant} {offered}"))
     }
 }

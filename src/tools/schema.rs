@@ -7,11 +7,19 @@ use std::sync::Arc;
 
 use jsonschema::{ValidationError, Validator, error::ValidationErrorKind as Kind};
 use serde_json::Value;
+use thiserror::Error;
 
 use super::schema_errors::{describe, pointer};
+use crate::model::ModelError;
 
 /// The maximum number of errors in a message.
 const MAX_MISTAKES: usize = 5;
+
+/// What is wrong with a schema itself. The author of the tool has to act. The text continues a sentence that begins with
+/// the field's name.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{0}")]
+pub(super) struct SchemaError(String);
 
 /// A compiled schema.
 #[derive(Clone, Debug)]
@@ -29,10 +37,10 @@ impl InputSchema {
     /// # Errors
     /// If it is not a JSON Schema, or refers to something outside it. The message continues a sentence that
     /// begins with the field's name.
-    pub(super) fn compile(schema: &Arc<Value>) -> Result<Self, String> {
+    pub(super) fn compile(schema: &Arc<Value>) -> Result<Self, SchemaError> {
         let validator = jsonschema::options().offline().build(schema).map_err(|error| {
             let place = pointer(&error, "its top level");
-            format!("is not a valid JSON Schema: at {place}, {}", describe(&error, &Value::Null))
+            SchemaError(format!("is not a valid JSON Schema: at {place}, {}", describe(&error, &Value::Null)))
         })?;
         let properties = schema.get("properties").and_then(Value::as_object);
         let nullable = properties.into_iter().flatten().filter(|(_, schema)| allows_null(schema));
@@ -44,7 +52,7 @@ impl InputSchema {
     ///
     /// # Errors
     /// A message for the model that lists what is wrong.
-    pub(super) fn check(&self, tool: &str, input: &Value) -> Result<(), String> {
+    pub(super) fn check(&self, tool: &str, input: &Value) -> Result<(), ModelError> {
         let mut mistakes = Vec::new();
         let mut more = 0;
         for error in self.validator.iter_errors(input).filter(|error| !self.may_be_missing(error)) {
@@ -60,7 +68,7 @@ impl InputSchema {
         if more > 0 {
             mistakes.push(format!("- and {more} more"));
         }
-        Err(format!("The input of `{tool}` does not match its schema:\n{}", mistakes.join("\n")))
+        Err(ModelError::new(format!("The input of `{tool}` does not match its schema:\n{}", mistakes.join("\n"))))
     }
 
     fn may_be_missing(&self, error: &ValidationError<'_>) -> bool {
@@ -91,26 +99,29 @@ fn allows_null(schema: &Value) -> bool {
 ///
 /// # Errors
 /// The first place that breaks a rule, with the fix.
-pub(super) fn check_strict(schema: &Value) -> Result<(), String> {
+pub(super) fn check_strict(schema: &Value) -> Result<(), SchemaError> {
     check_strict_at(schema, &mut String::new())
 }
 
-fn check_strict_at(schema: &Value, path: &mut String) -> Result<(), String> {
+fn check_strict_at(schema: &Value, path: &mut String) -> Result<(), SchemaError> {
     let place = |path: &str| if path.is_empty() { "its top level".to_owned() } else { format!("`{path}`") };
     if let Some(properties) = schema.get("properties").and_then(Value::as_object) {
         let required = schema.get("required").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         if let Some(missing) = properties.keys().find(|name| !required.iter().any(|known| known == name.as_str())) {
-            return Err(format!(
+            return Err(SchemaError(format!(
                 "does not follow strict mode at {}: `{missing}` is not in `required`; list it there, and add \"null\" \
                  to its \
                  type if it is optional",
                 place(path)
-            ));
+            )));
         }
     }
     let is_object = schema.get("type").is_some_and(|kind| kind == "object") || schema.get("properties").is_some();
     if is_object && schema.get("additionalProperties") != Some(&Value::Bool(false)) {
-        return Err(format!("does not follow strict mode at {}: set `additionalProperties` to false", place(path)));
+        return Err(SchemaError(format!(
+            "does not follow strict mode at {}: set `additionalProperties` to false",
+            place(path)
+        )));
     }
     for (key, inner) in subschemas(schema) {
         let length = path.len();

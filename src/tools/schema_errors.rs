@@ -6,7 +6,10 @@
 use jsonschema::{ValidationError, error::TypeKind, error::ValidationErrorKind as Kind};
 use serde_json::Value;
 
-use crate::text::{escape_controls, suggest::nearest};
+use crate::{
+    model::ModelError,
+    text::{escape_controls, suggest::nearest},
+};
 
 /// How much of a value a message quotes, in characters.
 const MAX_QUOTE: usize = 60;
@@ -162,7 +165,7 @@ fn short(text: &str) -> String {
 }
 
 /// The message for a model whose input is not a JSON object: the position and the text there.
-pub(super) fn malformed(tool: &str, text: &str) -> String {
+pub(super) fn malformed(tool: &str, text: &str) -> ModelError {
     let problem = match serde_json::from_str::<serde::de::IgnoredAny>(text) {
         Ok(_) => "it is not an object".to_owned(),
         Err(_) if text.trim().is_empty() => "it is empty".to_owned(),
@@ -171,7 +174,9 @@ pub(super) fn malformed(tool: &str, text: &str) -> String {
         }
         Err(error) => format!("{error}, in `{}`", around(text, error.line(), error.column())),
     };
-    format!("The input of `{tool}` is not valid JSON: {problem}. Send one JSON object that matches the tool's schema.")
+    ModelError::new(format!(
+        "The input of `{tool}` is not valid JSON: {problem}. Send one JSON object that matches the tool's schema."
+    ))
 }
 
 /// The text around a position (in bytes, from 1) on one line.

@@ -2,18 +2,24 @@
 
 use std::time::Duration;
 
+use thiserror::Error;
+
 /// The longest limit: a day.
 pub const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// A number of seconds that is no limit. The text continues a sentence that begins with the name of the option.
+#[derive(Clone, Copy, Debug, PartialEq, Error)]
+#[error("must be more than 0 and at most {} seconds, not {_0}", LONGEST.as_secs())]
+pub struct InvalidLimit(f64);
 
 /// The limit for a number of seconds.
 ///
 /// # Errors
-/// If it is not more than 0, more than a day, or not a number. The message continues a sentence that begins with the name
-/// of the option.
-pub fn limit(seconds: f64) -> Result<Duration, String> {
+/// If it is not more than 0, more than a day, or not a number.
+pub fn limit(seconds: f64) -> Result<Duration, InvalidLimit> {
     match Duration::try_from_secs_f64(seconds) {
         Ok(limit) if !limit.is_zero() && limit <= LONGEST => Ok(limit),
-        _ => Err(format!("must be more than 0 and at most {} seconds, not {seconds}", LONGEST.as_secs())),
+        _ => Err(InvalidLimit(seconds)),
     }
 }
 

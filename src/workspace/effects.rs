@@ -23,7 +23,7 @@ use super::{
 use crate::{
     agent::{Activity, CallResult, CursorTarget, Input, Level, LifecycleEvent, RequestId, Settings, Shell, Verdict},
     chat::{self, Diagnostic, Document, OpenCall, Text, TextEdit},
-    model::{CallId, ToolInput, Usage},
+    model::{CallId, ModelError, ToolInput, Usage},
     provider::{ErrorKind, ProviderError, Request},
     runtime::{OnUpdate, RequestUpdate},
     tools::{Context, Definition, Executor, LuaRef, NativeTool, Outcome, Rendered, seconds},
@@ -118,7 +118,9 @@ impl Effects<'_> {
         let started = self.workspace.background().worker().spawn(async move {
             let outcome = AssertUnwindSafe(future).catch_unwind().await;
             let outcome = outcome.unwrap_or_else(|_| {
-                Outcome::failure(format!("The tool `{name}` crashed. This is a bug in Flemma, not in the call."))
+                Outcome::failure(ModelError::new(format!(
+                    "The tool `{name}` crashed. This is a bug in Flemma, not in the call."
+                )))
             });
             if cancel.is_cancelled() {
                 // It has its result; what still came could meet a later call with the same id.

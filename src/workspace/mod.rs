@@ -17,7 +17,7 @@
 //! use flemma::{
 //!     agent::Level,
 //!     chat::{Text, TextEdit},
-//!     workspace::{Command, Host, NoScripts, Workspace, ports::{Place, Question}},
+//!     workspace::{Command, Host, NoScripts, Workspace, ports::{HostError, Place, Question}},
 //! };
 //!
 //! /// One buffer, and the questions that the user was asked.
@@ -25,7 +25,7 @@
 //!
 //! impl Host for OneFile {
 //!     fn text(&self, _buffer: i32) -> Rc<dyn Text> { Rc::new(self.0.clone()) }
-//!     fn write(&self, _: i32, _: &TextEdit, _: bool) -> Result<(), String> { Err("nothing writes here".into()) }
+//!     fn write(&self, _: i32, _: &TextEdit, _: bool) -> Result<(), HostError> { Err(HostError::new("nothing writes here")) }
 //!     fn place(&self, _buffer: i32) -> Place { Place { file: "/tmp/a.chat".into(), cwd: "/tmp".into() } }
 //!     fn notify(&self, _level: Level, message: &str) { println!("{message}") }
 //!     fn ask(&self, _buffer: i32, question: Question) { self.1.borrow_mut().push(question) }

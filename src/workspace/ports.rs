@@ -10,13 +10,14 @@ use std::{
 };
 
 use serde_json::Value;
+use thiserror::Error;
 
 use super::{latest_output::LatestOutput, lua_outcome::LuaOutcome, tasks::StopTool, tool_answer::ToolAnswer};
 use crate::{
     agent::{CursorTarget, Level},
     chat::{Diagnostic, OpenCall, Text, TextEdit},
     config::{FileOptions, buffer::BufferOptions},
-    tools::{Definition, LuaRef, approval::Resolve},
+    tools::{Definition, LuaError, LuaRef, approval::Resolve},
     usage::Record,
 };
 
@@ -101,6 +102,18 @@ pub enum Announcement<'a> {
     },
 }
 
+/// Why a buffer was not changed, in the host's words.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{0}")]
+pub struct HostError(String);
+
+impl HostError {
+    /// An error with the host's words.
+    pub fn new(words: impl Into<String>) -> Self {
+        Self(words.into())
+    }
+}
+
 /// Shows, writes and asks. Only writing can fail: a host that cannot draw reports that itself and goes on. A host need not
 /// draw anything, so what is drawn has an empty default.
 pub trait Host {
@@ -110,8 +123,8 @@ pub trait Host {
     /// Changes the text. `joins` puts the change into the step of undo before it.
     ///
     /// # Errors
-    /// When the buffer is gone or cannot be changed; in the host's words.
-    fn write(&self, buffer: i32, edit: &TextEdit, joins: bool) -> Result<(), String>;
+    /// When the buffer is gone or cannot be changed.
+    fn write(&self, buffer: i32, edit: &TextEdit, joins: bool) -> Result<(), HostError>;
 
     /// Keeps the user from changing the buffer, or lets them again.
     fn lock(&self, _buffer: i32, _is_locked: bool) {}
@@ -217,13 +230,13 @@ pub trait Scripts {
     ///
     /// # Errors
     /// What it threw.
-    fn preview(&self, buffer: i32, function: LuaRef, input: &Value, width: usize) -> Result<Option<String>, String>;
+    fn preview(&self, buffer: i32, function: LuaRef, input: &Value, width: usize) -> Result<Option<String>, LuaError>;
 
     /// The policy in a module that `tools.auto_approve` names. The module is loaded when the policy is first asked.
     fn policy_module(&self, module: &str) -> Resolve;
 
     /// What a parser that was registered for this language reads; `None` where there is none.
-    fn parse(&self, buffer: i32, language: &str, code: &str) -> Option<Result<Value, String>>;
+    fn parse(&self, buffer: i32, language: &str, code: &str) -> Option<Result<Value, LuaError>>;
 
     /// The languages that parsers were registered for.
     fn languages(&self) -> Vec<String>;
@@ -254,15 +267,15 @@ impl Scripts for NoScripts {
         None
     }
 
-    fn preview(&self, _: i32, _: LuaRef, _: &Value, _: usize) -> Result<Option<String>, String> {
+    fn preview(&self, _: i32, _: LuaRef, _: &Value, _: usize) -> Result<Option<String>, LuaError> {
         Ok(None)
     }
 
     fn policy_module(&self, _: &str) -> Resolve {
-        Rc::new(|_| Err(format!("failed: {NO_LUA}")))
+        Rc::new(|_| Err(LuaError::new(format!("failed: {NO_LUA}"))))
     }
 
-    fn parse(&self, _: i32, _: &str, _: &str) -> Option<Result<Value, String>> {
+    fn parse(&self, _: i32, _: &str, _: &str) -> Option<Result<Value, LuaError>> {
         None
     }
 

@@ -3,7 +3,7 @@
 use std::{fs, os::unix::fs::MetadataExt, path::Path, path::PathBuf};
 
 use super::Workspace;
-use crate::tools::paths::real;
+use crate::{model::ModelError, tools::paths::real};
 
 impl Workspace {
     /// Whether a tool may write to a file. It looks at the disk.
@@ -15,21 +15,21 @@ impl Workspace {
 
 /// Why no tool writes to a file, if so: it is an open conversation or the trust store, by whatever name. It looks at the
 /// disk.
-pub(super) fn protected(path: &Path, open: &[PathBuf], trust_store: &Path) -> Option<String> {
+pub(super) fn protected(path: &Path, open: &[PathBuf], trust_store: &Path) -> Option<ModelError> {
     let found = real(path);
     // A hard link is another name of the same file.
     let is_same =
         |other: &Path| real(other) == found || identity(&found).is_some_and(|own| identity(other) == Some(own));
     if is_same(trust_store) {
-        return Some(format!("{} records what the user trusts", found.display()));
+        return Some(ModelError::new(format!("{} records what the user trusts", found.display())));
     }
     let chat = open.iter().find(|chat| is_same(chat))?;
-    Some(if real(chat) == found {
+    Some(ModelError::new(if real(chat) == found {
         format!("{} is a conversation that is open in the editor", found.display())
     } else {
         let (found, chat) = (found.display(), chat.display());
         format!("{found} is the same file as {chat}, a conversation that is open in the editor")
-    })
+    }))
 }
 
 /// What a file is, by whatever name; `None` if there is none.

@@ -3,7 +3,10 @@
 use super::{Workspace, verdict};
 use crate::{
     model::CallId,
-    tools::approval::{ApprovalCall, Decision, Resolver},
+    tools::{
+        LuaError,
+        approval::{ApprovalCall, Decision, Resolver},
+    },
 };
 
 /// A call that nobody has made: for `resolve` in Lua.
@@ -48,7 +51,7 @@ impl Workspace {
     ///
     /// # Errors
     /// Why it failed.
-    pub fn resolve_with(&self, resolver: &str, call: &HypotheticalCall) -> Result<Option<Decision>, String> {
+    pub fn resolve_with(&self, resolver: &str, call: &HypotheticalCall) -> Result<Option<Decision>, LuaError> {
         let chain = self.toolbox().chain();
         let Some(resolver) = chain.get(resolver) else { return Ok(None) };
         self.with_hypothetical(call, |call| (resolver.resolve)(call))

@@ -10,7 +10,7 @@ use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::{latest_output::LatestOutput, tool_answer::ToolAnswer};
-use crate::{agent::RequestId, model::CallId};
+use crate::{agent::RequestId, model::CallId, tools::LuaError};
 
 /// The requests and tools of one conversation that run now.
 #[derive(Default)]
@@ -20,8 +20,8 @@ pub(super) struct Tasks {
     last_run: Cell<u64>,
 }
 
-/// The tool's own function that stops a call; what it throws comes back as text.
-pub type StopTool = Box<dyn FnOnce() -> Result<(), String>>;
+/// The tool's own function that stops a call.
+pub type StopTool = Box<dyn FnOnce() -> Result<(), LuaError>>;
 
 /// A tool that runs.
 struct RunningTool {
@@ -51,7 +51,7 @@ impl RunningTool {
     ///
     /// # Errors
     /// What its own function threw.
-    fn stop(self) -> Result<(), String> {
+    fn stop(self) -> Result<(), LuaError> {
         match self.stop {
             Stop::Native(token) => {
                 token.cancel();
@@ -99,7 +99,7 @@ impl Tasks {
     ///
     /// # Errors
     /// What its own function for that threw.
-    pub(super) fn stop_tool(&self, call: &CallId) -> Result<(), String> {
+    pub(super) fn stop_tool(&self, call: &CallId) -> Result<(), LuaError> {
         // Taken out first: the function may come back here.
         let tool = self.tools.borrow_mut().remove(call);
         tool.map_or(Ok(()), RunningTool::stop)

@@ -8,6 +8,7 @@ use std::{
 
 use crate::{
     config::Config,
+    model::ModelError,
     provider::{HostedTool, ToolSpec},
     tools::{
         Definition, DefinitionError, Policy, Registered, Registry, SourceEnd, SourceId, Sources,
@@ -122,7 +123,7 @@ impl Toolbox {
     }
 
     /// The tool that a model may call by this name, or what to tell the model.
-    pub(super) fn offered(&self, name: &str, chosen: Option<&BTreeSet<String>>) -> Result<Arc<Definition>, String> {
+    pub(super) fn offered(&self, name: &str, chosen: Option<&BTreeSet<String>>) -> Result<Arc<Definition>, ModelError> {
         let registry = self.registry.borrow();
         registry.offered(name, chosen).cloned().ok_or_else(|| registry.unknown(name, chosen))
     }

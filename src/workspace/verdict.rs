@@ -112,7 +112,7 @@ impl Workspace {
     pub(super) fn log_failures(&self, verdict: &approval::Resolution) {
         for failure in &verdict.failures {
             let line =
-                format!("the approval resolver `{}` failed and was skipped: {}", failure.resolver, failure.message);
+                format!("the approval resolver `{}` failed and was skipped: {}", failure.resolver, failure.error);
             self.log(crate::agent::Level::Warn, &line);
         }
     }

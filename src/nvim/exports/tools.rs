@@ -17,7 +17,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         let functions = &binding.functions;
         let Fields { entries, kept } = match lua_tools::fields(lua, functions, name.as_deref(), &definition) {
             Ok(read) => read,
-            Err(problem) => return Ok((false, Some(problem))),
+            Err(problem) => return Ok((false, Some(problem.to_string()))),
         };
         Ok(match binding.workspace.register_tool(name.as_deref(), entries) {
             Ok((_, false)) => (true, None),

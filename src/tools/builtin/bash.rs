@@ -18,6 +18,7 @@ use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::{Value, json};
 
 use crate::{
+    model::ModelError,
     process::{self, Captured, CommandEnd, CommandSpec, Finished, SavedOutput, StopCause},
     provider::secret_variables,
     text::truncate::{self, Limits, format_size},
@@ -98,11 +99,11 @@ impl NativeTool for Bash {
 }
 
 /// Runs the command. `Err` is the reason why it could not be started.
-async fn execute(input: &Value, context: Context) -> Result<Outcome, String> {
+async fn execute(input: &Value, context: Context) -> Result<Outcome, ModelError> {
     let command = shell_command(input)?;
     let timeout = timeout(input, &context)?;
     if !context.cwd.is_dir() {
-        return Err(format!("The working directory {} does not exist.", context.cwd.display()));
+        return Err(ModelError::new(format!("The working directory {} does not exist.", context.cwd.display())));
     }
     let (shell, finished) = match context.config.get("shell").and_then(Value::as_str) {
         Some(shell) => (shell, process::run(spec(shell, &command, timeout, &context)).await),
@@ -115,38 +116,40 @@ async fn execute(input: &Value, context: Context) -> Result<Outcome, String> {
     };
     match finished {
         Ok(finished) => Ok(outcome(finished, timeout, &context.overflow_dir).await),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(format!(
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(ModelError::new(format!(
             "The shell `{shell}` was not found. The user can name another one as tools.bash.shell in the configuration."
-        )),
-        Err(error) => Err(format!("The command could not be started with `{shell}`: {error}.")),
+        ))),
+        Err(error) => Err(ModelError::new(format!("The command could not be started with `{shell}`: {error}."))),
     }
 }
 
-fn shell_command(input: &Value) -> Result<String, String> {
+fn shell_command(input: &Value) -> Result<String, ModelError> {
     let command = super::text(input, "command")?;
     if command.trim().is_empty() {
-        return Err("`command` is empty.".into());
+        return Err(ModelError::new("`command` is empty."));
     }
     if let Some(place) = command.find('\0') {
-        return Err(format!("`command` has a NUL byte at byte {place}: it cannot be passed to a program. Remove it."));
+        return Err(ModelError::new(format!(
+            "`command` has a NUL byte at byte {place}: it cannot be passed to a program. Remove it."
+        )));
     }
     if command.len() + 2 > MAX_COMMAND {
-        return Err(format!(
+        return Err(ModelError::new(format!(
             "`command` is {} long; the limit is {}. Write it to a file and run that.",
             format_size(command.len() as u64),
             format_size(MAX_COMMAND as u64)
-        ));
+        )));
     }
     // A leading dash or plus would be read as an option of the shell.
     let guard = if command.starts_with(['-', '+']) { " " } else { "" };
     Ok(format!("{guard}{command}"))
 }
 
-fn timeout(input: &Value, context: &Context) -> Result<Duration, String> {
+fn timeout(input: &Value, context: &Context) -> Result<Duration, ModelError> {
     match input.get("timeout").and_then(Value::as_f64) {
         None => Ok(context.timeout),
         Some(seconds) if seconds > 0.0 => Ok(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)),
-        Some(seconds) => Err(format!("`timeout` must be more than 0 seconds, not {seconds}.")),
+        Some(seconds) => Err(ModelError::new(format!("`timeout` must be more than 0 seconds, not {seconds}."))),
     }
 }
 
@@ -199,7 +202,7 @@ async fn outcome(finished: Finished, timeout: Duration, overflow_dir: &Path) -> 
         }
         (None, CommandEnd::Unknown) => "The command ended, but its exit status is unknown.".to_owned(),
     };
-    Outcome::Failure { error, output }
+    Outcome::Failure { error: ModelError::new(error), output }
 }
 
 /// The output for the result, with a note if it is only a part, or a description if it is only white space; `None` if there

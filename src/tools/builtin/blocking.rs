@@ -5,18 +5,21 @@ use std::{
     time::Duration,
 };
 
-use crate::tools::{Context, Outcome, seconds};
+use crate::{
+    model::ModelError,
+    tools::{Context, Outcome, seconds},
+};
 
 /// How long a file tool may continue after it was cancelled.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Runs blocking work on a separate thread. `Err` is the message of a failure.
+/// Runs blocking work on a separate thread.
 ///
 /// The work checks `context.cancel` itself where it can stop. If it does not respond (because of a lost network share, for
 /// example), it is abandoned after [`PATIENCE`] or the call's timeout, so that it never blocks a conversation.
 pub(super) async fn blocking(
     context: Context,
-    work: impl FnOnce(&Context) -> Result<String, String> + Send + 'static,
+    work: impl FnOnce(&Context) -> Result<String, ModelError> + Send + 'static,
 ) -> Outcome {
     looking(context, |context| work(context).map_or_else(Outcome::failure, Outcome::text)).await
 }
@@ -41,7 +44,9 @@ async fn give_up_on(
     // This panics if the system cannot start a thread.
     let begun = catch_unwind(AssertUnwindSafe(|| tokio::task::spawn_blocking(move || work(&context))));
     let Ok(mut task) = begun else {
-        return Outcome::failure("The system could not start a thread, so the tool did not run. Try again later.");
+        return Outcome::failure(ModelError::new(
+            "The system could not start a thread, so the tool did not run. Try again later.",
+        ));
     };
     let given_up = async {
         tokio::select! {
@@ -52,10 +57,10 @@ async fn give_up_on(
     tokio::select! {
         done = &mut task => match done {
             Ok(outcome) => outcome,
-            Err(error) => Outcome::failure(format!("The tool failed: {error}. This is a bug in Flemma.")),
+            Err(error) => Outcome::failure(ModelError::new(format!("The tool failed: {error}. This is a bug in Flemma."))),
         },
-        when = given_up => Outcome::failure(format!(
+        when = given_up => Outcome::failure(ModelError::new(format!(
             "The file system did not answer {when}. If the call changes a file, that may still happen."
-        )),
+        ))),
     }
 }

@@ -12,7 +12,10 @@ use super::{
     arithmetic::{self, EvalError},
     deadline::{Deadline, Stopped},
 };
-use crate::tools::{Context, Definition, NativeTool, Outcome, preview::labelled_with};
+use crate::{
+    model::ModelError,
+    tools::{Context, Definition, NativeTool, Outcome, preview::labelled_with},
+};
 
 /// How long an expression may take. One that takes longer contains a tower of powers and will never end.
 const MOST: Duration = Duration::from_secs(10);
@@ -97,11 +100,11 @@ impl NativeTool for CalculatorAsync {
     }
 }
 
-fn calculate(input: &Value, context: &Context) -> Result<Outcome, String> {
+fn calculate(input: &Value, context: &Context) -> Result<Outcome, ModelError> {
     let deadline = Deadline::new(context).at_most(MOST);
     Ok(match arithmetic::evaluate(super::text(input, "expression")?, &deadline) {
         Ok(result) => Outcome::text(result),
-        Err(EvalError::Wrong(message)) => Outcome::failure(message),
+        Err(EvalError::Wrong(message)) => Outcome::failure(ModelError::new(message)),
         Err(EvalError::Stopped(stopped)) => stopped.outcome(String::new(), SMALLER),
     })
 }

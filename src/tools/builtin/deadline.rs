@@ -9,7 +9,10 @@ use std::{
 
 use tokio_util::sync::CancellationToken;
 
-use crate::tools::{Context, Outcome, seconds};
+use crate::{
+    model::ModelError,
+    tools::{Context, Outcome, seconds},
+};
 
 /// The time limit of a call, and its cancellation by the user.
 #[derive(Clone)]
@@ -58,8 +61,8 @@ impl Stopped {
     /// The failure of a search that found `partial` before it stopped. `narrower` says how to ask for less.
     pub(super) fn outcome(self, partial: String, narrower: &str) -> Outcome {
         let error = match self {
-            Self::Cancelled => "Cancelled by the user.".to_owned(),
-            Self::TimedOut(time) => format!("Timed out after {}. {narrower}", seconds::in_words(time)),
+            Self::Cancelled => ModelError::new("Cancelled by the user."),
+            Self::TimedOut(time) => ModelError::new(format!("Timed out after {}. {narrower}", seconds::in_words(time))),
         };
         let output = (!partial.is_empty()).then(|| format!("Results up to then:\n\n{partial}"));
         Outcome::Failure { error, output }

@@ -14,6 +14,7 @@ use similar::ChangeTag;
 
 use super::{diff::diff, files, line_range, lines, nearest, replace};
 use crate::{
+    model::ModelError,
     text::truncate::{count_lines, format_size},
     tools::{Context, Definition, NativeTool, Outcome, Output, preview},
 };
@@ -69,28 +70,28 @@ impl NativeTool for Edit {
     }
 }
 
-fn edit(input: &Value, context: &Context) -> Result<String, String> {
+fn edit(input: &Value, context: &Context) -> Result<String, ModelError> {
     let name = super::path(input)?;
     let (old, new) = (super::text(input, "old_text")?, super::text(input, "new_text")?);
     if old.is_empty() {
-        return Err("`old_text` is empty. Give the text to replace; to create a file, use write.".into());
+        return Err(ModelError::new("`old_text` is empty. Give the text to replace; to create a file, use write."));
     }
     if old == new {
-        return Err("`old_text` and `new_text` are the same: there is nothing to change.".into());
+        return Err(ModelError::new("`old_text` and `new_text` are the same: there is nothing to change."));
     }
     let path = context.resolve(name);
     let metadata = files::regular(&path, name)?;
     if metadata.len() > MAX_FILE {
         let size = format_size(metadata.len());
-        return Err(format!(
+        return Err(ModelError::new(format!(
             "{name} ({size}) is too large: files over 256 MB cannot be edited. Change it with bash, \
                             for example with sed."
-        ));
+        )));
     }
     let target = replace::WriteTarget::new(&path, name, &context.protected)?;
     // A cancel before this point leaves the file unchanged; after it, the file is written completely.
     if context.cancel.is_cancelled() {
-        return Err("Cancelled by the user: nothing was changed.".into());
+        return Err(ModelError::new("Cancelled by the user: nothing was changed."));
     }
     let content = fs::read(target.path()).map_err(|error| files::problem(&path, name, &error))?;
     let change = find(&content, old, new).map_err(|places| match places.as_slice() {
@@ -153,39 +154,39 @@ fn line_of(content: &[u8], at: usize) -> usize {
     memchr::memchr_iter(b'\n', &content[..at]).count() + 1
 }
 
-fn not_unique(name: &str, content: &[u8], places: &[usize]) -> String {
+fn not_unique(name: &str, content: &[u8], places: &[usize]) -> ModelError {
     let many = if places.len() == MAX_PLACES { "at least " } else { "" };
     let mut named: Vec<String> = places.iter().take(NAMED_PLACES).map(|&at| line_of(content, at).to_string()).collect();
     named.dedup();
     let more = if places.len() > NAMED_PLACES { " and more" } else { "" };
     let word = if named.len() == 1 { "line" } else { "lines" };
-    format!(
+    ModelError::new(format!(
         "`old_text` occurs in {name} {many}{} times, at {word} {}{more}. Nothing was changed. Include more of the \
          surrounding text, so that it occurs only once.",
         places.len(),
         named.join(", ")
-    )
+    ))
 }
 
-fn not_found(name: &str, content: &[u8], old: &str) -> String {
+fn not_found(name: &str, content: &[u8], old: &str) -> ModelError {
     let text = String::from_utf8_lossy(content);
     let Some(near) = nearest::nearest(&text, old) else {
-        return format!(
+        return ModelError::new(format!(
             "`old_text` was not found in {name} ({}), and neither was anything similar. Nothing was changed. Read the \
              file again.",
             lines(count_lines(content))
-        );
+        ));
     };
     let how = if near.only_white_space {
         "which differs only in white space".to_owned()
     } else {
         format!("{:.0}% similar", near.likeness * 100.0)
     };
-    format!(
+    ModelError::new(format!(
         "`old_text` was not found in {name}. Nothing was changed. The nearest match is {} ({how}):\n\n{}",
         line_range(near.line, near.lines),
         near.text
-    )
+    ))
 }
 
 impl Replacement<'_> {

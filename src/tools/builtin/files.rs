@@ -7,7 +7,10 @@ use std::{
     path::Path,
 };
 
-use crate::text::{suggest::nearest_few, truncate::format_size};
+use crate::{
+    model::ModelError,
+    text::{suggest::nearest_few, truncate::format_size},
+};
 
 /// How many names in a folder are searched for a similar one.
 const MAX_NAMES: usize = 20_000;
@@ -19,12 +22,12 @@ const MAX_SUGGESTED: usize = 3;
 ///
 /// # Errors
 /// A message that refers to the file as `name`: it does not exist, is something else, or cannot be accessed.
-pub(super) fn regular(path: &Path, name: &str) -> Result<Metadata, String> {
+pub(super) fn regular(path: &Path, name: &str) -> Result<Metadata, ModelError> {
     let metadata = fs::metadata(path).map_err(|error| problem(path, name, &error))?;
     match kind(metadata.file_type()) {
         None => Ok(metadata),
-        Some("a directory") => Err(format!("{name} is a directory. List it with `ls`.")),
-        Some(kind) => Err(format!("{name} is {kind}, not a regular file.")),
+        Some("a directory") => Err(ModelError::new(format!("{name} is a directory. List it with `ls`."))),
+        Some(kind) => Err(ModelError::new(format!("{name} is {kind}, not a regular file."))),
     }
 }
 
@@ -32,15 +35,15 @@ pub(super) fn regular(path: &Path, name: &str) -> Result<Metadata, String> {
 ///
 /// # Errors
 /// A message that refers to it as `name`: it does not exist, is something else, or cannot be accessed.
-pub(super) fn directory(path: &Path, name: &str) -> Result<(), String> {
+pub(super) fn directory(path: &Path, name: &str) -> Result<(), ModelError> {
     let metadata = fs::metadata(path).map_err(|error| problem(path, name, &error))?;
     match kind(metadata.file_type()) {
         Some("a directory") => Ok(()),
         None => {
             let size = format_size(metadata.len());
-            Err(format!("{name} is a file ({size}), not a directory. Read it with `read`."))
+            Err(ModelError::new(format!("{name} is a file ({size}), not a directory. Read it with `read`.")))
         }
-        Some(kind) => Err(format!("{name} is {kind}, not a directory.")),
+        Some(kind) => Err(ModelError::new(format!("{name} is {kind}, not a directory."))),
     }
 }
 
@@ -66,11 +69,11 @@ pub(super) fn kind(file: FileType) -> Option<&'static str> {
 }
 
 /// The message for an error. For a missing file, it suggests similar names.
-pub(super) fn problem(path: &Path, name: &str, error: &io::Error) -> String {
-    match error.kind() {
+pub(super) fn problem(path: &Path, name: &str, error: &io::Error) -> ModelError {
+    ModelError::new(match error.kind() {
         io::ErrorKind::NotFound => not_found(path, name),
         _ => format!("{name}: {}.", reason(error)),
-    }
+    })
 }
 
 /// The text of an error, without a file name and without the system's error number.

@@ -14,7 +14,10 @@ use super::{
     report::{self, Prefix, things},
     walk::{self, Scope},
 };
-use crate::tools::{Context, Definition, NativeTool, Outcome, preview};
+use crate::{
+    model::ModelError,
+    tools::{Context, Definition, NativeTool, Outcome, preview},
+};
 
 /// The default for the number of paths that are shown.
 const USUAL_LIMIT: usize = 500;
@@ -85,7 +88,7 @@ struct FoundPath {
     is_folder: bool,
 }
 
-fn find(input: &Value, context: &Context) -> Result<Outcome, String> {
+fn find(input: &Value, context: &Context) -> Result<Outcome, ModelError> {
     let deadline = Deadline::new(context);
     let pattern = super::text(input, "pattern")?;
     let (pattern, folders_only) = match pattern.strip_suffix('/') {

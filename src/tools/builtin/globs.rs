@@ -5,6 +5,7 @@
 
 use std::path::Path;
 
+use crate::model::ModelError;
 use globset::{GlobBuilder, GlobMatcher};
 
 /// A parsed glob.
@@ -21,22 +22,24 @@ impl Glob {
     ///
     /// # Errors
     /// A message for the model if it is not a valid glob, or cannot match anything.
-    pub(super) fn new(glob: &str, field: &str) -> Result<Self, String> {
+    pub(super) fn new(glob: &str, field: &str) -> Result<Self, ModelError> {
         let relative = glob.strip_prefix("./").unwrap_or(glob);
         if relative.is_empty() {
-            return Err(format!("`{field}` is empty. Give a glob like `*.rs`; `*` matches every name."));
+            return Err(ModelError::new(format!(
+                "`{field}` is empty. Give a glob like `*.rs`; `*` matches every name."
+            )));
         }
         if relative.starts_with('/') || relative.split('/').any(|part| part == "..") {
-            return Err(format!(
+            return Err(ModelError::new(format!(
                 "`{field}` matches paths below the searched folder, so `{glob}` cannot match anything: put the folder \
                  in `path` instead."
-            ));
+            )));
         }
         let matcher = GlobBuilder::new(relative)
             .literal_separator(true)
             .empty_alternates(true)
             .build()
-            .map_err(|error| format!("`{field}` is not a valid glob: {} in `{glob}`.", error.kind()))?
+            .map_err(|error| ModelError::new(format!("`{field}` is not a valid glob: {} in `{glob}`.", error.kind())))?
             .compile_matcher();
         let hidden = relative.split(['/', '{', ',']).any(|part| part.starts_with('.'));
         Ok(Self { matcher, whole_path: relative.contains('/'), hidden })

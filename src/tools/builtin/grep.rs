@@ -27,7 +27,10 @@ use super::{
     report::{self, Prefix, things},
     walk::{self, Scope},
 };
-use crate::tools::{Context, Definition, NativeTool, Outcome, paths::real, preview};
+use crate::{
+    model::ModelError,
+    tools::{Context, Definition, NativeTool, Outcome, paths::real, preview},
+};
 
 /// The default for the number of matching lines that are shown.
 const USUAL_LIMIT: usize = 100;
@@ -122,12 +125,12 @@ struct Files {
     denied: usize,
 }
 
-fn grep(input: &Value, context: &Context) -> Result<Outcome, String> {
+fn grep(input: &Value, context: &Context) -> Result<Outcome, ModelError> {
     let deadline = Deadline::new(context);
     let matcher = matcher(input)?;
     let around = super::count(input, "context")?.unwrap_or(0);
     if around > MAX_CONTEXT {
-        return Err(format!("`context` must be at most {MAX_CONTEXT}, not {around}."));
+        return Err(ModelError::new(format!("`context` must be at most {MAX_CONTEXT}, not {around}.")));
     }
     let limit = super::limit(input, USUAL_LIMIT, MAX_LIMIT)?;
     let glob = super::optional_text(input, "glob").map(|glob| Glob::new(glob, "glob")).transpose()?;
@@ -160,7 +163,9 @@ fn grep(input: &Value, context: &Context) -> Result<Outcome, String> {
                 with_matches.extend((matches.count > 0).then(|| files.paths[index].as_os_str()));
                 report.add(&shown, matches);
             }
-            Ok(SearchedFile::Binary) if is_one_file => return Err(format!("{shown} is a binary file, not text.")),
+            Ok(SearchedFile::Binary) if is_one_file => {
+                return Err(ModelError::new(format!("{shown} is a binary file, not text.")));
+            }
             Ok(SearchedFile::Binary) => report.binary += 1,
             Err(error) if is_one_file && stopped.is_none() => return Err(files::problem(&path, &shown, &error)),
             // A file that could not be read because of the timeout is not reported.
@@ -201,14 +206,14 @@ fn grep(input: &Value, context: &Context) -> Result<Outcome, String> {
 }
 
 /// The compiled pattern.
-fn matcher(input: &Value) -> Result<RegexMatcher, String> {
+fn matcher(input: &Value) -> Result<RegexMatcher, ModelError> {
     let pattern = super::text(input, "pattern")?;
     let fixed = super::switch(input, "fixed_strings");
     if pattern.is_empty() {
-        return Err("`pattern` is empty: every line would match. To see a file, use `read`.".into());
+        return Err(ModelError::new("`pattern` is empty: every line would match. To see a file, use `read`."));
     }
     if pattern.contains('\n') {
-        return Err("`pattern` has a line break, but lines are searched one at a time. Remove it.".into());
+        return Err(ModelError::new("`pattern` has a line break, but lines are searched one at a time. Remove it."));
     }
     let mut builder = RegexMatcherBuilder::new();
     builder.crlf(true).multi_line(true).size_limit(MAX_COMPILED).fixed_strings(fixed);
@@ -220,21 +225,21 @@ fn matcher(input: &Value) -> Result<RegexMatcher, String> {
     if !fixed && let Err(error) = regex_syntax::parse(pattern) {
         return Err(no_expression(&error));
     }
-    builder.build(pattern).map_err(|error| format!("`pattern` cannot be searched for: {error}."))
+    builder.build(pattern).map_err(|error| ModelError::new(format!("`pattern` cannot be searched for: {error}.")))
 }
 
 /// What is wrong with a pattern, and where.
-fn no_expression(error: &regex_syntax::Error) -> String {
+fn no_expression(error: &regex_syntax::Error) -> ModelError {
     let (problem, span) = match error {
         regex_syntax::Error::Parse(error) => (error.kind().to_string(), error.span()),
         regex_syntax::Error::Translate(error) => (error.kind().to_string(), error.span()),
         other => (other.to_string(), &Span::splat(Position::new(0, 1, 1))),
     };
-    format!(
+    ModelError::new(format!(
         "`pattern` is not a valid regular expression: {problem} at column {}. To search for it as plain text, set \
          `fixed_strings` to true.",
         span.start.column
-    )
+    ))
 }
 
 /// A file that the call names is searched whatever its name is.
@@ -256,7 +261,7 @@ fn files_below(
     glob: Option<&Glob>,
     scope: Scope,
     deadline: &Deadline,
-) -> Result<Files, String> {
+) -> Result<Files, ModelError> {
     let prefix = Prefix::new(name);
     let root = report::folder(context, name)?;
     let walked = walk::walk(&root, &prefix, scope, &context.denied, deadline, |entry, path| {

@@ -1,18 +1,22 @@
 //! Reading the input of a call.
 
+use crate::model::ModelError;
 use serde_json::Value;
 
 /// A string in the input.
-pub(super) fn text<'a>(input: &'a Value, name: &str) -> Result<&'a str, String> {
-    input.get(name).and_then(Value::as_str).ok_or_else(|| format!("`{name}` is missing: it must be a string."))
+pub(super) fn text<'a>(input: &'a Value, name: &str) -> Result<&'a str, ModelError> {
+    input
+        .get(name)
+        .and_then(Value::as_str)
+        .ok_or_else(|| ModelError::new(format!("`{name}` is missing: it must be a string.")))
 }
 
 /// The file that a call names.
-pub(super) fn path(input: &Value) -> Result<&str, String> {
+pub(super) fn path(input: &Value) -> Result<&str, ModelError> {
     match text(input, "path")? {
-        "" => Err("`path` is empty: give the path of a file.".to_owned()),
+        "" => Err(ModelError::new("`path` is empty: give the path of a file.")),
         path if path.contains('\0') => {
-            Err("`path` contains a NUL character, which a file name cannot contain.".to_owned())
+            Err(ModelError::new("`path` contains a NUL character, which a file name cannot contain."))
         }
         path => Ok(path),
     }
@@ -29,23 +33,25 @@ pub(super) fn switch(input: &Value, name: &str) -> bool {
 }
 
 /// A limit from 1 to `most`; `usual` if it is omitted.
-pub(super) fn limit(input: &Value, usual: usize, most: usize) -> Result<usize, String> {
+pub(super) fn limit(input: &Value, usual: usize, most: usize) -> Result<usize, ModelError> {
     match count(input, "limit")? {
         None => Ok(usual),
-        Some(0) => Err("`limit` must be at least 1.".into()),
-        Some(limit) if limit > most as u64 => Err(format!("`limit` must be at most {most}, not {limit}.")),
+        Some(0) => Err(ModelError::new("`limit` must be at least 1.")),
+        Some(limit) if limit > most as u64 => {
+            Err(ModelError::new(format!("`limit` must be at most {most}, not {limit}.")))
+        }
         Some(limit) => Ok(limit as usize),
     }
 }
 
 /// A whole number in the input that may be null; models occasionally write `5.0` for `5`.
-pub(super) fn count(input: &Value, name: &str) -> Result<Option<u64>, String> {
+pub(super) fn count(input: &Value, name: &str) -> Result<Option<u64>, ModelError> {
     match input.get(name) {
         None | Some(Value::Null) => Ok(None),
         Some(value) => match (value.as_u64(), value.as_f64()) {
             (Some(number), _) => Ok(Some(number)),
             (None, Some(number)) if number >= 0.0 && number.fract() == 0.0 => Ok(Some(number as u64)),
-            _ => Err(format!("`{name}` must be a non-negative whole number, not {value}.")),
+            _ => Err(ModelError::new(format!("`{name}` must be a non-negative whole number, not {value}."))),
         },
     }
 }

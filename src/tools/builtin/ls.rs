@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::{deadline::Deadline, files, report};
 use crate::{
+    model::ModelError,
     text::{escape_controls, truncate::format_size},
     tools::{Context, Definition, NativeTool, Outcome, preview},
 };
@@ -52,7 +53,7 @@ impl NativeTool for Ls {
     }
 }
 
-fn ls(input: &Value, context: &Context) -> Result<Outcome, String> {
+fn ls(input: &Value, context: &Context) -> Result<Outcome, ModelError> {
     let deadline = Deadline::new(context);
     let limit = super::limit(input, USUAL_LIMIT, MAX_LIMIT)?;
     let name = super::optional_text(input, "path").unwrap_or(".");

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{files, line_range, lines};
 use crate::{
-    model::{Attachment, Media},
+    model::{Attachment, Media, ModelError},
     text::truncate::{self, Limits, MAX_BYTES, MAX_LINES, format_size},
     tools::{Context, Definition, NativeTool, Outcome, Output, preview},
 };
@@ -64,13 +64,13 @@ impl NativeTool for Read {
     }
 }
 
-fn read(input: &Value, context: &Context) -> Result<Outcome, String> {
+fn read(input: &Value, context: &Context) -> Result<Outcome, ModelError> {
     let name = super::path(input)?;
     // Line 0 means the first line: models count both ways.
     let first = super::count(input, "offset")?.unwrap_or(1).max(1) - 1;
     let limit = super::count(input, "limit")?.unwrap_or(MAX_LINES as u64).min(MAX_LINES as u64);
     if limit == 0 {
-        return Err("`limit` must be at least 1.".into());
+        return Err(ModelError::new("`limit` must be at least 1."));
     }
     let path = context.resolve(name);
     let problem = |error: io::Error| files::problem(&path, name, &error);
@@ -79,37 +79,41 @@ fn read(input: &Value, context: &Context) -> Result<Outcome, String> {
     let file = files::open(&path).map_err(problem)?;
     let metadata = file.metadata().map_err(problem)?;
     if let Some(kind) = files::kind(metadata.file_type()) {
-        return Err(format!("{name} is {kind}, not a regular file."));
+        return Err(ModelError::new(format!("{name} is {kind}, not a regular file.")));
     }
     let mut reader = BufReader::with_capacity(CHUNK, file);
     if let Some(media) = Media::detect(&mut reader).map_err(problem)? {
         return attach(media, name, &path, metadata.len());
     }
     match page(reader, first, limit, &context.cancel).map_err(problem)? {
-        PageRead::Binary => Err(format!("{name} is a binary file ({}), not text.", format_size(metadata.len()))),
-        PageRead::Cancelled => Err("Cancelled by the user.".into()),
-        PageRead::Page(page) if page.total == 0 => Ok(Outcome::text("(empty file)")),
-        PageRead::Page(page) if page.total <= first => {
-            Err(format!("offset {} is past the end: {name} has {}.", first + 1, lines(page.total as usize)))
+        PageRead::Binary => {
+            Err(ModelError::new(format!("{name} is a binary file ({}), not text.", format_size(metadata.len()))))
         }
+        PageRead::Cancelled => Err(ModelError::new("Cancelled by the user.")),
+        PageRead::Page(page) if page.total == 0 => Ok(Outcome::text("(empty file)")),
+        PageRead::Page(page) if page.total <= first => Err(ModelError::new(format!(
+            "offset {} is past the end: {name} has {}.",
+            first + 1,
+            lines(page.total as usize)
+        ))),
         PageRead::Page(page) => Ok(Outcome::text(show(page, &path, first as usize, limit as usize))),
     }
 }
 
 /// Attaches an image or a PDF. The document names the file; its content is read for each request.
-fn attach(media: Media, name: &str, path: &Path, bytes: u64) -> Result<Outcome, String> {
+fn attach(media: Media, name: &str, path: &Path, bytes: u64) -> Result<Outcome, ModelError> {
     let size = format_size(bytes);
     if media.is_damaged() {
-        return Err(format!(
+        return Err(ModelError::new(format!(
             "{name} looks like a {} ({size}), but its width and height cannot be read: the file is damaged.",
             media.kind.name()
-        ));
+        )));
     }
     if path.to_str().is_none() {
-        return Err(format!(
+        return Err(ModelError::new(format!(
             "{name} cannot be shown: its name is not valid UTF-8, so a conversation cannot refer to \
                             it."
-        ));
+        )));
     }
     let attachment = Attachment::unread(path, media.kind.media_type());
     Ok(Outcome::Success(Output::Attached(format!("{name}: {media}, {size}"), attachment)))

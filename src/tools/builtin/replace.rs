@@ -15,7 +15,7 @@ use std::{
 };
 
 use super::files;
-use crate::tools::Protected;
+use crate::{model::ModelError, tools::Protected};
 
 /// The maximum number of links that are followed, as in Linux.
 const MAX_LINKS: usize = 40;
@@ -62,8 +62,8 @@ impl WriteTarget {
     ///
     /// # Errors
     /// If it must not be written (not a regular file, read-only, protected), with the reason.
-    pub(super) fn new(path: &Path, name: &str, protected: &Protected) -> Result<Self, String> {
-        let problem = |error: io::Error| format!("{name}: {error}.");
+    pub(super) fn new(path: &Path, name: &str, protected: &Protected) -> Result<Self, ModelError> {
+        let problem = |error: io::Error| ModelError::new(format!("{name}: {error}."));
         let real = follow(path).map_err(problem)?;
         let alone = Exclusive::new(&real);
         let existing = match fs::metadata(&real) {
@@ -72,13 +72,13 @@ impl WriteTarget {
             Err(error) => return Err(files::problem(&real, name, &error)),
         };
         if let Some(kind) = existing.as_ref().and_then(|metadata| files::kind(metadata.file_type())) {
-            return Err(format!("{name} is {kind}; only regular files can be written."));
+            return Err(ModelError::new(format!("{name} is {kind}; only regular files can be written.")));
         }
         if let Some(reason) = protected(path).or_else(|| protected(&real)) {
-            return Err(format!("{name} cannot be written: {reason}"));
+            return Err(ModelError::new(format!("{name} cannot be written: {reason}")));
         }
         if existing.is_some() && rustix::fs::access(&real, rustix::fs::Access::WRITE_OK).is_err() {
-            return Err(format!("{name} is read-only."));
+            return Err(ModelError::new(format!("{name} is read-only.")));
         }
         Ok(Self { path: real, existing, _alone: alone })
     }

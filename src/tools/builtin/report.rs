@@ -6,6 +6,7 @@ use std::{
 };
 
 use crate::{
+    model::ModelError,
     text::{
         escape_controls,
         truncate::{self, Limits},
@@ -100,7 +101,7 @@ pub(super) fn things(number: usize, thing: &str) -> String {
 ///
 /// # Errors
 /// A message that names it: it does not exist, is not a folder, cannot be accessed, or the user denies reading it.
-pub(super) fn folder(context: &Context, name: Option<&str>) -> Result<PathBuf, String> {
+pub(super) fn folder(context: &Context, name: Option<&str>) -> Result<PathBuf, ModelError> {
     let name = name.unwrap_or(".");
     let path = context.resolve(name);
     super::files::directory(&path, name)?;
@@ -113,9 +114,9 @@ pub(super) fn folder(context: &Context, name: Option<&str>) -> Result<PathBuf, S
 ///
 /// # Errors
 /// If the user denies reading one of `paths`, which the model calls `name`.
-pub(super) fn may_be_read(context: &Context, paths: &[&Path], name: &str) -> Result<(), String> {
+pub(super) fn may_be_read(context: &Context, paths: &[&Path], name: &str) -> Result<(), ModelError> {
     match paths.iter().any(|path| context.denied.contains(path)) {
-        true => Err(format!("The user's policy denies reading {}.", escape_controls(name))),
+        true => Err(ModelError::new(format!("The user's policy denies reading {}.", escape_controls(name)))),
         false => Ok(()),
     }
 }

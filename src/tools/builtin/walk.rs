@@ -23,7 +23,7 @@ use super::{
     files,
     report::Prefix,
 };
-use crate::tools::rules::DeniedPaths;
+use crate::{model::ModelError, tools::rules::DeniedPaths};
 
 /// The maximum number of entries that are kept. More would not be useful, and memory is limited.
 const MAX_KEPT: usize = 1_000_000;
@@ -66,7 +66,7 @@ pub(super) fn walk<T: Send>(
     denied: &Arc<DeniedPaths>,
     deadline: &Deadline,
     keep: impl Fn(&DirEntry, &Path) -> Option<T> + Sync,
-) -> Result<WalkResult<T>, String> {
+) -> Result<WalkResult<T>, ModelError> {
     let mut builder = WalkBuilder::new(root);
     let left_out = Arc::new(AtomicUsize::new(0));
     let may_be_read = {
@@ -119,7 +119,9 @@ pub(super) fn walk<T: Send>(
     }
     drop(sender);
     if count.into_inner() > MAX_KEPT {
-        return Err(format!("There are more than {MAX_KEPT} files to search. Choose a smaller `path`."));
+        return Err(ModelError::new(format!(
+            "There are more than {MAX_KEPT} files to search. Choose a smaller `path`."
+        )));
     }
     let (mut kept, mut problems) = (Vec::new(), Vec::new());
     for found in receiver {

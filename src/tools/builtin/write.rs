@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::{files, lines, replace};
 use crate::{
+    model::ModelError,
     text::truncate::{count_lines, format_size},
     tools::{Context, Definition, NativeTool, Outcome, preview},
 };
@@ -41,17 +42,19 @@ impl NativeTool for Write {
     }
 }
 
-fn write(input: &Value, context: &Context) -> Result<String, String> {
+fn write(input: &Value, context: &Context) -> Result<String, ModelError> {
     let name = super::path(input)?;
     let content = super::text(input, "content")?;
     if name.ends_with('/') {
-        return Err(format!("{name} names a folder. Give the path of a file; missing parent folders are created."));
+        return Err(ModelError::new(format!(
+            "{name} names a folder. Give the path of a file; missing parent folders are created."
+        )));
     }
     let path = context.resolve(name);
     let target = replace::WriteTarget::new(&path, name, &context.protected)?;
     // A cancel before this point leaves the file unchanged; after it, the file is written completely.
     if context.cancel.is_cancelled() {
-        return Err("Cancelled by the user: nothing was written.".into());
+        return Err(ModelError::new("Cancelled by the user: nothing was written."));
     }
     target.write(content.as_bytes()).map_err(|error| files::problem(target.path(), name, &error))?;
     let size = format!("{} bytes, {}", content.len(), lines(count_lines(content.as_bytes())));

@@ -17,7 +17,7 @@ use flemma::{
         Shell, Verdict,
     },
     chat::{Diagnostic, Document, OpenCall, Severity, Status, Text, TextEdit, Transcript},
-    model::{CallId, Event, Message, StopReason, ToolInput, Usage},
+    model::{CallId, Event, Message, ModelError, StopReason, ToolInput, Usage},
     provider::{ErrorKind, ProviderError},
 };
 use serde_json::{Value, json};
@@ -31,7 +31,7 @@ fn policy(call: &OpenCall) -> Verdict {
     match call.name.as_str() {
         "read" => Verdict::Run,
         "rm" => Verdict::Deny,
-        "nonsense" => Verdict::Invalid("There is no tool `nonsense`.".to_owned()),
+        "nonsense" => Verdict::Invalid(ModelError::new("There is no tool `nonsense`.")),
         _ => Verdict::Ask,
     }
 }

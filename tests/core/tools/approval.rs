@@ -5,7 +5,7 @@ use std::rc::Rc;
 use flemma::{
     model::CallId,
     tools::{
-        DeclaredApproval, Policy, Preset, Presets, Registry,
+        DeclaredApproval, LuaError, Policy, Preset, Presets, Registry,
         approval::{self, ApprovalCall, Chain, Decision, Resolver, ResolverFailure},
         presets,
         rules::{PathBase, Subject},
@@ -34,7 +34,7 @@ fn says(policy: &Policy, tool: &str) -> Option<Decision> {
     about_a_file(tool, None, |call| policy.decide(call))
 }
 
-fn resolver(name: &str, priority: i64, answer: Result<Option<Decision>, String>) -> Resolver {
+fn resolver(name: &str, priority: i64, answer: Result<Option<Decision>, LuaError>) -> Resolver {
     Resolver { name: name.into(), description: None, priority, resolve: Rc::new(move |_| answer.clone()) }
 }
 
@@ -126,14 +126,14 @@ fn the_highest_priority_is_asked_first_and_names_order_equals() {
 #[test]
 fn a_resolver_that_fails_is_passed_over_and_reported() {
     let mut chain = Chain::new();
-    chain.register(resolver("broken", 100, Err("attempt to index nil".into())));
+    chain.register(resolver("broken", 100, Err(LuaError::new("attempt to index nil"))));
     chain.register(resolver("strict", 50, Ok(Some(Decision::Deny))));
     let (input, id) = (Value::Null, CallId::from("a"));
     let verdict = chain.decide(&ApprovalCall::new("bash", &input, &id, 1));
     assert_eq!(verdict.decision, Decision::Deny);
     assert_eq!(
         verdict.failures,
-        [ResolverFailure { resolver: "broken".into(), message: "attempt to index nil".into() }]
+        [ResolverFailure { resolver: "broken".into(), error: LuaError::new("attempt to index nil") }]
     );
 }
 

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use flemma::{
     model::CallId,
     tools::{
-        DeclaredApproval, Definition, Executor, Policy, Preset, Presets, Registry,
+        DeclaredApproval, Definition, Executor, LuaError, Policy, Preset, Presets, Registry,
         approval::{
             self, ApprovalCall, BufferPolicy, CATCH_ALL, CONFIG, CONFIG_PRIORITY, Chain, DECLARED, Decision,
             FRONTMATTER, Resolve, Resolver,
@@ -81,7 +81,7 @@ fn others(chain: &mut Chain, others: &str) {
             "ask" => Ok(Some(Ask)),
             "deny" => Ok(Some(Deny)),
             "pass" => Ok(None),
-            _ => Err("attempt to index nil".to_owned()),
+            _ => Err(LuaError::new("attempt to index nil")),
         });
         chain.register(resolver(words[0], words[1].parse().unwrap(), resolve));
     }
@@ -144,7 +144,7 @@ impl Row {
             Nothing => None,
             List(list) => Some(BufferPolicy::List(policy(list))),
             Function(answer) => Some(BufferPolicy::Function(always(answer))),
-            Throws => Some(BufferPolicy::Function(Rc::new(|_| Err("attempt to index nil".to_owned())))),
+            Throws => Some(BufferPolicy::Function(Rc::new(|_| Err(LuaError::new("attempt to index nil"))))),
         };
         let (input, id) = (json!({}), CallId::from("a"));
         // A file of the project, for the tools that are about files.

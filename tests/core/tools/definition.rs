@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use flemma::{
     chat::Language,
-    model::ToolInput,
+    model::{ModelError, ToolInput},
     tools::{
         Definition, Executor, LuaRef, Outcome, Output, Registered, Registry,
         declare::{Field, declare, describe},
@@ -32,7 +32,7 @@ fn schema() -> Value {
 }
 
 fn check(input: Value) -> Result<(), String> {
-    tool("search", schema()).check_input(&ToolInput::Json(input))
+    tool("search", schema()).check_input(&ToolInput::Json(input)).map_err(|error| error.to_string())
 }
 
 #[test]
@@ -91,8 +91,14 @@ fn registering_a_name_again_keeps_the_old_one_for_open_calls() {
 fn a_call_of_an_unknown_tool_learns_which_there_are() {
     let mut registry = Registry::new();
     registry.register(tool("read", schema())).unwrap();
-    assert_eq!(registry.unknown("raed", None), "There is no tool `raed`. Did you mean `read`? The tools are: read.");
-    assert_eq!(Registry::new().unknown("x", None), "There is no tool `x`. There are no tools in this conversation.");
+    assert_eq!(
+        registry.unknown("raed", None).to_string(),
+        "There is no tool `raed`. Did you mean `read`? The tools are: read."
+    );
+    assert_eq!(
+        Registry::new().unknown("x", None).to_string(),
+        "There is no tool `x`. There are no tools in this conversation."
+    );
 }
 
 #[test]
@@ -225,7 +231,7 @@ fn a_huge_wrong_value_is_quoted_in_part() {
 fn json_that_does_not_parse_is_told_the_place() {
     let message = tool("search", schema()).check_input(&ToolInput::Malformed("{\"query\": ".into())).unwrap_err();
     assert_eq!(
-        message,
+        message.to_string(),
         "The input of `search` is not valid JSON: it ends unexpectedly at line 1 column 10. Send one JSON object \
          that matches the tool's schema."
     );
@@ -233,7 +239,7 @@ fn json_that_does_not_parse_is_told_the_place() {
 
 #[test]
 fn a_failure_keeps_its_error_and_its_output() {
-    let failure = Outcome::Failure { error: "exit code 1".into(), output: Some("half".into()) }.render();
+    let failure = Outcome::Failure { error: ModelError::new("exit code 1"), output: Some("half".into()) }.render();
     assert_eq!((failure.text.as_str(), failure.is_error), ("exit code 1\n\nhalf", true));
 }
 

@@ -7,7 +7,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use flemma::{chat::Language, model::Attachment};
+use flemma::{
+    chat::Language,
+    model::{Attachment, ModelError},
+};
 use serde_json::{Value, json};
 
 use crate::tools::workshop::Workshop;
@@ -344,7 +347,8 @@ fn an_open_conversation_is_never_written_even_through_a_link() {
     let mut shop = Workshop::new();
     let chat = shop.put("open.chat", "@You:\n").canonicalize().unwrap();
     symlink("open.chat", shop.path("innocent.txt")).unwrap();
-    shop.context.protected = Arc::new(move |path| (path == chat).then(|| "it is an open conversation.".into()));
+    shop.context.protected =
+        Arc::new(move |path| (path == chat).then(|| ModelError::new("it is an open conversation.")));
     for name in ["open.chat", "innocent.txt", "../project/open.chat"] {
         assert_eq!(
             shop.err("write", write(name, "x")),

@@ -29,7 +29,7 @@ fn check(properties: Value, input: Value) -> Result<(), String> {
 fn checked(schema: Value, input: Value) -> Result<(), String> {
     let tool = Definition::new("search", "Searches.", schema, Executor::Lua(LuaRef(1)));
     tool.check().unwrap();
-    tool.check_input(&ToolInput::Json(input))
+    tool.check_input(&ToolInput::Json(input)).map_err(|error| error.to_string())
 }
 
 /// The one mistake that is told.
@@ -265,13 +265,13 @@ fn text_that_is_no_json_is_told_the_place_and_what_is_there() {
     for (text, problem) in table {
         let message = registry.get("read").unwrap().check_input(&ToolInput::Malformed(text.to_owned())).unwrap_err();
         assert_eq!(
-            message,
+            message.to_string(),
             format!(
                 "The input of `read` is not valid JSON: {problem}. Send one JSON object that matches the tool's schema."
             )
         );
     }
     let long = format!("{{\"text\": \"{}\" oops }}", "漢".repeat(100_000));
-    let message = registry.get("read").unwrap().check_input(&ToolInput::Malformed(long)).unwrap_err();
+    let message = registry.get("read").unwrap().check_input(&ToolInput::Malformed(long)).unwrap_err().to_string();
     assert!(message.contains("漢\" oops }`") && message.len() < 300, "{message}");
 }

@@ -15,7 +15,7 @@ use flemma::{
     chat::{Author, Change, Diagnostic, Text, TextEdit},
     workspace::{
         Host, Workspace,
-        ports::{Announcement, Place, Question},
+        ports::{Announcement, HostError, Place, Question},
     },
 };
 
@@ -239,8 +239,8 @@ impl Host for FakeHost {
         self.buffer(buffer)
     }
 
-    fn write(&self, buffer: i32, edit: &TextEdit, joins: bool) -> Result<(), String> {
-        let Some(found) = self.find(buffer) else { return Err(format!("there is no buffer {buffer}")) };
+    fn write(&self, buffer: i32, edit: &TextEdit, joins: bool) -> Result<(), HostError> {
+        let Some(found) = self.find(buffer) else { return Err(HostError::new(format!("there is no buffer {buffer}"))) };
         {
             let mut history = found.history.borrow_mut();
             if !joins || history.done == 0 {

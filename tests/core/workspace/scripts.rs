@@ -9,7 +9,7 @@ use std::{
 use flemma::{
     config::buffer::BufferOptions,
     tools::{
-        Definition, LuaRef,
+        Definition, LuaError, LuaRef,
         approval::{Decision, Resolve},
     },
     workspace::{
@@ -64,23 +64,23 @@ impl Scripts for FakeScripts {
         tool(run.input, run.answer)
     }
 
-    fn preview(&self, _: i32, _: LuaRef, input: &Value, _: usize) -> Result<Option<String>, String> {
+    fn preview(&self, _: i32, _: LuaRef, input: &Value, _: usize) -> Result<Option<String>, LuaError> {
         match input.get("preview") {
             Some(Value::String(text)) => Ok(Some(text.clone())),
-            Some(other) => Err(format!("{other} is no text")),
+            Some(other) => Err(LuaError::new(format!("{other} is no text"))),
             None => Ok(None),
         }
     }
 
     fn policy_module(&self, module: &str) -> Resolve {
         let found = self.modules.borrow().get(module).cloned();
-        let missing = format!("failed: there is no module {module}");
+        let missing = LuaError::new(format!("failed: there is no module {module}"));
         found.unwrap_or_else(|| Rc::new(move |_| Err(missing.clone())))
     }
 
-    fn parse(&self, _: i32, language: &str, code: &str) -> Option<Result<Value, String>> {
+    fn parse(&self, _: i32, language: &str, code: &str) -> Option<Result<Value, LuaError>> {
         let parser = self.parsers.borrow().get(language).cloned()?;
-        Some(parser(code))
+        Some(parser(code).map_err(LuaError::new))
     }
 
     fn languages(&self) -> Vec<String> {
@@ -102,7 +102,7 @@ impl Scripts for FakeScripts {
                     "approve" => Ok(Some(Decision::Approve)),
                     "deny" => Ok(Some(Decision::Deny)),
                     "nil" => Ok(None),
-                    broken => Err(format!("failed: {broken}")),
+                    broken => Err(LuaError::new(format!("failed: {broken}"))),
                 };
                 options.set_function();
                 policy = Some(Rc::new(move |_| decision.clone()));
