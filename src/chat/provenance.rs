@@ -195,7 +195,7 @@ impl Provenance {
             self.streamed = Some(before.start.min(first)..before.end.max(new_last));
             return update;
         }
-        self.look_at_reply(change, text);
+        self.look_at_reply(change, author, text);
         let scan = RefCell::new(LineScan::new(first..new_last));
         let scanned = ScannedText { text, each: &|line, words| scan.borrow_mut().record(line, words, &self.hasher) };
         let update = document.update(change, &scanned);
@@ -365,7 +365,7 @@ impl Provenance {
     }
 
     /// Scans a reply that has stopped streaming. `text` is the text after `change`, the first change since.
-    fn look_at_reply(&mut self, change: Change, text: &dyn Text) {
+    fn look_at_reply(&mut self, change: Change, author: Author, text: &dyn Text) {
         let Some(lines) = self.streamed.take() else { return };
         let moved = |line: usize| (line + change.new_last).saturating_sub(change.old_last);
         let before = lines.start.min(change.first)..lines.end.min(change.first);
@@ -385,8 +385,8 @@ impl Provenance {
                 *line |= flags;
             }
         }
-        // Some of its lines were deleted, and their text is unknown.
-        self.known.incomplete |= change.first < lines.end && lines.start < change.old_last;
+        // Some of its lines were deleted, and their text is unknown. Flemma deletes none: it adds to the last one.
+        self.known.incomplete |= author != Author::Flemma && change.first < lines.end && lines.start < change.old_last;
     }
 
     /// Text of another author was deleted in the same step, so it may have been moved into these lines (`:move`, `J`).

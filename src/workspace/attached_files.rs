@@ -66,15 +66,18 @@ impl AttachedFiles {
                 if self.typed.insert(path.clone()) {
                     self.fresh.1.push(path);
                 }
-            } else if !self.typed.contains(&path) {
+            } else if !self.typed.contains(&path) && !self.vetted.contains(&path) {
                 self.found.insert(path);
             }
         }
     }
 
-    /// Flemma has written these lines: the files in them are what its tools have read.
+    /// Flemma has written to these lines: the files in them are what its tools have read. A file that a stranger has named
+    /// stays that: a reply is put behind the text that stands in its first line.
     pub(super) fn written(&mut self, document: &Document, lines: Range<usize>, text: &dyn Text) {
-        self.typed.extend(document.files(lines, text).into_iter().map(|file| file.path));
+        let named = document.files(lines, text).into_iter().map(|file| file.path);
+        let own = named.filter(|path| !self.found.contains(path) && !self.vetted.contains(path));
+        self.typed.extend(own);
     }
 
     /// Lines were not typed after all: they came back by undo, or were read in.

@@ -8,7 +8,7 @@ use super::{
 };
 
 /// `flemma.tools.approval`.resolve for a call of `bash`.
-pub fn resolve(chat: &mut Chat, command: &str) -> Value {
+fn resolve(chat: &mut Chat, command: &str) -> Value {
     let code = "return { require('flemma.tools.approval').resolve('bash', { command = ... }) }";
     chat.nvim.lua(code, &[json!(command)])
 }
@@ -27,7 +27,7 @@ fn commands(commands: &[&str]) -> super::http::Reply {
 }
 
 /// A conversation that waits for a decision about these commands.
-pub fn waiting(which: &[&str], setup: &Setup<'_>) -> Chat {
+fn waiting(which: &[&str], setup: &Setup<'_>) -> Chat {
     let mut chat = Chat::start(setup, [commands(which), prose(&["fine"])]);
     chat.nvim.input("<C-]>");
     let count = which.len();
@@ -37,7 +37,7 @@ pub fn waiting(which: &[&str], setup: &Setup<'_>) -> Chat {
 }
 
 /// The result of each call in the next request.
-pub fn results(chat: &mut Chat) -> Vec<String> {
+fn results(chat: &mut Chat) -> Vec<String> {
     chat.nvim.wait_for("the end", |nvim| nvim.text().contains("@Assistant:\nfine"));
     let results = chat.messages(1)[2]["content"].as_array().unwrap().clone();
     results.iter().map(|result| result["content"].as_str().unwrap_or_default().trim_end().to_owned()).collect()
@@ -320,43 +320,6 @@ fn always_stands_in_the_file_and_can_be_taken_back() {
 }
 
 #[test]
-fn always_for_a_command_is_a_rule_about_its_words() {
-    let replies = [
-        commands(&["echo 'one two' && true"]),
-        commands(&["echo 'one two'"]),
-        commands(&["echo three"]),
-        prose(&["fine"]),
-    ];
-    let mut chat = Chat::start(&Setup::default(), replies);
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the status block", |nvim| nvim.text().contains("status=pending"));
-    chat.wait_until_idle();
-    chat.nvim.command("Flemma tool:approve always");
-    chat.nvim.wait_for("another command to wait", |nvim| {
-        nvim.text().contains("echo three") && nvim.text().contains("status=pending")
-    });
-    let top = chat.nvim.lines(0)[..4].join("\n");
-    assert_eq!(
-        top,
-        "```lua\nflemma.opt.tools.auto_approve:append(\"bash(echo 'one two')\")\n\
-         flemma.opt.tools.auto_approve:append(\"bash(true)\")\n```"
-    );
-}
-
-#[test]
-fn always_writes_nothing_where_it_would_do_nothing() {
-    let setup = Setup { options: "tools = { auto_approve = function() return false end }", ..Setup::default() };
-    let mut chat = waiting(&["echo one"], &setup);
-    let before = chat.nvim.text();
-    chat.nvim.command("Flemma tool:approve always");
-    chat.nvim.wait_for("why", |nvim| {
-        said(nvim)
-            .contains("not approved permanently: `flemma.opt.tools.auto_approve`: the configuration uses a function")
-    });
-    assert_eq!(chat.nvim.text(), before);
-}
-
-#[test]
 fn statuses_that_are_edited_by_hand_do_what_they_say() {
     let mut chat = waiting(&["echo one", "echo two", "echo three"], &Setup::default());
 
@@ -390,41 +353,6 @@ fn statuses_that_are_edited_by_hand_do_what_they_say() {
     assert_eq!(chat.server.requests().len(), 1);
     chat.nvim.input("<M-CR>");
     assert_eq!(results(&mut chat), ["one", "I don't want that.", "three"]);
-}
-
-#[test]
-fn what_runs_is_what_was_approved() {
-    let mut chat = waiting(&["echo one"], &Setup::default());
-    chat.nvim.command("%substitute/status=pending/status=approved/");
-    chat.nvim.command("%substitute/echo one/touch ran/");
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the warning", |nvim| said(nvim).contains("bash: its input was changed after the approval"));
-    assert!(chat.nvim.text().contains("status=pending"));
-    assert!(!chat.nvim.work().join("ran").exists());
-}
-
-#[test]
-fn undo_does_not_make_a_foreign_approval_count() {
-    let input = bash("touch ran").to_string();
-    let text = format!(
-        "@You:\nHello\n\n@Assistant:\n**Tool Use:** `bash` (`a`)\n\n```json\n{input}\n```\n\n\
-         @You:\n**Tool Result:** `a`\n\n```flemma:tool status=approved\n```\n"
-    );
-    let mut chat = Chat::start(&Setup { text: Some(&text), ..Setup::default() }, [prose(&["fine"])]);
-    for _ in 0..2 {
-        chat.nvim.input("<C-]>");
-        chat.nvim.wait_for("the demotion", |nvim| nvim.text().contains("status=pending"));
-        chat.wait_until_idle();
-        chat.nvim.command("undo");
-        assert!(chat.nvim.text().contains("status=approved"));
-    }
-    assert!(!chat.nvim.work().join("ran").exists());
-    // An approval typed by the user counts.
-    chat.nvim.command("%substitute/status=approved/status=pending/");
-    chat.nvim.command("%substitute/status=pending/status=approved/");
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the end", |nvim| nvim.text().contains("@Assistant:\nfine"));
-    assert!(chat.nvim.work().join("ran").exists());
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::chat::{Chat, Setup, call, prose, said};
+use super::chat::{Chat, Setup, prose, said};
 
 /// A conversation with frontmatter that the user has typed.
 fn typed(block: &str, setup: &Setup<'_>, replies: impl IntoIterator<Item = super::http::Reply>) -> Chat {
@@ -474,29 +474,6 @@ fn a_policy_function_fails_closed_and_is_stopped_if_endless() {
     }
     let messages = said(&mut chat.nvim);
     assert_eq!(messages.matches("the function flemma.opt.tools.auto_approve").count(), 1, "once: {messages}");
-}
-
-#[test]
-fn a_tool_that_the_file_does_not_offer_does_not_run() {
-    let replies = [call("toolu_1", "bash", &json!({ "command": "touch ran" })), prose(&["fine"])];
-    let setup = Setup { options: "tools = { require_approval = false }", ..Setup::default() };
-    let mut chat = typed(&lua("flemma.opt.tools = { \"read\", \"calculator\" }"), &setup, replies);
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the end", |nvim| nvim.text().contains("@Assistant:\nfine"));
-    let result = chat.messages(1)[2]["content"][0].clone();
-    assert_eq!(result["is_error"], true);
-    assert_eq!(result["content"], "There is no tool `bash`. The tools are: calculator, read.");
-    assert!(!chat.nvim.work().join("ran").exists());
-}
-
-#[test]
-fn frontmatter_can_turn_autopilot_off() {
-    let replies = [call("toolu_1", "read", &json!({ "path": "x", "offset": null, "limit": null, "label": null }))];
-    let mut chat = typed(&lua("flemma.opt.tools.autopilot = false"), &Setup::default(), replies);
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the call", |nvim| nvim.text().contains("**Tool Use:** `read`"));
-    chat.wait_until_idle();
-    assert!(!chat.nvim.text().contains("**Tool Result:**"), "nothing goes on by itself");
 }
 
 #[test]

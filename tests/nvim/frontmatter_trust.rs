@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{
-    chat::{Chat, Setup, call, prose},
+    chat::{Chat, Setup, prose},
     frontmatter::{FILE, lua, resolve, type_block},
 };
 
@@ -137,38 +137,6 @@ fn json_with_a_policy_needs_trust_and_json_parameters_do_not() {
     chat.nvim.input("<C-]>");
     assert_eq!(chat.server.wait_for_requests(1)[0].json()["max_tokens"], 5);
     assert_eq!(asked(&mut chat), 0);
-}
-
-#[test]
-fn no_tool_writes_the_trust_store_or_an_open_conversation() {
-    let store = "state/nvim/flemma/trust.jsonl";
-    for (path, why) in [
-        ("../state/nvim/flemma/trust.jsonl", "records what the user trusts"),
-        ("../state/link.jsonl", "records what the user trusts"),
-        ("../state/twin.jsonl", "records what the user trusts"),
-        ("notes.chat", "is a conversation that is open in the editor"),
-        ("link.txt", "is a conversation that is open in the editor"),
-        ("twin.txt", "is the same file as "),
-    ] {
-        let input = json!({ "path": path, "content": "{}", "label": null });
-        let options = "tools = { write_outside = 'auto' }";
-        let setup = Setup { options, ..Setup::default() };
-        let mut chat = Chat::start(&setup, [call("toolu_1", "write", &input), prose(&["fine"])]);
-        let (home, work) = (chat.nvim.folder("state").parent().unwrap().to_owned(), chat.nvim.work());
-        std::fs::create_dir_all(home.join(store).parent().unwrap()).unwrap();
-        std::fs::write(home.join(store), "").unwrap();
-        std::fs::hard_link(home.join(store), home.join("state/twin.jsonl")).unwrap();
-        std::os::unix::fs::symlink(home.join(store), home.join("state/link.jsonl")).unwrap();
-        std::fs::hard_link(work.join("notes.chat"), work.join("twin.txt")).unwrap();
-        std::os::unix::fs::symlink("notes.chat", work.join("link.txt")).unwrap();
-        chat.nvim.input("<C-]>");
-        chat.nvim.wait_for("the end", |nvim| nvim.text().contains("@Assistant:\nfine"));
-        let result = chat.messages(1)[2]["content"][0].clone();
-        assert_eq!(result["is_error"], true, "{path}");
-        assert!(result["content"].as_str().unwrap().contains(why), "{path}: {result}");
-        assert_eq!(std::fs::read_to_string(home.join(store)).unwrap(), "", "{path}");
-        assert_ne!(std::fs::read_to_string(work.join("notes.chat")).unwrap(), "{}", "{path}");
-    }
 }
 
 #[test]

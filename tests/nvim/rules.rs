@@ -2,60 +2,7 @@
 
 use serde_json::json;
 
-use super::{
-    anthropic::Stream,
-    approval::{resolve, results, waiting},
-    chat::{Chat, Setup, prose, reply, said},
-};
-
-#[test]
-fn always_is_refused_for_a_command_that_no_rule_can_stand_for() {
-    let mut chat = waiting(&["bash -c 'echo one'"], &Setup::default());
-    let before = chat.nvim.text();
-    chat.nvim.command("Flemma tool:approve always");
-    chat.nvim
-        .wait_for("why", |nvim| said(nvim).contains("not approved permanently: no rule can cover this call of `bash`"));
-    assert_eq!(chat.nvim.text(), before);
-}
-
-#[test]
-fn rules_speak_of_a_commands_words_and_of_a_files_place() {
-    let setup = Setup {
-        files: &[("src/a.rs", "x")],
-        options: "tools = { auto_approve = { 'bash(git status)', 'bash(cargo test *)', 'read(src/**)', '!bash(rm *)' } }",
-        lua: "vim.uv.fs_symlink('/etc', 'src/link'); vim.env.exported = 'x'",
-        ..Setup::default()
-    };
-    let mut chat = Chat::start(&setup, []);
-    for (command, decision) in [
-        ("git status", "approve"),
-        ("for own in a; do git status; done", "approve"),
-        // Commands inherit Neovim's environment.
-        ("for exported in a; do git status; done", "require_approval"),
-        ("cd sub && git status", "require_approval"),
-        ("cargo test --lib && cargo test", "approve"),
-        ("git status && cargo test x; git status", "approve"),
-        ("git push", "require_approval"),
-        ("git status > out", "require_approval"),
-        ("git status; $(git status)", "require_approval"),
-        ("git status && rm -rf .", "deny"),
-        ("env rm x", "deny"),
-        ("echo `rm x`", "deny"),
-    ] {
-        assert_eq!(resolve(&mut chat, command)[0], decision, "{command}");
-    }
-    for (path, decision) in [
-        ("src/a.rs", "approve"),
-        ("./src/../src/a.rs", "approve"),
-        ("src/../notes.chat", "require_approval"),
-        ("src/link/passwd", "require_approval"),
-        ("/etc/passwd", "require_approval"),
-    ] {
-        let found =
-            chat.nvim.lua("return require('flemma.tools.approval').resolve('read', { path = ... })", &[json!(path)]);
-        assert_eq!(found, decision, "{path}");
-    }
-}
+use super::chat::{Chat, Setup, said};
 
 #[test]
 fn a_bad_rule_is_an_error_and_keeps_the_previous_options() {
@@ -145,32 +92,4 @@ fn files_are_written_unasked_only_where_the_project_is() {
     assert_eq!(chat.nvim.lua("return require('flemma').setup({ tools = { write_outside = 'no' } })", &[]), false);
     chat.nvim
         .wait_for("why", |nvim| said(nvim).contains("`tools.write_outside` must be \"ask\" or \"auto\", not \"no\""));
-}
-
-#[test]
-fn a_denied_path_is_left_out_of_searches() {
-    let files = [("secret/key.txt", "the word\n"), ("open.txt", "the word\n")];
-    let matter = "```lua\nflemma.opt.tools.auto_approve:append(\"!read(secret/**)\")\n```\n";
-    for (options, block) in
-        [("tools = { auto_approve = { '$default', '!read(secret/**)' } }", ""), ("tools = {}", matter)]
-    {
-        let grep = json!({ "label": null, "pattern": "word", "path": null, "glob": null, "case": null,
-            "fixed_strings": null, "context": null, "limit": null, "all": null });
-        let mut secret = grep.clone();
-        secret["path"] = "secret".into();
-        let [all, secret] = [grep, secret].map(|input| input.to_string());
-        let stream = Stream::new().tool_use("a", "grep", &[&all]).tool_use("b", "grep", &[&secret]);
-        let calls = reply(&stream.end("tool_use"));
-        let setup = Setup { files: &files, options, ..Setup::default() };
-        let mut chat = Chat::start(&setup, [calls, prose(&["fine"])]);
-        let lines: Vec<&str> = block.lines().collect();
-        chat.nvim.request("nvim_buf_set_lines", &[json!(0), json!(0), json!(0), json!(false), json!(lines)]);
-        chat.nvim.input("<C-]>");
-        let found = results(&mut chat);
-        assert_eq!(
-            found[0], "open.txt:1:the word\n\n[1 path was left out: the user's policy denies reading there]",
-            "{options}"
-        );
-        assert!(found[1].contains("The user's policy denies this call"), "{options}: {found:?}");
-    }
 }

@@ -5,7 +5,6 @@ use std::net::TcpListener;
 use serde_json::json;
 
 use super::{
-    anthropic::Stream,
     chat::{Chat, Setup, call, prose, said},
     completions,
     http::{Gate, Reply, Server},
@@ -98,15 +97,6 @@ fn a_switch_applies_to_all_conversations() {
 }
 
 #[test]
-fn a_provider_without_a_model_leaves_it_to_the_default() {
-    let mut chat = Chat::start(&Setup::default(), []);
-    chat.nvim.command("Flemma switch openai");
-    wait_for_words(&mut chat.nvim, "conversations now use openai, gpt-5.6-terra");
-    let status = status(&mut chat.nvim);
-    assert!(status.contains("provider openai runtime\nmodel gpt-5.6-terra default\n"), "{status}");
-}
-
-#[test]
 fn a_preset_is_switched_to_by_its_name_and_completed() {
     let mut chat = start("@You:\nHello\n", [], "http://localhost:1/v1");
     let complete = |nvim: &mut Nvim, line: &str| -> Vec<String> {
@@ -142,42 +132,6 @@ fn a_typo_changes_nothing_and_names_the_nearest_word() {
     let setup = "return require('flemma').setup({ presets = { ['$x'] = 'antropic m' } })";
     assert_eq!(chat.nvim.lua(setup, &[]), false);
     wait_for_words(&mut chat.nvim, "`presets.$x`: there is no provider `antropic`; did you mean `anthropic`?");
-}
-
-#[test]
-fn frontmatter_overrides_a_switch_and_the_message_says_so() {
-    let file = "```json\n{\"model\": \"claude-mine\", \"thinking\": \"low\"}\n```\n\n@You:\nHello\n";
-    let mut chat = Chat::start(&Setup { text: Some(file), ..Setup::default() }, []);
-    chat.nvim.command("Flemma switch anthropic claude-other thinking=high");
-    wait_for_words(
-        &mut chat.nvim,
-        "conversations now use anthropic, claude-other, thinking high; \
-         notes.chat keeps anthropic, claude-mine, its own thinking because of its frontmatter",
-    );
-    let status = status(&mut chat.nvim);
-    assert!(status.contains("provider anthropic runtime\nmodel claude-mine frontmatter\n"), "{status}");
-}
-
-#[test]
-fn a_reply_that_streams_ends_as_it_began() {
-    let local = Server::start([completion("from here")]);
-    let gate = Gate::new();
-    let stream = Stream::new().text(&["from ", "there"]).end("end_turn");
-    let held = stream.events().iter().enumerate().fold(Reply::stream(), |reply, (n, event)| {
-        let reply = reply.chunk(event.as_str());
-        if n == 2 { reply.hold(&gate) } else { reply }
-    });
-    let mut chat = start("@You:\nHello\n", [held], &format!("{}/v1", local.base_url()));
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("half of the reply", |nvim| nvim.text().contains("from "));
-    chat.nvim.command("Flemma switch $local");
-    wait_for_words(&mut chat.nvim, "conversations now use openai_compatible, qwen3");
-    gate.open();
-    chat.wait_for_text("@You:\nHello\n\n@Assistant:\nfrom there\n\n@You:\n\n");
-    chat.wait_until_idle();
-    assert!(local.requests().is_empty());
-    chat.nvim.input("GiAgain<Esc><C-]>");
-    chat.nvim.wait_for("the next reply", |nvim| nvim.text().contains("from here"));
 }
 
 #[test]

@@ -50,39 +50,6 @@ fn go(chat: &mut Chat) {
     chat.wait_until_idle();
 }
 
-#[test]
-fn tool_options_need_trust_in_every_spelling_and_language() {
-    let blocks = [
-        ("json", r#"{"tools.auto_approve":["bash"]}"#),
-        ("json", r#"{"tools":{"auto_approve":["bash"]}}"#),
-        ("json", r#"{"tools":{"auto_approve":{"append":["bash"]}}}"#),
-        ("json", r#"{"tools.autopilot.enabled":true}"#),
-        ("json", r#"{"max_tokens":77,"tools":{"append":"calculator"}}"#),
-        ("ini", "tools.auto_approve=bash"),
-        ("lua", "flemma.opt.tools.auto_approve = {'bash'}"),
-    ];
-    let texts: Vec<(String, String)> = blocks
-        .iter()
-        .enumerate()
-        .map(|(n, (language, code))| {
-            (format!("{n}.chat"), format!("```{language}\n{code}\n```\n\n@You:\nHello\n\n{}", call("a", "")))
-        })
-        .collect();
-    let files: Vec<(&str, &str)> = texts.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
-    let ini = "require('flemma.codeblock.parsers').register('ini', function(code)
-        local key, value = code:match('([%w_.]+)=(%w+)')
-        return { [key] = { value } }
-      end)";
-    let mut chat = open(&files, ini);
-    for (name, text) in &files {
-        edit(&mut chat.nvim, name);
-        go(&mut chat);
-        assert_eq!(chat.nvim.lua("return vim.g.asked", &[]), 1, "{}\n{text}", said(&mut chat.nvim));
-        assert!(!chat.nvim.work().join("ran").exists(), "{text}");
-    }
-    assert!(chat.server.requests().is_empty());
-}
-
 const CODE: &str = "flemma.opt.model = 'theirs'";
 
 #[test]
@@ -305,17 +272,6 @@ fn an_approval_that_comes_from_another_buffer_does_not_count() {
     go(&mut chat);
     assert!(chat.nvim.text().contains("status=pending"));
     assert!(!chat.nvim.work().join("ran").exists());
-}
-
-#[test]
-fn a_pending_call_that_mentions_approval_can_be_approved() {
-    let block = "**Tool Result:** `a`\n\n```flemma:tool status=pending note=\"approved by me\"\n```\n";
-    let text = format!("@You:\nHello\n\n{}", call("a", block));
-    let mut chat = open(&[("a.chat", &text)], "");
-    edit(&mut chat.nvim, "a.chat");
-    chat.nvim.input(":%s/pending/approved/<CR><C-]>");
-    chat.nvim.wait_for("the file", |nvim| nvim.work().join("ran").exists());
-    chat.wait_until_idle();
 }
 
 #[test]

@@ -231,20 +231,6 @@ fn a_late_estimate_does_not_disturb_typing() {
 }
 
 #[test]
-fn a_model_without_a_known_price_can_be_given_one() {
-    let mut chat = Chat::start(&Setup::default(), [prose(&["Hi"])]);
-    ask(&mut chat);
-    assert_eq!(wait_for_float(&mut chat.nvim).0, format!("{TOKENS} \n price unknown"));
-    assert_eq!(chat.nvim.lua("return require('flemma.session').requests()[1].cost == nil", &[]), true);
-
-    let options = "pricing = { ['claude-test'] = { input = 10000, output = 20000, cache_read = 0 } }";
-    let mut chat = Chat::start(&Setup { options, ..Setup::default() }, [prose(&["Hi"])]);
-    ask(&mut chat);
-    // Writing to the cache is priced as reading: (12 + 3) * 10000 + 34 * 20000 for a million.
-    assert!(wait_for_float(&mut chat.nvim).0.ends_with("$0.8300, session $0.8300"));
-}
-
-#[test]
 fn usage_shows_a_table_by_model() {
     let mut chat = Chat::start(&known(), [prose(&["Hi"])]);
     chat.nvim.command("Flemma usage");
@@ -282,16 +268,6 @@ fn a_long_estimate_runs_in_slices_and_warns_of_overflow() {
     chat.nvim.command("Flemma usage:estimate");
     chat.nvim.wait_for_screen("The conversation would not fit: request and reply are about ");
     chat.nvim.wait_for("the warning", |nvim| said(nvim).contains("The conversation would not fit"));
-}
-
-#[test]
-fn an_estimate_says_why_there_is_none() {
-    let mut chat = Chat::start(
-        &Setup { text: Some("@Assistant:\n**Tool Use:** `read` (`a`)\n\n```json\n{}\n```\n"), ..known() },
-        [],
-    );
-    chat.nvim.command("Flemma usage:estimate");
-    chat.nvim.wait_for("the reason", |nvim| said(nvim).contains("no estimate: line 2: The call `a` has no result yet"));
 }
 
 #[test]

@@ -6,6 +6,7 @@
 
 use std::{collections::HashSet, ops::Range};
 
+use crate::chat::notation::Page;
 use flemma::chat::{Author, Change, Document, Provenance};
 use proptest::prelude::*;
 
@@ -421,4 +422,17 @@ fn what_the_user_types_is_theirs_wherever_it_stands() {
         assert_eq!(buffer.provenance.is_authorised(at), line.approved, "{line:?}");
     }
     assert!(buffer.lines.iter().any(|line| line.approved));
+}
+
+#[test]
+fn a_prompt_that_is_put_behind_a_reply_hides_nothing() {
+    let mut page = Page::new("@You:\nHello");
+    page.change(Author::Model, 2..2, vec!["@Assistant:".to_owned(), "a reply".to_owned()]);
+    // The prompt is added behind the end of the reply's last line.
+    let prompt = ["a reply", "", "@You:", ""].map(str::to_owned);
+    page.change(Author::Flemma, 3..4, prompt.to_vec());
+    page.replace(6..6, vec!["what the user types".to_owned()]);
+    page.replace(7..7, vec!["a reply".to_owned()]);
+    assert!(page.provenance.is_by_user(6..7), "nobody else wrote it");
+    assert!(!page.provenance.is_by_user(7..8), "the model wrote it");
 }

@@ -1,9 +1,12 @@
 //! The files that a conversation names: those that a stranger put there are sent only if the user allows it.
 
-use flemma::workspace::ports::Question;
+use std::path::PathBuf;
+
+use base64::{Engine, prelude::BASE64_STANDARD};
+use flemma::{runtime::trust::Trusted, workspace::ports::Question};
 use serde_json::{Value, json};
 
-use super::harness::{Harness, Setup, prose};
+use super::harness::{Harness, Setup, calls, commands, prose};
 
 /// A conversation that names files, and the folder beside its own with files in it.
 fn naming(text: &str, replies: usize) -> Harness {
@@ -126,4 +129,71 @@ fn a_conversation_in_another_folder_is_vetted_again() {
     let question = chat.wait_for_question();
     assert_eq!(files(question), ["a.txt"]);
     assert_eq!(chat.sent(), 1);
+}
+
+/// A PNG of one white pixel.
+const PIXEL: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGP4DwABAQEAsTj2FAAAAABJRU5ErkJggg==";
+
+#[test]
+fn an_image_is_sent_in_every_turn_until_its_file_is_gone() {
+    let input = json!({ "label": null, "path": "pic.png", "offset": null, "limit": null });
+    let replies = [calls([("read", input)]), prose("white"), prose("still"), prose("gone")];
+    let chat = Harness::new("@You:\nHello", replies);
+    chat.put("pic.png", BASE64_STANDARD.decode(PIXEL).unwrap());
+    chat.go();
+    chat.wait_for("@Assistant:\nwhite");
+    let path = chat.work("pic.png");
+    let fence = format!("```flemma:attachment type=image/png path=\"{}\"\n", path.display());
+    let shown = "pic.png: PNG image, 1x1 pixels, 67 B";
+    assert!(chat.text().contains(&format!("{fence}{shown}\n```\n")), "{}", chat.text());
+    chat.type_below("and now?");
+    chat.go();
+    chat.wait_for("@Assistant:\nstill");
+    for n in 1..=2 {
+        let body = chat.body(n)["messages"].to_string();
+        assert!(body.contains(&format!("data:image/png;base64,{PIXEL}")), "{body}");
+        assert_eq!(chat.results(n), [shown]);
+    }
+    assert_eq!((chat.told(), chat.questions()), (Vec::new(), 0));
+
+    std::fs::remove_file(&path).unwrap();
+    chat.type_below("and now?");
+    chat.go();
+    chat.wait_for("@Assistant:\ngone");
+    let why = "it no longer exists";
+    let left_out = format!("{shown}\n\n[{} was left out of this request: {why}.]", path.display());
+    assert_eq!(chat.results(3), [left_out]);
+    chat.wait_for_words(&format!("is not shown to the model: {why}"));
+    let diagnostics = chat.buffer().diagnostics.borrow().clone();
+    assert_eq!(diagnostics.len(), 1, "{diagnostics:?}");
+    assert!(chat.buffer().lines()[diagnostics[0].line].starts_with("```flemma:attachment"), "{diagnostics:?}");
+}
+
+#[test]
+fn a_reference_that_a_reply_is_put_behind_stays_foreign() {
+    let chat = moving("", 1);
+    chat.go();
+    chat.wait_for("@Assistant:\nok");
+    chat.save_as("far/notes.chat");
+    // What the user types is theirs from then on, when it is saved.
+    chat.type_below("@../../near/b.txt");
+    chat.write();
+    chat.wait_for_disk(&chat.state("trust.jsonl"), "\"about\":\"file\"");
+    let trusted = Trusted::read(&chat.state("trust.jsonl")).unwrap();
+    let path = chat.work("far/notes.chat");
+    let holds = |file: PathBuf| trusted.contains_file(path.to_str().unwrap(), &file.canonicalize().unwrap());
+    assert!(holds(chat.work("../near/b.txt")));
+    assert!(!holds(chat.work("far/.sub/a.txt")), "the user has neither typed nor allowed it");
+}
+
+#[test]
+fn a_vetted_file_is_sent_in_every_request_of_a_turn() {
+    let options = json!({ "tools": { "auto_approve": ["bash"] } });
+    let setup = Setup { text: "@You:\nSee @./in.txt", files: &[("in.txt", "open\n")], options, ..Setup::default() };
+    let chat = Harness::start(setup, [commands(&["true"]), prose("ok")]);
+    chat.go();
+    chat.wait_for("@Assistant:\nok");
+    for n in 0..2 {
+        assert!(words(&chat, n).contains("open"), "{}", words(&chat, n));
+    }
 }

@@ -12,7 +12,7 @@ use std::{
     path::{Path, PathBuf},
     rc::Rc,
     sync::mpsc::{self, Receiver},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use flemma::{
@@ -41,6 +41,9 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The buffer of `notes.chat`.
 pub const NOTES: i32 = 1;
+
+/// Something that the user does.
+pub type Act = fn(&Harness);
 
 /// A whole reply of prose.
 pub fn prose(text: &str) -> Reply {
@@ -276,7 +279,7 @@ impl Harness {
         self.change([(lines, Vec::new())]);
     }
 
-    /// Deletes lines, and puts them above `line` of the rest, in one step of undo.
+    /// `:move`: deletes lines, and puts them above `line` of the rest, in one step of undo.
     #[track_caller]
     pub fn move_lines(&self, lines: Range<usize>, line: usize) {
         let moved = self.buffer().lines()[lines.clone()].to_vec();
@@ -289,7 +292,13 @@ impl Harness {
         let lines = self.buffer().lines();
         let found: Vec<_> = (0..lines.len()).filter(|line| lines[*line].contains(old)).collect();
         let [line] = found[..] else { panic!("`{old}` stands in the lines {found:?} of\n{}", lines.join("\n")) };
-        self.change([(line..line + 1, vec![lines[line].replace(old, new)])]);
+        self.replace_line(line, &lines[line].replace(old, new));
+    }
+
+    /// Puts other words into a line, as `cc` does.
+    #[track_caller]
+    pub fn replace_line(&self, line: usize, words: &str) {
+        self.change([(line..line + 1, vec![words.to_owned()])]);
     }
 
     /// `:read`: lines of another file come in above `line`.
@@ -484,7 +493,9 @@ impl Harness {
     /// Waits until everything that the main thread has asked of the disk so far has been done and heard of.
     #[track_caller]
     pub fn wait_for_disk(&self, path: &Path, words: &str) {
-        self.drain_until(&path.display().to_string(), |_| {
+        let deadline = Instant::now() + PATIENCE;
+        self.drain_until(&path.display().to_string(), |chat| {
+            assert!(Instant::now() < deadline, "`{words}` is not in {}; {}", path.display(), chat.report());
             let text = fs::read_to_string(path).unwrap_or_default();
             if !text.contains(words) {
                 // Nothing wakes the main thread when a write has gone well.

@@ -5,7 +5,7 @@ use std::fs;
 use flemma::{tools::approval::Decision, workspace::ports::Question};
 use serde_json::json;
 
-use super::harness::{Harness, Setup, prose};
+use super::harness::{Act, Harness, Setup, prose};
 
 const FOUND: &str = "
     ```lua
@@ -161,4 +161,64 @@ fn always_goes_on_after_the_frontmatter_is_trusted() {
     chat.wait_for("@Assistant:\nfine");
     assert_eq!(chat.buffer().lines()[2], "flemma.opt.tools.auto_approve:append(\"bash(echo one)\")", "{}", chat.text());
     assert_eq!(chat.results(0), ["one"]);
+}
+
+#[test]
+fn changing_a_letter_does_not_make_foreign_code_trusted() {
+    let chat = Harness::new(FOUND, []);
+    chat.replace("from-the-file\"", "mine\"");
+    chat.go();
+    assert_eq!(chat.wait_for_question(), lua());
+    chat.answer(false);
+    // It stays untrusted when it is deleted and restored by undo, and when that is redone and undone.
+    chat.delete(0..3);
+    chat.undo();
+    chat.go();
+    assert_eq!(chat.wait_for_question(), lua());
+    chat.answer(false);
+    chat.redo();
+    chat.undo();
+    chat.go();
+    assert_eq!(chat.wait_for_question(), lua());
+    assert_eq!((chat.sent(), chat.scripts.ran.borrow().len()), (0, 0));
+}
+
+#[test]
+fn foreign_code_that_becomes_frontmatter_stays_untrusted() {
+    let found = crate::chat::notation::screen(FOUND).join("\n");
+    let cases: [(String, Act); 5] = [
+        (format!("\n\n{found}"), |chat| chat.delete(0..1)),
+        (format!("@You:\n{found}"), |chat| chat.delete(0..1)),
+        (found.replace("```\n\n@You", "@You"), |chat| chat.type_at(2, "```\n")),
+        (format!("@You:\nHello\n{found}"), |chat| chat.move_lines(2..5, 0)),
+        ("@You:\nHello".to_owned(), |chat| chat.read_in(0, FOUND)),
+    ];
+    for (text, change) in cases {
+        let chat = Harness::new(&text, []);
+        change(&chat);
+        assert!(chat.text().starts_with("```lua\n"), "{}", chat.text());
+        chat.go();
+        assert_eq!(chat.wait_for_question(), lua(), "{text}");
+        assert_eq!((chat.sent(), chat.scripts.ran.borrow().len()), (0, 0), "{text}");
+    }
+}
+
+#[test]
+fn what_the_user_typed_is_theirs_and_saving_keeps_it_so() {
+    let chat = Harness::new("@You:\nHello", [prose("ok")]);
+    chat.type_at(0, "```lua\nflemma.opt.model = \"mine\"\n```");
+    chat.write();
+    chat.wait_for_disk(&chat.state("trust.jsonl"), "notes.chat");
+    chat.wipe(chat.current());
+    chat.edit("notes.chat");
+    chat.go();
+    chat.wait_for("@Assistant:\nok");
+    assert_eq!(chat.body(0)["model"], "mine");
+    // Later edits are trusted as well.
+    chat.server.push(prose("again"));
+    chat.replace("mine", "other");
+    chat.type_below("more");
+    chat.go();
+    chat.wait_for("@Assistant:\nagain");
+    assert_eq!((chat.body(1)["model"].as_str(), chat.questions()), (Some("other"), 0));
 }

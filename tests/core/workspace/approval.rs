@@ -1,0 +1,395 @@
+//! Approval: rules and policies in a workspace, and the user's own decisions.
+
+use std::rc::Rc;
+
+use flemma::{
+    tools::{LuaError, approval::Decision},
+    workspace::{Command, ports::Question},
+};
+use serde_json::{Value, json};
+
+use super::{
+    harness::{Harness, Setup, bash, calls, commands, prose},
+    scripts::text,
+};
+
+/// A conversation that waits for a decision about these commands.
+fn waiting(which: &[&str], setup: Setup<'_>) -> Harness {
+    let chat = Harness::start(setup, [commands(which), prose("fine")]);
+    chat.go();
+    chat.wait_for_pending(which.len());
+    chat
+}
+
+/// A file with a call of `bash` that has this block in place of its result.
+fn with_block(command: &str, block: &str) -> String {
+    format!(
+        "@You:\nHello\n\n@Assistant:\n**Tool Use:** `bash` (`a`)\n\n```json\n{}\n```\n\n@You:\n**Tool Result:** `a`\n\n\
+         ```flemma:tool {block}\n```",
+        bash(command)
+    )
+}
+
+fn decide(chat: &Harness, command: &str) -> Decision {
+    chat.decision("bash", bash(command)).0
+}
+
+#[test]
+fn decisions_run_or_answer_calls_and_then_send() {
+    let chat = waiting(&["echo one", "echo two", "echo three"], Setup::default());
+    let cursor = chat.buffer().cursor.get().unwrap();
+    assert!(chat.buffer().lines()[cursor.line].contains("status=pending"), "the cursor is on the first");
+    chat.approve("Tool Result:** `call_0`");
+    chat.wait_for_pending(2);
+    chat.reject("Tool Result:** `call_1`", Some("not this one | please"));
+    assert_eq!(chat.sent(), 1, "one still waits");
+    chat.approve("Tool Result:** `call_2`");
+    chat.wait_for("@Assistant:\nfine");
+    assert_eq!(chat.results(1), ["one", "Error: not this one | please", "three"]);
+}
+
+#[test]
+fn lines_are_decided_about_at_once() {
+    let chat = waiting(&["echo one", "echo two", "echo three"], Setup::default());
+    let lines = chat.line_with("Tool Result:** `call_0`")..chat.line_with("Tool Result:** `call_1`") + 1;
+    chat.press(Command::Decide { lines, choice: flemma::agent::Choice::Approve });
+    chat.wait_for_pending(1);
+    chat.reject("Tool Result:** `call_2`", None);
+    chat.wait_for("@Assistant:\nfine");
+    assert_eq!(chat.results(1), ["one", "two", "Error: The user rejected this call; it did not run."]);
+}
+
+#[test]
+fn always_for_a_command_is_a_rule_about_its_words() {
+    let replies = [commands(&["echo 'one two' && true"]), commands(&["echo 'one two'"]), commands(&["echo three"])];
+    let chat = Harness::new("@You:\nHello", replies);
+    chat.go();
+    chat.wait_for_pending(1);
+    chat.always("Tool Result");
+    chat.drain_until("another command to wait", |chat| {
+        chat.text().contains("echo three") && chat.text().contains("status=pending")
+    });
+    assert_eq!(
+        chat.buffer().lines()[..4].join("\n"),
+        "```lua\nflemma.opt.tools.auto_approve:append(\"bash(echo 'one two')\")\n\
+         flemma.opt.tools.auto_approve:append(\"bash(true)\")\n```"
+    );
+    assert!(
+        chat.told().contains(&"info: runs without asking from now on: bash(echo 'one two'), bash(true)".to_owned())
+    );
+    assert_eq!(chat.questions(), 0, "what Flemma wrote for the user is theirs");
+}
+
+#[test]
+fn always_stands_in_the_file_and_can_be_taken_back() {
+    let replies = [calls([("mine", json!({}))]), calls([("mine", json!({}))]), prose("fine")];
+    let chat = Harness::new("@You:\nHello", replies);
+    chat.register("mine", |_, answer| {
+        answer.finish(text("done"));
+        None
+    });
+    chat.go();
+    chat.wait_for_pending(1);
+    chat.always("Tool Result");
+    chat.wait_for("@Assistant:\nfine");
+    let begins = "```lua\nflemma.opt.tools.auto_approve:append(\"mine\")\n```\n\n@You:\nHello\n";
+    assert!(chat.text().starts_with(begins), "{}", chat.text());
+    let file = Some("urn:flemma:approval:frontmatter".to_owned());
+    assert_eq!(chat.decision("mine", json!({})), (Decision::Approve, file));
+    chat.delete(0..4);
+    assert_eq!(chat.decision("mine", json!({})), (Decision::RequireApproval, None));
+}
+
+#[test]
+fn always_writes_nothing_where_it_would_do_nothing() {
+    let policy = Setup { policy: Some(Rc::new(|_| Ok(Some(Decision::RequireApproval)))), ..Setup::default() };
+    let why = "not approved permanently: `flemma.opt.tools.auto_approve`: the configuration uses a function";
+    let no_rule = "not approved permanently: no rule can cover this call of `bash`";
+    for (command, setup, why) in [("echo one", policy, why), ("bash -c 'echo one'", Setup::default(), no_rule)] {
+        let chat = waiting(&[command], setup);
+        let before = chat.text();
+        chat.always("Tool Result");
+        assert!(chat.told().iter().any(|told| told.contains(why)), "{:?}", chat.host.told.borrow());
+        assert_eq!(chat.text(), before);
+    }
+}
+
+#[test]
+fn one_undo_takes_back_always_and_what_it_approved() {
+    let options = json!({ "tools": { "autopilot": { "enabled": false } } });
+    let chat = Harness::start(Setup { options, ..Setup::default() }, [commands(&["echo one"])]);
+    chat.go();
+    chat.wait_for("**Tool Use:**");
+    chat.go();
+    chat.wait_for_pending(1);
+    let before = chat.text();
+    chat.always("Tool Result");
+    chat.wait_for("\none\n```");
+    chat.undo();
+    assert_eq!(chat.text(), before);
+}
+
+#[test]
+fn statuses_edited_by_hand_do_what_they_say() {
+    let chat = waiting(&["echo one", "echo two", "echo three"], Setup::default());
+    let set = |call: &str, from: &str, to: &str| {
+        let line = chat.line_with(&format!("Tool Result:** `{call}`")) + 2;
+        let words = chat.buffer().lines()[line].replace(from, to);
+        chat.replace_line(line, &words);
+    };
+    // An unknown status stops everything, whichever key or command is used, and nothing is written.
+    set("call_0", "pending", "no");
+    let before = chat.text();
+    let line = chat.line_with("status=no");
+    let here = || "status=no";
+    chat.told();
+    let presses: [&dyn Fn(); 5] =
+        [&|| chat.go(), &|| chat.execute(here()), &|| chat.approve(here()), &|| chat.always(here()), &|| {
+            chat.reject(here(), None)
+        }];
+    for press in presses {
+        press();
+        let why = format!("No tool was run: line {}: There is no status `no`.", line + 1);
+        let told = chat.told();
+        assert!(told.iter().any(|told| told.contains(&why)), "{told:?}");
+        assert_eq!(chat.text(), before);
+    }
+    set("call_0", "=no", "=approved");
+    set("call_1", "pending", "reject");
+    chat.type_at(chat.line_with("status=reject") + 1, "I don't want that.");
+    chat.go();
+    chat.drain_until("two results", |chat| {
+        chat.text().contains("(error)") && chat.text().contains("one\n```") && !chat.conversation().is_busy()
+    });
+    let cursor = chat.buffer().cursor.get().unwrap();
+    assert!(chat.buffer().lines()[cursor.line].contains("status=pending"), "the cursor is on what still waits");
+    assert_eq!(chat.sent(), 1);
+    chat.execute("status=pending");
+    chat.wait_for("@Assistant:\nfine");
+    assert_eq!(chat.results(1), ["one", "Error: I don't want that.", "three"]);
+}
+
+#[test]
+fn what_runs_is_what_was_approved() {
+    let chat = waiting(&["echo one"], Setup::default());
+    chat.replace("status=pending", "status=approved");
+    chat.replace("echo one", "touch ran");
+    chat.go();
+    let told = chat.told();
+    let words = "bash: its input was changed after the approval";
+    assert!(told.iter().any(|told| told.contains(words)), "{told:?}");
+    assert!(chat.text().contains("status=pending"));
+    assert!(!chat.work("ran").exists());
+}
+
+#[test]
+fn undo_does_not_make_a_foreign_approval_count() {
+    let text = with_block("touch ran", "status=approved");
+    let chat = Harness::new(&text, [prose("fine")]);
+    for _ in 0..2 {
+        chat.go();
+        chat.wait_for_pending(1);
+        chat.undo();
+        assert!(chat.text().contains("status=approved"));
+    }
+    assert!(!chat.work("ran").exists());
+    // An approval typed by the user counts.
+    chat.replace("status=approved", "status=pending");
+    chat.replace("status=pending", "status=approved");
+    chat.go();
+    chat.wait_for("@Assistant:\nfine");
+    assert!(chat.work("ran").exists());
+}
+
+#[test]
+fn a_pending_call_that_mentions_approval_can_be_approved() {
+    let chat = Harness::new(&with_block("touch ran", "status=pending note=\"approved by me\""), [prose("ok")]);
+    chat.replace("pending", "approved");
+    chat.go();
+    chat.wait_for("@Assistant:\nok");
+    assert!(chat.work("ran").exists());
+}
+
+#[test]
+fn rules_speak_of_a_commands_words_and_a_files_place() {
+    let rules = json!(["bash(git status)", "bash(cargo test *)", "read(src/**)", "!bash(rm *)"]);
+    let options = json!({ "tools": { "auto_approve": rules } });
+    let chat = Harness::start(Setup { options, files: &[("src/a.rs", "x")], ..Setup::default() }, []);
+    std::os::unix::fs::symlink("/etc", chat.work("src/link")).unwrap();
+    use Decision::{Approve, Deny, RequireApproval};
+    for (command, decision) in [
+        ("git status", Approve),
+        ("for own in a; do git status; done", Approve),
+        // Commands inherit the environment.
+        ("for PATH in a; do git status; done", RequireApproval),
+        ("cd sub && git status", RequireApproval),
+        ("cargo test --lib && cargo test", Approve),
+        ("git status && cargo test x; git status", Approve),
+        ("git push", RequireApproval),
+        ("git status > out", RequireApproval),
+        ("git status; $(git status)", RequireApproval),
+        ("git status && rm -rf .", Deny),
+        ("env rm x", Deny),
+        ("echo `rm x`", Deny),
+    ] {
+        assert_eq!(decide(&chat, command), decision, "{command}");
+    }
+    for (path, decision) in [
+        ("src/a.rs", Approve),
+        ("./src/../src/a.rs", Approve),
+        ("src/../notes.chat", RequireApproval),
+        ("src/link/passwd", RequireApproval),
+        ("/etc/passwd", RequireApproval),
+    ] {
+        assert_eq!(chat.decision("read", json!({ "path": path })).0, decision, "{path}");
+    }
+}
+
+#[test]
+fn a_bad_rule_is_an_error_and_keeps_the_options() {
+    let chat = Harness::new("@You:\nHello", []);
+    for (tools, message) in [
+        (json!({ "auto_approve": ["!bash(rm"] }), "tools.auto_approve: the rule `!bash(rm`: it does not end in `)`"),
+        (
+            json!({ "presets": { "$x": { "deny": ["bash()"] } } }),
+            "tools.presets.$x: the rule `bash()`: there is nothing between",
+        ),
+    ] {
+        let problems = chat.set_up(json!({ "tools": tools, "model": "other" }), None).unwrap_err();
+        assert!(problems[0].contains(message), "{problems:?}");
+    }
+    assert_eq!(chat.workspace.config().model(), "qwen3");
+}
+
+#[test]
+fn options_that_were_never_right_approve_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let chat = Harness::new("@You:\nHello", []);
+    // A workspace of its own, whose first options are wrong.
+    let fresh = flemma::workspace::Workspace::new(chat.host.clone(), chat.scripts.clone(), folder.path(), || {});
+    let tools = json!({ "tools": { "auto_approve": ["bash(ls)", "!write", "bash(rm"] } });
+    fresh.configure(&tools, None, folder.path()).unwrap_err();
+    for tool in ["read", "write", "bash"] {
+        let call =
+            flemma::workspace::HypotheticalCall { tool: tool.to_owned(), input: json!({}), id: "".into(), buffer: 0 };
+        assert_eq!(fresh.resolve(&call).0, Decision::RequireApproval, "{tool}");
+    }
+}
+
+#[test]
+fn a_denied_path_is_left_out_of_searches() {
+    let grep = |path: Value| {
+        json!({ "label": null, "pattern": "word", "path": path, "glob": null, "case": null, "fixed_strings": null,
+            "context": null, "limit": null, "all": null })
+    };
+    let in_options = json!({ "tools": { "auto_approve": ["$default", "!read(secret/**)"] } });
+    let in_file = "```lua\nflemma.opt.tools.auto_approve:append(\"!read(secret/**)\")\n```\n";
+    for (options, matter) in [(in_options, None), (Value::Null, Some(in_file))] {
+        let files = &[("secret/key.txt", "the word\n"), ("open.txt", "the word\n")];
+        let replies = [calls([("grep", grep(Value::Null)), ("grep", grep(json!("secret")))]), prose("fine")];
+        let chat = Harness::start(Setup { files, options, ..Setup::default() }, replies);
+        matter.into_iter().for_each(|matter| chat.type_at(0, matter));
+        chat.go();
+        chat.wait_for("@Assistant:\nfine");
+        let found = chat.results(1);
+        let left_out = "open.txt:1:the word\n\n[1 path was left out: the user's policy denies reading there]";
+        assert_eq!(found[0], left_out, "{matter:?}");
+        assert!(found[1].contains("The user's policy denies this call"), "{found:?}");
+    }
+}
+
+#[test]
+fn a_policy_that_fails_asks_and_says_so_once() {
+    let fails = Setup { policy: Some(Rc::new(|_| Err(LuaError::new("failed: oops")))), ..Setup::default() };
+    let chat = Harness::start(fails, []);
+    for _ in 0..2 {
+        assert_eq!(decide(&chat, "ls"), Decision::RequireApproval);
+    }
+    let told = chat.told();
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].starts_with("warn: the function tools.auto_approve failed: oops. "), "{told:?}");
+}
+
+#[test]
+fn a_module_decides_and_is_its_own_entry() {
+    let chat = Harness::new("@You:\nHello", []);
+    let mine: flemma::tools::approval::Resolve = Rc::new(|call| {
+        Ok(match call.tool {
+            "bash" if call.input["command"] == "ls" => Some(Decision::Approve),
+            "bash" => Some(Decision::RequireApproval),
+            "edit" => Some(Decision::Deny),
+            _ => None,
+        })
+    });
+    chat.scripts.modules.borrow_mut().insert("mine.policy".to_owned(), mine);
+    chat.set_up(json!({ "tools": { "auto_approve": ["mine.policy", "$readonly"] } }), None).unwrap();
+    let by = |name: &str| Some(name.to_owned());
+    assert_eq!(chat.decision("bash", bash("ls")), (Decision::Approve, by("mine.policy")));
+    assert_eq!(chat.decision("bash", bash("rm")), (Decision::RequireApproval, by("mine.policy")));
+    assert_eq!(chat.decision("edit", json!({})).0, Decision::Deny);
+    assert_eq!(chat.decision("read", json!({})).0, Decision::Approve);
+    // The one-word form. A module that does not load requires approval and is reported once.
+    chat.set_up(json!({ "tools": { "auto_approve": "broken.policy" } }), None).unwrap();
+    for _ in 0..2 {
+        assert_eq!(chat.decision("bash", bash("ls")), (Decision::RequireApproval, by("broken.policy")));
+    }
+    let words = "the module `broken.policy` in tools.auto_approve failed";
+    assert_eq!(chat.told().iter().filter(|told| told.contains(words)).count(), 1);
+    assert!(chat.workspace.resolvers().iter().all(|resolver| resolver.name != "mine.policy"));
+}
+
+#[test]
+fn tool_options_need_trust_in_every_spelling() {
+    let blocks = [
+        ("json", r#"{"tools.auto_approve":["bash"]}"#),
+        ("json", r#"{"tools":{"auto_approve":["bash"]}}"#),
+        ("json", r#"{"tools":{"auto_approve":{"append":["bash"]}}}"#),
+        ("json", r#"{"tools.autopilot.enabled":true}"#),
+        ("json", r#"{"max_tokens":77,"tools":{"append":"calculator"}}"#),
+        ("ini", "tools.auto_approve=bash"),
+        ("lua", "flemma.opt.tools.auto_approve = [\"bash\"]"),
+    ];
+    for (language, code) in blocks {
+        let call = with_block("touch ran", "status=approved").split_once("@Assistant").unwrap().1.to_owned();
+        let text = format!("```{language}\n{code}\n```\n\n@You:\nHello\n\n@Assistant{call}");
+        let chat = Harness::new(&text, []);
+        let ini = |code: &str| {
+            let (key, value) = code.trim().split_once('=').ok_or("no `=`")?;
+            Ok(json!({ key: [value] }))
+        };
+        chat.scripts.parsers.borrow_mut().insert("ini".to_owned(), Rc::new(ini));
+        chat.go();
+        assert_eq!(chat.wait_for_question(), Question::Frontmatter { language: language.to_owned() }, "{code}");
+        assert!(!chat.work("ran").exists(), "{code}");
+        assert_eq!((chat.sent(), chat.scripts.ran.borrow().len()), (0, 0), "{code}");
+    }
+}
+
+#[test]
+fn no_tool_writes_the_trust_store_or_a_conversation() {
+    for (path, why) in [
+        ("../state/trust.jsonl", "records what the user trusts"),
+        ("../state/link.jsonl", "records what the user trusts"),
+        ("../state/twin.jsonl", "records what the user trusts"),
+        ("notes.chat", "is a conversation that is open in the editor"),
+        ("link.txt", "is a conversation that is open in the editor"),
+        ("twin.txt", "is the same file as "),
+    ] {
+        let input = json!({ "path": path, "content": "{}", "label": null });
+        let options = json!({ "tools": { "write_outside": "auto" } });
+        let chat = Harness::start(Setup { options, ..Setup::default() }, [calls([("write", input)]), prose("fine")]);
+        let store = chat.state("trust.jsonl");
+        std::fs::write(&store, "").unwrap();
+        std::fs::hard_link(&store, chat.state("twin.jsonl")).unwrap();
+        std::os::unix::fs::symlink(&store, chat.state("link.jsonl")).unwrap();
+        std::fs::hard_link(chat.work("notes.chat"), chat.work("twin.txt")).unwrap();
+        std::os::unix::fs::symlink("notes.chat", chat.work("link.txt")).unwrap();
+        chat.go();
+        chat.wait_for("@Assistant:\nfine");
+        let results = chat.results(1);
+        assert!(results[0].starts_with("Error: ") && results[0].contains(why), "{path}: {results:?}");
+        assert_eq!(std::fs::read_to_string(&store).unwrap(), "", "{path}");
+        assert_ne!(std::fs::read_to_string(chat.work("notes.chat")).unwrap(), "{}", "{path}");
+        assert!(!chat.workspace.is_writable(&chat.work(path)) && chat.workspace.is_writable(&chat.work("new.txt")));
+    }
+}

@@ -1,0 +1,106 @@
+//! Writing a conversation's file, and the bytes that its lines become.
+
+use std::fs;
+
+use flemma::workspace::{FileLayout, LineBreak};
+
+use super::harness::{Harness, NOTES};
+
+const PLAIN: FileLayout =
+    FileLayout { line_break: LineBreak::Unix, byte_order_mark: false, end_of_line: true, end_of_file: false };
+
+fn bytes(layout: FileLayout, lines: &[&[u8]]) -> Vec<u8> {
+    layout.bytes(lines.len(), |each| lines.iter().for_each(|line| each(line)))
+}
+
+#[test]
+fn lines_become_the_bytes_that_write_would_write() {
+    let lines: &[&[u8]] = &[b"one", b"", b"t\xffo"];
+    assert_eq!(bytes(PLAIN, lines), b"one\n\nt\xffo\n");
+    assert_eq!(bytes(FileLayout { line_break: LineBreak::Dos, ..PLAIN }, lines), b"one\r\n\r\nt\xffo\r\n");
+    assert_eq!(bytes(FileLayout { line_break: LineBreak::Mac, ..PLAIN }, lines), b"one\r\rt\xffo\r");
+    assert_eq!(bytes(FileLayout { end_of_line: false, ..PLAIN }, lines), b"one\n\nt\xffo");
+    assert_eq!(bytes(FileLayout { byte_order_mark: true, ..PLAIN }, &[b"x"]), b"\xef\xbb\xbfx\n");
+    assert_eq!(bytes(FileLayout { end_of_file: true, ..PLAIN }, &[b"x"]), b"x\n\x1a");
+    assert_eq!(bytes(PLAIN, &[]), b"", "an empty buffer is an empty file");
+    assert_eq!(bytes(PLAIN, &[b""]), b"\n");
+    // A line feed in a line stands for a NUL, and in a Mac file a carriage return for a line feed.
+    assert_eq!(bytes(PLAIN, &[b"a\nb\rc"]), b"a\0b\rc\n");
+    assert_eq!(bytes(FileLayout { line_break: LineBreak::Mac, ..PLAIN }, &[b"a\nb\rc"]), b"a\0b\nc\r");
+}
+
+/// Writes the file as the host does at the end of a turn, and waits for the end. Gives the problem.
+fn save(chat: &Harness, name: &str, text: &str, tick: i64) -> Option<String> {
+    let before = chat.host.saved.borrow().len();
+    assert!(chat.workspace.save(NOTES, chat.work(name), text.as_bytes().to_vec(), tick));
+    chat.drain_until("the end of the write", |chat| chat.host.saved.borrow().len() > before);
+    chat.workspace.landed(NOTES);
+    let (buffer, told, problem) = chat.host.saved.borrow().last().cloned().unwrap();
+    assert_eq!((buffer, told), (NOTES, tick));
+    problem
+}
+
+#[test]
+fn a_file_is_written_only_if_it_is_the_one_that_is_known() {
+    let chat = Harness::new("@You:\nHello", []);
+    assert!(chat.workspace.is_on_disk(NOTES));
+    assert_eq!(save(&chat, "notes.chat", "first", 7), None);
+    assert_eq!(save(&chat, "notes.chat", "second", 8), None, "its own write is known");
+    assert_eq!(fs::read_to_string(chat.work("notes.chat")).unwrap(), "second");
+
+    chat.put("notes.chat", "by somebody else");
+    assert!(!chat.workspace.is_on_disk(NOTES));
+    let problem = save(&chat, "notes.chat", "third", 9).unwrap();
+    assert!(problem.contains("notes.chat was not written: something else has changed the file"), "{problem}");
+    assert_eq!(fs::read_to_string(chat.work("notes.chat")).unwrap(), "by somebody else");
+
+    // `:write!` overwrites it, and then it is known again.
+    chat.workspace.save_now(NOTES, chat.work("notes.chat"), b"forced".to_vec(), true).unwrap();
+    assert_eq!(save(&chat, "notes.chat", "fourth", 10), None);
+
+    chat.workspace.on_disk(NOTES, None);
+    let problem = save(&chat, "notes.chat", "fifth", 11).unwrap();
+    assert!(
+        problem.contains("Flemma cannot tell whether the file was changed elsewhere. Use `:write` once"),
+        "{problem}"
+    );
+}
+
+#[test]
+fn a_new_name_must_not_be_taken() {
+    let chat = Harness::new("@You:\nHello", []);
+    chat.put("taken.chat", "somebody's");
+    let problem = save(&chat, "taken.chat", "mine", 1).unwrap();
+    assert!(problem.contains("taken.chat was not written: something else has created the file"), "{problem}");
+    assert_eq!(save(&chat, "new.chat", "mine", 2), None);
+    assert_eq!(fs::read_to_string(chat.work("new.chat")).unwrap(), "mine");
+}
+
+#[test]
+fn the_latest_text_wins_whichever_thread_is_faster() {
+    let chat = Harness::new("@You:\nHello", []);
+    for n in 0..20_i64 {
+        assert!(chat.workspace.save(NOTES, chat.work("notes.chat"), format!("text {n}").into_bytes(), n));
+    }
+    chat.workspace.save_now(NOTES, chat.work("notes.chat"), b"the last".to_vec(), false).unwrap();
+    chat.drain_until("all writes", |chat| chat.host.saved.borrow().len() == 20);
+    assert!(chat.host.saved.borrow().iter().all(|(_, _, problem)| problem.is_none()), "{:?}", chat.host.saved.borrow());
+    assert_eq!(fs::read_to_string(chat.work("notes.chat")).unwrap(), "the last");
+}
+
+#[test]
+fn a_write_outlives_its_buffer() {
+    let chat = Harness::new("@You:\nHello", []);
+    assert!(chat.workspace.save(NOTES, chat.work("notes.chat"), b"on its way".to_vec(), 1));
+    chat.workspace.detach(NOTES);
+    // `:edit` during the write knows the file that the write makes.
+    chat.workspace.attach(NOTES);
+    chat.drain_until("the end of the write", |chat| chat.host.saved.borrow().len() == 1);
+    assert!(chat.workspace.is_on_disk(NOTES));
+    chat.workspace.landed(NOTES);
+    assert_eq!(save(&chat, "notes.chat", "and again", 2), None);
+    chat.workspace.detach(NOTES);
+    assert!(!chat.workspace.save(NOTES, chat.work("notes.chat"), b"nobody's".to_vec(), 3), "there is no conversation");
+    assert_eq!(chat.workspace.save_now(NOTES, chat.work("notes.chat"), b"nobody's".to_vec(), true), Ok(()));
+    assert_eq!(fs::read_to_string(chat.work("notes.chat")).unwrap(), "and again");
+}
