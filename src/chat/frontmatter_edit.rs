@@ -3,13 +3,14 @@
 use serde_json::{Map, Value};
 
 use super::{BlockKind, Document, Position, Speaker, Text, TextEdit, syntax};
+use crate::model::UserError;
 
 /// Adds `entries` to `flemma.opt.tools.auto_approve` in the frontmatter: at the end of Lua, in the right place of JSON,
 /// or in new frontmatter if there is none.
 ///
 /// # Errors
 /// A message for the user, if the frontmatter is in another language, is not closed, or is JSON that cannot be read.
-pub fn approve_always(document: &Document, text: &dyn Text, entries: &[String]) -> Result<Vec<TextEdit>, String> {
+pub fn approve_always(document: &Document, text: &dyn Text, entries: &[String]) -> Result<Vec<TextEdit>, UserError> {
     let Some(matter) = document.frontmatter() else {
         let mut lines = vec!["```lua".to_owned()];
         lines.extend(entries.iter().map(|entry| lua(entry)));
@@ -17,7 +18,7 @@ pub fn approve_always(document: &Document, text: &dyn Text, entries: &[String]) 
         return Ok(vec![TextEdit::insert(Position { line: 0, column: 0 }, lines)]);
     };
     if !matter.closed {
-        return Err("the frontmatter is not closed".to_owned());
+        return Err(UserError::new("the frontmatter is not closed"));
     }
     let last = matter.lines - 1;
     match matter.language.as_str() {
@@ -32,7 +33,8 @@ pub fn approve_always(document: &Document, text: &dyn Text, entries: &[String]) 
                 code.push_str(line);
                 code.push('\n');
             });
-            let json: Value = serde_json::from_str(&code).map_err(|error| format!("its JSON is not valid: {error}"))?;
+            let json: Value = serde_json::from_str(&code)
+                .map_err(|error| UserError::new(format!("its JSON is not valid: {error}")))?;
             let amended = json_with(json, entries)?;
             let mut lines: Vec<String> = format!("{amended:#}").lines().map(str::to_owned).collect();
             lines.push(String::new());
@@ -42,7 +44,10 @@ pub fn approve_always(document: &Document, text: &dyn Text, entries: &[String]) 
                 lines,
             }])
         }
-        other => Err(format!("its frontmatter is in `{other}`; add {} to auto_approve there", entries.join(", "))),
+        other => Err(UserError::new(format!(
+            "its frontmatter is in `{other}`; add {} to auto_approve there",
+            entries.join(", ")
+        ))),
     }
 }
 
@@ -106,13 +111,13 @@ fn quote(text: &str) -> String {
 }
 
 /// The options with the entries appended to `tools.auto_approve`.
-fn json_with(json: Value, entries: &[String]) -> Result<Value, String> {
+fn json_with(json: Value, entries: &[String]) -> Result<Value, UserError> {
     let table = |value: Option<Value>| match value {
         None | Some(Value::Null) => Ok(Map::new()),
         Some(Value::Object(entries)) => Ok(entries),
         // A list of tools becomes a table, so that other options fit beside it.
         Some(list @ (Value::Array(_) | Value::String(_))) => Ok(Map::from_iter([("set".to_owned(), list)])),
-        Some(other) => Err(format!("its JSON has {other} in place of an object")),
+        Some(other) => Err(UserError::new(format!("its JSON has {other} in place of an object"))),
     };
     let mut options = table(Some(json))?;
     let mut tools = table(options.shift_remove("tools"))?;

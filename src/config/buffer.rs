@@ -10,7 +10,7 @@ use std::rc::Rc;
 use serde_json::{Map, Value, json};
 
 use super::{Config, ListOption, layers::nested};
-use crate::{options::Problem, provider::connection::SETUP_ONLY, text::suggest::nearest};
+use crate::{model::UserError, options::Problem, provider::connection::SETUP_ONLY, text::suggest::nearest};
 
 /// The list of the tools on offer.
 pub const TOOLS: &str = "tools";
@@ -34,7 +34,7 @@ pub struct Defaults {
 }
 
 /// Says what is wrong with a name in one of the lists, [`TOOLS`] or [`AUTO_APPROVE`].
-pub type NameCheck = Rc<dyn Fn(&str, &str) -> Result<(), String>>;
+pub type NameCheck = Rc<dyn Fn(&str, &str) -> Result<(), UserError>>;
 
 /// What is at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,17 +119,17 @@ impl BufferOptions {
     ///
     /// # Errors
     /// When nothing does, or a file has no say in it.
-    pub fn node(&self, path: &str) -> Result<Node, String> {
+    pub fn node(&self, path: &str) -> Result<Node, UserError> {
         let (parent, key) = path.rsplit_once('.').unwrap_or(("", path));
         if let Some((_, node)) = self.known.iter().find(|(known, _)| known == path) {
             return Ok(*node);
         }
         let shown = self.shown(path);
         if SETUP_ONLY.contains(&key) {
-            return Err(format!("{shown}: a file cannot set where a key is sent; set it in `setup`"));
+            return Err(UserError::new(format!("{shown}: a file cannot set where a key is sent; set it in `setup`")));
         }
         if path == "sandbox" {
-            return Err(format!("{shown}: this version has no sandbox; remove the line"));
+            return Err(UserError::new(format!("{shown}: this version has no sandbox; remove the line")));
         }
         let siblings = self.known.iter().map(|(known, _)| known.as_str()).filter(|known| {
             let (above, _) = known.rsplit_once('.').unwrap_or(("", known));
@@ -142,7 +142,7 @@ impl BufferOptions {
             let path = if parent.is_empty() { near.to_owned() } else { format!("{parent}.{near}") };
             format!("; did you mean {}?", self.shown(&path))
         });
-        Err(format!("unknown option {shown}{}", meant.unwrap_or_default()))
+        Err(UserError::new(format!("unknown option {shown}{}", meant.unwrap_or_default())))
     }
 
     /// The value at a path: what the file has set, else the default. Null for nothing.
@@ -157,13 +157,13 @@ impl BufferOptions {
     ///
     /// # Errors
     /// When the path is unknown, or does not take the value. Then nothing is changed.
-    pub fn set(&mut self, path: &str, value: &Value) -> Result<(), String> {
+    pub fn set(&mut self, path: &str, value: &Value) -> Result<(), UserError> {
         let before = self.said.clone();
         self.set_in_part(path, value).inspect_err(|_| self.said = before)
     }
 
     /// Like [`BufferOptions::set`], but an error may come when a part of a table is set.
-    fn set_in_part(&mut self, path: &str, value: &Value) -> Result<(), String> {
+    fn set_in_part(&mut self, path: &str, value: &Value) -> Result<(), UserError> {
         match self.node(path)? {
             Node::List => self.set_list_from(path, value),
             Node::Table if path == AUTOPILOT && value.is_boolean() => {
@@ -181,7 +181,7 @@ impl BufferOptions {
                 let alone = nested(&at, value.clone());
                 if let Err(error) = Config::from_layers(&[alone]) {
                     let problem = error.problems.first().map(|problem| self.complaint(problem, path));
-                    return Err(problem.unwrap_or_default());
+                    return Err(problem.unwrap_or_else(|| UserError::from(error)));
                 }
                 put(&mut self.said.layer, &at, value.clone());
                 Ok(())
@@ -193,7 +193,7 @@ impl BufferOptions {
     ///
     /// # Errors
     /// When there is no list, because a function decides what is approved.
-    pub fn list(&self, path: &str) -> Result<ListOption, String> {
+    pub fn list(&self, path: &str) -> Result<ListOption, UserError> {
         if path == TOOLS {
             return Ok(self.said.tools.clone().unwrap_or_else(|| ListOption::new(self.defaults.tools.clone())));
         }
@@ -201,10 +201,10 @@ impl BufferOptions {
             (Approval::Function, _) => Err(self.is_a_function()),
             (Approval::List(list), _) => Ok(list.clone()),
             (Approval::Default, Some(items)) => Ok(ListOption::new(items.clone())),
-            (Approval::Default, None) => Err(format!(
+            (Approval::Default, None) => Err(UserError::new(format!(
                 "{}: the configuration uses a function, so there is no list to change; assign a list first",
                 self.shown(path)
-            )),
+            ))),
         }
     }
 
@@ -212,7 +212,7 @@ impl BufferOptions {
     ///
     /// # Errors
     /// When a name in it, or one that was removed from it, means nothing, and when the file has set a function since.
-    pub fn set_list(&mut self, path: &str, list: ListOption) -> Result<(), String> {
+    pub fn set_list(&mut self, path: &str, list: ListOption) -> Result<(), UserError> {
         if path == AUTO_APPROVE && self.decides() {
             return Err(self.is_a_function());
         }
@@ -223,7 +223,7 @@ impl BufferOptions {
     ///
     /// # Errors
     /// When there is no list, or a name means nothing; then nothing is changed.
-    pub fn change(&mut self, path: &str, operation: &str, names: Vec<String>) -> Result<(), String> {
+    pub fn change(&mut self, path: &str, operation: &str, names: Vec<String>) -> Result<(), UserError> {
         let mut list = if operation == "set" { ListOption::default() } else { self.list(path)? };
         match operation {
             "prepend" => list.prepend(names),
@@ -245,9 +245,9 @@ impl BufferOptions {
     }
 
     /// Replaces what is there by a list.
-    fn replace_list(&mut self, path: &str, list: ListOption) -> Result<(), String> {
+    fn replace_list(&mut self, path: &str, list: ListOption) -> Result<(), UserError> {
         for name in list.items().iter().chain(list.removed()) {
-            (self.check)(path, name).map_err(|problem| format!("{}: {problem}", self.shown(path)))?;
+            (self.check)(path, name).map_err(|problem| UserError::new(format!("{}: {problem}", self.shown(path))))?;
         }
         if path == TOOLS {
             self.said.tools = Some(list);
@@ -257,17 +257,17 @@ impl BufferOptions {
         Ok(())
     }
 
-    fn is_a_function(&self) -> String {
-        format!(
+    fn is_a_function(&self) -> UserError {
+        UserError::new(format!(
             "{} is a function that this file has set, and a list would discard it. Decide in the function, or \
              assign a list with `=` instead",
             self.shown(AUTO_APPROVE)
-        )
+        ))
     }
 
     /// A list of names, or a table of operations: `{ "append": ["bash"], "remove": ["write"] }`. In the table for
     /// `tools` it may also have its own options.
-    fn set_list_from(&mut self, path: &str, value: &Value) -> Result<(), String> {
+    fn set_list_from(&mut self, path: &str, value: &Value) -> Result<(), UserError> {
         if value.is_null() {
             // The default holds again.
             if path == TOOLS {
@@ -292,7 +292,7 @@ impl BufferOptions {
     }
 
     /// Reads a list of names; a lone name is a list of one.
-    fn names(&self, path: &str, value: &Value) -> Result<Vec<String>, String> {
+    fn names(&self, path: &str, value: &Value) -> Result<Vec<String>, UserError> {
         let wrong = || {
             let problem = Problem::wrong(path, "a list of names", value);
             self.complaint(&problem, path)
@@ -311,13 +311,13 @@ impl BufferOptions {
     }
 
     /// A problem in the words of the file: with its paths.
-    fn complaint(&self, problem: &Problem, path: &str) -> String {
-        match problem {
+    fn complaint(&self, problem: &Problem, path: &str) -> UserError {
+        UserError::new(match problem {
             Problem::Wrong { expected, found, .. } => {
                 format!("{} must be {expected}, not {found}", self.shown(path))
             }
             Problem::Unknown { .. } | Problem::Odd { .. } => problem.to_string(),
-        }
+        })
     }
 }
 

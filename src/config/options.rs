@@ -9,6 +9,7 @@ use super::{
     Editing, Highlight, Keymaps, Logging, Notify, Parameters, ProviderTable, Tools, editor, layers, pricing, switch,
 };
 use crate::{
+    model::UserError,
     options::{self, OptionsError, Table, kinds::TEXT},
     provider::{self, ProviderName, VendorOptions, catalogue::Price},
 };
@@ -55,6 +56,12 @@ pub struct ProviderOptions {
     pub max_reply_bytes: u32,
     /// The vendor's own options.
     pub vendor: Box<dyn VendorOptions>,
+}
+
+impl From<OptionsError> for UserError {
+    fn from(error: OptionsError) -> Self {
+        Self::new(error.to_string())
+    }
 }
 
 impl Config {

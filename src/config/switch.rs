@@ -15,6 +15,7 @@ use super::{
     layers::{self, nested},
 };
 use crate::{
+    model::UserError,
     options::{self, Problem, Table},
     provider::{ProviderName, connection::SECRET},
     text::suggest::nearest,
@@ -41,9 +42,9 @@ impl Switch {
     ///
     /// # Errors
     /// What is wrong with them, in one sentence for the user.
-    pub fn parse(words: &[String], now: &Config) -> Result<Self, String> {
+    pub fn parse(words: &[String], now: &Config) -> Result<Self, UserError> {
         let Some((first, rest)) = words.split_first() else {
-            return Err("name a provider, a preset or parameters such as `thinking=high`".to_owned());
+            return Err(UserError::new("name a provider, a preset or parameters such as `thinking=high`"));
         };
         if parameter(first).is_some() {
             return Ok(Self { layer: parameters(words, now.provider)?, replaces: false });
@@ -51,7 +52,7 @@ impl Switch {
         let Some(written) = first.starts_with(PRESET).then(|| preset(first, now)).transpose()? else {
             return recipient(first, rest).map(|layer| Self { layer, replaces: true });
         };
-        let mut layer = preset_layer(written).map_err(|problems| said(&problems))?;
+        let mut layer = preset_layer(written).map_err(|problems| UserError::new(said(&problems)))?;
         let provider = layer.get("provider").and_then(Value::as_str).and_then(ProviderName::from_name);
         layers::lay(&mut layer, &parameters(rest, provider.unwrap_or(now.provider))?);
         Ok(Self { replaces: provider.is_some(), layer })
@@ -186,7 +187,7 @@ fn preset_layer(written: &Value) -> Result<Value, Vec<Problem>> {
                     Err(odd("it does not name a provider; write the provider first, or write the preset as a table"
                         .to_owned()))
                 }
-                Some((first, rest)) => recipient(first, rest).map_err(odd),
+                Some((first, rest)) => recipient(first, rest).map_err(|error| odd(error.to_string())),
             }
         }
         Value::Object(_) => {
@@ -201,21 +202,21 @@ fn preset_layer(written: &Value) -> Result<Value, Vec<Problem>> {
 }
 
 /// The preset of this name.
-fn preset<'a>(name: &str, now: &'a Config) -> Result<&'a Value, String> {
+fn preset<'a>(name: &str, now: &'a Config) -> Result<&'a Value, UserError> {
     now.presets.get(name).ok_or_else(|| {
         let names = || now.presets.keys().map(String::as_str);
-        match nearest(name, names()) {
+        UserError::new(match nearest(name, names()) {
             Some(near) => format!("there is no preset `{name}`; did you mean `{near}`?"),
             None if now.presets.is_empty() => {
                 format!("there is no preset `{name}`; the option `presets` of `setup` is empty")
             }
             None => format!("there is no preset `{name}`. There are: {}", names().collect::<Vec<_>>().join(", ")),
-        }
+        })
     })
 }
 
 /// The layer of a provider, perhaps a model, and parameters.
-fn recipient(name: &str, rest: &[String]) -> Result<Value, String> {
+fn recipient(name: &str, rest: &[String]) -> Result<Value, UserError> {
     let provider = ProviderName::from_name(name).ok_or_else(|| no_provider(name))?;
     let (model, rest) = match rest.split_first() {
         Some((model, rest)) if parameter(model).is_none() => (Some(model), rest),
@@ -229,16 +230,19 @@ fn recipient(name: &str, rest: &[String]) -> Result<Value, String> {
     Ok(layer)
 }
 
-fn no_provider(name: &str) -> String {
+fn no_provider(name: &str) -> UserError {
     let names: Vec<_> = ProviderName::all().map(ProviderName::name).collect();
     let has = |owner: &ProviderName| owner.models().is_some_and(|models| models.contains(&name));
     if let Some(owner) = ProviderName::all().find(has) {
-        return format!("`{name}` is a model of `{owner}`; write `{owner} {name}`", owner = owner.name());
+        return UserError::new(format!(
+            "`{name}` is a model of `{owner}`; write `{owner} {name}`",
+            owner = owner.name()
+        ));
     }
-    match nearest(name, names.iter().copied()) {
+    UserError::new(match nearest(name, names.iter().copied()) {
         Some(near) => format!("there is no provider `{name}`; did you mean `{near}`?"),
         None => format!("there is no provider `{name}`. There are: {}", names.join(", ")),
-    }
+    })
 }
 
 /// The name and the value in a word such as `thinking=high`; `None` if it is none.
@@ -250,12 +254,14 @@ fn parameter(word: &str) -> Option<(&str, &str)> {
 
 /// The layer of these parameters for a provider. One that all providers have takes back the provider's own, which would
 /// beat it; the provider's own ones are applied after that.
-fn parameters(words: &[String], provider: ProviderName) -> Result<Value, String> {
+fn parameters(words: &[String], provider: ProviderName) -> Result<Value, UserError> {
     let paths = Config::paths();
     let (mut layer, mut own) = (json!({}), json!({}));
     for word in words {
         let Some((key, value)) = parameter(word) else {
-            return Err(format!("unexpected `{word}`; only parameters such as `thinking=high` may follow the model"));
+            return Err(UserError::new(format!(
+                "unexpected `{word}`; only parameters such as `thinking=high` may follow the model"
+            )));
         };
         let path = path_of(key, provider)?;
         let value = read(&path, key, value)?;
@@ -302,9 +308,11 @@ fn keys(provider: ProviderName) -> Vec<String> {
 }
 
 /// The path of the parameter `key` in the options.
-fn path_of(key: &str, provider: ProviderName) -> Result<String, String> {
+fn path_of(key: &str, provider: ProviderName) -> Result<String, UserError> {
     if SECRET.contains(&key.rsplit('.').next().unwrap_or_default()) {
-        return Err(format!("`{key}` may be a secret, and the command line has a history; set it in `setup`"));
+        return Err(UserError::new(format!(
+            "`{key}` may be a secret, and the command line has a history; set it in `setup`"
+        )));
     }
     let paths = Config::paths();
     let candidates = [format!("parameters.{key}"), format!("parameters.{}.{key}", provider.name())];
@@ -315,14 +323,14 @@ fn path_of(key: &str, provider: ProviderName) -> Result<String, String> {
     let keys = keys(provider);
     let meant = nearest(key, keys.iter().map(String::as_str));
     let meant = meant.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-    Err(format!("unknown parameter `{key}` of `{}`{meant}", provider.name()))
+    Err(UserError::new(format!("unknown parameter `{key}` of `{}`{meant}", provider.name())))
 }
 
 /// The value of the option at `path`, which the user calls `key`: read as Lua or JSON would read the word, and as a
 /// string where the option wants one.
-fn read(path: &str, key: &str, word: &str) -> Result<Value, String> {
+fn read(path: &str, key: &str, word: &str) -> Result<Value, UserError> {
     if word.is_empty() {
-        return Err(format!("`{key}=` has no value; `{key}=nil` restores the default"));
+        return Err(UserError::new(format!("`{key}=` has no value; `{key}=nil` restores the default")));
     }
     let typed = match word {
         "nil" => Value::Null,
@@ -334,10 +342,10 @@ fn read(path: &str, key: &str, word: &str) -> Result<Value, String> {
     if refused(&text).is_none() {
         return Ok(text);
     }
-    Err(match error.problems.first() {
+    Err(UserError::new(match error.problems.first() {
         Some(Problem::Wrong { expected, found, .. }) => format!("`{key}` must be {expected}, not {found}"),
         problem => problem.map(ToString::to_string).unwrap_or_default(),
-    })
+    }))
 }
 
 fn said(problems: &[Problem]) -> String {

@@ -8,6 +8,7 @@ use super::{buffer::BufferText, convert, usage_table, waker::Waker};
 use crate::{
     agent::{CursorReason, CursorTarget, Level},
     chat::{Diagnostic, Severity, Text, TextEdit},
+    model::UserError,
     tools::LuaError,
     workspace::{
         Host,
@@ -346,8 +347,8 @@ impl Host for NvimHost {
         self.shim.tell("checktime", ());
     }
 
-    fn saved(&self, buffer: i32, tick: i64, problem: Option<String>) {
-        self.shim.tell("saved", (buffer, tick, problem));
+    fn saved(&self, buffer: i32, tick: i64, problem: Option<UserError>) {
+        self.shim.tell("saved", (buffer, tick, problem.map(|error| error.to_string())));
     }
 
     /// `:help vim.ui.select()`.

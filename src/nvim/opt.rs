@@ -10,9 +10,12 @@ use mlua::{Function, Lua, Table, UserData, UserDataMethods, Value};
 use serde_json::Map;
 
 use super::convert;
-use crate::config::{
-    ListOption, Node,
-    buffer::{AUTO_APPROVE, BufferOptions},
+use crate::{
+    config::{
+        ListOption, Node,
+        buffer::{AUTO_APPROVE, BufferOptions},
+    },
+    model::UserError,
 };
 
 /// What is said to code that touches `flemma.opt` after the evaluation.
@@ -76,36 +79,38 @@ impl Evaluation {
                 })
             });
             Ok(match found {
-                Err(problem) => (None, lua.create_string(problem).map(Value::String)?, None),
+                Err(problem) => (None, lua.create_string(problem.to_string()).map(Value::String)?, None),
                 Ok((kind, Some(value), _)) => (Some(kind), convert::from_json(lua, &value)?, None),
                 Ok((kind, None, Some(Ok(list)))) => {
                     (Some(kind), Value::UserData(lua.create_userdata(List(list))?), None)
                 }
-                Ok((kind, None, Some(Err(problem)))) => (Some(kind), Value::Nil, Some(problem)),
+                Ok((kind, None, Some(Err(problem)))) => (Some(kind), Value::Nil, Some(problem.to_string())),
                 Ok((kind, None, None)) => (Some(kind), Value::Nil, None),
             })
         };
         table.set("node", lua.create_function(node)?)?;
         // set(path, value) -> nil, or a problem
         let session = self.clone();
-        let set = move |lua: &Lua, (path, value): (String, Value)| Ok(session.set(lua, &path, value).err());
+        let set = move |lua: &Lua, (path, value): (String, Value)| {
+            Ok(session.set(lua, &path, value).err().map(|error| error.to_string()))
+        };
         table.set("set", lua.create_function(set)?)?;
         // change(path, operation, names) -> nil, or a problem: changes the list where it is
         let session = self.clone();
         let change = move |_: &Lua, (path, operation, names): (String, String, Vec<String>)| {
-            Ok(session.with(|options| options.change(&path, &operation, names)).err())
+            Ok(session.with(|options| options.change(&path, &operation, names)).err().map(|error| error.to_string()))
         };
         table.set("change", lua.create_function(change)?)?;
         Ok(table)
     }
 
-    fn with<R>(&self, work: impl FnOnce(&mut BufferOptions) -> Result<R, String>) -> Result<R, String> {
-        self.options.borrow_mut().as_mut().map_or_else(|| Err(OVER.to_owned()), work)
+    fn with<R>(&self, work: impl FnOnce(&mut BufferOptions) -> Result<R, UserError>) -> Result<R, UserError> {
+        self.options.borrow_mut().as_mut().map_or_else(|| Err(UserError::new(OVER)), work)
     }
 
-    fn set(&self, lua: &Lua, path: &str, value: Value) -> Result<(), String> {
+    fn set(&self, lua: &Lua, path: &str, value: Value) -> Result<(), UserError> {
         if let Value::UserData(list) = &value {
-            let list = list.borrow::<List>().map_err(|error| convert::words(&error))?;
+            let list = list.borrow::<List>().map_err(|error| UserError::new(convert::words(&error)))?;
             return self.with(|options| match options.node(path)? {
                 Node::List => options.set_list(path, list.0.clone()),
                 Node::Value | Node::Table => options.set(path, &list.0.items().into()),
@@ -118,8 +123,9 @@ impl Evaluation {
                 Ok(())
             });
         }
-        let value = convert::to_json(lua, value)
-            .map_err(|error| format!("`flemma.opt.{path}` cannot be set to this: {}", convert::words(&error)))?;
+        let value = convert::to_json(lua, value).map_err(|error| {
+            UserError::new(format!("`flemma.opt.{path}` cannot be set to this: {}", convert::words(&error)))
+        })?;
         let no_names = serde_json::Value::Array(Vec::new());
         self.with(|options| {
             // Lua writes an empty list and an empty table alike.

@@ -7,6 +7,7 @@ use mlua::{Lua, Value};
 use super::{convert, functions::Functions, host::Shim, lua_tools, opt, policies};
 use crate::{
     config::buffer::BufferOptions,
+    model::UserError,
     tools::{Definition, Executor, LuaError, LuaRef, approval::Resolve},
     workspace::{
         Scripts, StopTool,
@@ -91,12 +92,12 @@ impl Scripts for LuaScripts {
         }
     }
 
-    fn models(&self, callback: LuaRef, models: Result<Vec<String>, String>) {
+    fn models(&self, callback: LuaRef, models: Result<Vec<String>, UserError>) {
         let Some(function) = self.functions.get(callback) else { return };
         self.functions.release(callback);
         let called = match models {
             Ok(models) => function.call::<()>(models),
-            Err(problem) => function.call((Value::Nil, problem)),
+            Err(problem) => function.call((Value::Nil, problem.to_string())),
         };
         if let Err(error) = called {
             self.shim.report(&error);

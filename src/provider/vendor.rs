@@ -10,11 +10,14 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::{Provider, ProviderError, Thinking, auth::Environment, credential::Credential};
-use crate::{model::Message, options::Table};
+use crate::{
+    model::{Message, UserError},
+    options::Table,
+};
 
 /// Reads a `.chat` document into its messages, or says why it cannot. Those who build a provider bring it: a provider
 /// may be a script in such a document, and reading one belongs to a layer above.
-pub type ReadDocument = fn(&str) -> Result<Vec<Arc<Message>>, String>;
+pub type ReadDocument = fn(&str) -> Result<Vec<Arc<Message>>, UserError>;
 
 /// The options of one vendor, in `parameters.<name>`.
 pub trait VendorOptions: Boxed + fmt::Debug + Send + Sync {

@@ -25,7 +25,7 @@ use super::{
 use crate::{
     chat,
     config::ProviderOptions,
-    model::{Event, Message},
+    model::{Event, Message, UserError},
     provider::{
         CapabilityProbe, ErrorKind, Exchange, HttpRequest, ProbeRequest, Provider, ProviderError, Request,
         auth::Environment, credential::Credential, host, reply_limit::ReplyLimit,
@@ -62,10 +62,10 @@ impl Recipient {
 }
 
 /// The messages of a `.chat` document.
-fn read_document(text: &str) -> Result<Vec<Arc<Message>>, String> {
+fn read_document(text: &str) -> Result<Vec<Arc<Message>>, UserError> {
     match chat::read(text) {
         Ok(conversation) => Ok(conversation.messages),
-        Err(errors) => Err(errors.into_iter().next().map(|error| error.message).unwrap_or_default()),
+        Err(errors) => Err(UserError::new(errors.into_iter().next().map(|error| error.message).unwrap_or_default())),
     }
 }
 
@@ -160,7 +160,7 @@ impl Worker {
     }
 
     /// Asks the server of `recipient` for its models, with its key if it has one. `then` gets their names, or why there
-    /// are none, in words for the user.
+    /// are none.
     ///
     /// # Errors
     /// When the system gives no threads.
@@ -168,7 +168,7 @@ impl Worker {
         &self,
         recipient: Recipient,
         timeouts: Timeouts,
-        then: impl FnOnce(Result<Vec<String>, String>) + Send + 'static,
+        then: impl FnOnce(Result<Vec<String>, ProviderError>) + Send + 'static,
     ) -> io::Result<AbortHandle> {
         let (http, credentials) = (Arc::clone(&self.http), Arc::clone(&self.credentials));
         self.spawn(async move {
@@ -186,7 +186,7 @@ impl Worker {
             if let Err(error) = &models {
                 forget_refused(&credentials, credential.as_ref(), error);
             }
-            then(models.map_err(|error| error.to_string()));
+            then(models);
         })
     }
 

@@ -11,7 +11,7 @@ use super::{
     Registry,
     rules::{DeniedPaths, PathBase, Rule, Target},
 };
-use crate::text::suggest::nearest;
+use crate::{model::UserError, text::suggest::nearest};
 
 /// A named set of approvals.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -57,9 +57,11 @@ impl Presets {
     ///
     /// # Errors
     /// If the name does not begin with `$`: a list could not distinguish it from a tool.
-    pub fn define(&mut self, name: &str, preset: Preset) -> Result<(), String> {
-        if name.len() < 2 || !name.starts_with('$') {
-            return Err(format!("tools.presets: the name of a preset begins with `$`: write `$name`, not `{name}`"));
+    pub fn define(&mut self, name: &str, preset: Preset) -> Result<(), UserError> {
+        if name.len() < 2 || !is_preset(name) {
+            return Err(UserError::new(format!(
+                "tools.presets: the name of a preset begins with `$`: write `$name`, not `{name}`"
+            )));
         }
         // A user's preset applies to all files.
         self.bounded.remove(name);
@@ -98,7 +100,7 @@ impl Policy {
         let gone = Removed::new(removed, presets);
         let mut rules = Vec::new();
         for entry in list.iter().filter(|entry| !is_module(entry)) {
-            if !entry.starts_with('$') {
+            if !is_preset(entry) {
                 rules.extend(rule(entry));
             } else if let Some(preset) = presets.get(entry) {
                 let is_bounded = |rule: &Rule| presets.bounded.contains(entry) && WRITING.contains(&rule.tool());
@@ -163,6 +165,12 @@ fn rule(entry: &str) -> Option<Rule> {
     if Rule::is_rule(entry) { Rule::parse(entry).ok() } else { Some(Rule::approving(entry)) }
 }
 
+/// Whether an entry of a list is the name of a preset: no tool has a `$` in its name.
+#[must_use]
+pub fn is_preset(entry: &str) -> bool {
+    entry.starts_with('$')
+}
+
 /// Whether an entry of the user's list is the name of a Lua module that decides: `my_plugin.policy`. Names of tools do not
 /// contain dots.
 #[must_use]
@@ -174,11 +182,11 @@ pub fn is_module(entry: &str) -> bool {
 ///
 /// # Errors
 /// For an unknown preset or tool: its name and a suggestion. For a rule: what is wrong with it.
-pub fn check(entry: &str, presets: &Presets, tools: Option<&Registry>) -> Result<(), String> {
-    if entry.starts_with('$') {
+pub fn check(entry: &str, presets: &Presets, tools: Option<&Registry>) -> Result<(), UserError> {
+    if is_preset(entry) {
         return match presets.get(entry) {
             Some(_) => Ok(()),
-            None => Err(format!("unknown preset `{entry}`{}", did_you_mean(entry, presets.names()))),
+            None => Err(UserError::new(format!("unknown preset `{entry}`{}", did_you_mean(entry, presets.names())))),
         };
     }
     let rule = if Rule::is_rule(entry) { Some(Rule::parse(entry)?) } else { None };
@@ -187,11 +195,13 @@ pub fn check(entry: &str, presets: &Presets, tools: Option<&Registry>) -> Result
     match (tools.get(tool), &rule) {
         (None, _) => {
             let meant = did_you_mean(tool, tools.all().map(|tool| tool.name.as_str()));
-            Err(format!("unknown tool `{tool}`{meant}"))
+            Err(UserError::new(format!("unknown tool `{tool}`{meant}")))
         }
-        (Some(definition), Some(rule)) if !rule.is_whole() && !Target::exists_for(definition) => Err(format!(
-            "the rule `{entry}`: a call of `{tool}` has no command or path to match; write `{tool}` to match every call"
-        )),
+        (Some(definition), Some(rule)) if !rule.is_whole() && !Target::exists_for(definition) => {
+            Err(UserError::new(format!(
+                "the rule `{entry}`: a call of `{tool}` has no command or path to match; write `{tool}` to match every call"
+            )))
+        }
         _ => Ok(()),
     }
 }

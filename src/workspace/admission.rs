@@ -185,10 +185,11 @@ impl Workspace {
 
     fn write_trust_store(&self, write: impl FnOnce(&Path) -> io::Result<()> + Send + 'static) {
         let store = self.trust_store().path().to_owned();
-        let write = move || write(&store).map_err(|error| format!("{} could not be written: {error}", store.display()));
-        let then = |workspace: &Self, written: Result<(), String>| {
-            if let Err(problem) = written {
-                workspace.log(Level::Warn, &problem);
+        let write = move || write(&store);
+        let then = |workspace: &Self, written: io::Result<()>| {
+            if let Err(error) = written {
+                let store = workspace.trust_store().path().display();
+                workspace.log(Level::Warn, &format!("{store} could not be written: {error}"));
             }
         };
         if let Err(error) = self.background().run(write, then) {

@@ -7,7 +7,7 @@ use super::{Conversation, Workspace, effects::Effects};
 use crate::{
     agent::{Choice, Input, Level, Shell, UndoStep, Verdict},
     chat::{self, OpenCall, Severity},
-    model::CallId,
+    model::{CallId, UserError},
 };
 
 /// The answer to what has to wait.
@@ -38,7 +38,7 @@ impl Workspace {
     }
 
     /// Writes what approves these calls into the frontmatter, and gives it.
-    fn write_approvals(&self, conversation: &Conversation, calls: &[CallId]) -> Result<Vec<String>, String> {
+    fn write_approvals(&self, conversation: &Conversation, calls: &[CallId]) -> Result<Vec<String>, UserError> {
         let page = conversation.page();
         let mut chosen: Vec<OpenCall> = page.with_document(|document, text| document.open_calls(text));
         chosen.retain(|call| calls.contains(&call.id) && self.verdict(conversation, call) == Verdict::Ask);
@@ -72,6 +72,6 @@ impl Workspace {
             chat::restore_frontmatter(text, lines, before.as_ref().map(|source| source.code.as_str()))
         });
         effects.apply(&edits);
-        Err(problem)
+        Err(UserError::new(problem))
     }
 }

@@ -11,6 +11,7 @@ use super::ports::{Host, Scripts};
 use crate::{
     agent::Level,
     config::{Config, WriteOutside},
+    model::UserError,
     tools::{
         Policy, Preset, Presets,
         approval::{self, CONFIG_PRIORITY, Decision, Resolve, Resolver},
@@ -20,7 +21,7 @@ use crate::{
 };
 
 /// The presets that a list may name, and what is wrong with the user's.
-pub(super) fn presets(config: &Config) -> (Presets, Vec<String>) {
+pub(super) fn presets(config: &Config) -> (Presets, Vec<UserError>) {
     let mut presets = match config.tools.write_outside {
         WriteOutside::Ask => Presets::builtin(),
         WriteOutside::Auto => Presets::builtin().unbounded(),
@@ -33,7 +34,7 @@ pub(super) fn presets(config: &Config) -> (Presets, Vec<String>) {
 }
 
 /// The rules in the configuration that cannot be read, one message each.
-pub(super) fn broken_rules(config: &Config) -> Vec<String> {
+pub(super) fn broken_rules(config: &Config) -> Vec<UserError> {
     let tools = &config.tools;
     let listed = tools.auto_approve.iter().map(|entry| ("tools.auto_approve".to_owned(), entry));
     let in_presets = tools.presets.iter().flat_map(|(name, preset)| {
@@ -41,7 +42,7 @@ pub(super) fn broken_rules(config: &Config) -> Vec<String> {
         entries.map(move |entry| (format!("tools.presets.{name}"), entry))
     });
     let rules = listed.chain(in_presets).filter(|(_, entry)| Rule::is_rule(entry));
-    rules.filter_map(|(place, entry)| Some(format!("{place}: {}", Rule::parse(entry).err()?))).collect()
+    rules.filter_map(|(place, entry)| Some(UserError::new(format!("{place}: {}", Rule::parse(entry).err()?)))).collect()
 }
 
 /// The names of the built-in resolvers that not every configuration has.
@@ -65,7 +66,7 @@ pub(super) fn build(
     function: Option<Resolve>,
     scripts: &dyn Scripts,
     host: &Rc<dyn Host>,
-) -> (Built, Vec<String>) {
+) -> (Built, Vec<UserError>) {
     let (presets, mut warnings) = presets(config);
     let (modules, entries): (Vec<String>, Vec<String>) =
         config.tools.auto_approve.iter().cloned().partition(|entry| presets::is_module(entry));

@@ -16,7 +16,10 @@ use std::{
     time::Duration,
 };
 
-use crate::runtime::save::{SaveError, Stamp, save};
+use crate::{
+    model::UserError,
+    runtime::save::{SaveError, Stamp, save},
+};
 
 /// How long the editor waits for the disk where it has to wait: on exit, and for a `:write` during a write of ours.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -82,22 +85,24 @@ impl FileOnDisk {
         FileText { number, path, bytes, is_forced }
     }
 
-    /// Writes the file, unless a later text was written meanwhile. It blocks on the disk. `Err` is a sentence for the
-    /// user.
-    pub(super) fn write(&self, FileText { number, path, bytes, is_forced }: &FileText) -> Result<(), String> {
+    /// Writes the file, unless a later text was written meanwhile. It blocks on the disk.
+    ///
+    /// # Errors
+    /// When it was not written.
+    pub(super) fn write(&self, FileText { number, path, bytes, is_forced }: &FileText) -> Result<(), UserError> {
         let mut written = lock(&self.0.written);
         if *written > *number {
             return Ok(());
         }
         let known = lock(&self.0.known).clone();
-        let failed = |trouble: SaveError| sentence(path, &trouble.to_string());
+        let failed = |trouble: SaveError| not_written(path, &trouble.to_string());
         let stamp = match known {
             _ if *is_forced => Stamp::of(path).map_err(|error| failed(error.into()))?,
             KnownState::At(at, stamp) if at == *path => stamp,
             // The buffer has another name now: such a file must not be there yet.
             KnownState::At(..) => None,
             KnownState::Nothing => {
-                return Err(sentence(
+                return Err(not_written(
                     path,
                     "Flemma cannot tell whether the file was changed elsewhere. Use `:write` once",
                 ));
@@ -110,7 +115,10 @@ impl FileOnDisk {
     }
 
     /// Writes the file, and waits for it, but not for ever.
-    pub(super) fn write_now(self, text: FileText) -> Result<(), String> {
+    ///
+    /// # Errors
+    /// When it was not written in time.
+    pub(super) fn write_now(self, text: FileText) -> Result<(), UserError> {
         let (tell, told) = mpsc::channel();
         let path = text.path.clone();
         let work = move || {
@@ -120,14 +128,14 @@ impl FileOnDisk {
         thread::Builder::new()
             .name("flemma-save".into())
             .spawn(work)
-            .map_err(|error| sentence(&path, &format!("no thread could be started ({error})")))?;
-        told.recv_timeout(PATIENCE).unwrap_or_else(|_| Err(sentence(&path, "the disk does not answer")))
+            .map_err(|error| not_written(&path, &format!("no thread could be started ({error})")))?;
+        told.recv_timeout(PATIENCE).unwrap_or_else(|_| Err(not_written(&path, "the disk does not answer")))
     }
 }
 
-fn sentence(path: &Path, why: &str) -> String {
+fn not_written(path: &Path, why: &str) -> UserError {
     let name = path.file_name().unwrap_or(path.as_os_str());
-    format!("{} was not written: {why}.", name.display())
+    UserError::new(format!("{} was not written: {why}.", name.display()))
 }
 
 /// The files that are being written now, by buffer. A buffer may be gone before the end.

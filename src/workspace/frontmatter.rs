@@ -20,6 +20,7 @@ use crate::{
         FileOptions,
         buffer::{AUTO_APPROVE, BufferOptions, Defaults, NameCheck, TOOLS},
     },
+    model::UserError,
     text::suggest::nearest,
     tools::{
         Policy,
@@ -146,10 +147,10 @@ impl Workspace {
         let tools = self.toolbox().is_ready().then(|| self.toolbox().snapshot());
         Rc::new(move |path, name| {
             if path == AUTO_APPROVE && presets::is_module(name) {
-                return Err(format!("`{name}`: a module belongs in the configuration, not in a file"));
+                return Err(UserError::new(format!("`{name}`: a module belongs in the configuration, not in a file")));
             }
-            if path == TOOLS && (name.starts_with('$') || Rule::is_rule(name)) {
-                return Err(format!("`{name}` is about approval; `tools` lists the names of tools"));
+            if path == TOOLS && (presets::is_preset(name) || Rule::is_rule(name)) {
+                return Err(UserError::new(format!("`{name}` is about approval; `tools` lists the names of tools")));
             }
             presets::check(name, &presets, tools.as_ref())
         })

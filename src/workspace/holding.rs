@@ -1,7 +1,10 @@
 //! A conversation that is open in another process as well: the user is told, and asked before this one sends or runs
 //! anything. See [`crate::runtime::holder`].
 
-use std::path::{Path, PathBuf};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 use super::{Conversation, Workspace, holder::Holder, ports::Question, wish::Wish};
 use crate::{
@@ -23,12 +26,12 @@ impl Workspace {
         }
         let (folder, file, id) = (self.locks().folder.clone(), PathBuf::from(path), conversation.id());
         let path = path.to_owned();
-        let then = move |workspace: &Self, hold: Result<Hold, String>| {
+        let then = move |workspace: &Self, hold: io::Result<Hold>| {
             if let Some(conversation) = workspace.conversations().by_id(id) {
                 workspace.hold_was_tried(&conversation, &path, hold);
             }
         };
-        let lock = move || hold(&folder, &file).map_err(|error| error.to_string());
+        let lock = move || hold(&folder, &file);
         match self.background().run(lock, then) {
             Ok(()) => holding.set(Holder::Unknown),
             Err(_) => self.go_on(conversation),
@@ -36,7 +39,7 @@ impl Workspace {
     }
 
     /// It was found out who holds the conversation at `path`.
-    fn hold_was_tried(&self, conversation: &Conversation, path: &str, hold: Result<Hold, String>) {
+    fn hold_was_tried(&self, conversation: &Conversation, path: &str, hold: io::Result<Hold>) {
         let holding = conversation.holding();
         if *holding.path.borrow() != path {
             return;

@@ -12,6 +12,7 @@ use serde_json::Value;
 use crate::{
     agent::Level,
     config::{Config, Logging},
+    model::UserError,
     runtime::Log,
 };
 
@@ -52,10 +53,10 @@ impl OptionLayers {
     /// The options with those of a file over them.
     ///
     /// # Errors
-    /// When they do not go together; in words for the user.
-    pub(super) fn with_file(&self, file: &Value) -> Result<Config, String> {
+    /// When they do not go together.
+    pub(super) fn with_file(&self, file: &Value) -> Result<Config, UserError> {
         let [setup, runtime] = self.layers();
-        Config::from_layers(&[setup, runtime, file.clone()]).map_err(|error| error.to_string())
+        Ok(Config::from_layers(&[setup, runtime, file.clone()])?)
     }
 
     /// Takes what `setup` was given, and forgets what was set since. `config` is what it comes to.
@@ -71,10 +72,10 @@ impl OptionLayers {
     /// Takes what the user sets while the editor runs, in the place of what they have set before.
     ///
     /// # Errors
-    /// When it does not go together with `setup`; in words for the user.
-    pub(super) fn set_runtime(&self, layer: Value) -> Result<(), String> {
+    /// When it does not go together with `setup`.
+    pub(super) fn set_runtime(&self, layer: Value) -> Result<(), UserError> {
         let setup = self.setup.borrow().clone();
-        let config = Config::from_layers(&[setup, layer.clone()]).map_err(|error| error.to_string())?;
+        let config = Config::from_layers(&[setup, layer.clone()])?;
         if config.logging != self.effective().logging {
             *self.log.borrow_mut() = self.open_log(&config.logging);
         }

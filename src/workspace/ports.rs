@@ -17,6 +17,7 @@ use crate::{
     agent::{CursorTarget, Level},
     chat::{Diagnostic, OpenCall, Text, TextEdit},
     config::{FileOptions, buffer::BufferOptions},
+    model::UserError,
     tools::{Definition, LuaError, LuaRef, approval::Resolve},
     usage::Record,
 };
@@ -170,8 +171,8 @@ pub trait Host {
     /// A tool may have changed files that are open.
     fn check_files(&self) {}
 
-    /// A write of a buffer's file has ended. `tick` is what came with the text; `problem` is a sentence for the user.
-    fn saved(&self, _buffer: i32, _tick: i64, _problem: Option<String>) {}
+    /// A write of a buffer's file has ended. `tick` is what came with the text.
+    fn saved(&self, _buffer: i32, _tick: i64, _problem: Option<UserError>) {}
 
     /// Asks the user.
     fn ask(&self, buffer: i32, question: Question);
@@ -251,7 +252,7 @@ pub trait Scripts {
     fn release(&self, definition: &Definition);
 
     /// Calls a function that asked for models: with their names, or with why there are none.
-    fn models(&self, callback: LuaRef, models: Result<Vec<String>, String>);
+    fn models(&self, callback: LuaRef, models: Result<Vec<String>, UserError>);
 }
 
 /// Scripts of a host without Lua: no tool, policy or frontmatter in Lua can run.
@@ -289,5 +290,5 @@ impl Scripts for NoScripts {
 
     fn release(&self, _: &Definition) {}
 
-    fn models(&self, _: LuaRef, _: Result<Vec<String>, String>) {}
+    fn models(&self, _: LuaRef, _: Result<Vec<String>, UserError>) {}
 }

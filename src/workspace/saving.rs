@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::{Conversation, Workspace, file_on_disk::FileOnDisk, ports::folder_of};
 use crate::{
     agent::Level,
+    model::UserError,
     runtime::{ExternalFile, external_paths},
 };
 
@@ -56,7 +57,7 @@ impl Workspace {
     ///
     /// # Errors
     /// What went wrong, as a sentence for the user.
-    pub fn save_now(&self, buffer: i32, path: PathBuf, bytes: Vec<u8>, is_forced: bool) -> Result<(), String> {
+    pub fn save_now(&self, buffer: i32, path: PathBuf, bytes: Vec<u8>, is_forced: bool) -> Result<(), UserError> {
         let Some(file) = self.file_of(buffer) else { return Ok(()) };
         let text = file.take(path, bytes, is_forced);
         file.write_now(text)

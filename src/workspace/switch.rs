@@ -14,7 +14,8 @@ use crate::{
         Config,
         switch::{Switch, complete, describe, parameters_in},
     },
-    provider::{ProviderName, auth::Environment},
+    model::UserError,
+    provider::{ProviderError, ProviderName, auth::Environment},
     runtime::{Recipient, http::Timeouts},
     tools::LuaRef,
 };
@@ -64,20 +65,20 @@ impl Workspace {
     ///
     /// # Errors
     /// What is wrong with them, for the user.
-    pub fn switch(&self, words: &[String]) -> Result<Switched, String> {
+    pub fn switch(&self, words: &[String]) -> Result<Switched, UserError> {
         let switch = Switch::parse(words, &self.config())?;
         let [setup, runtime] = self.options().layers();
         let (said, replaces) = (switch.layer.clone(), switch.replaces);
         let layer = switch.over(&runtime);
-        let config = Config::from_layers(&[setup, layer.clone()]).map_err(|error| error.to_string())?;
+        let config = Config::from_layers(&[setup, layer.clone()])?;
         let provider = config.provider;
         if replaces && config.model().is_empty() {
             // A preset says all of it, or it is no use.
             return match words.first().filter(|first| *first != provider.name()) {
-                Some(preset) => Err(format!(
+                Some(preset) => Err(UserError::new(format!(
                     "the preset `{preset}` names no model, and `{}` has none by default; add one to it",
                     provider.name()
-                )),
+                ))),
                 None => Ok(Switched::WantsModel(provider)),
             };
         }
@@ -125,7 +126,7 @@ impl Workspace {
         name.unwrap_or_else(|| "a conversation without a file".to_owned())
     }
 
-    fn set_runtime(&self, layer: Value) -> Result<(), String> {
+    fn set_runtime(&self, layer: Value) -> Result<(), UserError> {
         self.options().set_runtime(layer)?;
         self.toolbox().touch();
         Ok(())
@@ -135,7 +136,7 @@ impl Workspace {
     ///
     /// # Errors
     /// When that does not go together with the other options; in words for the user.
-    pub fn set(&self, toggle: Toggle, is_enabled: bool) -> Result<String, String> {
+    pub fn set(&self, toggle: Toggle, is_enabled: bool) -> Result<String, UserError> {
         let [_, runtime] = self.options().layers();
         let mut layer = if runtime.is_object() { runtime } else { json!({}) };
         let mut at = &mut layer;
@@ -177,9 +178,12 @@ impl Workspace {
         let timeouts = Timeouts { first_byte: PATIENCE, idle: PATIENCE, ..recipient::timeouts(&config) };
         let recipient = Recipient::of(config.parameters_for(provider), Environment::of_process());
         let mailbox = self.background().mailbox().clone();
-        let then = move |models| mailbox.job(move |workspace: &Self| workspace.scripts().models(callback, models));
+        let then = move |models: Result<_, ProviderError>| {
+            let models = models.map_err(|error| UserError::new(error.to_string()));
+            mailbox.job(move |workspace: &Self| workspace.scripts().models(callback, models));
+        };
         if let Err(error) = self.background().worker().models(recipient, timeouts, then) {
-            self.scripts().models(callback, Err(format!("no thread could be started: {error}")));
+            self.scripts().models(callback, Err(UserError::new(format!("no thread could be started: {error}"))));
         }
     }
 

@@ -8,7 +8,7 @@ use std::{
 
 use crate::{
     config::Config,
-    model::ModelError,
+    model::{ModelError, UserError},
     provider::{HostedTool, ToolSpec},
     tools::{
         Definition, DefinitionError, Policy, Registered, Registry, SourceEnd, SourceId, Sources,
@@ -197,7 +197,7 @@ impl Toolbox {
     }
 
     /// What is wrong with the names in `auto_approve` and in presets, once after each `setup`. All sources have loaded.
-    pub(super) fn check_names(&self, config: &Config) -> Vec<String> {
+    pub(super) fn check_names(&self, config: &Config) -> Vec<UserError> {
         if !self.has_unchecked_names.replace(false) {
             return Vec::new();
         }
@@ -206,7 +206,7 @@ impl Toolbox {
         let listed = config.tools.auto_approve.iter().filter(|entry| !presets::is_module(entry));
         let in_presets = config.tools.presets.values().flat_map(|preset| preset.approve.iter().chain(&preset.deny));
         // Unknown presets were reported by `setup`.
-        let tools: BTreeSet<&String> = listed.chain(in_presets).filter(|entry| !entry.starts_with('$')).collect();
+        let tools: BTreeSet<&String> = listed.chain(in_presets).filter(|entry| !presets::is_preset(entry)).collect();
         tools.into_iter().filter_map(|entry| presets::check(entry, &presets, Some(&*registry)).err()).collect()
     }
 }

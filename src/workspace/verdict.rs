@@ -8,7 +8,7 @@ use super::{Conversation, Workspace, effective::Effective, ports::Place};
 use crate::{
     agent::Verdict,
     chat::OpenCall,
-    model::{CallId, ToolInput},
+    model::{CallId, ToolInput, UserError},
     tools::{
         DeclaredApproval, Definition,
         approval::{self, ApprovalCall, BufferPolicy, Decision},
@@ -121,19 +121,20 @@ impl Workspace {
     ///
     /// # Errors
     /// When no entry can, or its tool is not there; for the user.
-    pub(super) fn entries_for(&self, conversation: &Conversation, call: &OpenCall) -> Result<Vec<String>, String> {
+    pub(super) fn entries_for(&self, conversation: &Conversation, call: &OpenCall) -> Result<Vec<String>, UserError> {
         let Some(definition) = self.toolbox().get(&call.name) else {
-            return Err(format!("there is no tool `{}`", call.name));
+            return Err(UserError::new(format!("there is no tool `{}`", call.name)));
         };
         let ToolInput::Json(input) = &call.input else {
-            return Err(format!("the input of the call of `{}` is not valid JSON", call.name));
+            return Err(UserError::new(format!("the input of the call of `{}` is not valid JSON", call.name)));
         };
         if !Target::exists_for(&definition) {
             return Ok(vec![call.name.clone()]);
         }
         let facts = CallFacts::new(self, &self.place(conversation), Some(&definition), input);
-        rules::suggest(&call.name, &facts.target.subject(), &facts.path_base)
-            .ok_or_else(|| format!("no rule can cover this call of `{}`; approve it each time", call.name))
+        rules::suggest(&call.name, &facts.target.subject(), &facts.path_base).ok_or_else(|| {
+            UserError::new(format!("no rule can cover this call of `{}`; approve it each time", call.name))
+        })
     }
 
     /// The paths that the user denies reading, in the configuration and in the file.

@@ -21,7 +21,7 @@ use super::{
     toolbox::Toolbox,
     trust_store::TrustStore,
 };
-use crate::{agent::Level, config::Config, runtime::ConversationId, tools::approval::Resolve};
+use crate::{agent::Level, config::Config, model::UserError, runtime::ConversationId, tools::approval::Resolve};
 
 /// What the main thread does with the result of background work.
 pub type Job = background::Continuation<Workspace>;
@@ -204,7 +204,7 @@ impl Workspace {
         options: &serde_json::Value,
         policy: Option<Resolve>,
         log_dir: &Path,
-    ) -> Result<Vec<String>, Vec<String>> {
+    ) -> Result<Vec<UserError>, Vec<UserError>> {
         let taken = self.take_options(options, policy, log_dir);
         if taken.is_err() && !self.options.is_set_up() {
             // It is not known which policy it was to be: until there is one, nothing runs by itself.
@@ -218,9 +218,10 @@ impl Workspace {
         options: &serde_json::Value,
         policy: Option<Resolve>,
         log_dir: &Path,
-    ) -> Result<Vec<String>, Vec<String>> {
-        let config = Config::from_layers(std::slice::from_ref(options))
-            .map_err(|error| error.problems.iter().map(ToString::to_string).collect::<Vec<_>>())?;
+    ) -> Result<Vec<UserError>, Vec<UserError>> {
+        let config = Config::from_layers(std::slice::from_ref(options)).map_err(|error| {
+            error.problems.iter().map(|problem| UserError::new(problem.to_string())).collect::<Vec<_>>()
+        })?;
         // A denial that cannot be read would deny nothing.
         let broken = approval_chain::broken_rules(&config);
         if !broken.is_empty() {

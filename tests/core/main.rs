@@ -12,6 +12,7 @@ mod completions;
 mod config;
 #[path = "../support/conversation.rs"]
 mod conversation;
+mod errors;
 mod exports;
 mod guides;
 #[path = "../support/http.rs"]

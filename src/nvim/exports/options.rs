@@ -6,6 +6,7 @@ use mlua::{Function, Lua, Table, Value};
 
 use super::table::Exports;
 use crate::{
+    model::UserError,
     nvim::{binding::Binding, convert, policies},
     workspace::{Switched, Toggle},
 };
@@ -16,11 +17,11 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     exports.add("setup", |lua, binding, (options, log_dir): (Value, String)| {
         let policy = take_policy(&options)?.map(|function| policies::policy(lua, &binding.shim, function));
         let configured = convert::to_json(lua, options)
-            .map_err(|error| vec![format!("setup: {error}")])
+            .map_err(|error| vec![UserError::new(format!("setup: {error}"))])
             .and_then(|options| binding.workspace.configure(&options, policy, Path::new(&log_dir)));
         match configured {
-            Ok(warnings) => Ok((effective(lua, binding)?, warnings)),
-            Err(problems) => Ok((Value::Nil, problems)),
+            Ok(warnings) => Ok((effective(lua, binding)?, texts(&warnings))),
+            Err(problems) => Ok((Value::Nil, texts(&problems))),
         }
     })?;
     // options() -> the effective options
@@ -35,7 +36,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         Ok(match binding.workspace.switch(&words) {
             Ok(Switched::Done(message)) => (effective(lua, binding)?, Some(message), None),
             Ok(Switched::WantsModel(provider)) => (Value::Nil, None, Some(provider.name())),
-            Err(problem) => (Value::Nil, Some(problem), None),
+            Err(problem) => (Value::Nil, Some(problem.to_string()), None),
         })
     })?;
     // switch_words(words, lead) -> the words that may come next
@@ -64,7 +65,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         };
         match binding.workspace.set(toggle, is_enabled) {
             Ok(message) => Ok((effective(lua, binding)?, message)),
-            Err(problem) => Ok((Value::Nil, problem)),
+            Err(problem) => Ok((Value::Nil, problem.to_string())),
         }
     })?;
     // autopilot(buffer) -> whether this conversation goes on by itself, as a sentence
@@ -73,6 +74,11 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         Ok(conversation.map(|conversation| binding.workspace.autopilot(&conversation)))
     })?;
     exports.add("log_path", |_, binding, ()| Ok(binding.workspace.log_path()))
+}
+
+/// Errors as Lua shows them.
+fn texts(errors: &[UserError]) -> Vec<String> {
+    errors.iter().map(ToString::to_string).collect()
 }
 
 fn effective(lua: &Lua, binding: &Binding) -> mlua::Result<Value> {

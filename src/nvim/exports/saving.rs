@@ -38,7 +38,11 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     })?;
     // save_now(buffer, path, layout, forced) -> what went wrong, or nil
     exports.add("save_now", |_, binding, (buffer, path, layout, is_forced): (i32, PathBuf, Table, bool)| {
-        Ok(binding.workspace.save_now(buffer, path, bytes(buffer, &layout)?, is_forced).err())
+        Ok(binding
+            .workspace
+            .save_now(buffer, path, bytes(buffer, &layout)?, is_forced)
+            .err()
+            .map(|error| error.to_string()))
     })
 }
 

@@ -8,7 +8,10 @@ use std::path::{Component, Path, PathBuf};
 use globset::{GlobBuilder, GlobMatcher};
 
 use super::{PathBase, pattern::Likeness};
-use crate::tools::paths::{plain, real};
+use crate::{
+    model::UserError,
+    tools::paths::{plain, real},
+};
 
 /// A pattern for paths.
 #[derive(Clone, Debug)]
@@ -34,9 +37,9 @@ impl PathPattern {
     ///
     /// # Errors
     /// What is wrong with it and the fix, as the end of a message that begins with the rule.
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
+    pub(super) fn parse(text: &str) -> Result<Self, UserError> {
         if text.is_empty() {
-            return Err("it names no path. Write one, like `src/**`".into());
+            return Err(UserError::new("it names no path. Write one, like `src/**`"));
         }
         let parts: Vec<&str> = text.split('/').collect();
         let is_wild = |part: &&str| part.contains(['*', '?', '[', '{', '\\']);
@@ -47,7 +50,7 @@ impl PathPattern {
         };
         let rest = &parts[literal..];
         if rest.contains(&"..") {
-            return Err("it has `..` after a wildcard. Write the path of the folder without `..`".into());
+            return Err(UserError::new("it has `..` after a wildcard. Write the path of the folder without `..`"));
         }
         let below = if rest.is_empty() { None } else { Some(Below::new(rest)?) };
         Ok(Self { base: base.into(), below })
@@ -101,7 +104,7 @@ impl PathPattern {
 }
 
 impl Below {
-    fn new(rest: &[&str]) -> Result<Self, String> {
+    fn new(rest: &[&str]) -> Result<Self, UserError> {
         let glob = |any_case: bool| {
             GlobBuilder::new(&rest.join("/"))
                 .literal_separator(true)
@@ -109,7 +112,7 @@ impl Below {
                 .case_insensitive(any_case)
                 .build()
                 .map(|glob| glob.compile_matcher())
-                .map_err(|error| format!("`{}` is not a valid glob: {}", rest.join("/"), error.kind()))
+                .map_err(|error| UserError::new(format!("`{}` is not a valid glob: {}", rest.join("/"), error.kind())))
         };
         Ok(Self {
             // An alternative may contain a slash.

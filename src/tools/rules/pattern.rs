@@ -5,6 +5,7 @@
 //! any number of words.
 
 use super::{strict_lexer, word::Word};
+use crate::model::UserError;
 
 /// A pattern for one simple command.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,7 +74,7 @@ impl CommandPattern {
     ///
     /// # Errors
     /// What is wrong with it and the fix, as the end of a message that begins with the rule.
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
+    pub(super) fn parse(text: &str) -> Result<Self, UserError> {
         let mut words = split(text)?;
         let is_assignment =
             |word: &WordGlob| word.0[0].split_once('=').is_some_and(|(name, _)| strict_lexer::is_name(name));
@@ -82,7 +83,7 @@ impl CommandPattern {
         for word in words.drain(..command) {
             match word.literal() {
                 Some(assignment) => assignments.push(assignment.to_owned()),
-                None => return Err("it sets a variable with a wildcard. Write out the value".into()),
+                None => return Err(UserError::new("it sets a variable with a wildcard. Write out the value")),
             }
         }
         let open = words.last().is_some_and(WordGlob::is_anything);
@@ -91,7 +92,7 @@ impl CommandPattern {
             return Ok(Self { assignments, words, open });
         }
         if words.is_empty() {
-            return Err("it names no command. Write one, like `git status`".into());
+            return Err(UserError::new("it names no command. Write one, like `git status`"));
         }
         Ok(Self { assignments, words, open })
     }
@@ -156,18 +157,18 @@ impl CommandPattern {
 }
 
 /// Splits a pattern into words.
-fn split(text: &str) -> Result<Vec<WordGlob>, String> {
+fn split(text: &str) -> Result<Vec<WordGlob>, UserError> {
     let mut words = Vec::new();
     let mut word: Option<Vec<String>> = None;
     let mut rest = text.chars();
-    let unclosed = |quote: char| format!("a quote `{quote}` in it is not closed");
+    let unclosed = |quote: char| UserError::new(format!("a quote `{quote}` in it is not closed"));
     while let Some(character) = rest.next() {
         if matches!(character, ' ' | '\t' | '\n') {
             words.extend(word.take().map(WordGlob));
             continue;
         }
         if character == '#' && word.is_none() {
-            return Err("`#` starts a comment in a shell. Quote it to match it literally".into());
+            return Err(UserError::new("`#` starts a comment in a shell. Quote it to match it literally"));
         }
         let pieces = word.get_or_insert_with(|| vec![String::new()]);
         let mut push = |character: char| {
@@ -177,7 +178,7 @@ fn split(text: &str) -> Result<Vec<WordGlob>, String> {
         };
         match character {
             '*' => pieces.push(String::new()),
-            '\\' => push(rest.next().ok_or("it ends in a backslash. Remove it, or write two")?),
+            '\\' => push(rest.next().ok_or_else(|| UserError::new("it ends in a backslash. Remove it, or write two"))?),
             '\'' => loop {
                 match rest.next().ok_or_else(|| unclosed('\''))? {
                     '\'' => break,
@@ -198,10 +199,10 @@ fn split(text: &str) -> Result<Vec<WordGlob>, String> {
                 }
             },
             '|' | '&' | ';' | '<' | '>' | '(' | ')' | '$' | '`' => {
-                return Err(format!(
+                return Err(UserError::new(format!(
                     "it has an unquoted `{character}`. A rule matches the words of a single command: write one rule \
                      for each command, and quote the character if it is part of a word"
-                ));
+                )));
             }
             character => push(character),
         }

@@ -3,7 +3,10 @@
 use std::{fmt, path::Path};
 
 use super::{PathBase, Subject, call_pattern::Pattern, commands, pattern::Likeness};
-use crate::tools::{Decision, project};
+use crate::{
+    model::UserError,
+    tools::{Decision, project},
+};
 
 /// A parsed rule. Two rules are equal if their entries are.
 #[derive(Clone, Debug)]
@@ -37,8 +40,8 @@ impl Rule {
     ///
     /// # Errors
     /// A message for the user with the entry, what is wrong with it, and what to write instead.
-    pub fn parse(entry: &str) -> Result<Self, String> {
-        let wrong = |problem: &str| format!("the rule `{entry}`: {problem}");
+    pub fn parse(entry: &str) -> Result<Self, UserError> {
+        let wrong = |problem: &str| UserError::new(format!("the rule `{entry}`: {problem}"));
         let text = entry.trim();
         let (denies, text) = match text.strip_prefix('!') {
             Some(rest) => (true, rest),
@@ -65,7 +68,7 @@ impl Rule {
                     "there is nothing between the parentheses. `{tool}(*)` matches every call"
                 )));
             }
-            Some(text) => Some(Pattern::parse(tool, text, denies).map_err(|problem| wrong(&problem))?),
+            Some(text) => Some(Pattern::parse(tool, text, denies).map_err(|problem| wrong(&problem.to_string()))?),
         };
         Ok(Self { entry: entry.to_owned(), tool: tool.to_owned(), denies, pattern, reach: Reach::Everywhere })
     }

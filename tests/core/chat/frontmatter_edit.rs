@@ -1,10 +1,13 @@
 //! Approvals that are written into a file's own frontmatter.
 
-use flemma::chat::{Document, TextEdit, approve_always, restore_frontmatter};
+use flemma::{
+    chat::{Document, TextEdit, approve_always, restore_frontmatter},
+    model::UserError,
+};
 
 use super::notation::Page;
 
-fn approve(text: &str, entries: &[&str]) -> Result<String, String> {
+fn approve(text: &str, entries: &[&str]) -> Result<String, UserError> {
     let mut page = Page::new(text);
     let entries: Vec<String> = entries.iter().map(|&entry| entry.to_owned()).collect();
     let edits: Vec<TextEdit> = approve_always(&Document::parse(&page.text), &page.text, &entries)?;
@@ -59,7 +62,7 @@ fn what_cannot_be_added_to_says_why_and_stays() {
         ("```json\n{\"tools\":3}\n```\n@You:\nx", "its JSON has 3 in place of an object"),
     ] {
         let problem = approve(text, &["a"]).unwrap_err();
-        assert!(problem.contains(why), "{text}: {problem}");
+        assert!(problem.to_string().contains(why), "{text}: {problem}");
     }
 }
 

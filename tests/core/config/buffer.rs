@@ -2,9 +2,12 @@
 
 use std::rc::Rc;
 
-use flemma::config::{
-    Config, FileOptions, ListOption, Node,
-    buffer::{AUTO_APPROVE, BufferOptions, Defaults, TOOLS},
+use flemma::{
+    config::{
+        Config, FileOptions, ListOption, Node,
+        buffer::{AUTO_APPROVE, BufferOptions, Defaults, TOOLS},
+    },
+    model::UserError,
 };
 use proptest::{prelude::*, sample::select};
 use serde_json::{Value, json};
@@ -18,13 +21,13 @@ fn defaults() -> Defaults {
     }
 }
 
-fn check(path: &str, name: &str) -> Result<(), String> {
+fn check(path: &str, name: &str) -> Result<(), UserError> {
     let known: &[&str] = if path == TOOLS {
         &["bash", "calculator", "edit", "read", "write"]
     } else {
         &["$default", "$readonly", "bash", "calculator", "read", "write"]
     };
-    if known.contains(&name) { Ok(()) } else { Err(format!("unknown name `{name}`")) }
+    if known.contains(&name) { Ok(()) } else { Err(UserError::new(format!("unknown name `{name}`"))) }
 }
 
 fn options() -> BufferOptions {
@@ -35,7 +38,7 @@ fn options() -> BufferOptions {
 fn file(json: &Value) -> Result<FileOptions, String> {
     let mut options = BufferOptions::new(defaults(), "", Rc::new(check));
     for (key, value) in json.as_object().unwrap() {
-        options.set(key, value)?;
+        options.set(key, value).map_err(|error| error.to_string())?;
     }
     Ok(options.finish())
 }
@@ -98,7 +101,7 @@ fn every_mistake_is_named_with_its_path_and_the_mend() {
         ("sandbox", json!(true), "this version has no sandbox"),
         ("keymaps", json!({}), "unknown option `flemma.opt.keymaps`"),
     ] {
-        let problem = options().set(path, &value).unwrap_err();
+        let problem = options().set(path, &value).unwrap_err().to_string();
         assert!(problem.contains(message), "{path} = {value}: {problem}");
     }
 }
@@ -136,7 +139,7 @@ fn json_takes_lists_and_operations_on_them() {
 fn there_is_no_list_to_change_where_a_function_decides() {
     let defaults = Defaults { auto_approve: None, ..defaults() };
     let mut options = BufferOptions::new(defaults, "flemma.opt.", Rc::new(check));
-    assert!(options.list(AUTO_APPROVE).unwrap_err().contains("uses a function"));
+    assert!(options.list(AUTO_APPROVE).unwrap_err().to_string().contains("uses a function"));
     options.set(AUTO_APPROVE, &json!(["read"])).unwrap();
     assert_eq!(options.list(AUTO_APPROVE).unwrap().items(), ["read"]);
 }

@@ -37,7 +37,7 @@ fn after(setup: Value, switches: &[&str]) -> Config {
 
 fn refused(line: &str) -> String {
     let setup = options(json!({ "presets": { "$fast": "openai thinking=low" } }));
-    Switch::parse(&words(line), &setup).expect_err(line)
+    Switch::parse(&words(line), &setup).expect_err(line).to_string()
 }
 
 #[test]

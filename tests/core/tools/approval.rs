@@ -105,11 +105,11 @@ fn a_users_preset_takes_the_place_of_a_built_in_one() {
 #[test]
 fn what_a_list_misspells_is_reported_with_what_was_meant() {
     let check = |entry| presets::check(entry, &Presets::builtin(), Some(&Registry::with_builtins()));
-    assert_eq!(check("$defualt").unwrap_err(), "unknown preset `$defualt`; did you mean `$default`?");
-    assert_eq!(check("raed").unwrap_err(), "unknown tool `raed`; did you mean `read`?");
+    assert_eq!(check("$defualt").unwrap_err().to_string(), "unknown preset `$defualt`; did you mean `$default`?");
+    assert_eq!(check("raed").unwrap_err().to_string(), "unknown tool `raed`; did you mean `read`?");
     assert_eq!(presets::check("raed", &Presets::builtin(), None), Ok(()), "it may be registered later");
     let nameless = Presets::builtin().define("mine", Preset::default()).unwrap_err();
-    assert_eq!(nameless, "tools.presets: the name of a preset begins with `$`: write `$name`, not `mine`");
+    assert_eq!(nameless.to_string(), "tools.presets: the name of a preset begins with `$`: write `$name`, not `mine`");
 }
 
 #[test]

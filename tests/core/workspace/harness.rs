@@ -17,6 +17,7 @@ use std::{
 
 use flemma::{
     agent::Choice,
+    model::UserError,
     tools::{
         approval::{Decision, Resolve},
         declare::Field,
@@ -171,7 +172,9 @@ impl Harness {
             "parameters": { "openai_compatible": { "base_url": format!("{}/v1", self.server.base_url()) } },
         });
         lay(&mut all, options);
-        self.workspace.configure(&all, policy, &self.root().join("log"))
+        let texts = |errors: Vec<UserError>| errors.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let configured = self.workspace.configure(&all, policy, &self.root().join("log"));
+        configured.map(texts).map_err(texts)
     }
 
     fn root(&self) -> PathBuf {
@@ -421,7 +424,8 @@ impl Harness {
     }
 
     pub fn try_switch(&self, words: &str) -> Result<Switched, String> {
-        self.workspace.switch(&words.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+        let words: Vec<_> = words.split_whitespace().map(str::to_owned).collect();
+        self.workspace.switch(&words).map_err(|error| error.to_string())
     }
 
     // The background.

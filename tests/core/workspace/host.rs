@@ -13,6 +13,7 @@ use std::{
 use flemma::{
     agent::{CursorTarget, Level},
     chat::{Author, Change, Diagnostic, Text, TextEdit},
+    model::UserError,
     workspace::{
         Host, Workspace,
         ports::{Announcement, HostError, Place, Question},
@@ -333,8 +334,8 @@ impl Host for FakeHost {
 
     fn check_files(&self) {}
 
-    fn saved(&self, buffer: i32, tick: i64, problem: Option<String>) {
-        self.saved.borrow_mut().push((buffer, tick, problem));
+    fn saved(&self, buffer: i32, tick: i64, problem: Option<UserError>) {
+        self.saved.borrow_mut().push((buffer, tick, problem.map(|error| error.to_string())));
     }
 
     fn ask(&self, buffer: i32, question: Question) {

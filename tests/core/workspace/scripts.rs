@@ -8,6 +8,7 @@ use std::{
 
 use flemma::{
     config::buffer::BufferOptions,
+    model::UserError,
     tools::{
         Definition, LuaError, LuaRef,
         approval::{Decision, Resolve},
@@ -95,6 +96,7 @@ impl Scripts for FakeScripts {
         let mut policy: Option<Resolve> = None;
         for (line, statement) in code.lines().enumerate().filter(|(_, statement)| !statement.trim().is_empty()) {
             let at = |message: String| ScriptError { line: line + 1, message };
+            let refused = |error: UserError| at(error.to_string());
             let said = statement.strip_prefix("flemma.opt.").ok_or_else(|| at(format!("unexpected {statement}")))?;
             let json = |text: &str| serde_json::from_str::<Value>(text).map_err(|error| at(error.to_string()));
             if let Some(decision) = said.strip_prefix("tools.auto_approve = function ") {
@@ -108,9 +110,9 @@ impl Scripts for FakeScripts {
                 policy = Some(Rc::new(move |_| decision.clone()));
             } else if let Some((path, (operation, argument))) = list_operation(said) {
                 let names = json(argument)?;
-                options.set(path, &json!({ operation: names })).map_err(at)?;
+                options.set(path, &json!({ operation: names })).map_err(refused)?;
             } else if let Some((path, value)) = said.split_once(" = ") {
-                options.set(path, &json(value)?).map_err(at)?;
+                options.set(path, &json(value)?).map_err(refused)?;
             } else {
                 return Err(at(format!("unexpected {statement}")));
             }
@@ -122,7 +124,7 @@ impl Scripts for FakeScripts {
         self.released.borrow_mut().push(definition.name.clone());
     }
 
-    fn models(&self, _: LuaRef, models: Result<Vec<String>, String>) {
-        self.models.borrow_mut().push(models);
+    fn models(&self, _: LuaRef, models: Result<Vec<String>, UserError>) {
+        self.models.borrow_mut().push(models.map_err(|error| error.to_string()));
     }
 }
