@@ -1,6 +1,7 @@
 //! Shared by the file tools: what they reject, and the message for a missing file.
 
 use std::{
+    fmt,
     fs::{self, File, FileType, Metadata},
     io,
     os::unix::fs::{FileTypeExt, OpenOptionsExt},
@@ -18,6 +19,33 @@ const MAX_NAMES: usize = 20_000;
 /// The maximum number of suggested names.
 const MAX_SUGGESTED: usize = 3;
 
+/// What there is in place of a regular file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OtherFile {
+    /// A directory.
+    Directory,
+    /// A named pipe.
+    Pipe,
+    /// A socket.
+    Socket,
+    /// A block or character device.
+    Device,
+    /// Anything else.
+    Special,
+}
+
+impl fmt::Display for OtherFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Directory => "a directory",
+            Self::Pipe => "a named pipe",
+            Self::Socket => "a socket",
+            Self::Device => "a device",
+            Self::Special => "a special file",
+        })
+    }
+}
+
 /// The metadata of the regular file at `path`; links are followed.
 ///
 /// # Errors
@@ -26,7 +54,7 @@ pub(super) fn regular(path: &Path, name: &str) -> Result<Metadata, ModelError> {
     let metadata = fs::metadata(path).map_err(|error| problem(path, name, &error))?;
     match kind(metadata.file_type()) {
         None => Ok(metadata),
-        Some("a directory") => Err(ModelError::new(format!("{name} is a directory. List it with `ls`."))),
+        Some(OtherFile::Directory) => Err(ModelError::new(format!("{name} is a directory. List it with `ls`."))),
         Some(kind) => Err(ModelError::new(format!("{name} is {kind}, not a regular file."))),
     }
 }
@@ -38,7 +66,7 @@ pub(super) fn regular(path: &Path, name: &str) -> Result<Metadata, ModelError> {
 pub(super) fn directory(path: &Path, name: &str) -> Result<(), ModelError> {
     let metadata = fs::metadata(path).map_err(|error| problem(path, name, &error))?;
     match kind(metadata.file_type()) {
-        Some("a directory") => Ok(()),
+        Some(OtherFile::Directory) => Ok(()),
         None => {
             let size = format_size(metadata.len());
             Err(ModelError::new(format!("{name} is a file ({size}), not a directory. Read it with `read`.")))
@@ -57,14 +85,14 @@ pub(super) fn open(path: &Path) -> io::Result<File> {
 }
 
 /// The kind of a file that is not a regular file.
-pub(super) fn kind(file: FileType) -> Option<&'static str> {
+pub(super) fn kind(file: FileType) -> Option<OtherFile> {
     match () {
         () if file.is_file() => None,
-        () if file.is_dir() => Some("a directory"),
-        () if file.is_fifo() => Some("a named pipe"),
-        () if file.is_socket() => Some("a socket"),
-        () if file.is_block_device() || file.is_char_device() => Some("a device"),
-        () => Some("a special file"),
+        () if file.is_dir() => Some(OtherFile::Directory),
+        () if file.is_fifo() => Some(OtherFile::Pipe),
+        () if file.is_socket() => Some(OtherFile::Socket),
+        () if file.is_block_device() || file.is_char_device() => Some(OtherFile::Device),
+        () => Some(OtherFile::Special),
     }
 }
 

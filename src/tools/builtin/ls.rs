@@ -111,7 +111,7 @@ fn describe(path: &Path, name: &str) -> String {
     }
     match files::kind(metadata.file_type()) {
         None => format!("{name}  ({})", format_size(metadata.len())),
-        Some("a directory") => format!("{name}/"),
+        Some(files::OtherFile::Directory) => format!("{name}/"),
         Some(kind) => format!("{name}  ({kind})"),
     }
 }
