@@ -102,8 +102,9 @@ end
 
 --- Asks whether to go on with a conversation that another Neovim has open as well.
 ---@param buf integer
+---@param question integer the number of the question
 ---@param holder? integer the number of its process
-function M.ask_holder(buf, holder)
+function M.ask_holder(buf, question, holder)
   local name = vim.fn.fnamemodify(api.nvim_buf_get_name(buf), ":t")
   local process = holder and (" (process %d)"):format(holder) or ""
   local prompt = "%s is also open in another Neovim%s. Both might send it, or run the same call:"
@@ -111,7 +112,7 @@ function M.ask_holder(buf, holder)
     prompt = prompt:format(name, process),
     kind = "flemma.holder",
   }, function(choice)
-    require("flemma.native").call("dispatch", buf, "share", { answer = choice == "Continue here" })
+    require("flemma.native").call("dispatch", buf, "answer", { question = question, is_yes = choice == "Continue here" })
   end)
 end
 

@@ -28,8 +28,9 @@ end
 
 --- Asks, and passes the user's choice to the library.
 ---@param buf integer
+---@param question integer the number of the question
 ---@param language string the language of the frontmatter
-function M.ask(buf, language)
+function M.ask(buf, question, language)
   local name = vim.fn.fnamemodify(vim.api.nvim_buf_get_name(buf), ":t")
   local what = language == "lua" and "Lua code" or "a tool policy"
   require("flemma.ask").select(choices, {
@@ -40,7 +41,7 @@ function M.ask(buf, language)
     end,
   }, function(choice)
     local answer = choice and choice.answer or "later"
-    require("flemma.native").call("dispatch", buf, "trust_frontmatter", { answer = answer == "trust" })
+    require("flemma.native").call("dispatch", buf, "answer", { question = question, is_yes = answer == "trust" })
     if answer == "show" then
       show(buf, 1)
     end
@@ -49,9 +50,10 @@ end
 
 --- Asks whether a conversation may send these files, and passes the user's choice to the library.
 ---@param buf integer
+---@param question integer the number of the question
 ---@param files string[] their paths, with links resolved
 ---@param line integer the first line, from 0, that names one of them
-function M.ask_files(buf, files, line)
+function M.ask_files(buf, question, files, line)
   local path = vim.api.nvim_buf_get_name(buf)
   local name = vim.fn.fnamemodify(path, ":t")
   local folder = vim.fs.dirname(path) .. "/"
@@ -76,7 +78,7 @@ function M.ask_files(buf, files, line)
     end,
   }, function(choice)
     local answer = choice and choice.answer or "later"
-    require("flemma.native").call("dispatch", buf, "trust_files", { answer = answer == "trust" })
+    require("flemma.native").call("dispatch", buf, "answer", { question = question, is_yes = answer == "trust" })
     if answer == "show" then
       show(buf, line + 1)
     end

@@ -352,11 +352,11 @@ impl Host for NvimHost {
     }
 
     /// `:help vim.ui.select()`.
-    fn ask(&self, buffer: i32, question: Question) {
+    fn ask(&self, buffer: i32, number: u64, question: Question) {
         match question {
-            Question::Frontmatter { language } => self.shim.tell("ask_trust", (buffer, language)),
-            Question::Files { files, line } => self.shim.tell("ask_files", (buffer, files, line)),
-            Question::Holder { process } => self.shim.tell("ask_holder", (buffer, process)),
+            Question::Frontmatter { language } => self.shim.tell("ask_trust", (buffer, number, language)),
+            Question::Files { files, line } => self.shim.tell("ask_files", (buffer, number, files, line)),
+            Question::Holder { process } => self.shim.tell("ask_holder", (buffer, number, process)),
         }
     }
 

@@ -36,7 +36,7 @@ impl Workspace {
             // Comes back when it was read.
             Admission::ReadStore => self.read_trust_store(),
             Admission::AskFrontmatter { language } => {
-                self.host().ask(conversation.buffer(), Question::Frontmatter { language });
+                self.ask(conversation, Question::Frontmatter { language });
             }
             Admission::Locate(search) => self.locate(conversation, search),
             Admission::AskFiles(asked) => self.ask_about_files(conversation, &asked),
@@ -49,6 +49,12 @@ impl Workspace {
             Admission::Go(Wish::Input(input)) => self.feed(conversation, [input]),
             Admission::Go(Wish::AlwaysApprove(calls)) => self.always_approve(conversation, calls),
         }
+    }
+
+    /// Asks the user.
+    pub(super) fn ask(&self, conversation: &Conversation, question: Question) {
+        let number = conversation.questions().begin(&question);
+        self.host().ask(conversation.buffer(), number, question);
     }
 
     fn locate(&self, conversation: &Conversation, search: FileSearch) {
@@ -79,7 +85,7 @@ impl Workspace {
         let mut files: Vec<_> = asked.iter().map(|file| file.real.to_string_lossy().into_owned()).collect();
         files.dedup();
         let line = first.map_or(0, |place| place.line);
-        self.host().ask(conversation.buffer(), Question::Files { files, line });
+        self.ask(conversation, Question::Files { files, line });
     }
 
     /// Whether the user trusts this frontmatter: they wrote all of it in this session, or they said so before.

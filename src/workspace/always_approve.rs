@@ -33,7 +33,7 @@ impl Workspace {
                 // One undo takes back the rule and the approval.
                 self.feed(conversation, [decide(UndoStep::Joined)]);
             }
-            Err(problem) => self.host().notify(Level::Warn, &format!("not approved permanently: {problem}")),
+            Err(problem) => self.host().notify(Level::Warn, &format!("not approved: {problem}")),
         }
     }
 

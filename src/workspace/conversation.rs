@@ -8,7 +8,7 @@ use std::{
 
 use super::{
     accounts::Accounts, effective::Evaluated, file_on_disk::FileOnDisk, holder::Holding, page::Page, ports::Host,
-    tasks::Tasks, trust::Gate,
+    questions::Questions, tasks::Tasks, trust::Gate,
 };
 use crate::{
     agent::Session,
@@ -27,6 +27,7 @@ pub struct Conversation {
     evaluated: Evaluated,
     gate: RefCell<Gate>,
     holding: Holding,
+    questions: Questions,
     file: FileOnDisk,
     /// Whether diagnostics are shown, which have to go when their cause does.
     is_diagnosed: Cell<bool>,
@@ -45,6 +46,7 @@ impl Conversation {
             evaluated: Evaluated::default(),
             gate: RefCell::default(),
             holding: Holding::default(),
+            questions: Questions::default(),
             file,
             is_diagnosed: Cell::new(false),
         }
@@ -82,6 +84,10 @@ impl Conversation {
 
     pub(super) fn gate(&self) -> RefMut<'_, Gate> {
         self.gate.borrow_mut()
+    }
+
+    pub(super) fn questions(&self) -> &Questions {
+        &self.questions
     }
 
     pub(super) fn holding(&self) -> &Holding {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Conversation, Workspace, always_approve::BUSY, wish::Wish};
+use super::{Conversation, Workspace, always_approve::BUSY, questions::QuestionSubject, wish::Wish};
 use crate::{
     agent::{Choice, Input, Level, UndoStep},
     model::CallId,
@@ -39,12 +39,13 @@ pub enum Command {
         /// The lines, from 0.
         lines: Range<usize>,
     },
-    /// The answer to [`super::ports::Question::Frontmatter`].
-    TrustFrontmatter(bool),
-    /// The answer to [`super::ports::Question::Files`].
-    TrustFiles(bool),
-    /// The answer to [`super::ports::Question::Holder`].
-    Share(bool),
+    /// The answer to a question: see [`super::Host::ask`].
+    Answer {
+        /// The number of the question.
+        question: u64,
+        /// Whether the answer is yes.
+        is_yes: bool,
+    },
 }
 
 impl Workspace {
@@ -68,12 +69,7 @@ impl Workspace {
                     self.want_alone(conversation, Wish::AlwaysApprove(calls));
                 }
             }
-            Command::TrustFrontmatter(is_trusted) => self.frontmatter_was_answered(conversation, is_trusted),
-            Command::TrustFiles(is_allowed) => {
-                let next = conversation.gate().files_were_answered(is_allowed);
-                self.pass(conversation, next);
-            }
-            Command::Share(goes_on) => self.holder_was_answered(conversation, goes_on),
+            Command::Answer { question, is_yes } => self.answer(conversation, question, is_yes),
         }
     }
 
@@ -85,6 +81,18 @@ impl Workspace {
             self.host().notify(Level::Info, "cancelled; nothing was sent or run");
         } else {
             self.feed(conversation, [Input::Cancel]);
+        }
+    }
+
+    fn answer(&self, conversation: &Conversation, question: u64, is_yes: bool) {
+        match conversation.questions().take(question) {
+            Some(QuestionSubject::Frontmatter) => self.frontmatter_was_answered(conversation, is_yes),
+            Some(QuestionSubject::Files) => {
+                let next = conversation.gate().files_were_answered(is_yes);
+                self.pass(conversation, next);
+            }
+            Some(QuestionSubject::Holder) => self.holder_was_answered(conversation, is_yes),
+            None => {}
         }
     }
 

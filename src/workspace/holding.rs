@@ -74,7 +74,7 @@ impl Workspace {
         if self.locks().is_shared(path) {
             self.go_on(conversation);
         } else if holding.wanted.borrow().is_some() {
-            self.host().ask(conversation.buffer(), Question::Holder { process });
+            self.ask(conversation, Question::Holder { process });
         }
     }
 

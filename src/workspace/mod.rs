@@ -28,7 +28,7 @@
 //!     fn write(&self, _: i32, _: &TextEdit, _: bool) -> Result<(), HostError> { Err(HostError::new("nothing writes here")) }
 //!     fn place(&self, _buffer: i32) -> Place { Place { file: "/tmp/a.chat".into(), cwd: "/tmp".into() } }
 //!     fn notify(&self, _level: Level, message: &str) { println!("{message}") }
-//!     fn ask(&self, _buffer: i32, question: Question) { self.1.borrow_mut().push(question) }
+//!     fn ask(&self, _buffer: i32, _number: u64, question: Question) { self.1.borrow_mut().push(question) }
 //!     fn wake(&self) {}
 //!     fn wake_after(&self, _pause: Duration) {}
 //! }
@@ -77,6 +77,7 @@ mod option_layers;
 mod page;
 pub mod ports;
 mod protected_files;
+mod questions;
 mod recipient;
 mod resolve;
 mod saving;

@@ -50,7 +50,7 @@ pub(super) fn folder_of(file: &str) -> Option<PathBuf> {
     Path::new(file).parent().filter(|parent| !parent.as_os_str().is_empty()).map(Path::to_owned)
 }
 
-/// A question for the user. Its answer comes back as a [`super::Command`].
+/// A question for the user, which is answered with yes or no.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Question {
     /// Whether they trust the code or the policy in the file's frontmatter.
@@ -174,8 +174,9 @@ pub trait Host {
     /// A write of a buffer's file has ended. `tick` is what came with the text.
     fn saved(&self, _buffer: i32, _tick: i64, _problem: Option<UserError>) {}
 
-    /// Asks the user.
-    fn ask(&self, buffer: i32, question: Question);
+    /// Asks the user. The answer comes back as [`super::Command::Answer`] with this number; the answer to an earlier question
+    /// has no effect any more.
+    fn ask(&self, buffer: i32, number: u64, question: Question);
 
     /// Comes back to [`super::Workspace::drain`] soon.
     fn wake(&self);

@@ -133,7 +133,7 @@ impl Workspace {
         }
         let facts = CallFacts::new(self, &self.place(conversation), Some(&definition), input);
         rules::suggest(&call.name, &facts.target.subject(), &facts.path_base).ok_or_else(|| {
-            UserError::new(format!("no rule can cover this call of `{}`; approve it each time", call.name))
+            UserError::new(format!("no rule can cover this call of `{}`; approve it without `always`", call.name))
         })
     }
 

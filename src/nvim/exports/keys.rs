@@ -29,9 +29,9 @@ fn read(name: &str, arguments: Option<&Table>) -> mlua::Result<Command> {
             let choice = Choice::Reject(message.map(|message| message.to_string_lossy()));
             Command::Decide { lines: lines(arguments)?, choice }
         }
-        "trust_frontmatter" => Command::TrustFrontmatter(argument(arguments, "answer")?),
-        "trust_files" => Command::TrustFiles(argument(arguments, "answer")?),
-        "share" => Command::Share(argument(arguments, "answer")?),
+        "answer" => {
+            Command::Answer { question: argument(arguments, "question")?, is_yes: argument(arguments, "is_yes")? }
+        }
         other => return Err(mlua::Error::runtime(format!("there is no command `{other}`"))),
     })
 }

@@ -103,8 +103,8 @@ fn always_stands_in_the_file_and_can_be_taken_back() {
 #[test]
 fn always_writes_nothing_where_it_would_do_nothing() {
     let policy = Setup { policy: Some(Rc::new(|_| Ok(Some(Decision::RequireApproval)))), ..Setup::default() };
-    let why = "not approved permanently: `flemma.opt.tools.auto_approve`: the configuration uses a function";
-    let no_rule = "not approved permanently: no rule can cover this call of `bash`";
+    let why = "not approved: `flemma.opt.tools.auto_approve`: the configuration uses a function";
+    let no_rule = "not approved: no rule can cover this call of `bash`";
     for (command, setup, why) in [("echo one", policy, why), ("bash -c 'echo one'", Setup::default(), no_rule)] {
         let chat = waiting(&[command], setup);
         let before = chat.text();

@@ -404,13 +404,18 @@ impl Harness {
     /// Answers the latest question.
     #[track_caller]
     pub fn answer(&self, yes: bool) {
-        let (buffer, question) = self.host.questions.borrow().last().cloned().expect("a question");
-        let command = match question {
-            Question::Frontmatter { .. } => Command::TrustFrontmatter(yes),
-            Question::Files { .. } => Command::TrustFiles(yes),
-            Question::Holder { .. } => Command::Share(yes),
+        let latest = self.questions().checked_sub(1).expect("a question");
+        self.answer_question(latest, yes);
+    }
+
+    /// Answers a question that was asked before, by its place among them.
+    #[track_caller]
+    pub fn answer_question(&self, nth: usize, yes: bool) {
+        let (buffer, question) = {
+            let questions = self.host.questions.borrow();
+            (questions[nth].0, questions[nth].1)
         };
-        self.workspace.dispatch(buffer, command);
+        self.workspace.dispatch(buffer, Command::Answer { question, is_yes: yes });
         self.settle();
     }
 
@@ -489,7 +494,7 @@ impl Harness {
     #[track_caller]
     pub fn wait_for_question(&self) -> Question {
         self.drain_until("a question", |chat| chat.host.questions.borrow().len() > chat.asked.get());
-        let question = self.host.questions.borrow()[self.asked.get()].1.clone();
+        let question = self.host.questions.borrow()[self.asked.get()].2.clone();
         self.asked.set(self.asked.get() + 1);
         question
     }

@@ -120,7 +120,7 @@ pub struct FakeHost {
     waker: Sender<()>,
     /// What the user was told, a line each: `warn: …`.
     pub told: RefCell<Vec<String>>,
-    pub questions: RefCell<Vec<(i32, Question)>>,
+    pub questions: RefCell<Vec<(i32, u64, Question)>>,
     /// What other plugins were told, a line each.
     pub announced: RefCell<Vec<String>>,
     /// What was shown of the usage of a reply, and of estimates.
@@ -338,8 +338,8 @@ impl Host for FakeHost {
         self.saved.borrow_mut().push((buffer, tick, problem.map(|error| error.to_string())));
     }
 
-    fn ask(&self, buffer: i32, question: Question) {
-        self.questions.borrow_mut().push((buffer, question));
+    fn ask(&self, buffer: i32, number: u64, question: Question) {
+        self.questions.borrow_mut().push((buffer, number, question));
     }
 
     fn wake(&self) {

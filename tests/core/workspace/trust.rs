@@ -222,3 +222,25 @@ fn what_the_user_typed_is_theirs_and_saving_keeps_it_so() {
     chat.wait_for("@Assistant:\nagain");
     assert_eq!((chat.body(1)["model"].as_str(), chat.questions()), (Some("other"), 0));
 }
+
+#[test]
+fn only_the_latest_question_can_be_answered() {
+    // A picker shows its questions beside each other, and each was about the text of its moment.
+    let chat = Harness::new(FOUND, []);
+    chat.go();
+    assert_eq!(chat.wait_for_question(), lua());
+    chat.go();
+    assert_eq!(chat.wait_for_question(), lua());
+    chat.read_in(1, "flemma.opt.model = \"worse\"");
+    chat.answer_question(1, true);
+    assert_eq!(chat.wait_for_question(), lua(), "the text is another one now");
+    for old in [0, 1] {
+        chat.answer_question(old, true);
+    }
+    assert_eq!((chat.sent(), chat.questions(), chat.scripts.ran.borrow().len()), (0, 3, 0));
+    assert!(!chat.state("trust.jsonl").exists());
+    // What was answered once is not answered again.
+    chat.answer(false);
+    chat.answer(true);
+    assert_eq!((chat.sent(), chat.questions()), (0, 3));
+}
