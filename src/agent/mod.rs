@@ -11,7 +11,7 @@
 //!
 //! ```
 //! use flemma::{
-//!     agent::{Activity, Agent, Ask, Effect, Input, RequestId, Settings, Verdict, View},
+//!     agent::{Activity, Agent, Effect, Input, RequestId, RequestKind, Settings, Verdict, View},
 //!     chat::OpenCall,
 //!     model::{Event, StopReason},
 //! };
@@ -30,7 +30,7 @@
 //!
 //! let mut agent = Agent::default();
 //! let request = RequestId(1);
-//! assert_eq!(agent.step(Input::Advance, &Hello), [Effect::Lock(true), Effect::Send(request, Ask::Answer)]);
+//! assert_eq!(agent.step(Input::Advance, &Hello), [Effect::Lock(true), Effect::Send(request, RequestKind::Reply)]);
 //!
 //! // The reply begins when something of it is there to be written.
 //! let effects = agent.step(Input::Event { request, event: Event::Text("Hi".into()) }, &Hello);

@@ -14,7 +14,7 @@
 //! use std::sync::Arc;
 //! use flemma::{
 //!     config::Config,
-//!     model::{Event, Message, Part, Role},
+//!     model::{Event, Message, Part, Role, UserError},
 //!     provider::{Exchange, Request, auth::Environment},
 //! };
 //!
@@ -24,7 +24,7 @@
 //!
 //! // The provider that this names, and what it makes of a request.
 //! let options = config.parameters_for(config.provider);
-//! let provider = options.vendor.build(environment, |_| Err("no documents here".to_owned()))?;
+//! let provider = options.vendor.build(environment, |_| Err(UserError::new("no documents here")))?;
 //! let hello = Message { role: Role::User, parts: vec![Part::Text("Hello".to_owned())] };
 //! let request = Request { model: options.model, messages: vec![Arc::new(hello)], ..Request::default() };
 //! let Exchange::Http { request, mut decoder } = provider.prepare(&request)? else { panic!("a server is asked") };
