@@ -75,7 +75,7 @@ fn a_second_editor_of_a_file_is_told_and_asked_before_it_sends() {
     fs::write(&third, waiting).unwrap();
     first.nvim.command("silent edit! third.chat");
     let mut chat = second(&first, &third, 2);
-    chat.nvim.wait_for("the message", |nvim| said(nvim).contains("is open in another Neovim"));
+    chat.nvim.wait_for("the message", |nvim| said(nvim).contains("is also open in another Neovim"));
     chat.nvim.lua("vim.g.choice = 1", &[]);
     chat.go_to("Tool Result");
     for keys in [":Flemma tool:approve<CR>", "<M-CR>"] {
