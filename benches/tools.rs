@@ -11,7 +11,7 @@ use std::{
 
 use flemma::{
     text::truncate::{Limits, count_lines, truncate_head, truncate_tail},
-    tools::{Context, Executor, Registry},
+    tools::{Context, Executor, Registry, Runner},
 };
 use serde_json::{Value, json};
 
@@ -86,7 +86,8 @@ impl Tools {
 
     /// The size of the call's result.
     fn call(&self, name: &str, input: Value) -> usize {
-        let Some(Executor::Native(tool)) = self.registry.get(name).map(|tool| tool.executor.clone()) else {
+        let Some(Executor::Server(Runner::Native(tool))) = self.registry.get(name).map(|tool| tool.executor.clone())
+        else {
             panic!("there is no tool {name}")
         };
         let rendered = self.runtime.block_on(tool.run(input, self.context.clone())).render();

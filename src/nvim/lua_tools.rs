@@ -13,7 +13,7 @@ use super::{
 use crate::{
     model::UserError,
     tools::{
-        Definition, Executor, LuaRef,
+        Definition, LuaRef,
         declare::{self, Field},
     },
     workspace::{LuaOutcome, LuaValue, MAX_TEXT, MAX_VALUES, StopTool, ToolAnswer, ports::ToolRun},
@@ -69,9 +69,7 @@ pub(super) fn fields(lua: &Lua, functions: &Functions, name: Option<&str>, table
 pub(super) fn describe(lua: &Lua, functions: &Functions, definition: &Definition) -> mlua::Result<Value> {
     let described = convert::from_json(lua, &declare::describe(definition))?;
     if let Value::Table(table) = &described {
-        if let Executor::Lua(function) = definition.executor {
-            table.set("execute", functions.get(function))?;
-        }
+        table.set("execute", definition.executor.function().and_then(|function| functions.get(function)))?;
         table.set("format_preview", definition.format_preview.and_then(|function| functions.get(function)))?;
     }
     Ok(described)

@@ -8,9 +8,9 @@ use super::{convert, functions::Functions, host::Shim, lua_tools, opt, policies}
 use crate::{
     config::buffer::BufferOptions,
     model::UserError,
-    tools::{Definition, Executor, LuaError, LuaRef, approval::Resolve},
+    tools::{Definition, LuaError, LuaRef, approval::Resolve},
     workspace::{
-        Scripts, StopTool,
+        LuaOutcome, Scripts, StopTool,
         ports::{FrontmatterRun, ScriptError, ToolRun},
     },
 };
@@ -30,7 +30,13 @@ impl LuaScripts {
 
 impl Scripts for LuaScripts {
     fn start(&self, run: ToolRun<'_>) -> Option<StopTool> {
-        let execute = self.functions.get(run.function)?;
+        let Some(execute) = self.functions.get(run.function) else {
+            run.answer.finish(LuaOutcome::failure(format!(
+                "The tool `{}` was unregistered before this call could run.",
+                run.answer.tool()
+            )));
+            return None;
+        };
         lua_tools::start(&self.lua, &self.shim, &execute, run)
     }
 
@@ -84,10 +90,7 @@ impl Scripts for LuaScripts {
     }
 
     fn release(&self, definition: &Definition) {
-        if let Executor::Lua(function) = definition.executor {
-            self.functions.release(function);
-        }
-        if let Some(function) = definition.format_preview {
+        for function in [definition.executor.function(), definition.format_preview].into_iter().flatten() {
             self.functions.release(function);
         }
     }

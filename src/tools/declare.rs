@@ -7,11 +7,11 @@ use std::{sync::Arc, time::Duration};
 
 use serde_json::{Map, Value};
 
-use super::{DeclaredApproval, Definition, DefinitionError, Executor, LuaRef, seconds};
+use super::{DeclaredApproval, Definition, DefinitionError, Executor, LuaRef, Runner, seconds};
 use crate::text::suggest::nearest;
 
 /// The fields that a definition may have.
-pub const FIELDS: [&str; 16] = [
+pub const FIELDS: [&str; 18] = [
     "name",
     "description",
     "input_schema",
@@ -24,6 +24,8 @@ pub const FIELDS: [&str; 16] = [
     "approval",
     "streaming",
     "timeout",
+    "approval_timeout",
+    "result_schema",
     "idempotent",
     "retention",
     "read_path_param",
@@ -43,11 +45,11 @@ pub enum Field {
 
 /// Reads a definition.
 ///
-/// `name` is the name under which it is registered, if it is given separately. A definition without `execute` is accepted:
-/// its calls get an error until it is registered with one.
+/// `name` is the name under which it is registered, if it is given separately.
 ///
 /// # Errors
-/// The first field that is invalid: unknown, of the wrong type, or illegal (see [`Definition::check`]).
+/// The first field that is invalid: unknown, of the wrong type, illegal (see [`Definition::check`]), or an `execute` that is
+/// missing or that the executor has no use for.
 pub fn declare(name: Option<&str>, fields: Vec<(String, Field)>) -> Result<Definition, DefinitionError> {
     let mut reader = FieldReader { tool: String::new(), fields };
     let own = reader.text("name")?;
@@ -75,7 +77,7 @@ pub fn declare(name: Option<&str>, fields: Vec<(String, Field)>) -> Result<Defin
             "is missing: give a JSON Schema, at least { type = \"object\", properties = {} }".to_owned(),
         );
     };
-    let executor = reader.function("execute")?.map_or(Executor::Missing, Executor::Lua);
+    let executor = reader.executor()?;
     let mut definition = Definition::new(&reader.tool.clone(), &description, fix_empty_tables(schema), executor);
     definition.format_preview = reader.function("format_preview")?;
     definition.strict = reader.switch("strict")?.unwrap_or(false);
@@ -84,13 +86,10 @@ pub fn declare(name: Option<&str>, fields: Vec<(String, Field)>) -> Result<Defin
     definition.streaming = reader.switch("streaming")?.unwrap_or(false);
     definition.idempotent = reader.switch("idempotent")?.unwrap_or(false);
     definition.timeout = reader.seconds("timeout")?;
+    definition.approval_timeout = reader.seconds("approval_timeout")?;
+    definition.result_schema = reader.table("result_schema")?.map(|schema| Arc::new(fix_empty_tables(schema)));
     definition.read_path_param = reader.text("read_path_param")?;
     definition.write_path_param = reader.text("write_path_param")?;
-    // Whether the author of a definition may choose it.
-    let executors = [("server", true), ("human", false), ("client", false), ("provider", false)];
-    if reader.choice("executor", &executors)? == Some(false) {
-        return reader.refuse("executor", "can only be \"server\": no other value is supported yet".to_owned());
-    }
     if reader.take("retention").is_some() {
         return reader.refuse("retention", "has no effect yet: leave it out".to_owned());
     }
@@ -156,6 +155,27 @@ impl FieldReader {
         }
     }
 
+    fn executor(&mut self) -> Result<Executor, DefinitionError> {
+        let words = ["server", "human", "client", "provider"];
+        let word = self.choice("executor", &words.map(|word| (word, word)))?.unwrap_or("server");
+        let function = self.function("execute")?;
+        match (word, function) {
+            ("human", None) => Ok(Executor::Human),
+            ("client", function) => Ok(Executor::Client(function)),
+            ("human", Some(_)) => self.refuse(
+                "execute",
+                "has no use: the executor is \"human\", so the user's answer is the result. Remove one of the two"
+                    .into(),
+            ),
+            ("provider", _) => self.refuse(
+                "executor",
+                "cannot be \"provider\": only tools that Flemma knows are run by a provider".into(),
+            ),
+            (_, Some(function)) => Ok(Executor::Server(Runner::Lua(function))),
+            (_, None) => self.refuse("execute", "is missing: give the function that runs a call".into()),
+        }
+    }
+
     fn table(&mut self, name: &str) -> Result<Option<Map<String, Value>>, DefinitionError> {
         match self.take(name) {
             None => Ok(None),
@@ -175,10 +195,13 @@ impl FieldReader {
     fn seconds(&mut self, name: &str) -> Result<Option<Duration>, DefinitionError> {
         let Some(field) = self.take(name) else { return Ok(None) };
         match &field {
-            Field::Value(Value::Number(number)) => match seconds::limit(number.as_f64().unwrap_or(f64::NAN)) {
-                Ok(limit) => Ok(Some(limit)),
-                Err(problem) => self.refuse(name, problem.to_string()),
-            },
+            // How long it may be depends on the executor: `Definition::check` knows.
+            Field::Value(Value::Number(number)) => {
+                match seconds::at_most(seconds::LONGEST_WAIT, number.as_f64().unwrap_or(f64::NAN)) {
+                    Ok(limit) => Ok(Some(limit)),
+                    Err(problem) => self.refuse(name, problem.to_string()),
+                }
+            }
             field => self.wrong(name, "a number of seconds", field),
         }
     }
@@ -243,8 +266,13 @@ pub fn describe(definition: &Definition) -> Value {
         };
         put("approval", approval.into());
     }
-    if let Some(timeout) = definition.timeout {
-        put("timeout", timeout.as_secs_f64().into());
+    for (key, limit) in [("timeout", definition.timeout), ("approval_timeout", definition.approval_timeout)] {
+        if let Some(limit) = limit {
+            put(key, limit.as_secs_f64().into());
+        }
+    }
+    if let Some(schema) = &definition.result_schema {
+        put("result_schema", Value::clone(schema));
     }
     for (key, param) in
         [("read_path_param", &definition.read_path_param), ("write_path_param", &definition.write_path_param)]

@@ -14,7 +14,7 @@ use thiserror::Error;
 
 use super::{
     NativeTool,
-    schema::{self, InputSchema, SchemaError},
+    schema::{self, CompiledSchema, SchemaError},
     schema_errors, seconds,
 };
 use crate::{
@@ -47,8 +47,13 @@ pub struct Definition {
     pub approval: Option<DeclaredApproval>,
     /// Whether the latest lines of its output are shown while it runs.
     pub streaming: bool,
-    /// How long a call may take; `None` for the user's `tools.default_timeout`.
+    /// How long a call may take once it may run: until the tool, the editor or the user has answered. `None` for the
+    /// default of its executor.
     pub timeout: Option<Duration>,
+    /// How long a call waits for approval; `None` for the user's `tools.expiry.approval`.
+    pub approval_timeout: Option<Duration>,
+    /// JSON Schema of the answer of the user or of the editor; `None` if any text will do.
+    pub result_schema: Option<Arc<Value>>,
     /// Whether running a call twice does no harm.
     pub idempotent: bool,
     /// The input property that names a path that is read.
@@ -57,24 +62,35 @@ pub struct Definition {
     pub write_path_param: Option<String>,
     /// Whether it leaves out files that the user denies reading ([`super::Context::denied`]).
     pub leaves_out_denied: bool,
-    /// Who answers a call, and what runs it if this process does.
+    /// Who answers a call, and what runs it if Flemma does.
     pub executor: Executor,
     /// The Lua function that creates a preview; native tools have their own ([`NativeTool::preview`]).
     pub format_preview: Option<LuaRef>,
-    compiled: OnceLock<Result<InputSchema, SchemaError>>,
+    compiled: OnceLock<Result<CompiledSchema, SchemaError>>,
+    compiled_result: OnceLock<Result<CompiledSchema, SchemaError>>,
 }
 
-/// Who answers a call of a tool, and what runs it if this process does.
+/// Who answers a call of a tool, and what runs it if Flemma does.
 #[derive(Clone)]
 pub enum Executor {
-    /// Rust code of this process, off the main thread.
-    Native(Arc<dyn NativeTool>),
-    /// A Lua function of this process, on the main thread.
-    Lua(LuaRef),
-    /// This process, but the definition has nothing to run: a call gets an error.
-    Missing,
+    /// This process. The default.
+    Server(Runner),
+    /// The user interface of the editor, on the main thread. Without a function, something else in the editor answers
+    /// the call.
+    Client(Option<LuaRef>),
+    /// The user: their answer is the result.
+    Human,
     /// The provider, which runs the tool itself.
     Provider,
+}
+
+/// What runs a call of a tool.
+#[derive(Clone)]
+pub enum Runner {
+    /// Rust code, off the main thread.
+    Native(Arc<dyn NativeTool>),
+    /// A Lua function, on the main thread.
+    Lua(LuaRef),
 }
 
 /// A Lua function, identified by its number in the Neovim layer.
@@ -117,6 +133,8 @@ impl Definition {
             approval: None,
             streaming: false,
             timeout: None,
+            approval_timeout: None,
+            result_schema: None,
             idempotent: false,
             read_path_param: None,
             write_path_param: None,
@@ -124,6 +142,7 @@ impl Definition {
             executor,
             format_preview: None,
             compiled: OnceLock::new(),
+            compiled_result: OnceLock::new(),
         }
     }
 
@@ -141,8 +160,8 @@ impl Definition {
     ///
     /// # Errors
     /// The first field that is invalid: a name that providers do not accept, a missing description, a schema that is not
-    /// a JSON Schema of an object or (with `strict`) does not follow strict mode, an invalid timeout, or a path
-    /// parameter that is not in the schema.
+    /// a JSON Schema of an object or (with `strict`) does not follow strict mode, a gate or a `result_schema` that does not
+    /// go with the executor, an invalid timeout, or a path parameter that is not in the schema.
     pub fn check(&self) -> Result<(), DefinitionError> {
         let refuse = |field: &str, problem: String| {
             Err(DefinitionError { tool: self.name.clone(), field: field.to_owned(), problem })
@@ -167,8 +186,26 @@ impl Definition {
         {
             return refuse("input_schema", problem.to_string());
         }
-        if let Some(Err(problem)) = self.timeout.map(|timeout| seconds::limit(timeout.as_secs_f64())) {
-            return refuse("timeout", problem.to_string());
+        if self.approval == Some(DeclaredApproval::RequiresApproval) && !self.executor.can_be_gated() {
+            return refuse("approval", format!("cannot be \"requires_approval\": {}", self.executor.why_ungated()));
+        }
+        if self.result_schema.is_some() && !self.executor.is_answered() {
+            let word = self.executor.as_str();
+            return refuse(
+                "result_schema",
+                format!("only goes with the executors \"human\" and \"client\", not with \"{word}\""),
+            );
+        }
+        if let Err(problem) = self.compiled_result() {
+            return refuse("result_schema", problem.to_string());
+        }
+        let longest = if self.executor.is_answered() { seconds::LONGEST_WAIT } else { seconds::LONGEST };
+        let limits =
+            [("timeout", self.timeout, longest), ("approval_timeout", self.approval_timeout, seconds::LONGEST_WAIT)];
+        for (field, limit, longest) in limits {
+            if let Some(Err(problem)) = limit.map(|limit| seconds::at_most(longest, limit.as_secs_f64())) {
+                return refuse(field, problem.to_string());
+            }
         }
         for (field, param) in [("read_path_param", &self.read_path_param), ("write_path_param", &self.write_path_param)]
         {
@@ -190,11 +227,25 @@ impl Definition {
     pub fn check_input(&self, input: &ToolInput) -> Result<(), ModelError> {
         match (input, self.compiled()) {
             (ToolInput::Malformed(text), _) => Err(schema_errors::malformed(&self.name, text)),
-            (ToolInput::Json(value), Ok(schema)) => schema.check(&self.name, value),
+            (ToolInput::Json(value), Ok(schema)) => schema.check("the input", value).map_err(|mistakes| {
+                ModelError::new(format!("The input of `{}` does not match its schema:\n{mistakes}", self.name))
+            }),
             (ToolInput::Json(_), Err(problem)) => Err(ModelError::new(format!(
                 "The input of `{}` cannot be checked: its input_schema {problem}.",
                 self.name
             ))),
+        }
+    }
+
+    /// Checks the answer of the user or of the editor against `result_schema`. Without one every answer is valid.
+    ///
+    /// # Errors
+    /// Each invalid path with the expected and the actual value, a line each.
+    pub fn check_answer(&self, answer: &Value) -> Result<(), AnswerMistakes> {
+        match self.compiled_result() {
+            Ok(Some(schema)) => schema.check("the answer", answer).map_err(AnswerMistakes),
+            Ok(None) => Ok(()),
+            Err(problem) => Err(AnswerMistakes(problem.to_string())),
         }
     }
 
@@ -209,10 +260,20 @@ impl Definition {
         Some(format!("is \"{name}\", but input_schema has no such property{meant}"))
     }
 
-    fn compiled(&self) -> &Result<InputSchema, SchemaError> {
-        self.compiled.get_or_init(|| InputSchema::compile(&self.input_schema))
+    fn compiled(&self) -> &Result<CompiledSchema, SchemaError> {
+        self.compiled.get_or_init(|| CompiledSchema::compile(&self.input_schema))
+    }
+
+    fn compiled_result(&self) -> Result<Option<&CompiledSchema>, &SchemaError> {
+        let Some(schema) = &self.result_schema else { return Ok(None) };
+        self.compiled_result.get_or_init(|| CompiledSchema::compile(schema)).as_ref().map(Some)
     }
 }
+
+/// What is wrong with an answer, a line for each invalid path. The audience is whoever answered.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{0}")]
+pub struct AnswerMistakes(String);
 
 fn is_name_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-'
@@ -233,8 +294,41 @@ impl Executor {
     #[must_use]
     pub const fn as_str(&self) -> &'static str {
         match self {
-            Self::Native(_) | Self::Lua(_) | Self::Missing => "server",
+            Self::Server(_) => "server",
+            Self::Client(_) => "client",
+            Self::Human => "human",
             Self::Provider => "provider",
+        }
+    }
+
+    /// Whether a call is answered from outside: by the user or by the user interface.
+    #[must_use]
+    pub const fn is_answered(&self) -> bool {
+        matches!(self, Self::Human | Self::Client(_))
+    }
+
+    /// Whether a call can wait for approval before something happens.
+    #[must_use]
+    pub const fn can_be_gated(&self) -> bool {
+        matches!(self, Self::Server(_) | Self::Client(_))
+    }
+
+    /// Why no gate goes with this executor; empty if one does.
+    const fn why_ungated(&self) -> &'static str {
+        match self {
+            Self::Server(_) | Self::Client(_) => "",
+            Self::Human => "the executor is \"human\", so the user answers the call anyway",
+            Self::Provider => "the executor is \"provider\", which does not wait for anyone",
+        }
+    }
+
+    /// The Lua function that runs a call, if there is one.
+    #[must_use]
+    pub const fn function(&self) -> Option<LuaRef> {
+        match self {
+            Self::Server(Runner::Lua(function)) => Some(*function),
+            Self::Client(function) => *function,
+            Self::Server(Runner::Native(_)) | Self::Human | Self::Provider => None,
         }
     }
 
@@ -248,9 +342,10 @@ impl Executor {
 impl fmt::Debug for Executor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Native(_) => f.write_str("Native"),
-            Self::Lua(function) => f.debug_tuple("Lua").field(function).finish(),
-            Self::Missing => f.write_str("Missing"),
+            Self::Server(Runner::Native(_)) => f.write_str("Server(Native)"),
+            Self::Server(Runner::Lua(function)) => f.debug_tuple("Server").field(function).finish(),
+            Self::Client(function) => f.debug_tuple("Client").field(function).finish(),
+            Self::Human => f.write_str("Human"),
             Self::Provider => f.write_str("Provider"),
         }
     }

@@ -63,7 +63,7 @@ mod sensitive;
 mod sources;
 
 pub use decision::Decision;
-pub use definition::{DeclaredApproval, Definition, DefinitionError, Executor, LuaRef};
+pub use definition::{AnswerMistakes, DeclaredApproval, Definition, DefinitionError, Executor, LuaRef, Runner};
 pub use lua_error::LuaError;
 pub use native::{Context, NativeTool, Outcome, Output, Protected, Rendered};
 pub use presets::{Policy, Preset, Presets};

@@ -8,7 +8,7 @@ use serde_json::Value;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-use super::{Definition, Executor};
+use super::{Definition, Executor, Runner};
 use crate::{model::ToolInput, text::truncate::prefix};
 
 /// Replaces a line break.
@@ -24,8 +24,8 @@ pub fn call(definition: Option<&Definition>, name: &str, input: &ToolInput, widt
         ToolInput::Malformed(text) => text.clone(),
         ToolInput::Json(input) => {
             let native = definition.and_then(|definition| match &definition.executor {
-                Executor::Native(tool) => tool.preview(input, room(name, width)),
-                Executor::Lua(_) | Executor::Missing | Executor::Provider => None,
+                Executor::Server(Runner::Native(tool)) => tool.preview(input, room(name, width)),
+                _ => None,
             });
             native.unwrap_or_else(|| generic(input, room(name, width)))
         }

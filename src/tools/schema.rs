@@ -1,4 +1,5 @@
-//! JSON Schema: checks definitions when they are registered, and inputs before they are approved and run.
+//! JSON Schema: checks definitions when they are registered, inputs before they are approved and run, and
+//! answers before they are results.
 //!
 //! The `jsonschema` crate decides what is valid. Its findings become a message that a model can act on: the invalid path,
 //! and what is wrong there (`schema_errors`). References to other documents are not followed.
@@ -10,7 +11,6 @@ use serde_json::Value;
 use thiserror::Error;
 
 use super::schema_errors::{describe, pointer};
-use crate::model::ModelError;
 
 /// The maximum number of errors in a message.
 const MAX_MISTAKES: usize = 5;
@@ -23,7 +23,7 @@ pub(super) struct SchemaError(String);
 
 /// A compiled schema.
 #[derive(Clone, Debug)]
-pub(super) struct InputSchema {
+pub(super) struct CompiledSchema {
     validator: Validator,
     /// Top-level properties that may be null, and may therefore be missing.
     nullable: Vec<String>,
@@ -31,7 +31,7 @@ pub(super) struct InputSchema {
     schema: Arc<Value>,
 }
 
-impl InputSchema {
+impl CompiledSchema {
     /// Compiles a schema.
     ///
     /// # Errors
@@ -48,11 +48,11 @@ impl InputSchema {
         Ok(Self { validator, nullable, schema: Arc::clone(schema) })
     }
 
-    /// Checks an input.
+    /// Checks a value, which messages call `subject`: "the input".
     ///
     /// # Errors
-    /// A message for the model that lists what is wrong.
-    pub(super) fn check(&self, tool: &str, input: &Value) -> Result<(), ModelError> {
+    /// A list of what is wrong, a line each.
+    pub(super) fn check(&self, subject: &str, input: &Value) -> Result<(), String> {
         let mut mistakes = Vec::new();
         let mut more = 0;
         for error in self.validator.iter_errors(input).filter(|error| !self.may_be_missing(error)) {
@@ -60,7 +60,7 @@ impl InputSchema {
                 more += 1;
                 continue;
             }
-            mistakes.push(format!("- {}: {}", pointer(&error, "the input"), describe(&error, &self.schema)));
+            mistakes.push(format!("- {}: {}", pointer(&error, subject), describe(&error, &self.schema)));
         }
         if mistakes.is_empty() {
             return Ok(());
@@ -68,7 +68,7 @@ impl InputSchema {
         if more > 0 {
             mistakes.push(format!("- and {more} more"));
         }
-        Err(ModelError::new(format!("The input of `{tool}` does not match its schema:\n{}", mistakes.join("\n"))))
+        Err(mistakes.join("\n"))
     }
 
     fn may_be_missing(&self, error: &ValidationError<'_>) -> bool {

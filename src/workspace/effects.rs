@@ -26,7 +26,7 @@ use crate::{
     model::{CallId, ModelError, ToolInput, Usage},
     provider::{ErrorKind, ProviderError, Request},
     runtime::{OnUpdate, RequestUpdate},
-    tools::{Context, Definition, Executor, LuaRef, NativeTool, Outcome, Rendered, seconds},
+    tools::{Context, Definition, Executor, LuaRef, NativeTool, Outcome, Rendered, Runner, seconds},
 };
 
 /// A conversation in its workspace: what its session acts on.
@@ -253,9 +253,13 @@ impl Shell for Effects<'_> {
         };
         let definition = self.workspace.toolbox().get(&call.name);
         match definition.as_deref().map(|definition| (definition, &definition.executor)) {
-            Some((definition, Executor::Native(tool))) => self.run_native(call, definition, tool, input),
-            Some((definition, Executor::Lua(function))) => self.run_lua(call, definition, *function, &input),
-            Some((_, Executor::Missing | Executor::Provider)) | None => {
+            Some((definition, Executor::Server(Runner::Native(tool)))) => {
+                self.run_native(call, definition, tool, input)
+            }
+            Some((definition, Executor::Server(Runner::Lua(function)))) => {
+                self.run_lua(call, definition, *function, &input)
+            }
+            Some((_, Executor::Client(_) | Executor::Human | Executor::Provider)) | None => {
                 self.refuse(call, format!("The tool `{}` has no `execute` function.", call.name));
             }
         }

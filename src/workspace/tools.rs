@@ -6,29 +6,24 @@ use super::Workspace;
 use crate::{
     agent::{Input, Level},
     tools::{
-        Definition, DefinitionError, Executor, Registered, SourceEnd, SourceId,
+        Definition, DefinitionError, Registered, SourceEnd, SourceId,
         declare::{self, Field},
     },
 };
 
 impl Workspace {
-    /// Registers a tool from the fields of a definition; one of the same name is replaced. Gives the tool's name, and
-    /// whether it lacks a function that runs it.
+    /// Registers a tool from the fields of a definition; one of the same name is replaced.
     ///
     /// # Errors
     /// What is wrong with it, for the user. Then nothing has changed.
-    pub fn register_tool(
-        &self,
-        name: Option<&str>,
-        fields: Vec<(String, Field)>,
-    ) -> Result<(String, bool), DefinitionError> {
+    pub fn register_tool(&self, name: Option<&str>, fields: Vec<(String, Field)>) -> Result<(), DefinitionError> {
         let definition = declare::declare(name, fields)?;
-        let (tool, is_incomplete) = (definition.name.clone(), matches!(definition.executor, Executor::Missing));
+        let tool = definition.name.clone();
         if let Registered::Replaced(old) = self.toolbox().register(definition)? {
             self.scripts().release(&old);
             self.log(Level::Info, &format!("tool `{tool}`: registered again; it replaces the previous definition"));
         }
-        Ok((tool, is_incomplete))
+        Ok(())
     }
 
     /// Takes a tool out; says whether it was there.

@@ -63,7 +63,6 @@ fn every_kind_of_answer_has_a_defined_outcome() {
         ("execute = function() error('on purpose') end", "failed: ", true),
         ("execute = function() return 'a\\255b' end", "a\u{fffd}b", false),
         ("execute = function() return { success = true, output = { print } } end", "cannot be written as JSON", true),
-        ("enabled = true", "has no `execute` function", true),
         (
             "async = true, execute = function(_, _, callback) callback({ success = true, output = 'now' }) end",
             "now",

@@ -33,9 +33,6 @@ local function add(name, definition)
   if not ok then
     return refuse(message or "the tool was not registered: the native library is missing")
   end
-  if message then
-    notify.say(vim.log.levels.WARN, message)
-  end
   return true
 end
 

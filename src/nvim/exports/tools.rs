@@ -12,7 +12,7 @@ use crate::{
 
 /// Adds the functions.
 pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
-    // register_tool(name or nil, definition) -> true and perhaps a warning; or false, problem
+    // register_tool(name or nil, definition) -> true, or false, problem
     exports.add("register_tool", |lua, binding, (name, definition): (Option<String>, Table)| {
         let functions = &binding.functions;
         let Fields { entries, kept } = match lua_tools::fields(lua, functions, name.as_deref(), &definition) {
@@ -20,10 +20,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
             Err(problem) => return Ok((false, Some(problem.to_string()))),
         };
         Ok(match binding.workspace.register_tool(name.as_deref(), entries) {
-            Ok((_, false)) => (true, None),
-            Ok((tool, true)) => {
-                (true, Some(format!("tool `{tool}` has no `execute`: its calls get an error until it has one")))
-            }
+            Ok(()) => (true, None),
             Err(problem) => {
                 kept.into_iter().for_each(|function| functions.release(function));
                 (false, Some(problem.to_string()))

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use crate::tools::{DeclaredApproval, Definition, Executor, NativeTool};
+use crate::tools::{DeclaredApproval, Definition, Executor, NativeTool, Runner};
 
 /// A strict definition whose properties are `properties` (a JSON object of schemas) and a `label`.
 pub(super) fn define(name: &str, description: &str, properties: Value, tool: impl NativeTool + 'static) -> Definition {
@@ -33,7 +33,7 @@ pub(super) fn define_unlabelled(
         "properties": properties,
         "additionalProperties": false,
     });
-    let mut definition = Definition::new(name, description, schema, Executor::Native(Arc::new(tool)));
+    let mut definition = Definition::new(name, description, schema, Executor::Server(Runner::Native(Arc::new(tool))));
     definition.strict = true;
     definition
 }

@@ -204,7 +204,11 @@ fn what_was_cancelled_before_it_began_still_gives_a_result() {
 fn dropping_the_call_kills_the_group() {
     let shop = Workshop::new();
     let registry = flemma::tools::Registry::with_builtins();
-    let flemma::tools::Executor::Native(tool) = registry.get("bash").unwrap().executor.clone() else { panic!() };
+    let flemma::tools::Executor::Server(flemma::tools::Runner::Native(tool)) =
+        registry.get("bash").unwrap().executor.clone()
+    else {
+        panic!()
+    };
     let call = tool.run(bash("sleep 1000 & echo $! > child; wait"), shop.context.clone());
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let task = runtime.spawn(call);

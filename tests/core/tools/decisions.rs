@@ -8,7 +8,7 @@ use std::rc::Rc;
 use flemma::{
     model::CallId,
     tools::{
-        DeclaredApproval, Definition, Executor, LuaError, Policy, Preset, Presets, Registry,
+        DeclaredApproval, Definition, Executor, LuaError, LuaRef, Policy, Preset, Presets, Registry, Runner,
         approval::{
             self, ApprovalCall, BufferPolicy, CATCH_ALL, CONFIG, CONFIG_PRIORITY, Chain, DECLARED, Decision,
             FRONTMATTER, Resolve, Resolver,
@@ -22,7 +22,7 @@ use serde_json::json;
 fn registry() -> Registry {
     let mut registry = Registry::with_builtins();
     let schema = json!({ "type": "object" });
-    registry.register(Definition::new("mine", "x", schema, Executor::Missing)).unwrap();
+    registry.register(Definition::new("mine", "x", schema, Executor::Server(Runner::Lua(LuaRef(1))))).unwrap();
     registry
 }
 

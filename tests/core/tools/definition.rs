@@ -6,14 +6,14 @@ use flemma::{
     chat::Language,
     model::{ModelError, ToolInput},
     tools::{
-        Definition, Executor, LuaRef, Outcome, Output, Registered, Registry,
+        Definition, Executor, LuaRef, Outcome, Output, Registered, Registry, Runner,
         declare::{Field, declare, describe},
     },
 };
 use serde_json::{Value, json};
 
 fn tool(name: &str, schema: Value) -> Definition {
-    Definition::new(name, "Does something useful.", schema, Executor::Lua(LuaRef(1)))
+    Definition::new(name, "Does something useful.", schema, Executor::Server(Runner::Lua(LuaRef(1))))
 }
 
 fn schema() -> Value {
@@ -266,26 +266,70 @@ fn a_definition_runs_here_whether_or_not_it_says_so() {
     let execute = ("execute", Field::Function(LuaRef(7)));
     for more in [vec![execute.clone()], vec![execute.clone(), ("executor", Field::Value("server".into()))]] {
         let definition = declare(None, written(&more)).unwrap();
-        assert!(matches!(definition.executor, Executor::Lua(LuaRef(7))));
+        assert!(matches!(definition.executor, Executor::Server(Runner::Lua(LuaRef(7)))));
         assert_eq!(describe(&definition)["executor"], "server");
     }
-    let incomplete = declare(None, written(&[])).unwrap();
-    assert!(matches!(incomplete.executor, Executor::Missing));
-    assert_eq!(describe(&incomplete)["executor"], "server");
+}
+
+/// What becomes of a definition with this executor, this gate, and perhaps a function.
+fn pair(executor: &str, approval: Option<&str>, has_function: bool) -> Result<String, String> {
+    let mut more = vec![("executor", Field::Value(executor.into()))];
+    more.extend(approval.map(|approval| ("approval", Field::Value(approval.into()))));
+    more.extend(has_function.then_some(("execute", Field::Function(LuaRef(7)))));
+    let declared = declare(None, written(&more)).map_err(|error| format!("{} {}", error.field, error.problem))?;
+    Ok(describe(&declared)["executor"].as_str().unwrap_or_default().to_owned())
 }
 
 #[test]
-fn a_definition_cannot_name_another_executor() {
-    for word in ["human", "client", "provider"] {
-        for execute in [vec![], vec![("execute", Field::Function(LuaRef(7)))]] {
-            let more: Vec<_> = execute.into_iter().chain([("executor", Field::Value(word.into()))]).collect();
-            let error = declare(None, written(&more)).unwrap_err();
-            assert_eq!(error.field, "executor");
-            assert!(error.problem.starts_with("can only be \"server\""), "{error}");
+fn a_gate_goes_with_some_executors_only() {
+    for approval in [None, Some("auto"), Some("requires_approval")] {
+        assert_eq!(pair("server", approval, true).as_deref(), Ok("server"));
+        assert_eq!(pair("client", approval, true).as_deref(), Ok("client"));
+        assert_eq!(pair("client", approval, false).as_deref(), Ok("client"));
+        let problem = pair("server", approval, false).unwrap_err();
+        assert_eq!(problem, "execute is missing: give the function that runs a call");
+        let problem = pair("human", approval, true).unwrap_err();
+        assert!(problem.starts_with("execute has no use: the executor is \"human\""), "{problem}");
+        for has_function in [true, false] {
+            let problem = pair("provider", approval, has_function).unwrap_err();
+            assert!(problem.starts_with("executor cannot be \"provider\""), "{problem}");
         }
     }
-    let error = declare(None, written(&[("executor", Field::Value("servant".into()))])).unwrap_err();
-    assert!(error.problem.contains("one of \"server\", \"human\", \"client\", \"provider\""), "{error}");
+    assert_eq!(pair("human", None, false).as_deref(), Ok("human"));
+    assert_eq!(pair("human", Some("auto"), false).as_deref(), Ok("human"));
+    let problem = pair("human", Some("requires_approval"), false).unwrap_err();
+    assert!(problem.starts_with("approval cannot be \"requires_approval\": the executor is \"human\""), "{problem}");
+    let problem = pair("servant", None, true).unwrap_err();
+    assert!(problem.contains("one of \"server\", \"human\", \"client\", \"provider\""), "{problem}");
+}
+
+#[test]
+fn only_an_answer_has_a_schema() {
+    let schema = ("result_schema", Field::Value(json!({ "type": "string", "maxLength": 3 })));
+    let human = [("executor", Field::Value("human".into())), schema.clone()];
+    let definition = declare(None, written(&human)).unwrap();
+    assert_eq!(definition.check_answer(&json!("yes")), Ok(()));
+    let mistakes = definition.check_answer(&json!("never")).unwrap_err().to_string();
+    assert_eq!(mistakes, "- the answer: expected text of at most 3 characters, got the string \"never\"");
+    assert_eq!(describe(&definition)["result_schema"]["maxLength"], 3);
+    let error = declare(None, written(&[("execute", Field::Function(LuaRef(7))), schema])).unwrap_err();
+    assert_eq!(error.field, "result_schema");
+    let broken =
+        [("executor", Field::Value("human".into())), ("result_schema", Field::Value(json!({ "type": "text" })))];
+    let error = declare(None, written(&broken)).unwrap_err();
+    assert!(error.problem.starts_with("is not a valid JSON Schema"), "{error}");
+}
+
+#[test]
+fn a_person_may_take_longer_than_a_program() {
+    let week = ("timeout", Field::Value(json!(7 * 24 * 60 * 60)));
+    let program = [("execute", Field::Function(LuaRef(7))), week.clone()];
+    let error = declare(None, written(&program)).unwrap_err().to_string();
+    assert_eq!(error, "tool `mine`: `timeout` must be more than 0 and at most 86400 seconds, not 604800");
+    let person = declare(None, written(&[("executor", Field::Value("human".into())), week])).unwrap();
+    assert_eq!(person.timeout.unwrap().as_secs(), 604_800);
+    let wait = [("execute", Field::Function(LuaRef(7))), ("approval_timeout", Field::Value(json!(604_800)))];
+    assert_eq!(describe(&declare(None, written(&wait)).unwrap())["approval_timeout"], 604_800.0);
 }
 
 #[test]

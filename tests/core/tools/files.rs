@@ -519,7 +519,9 @@ fn two_edits_of_one_file_at_once_are_both_there_afterwards() {
             let context = shop.context.clone();
             scope.spawn(move || {
                 let registry = flemma::tools::Registry::with_builtins();
-                let flemma::tools::Executor::Native(tool) = registry.get("edit").unwrap().executor.clone() else {
+                let flemma::tools::Executor::Server(flemma::tools::Runner::Native(tool)) =
+                    registry.get("edit").unwrap().executor.clone()
+                else {
                     panic!()
                 };
                 let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

@@ -2,7 +2,7 @@
 
 use flemma::{
     model::ToolInput,
-    tools::{Definition, Executor, LuaRef, Registry},
+    tools::{Definition, Executor, LuaRef, Registry, Runner},
 };
 use serde_json::{Value, json};
 
@@ -27,7 +27,7 @@ fn check(properties: Value, input: Value) -> Result<(), String> {
 }
 
 fn checked(schema: Value, input: Value) -> Result<(), String> {
-    let tool = Definition::new("search", "Searches.", schema, Executor::Lua(LuaRef(1)));
+    let tool = Definition::new("search", "Searches.", schema, Executor::Server(Runner::Lua(LuaRef(1))));
     tool.check().unwrap();
     tool.check_input(&ToolInput::Json(input)).map_err(|error| error.to_string())
 }

@@ -14,7 +14,7 @@ use std::{
 };
 
 use flemma::tools::{
-    Context, Executor, Policy, Preset, Presets, Registry,
+    Context, Executor, Policy, Preset, Presets, Registry, Runner,
     approval::{ApprovalCall, Decision},
     project,
     rules::{PathBase, Target},
@@ -135,7 +135,9 @@ impl Home {
         let mut context = Context::new(self.root(), Duration::from_secs(20), self.at("state"));
         context.chat_dir = Some(self.at(base));
         let registry = Registry::with_builtins();
-        let Executor::Native(tool) = registry.get("write").unwrap().executor.clone() else { panic!("no native tool") };
+        let Executor::Server(Runner::Native(tool)) = registry.get("write").unwrap().executor.clone() else {
+            panic!("no native tool")
+        };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(tool.run(json!({ "label": null, "path": path, "content": "new" }), context));
     }

@@ -3,7 +3,7 @@
 use std::{fs, os::unix::fs::symlink, path::Path, sync::Arc};
 
 use flemma::tools::{
-    Definition, Executor, Policy, Presets, Registry,
+    Definition, Executor, LuaRef, Policy, Presets, Registry, Runner,
     approval::{ApprovalCall, Decision},
     rules::{PathBase, ReadTarget, Target},
 };
@@ -87,7 +87,7 @@ fn a_tool_of_the_users_own_that_reads_is_denied_or_asked_about() {
     let path_base = path_base(&workshop);
     let schema =
         json!({ "type": "object", "properties": { "from": { "type": "string" }, "to": { "type": "string" } } });
-    let mut copy = Definition::new("copy", "Copies.", schema, Executor::Missing);
+    let mut copy = Definition::new("copy", "Copies.", schema, Executor::Server(Runner::Lua(LuaRef(1))));
     copy.read_path_param = Some("from".into());
     copy.write_path_param = Some("to".into());
     let policy = list(&["copy", "!read(secret/**)"]);

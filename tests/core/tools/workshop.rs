@@ -4,7 +4,7 @@ use std::{fs, path::PathBuf, time::Duration};
 
 use flemma::{
     model::ToolInput,
-    tools::{Context, Executor, Outcome, Registry, Rendered},
+    tools::{Context, Executor, Outcome, Registry, Rendered, Runner},
 };
 use serde_json::Value;
 use tempfile::TempDir;
@@ -48,7 +48,9 @@ impl Workshop {
         if let Err(error) = definition.check_input(&ToolInput::Json(input.clone())) {
             return Outcome::failure(error);
         }
-        let Executor::Native(tool) = definition.executor.clone() else { panic!("{tool} is not native") };
+        let Executor::Server(Runner::Native(tool)) = definition.executor.clone() else {
+            panic!("{tool} is not native")
+        };
         self.runtime.block_on(tool.run(input, self.context.clone()))
     }
 

@@ -146,15 +146,14 @@ fn a_script_that_does_not_answer_in_time_is_stopped() {
 }
 
 #[test]
-fn a_tool_without_a_function_is_an_error_for_the_model() {
-    let options = json!({ "tools": { "require_approval": false } });
-    let chat = Harness::start(Setup { options, ..Setup::default() }, [calls([("bare", json!({}))]), prose("fine")]);
+fn a_tool_without_a_function_is_refused() {
+    let chat = Harness::new("@You:\nHello", []);
+    let count = chat.workspace.tool_count();
     let fields = [("description", json!("A tool.")), ("input_schema", json!({ "type": "object" }))];
     let fields = fields.map(|(name, value)| (name.to_owned(), flemma::tools::declare::Field::Value(value)));
-    assert_eq!(chat.workspace.register_tool(Some("bare"), fields.into()), Ok(("bare".to_owned(), true)));
-    chat.go();
-    chat.wait_for("@Assistant:\nfine");
-    assert_eq!(chat.results(1), ["Error: The tool `bare` has no `execute` function."]);
+    let refused = chat.workspace.register_tool(Some("bare"), fields.into()).unwrap_err();
+    assert_eq!(refused.to_string(), "tool `bare`: `execute` is missing: give the function that runs a call");
+    assert_eq!(chat.workspace.tool_count(), count);
 }
 
 #[test]
