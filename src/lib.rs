@@ -14,6 +14,7 @@
 //! | [`process`]     | child processes: starting, capturing and ending them                |
 //! | [`chat`]        | the document: parse, render, minimal edits, escaping                |
 //! | [`config`]      | typed options with their defaults                                   |
+//! | [`journal`]     | what is recorded about tool calls, and what follows from it         |
 //! | [`usage`]       | tokens and money: sums, estimates, and how they are written         |
 //! | [`provider`]    | provider-neutral requests; a folder for each vendor                 |
 //! | [`options`]     | reading typed options out of untyped ones                           |
@@ -30,6 +31,7 @@
 pub mod agent;
 pub mod chat;
 pub mod config;
+pub mod journal;
 pub mod lua_pattern;
 pub mod model;
 #[cfg(feature = "nvim")]

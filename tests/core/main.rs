@@ -17,6 +17,7 @@ mod exports;
 mod guides;
 #[path = "../support/http.rs"]
 mod http;
+mod journal;
 mod layers;
 mod lua_pattern;
 mod provider;

@@ -1,0 +1,111 @@
+//! The state of all calls of a conversation, according to its records.
+//!
+//! A key has one life after another, since vendors reuse ids. A life is open until its first end. What would be lost or
+//! granted by mistake decides each doubtful case:
+//!
+//! - An approval counts only in an open life, and only until the call is categorised again.
+//! - A start is kept until there is an end, wherever its record stands: a start without [`Event::Opened`] before it begins
+//!   a life.
+//! - An end without [`Event::Opened`] before it is kept too. The end of a life that has ended is ignored.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+
+use super::{Actor, CallKey, Decision, Event, Record, RecordedResult};
+
+/// The state of all calls of a conversation.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ledger {
+    calls: BTreeMap<CallKey, Lives>,
+}
+
+/// The state of a key.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Life {
+    /// There is no record of it that counts.
+    #[default]
+    Unknown,
+    /// It has no end yet.
+    Open {
+        /// Who approved it; `None` if nobody has since it was last categorised, or if it was rejected afterwards.
+        approved: Option<Actor>,
+        /// Its latest start.
+        started: Option<Timestamp>,
+    },
+    /// It has a result.
+    Ended,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Lives {
+    /// The latest life.
+    life: Life,
+    endings: usize,
+    last_result: Option<RecordedResult>,
+}
+
+impl Ledger {
+    /// The state after the records, which are in the order of the events.
+    #[must_use]
+    pub fn replay(records: impl IntoIterator<Item = Record>) -> Self {
+        let mut ledger = Self::default();
+        records.into_iter().for_each(|record| ledger.apply(&record));
+        ledger
+    }
+
+    /// Takes one more record into account.
+    pub fn apply(&mut self, record: &Record) {
+        self.calls.entry(record.key.clone()).or_default().apply(record);
+    }
+
+    /// The latest life of a key.
+    #[must_use]
+    pub fn life(&self, key: &CallKey) -> Life {
+        self.calls.get(key).map_or(Life::Unknown, |lives| lives.life.clone())
+    }
+
+    /// How many lives of a key have ended.
+    #[must_use]
+    pub fn endings(&self, key: &CallKey) -> usize {
+        self.calls.get(key).map_or(0, |lives| lives.endings)
+    }
+
+    /// The result of the latest life of a key that has ended.
+    #[must_use]
+    pub fn last_result(&self, key: &CallKey) -> Option<&RecordedResult> {
+        self.calls.get(key)?.last_result.as_ref()
+    }
+
+    /// The calls that have started and have no end, in the order of their keys, with their latest start. Nobody knows what
+    /// they did if nothing runs them any more.
+    pub fn unfinished(&self) -> impl Iterator<Item = (&CallKey, Timestamp)> {
+        self.calls.iter().filter_map(|(key, lives)| match lives.life {
+            Life::Open { started: Some(started), .. } => Some((key, started)),
+            _ => None,
+        })
+    }
+}
+
+impl Lives {
+    fn apply(&mut self, record: &Record) {
+        match (&record.event, &mut self.life) {
+            (Event::Opened, Life::Open { approved, .. }) => *approved = None,
+            (Event::Opened, life) => *life = Life::Open { approved: None, started: None },
+            (Event::Decided(decision), Life::Open { approved, .. }) => {
+                *approved = (*decision == Decision::Approved).then(|| record.by.clone());
+            }
+            // There is nothing to decide about.
+            (Event::Decided(_), _) => {}
+            (Event::Started, Life::Open { started, .. }) => *started = Some(record.at),
+            (Event::Started, life) => *life = Life::Open { approved: None, started: Some(record.at) },
+            // The first end counts.
+            (Event::Resolved(_) | Event::Expired(_), Life::Ended) => {}
+            (Event::Resolved(result) | Event::Expired(result), life) => {
+                *life = Life::Ended;
+                self.endings += 1;
+                self.last_result = Some(result.clone());
+            }
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! The format of the journal: one JSON object per line.
+//!
+//! ```json
+//! {"v":1,"at":"2026-01-02T03:04:05Z","chat":"/notes.chat","call":"toolu_01","tool":"bash","input":"9f86…",
+//!  "event":"approved","role":"user","pid":4711,"host":"laptop"}
+//! ```
+//!
+//! A result adds `output`, and where they are needed `error`, `language` and `files`. Fields that are not known are
+//! ignored; a change that gives a known field another meaning needs a new version. A prefix of a line, and two lines
+//! without a line break between them, are not valid JSON, so that a line that was not written whole is no record.
+
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use thiserror::Error;
+
+use super::{Actor, CallKey, Decision, Event, InputHash, Record, RecordedFile, RecordedResult, Role};
+use crate::model::CallId;
+
+/// The version of the format.
+const VERSION: u64 = 1;
+
+/// Why a line is not a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum LineError {
+    /// A newer version of Flemma wrote it.
+    #[error("the line was written by a newer version of Flemma")]
+    Newer,
+    /// It was not written whole, or not by Flemma.
+    #[error("the line is not a record")]
+    Broken,
+}
+
+impl Record {
+    /// The line of this record, without the line break.
+    #[must_use]
+    pub fn to_line(&self) -> String {
+        let Self { at, conversation, key, event, by } = self;
+        let mut line = Map::new();
+        let mut put = |name: &str, value: Value| drop(line.insert(name.to_owned(), value));
+        put("v", VERSION.into());
+        put("at", at.to_string().into());
+        put("chat", conversation.as_str().into());
+        put("call", key.id.0.as_str().into());
+        put("tool", key.tool.as_str().into());
+        put("input", key.input.as_str().into());
+        put("event", event_name(event).into());
+        if let Event::Resolved(result) | Event::Expired(result) = event {
+            let RecordedResult { output, is_error, language, attachments } = result;
+            put("output", output.as_str().into());
+            if *is_error {
+                put("error", true.into());
+            }
+            if !language.is_empty() {
+                put("language", language.as_str().into());
+            }
+            if !attachments.is_empty() {
+                let file = |file: &RecordedFile| json!({ "path": file.path, "type": file.media_type });
+                put("files", attachments.iter().map(file).collect());
+            }
+        }
+        put("role", role_name(by.role).into());
+        put("pid", by.process.into());
+        put("host", by.host.as_str().into());
+        Value::Object(line).to_string()
+    }
+
+    /// Reads a line, with or without its line break.
+    ///
+    /// # Errors
+    /// When it is not a record of this version.
+    pub fn from_line(line: &[u8]) -> Result<Self, LineError> {
+        match serde_json::from_slice(line) {
+            Ok(Version { v: VERSION }) => {}
+            Ok(Version { v }) if v > VERSION => return Err(LineError::Newer),
+            _ => return Err(LineError::Broken),
+        }
+        let line: Line = serde_json::from_slice(line).map_err(|_| LineError::Broken)?;
+        line.record().ok_or(LineError::Broken)
+    }
+}
+
+/// What lines of all versions have.
+#[derive(Deserialize)]
+struct Version {
+    v: u64,
+}
+
+#[derive(Deserialize)]
+struct Line {
+    at: String,
+    chat: String,
+    call: String,
+    tool: String,
+    input: String,
+    event: String,
+    output: Option<String>,
+    #[serde(default)]
+    error: bool,
+    #[serde(default)]
+    language: String,
+    #[serde(default)]
+    files: Vec<File>,
+    role: String,
+    pid: u32,
+    host: String,
+}
+
+#[derive(Deserialize)]
+struct File {
+    path: String,
+    #[serde(rename = "type")]
+    media_type: String,
+}
+
+impl Line {
+    fn record(self) -> Option<Record> {
+        let at: Timestamp = self.at.parse().ok()?;
+        let key = CallKey { id: CallId(self.call), tool: self.tool, input: InputHash::parse(&self.input)? };
+        let by = Actor { role: role(&self.role)?, process: self.pid, host: self.host };
+        let (is_error, language) = (self.error, self.language);
+        let attachments = self.files.into_iter().map(|File { path, media_type }| RecordedFile { path, media_type });
+        let result = self.output.map(|output| {
+            let attachments = attachments.collect();
+            RecordedResult { output, is_error, language, attachments }
+        });
+        let event = match (self.event.as_str(), result) {
+            ("opened", None) => Event::Opened,
+            ("approved", None) => Event::Decided(Decision::Approved),
+            ("rejected", None) => Event::Decided(Decision::Rejected),
+            ("started", None) => Event::Started,
+            ("resolved", Some(result)) => Event::Resolved(result),
+            ("expired", Some(result)) => Event::Expired(result),
+            _ => return None,
+        };
+        Some(Record { at, conversation: self.chat, key, event, by })
+    }
+}
+
+fn event_name(event: &Event) -> &'static str {
+    match event {
+        Event::Opened => "opened",
+        Event::Decided(Decision::Approved) => "approved",
+        Event::Decided(Decision::Rejected) => "rejected",
+        Event::Started => "started",
+        Event::Resolved(_) => "resolved",
+        Event::Expired(_) => "expired",
+    }
+}
+
+fn role_name(role: Role) -> &'static str {
+    match role {
+        Role::Policy => "policy",
+        Role::User => "user",
+        Role::Script => "script",
+        Role::CommandLine => "command-line",
+        Role::Clock => "clock",
+        Role::Tool => "tool",
+        Role::Client => "client",
+    }
+}
+
+fn role(name: &str) -> Option<Role> {
+    const ROLES: [Role; 7] =
+        [Role::Policy, Role::User, Role::Script, Role::CommandLine, Role::Clock, Role::Tool, Role::Client];
+    ROLES.into_iter().find(|role| role_name(*role) == name)
+}

@@ -1,0 +1,113 @@
+//! One event in the life of a call.
+
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+
+use super::CallKey;
+use crate::model::Attachment;
+
+/// One event in the life of a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// When it happened.
+    pub at: Timestamp,
+    /// The absolute path of the conversation.
+    pub conversation: String,
+    /// The call.
+    pub key: CallKey,
+    /// What happened.
+    pub event: Event,
+    /// Who did it.
+    pub by: Actor,
+}
+
+/// What happened to a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The call was categorised: a new life of its key begins.
+    Opened,
+    /// It was decided whether the call may run. In the same batch, a rejection is followed by [`Event::Resolved`].
+    Decided(Decision),
+    /// The tool is about to run.
+    Started,
+    /// The call has a result: of the tool, an answer, a rejection or a cancellation.
+    Resolved(RecordedResult),
+    /// The call was not resolved in time.
+    Expired(RecordedResult),
+}
+
+/// Whether a call may run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Decision {
+    /// It may.
+    Approved,
+    /// It may not.
+    Rejected,
+}
+
+/// The result of a call, as far as it has to be written into the conversation again.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RecordedResult {
+    /// The text.
+    pub output: String,
+    /// Whether it is an error.
+    pub is_error: bool,
+    /// The language of the text's fence (`json`, `diff`); empty for plain text.
+    pub language: String,
+    /// The files that are sent with it.
+    pub attachments: Vec<RecordedFile>,
+}
+
+/// A file that is sent with a result. The conversation has only its name, so the journal has no more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordedFile {
+    /// The path, as the conversation writes it.
+    pub path: String,
+    /// The media type; may be empty.
+    pub media_type: String,
+}
+
+impl From<&Attachment> for RecordedFile {
+    fn from(attachment: &Attachment) -> Self {
+        // A conversation is UTF-8 too: it has the same path.
+        let path = attachment.path.to_string_lossy().into_owned();
+        Self { path, media_type: attachment.media_type.clone() }
+    }
+}
+
+impl From<&RecordedFile> for Attachment {
+    fn from(file: &RecordedFile) -> Self {
+        Self::unread(PathBuf::from(&file.path), file.media_type.clone())
+    }
+}
+
+/// Who did something.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Actor {
+    /// In which role.
+    pub role: Role,
+    /// The number of the process.
+    pub process: u32,
+    /// The name of the machine.
+    pub host: String,
+}
+
+/// In which role something was done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// A rule of the user's configuration or of a trusted frontmatter.
+    Policy,
+    /// The user, by a key or a command.
+    User,
+    /// Lua code, by `resolve()`.
+    Script,
+    /// The command line.
+    CommandLine,
+    /// The clock: a deadline has passed.
+    Clock,
+    /// The tool itself.
+    Tool,
+    /// A client tool, in the editor's user interface.
+    Client,
+}

@@ -1,0 +1,163 @@
+//! The state of all calls, according to their records.
+
+use flemma::journal::{Actor, CallKey, Event, Ledger, Life, Record};
+use proptest::prelude::*;
+
+use super::{approved, histories, key, record, rejected, result};
+
+fn replay(events: impl IntoIterator<Item = Event>) -> Ledger {
+    let numbered = events.into_iter().zip(1..);
+    Ledger::replay(numbered.map(|(event, second)| record(key(0), second, event)))
+}
+
+fn approver(ledger: &Ledger, key: &CallKey) -> Option<Actor> {
+    match ledger.life(key) {
+        Life::Open { approved, .. } => approved,
+        Life::Unknown | Life::Ended => None,
+    }
+}
+
+fn is_approved(ledger: &Ledger) -> bool {
+    approver(ledger, &key(0)).is_some()
+}
+
+fn starts(ledger: &Ledger) -> Vec<i64> {
+    ledger.unfinished().map(|(_, at)| at.as_second()).collect()
+}
+
+fn resolved(output: &str) -> Event {
+    Event::Resolved(result(output))
+}
+
+#[test]
+fn a_call_lives_from_its_categorisation_to_its_result() {
+    assert_eq!(replay([]).life(&key(0)), Life::Unknown);
+    assert_eq!(replay([Event::Opened]).life(&key(0)), Life::Open { approved: None, started: None });
+    let ledger = replay([Event::Opened, approved(), Event::Started]);
+    assert!(is_approved(&ledger));
+    assert_eq!(starts(&ledger), [3]);
+    let ledger = replay([Event::Opened, approved(), Event::Started, resolved("done")]);
+    assert_eq!((ledger.life(&key(0)), ledger.endings(&key(0))), (Life::Ended, 1));
+    assert_eq!(ledger.last_result(&key(0)), Some(&result("done")));
+    assert!(starts(&ledger).is_empty());
+}
+
+#[test]
+fn an_approval_counts_in_its_own_life_and_for_its_own_input() {
+    assert!(!is_approved(&replay([approved()])), "nothing was asked");
+    assert!(!is_approved(&replay([Event::Opened, approved(), rejected()])));
+    assert!(!is_approved(&replay([Event::Opened, approved(), Event::Opened])), "it was categorised again");
+    assert!(!is_approved(&replay([Event::Opened, approved(), resolved(""), Event::Opened])), "an id was reused");
+    assert!(!is_approved(&replay([Event::Opened, resolved(""), approved(), Event::Opened])), "it came too late");
+    assert!(!is_approved(&replay([Event::Opened, resolved(""), approved(), Event::Started])), "it came too late");
+    let ledger = Ledger::replay([record(key(0), 1, Event::Opened), record(key(0), 2, approved())]);
+    for other in 1..4 {
+        assert_eq!(ledger.life(&key(other)), Life::Unknown, "another input, id or tool");
+    }
+}
+
+#[test]
+fn a_start_is_known_until_its_end() {
+    assert_eq!(starts(&replay([Event::Started])), [1], "wherever it stands");
+    assert_eq!(starts(&replay([Event::Opened, Event::Started, Event::Opened])), [2]);
+    assert_eq!(starts(&replay([Event::Opened, Event::Started, Event::Opened, rejected()])), [2]);
+    assert_eq!(starts(&replay([Event::Opened, Event::Started, Event::Opened, approved(), Event::Started])), [5]);
+    assert_eq!(starts(&replay([Event::Opened, resolved(""), Event::Started])), [3]);
+    assert!(starts(&replay([Event::Opened, Event::Started, resolved(""), Event::Opened])).is_empty());
+}
+
+#[test]
+fn the_first_end_of_a_life_counts() {
+    let ledger = replay([Event::Opened, Event::Expired(result("late")), resolved("an answer")]);
+    assert_eq!((ledger.last_result(&key(0)), ledger.endings(&key(0))), (Some(&result("late")), 1));
+    let ledger = replay([Event::Opened, resolved("1"), resolved("2"), Event::Opened, resolved("3"), resolved("4")]);
+    assert_eq!((ledger.last_result(&key(0)), ledger.endings(&key(0))), (Some(&result("3")), 2));
+    let ledger = replay([resolved("an answer"), Event::Opened]);
+    assert_eq!((ledger.last_result(&key(0)), ledger.endings(&key(0))), (Some(&result("an answer")), 1));
+}
+
+proptest! {
+    #[test]
+    fn a_replay_can_be_continued_at_any_record(history in histories(), at in any::<prop::sample::Index>()) {
+        let at = at.index(history.len() + 1);
+        let mut ledger = Ledger::replay(history[..at].iter().cloned());
+        history[at..].iter().for_each(|record| ledger.apply(record));
+        prop_assert_eq!(ledger, Ledger::replay(history));
+    }
+
+    #[test]
+    fn keys_do_not_affect_each_other(history in histories()) {
+        let whole = Ledger::replay(history.clone());
+        for key in (0..4).map(key) {
+            let own = Ledger::replay(history.iter().filter(|record| record.key == key).cloned());
+            prop_assert_eq!(own.life(&key), whole.life(&key));
+            prop_assert_eq!(own.endings(&key), whole.endings(&key));
+            prop_assert_eq!(own.last_result(&key), whole.last_result(&key));
+        }
+    }
+
+    /// Walks through a history, and holds each step against what must never happen.
+    #[test]
+    fn no_step_forgets_a_start_or_grants_anything(history in histories()) {
+        let mut ledger = Ledger::default();
+        for record in &history {
+            let key = &record.key;
+            let (before, endings) = (ledger.life(key), ledger.endings(key));
+            let last = ledger.last_result(key).cloned();
+            ledger.apply(record);
+            let (after, is_end) = (ledger.life(key), matches!(record.event, Event::Resolved(_) | Event::Expired(_)));
+            let started = |life: &Life| matches!(life, Life::Open { started: Some(_), .. });
+            prop_assert!(!started(&before) || is_end || started(&after), "a start was forgotten");
+            prop_assert!(record.event != Event::Started || started(&after), "a start was ignored");
+            prop_assert!(!is_end || after == Life::Ended, "an end was ignored");
+            let ended = usize::from(is_end && before != Life::Ended);
+            prop_assert_eq!(ledger.endings(key), endings + ended, "one end per life");
+            match &record.event {
+                Event::Resolved(result) | Event::Expired(result) if ended == 1 => {
+                    prop_assert_eq!(ledger.last_result(key), Some(result));
+                }
+                _ => prop_assert_eq!(ledger.last_result(key), last.as_ref(), "the first end counts"),
+            }
+            if matches!((&before, &after), (Life::Ended, Life::Open { .. })) {
+                prop_assert!(matches!(record.event, Event::Opened | Event::Started), "nothing else begins a life");
+            }
+        }
+    }
+
+    #[test]
+    fn an_approval_is_the_last_word_about_an_open_call(history in histories()) {
+        let ledger = Ledger::replay(history.clone());
+        for key in (0..4).map(key) {
+            let own: Vec<&Record> = history.iter().filter(|record| record.key == key).collect();
+            let last = own.iter().rposition(|record| record.event != Event::Started);
+            let approval = last.filter(|last| {
+                // It belongs to a life that had begun before it.
+                let begun = own[..*last].iter().rfind(|record| !matches!(record.event, Event::Decided(_)));
+                own[*last].event == approved() && begun.is_some_and(|begun| matches!(begun.event, Event::Opened | Event::Started))
+            });
+            prop_assert_eq!(approver(&ledger, &key), approval.map(|approval| own[approval].by.clone()));
+        }
+    }
+
+    #[test]
+    fn broken_lines_and_lines_of_newer_versions_change_nothing(
+        history in histories(),
+        noise in prop::collection::vec((any::<prop::sample::Index>(), 0..5_usize), 0..20),
+    ) {
+        let mut lines: Vec<String> = history.iter().map(Record::to_line).collect();
+        for (at, kind) in noise {
+            let line = record(key(0), 1, approved()).to_line();
+            let noise = match kind {
+                0 => line.replace("\"v\":1", "\"v\":2"),
+                1 => line.replace("approved", "permitted"),
+                2 => line[..line.len() - 1].to_owned(),
+                3 => line[1..].to_owned(),
+                _ => line.replace("\"user\"", "\"admin\""),
+            };
+            let at = at.index(lines.len() + 1);
+            lines.insert(at, noise);
+        }
+        let read = Ledger::replay(lines.iter().filter_map(|line| Record::from_line(line.as_bytes()).ok()));
+        prop_assert_eq!(read, Ledger::replay(history));
+    }
+}
