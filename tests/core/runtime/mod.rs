@@ -1,6 +1,7 @@
-//! Background work: the queue to the main thread, saving, trust and attachments.
+//! Background work: the queue to the main thread, the journal, saving, trust and attachments.
 
 mod attachments;
+mod journal;
 mod queue;
 mod save;
 mod trust;

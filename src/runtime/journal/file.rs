@@ -1,0 +1,264 @@
+//! One file of the journal.
+//!
+//! Every line ends with a line break. A write that was cut off, by a kill or a loss of power, leaves a last line without
+//! one; the next write closes it, so that it spoils no other record. A write that fails is taken back.
+
+use std::{
+    fs::{self, DirBuilder, File, OpenOptions, TryLockError},
+    io::{self, Read, Write},
+    os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+    thread,
+    time::{Duration, Instant},
+};
+
+use crate::journal::{CallKey, LineError, Record, kept};
+
+/// How long a write waits for a lock. Others hold it for a write and a flush.
+const LOCK_WAIT: Duration = Duration::from_secs(10);
+
+/// The longest pause between two attempts to take a lock.
+const LONGEST_PAUSE: Duration = Duration::from_millis(16);
+
+/// Why an append failed.
+pub(super) enum Fault {
+    /// Nothing was written.
+    NotWritten(io::Error),
+    /// It is not known what the disk has of this append and of earlier ones.
+    NotFlushed(io::Error),
+}
+
+/// When an append is flushed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Flush {
+    /// At once.
+    Now,
+    /// By [`flush`].
+    Later,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lock {
+    Shared,
+    Exclusive,
+}
+
+/// An open file, locked where the file system has locks. The lock ends with it.
+struct Locked {
+    file: File,
+    is_locked: bool,
+}
+
+/// Appends lines, each of which ends with a line break. Makes the file if it is not there.
+pub(super) fn append(path: &Path, lines: &[u8], flush: Flush) -> Result<(), Fault> {
+    let mut locked = open_or_create(path).map_err(Fault::NotWritten)?;
+    let length = locked.file.metadata().map_err(Fault::NotWritten)?.len();
+    let written = is_torn(&locked.file, length).and_then(|is_torn| {
+        // In one write, so that what is written is cut off in one place at most.
+        let closed = if is_torn { [b"\n", lines].concat() } else { Vec::new() };
+        locked.file.write_all(if is_torn { &closed } else { lines })
+    });
+    let outcome = match written {
+        Err(error) => Err(Fault::NotWritten(error)),
+        Ok(()) if flush == Flush::Now => locked.file.sync_data().map_err(Fault::NotFlushed),
+        Ok(()) => Ok(()),
+    };
+    if outcome.is_err() && locked.is_locked {
+        // Nobody else has written since. If this fails too, the next append closes what is left.
+        let _ = locked.file.set_len(length);
+    }
+    outcome
+}
+
+/// Flushes what was appended before.
+pub(super) fn flush(path: &Path) -> io::Result<()> {
+    match File::open(path) {
+        Ok(file) => file.sync_data(),
+        Err(error) => Err(error),
+    }
+}
+
+/// Reads the records. A file that is not there has none, and lines that are no records are passed over.
+pub(super) fn read(path: &Path) -> io::Result<Vec<Record>> {
+    let bytes = match open_existing(path, Lock::Shared)? {
+        None => return Ok(Vec::new()),
+        Some(mut locked) => read_all(&mut locked.file)?,
+    };
+    Ok(lines(&bytes).filter_map(|line| Record::from_line(line).ok()).collect())
+}
+
+/// Rewrites a file of more than `above` bytes in one step, without the lives that ended and that `keep` does not want.
+/// Says whether it was rewritten.
+pub(super) fn compact(path: &Path, above: u64, keep: impl Fn(&CallKey) -> bool) -> io::Result<bool> {
+    let Some(mut locked) = open_existing(path, Lock::Exclusive)? else { return Ok(false) };
+    if !locked.is_locked || locked.file.metadata()?.len() <= above {
+        return Ok(false);
+    }
+    let bytes = read_all(&mut locked.file)?;
+    let Some(shorter) = shorter(&bytes, keep) else { return Ok(false) };
+    // Only who holds the lock touches this file, so one that is there was left behind by a kill.
+    let new = path.with_extension("new");
+    remove(&new)?;
+    let replaced = create(&new).and_then(|mut file| {
+        file.write_all(&shorter)?;
+        file.sync_all()?;
+        // Nobody may append to it before its name is safe, or what they append could be lost with it.
+        let is_locked = lock(&file, Lock::Exclusive)?;
+        fs::rename(&new, path)?;
+        sync_folder(path)?;
+        drop(Locked { file, is_locked });
+        Ok(())
+    });
+    if replaced.is_err() {
+        let _ = remove(&new);
+    }
+    replaced.map(|()| true)
+}
+
+/// What a rewritten file has; `None` if everything in it is still needed.
+fn shorter(bytes: &[u8], keep: impl Fn(&CallKey) -> bool) -> Option<Vec<u8>> {
+    let (mut records, mut kinds) = (Vec::new(), Vec::new());
+    for line in lines(bytes) {
+        let record = Record::from_line(line);
+        kinds.push((line, record.as_ref().map(|_| ()).map_err(|error| *error)));
+        records.extend(record);
+    }
+    let mut is_kept = kept(&records, keep).into_iter();
+    let mut shorter = Vec::new();
+    for (line, kind) in kinds {
+        let is_needed = match kind {
+            Ok(()) => is_kept.next().unwrap_or(true),
+            // They matter to who wrote them.
+            Err(LineError::Newer) => true,
+            Err(LineError::Broken) => false,
+        };
+        if is_needed {
+            shorter.extend_from_slice(line);
+            shorter.push(b'\n');
+        }
+    }
+    (shorter.len() < bytes.len()).then_some(shorter)
+}
+
+/// The lines, without their line breaks and without empty ones.
+fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty())
+}
+
+fn read_all(file: &mut File) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Whether the last line has no line break.
+fn is_torn(file: &File, length: u64) -> io::Result<bool> {
+    let Some(last) = length.checked_sub(1) else { return Ok(false) };
+    let mut byte = [0];
+    file.read_exact_at(&mut byte, last)?;
+    Ok(byte != *b"\n")
+}
+
+fn open_or_create(path: &Path) -> io::Result<Locked> {
+    loop {
+        if let Some(locked) = open_existing(path, Lock::Exclusive)? {
+            if locked.file.metadata()?.len() == 0 {
+                // It is new. Whoever made it may have been killed before its name was safe.
+                sync_folder(path)?;
+            }
+            return Ok(locked);
+        }
+        make_folder(path)?;
+        match create(path) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            _ => {}
+        }
+    }
+}
+
+/// Opens and locks the file that has this name; `None` if there is none.
+fn open_existing(path: &Path, kind: Lock) -> io::Result<Option<Locked>> {
+    loop {
+        let file = match OpenOptions::new().read(true).append(kind == Lock::Exclusive).open(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            file => file?,
+        };
+        let is_locked = lock(&file, kind)?;
+        let ours = file.metadata()?;
+        match fs::metadata(path) {
+            Ok(named) if (named.dev(), named.ino()) == (ours.dev(), ours.ino()) => {
+                return Ok(Some(Locked { file, is_locked }));
+            }
+            // It was replaced while this process waited for the lock.
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+fn create(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).append(true).create_new(true).mode(0o600).open(path)
+}
+
+/// Waits for the lock. `false` if the file system has no locks: then nothing is rewritten or taken back.
+fn lock(file: &File, kind: Lock) -> io::Result<bool> {
+    let deadline = Instant::now() + LOCK_WAIT;
+    let mut pause = Duration::from_millis(1);
+    loop {
+        let tried = match kind {
+            Lock::Shared => file.try_lock_shared(),
+            Lock::Exclusive => file.try_lock(),
+        };
+        match tried {
+            Ok(()) => return Ok(true),
+            Err(TryLockError::WouldBlock) if Instant::now() < deadline => {
+                thread::sleep(pause);
+                pause = (pause * 2).min(LONGEST_PAUSE);
+            }
+            Err(TryLockError::WouldBlock) => {
+                let seconds = LOCK_WAIT.as_secs();
+                let note =
+                    format!("another process has kept it locked for {seconds} seconds. End or resume that process.");
+                return Err(io::Error::new(io::ErrorKind::TimedOut, note));
+            }
+            Err(TryLockError::Error(error)) if has_no_locks(&error) => return Ok(false),
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+    }
+}
+
+fn has_no_locks(error: &io::Error) -> bool {
+    let no_locks = rustix::io::Errno::NOLCK.raw_os_error();
+    error.kind() == io::ErrorKind::Unsupported || error.raw_os_error() == Some(no_locks)
+}
+
+/// Makes the folder of a file, for this user only.
+fn make_folder(path: &Path) -> io::Result<()> {
+    let Some(folder) = path.parent() else { return Ok(()) };
+    let missing: Vec<PathBuf> = folder.ancestors().take_while(|above| !above.exists()).map(Path::to_owned).collect();
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    missing.iter().try_for_each(|made| sync_folder(made))
+}
+
+/// Makes the name of a file or folder safe.
+fn sync_folder(path: &Path) -> io::Result<()> {
+    let Some(folder) = path.parent() else { return Ok(()) };
+    match File::open(folder).and_then(|folder| folder.sync_all()) {
+        // Not every file system lets a folder be flushed, and not every folder above ours can be read.
+        Err(error) if is_refused(&error) => Ok(()),
+        outcome => outcome,
+    }
+}
+
+fn is_refused(error: &io::Error) -> bool {
+    use io::ErrorKind::{InvalidInput, PermissionDenied, Unsupported};
+    matches!(error.kind(), InvalidInput | PermissionDenied | Unsupported)
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        outcome => outcome,
+    }
+}

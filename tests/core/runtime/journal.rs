@@ -1,0 +1,443 @@
+//! The journal on the disk, with real files and real processes.
+
+use std::{
+    env,
+    fs::{self, File, OpenOptions},
+    io::{self, BufRead, BufReader, Read, Write},
+    os::unix::fs::{PermissionsExt, symlink},
+    path::{Path, PathBuf},
+    process::{Child, ChildStdout, Command, Stdio},
+    sync::{
+        Arc, Mutex,
+        mpsc::{self, Receiver, Sender},
+    },
+    thread,
+    time::Duration,
+};
+
+use flemma::{
+    journal::{Actor, CallKey, Event, Record, RecordedResult, Role},
+    model::{CallId, ToolInput},
+    runtime::{COMPACT_ABOVE, Journal},
+};
+use jiff::Timestamp;
+use serde_json::Value;
+
+/// Long enough for any disk.
+const LIMIT: Duration = Duration::from_secs(60);
+
+fn key(id: &str) -> CallKey {
+    CallKey::of(&CallId::from(id), "bash", &ToolInput::Json(Value::Null))
+}
+
+fn record(id: &str, event: Event) -> Record {
+    let by = Actor { role: Role::User, process: std::process::id(), host: "here".into() };
+    Record { at: Timestamp::UNIX_EPOCH, conversation: "/a.chat".into(), key: key(id), event, by }
+}
+
+fn opened(id: &str) -> Record {
+    record(id, Event::Opened)
+}
+
+fn resolved(id: &str, bytes: usize) -> Record {
+    record(id, Event::Resolved(RecordedResult { output: "x".repeat(bytes), ..RecordedResult::default() }))
+}
+
+/// A journal, and a conversation to write about.
+struct Desk {
+    folder: tempfile::TempDir,
+    journal: Journal,
+    chat: PathBuf,
+}
+
+impl Desk {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let journal = Journal::new(folder.path().join("state/journal"));
+        let chat = folder.path().join("a.chat");
+        Self { folder, journal, chat }
+    }
+
+    fn file(&self) -> PathBuf {
+        self.journal.file(&self.chat)
+    }
+
+    /// Appends, and waits for the answer.
+    fn append(&self, records: Vec<Record>) -> io::Result<()> {
+        let (sender, answer) = mpsc::channel();
+        self.journal.append(&self.chat, records, move |outcome| sender.send(outcome).unwrap());
+        answer.recv_timeout(LIMIT).unwrap()
+    }
+
+    fn ids(&self) -> Vec<String> {
+        self.journal.read(&self.chat).unwrap().into_iter().map(|record| record.key.id.0).collect()
+    }
+
+    /// Makes the journal's file one to which nothing can be written.
+    fn fill_the_disk(&self) {
+        fs::create_dir_all(self.file().parent().unwrap()).unwrap();
+        symlink("/dev/full", self.file()).unwrap();
+    }
+
+    /// Keeps the journal's thread from doing anything until the sender is dropped.
+    fn hold_the_thread(&self) -> Sender<()> {
+        let (release, released) = mpsc::channel::<()>();
+        let (sender, reached) = mpsc::channel();
+        self.journal.append(&self.folder.path().join("other.chat"), vec![opened("hold")], move |_| {
+            sender.send(()).unwrap();
+            let _ = released.recv();
+        });
+        reached.recv_timeout(LIMIT).unwrap();
+        release
+    }
+}
+
+/// What was heard, in order.
+#[derive(Clone, Default)]
+struct Heard(Arc<Mutex<Vec<(usize, bool)>>>);
+
+impl Heard {
+    fn then(&self, number: usize) -> impl FnOnce(io::Result<()>) + Send + use<> {
+        let heard = self.0.clone();
+        move |outcome| heard.lock().unwrap().push((number, outcome.is_ok()))
+    }
+
+    fn all(&self) -> Vec<(usize, bool)> {
+        self.0.lock().unwrap().clone()
+    }
+}
+
+#[test]
+fn what_was_appended_is_read_again_by_any_name() {
+    let desk = Desk::new();
+    assert_eq!(desk.journal.read(&desk.chat).unwrap(), [], "no file has no records");
+    assert!(desk.journal.settle(LIMIT), "nothing waits");
+    let records = vec![opened("a"), record("a", Event::Started), resolved("a", 10)];
+    desk.append(records.clone()).unwrap();
+    desk.append(vec![opened("b")]).unwrap();
+    assert_eq!(desk.journal.read(&desk.chat).unwrap(), [records, vec![opened("b")]].concat());
+    fs::write(&desk.chat, "").unwrap();
+    let link = desk.folder.path().join("link.chat");
+    symlink(&desk.chat, &link).unwrap();
+    assert_eq!(desk.journal.read(&link).unwrap().len(), 4, "a link leads to the same conversation");
+    assert_eq!(desk.journal.read(&desk.folder.path().join("other.chat")).unwrap(), []);
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let state = desk.folder.path().join("state");
+    assert_eq!((mode(&desk.file()), mode(&state), mode(&state.join("journal"))), (0o600, 0o700, 0o700));
+}
+
+#[test]
+fn a_line_that_was_cut_off_spoils_no_other() {
+    let desk = Desk::new();
+    desk.append(vec![opened("a")]).unwrap();
+    let line = fs::read(desk.file()).unwrap();
+    for length in [1, line.len() / 2, line.len() - 2] {
+        OpenOptions::new().append(true).open(desk.file()).unwrap().write_all(&line[..length]).unwrap();
+        assert_eq!(desk.ids(), ["a"], "a part of a line is no record");
+        desk.append(vec![opened("b")]).unwrap();
+        assert_eq!(desk.ids(), ["a", "b"]);
+        fs::write(desk.file(), &line).unwrap();
+    }
+    // A loss of power can leave zeros, and anything else can be in a file too.
+    fs::write(desk.file(), [b"\0\0\0\xFF{}\n\n[\n", line.as_slice(), b"\0\0"].concat()).unwrap();
+    desk.append(vec![opened("b")]).unwrap();
+    assert_eq!(desk.ids(), ["a", "b"]);
+}
+
+#[test]
+fn thousands_of_appends_are_answered_in_order() {
+    let (desk, heard) = (Desk::new(), Heard::default());
+    let chats = ["a", "b", "c"].map(|name| desk.folder.path().join(name));
+    for number in 0..6000 {
+        let records = vec![opened(&number.to_string())];
+        desk.journal.append(&chats[number % 3], records, heard.then(number));
+    }
+    assert!(desk.journal.settle(LIMIT));
+    assert_eq!(heard.all(), (0..6000).map(|number| (number, true)).collect::<Vec<_>>());
+    for (first, chat) in chats.iter().enumerate() {
+        let expected: Vec<_> = (first..6000).step_by(3).map(|number| opened(&number.to_string())).collect();
+        assert_eq!(desk.journal.read(chat).unwrap(), expected);
+    }
+}
+
+#[test]
+fn what_nobody_waits_for_is_written_at_once() {
+    let desk = Desk::new();
+    desk.journal.append_soon(&desk.chat, vec![opened("a")], |error| panic!("{error}"));
+    while desk.ids() != ["a"] {
+        thread::sleep(Duration::from_millis(1));
+    }
+    desk.append(vec![opened("b")]).unwrap();
+    desk.journal.append_soon(&desk.chat, vec![opened("c")], |error| panic!("{error}"));
+    assert!(desk.journal.settle(LIMIT));
+    assert_eq!(desk.ids(), ["a", "b", "c"]);
+}
+
+#[test]
+fn the_last_copy_leaves_nothing_unwritten() {
+    let mut desk = Desk::new();
+    let release = desk.hold_the_thread();
+    let heard = Heard::default();
+    desk.journal.append(&desk.chat, vec![opened("a")], heard.then(1));
+    desk.journal.append_soon(&desk.chat, vec![opened("b")], |error| panic!("{error}"));
+    desk.journal = Journal::new(desk.folder.path().join("state/journal"));
+    drop(release);
+    while desk.ids() != ["a", "b"] || heard.all() != [(1, true)] {
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn waiting_for_the_journal_has_a_limit() {
+    let (desk, heard) = (Desk::new(), Heard::default());
+    let release = desk.hold_the_thread();
+    desk.journal.append(&desk.chat, vec![opened("a")], heard.then(1));
+    assert!(!desk.journal.settle(Duration::from_millis(20)));
+    assert_eq!(heard.all(), []);
+    drop(release);
+    assert!(desk.journal.settle(LIMIT));
+    assert_eq!(heard.all(), [(1, true)]);
+}
+
+#[test]
+fn a_panic_in_an_answer_leaves_the_others_alone() {
+    let desk = Desk::new();
+    desk.journal.append(&desk.chat, vec![opened("a")], |_| panic!("this is part of the test"));
+    desk.append(vec![opened("b")]).unwrap();
+    assert_eq!(desk.ids(), ["a", "b"]);
+}
+
+#[test]
+fn an_error_names_the_file_and_nothing_is_left_of_the_append() {
+    let desk = Desk::new();
+    desk.fill_the_disk();
+    let error = desk.append(vec![opened("a")]).unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+    assert!(error.to_string().starts_with(&format!("{}: ", desk.file().display())), "{error}");
+    let (sender, failed) = mpsc::channel();
+    desk.journal.append_soon(&desk.chat, vec![opened("a")], move |error| sender.send(error.kind()).unwrap());
+    assert_eq!(failed.recv_timeout(LIMIT).unwrap(), io::ErrorKind::StorageFull);
+    fs::remove_file(desk.file()).unwrap();
+    desk.append(vec![opened("a")]).unwrap();
+    assert_eq!(desk.ids(), ["a"]);
+    fs::remove_dir_all(desk.folder.path().join("state")).unwrap();
+    fs::write(desk.folder.path().join("state"), "a file in place of the folder").unwrap();
+    desk.append(vec![opened("a")]).unwrap_err();
+}
+
+#[test]
+fn nothing_follows_a_lost_record_of_the_same_call() {
+    let (desk, heard) = (Desk::new(), Heard::default());
+    desk.fill_the_disk();
+    let release = desk.hold_the_thread();
+    let (file, then) = (desk.file(), heard.then(0));
+    desk.journal.append(&desk.chat, vec![opened("x")], move |outcome| {
+        // From here on there is room.
+        fs::remove_file(file).unwrap();
+        then(outcome);
+    });
+    // More than are written at once.
+    for number in 1..5000 {
+        desk.journal.append(&desk.chat, vec![opened(&format!("filler {number}"))], heard.then(number));
+    }
+    desk.journal.append(&desk.chat, vec![record("x", Event::Started)], heard.then(5000));
+    desk.journal.append(&desk.chat, vec![record("x", Event::Started), opened("y")], heard.then(5001));
+    desk.journal.append(&desk.chat, vec![record("y", Event::Started)], heard.then(5002));
+    desk.journal.append(&desk.chat, vec![opened("z")], heard.then(5003));
+    drop(release);
+    assert!(desk.journal.settle(LIMIT));
+    let heard = heard.all();
+    assert_eq!(heard[0], (0, false));
+    assert_eq!(heard[4999..], [(4999, true), (5000, false), (5001, false), (5002, false), (5003, true)]);
+    assert!(desk.ids().iter().all(|id| id != "x" && id != "y"));
+    desk.append(vec![record("x", Event::Started)]).unwrap();
+    assert_eq!(desk.ids().last().unwrap(), "x", "a new attempt counts");
+}
+
+#[test]
+fn a_flush_that_fails_is_heard_of() {
+    let desk = Desk::new();
+    let release = desk.hold_the_thread();
+    let (sender, failed) = mpsc::channel();
+    desk.journal.append_soon(&desk.chat, vec![opened("a")], move |error| sender.send(error.kind()).unwrap());
+    let file = desk.file();
+    desk.journal.append(&desk.folder.path().join("b.chat"), Vec::new(), move |_| fs::remove_file(file).unwrap());
+    drop(release);
+    assert_eq!(failed.recv_timeout(LIMIT).unwrap(), io::ErrorKind::NotFound);
+}
+
+#[test]
+fn an_append_waits_for_the_lock_and_follows_the_name() {
+    let (desk, heard) = (Desk::new(), Heard::default());
+    desk.append(vec![opened("a")]).unwrap();
+    let old = File::open(desk.file()).unwrap();
+    old.lock().unwrap();
+    desk.journal.append(&desk.chat, vec![opened("b")], heard.then(1));
+    assert!(!desk.journal.settle(Duration::from_millis(50)));
+    let new = desk.folder.path().join("new");
+    fs::copy(desk.file(), &new).unwrap();
+    fs::rename(&new, desk.file()).unwrap();
+    drop(old);
+    assert!(desk.journal.settle(LIMIT));
+    assert_eq!(desk.ids(), ["a", "b"], "the record is not in the file that was replaced");
+}
+
+#[test]
+fn only_a_large_file_is_rewritten() {
+    let desk = Desk::new();
+    assert!(!desk.journal.compact(&desk.chat, |_| false).unwrap(), "there is no file");
+    desk.append(vec![opened("a"), resolved("a", 10), opened("b"), opened("c"), resolved("c", 10)]).unwrap();
+    assert!(!desk.journal.compact(&desk.chat, |_| false).unwrap(), "it is small");
+    desk.append(vec![opened("d"), resolved("d", COMPACT_ABOVE as usize)]).unwrap();
+    assert!(!desk.journal.compact(&desk.chat, |_| true).unwrap(), "everything is still needed");
+    let newer = opened("e").to_line().replace("\"v\":1", "\"v\":2");
+    let mut file = OpenOptions::new().append(true).open(desk.file()).unwrap();
+    write!(file, "broken\n{newer}\n{{\"v\":1").unwrap();
+    // A rewrite that was killed left this behind.
+    fs::write(desk.file().with_extension("new"), "nothing").unwrap();
+    assert!(desk.journal.compact(&desk.chat, |wanted| *wanted == key("c")).unwrap());
+    assert_eq!(desk.ids(), ["b", "c", "c"]);
+    assert!(fs::read_to_string(desk.file()).unwrap().ends_with(&format!("{newer}\n")), "lines of newer versions stay");
+    assert_eq!(fs::metadata(desk.file()).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(fs::read_dir(desk.file().parent().unwrap()).unwrap().count(), 1, "nothing is left behind");
+    desk.append(vec![opened("f")]).unwrap();
+    assert_eq!(desk.ids(), ["b", "c", "c", "f"]);
+}
+
+/// What the other process is told: the conversation, and what it does.
+const TOLD: [&str; 2] = ["FLEMMA_TEST_JOURNAL_OF", "FLEMMA_TEST_JOURNAL_NAME"];
+
+/// Another process that appends records `NAME-0`, `NAME-1`, …, each with a large result of another call, and says which of
+/// them are safe. It stops at the first error, or after 400.
+struct Other {
+    child: Child,
+    said: BufReader<ChildStdout>,
+}
+
+impl Other {
+    /// With a limit of the size of its files in units of 512 bytes.
+    fn append(desk: &Desk, name: &str, limit: Option<u32>) -> Self {
+        // The signal for this limit would end the process.
+        let limit = limit.map_or(String::new(), |limit| format!("trap '' XFSZ; ulimit -f {limit}; "));
+        let mut child = Command::new("sh")
+            .args(["-c", &format!("{limit}exec \"$0\" \"$@\"")])
+            .arg(env::current_exe().unwrap())
+            .args(["--exact", "runtime::journal::another_process", "--ignored", "--nocapture"])
+            .env(TOLD[0], &desk.chat)
+            .env(TOLD[1], name)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let said = BufReader::new(child.stdout.take().unwrap());
+        Self { child, said }
+    }
+
+    /// The next record that is safe; `None` once it has stopped.
+    fn safe(&mut self) -> Option<String> {
+        loop {
+            let mut line = String::new();
+            assert!(self.said.read_line(&mut line).unwrap() > 0, "it ended without a word");
+            if let Some((_, id)) = line.trim_end().split_once("safe ") {
+                return Some(id.to_owned());
+            }
+            if line.contains("stopped") {
+                return None;
+            }
+        }
+    }
+
+    fn all_safe(mut self) -> Vec<String> {
+        std::iter::from_fn(|| self.safe()).collect()
+    }
+}
+
+impl Drop for Other {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// What the other process does. As a test of its own it has nothing to do.
+#[test]
+#[ignore = "the other process of the tests in this file"]
+fn another_process() {
+    let (Some(chat), Some(name)) = (env::var_os(TOLD[0]), env::var(TOLD[1]).ok()) else { return };
+    let chat = PathBuf::from(chat);
+    let journal = Journal::new(chat.parent().unwrap().join("state/journal"));
+    for number in 0..400 {
+        let (id, junk) = (format!("{name}-{number}"), format!("junk-{name}-{number}"));
+        let records = vec![opened(&junk), resolved(&junk, 8000), opened(&id)];
+        let (sender, answer): (_, Receiver<io::Result<()>>) = mpsc::channel();
+        journal.append(&chat, records, move |outcome| sender.send(outcome).unwrap());
+        match answer.recv_timeout(LIMIT).unwrap() {
+            Ok(()) => println!("safe {id}"),
+            Err(_) => break,
+        }
+        io::stdout().flush().unwrap();
+    }
+    println!("stopped");
+}
+
+/// The records in the journal that are not junk.
+fn open_ids(desk: &Desk) -> Vec<String> {
+    desk.ids().into_iter().filter(|id| !id.starts_with("junk")).collect()
+}
+
+#[test]
+fn a_full_disk_loses_nothing_that_was_acknowledged() {
+    let desk = Desk::new();
+    // The limit is in the middle of a record.
+    let safe = Other::append(&desk, "a", Some(301)).all_safe();
+    assert!((10..30).contains(&safe.len()), "{safe:?}");
+    assert_eq!(open_ids(&desk), safe, "what failed has left no record");
+    assert_eq!(fs::read(desk.file()).unwrap().last(), Some(&b'\n'));
+    desk.append(vec![opened("b")]).unwrap();
+    assert_eq!(desk.ids().last().unwrap(), "b");
+}
+
+#[test]
+fn a_killed_process_loses_nothing_that_was_acknowledged() {
+    let desk = Desk::new();
+    let mut safe = Vec::new();
+    for round in 0..8 {
+        let mut other = Other::append(&desk, &round.to_string(), None);
+        for _ in 0..1 + round * 5 {
+            safe.push(other.safe().unwrap());
+        }
+        other.child.kill().unwrap();
+        // What it said before it was killed counts too.
+        let mut rest = String::new();
+        other.said.read_to_string(&mut rest).unwrap();
+        let rest = rest.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+        safe.extend(rest.filter_map(|line| Some(line.trim_end().split_once("safe ")?.1.to_owned())));
+        let found = open_ids(&desk);
+        assert!(safe.iter().all(|id| found.contains(id)), "{safe:?}: {found:?}");
+        desk.append(vec![opened(&format!("after {round}"))]).unwrap();
+        assert_eq!(open_ids(&desk).last().unwrap(), &format!("after {round}"));
+    }
+}
+
+#[test]
+fn processes_append_to_one_file_while_it_is_rewritten() {
+    let desk = Desk::new();
+    let others = ["a", "b"].map(|name| {
+        thread::spawn({
+            let other = Other::append(&desk, name, None);
+            move || other.all_safe()
+        })
+    });
+    let mut rewrites = 0;
+    while !others.iter().all(thread::JoinHandle::is_finished) {
+        rewrites += usize::from(desk.journal.compact(&desk.chat, |_| false).unwrap());
+        desk.append(vec![opened("ours")]).unwrap();
+    }
+    assert!(rewrites > 0);
+    let found = open_ids(&desk);
+    for (other, name) in others.into_iter().zip(["a", "b"]) {
+        let safe = other.join().unwrap();
+        assert_eq!(safe.len(), 400);
+        let theirs: Vec<_> = found.iter().filter(|id| id.starts_with(&format!("{name}-"))).cloned().collect();
+        assert_eq!(theirs, safe, "each of them once, in order");
+    }
+}
