@@ -164,7 +164,7 @@ pub(super) fn build(message: &ParsedMessage, text: &dyn Text) -> Result<Arc<mode
                     ResultBody::Attached(_, attachments) => attachments.clone(),
                     ResultBody::Placeholder(..) | ResultBody::Missing => continue,
                 };
-                let output = lines.fenced(block, at);
+                let output = lines.fenced(block, at).into();
                 parts.push(Part::ToolResult { id: tool.id.clone(), output, is_error: tool.is_error, attachments });
             }
         }

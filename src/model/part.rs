@@ -1,5 +1,7 @@
 //! The parts of a message.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use super::{Attachment, CallId, Signature, WebSource};
@@ -33,8 +35,8 @@ pub enum Part {
     ToolResult {
         /// The call it answers.
         id: CallId,
-        /// The tool's output; may be empty.
-        output: String,
+        /// The tool's output; may be empty. It is shared, because a request changes messages around it.
+        output: Arc<str>,
         /// Whether the tool failed, or was denied, rejected or cancelled.
         is_error: bool,
         /// The files that the tool attached.

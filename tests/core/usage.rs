@@ -134,8 +134,12 @@ fn an_estimate_measures_exactly_what_is_sent() {
     };
     assert_eq!(more(vec![thinking("anthropic")]), 1000);
     assert_eq!(more(vec![thinking("openai")]), 0, "another provider's thinking is not sent");
-    let result =
-        |output: String, attachments| Part::ToolResult { id: "a".into(), output, is_error: false, attachments };
+    let result = |output: String, attachments| Part::ToolResult {
+        id: "a".into(),
+        output: output.into(),
+        is_error: false,
+        attachments,
+    };
     assert!((1000..1010).contains(&more(vec![result("x".repeat(3500), Vec::new())])));
 
     let mut with_more = request(model, vec![text(3500)]);

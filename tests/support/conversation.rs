@@ -36,7 +36,7 @@ pub fn call(id: &str, input: Value) -> Part {
 }
 
 pub fn result(id: &str, output: &str, is_error: bool) -> Part {
-    Part::ToolResult { id: id.into(), output: output.to_owned(), is_error, attachments: Vec::new() }
+    Part::ToolResult { id: id.into(), output: output.into(), is_error, attachments: Vec::new() }
 }
 
 pub fn thinking(text: &str, provider: &str, value: &str) -> Part {

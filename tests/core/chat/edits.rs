@@ -278,7 +278,7 @@ fn the_language_of_a_result_is_not_sent_to_the_model() {
             let conversation = page.document.transcript(&page.text).unwrap();
             let parts = &conversation.messages.last().unwrap().parts;
             let sent = parts.iter().find_map(|part| match part {
-                Part::ToolResult { output, .. } => Some(output.as_str()),
+                Part::ToolResult { output, .. } => Some(&**output),
                 _ => None,
             });
             assert_eq!(sent, Some(output), "{info}");

@@ -227,7 +227,7 @@ proptest! {
             let results = reply.iter().filter_map(|part| match part {
                 Part::ToolUse { id, .. } => {
                     let attachments = files.clone();
-                    Some(Part::ToolResult { id: id.clone(), output: output.clone(), is_error, attachments })
+                    Some(Part::ToolResult { id: id.clone(), output: output.as_str().into(), is_error, attachments })
                 }
                 _ => None,
             });

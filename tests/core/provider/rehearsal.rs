@@ -24,7 +24,7 @@ fn call(id: &str) -> Part {
 }
 
 fn result(output: &str) -> Part {
-    Part::ToolResult { id: "any".into(), output: output.to_owned(), is_error: false, attachments: Vec::new() }
+    Part::ToolResult { id: "any".into(), output: output.into(), is_error: false, attachments: Vec::new() }
 }
 
 fn script() -> Script {

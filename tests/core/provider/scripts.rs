@@ -31,12 +31,8 @@ fn play(model: &str) -> (Vec<String>, Vec<(String, String, Value)>) {
             }
         }
         texts.push(said);
-        let result = Part::ToolResult {
-            id: "x".into(),
-            output: "as it is".to_owned(),
-            is_error: false,
-            attachments: Vec::new(),
-        };
+        let result =
+            Part::ToolResult { id: "x".into(), output: "as it is".into(), is_error: false, attachments: Vec::new() };
         request.messages.push(Arc::new(Message { role: Role::Assistant, parts: Vec::new() }));
         request.messages.push(Arc::new(Message { role: Role::User, parts: vec![result] }));
     }

@@ -43,7 +43,7 @@ fn call(id: &str, name: &str) -> Part {
 }
 
 fn result(id: &str, output: &str, is_error: bool) -> Part {
-    Part::ToolResult { id: id.into(), output: output.to_owned(), is_error, attachments: Vec::new() }
+    Part::ToolResult { id: id.into(), output: output.into(), is_error, attachments: Vec::new() }
 }
 
 fn thinking(text: &str, provider: &str, value: &str) -> Part {

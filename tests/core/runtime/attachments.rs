@@ -44,7 +44,7 @@ fn anthropic() -> Anthropic {
 }
 
 fn result(id: &str, output: &str, is_error: bool, attachments: Vec<Attachment>) -> Part {
-    Part::ToolResult { id: id.into(), output: output.to_owned(), is_error, attachments }
+    Part::ToolResult { id: id.into(), output: output.into(), is_error, attachments }
 }
 
 fn asking(parts: Vec<Part>) -> Request {
@@ -423,7 +423,7 @@ fn missing_or_broken_attributes_are_reported_with_their_line() {
         let lines: Vec<String> = text.lines().map(str::to_owned).collect();
         let found = Document::parse(&lines).diagnostics(&lines);
         assert!(found.iter().all(|found| found.line == 13 && found.severity == Severity::Warning), "{found:?}");
-        assert!(matches!(&last(&lines)[..], [Part::ToolResult { output, .. }] if output == "x"), "the text is sent");
+        assert!(matches!(&last(&lines)[..], [Part::ToolResult { output, .. }] if &**output == "x"), "the text is sent");
         found.into_iter().map(|found| found.message).collect()
     };
     assert_eq!(says("flemma:attachment type=image/png path=\"/a.png\""), [""; 0]);
