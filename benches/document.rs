@@ -12,8 +12,11 @@ use std::{
 
 use flemma::{
     chat::{Author, Change, Document, Ending, Provenance, ReplyWriter},
+    config::Config,
     model::Event,
+    tools::RetentionRules,
 };
+use serde_json::json;
 use support::{conversation, message};
 
 const RUNS: usize = 5;
@@ -50,6 +53,7 @@ fn main() {
     let text = conversation(80_000);
     row("the first request, 80,000 lines", best(|| request(&text, true)));
     row("the next request, 80,000 lines", best(|| request(&text, false)));
+    row("leaving out 3,000 old results of a request", best(leaving_out));
 }
 
 /// Types into a line. Reports the time per key.
@@ -186,6 +190,24 @@ fn request(text: &[String], first: bool) -> Duration {
     text[line].push('x');
     document.update(Change { first: line, old_last: line + 1, new_last: line + 1 }, &text);
     time(|| drop(black_box(document.transcript(&text))))
+}
+
+/// Leaves out old results, as every request does where the user wants it.
+fn leaving_out() -> Duration {
+    let lines = conversation(80_000).into_iter().map(|line| match line.as_str() {
+        "    run();" => "    run();".repeat(100),
+        _ => line,
+    });
+    let text: Vec<String> = lines.chain(["@You:".to_owned(), "Next".to_owned()]).collect();
+    let sent = Document::parse(&text).transcript(&text);
+    let options = json!({ "tools": { "retention": { "mode": "count", "value": 10 } } });
+    let (Ok(sent), Ok(config)) = (sent, Config::from_layers(&[options])) else { return Duration::MAX };
+    let rules = RetentionRules::new(&config.tools, []);
+    let mut messages = sent.messages.clone();
+    let spent = time(|| rules.apply(&mut messages));
+    let changed = messages.iter().zip(&sent.messages).filter(|(sent, whole)| sent != whole).count();
+    assert!(changed > 2_500, "only {changed} results were left out");
+    spent
 }
 
 fn time(work: impl FnOnce()) -> Duration {

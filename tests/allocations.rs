@@ -9,7 +9,13 @@ use std::{
     cell::Cell,
 };
 
-use flemma::text::truncate::{Limits, MAX_BYTES, truncate_head, truncate_tail};
+use flemma::{
+    chat::read,
+    config::Config,
+    text::truncate::{Limits, MAX_BYTES, truncate_head, truncate_tail},
+    tools::RetentionRules,
+};
+use serde_json::json;
 
 struct Counting;
 
@@ -58,4 +64,35 @@ fn truncation_takes_no_memory_but_for_what_it_keeps() {
         assert!(truncate_tail(&bytes, limits).content.starts_with('\u{fffd}'));
     });
     assert!(of_bytes < 10 * MAX_BYTES, "{of_bytes} bytes were taken for what is kept of {}", bytes.len());
+}
+
+/// A conversation in which each of 100 messages has a result that is left out, and one of this size that is kept.
+fn with_results(bytes: usize) -> String {
+    let output = "0123456789\n".repeat(bytes / 11);
+    let exchange = |n: usize| {
+        let call = |tool: &str| format!("**Tool Use:** `{tool}` (`{tool}_{n}`)\n\n```json\n{{}}\n```\n\n");
+        let result = |tool: &str| format!("**Tool Result:** `{tool}_{n}`\n\n```\n{output}```\n\n");
+        let (calls, results) = (call("bash") + &call("read"), result("bash") + &result("read"));
+        format!("@You:\nGo\n\n@Assistant:\n{calls}@You:\n{results}@Assistant:\nDone\n\n")
+    };
+    (0..100).map(exchange).collect::<String>() + "@You:\nNext\n"
+}
+
+#[test]
+fn leaving_out_results_takes_no_memory_for_those_that_stay() {
+    let tools =
+        json!({ "retention": { "never_evict": true }, "bash": { "retention": { "mode": "count", "value": 1 } } });
+    let config = Config::from_layers(&[json!({ "tools": tools })]).unwrap();
+    let rules = RetentionRules::new(&config.tools, []);
+    let [small, large] = [2_000, 50_000].map(|bytes| {
+        let mut messages = read(&with_results(bytes)).unwrap().messages;
+        let whole = messages.clone();
+        let taken = taken(|| rules.apply(&mut messages));
+        assert_eq!(messages.iter().zip(&whole).filter(|(sent, whole)| sent != whole).count(), 99);
+        taken
+    });
+    assert!(large < small + 10_000, "{large} bytes were taken for long results, and {small} for short ones");
+    let nothing = RetentionRules::new(&Config::default().tools, []);
+    let mut messages = read(&with_results(2_000)).unwrap().messages;
+    assert_eq!(taken(|| nothing.apply(&mut messages)), 0);
 }

@@ -81,6 +81,7 @@
 ---@field cursor_after_result? "result"|"stay"|"next" where the cursor moves when a result arrives
 ---@field max_concurrent? integer how many tools of a conversation can run at the same time
 ---@field autopilot? flemma.Autopilot how far a conversation continues automatically
+---@field retention? flemma.Retention which results of tools stay in requests
 ---@field bash? flemma.Bash options for the tool `bash`
 ---@field web_search? flemma.WebSearch options for the tool `web_search`
 ---@field [string] table
@@ -93,10 +94,17 @@
 ---@field enabled? boolean whether a conversation continues automatically after a reply
 ---@field max_turns? integer the maximum number of requests after a single key
 
+--- `mode` and `value` are set together.
+---@class flemma.Retention
+---@field mode? "age"|"count" whether `value` counts turns or results
+---@field value? integer how many turns, or how many results of each tool, are kept at least
+---@field never_evict? boolean whether all results are kept
+
 ---@class flemma.Bash
 ---@field shell? string the program that runs commands
 ---@field cwd? string the directory in which commands run
 ---@field timeout? number seconds that a command may run
+---@field retention? flemma.Retention which results of `bash` stay in requests
 ---@field keep_env? string[] variables with a provider's key that commands still inherit
 
 --- Limits for the provider's searches.

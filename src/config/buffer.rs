@@ -18,6 +18,8 @@ pub const TOOLS: &str = "tools";
 pub const AUTO_APPROVE: &str = "tools.auto_approve";
 /// Whether the conversation goes on by itself.
 const AUTOPILOT: &str = "tools.autopilot";
+/// Which results stay whole in requests.
+const RETENTION: &str = "tools.retention";
 
 /// Operations on lists, by the names that JSON gives them, in the order in which they are done.
 const OPERATIONS: [&str; 4] = ["set", "append", "prepend", "remove"];
@@ -180,8 +182,11 @@ impl BufferOptions {
                 let at = config_path(path);
                 let alone = nested(&at, value.clone());
                 if let Err(error) = Config::from_layers(&[alone]) {
-                    let problem = error.problems.first().map(|problem| self.complaint(problem, path));
-                    return Err(problem.unwrap_or_else(|| UserError::from(error)));
+                    // What this option needs beside it may be set already, or by the next line.
+                    let own = |problem: &&Problem| !matches!(problem, Problem::Missing { .. });
+                    if let Some(problem) = error.problems.iter().find(own) {
+                        return Err(self.complaint(problem, path));
+                    }
                 }
                 put(&mut self.said.layer, &at, value.clone());
                 Ok(())
@@ -316,7 +321,7 @@ impl BufferOptions {
             Problem::Wrong { expected, found, .. } => {
                 format!("{} must be {expected}, not {found}", self.shown(path))
             }
-            Problem::Unknown { .. } | Problem::Odd { .. } => problem.to_string(),
+            Problem::Unknown { .. } | Problem::Missing { .. } | Problem::Odd { .. } => problem.to_string(),
         })
     }
 }
@@ -331,7 +336,8 @@ fn known() -> Vec<(String, Node)> {
     let own = paths.iter().filter_map(|path| {
         let short = match path.strip_prefix("parameters.") {
             Some(short) => short,
-            None if path == "provider" || path == "model" || path.starts_with(AUTOPILOT) => path,
+            None if path == "provider" || path == "model" => path,
+            None if path.starts_with(AUTOPILOT) || path.starts_with(RETENTION) => path,
             None => return None,
         };
         let key = short.rsplit_once('.').map_or(short, |(_, key)| key);

@@ -5,10 +5,10 @@ use std::{collections::BTreeMap, time::Duration};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::seconds::seconds;
+use super::{Retention, RetentionOptions, seconds::seconds};
 use crate::{
     options::{
-        Kind, Table,
+        Kind, Problem, Table,
         kinds::{COUNT, NAMES, SECONDS, SWITCH, TEXT, text},
     },
     provider::SearchLimits,
@@ -33,7 +33,7 @@ const DOMAINS: Kind<Vec<String>> = Kind {
 };
 
 /// Options of `tools` that are tables. A key that is almost one of these is a typing error, not a tool.
-const TABLES: [&str; 3] = ["presets", "autopilot", "auto_approve"];
+const TABLES: [&str; 4] = ["presets", "autopilot", "auto_approve", "retention"];
 
 /// `tools`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -57,6 +57,11 @@ pub struct Tools {
     pub max_concurrent: u32,
     /// How far a conversation goes on by itself.
     pub autopilot: Autopilot,
+    /// Which results of a tool stay whole, where neither the tool nor its own table says.
+    pub retention: RetentionOptions,
+    /// What every tool's own table says of that, by the tool's name: `tools.<name>.retention`.
+    #[serde(skip)]
+    pub own_retention: BTreeMap<String, Retention>,
     /// `tools.web_search`: what a search of the provider's may do.
     #[serde(skip)]
     pub search: SearchLimits,
@@ -77,6 +82,8 @@ impl Default for Tools {
             cursor_after_result: CursorAfterResult::default(),
             max_concurrent: 4,
             autopilot: Autopilot::default(),
+            retention: RetentionOptions::default(),
+            own_retention: BTreeMap::new(),
             search: SearchLimits::default(),
             each: BTreeMap::new(),
         }
@@ -111,10 +118,26 @@ impl Tools {
         table.choose("cursor_after_result", &mut self.cursor_after_result, &CursorAfterResult::WORDS);
         table.set("max_concurrent", &mut self.max_concurrent, &COUNT);
         table.table("autopilot", |table| self.autopilot.read(table));
+        table.table("retention", |table| self.retention.read(table));
         self.read_bash(table);
         self.read_web_search(table);
         for (tool, options) in table.remaining_tables(&TABLES) {
             self.keep(tool, options);
+            if let Some(written) = options.get("retention") {
+                let problems = self.read_retention(tool, written);
+                table.wrong_inside(tool, problems.into_iter().map(|problem| problem.inside("retention")).collect());
+            }
+        }
+    }
+
+    /// `retention` in a tool's own table. Gives what is wrong with it, with paths that start in `retention`.
+    fn read_retention(&mut self, tool: &str, written: &Value) -> Vec<Problem> {
+        match Retention::read(written) {
+            Ok(read) => {
+                self.own_retention.extend(read.map(|retention| (tool.to_owned(), retention)));
+                Vec::new()
+            }
+            Err(error) => error.problems,
         }
     }
 
@@ -127,6 +150,10 @@ impl Tools {
             table.set_some("timeout", &mut timeout, &SECONDS);
             table.set("enabled", &mut enabled, &SWITCH);
             table.set("keep_env", &mut keep_env, &NAMES);
+            if let Some(written) = table.raw("retention") {
+                let problems = self.read_retention("bash", written);
+                table.wrong_inside("retention", problems);
+            }
         });
         if let Some(options) = table.raw("bash") {
             self.keep("bash", options);

@@ -26,6 +26,13 @@ pub enum Problem {
         /// The value as JSON, cut short when it is long.
         found: String,
     },
+    /// The option has to be set, because another one has no effect without it.
+    Missing {
+        /// The whole path.
+        path: String,
+        /// What to set it to, as the end of "set it to ...".
+        expected: String,
+    },
     /// The option says something that cannot be.
     Odd {
         /// The whole path.
@@ -42,6 +49,7 @@ impl Problem {
         match self {
             Self::Unknown { path, meant } => Self::Unknown { path: join(path), meant: meant.map(join) },
             Self::Wrong { path, expected, found } => Self::Wrong { path: join(path), expected, found },
+            Self::Missing { path, expected } => Self::Missing { path: join(path), expected },
             Self::Odd { path, why } => Self::Odd { path: join(path), why },
         }
     }
@@ -68,6 +76,7 @@ impl fmt::Display for Problem {
                 write!(f, "the options must be {expected}, not {found}")
             }
             Self::Wrong { path, expected, found } => write!(f, "`{path}` must be {expected}, not {found}"),
+            Self::Missing { path, expected } => write!(f, "`{path}` is missing; set it to {expected}"),
             Self::Odd { path, why } => write!(f, "`{path}`: {why}"),
         }
     }

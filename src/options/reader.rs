@@ -189,6 +189,11 @@ impl<'a> Table<'a> {
         found
     }
 
+    /// Whether an option has a value, of whatever kind.
+    pub fn has(&mut self, key: &str) -> bool {
+        self.ask(key).is_some()
+    }
+
     /// The value of an option, as it is.
     pub fn raw(&mut self, key: &str) -> Option<&'a Value> {
         self.ask(key)
@@ -198,6 +203,12 @@ impl<'a> Table<'a> {
     pub fn wrong_inside(&mut self, key: &str, problems: Vec<Problem>) {
         let path = join(&self.path, key);
         self.state.problems.extend(problems.into_iter().map(|problem| problem.inside(&path)));
+    }
+
+    /// Reports that an option is not set, and that another one has no effect without it.
+    pub fn missing(&mut self, key: &str, expected: impl Into<String>) {
+        let path = join(&self.path, key);
+        self.state.problems.push(Problem::Missing { path, expected: expected.into() });
     }
 
     /// Reports that an option has a value that it does not take.

@@ -8,7 +8,7 @@ use std::{sync::Arc, time::Duration};
 use serde_json::{Map, Value};
 
 use super::{DeclaredApproval, Definition, DefinitionError, Executor, LuaRef, Runner, seconds};
-use crate::text::suggest::nearest;
+use crate::{config::Retention, text::suggest::nearest};
 
 /// The fields that a definition may have.
 pub const FIELDS: [&str; 18] = [
@@ -90,9 +90,7 @@ pub fn declare(name: Option<&str>, fields: Vec<(String, Field)>) -> Result<Defin
     definition.result_schema = reader.table("result_schema")?.map(|schema| Arc::new(fix_empty_tables(schema)));
     definition.read_path_param = reader.text("read_path_param")?;
     definition.write_path_param = reader.text("write_path_param")?;
-    if reader.take("retention").is_some() {
-        return reader.refuse("retention", "has no effect yet: leave it out".to_owned());
-    }
+    definition.retention = reader.retention()?;
     let approvals = [("auto", DeclaredApproval::Auto), ("requires_approval", DeclaredApproval::RequiresApproval)];
     definition.approval = reader.choice("approval", &approvals)?;
     definition.check()?;
@@ -206,6 +204,14 @@ impl FieldReader {
         }
     }
 
+    fn retention(&mut self) -> Result<Option<Retention>, DefinitionError> {
+        let Some(table) = self.table("retention")? else { return Ok(None) };
+        Retention::read(&Value::Object(table)).or_else(|error| {
+            let problems: Vec<_> = error.problems.iter().map(ToString::to_string).collect();
+            self.refuse("retention", format!("is wrong: {}", problems.join(", ")))
+        })
+    }
+
     fn choice<T: Copy>(&mut self, name: &str, choices: &[(&str, T)]) -> Result<Option<T>, DefinitionError> {
         let Some(field) = self.take(name) else { return Ok(None) };
         let word = match &field {
@@ -273,6 +279,9 @@ pub fn describe(definition: &Definition) -> Value {
     }
     if let Some(schema) = &definition.result_schema {
         put("result_schema", Value::clone(schema));
+    }
+    if let Some(retention) = definition.retention {
+        put("retention", retention.to_json());
     }
     for (key, param) in
         [("read_path_param", &definition.read_path_param), ("write_path_param", &definition.write_path_param)]

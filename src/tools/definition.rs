@@ -18,6 +18,7 @@ use super::{
     schema_errors, seconds,
 };
 use crate::{
+    config::Retention,
     model::{ModelError, ToolInput},
     provider::ToolSpec,
     text::suggest::nearest,
@@ -56,6 +57,8 @@ pub struct Definition {
     pub result_schema: Option<Arc<Value>>,
     /// Whether running a call twice does no harm.
     pub idempotent: bool,
+    /// Which of its results stay whole in requests; `None` for what the user says of all tools.
+    pub retention: Option<Retention>,
     /// The input property that names a path that is read.
     pub read_path_param: Option<String>,
     /// The input property that names a path that is written.
@@ -136,6 +139,7 @@ impl Definition {
             approval_timeout: None,
             result_schema: None,
             idempotent: false,
+            retention: None,
             read_path_param: None,
             write_path_param: None,
             leaves_out_denied: false,

@@ -7,6 +7,7 @@
 //! * A [`NativeTool`] runs calls in Rust, off the editor's main thread, with a [`Context`]; [`builtin`] has ours. Its
 //!   [`Outcome`] becomes the text of the result. [`overflow`] saves the full output if it is too long.
 //! * [`preview`] describes in one line what a call would do.
+//! * [`RetentionRules`] leave old results out of requests.
 //!
 //! Tools that the provider runs itself are not processed here; [`hosted`] determines which ones a conversation offers.
 //!
@@ -55,6 +56,7 @@ pub mod presets;
 pub mod preview;
 pub mod project;
 mod registry;
+mod retention;
 pub mod rules;
 mod schema;
 mod schema_errors;
@@ -68,4 +70,5 @@ pub use lua_error::LuaError;
 pub use native::{Context, NativeTool, Outcome, Output, Protected, Rendered};
 pub use presets::{Policy, Preset, Presets};
 pub use registry::{Registered, Registry};
+pub use retention::RetentionRules;
 pub use sources::{SourceEnd, SourceId, Sources};

@@ -41,9 +41,10 @@ impl Effects<'_> {
     }
 
     /// What is sent of a conversation whose file says this.
-    pub(super) fn request(&self, file: &Effective, conversation: chat::Transcript) -> Request {
+    pub(super) fn request(&self, file: &Effective, mut conversation: chat::Transcript) -> Request {
         let options = file.config.parameters_for(file.config.provider);
         let toolbox = self.workspace.toolbox();
+        toolbox.retention(&file.config).apply(&mut conversation.messages);
         Request {
             model: options.model,
             system: conversation.system,

@@ -11,7 +11,7 @@ use crate::{
     model::{ModelError, UserError},
     provider::{HostedTool, ToolSpec},
     tools::{
-        Definition, DefinitionError, Policy, Registered, Registry, SourceEnd, SourceId, Sources,
+        Definition, DefinitionError, Policy, Registered, Registry, RetentionRules, SourceEnd, SourceId, Sources,
         approval::{Chain, Resolver},
         hosted::{self, Offer},
         presets,
@@ -132,6 +132,11 @@ impl Toolbox {
     pub(super) fn specs(&self, chosen: Option<&BTreeSet<String>>) -> Arc<[ToolSpec]> {
         let registry = self.registry.borrow();
         chosen.map_or_else(|| registry.specs(), |chosen| registry.specs_of(chosen))
+    }
+
+    /// Which results stay whole in the requests of a conversation.
+    pub(super) fn retention(&self, config: &Config) -> RetentionRules {
+        RetentionRules::new(&config.tools, self.registry.borrow().all().map(Arc::as_ref))
     }
 
     /// The tools that the provider of a conversation runs itself.

@@ -44,6 +44,24 @@ fn file(json: &Value) -> Result<FileOptions, String> {
 }
 
 #[test]
+fn a_retention_is_set_as_a_table_or_option_by_option() {
+    let expected = json!({ "tools": { "retention": { "mode": "age", "value": 3 } } });
+    let mut whole = options();
+    assert_eq!(whole.get("tools.retention.never_evict"), false);
+    whole.set("tools.retention", &json!({ "mode": "age", "value": 3 })).unwrap();
+    assert_eq!(whole.finish().layer, expected);
+    let mut parts = options();
+    parts.set("tools.retention.value", &json!(3)).unwrap();
+    parts.set("tools.retention.mode", &json!("age")).unwrap();
+    assert_eq!(parts.finish().layer, expected);
+    assert_eq!(file(&json!({ "tools": { "retention": expected["tools"]["retention"] } })).unwrap().layer, expected);
+    let wrong = file(&json!({ "tools": { "retention": { "vlaue": 3 } } })).unwrap_err();
+    assert_eq!(wrong, "unknown option `tools.retention.vlaue`; did you mean `tools.retention.value`?");
+    let wrong = options().set("tools.retention.value", &json!(0)).unwrap_err().to_string();
+    assert_eq!(wrong, "`flemma.opt.tools.retention.value` must be a whole number from 1 up, not 0");
+}
+
+#[test]
 fn parameters_are_set_without_their_table_and_become_a_layer() {
     let mut options = options();
     assert_eq!(options.get("thinking"), "low", "the default is there before anything is set");

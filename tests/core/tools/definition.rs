@@ -333,6 +333,34 @@ fn a_person_may_take_longer_than_a_program() {
 }
 
 #[test]
+fn a_definition_says_which_results_stay() {
+    let define = |retention: Value| {
+        let more = [("execute", Field::Function(LuaRef(7))), ("retention", Field::Value(retention))];
+        declare(None, written(&more)).map(|definition| describe(&definition).get("retention").cloned())
+    };
+    for whole in
+        [json!({ "mode": "count", "value": 3 }), json!({ "mode": "age", "value": 1 }), json!({ "never_evict": true })]
+    {
+        assert_eq!(define(whole.clone()), Ok(Some(whole)));
+    }
+    assert_eq!(define(Value::Null), Ok(None));
+    let table = [
+        (json!("count"), "must be a table, not \"count\""),
+        (json!({ "mode": "count" }), "is wrong: `value` is missing; set it to a whole number from 1 up"),
+        (json!({ "mode": "coutn", "value": 3 }), "is wrong: `mode` must be \"age\" or \"count\", not \"coutn\""),
+        (
+            json!({ "value": 3, "mde": "age" }),
+            "is wrong: `mode` is missing; set it to \"age\" or \"count\", \
+          unknown option `mde`; did you mean `mode`?",
+        ),
+    ];
+    for (retention, expected) in table {
+        let error = define(retention).unwrap_err();
+        assert_eq!((error.field.as_str(), error.problem.as_str()), ("retention", expected));
+    }
+}
+
+#[test]
 fn a_tool_that_the_provider_runs_says_so() {
     let registry = Registry::with_builtins();
     assert_eq!(describe(registry.get("web_search").unwrap())["executor"], "provider");

@@ -10,6 +10,7 @@ mod inputs;
 mod preview;
 mod project;
 mod reading;
+mod retention;
 mod rules;
 mod search;
 pub mod workshop;

@@ -600,11 +600,23 @@ impl Harness {
 
     /// Registers a tool that takes no input.
     pub fn register(&self, name: &str, tool: impl Fn(&Value, ToolAnswer) -> Option<StopTool> + 'static) {
-        let fields = vec![
+        self.register_with(name, json!({}), tool);
+    }
+
+    /// The same, with more fields.
+    pub fn register_with(
+        &self,
+        name: &str,
+        more: Value,
+        tool: impl Fn(&Value, ToolAnswer) -> Option<StopTool> + 'static,
+    ) {
+        let mut fields = vec![
             ("description".to_owned(), Field::Value(json!("A tool."))),
             ("input_schema".to_owned(), Field::Value(json!({ "type": "object" }))),
             ("execute".to_owned(), Field::Function(self.scripts.keep(tool))),
         ];
+        let more = more.as_object().cloned().unwrap_or_default();
+        fields.extend(more.into_iter().map(|(name, value)| (name, Field::Value(value))));
         self.workspace.register_tool(Some(name), fields).unwrap();
     }
 

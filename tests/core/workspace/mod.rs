@@ -11,6 +11,7 @@ mod files;
 mod frontmatter;
 mod gate;
 mod holding;
+mod retention;
 mod saving;
 mod status_view;
 mod switching;
