@@ -8,7 +8,11 @@ local api = vim.api
 
 ---@class flemma.Attached
 ---@field reading? boolean whether another file or the output of a command is being inserted
+---@field is_new boolean whether there was no file of this name when the buffer was opened, and has been none since
+---@field is_busy? boolean whether a request or a tool is running, which locks the buffer
+---@field is_observer? boolean whether another editor holds the file, which locks the buffer as well
 ---@field unlocked_modifiable? boolean what 'modifiable' was before the lock; nil while unlocked
+---@field unlocked_readonly? boolean what 'readonly' was before another editor was found to hold the file
 ---@field own_modifiable? boolean the user's own 'modifiable' since the last lock; nil before the first lock, and after
 ---the user has set it themselves
 ---@field is_borrowed? boolean whether another plugin has set 'modifiable' since then and may still restore the lock
@@ -28,7 +32,21 @@ end
 ---@param buf integer
 ---@return boolean
 function M.is_locked(buf)
-  return attached[buf] ~= nil and attached[buf].unlocked_modifiable ~= nil
+  return attached[buf] ~= nil and attached[buf].is_busy == true
+end
+
+--- Whether another editor holds the file of a buffer, so that the conversation is only shown here.
+---@param buf integer
+---@return boolean
+function M.is_observer(buf)
+  return attached[buf] ~= nil and attached[buf].is_observer == true
+end
+
+--- Whether there was no file when a buffer was opened, and Neovim knows of none since.
+---@param buf integer
+---@return boolean
+function M.is_new(buf)
+  return attached[buf] ~= nil and attached[buf].is_new
 end
 
 --- The buffer that a command applies to, if it is a conversation.
@@ -146,7 +164,8 @@ function M.attach(buf)
     require("flemma.notify").once(vim.log.levels.ERROR, why)
     return
   end
-  local state = {}
+  local name = api.nvim_buf_get_name(buf)
+  local state = { is_new = name ~= "" and not vim.uv.fs_stat(name) }
   attached[buf] = state
   greet(buf)
   local function index_on()
@@ -174,9 +193,9 @@ function M.attach(buf)
   local function gone(was_locked)
     if attached[buf] == state then
       forget(buf, true)
-      if state.unlocked_modifiable ~= nil then
-        -- `:edit!` and `:bunload` end up here: the lock is no longer needed.
-        pcall(api.nvim_set_option_value, "modifiable", state.unlocked_modifiable, { buf = buf })
+      -- `:edit!` and `:bunload` end up here: the lock is no longer needed.
+      for option, value in pairs({ modifiable = state.unlocked_modifiable, readonly = state.unlocked_readonly }) do
+        pcall(api.nvim_set_option_value, option, value, { buf = buf })
       end
       if was_locked then
         require("flemma.notify").say(
@@ -197,7 +216,7 @@ function M.attach(buf)
   burst.follow(buf, {
     -- While we write, every change must be reported to the library at once.
     step = function()
-      return state.unlocked_modifiable == nil and step_of(buf, state, true) or nil
+      return not state.is_busy and step_of(buf, state, true) or nil
     end,
     drawn = function(first, last)
       if attached[buf] == state then
@@ -226,13 +245,14 @@ function M.attach(buf)
       end
     end,
     on_reload = function()
+      state.is_new = false
       parse_on(native.call("reloaded", buf))
     end,
     on_detach = function()
       if attached[buf] ~= state then
         return
       end
-      local is_locked = state.unlocked_modifiable ~= nil
+      local is_locked = state.is_busy
       if is_locked and state.wrote_half then
         -- The text still exists, and cannot be changed before `BufUnload`, which is not triggered with `:noautocmd`.
         vim.schedule(function()
@@ -251,9 +271,20 @@ function M.attach(buf)
       if attached[buf] == state then
         local file = vim.fn.fnamemodify(args.match, ":p")
         native.call("saved", buf, file)
-        if state.unlocked_modifiable ~= nil and file == api.nvim_buf_get_name(buf) then
+        state.is_new = state.is_new and file ~= api.nvim_buf_get_name(buf)
+        if state.is_busy and file == api.nvim_buf_get_name(buf) then
           state.wrote_half = true
         end
+      end
+    end,
+  })
+  api.nvim_create_autocmd("BufFilePost", {
+    group = api.nvim_create_augroup("flemma.buffer." .. buf, { clear = false }),
+    buffer = buf,
+    desc = "Flemma: find out who holds the file of the new name",
+    callback = function()
+      if attached[buf] == state then
+        native.call("renamed", buf)
       end
     end,
   })
@@ -262,7 +293,7 @@ function M.attach(buf)
     buffer = buf,
     desc = "Flemma: mark an incomplete reply in a file as aborted",
     callback = function()
-      if attached[buf] == state and state.unlocked_modifiable ~= nil and state.wrote_half then
+      if attached[buf] == state and state.is_busy and state.wrote_half then
         native.call("dispatch", buf, "cancel")
         require("flemma.saving").write_last(buf)
         gone(true)
@@ -308,7 +339,7 @@ function M.release(buf)
   if not state then
     return
   end
-  if state.unlocked_modifiable ~= nil then
+  if state.is_busy then
     require("flemma.native").call("dispatch", buf, "cancel")
     require("flemma.notify").say(
       vim.log.levels.WARN,
@@ -318,6 +349,9 @@ function M.release(buf)
   forget(buf, false)
   if state.unlocked_modifiable ~= nil then
     vim.bo[buf].modifiable = state.unlocked_modifiable
+  end
+  if state.unlocked_readonly ~= nil then
+    vim.bo[buf].readonly = state.unlocked_readonly
   end
   if vim.bo[buf].filetype ~= "chat" then
     vim.bo[buf].modeline = vim.go.modeline
@@ -330,7 +364,7 @@ end
 --- can have changed, because the buffer was locked.
 function M.leave()
   for buf, state in pairs(attached) do
-    if state.unlocked_modifiable ~= nil then
+    if state.is_busy then
       local was_saved = (state.wrote_half or not vim.bo[buf].modified) and api.nvim_buf_get_name(buf) ~= ""
       require("flemma.native").call("dispatch", buf, "cancel")
       if was_saved and vim.bo[buf].modified then
@@ -492,24 +526,24 @@ local function watch_for_restore(buf, state)
   })
 end
 
---- Locks or unlocks the buffer for the user.
+--- Turns 'modifiable' off, or gives the user's own value back, as the state says.
 ---@param buf integer
----@param locked boolean
-function M.lock(buf, locked)
-  local state = attached[buf]
-  if not state then
-    return
-  end
-  if locked and state.unlocked_modifiable == nil then
+---@param state flemma.Attached
+local function settle_lock(buf, state)
+  local is_locked = state.is_busy or state.is_observer or false
+  if is_locked and state.unlocked_modifiable == nil then
     M.give_back(buf)
     pcall(api.nvim_del_augroup_by_name, "flemma.lock." .. buf)
     state.unlocked_modifiable = vim.bo[buf].modifiable
-    state.wrote_half = false
     vim.bo[buf].modifiable = false
     if buf == api.nvim_get_current_buf() and api.nvim_get_mode().mode:sub(1, 1) == "i" then
       require("flemma.following").leave_insert(buf)
+      if state.is_observer then
+        -- Nobody waits in Insert mode until another editor ends.
+        require("flemma.following").stop_typing(buf)
+      end
     end
-  elseif not locked and state.unlocked_modifiable ~= nil then
+  elseif not is_locked and state.unlocked_modifiable ~= nil then
     local own = state.unlocked_modifiable
     state.unlocked_modifiable = nil
     -- Another plugin has removed the lock, and may restore it.
@@ -519,6 +553,42 @@ function M.lock(buf, locked)
     watch_for_restore(buf, state)
     require("flemma.following").type_on_later(buf)
   end
+end
+
+--- Locks or unlocks the buffer for the user: a request or a tool is running in it, or no longer is.
+---@param buf integer
+---@param locked boolean
+function M.lock(buf, locked)
+  local state = attached[buf]
+  if state and locked ~= (state.is_busy or false) then
+    if locked then
+      state.wrote_half = false
+    end
+    state.is_busy = locked
+    settle_lock(buf, state)
+  end
+end
+
+--- Makes the buffer read-only because another editor holds its file, or lets the user change it again.
+---@param buf integer
+---@param is_observer boolean
+---@return boolean has_changes whether the buffer has changes that are not in its file
+function M.observe(buf, is_observer)
+  local state = attached[buf]
+  if not state then
+    return false
+  end
+  if is_observer and not state.is_observer then
+    state.unlocked_readonly = vim.bo[buf].readonly
+    -- `:write` would replace what the other editor has written.
+    vim.bo[buf].readonly = true
+  elseif not is_observer and state.is_observer then
+    vim.bo[buf].readonly = state.unlocked_readonly
+    state.unlocked_readonly = nil
+  end
+  state.is_observer = is_observer
+  settle_lock(buf, state)
+  return vim.bo[buf].modified
 end
 
 return M

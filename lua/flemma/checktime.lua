@@ -44,4 +44,46 @@ function M.all()
   end
 end
 
+--- Reads a file again that another editor writes, without asking. A buffer with changes keeps them.
+---@param buf integer
+function M.follow(buf)
+  if vim.bo[buf].modified then
+    return
+  end
+  if require("flemma.buffer").is_new(buf) then
+    -- `:checktime` would ask about a file that did not exist before (W13).
+    if vim.uv.fs_stat(api.nvim_buf_get_name(buf)) then
+      api.nvim_buf_call(buf, function()
+        pcall(vim.cmd, "silent! edit!")
+      end)
+    end
+    return
+  end
+  local views = {}
+  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
+    views[win] = api.nvim_win_call(win, vim.fn.winsaveview)
+  end
+  local id = api.nvim_create_autocmd("FileChangedShell", {
+    buffer = buf,
+    desc = "Flemma: show what the other editor has written",
+    callback = function()
+      -- A file that was deleted stays on the screen.
+      vim.v.fcs_choice = vim.v.fcs_reason == "deleted" and "" or "reload"
+    end,
+  })
+  -- Neovim triggers `FileType` again, at which file type plugins undo and repeat everything.
+  local ignored = vim.o.eventignore
+  vim.opt.eventignore:append("FileType")
+  pcall(vim.cmd, ("silent! %dchecktime"):format(buf))
+  vim.o.eventignore = ignored
+  pcall(api.nvim_del_autocmd, id)
+  for win, view in pairs(views) do
+    if api.nvim_win_is_valid(win) and api.nvim_win_get_buf(win) == buf then
+      api.nvim_win_call(win, function()
+        vim.fn.winrestview(view)
+      end)
+    end
+  end
+end
+
 return M

@@ -11,6 +11,14 @@ M.lock = function(...)
   return require("flemma.buffer").lock(...)
 end
 
+M.observe = function(...)
+  return require("flemma.buffer").observe(...)
+end
+
+M.read_again = function(...)
+  require("flemma.checktime").follow(...)
+end
+
 M.cursor = function(...)
   return require("flemma.following").cursor(...)
 end
@@ -98,22 +106,6 @@ end
 
 M.ask_files = function(...)
   return require("flemma.trust").ask_files(...)
-end
-
---- Asks whether to go on with a conversation that another Neovim has open as well.
----@param buf integer
----@param question integer the number of the question
----@param holder? integer the number of its process
-function M.ask_holder(buf, question, holder)
-  local name = vim.fn.fnamemodify(api.nvim_buf_get_name(buf), ":t")
-  local process = holder and (" (process %d)"):format(holder) or ""
-  local prompt = "%s is also open in another Neovim%s. Both might send it, or run the same call:"
-  require("flemma.ask").select({ "Not now", "Continue here" }, {
-    prompt = prompt:format(name, process),
-    kind = "flemma.holder",
-  }, function(choice)
-    require("flemma.native").call("dispatch", buf, "answer", { question = question, is_yes = choice == "Continue here" })
-  end)
 end
 
 M.ask_trust = function(...)
@@ -219,6 +211,8 @@ for _, name in ipairs({
   "diagnose",
   "follow",
   "lock",
+  "observe",
+  "read_again",
   "refresh",
   "show",
   "turn_over",
@@ -235,7 +229,7 @@ end
 
 --- Neovim's own |vim.ui.select()| waits for the answer, and anything can happen in the meantime. So the question is asked
 --- when no function of the library is on the stack.
-for _, name in ipairs({ "ask_files", "ask_holder", "ask_trust" }) do
+for _, name in ipairs({ "ask_files", "ask_trust" }) do
   local ask = M[name]
   M[name] = function(buf, ...)
     local arguments = vim.F.pack_len(...)

@@ -253,7 +253,7 @@ end
 ---@param buf integer
 function M.auto_write(buf)
   local state = states[buf]
-  if not state or state.released or not has_something_to_write(buf) then
+  if not state or state.released or not has_something_to_write(buf) or require("flemma.buffer").is_observer(buf) then
     return
   end
   if state.writing then

@@ -23,10 +23,9 @@ pub(super) struct Shim {
 }
 
 /// The names that `host.lua` has to define.
-pub(super) const NAMES: [&str; 29] = [
+pub(super) const NAMES: [&str; 30] = [
     "announce",
     "ask_files",
-    "ask_holder",
     "ask_trust",
     "checktime",
     "context",
@@ -40,10 +39,12 @@ pub(super) const NAMES: [&str; 29] = [
     "languages",
     "lock",
     "notify",
+    "observe",
     "open_chats",
     "parse",
     "place",
     "preview",
+    "read_again",
     "refresh",
     "run_frontmatter",
     "saved",
@@ -265,6 +266,16 @@ impl Host for NvimHost {
         self.shim.tell("lock", (buffer, is_locked));
     }
 
+    /// `:help 'modifiable'` and `:help 'readonly'`.
+    fn observe(&self, buffer: i32, is_observed: bool) -> bool {
+        self.shim.ask("observe", (buffer, is_observed))
+    }
+
+    /// `:help :checktime`.
+    fn read_again(&self, buffer: i32) {
+        self.shim.tell("read_again", buffer);
+    }
+
     /// `:help nvim_buf_get_name()` and `:help getcwd()`.
     fn place(&self, buffer: i32) -> Place {
         let (file, cwd): (String, String) = self.shim.ask("place", buffer);
@@ -356,7 +367,6 @@ impl Host for NvimHost {
         match question {
             Question::Frontmatter { language } => self.shim.tell("ask_trust", (buffer, number, language)),
             Question::Files { files, line } => self.shim.tell("ask_files", (buffer, number, files, line)),
-            Question::Holder { process } => self.shim.tell("ask_holder", (buffer, number, process)),
         }
     }
 

@@ -1,79 +1,168 @@
-//! Which process holds a conversation: a kernel lock on a file in the state folder, named after the conversation's.
+//! Which process holds a conversation. There is one at a time; the others watch the file until it is gone.
 //!
-//! The lock ends with the process, even if it crashes, so that nothing is left to clean up. It is taken by the file's
-//! real path, which the links to it have in common, and where the file has several names (hard links) by its inode as
-//! well.
+//! The lock is a file beside the conversation ([`LockFile`]), so that everybody who can write the conversation meets it:
+//! other users, and other machines on a shared folder. Two more lie in the state folder, by the file's real path and, where
+//! it has several names (hard links), by its inode. They keep the processes of one user apart where the folder takes no
+//! new file, and when somebody deletes the file beside the conversation.
 
 use std::{
-    fs::{self, DirBuilder, File, OpenOptions, TryLockError},
-    io::{self, Read, Write},
-    os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt},
+    fs::{self, DirBuilder, Metadata},
+    io,
+    ops::ControlFlow,
+    os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt},
     path::{Path, PathBuf},
     sync::Arc,
+    thread,
+    time::Duration,
 };
 
 use sha2::{Digest, Sha256};
 
+use super::{
+    lock_file::{LockFile, Owner, Refusal},
+    save::Stamp,
+};
 use crate::tools::paths::real;
 
-/// The locks of a conversation. They are free once every copy is dropped.
-#[derive(Clone, Debug)]
-pub struct Held(Arc<Vec<File>>);
+/// How the name of a lock file beside a conversation ends.
+pub const EXTENSION: &str = ".flemma-lock";
 
-impl PartialEq for Held {
-    fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-}
+/// The mode of the locks of one user.
+const PRIVATE: u32 = 0o600;
+
+/// How often a lock is tried that this process is just giving back, and the pause in between.
+const RETRIES: usize = 20;
+const RETRY: Duration = Duration::from_millis(10);
+
+/// The locks of a conversation. They are free once every copy is dropped, which may wait for the disk.
+#[derive(Clone, Debug, Default)]
+pub struct Held(Vec<Arc<LockFile>>);
 
 /// Whether this process holds a conversation.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug)]
 pub enum Hold {
     /// It does.
-    Ours(Held),
-    /// Another process does; its number, if it says.
-    Theirs(Option<u32>),
+    Ours(Ours),
+    /// Another process does, or this one for another buffer; who, if it is known.
+    Theirs(Option<Owner>),
 }
 
-/// Tries to hold the conversation at `path`, which need not be there yet. `folder` is where the locks lie. It blocks on
-/// the disk, but not on other processes.
-///
-/// # Errors
-/// When the system has no locks there.
-pub fn hold(folder: &Path, path: &Path) -> io::Result<Hold> {
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    let mut files = Vec::new();
-    for name in names(path) {
-        // Not truncated: it may be another's.
-        let place = folder.join(name);
-        let mut file =
-            OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(place)?;
-        match file.try_lock() {
-            Ok(()) => {
-                file.set_len(0)?;
-                write!(file, "{}", std::process::id())?;
-                files.push(file);
-            }
-            Err(TryLockError::WouldBlock) => {
-                let mut holder = String::new();
-                file.read_to_string(&mut holder)?;
-                return Ok(Hold::Theirs(holder.trim().parse().ok()));
-            }
-            Err(TryLockError::Error(error)) => return Err(error),
+/// A conversation that this process holds.
+#[derive(Debug)]
+pub struct Ours {
+    /// The locks. There is none where the system has none.
+    pub held: Held,
+    /// Which locks there could not be, and why.
+    pub problems: Vec<String>,
+}
+
+/// Tries to hold the conversation at `path`, which need not be there yet. `folder` is where the locks of this user lie;
+/// `before` is what this process holds already, and may keep. It blocks on the disk, but not on other processes.
+#[must_use]
+pub fn hold(folder: &Path, path: &Path, before: &[Held]) -> Hold {
+    let mut tries = 0..RETRIES;
+    loop {
+        match try_hold(folder, path, before) {
+            Hold::Theirs(Some(owner)) if owner == Owner::this() && tries.next().is_some() => thread::sleep(RETRY),
+            hold => return hold,
         }
     }
-    Ok(Hold::Ours(Held(Arc::new(files))))
 }
 
-/// The names of the locks of a conversation.
-fn names(path: &Path) -> Vec<PathBuf> {
+fn try_hold(folder: &Path, path: &Path, before: &[Held]) -> Hold {
+    let (mut locks, mut problems) = (Vec::new(), Vec::new());
+    for LockPlace { path, mode } in places(folder, path) {
+        let kept = before.iter().flat_map(|held| &held.0).find(|lock| lock.is_still_at(&path));
+        match kept.map_or_else(|| LockFile::take(&path, mode).map(Arc::new), |lock| Ok(Arc::clone(lock))) {
+            Ok(lock) => locks.push(lock),
+            Err(Refusal::Locked(owner)) => return Hold::Theirs(owner),
+            Err(Refusal::Failed(error)) => problems.push(format!("{}: {error}", path.display())),
+        }
+    }
+    Hold::Ours(Ours { held: Held(locks), problems })
+}
+
+/// Where a lock is, and the mode of its file.
+struct LockPlace {
+    path: PathBuf,
+    mode: u32,
+}
+
+/// The locks of a conversation, in the order in which everybody takes them.
+fn places(folder: &Path, path: &Path) -> Vec<LockPlace> {
     let path = real(path);
+    let metadata = fs::metadata(&path).ok();
+    let mut places = Vec::new();
+    if let (Some(parent), Some(name)) = (path.parent(), path.file_name()) {
+        let mut lock = std::ffi::OsString::from(".");
+        lock.push(name);
+        lock.push(EXTENSION);
+        // Whoever may write the conversation may write its lock.
+        let mode = metadata.as_ref().map_or(0o666, |metadata| metadata.permissions().mode() & 0o666 | PRIVATE);
+        places.push(LockPlace { path: parent.join(lock), mode });
+    }
+    // Without the folder each of them fails, and says so.
+    let _ = make(folder);
     let digest = Sha256::digest(path.as_os_str().as_encoded_bytes());
     let hex: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
-    let mut names = vec![PathBuf::from(format!("path-{hex}"))];
+    places.push(LockPlace { path: folder.join(format!("path-{hex}")), mode: PRIVATE });
     // The inode of a file with one name changes whenever it is written in one step.
-    if let Some(metadata) = fs::metadata(&path).ok().filter(|metadata| metadata.nlink() > 1) {
-        names.push(PathBuf::from(format!("inode-{}-{}", metadata.dev(), metadata.ino())));
+    let is_linked = |metadata: &Metadata| metadata.nlink() > 1;
+    if let Some(metadata) = metadata.filter(is_linked) {
+        let name = format!("inode-{}-{}", metadata.dev(), metadata.ino());
+        places.push(LockPlace { path: folder.join(name), mode: PRIVATE });
     }
-    names
+    places
+}
+
+fn make(folder: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+/// Watches a conversation that another process holds.
+#[derive(Debug)]
+pub struct Watch {
+    folder: PathBuf,
+    path: PathBuf,
+    owner: Option<Owner>,
+    /// The file, as it was last seen; `None` before the first look.
+    seen: Option<Option<Stamp>>,
+}
+
+/// What a watch has seen.
+#[derive(Debug)]
+pub enum Sighting {
+    /// The file has changed.
+    Changed,
+    /// Somebody else holds it now.
+    Owner(Option<Owner>),
+    /// This process holds it now, and the watch is over.
+    Ours(Ours),
+}
+
+impl Watch {
+    /// Watches the conversation at `path`, which `owner` holds. `folder` is where the locks of this user lie.
+    #[must_use]
+    pub fn new(folder: PathBuf, path: PathBuf, owner: Option<Owner>) -> Self {
+        Self { folder, path, owner, seen: None }
+    }
+
+    /// Looks once. The first look sees a change: the file may have been written since it was read. It blocks on the disk,
+    /// but not on other processes.
+    pub fn look(&mut self) -> ControlFlow<Sighting, Option<Sighting>> {
+        match try_hold(&self.folder, &self.path, &[]) {
+            Hold::Ours(ours) => return ControlFlow::Break(Sighting::Ours(ours)),
+            Hold::Theirs(owner) if owner.is_some() && owner != self.owner => {
+                self.owner.clone_from(&owner);
+                return ControlFlow::Continue(Some(Sighting::Owner(owner)));
+            }
+            Hold::Theirs(_) => {}
+        }
+        // What cannot be seen now is looked for again.
+        let now = Stamp::of(&self.path).ok().filter(|now| self.seen.as_ref() != Some(now));
+        ControlFlow::Continue(now.map(|now| {
+            self.seen = Some(now);
+            Sighting::Changed
+        }))
+    }
 }

@@ -4,6 +4,7 @@ use std::{
     collections::HashSet,
     future::Future,
     io, mem,
+    ops::ControlFlow,
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
@@ -208,6 +209,34 @@ impl Worker {
     pub fn spawn_blocking(&self, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
         self.handle()?.spawn_blocking(work);
         Ok(())
+    }
+
+    /// Looks at something again and again, with a pause before each look, until `look` breaks off or the handle is aborted.
+    /// `look` may wait for the disk; what it sees goes to `tell`, on one of the worker's threads.
+    ///
+    /// # Errors
+    /// When the system gives no threads.
+    pub fn watch<S: Send + 'static>(
+        &self,
+        pause: Duration,
+        mut look: impl FnMut() -> ControlFlow<S, Option<S>> + Send + 'static,
+        tell: impl Fn(S) + Send + 'static,
+    ) -> io::Result<AbortHandle> {
+        self.spawn(async move {
+            loop {
+                time::sleep(pause).await;
+                let looked = task::spawn_blocking(move || {
+                    let seen = look();
+                    (look, seen)
+                });
+                let Ok((again, seen)) = looked.await else { return };
+                look = again;
+                match seen {
+                    ControlFlow::Break(seen) => return tell(seen),
+                    ControlFlow::Continue(seen) => seen.into_iter().for_each(&tell),
+                }
+            }
+        })
     }
 
     /// Starts any other task.

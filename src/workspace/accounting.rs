@@ -98,7 +98,7 @@ impl Workspace {
         let conversation = self.conversation(buffer)?;
         let config = conversation.evaluated().config().unwrap_or_else(|| self.config());
         let activity = match conversation.session().activity() {
-            Activity::Idle => None,
+            Activity::Idle => conversation.held_elsewhere().map(|_| "read-only".to_owned()),
             Activity::Loading => Some("loading tools".to_owned()),
             Activity::Waiting => Some("waiting".to_owned()),
             Activity::Retrying { attempt, .. } => Some(format!("attempt {attempt}")),

@@ -44,7 +44,7 @@ impl Workspace {
                 let path = self.place(conversation).file;
                 allowed.into_iter().for_each(|file| self.keep_trusted_file(&path, file.real));
                 conversation.page().files().vet(&search.files, &search.folder);
-                self.want(conversation, wish);
+                self.want_alone(conversation, wish);
             }
             Admission::Go(Wish::Input(input)) => self.feed(conversation, [input]),
             Admission::Go(Wish::AlwaysApprove(calls)) => self.always_approve(conversation, calls),
@@ -131,7 +131,7 @@ impl Workspace {
             self.adopt_frontmatter(conversation);
             self.keep_frontmatter(conversation, self.place(conversation).file);
         }
-        self.want(conversation, wish);
+        self.want_alone(conversation, wish);
     }
 
     /// The user takes the frontmatter as their own.
@@ -168,7 +168,7 @@ impl Workspace {
         for conversation in self.conversations().all() {
             let wanted = conversation.gate().store_was_read();
             if let Some(wish) = wanted {
-                self.want(&conversation, wish);
+                self.want_alone(&conversation, wish);
             }
         }
     }

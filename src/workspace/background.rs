@@ -1,6 +1,8 @@
 //! Work away from the main thread. A job brings its own continuation, which the main thread runs with the workspace (`W`).
 
-use std::{io, sync::Arc, time::Duration};
+use std::{io, ops::ControlFlow, sync::Arc, time::Duration};
+
+use tokio::task::AbortHandle;
 
 use crate::{
     agent::Input,
@@ -71,6 +73,24 @@ impl<W: 'static> Background<W> {
         self.worker.spawn_blocking(move || {
             let result = work();
             mailbox.job(move |workspace: &W| then(workspace, result));
+        })
+    }
+
+    /// Looks at something again and again, with a pause before each look, and brings back what is seen, until `look` breaks
+    /// off or the handle is aborted. `look` may wait for the disk.
+    ///
+    /// # Errors
+    /// When the system gives no threads.
+    pub(super) fn watch<S: Send + 'static>(
+        &self,
+        pause: Duration,
+        look: impl FnMut() -> ControlFlow<S, Option<S>> + Send + 'static,
+        then: impl Fn(&W, S) + Clone + Send + 'static,
+    ) -> io::Result<AbortHandle> {
+        let mailbox = self.mailbox.clone();
+        self.worker.watch(pause, look, move |seen| {
+            let then = then.clone();
+            mailbox.job(move |workspace: &W| then(workspace, seen));
         })
     }
 

@@ -56,7 +56,8 @@ impl Workspace {
     pub fn noticed(&self, buffer: i32) {
         let Some(conversation) = self.conversation(buffer) else { return };
         conversation.page().settle();
-        if conversation.page().take_touched() && !conversation.is_busy() {
+        let is_here = conversation.held_elsewhere().is_none();
+        if conversation.page().take_touched() && !conversation.is_busy() && is_here {
             conversation.session().notice(&Effects { workspace: self, conversation: &conversation });
         }
     }

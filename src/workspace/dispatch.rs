@@ -48,11 +48,24 @@ pub enum Command {
     },
 }
 
+impl Command {
+    /// Whether it sends, runs or decides something, and does not only stop or answer.
+    fn acts(&self) -> bool {
+        match self {
+            Self::Advance | Self::Execute { .. } | Self::Decide { .. } | Self::AlwaysApprove { .. } => true,
+            Self::Cancel | Self::CancelTools | Self::CancelTool { .. } | Self::Answer { .. } => false,
+        }
+    }
+}
+
 impl Workspace {
     /// Does what a key or a command wants of the conversation in a buffer. Without a conversation nothing happens.
     pub fn dispatch(&self, buffer: i32, command: Command) {
         let Some(conversation) = self.conversation(buffer) else { return };
         let conversation = &*conversation;
+        if command.acts() && self.is_refused(conversation) {
+            return;
+        }
         match command {
             Command::Advance => self.want_alone(conversation, Input::Advance.into()),
             Command::Cancel => self.cancel(conversation),
@@ -76,7 +89,7 @@ impl Workspace {
     /// Stops everything, what waits for an answer included.
     fn cancel(&self, conversation: &Conversation) {
         let waited_for_trust = conversation.gate().cancel();
-        let waited_for_holder = conversation.holding().wanted.take().is_some();
+        let waited_for_holder = conversation.holding().take_wish().is_some();
         if (waited_for_trust || waited_for_holder) && !conversation.is_busy() {
             self.host().notify(Level::Info, "cancelled; nothing was sent or run");
         } else {
@@ -91,7 +104,6 @@ impl Workspace {
                 let next = conversation.gate().files_were_answered(is_yes);
                 self.pass(conversation, next);
             }
-            Some(QuestionSubject::Holder) => self.holder_was_answered(conversation, is_yes),
             None => {}
         }
     }

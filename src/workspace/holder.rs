@@ -1,61 +1,212 @@
 //! Who holds a conversation: this process, or another one.
 
-use std::{cell::RefCell, collections::BTreeSet, path::PathBuf};
+use std::{
+    cell::{Cell, RefCell},
+    mem,
+    path::{Path, PathBuf},
+};
+
+use tokio::task::AbortHandle;
 
 use super::wish::Wish;
-use crate::runtime::holder::Held;
+use crate::runtime::{Owner, holder::Held};
 
 /// Who holds a conversation, as far as this process knows.
 #[derive(Debug, Default)]
 pub(super) enum Holder {
-    /// Nobody has to: it has no file, or there are no locks on this system.
+    /// Nobody has to: it has no file.
     #[default]
     Free,
     /// It is being found out.
     Unknown,
-    /// This process, as long as this value lives.
-    This { _held: Held },
-    /// Another process.
-    Other,
+    /// This process does it for this buffer, as long as this value lives.
+    This(Held),
+    /// Another process, or this one for another buffer. Here the conversation is only shown.
+    Other(OtherHolder),
+}
+
+/// Who else holds a conversation, if it is known.
+#[derive(Clone, Debug)]
+pub(super) struct OtherHolder(pub(super) Option<Owner>);
+
+impl OtherHolder {
+    fn is_this_process(&self) -> bool {
+        self.0.as_ref().is_some_and(|owner| *owner == Owner::this())
+    }
+
+    /// Where the conversation is open.
+    pub(super) fn place(&self) -> String {
+        match &self.0 {
+            _ if self.is_this_process() => "in another buffer of this Neovim".to_owned(),
+            Some(owner) => format!("in another Neovim ({owner})"),
+            None => "in another Neovim".to_owned(),
+        }
+    }
+
+    /// Says that the conversation of this name is only shown here.
+    pub(super) fn message(&self, name: &str) -> String {
+        let end = if self.is_this_process() { "that buffer is closed" } else { "that editor closes it" };
+        format!("{name} is open {}. It is read-only here until {end}.", self.place())
+    }
 }
 
 /// Who holds a conversation, and the user's wish that waits for the answer.
 #[derive(Debug, Default)]
 pub(super) struct Holding {
-    pub(super) holder: RefCell<Holder>,
+    holder: RefCell<Holder>,
     /// The conversation's file.
-    pub(super) path: RefCell<String>,
-    pub(super) wanted: RefCell<Option<Wish>>,
+    path: RefCell<String>,
+    /// The number of the latest attempt to hold it. The results of earlier ones have no effect.
+    attempt: Cell<u64>,
+    watch: RefCell<Option<AbortHandle>>,
+    /// Whether the buffer is read-only because of it. It stays so while another name is tried.
+    is_observed: Cell<bool>,
+    /// Whether the user was told that the file of this name is held elsewhere, and not yet that it no longer is.
+    is_told: Cell<bool>,
+    wanted: RefCell<Option<Wish>>,
 }
 
-/// The locks of this process, and what the user was told and has answered about the files of others.
+impl Holding {
+    /// Another attempt begins, for a file of this name. Gives its number, and the locks that this process has now.
+    pub(super) fn begin(&self, path: &str) -> (u64, Option<Held>) {
+        if *self.path.borrow() != path {
+            self.is_told.set(false);
+        }
+        path.clone_into(&mut self.path.borrow_mut());
+        (self.next_attempt(), self.set(Holder::Unknown))
+    }
+
+    /// The conversation is closed. Gives the locks that this process has.
+    pub(super) fn close(&self) -> Option<Held> {
+        self.next_attempt();
+        self.set(Holder::Free)
+    }
+
+    fn next_attempt(&self) -> u64 {
+        if let Some(watch) = self.watch.take() {
+            watch.abort();
+        }
+        self.attempt.set(self.attempt.get() + 1);
+        self.attempt.get()
+    }
+
+    /// Whether this is the latest attempt.
+    pub(super) fn is_latest(&self, attempt: u64) -> bool {
+        self.attempt.get() == attempt
+    }
+
+    /// Notes who holds it. Gives the locks that are no longer noted here: dropping them may wait for the disk.
+    pub(super) fn set(&self, holder: Holder) -> Option<Held> {
+        match mem::replace(&mut *self.holder.borrow_mut(), holder) {
+            Holder::This(held) => Some(held),
+            Holder::Free | Holder::Unknown | Holder::Other(_) => None,
+        }
+    }
+
+    /// The watch that says when it is free. It ends with this attempt.
+    pub(super) fn set_watch(&self, watch: AbortHandle) {
+        *self.watch.borrow_mut() = Some(watch);
+    }
+
+    /// Notes whether the buffer is read-only; gives what was noted before.
+    pub(super) fn set_observed(&self, is_observed: bool) -> bool {
+        self.is_observed.replace(is_observed)
+    }
+
+    /// Notes whether the user was told; gives what was noted before.
+    pub(super) fn set_told(&self, is_told: bool) -> bool {
+        self.is_told.replace(is_told)
+    }
+
+    /// The file's name, without its folder.
+    pub(super) fn name(&self) -> String {
+        Path::new(&*self.path.borrow()).file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    pub(super) fn path(&self) -> PathBuf {
+        PathBuf::from(&*self.path.borrow())
+    }
+
+    /// The number of the attempt, and the locks, if this process holds the file of this name.
+    pub(super) fn held_as(&self, path: &str) -> Option<(u64, Held)> {
+        if *self.path.borrow() == path { Some((self.attempt.get(), self.held()?)) } else { None }
+    }
+
+    /// The locks of this process.
+    pub(super) fn held(&self) -> Option<Held> {
+        match &*self.holder.borrow() {
+            Holder::This(held) => Some(held.clone()),
+            Holder::Free | Holder::Unknown | Holder::Other(_) => None,
+        }
+    }
+
+    /// Whether it is known or being found out who holds the file of this name.
+    pub(super) fn is_about(&self, path: &str) -> bool {
+        *self.path.borrow() == path && (path.is_empty() || !matches!(*self.holder.borrow(), Holder::Free))
+    }
+
+    /// Whether nobody else can hold the conversation now.
+    pub(super) fn is_here(&self) -> bool {
+        matches!(*self.holder.borrow(), Holder::Free | Holder::This(_))
+    }
+
+    /// Who else holds the conversation; `None` if nobody does.
+    pub(super) fn other(&self) -> Option<OtherHolder> {
+        match &*self.holder.borrow() {
+            Holder::Other(other) => Some(other.clone()),
+            Holder::Free | Holder::Unknown | Holder::This(_) => None,
+        }
+    }
+
+    /// This wish waits until it is known who holds the conversation.
+    pub(super) fn wait(&self, wish: Wish) {
+        *self.wanted.borrow_mut() = Some(wish);
+    }
+
+    /// The wish that waits, which it does no longer.
+    pub(super) fn take_wish(&self) -> Option<Wish> {
+        self.wanted.take()
+    }
+}
+
+/// The locks of this process.
 pub(super) struct Locks {
-    /// Where the locks are.
+    /// Where those of this user are.
     pub(super) folder: PathBuf,
-    /// Files that another process has open, and that the user goes on with here all the same.
-    pub(super) shared: RefCell<BTreeSet<String>>,
-    /// Files of which the user was told that another process has them open.
-    pub(super) told: RefCell<BTreeSet<String>>,
+    /// Those of conversations that were just closed. One that is opened at once, as by `:edit!`, goes on with them.
+    leaving: RefCell<Vec<Held>>,
+    /// The buffers that were just closed, and the names of their files, of which the user was told that they are held
+    /// elsewhere. One that is opened at once needs no second message.
+    told: RefCell<Vec<(i32, PathBuf)>>,
 }
 
 impl Locks {
     /// Locks in `folder`, which need not be there.
     pub(super) fn new(folder: PathBuf) -> Self {
-        Self { folder, shared: RefCell::default(), told: RefCell::default() }
+        Self { folder, leaving: RefCell::default(), told: RefCell::default() }
     }
 
-    pub(super) fn is_shared(&self, path: &str) -> bool {
-        self.shared.borrow().contains(path)
-    }
-}
-
-impl Holding {
-    pub(super) fn set(&self, holder: Holder) {
-        *self.holder.borrow_mut() = holder;
+    /// The conversation of a buffer was closed.
+    pub(super) fn leave(&self, buffer: i32, holding: &Holding) {
+        if holding.set_told(false) {
+            self.told.borrow_mut().push((buffer, holding.path()));
+        }
+        self.leaving.borrow_mut().extend(holding.close());
     }
 
-    /// Whether this process may go on without asking.
-    pub(super) fn is_free(&self) -> bool {
-        matches!(*self.holder.borrow(), Holder::Free | Holder::This { .. })
+    /// The locks of conversations that were just closed.
+    pub(super) fn take_leaving(&self) -> Vec<Held> {
+        self.leaving.take()
+    }
+
+    /// What happened is over. Gives the locks that nobody needed.
+    pub(super) fn left(&self) -> Vec<Held> {
+        self.told.take();
+        self.leaving.take()
+    }
+
+    /// Whether this buffer was just closed, and the user knows that the file of this name is held elsewhere.
+    pub(super) fn was_told(&self, buffer: i32, path: &Path) -> bool {
+        self.told.borrow().iter().any(|(other, file)| *other == buffer && file == path)
     }
 }

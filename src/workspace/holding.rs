@@ -1,111 +1,248 @@
-//! A conversation that is open in another process as well: the user is told, and asked before this one sends or runs
-//! anything. See [`crate::runtime::holder`].
+//! A conversation is held by one process, for one buffer: see [`crate::runtime::holder`]. Where it is held elsewhere, it
+//! is only shown: the buffer is read-only, follows the file, and takes over when the other one is gone.
+//!
+//! [`Workspace::want_alone`] is the one way for a wish to reach the trust gate and the session.
 
-use std::{
-    io,
-    path::{Path, PathBuf},
+use std::{path::Path, sync::mpsc, thread, time::Duration};
+
+use super::{
+    Conversation, Workspace,
+    holder::{Holder, OtherHolder},
+    wish::Wish,
 };
-
-use super::{Conversation, Workspace, holder::Holder, ports::Question, wish::Wish};
 use crate::{
-    agent::Level,
-    runtime::holder::{Hold, hold},
+    agent::{Input, Level},
+    runtime::{
+        ConversationId, Owner,
+        holder::{Held, Hold, Ours, Sighting, Watch, hold},
+    },
 };
+
+/// How often the file of an observed conversation is looked at.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// How long the editor waits on exit for the lock files to go. One that stays does no harm.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 impl Workspace {
     /// Tries to hold the conversation, whose file is `path` from now on.
     pub(super) fn hold(&self, conversation: &Conversation, path: &str) {
         let holding = conversation.holding();
-        if *holding.path.borrow() == path && !matches!(*holding.holder.borrow(), Holder::Other) {
+        if let Some((attempt, held)) = holding.held_as(path) {
+            return self.renew(conversation, attempt, held);
+        }
+        if holding.is_about(path) {
             return;
         }
-        holding.set(Holder::Free);
-        path.clone_into(&mut holding.path.borrow_mut());
-        if path.is_empty() {
-            return self.go_on(conversation);
+        let mut before = self.locks().take_leaving();
+        let (attempt, held) = holding.begin(path);
+        if self.locks().was_told(conversation.buffer(), Path::new(path)) {
+            holding.set_told(true);
         }
-        let (folder, file, id) = (self.locks().folder.clone(), PathBuf::from(path), conversation.id());
-        let path = path.to_owned();
-        let then = move |workspace: &Self, hold: io::Result<Hold>| {
-            if let Some(conversation) = workspace.conversations().by_id(id) {
-                workspace.hold_was_tried(&conversation, &path, hold);
-            }
-        };
-        let lock = move || hold(&folder, &file);
-        match self.background().run(lock, then) {
-            Ok(()) => holding.set(Holder::Unknown),
-            Err(_) => self.go_on(conversation),
+        before.extend(held);
+        if !Path::new(path).is_absolute() {
+            // No name, or one that another plugin gives a meaning to.
+            self.release(before);
+            return self.is_held_now(conversation, None);
+        }
+        let (folder, file, id) = (self.locks().folder.clone(), holding.path(), conversation.id());
+        let then = move |workspace: &Self, hold| workspace.hold_was_tried(id, attempt, hold);
+        if let Err(error) = self.background().run(move || hold(&folder, &file, &before), then) {
+            self.log(Level::Warn, &format!("{path} cannot be locked: {error}"));
+            self.is_held_now(conversation, None);
         }
     }
 
-    /// It was found out who holds the conversation at `path`.
-    fn hold_was_tried(&self, conversation: &Conversation, path: &str, hold: io::Result<Hold>) {
-        let holding = conversation.holding();
-        if *holding.path.borrow() != path {
-            return;
-        }
-        let holder = match hold {
-            Ok(Hold::Theirs(process)) if process != Some(std::process::id()) => {
-                return self.is_held_elsewhere(conversation, path, process);
-            }
-            Ok(Hold::Ours(held)) => Holder::This { _held: held },
-            // This very process holds it by another of its names.
-            Ok(Hold::Theirs(_)) => Holder::Free,
-            Err(error) => {
-                self.log(Level::Warn, &format!("{path} cannot be locked: {error}"));
-                Holder::Free
+    /// The file was written: the lock beside it may have been deleted, or there may be a folder for it only now.
+    fn renew(&self, conversation: &Conversation, attempt: u64, held: Held) {
+        let (folder, file, id) = (self.locks().folder.clone(), conversation.holding().path(), conversation.id());
+        let then = move |workspace: &Self, renewed| {
+            let conversation = workspace.conversations().by_id(id);
+            let conversation = conversation.filter(|conversation| conversation.holding().is_latest(attempt));
+            match (conversation, renewed) {
+                (Some(conversation), Hold::Ours(Ours { held, .. })) => {
+                    let before = conversation.holding().set(Holder::This(held));
+                    workspace.release(before);
+                }
+                (Some(conversation), Hold::Theirs(_)) => {
+                    let path = conversation.holding().path();
+                    workspace.log(Level::Warn, &format!("the lock of {} was deleted and taken", path.display()));
+                }
+                (None, renewed) => workspace.forget(renewed),
             }
         };
-        holding.set(holder);
-        self.go_on(conversation);
+        if let Err(error) = self.background().run(move || hold(&folder, &file, &[held]), then) {
+            self.log(Level::Warn, &format!("the lock of a conversation was not checked: {error}"));
+        }
     }
 
-    fn is_held_elsewhere(&self, conversation: &Conversation, path: &str, process: Option<u32>) {
+    /// It was found out who holds a conversation.
+    fn hold_was_tried(&self, id: ConversationId, attempt: u64, hold: Hold) {
+        let conversation = self.conversations().by_id(id);
+        match (conversation.filter(|conversation| conversation.holding().is_latest(attempt)), hold) {
+            (Some(conversation), Hold::Ours(ours)) => self.is_held_now(&conversation, Some(ours)),
+            (Some(conversation), Hold::Theirs(owner)) => self.is_held_elsewhere(&conversation, attempt, owner),
+            (None, hold) => self.forget(hold),
+        }
+    }
+
+    /// This process holds the conversation, or without locks need not.
+    fn is_held_now(&self, conversation: &Conversation, ours: Option<Ours>) {
         let holding = conversation.holding();
-        holding.set(Holder::Other);
-        if self.locks().told.borrow_mut().insert(path.to_owned()) {
-            let name = Path::new(path).file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let number = process.map(|number| format!(" (process {number})")).unwrap_or_default();
-            let message = format!(
-                "{name} is also open in another Neovim{number}. Flemma asks before this one sends or runs anything."
-            );
+        let holder = ours.map_or(Holder::Free, |Ours { held, problems }| {
+            for problem in problems {
+                self.log(Level::Info, &format!("{} is held without one of its locks: {problem}", holding.name()));
+            }
+            Holder::This(held)
+        });
+        let before = holding.set(holder);
+        self.release(before);
+        let buffer = conversation.buffer();
+        let mut has_changes = false;
+        if holding.set_observed(false) {
+            has_changes = self.host().observe(buffer, false);
+            self.host().show(buffer, conversation.is_busy());
+        }
+        if holding.set_told(false) {
+            let advice = " Your changes are kept: `:write!` replaces the file with them, `:edit!` discards them.";
+            let news = format!("{} can be edited here now: nobody else has it open.", holding.name());
+            self.host().notify(Level::Info, &(news + if has_changes { advice } else { "" }));
+        }
+        if let Some(wish) = holding.take_wish() {
+            self.want_alone(conversation, wish);
+        }
+    }
+
+    fn is_held_elsewhere(&self, conversation: &Conversation, attempt: u64, owner: Option<Owner>) {
+        let (holding, buffer) = (conversation.holding(), conversation.buffer());
+        let other = OtherHolder(owner.clone());
+        let before = holding.set(Holder::Other(other.clone()));
+        self.release(before);
+        holding.take_wish();
+        conversation.gate().cancel();
+        if conversation.is_busy() {
+            // It has got the name of the other's file meanwhile.
+            self.feed(conversation, [Input::Cancel]);
+        }
+        holding.set_observed(true);
+        let has_changes = self.host().observe(buffer, true);
+        self.host().show(buffer, conversation.is_busy());
+        if !holding.set_told(true) || has_changes {
+            let advice = " Your changes are kept: `:saveas` writes them to another file, `:edit!` discards them.";
+            let message = other.message(&holding.name()) + if has_changes { advice } else { "" };
             self.host().notify(Level::Warn, &message);
         }
-        if self.locks().is_shared(path) {
-            self.go_on(conversation);
-        } else if holding.wanted.borrow().is_some() {
-            self.ask(conversation, Question::Holder { process });
+        let mut watch = Watch::new(self.locks().folder.clone(), holding.path(), owner);
+        let id = conversation.id();
+        let then = move |workspace: &Self, sighting| workspace.sighted(id, attempt, sighting);
+        match self.background().watch(LOOK, move || watch.look(), then) {
+            Ok(watch) => holding.set_watch(watch),
+            Err(error) => self.log(Level::Warn, &format!("{} is not followed: {error}", holding.name())),
         }
     }
 
-    /// The wish that waited goes on.
-    fn go_on(&self, conversation: &Conversation) {
-        let wanted = conversation.holding().wanted.take();
-        if let Some(wish) = wanted {
-            self.want(conversation, wish);
+    /// Something has happened to a conversation that was held elsewhere.
+    fn sighted(&self, id: ConversationId, attempt: u64, sighting: Sighting) {
+        let conversation = self.conversations().by_id(id);
+        match (conversation.filter(|conversation| conversation.holding().is_latest(attempt)), sighting) {
+            (Some(conversation), Sighting::Changed) => self.host().read_again(conversation.buffer()),
+            (Some(conversation), Sighting::Owner(owner)) => {
+                conversation.holding().set(Holder::Other(OtherHolder(owner)));
+            }
+            (Some(conversation), Sighting::Ours(ours)) => self.take_over(&conversation, attempt, ours),
+            (None, Sighting::Ours(ours)) => self.release([ours.held]),
+            (None, Sighting::Changed | Sighting::Owner(_)) => {}
         }
     }
 
-    /// The user wants something of this conversation, which another process may have open as well. Then they are asked
-    /// first, and this goes on with their answer.
-    pub(super) fn want_alone(&self, conversation: &Conversation, wish: Wish) {
-        let holding = conversation.holding();
-        let path = holding.path.borrow().clone();
-        if holding.is_free() || conversation.session().is_busy() || self.locks().is_shared(&path) {
-            return self.want(conversation, wish);
-        }
-        *holding.wanted.borrow_mut() = Some(wish);
-        // The other one may have left meanwhile.
-        self.hold(conversation, &path);
-    }
-
-    /// The user has answered whether to go on with a conversation that another process has open.
-    pub(super) fn holder_was_answered(&self, conversation: &Conversation, goes_on: bool) {
-        if goes_on {
-            self.locks().shared.borrow_mut().insert(conversation.holding().path.borrow().clone());
-            self.go_on(conversation);
+    /// The other one is gone. The file is read before anybody can change the buffer.
+    fn take_over(&self, conversation: &Conversation, attempt: u64, ours: Ours) {
+        self.host().read_again(conversation.buffer());
+        if conversation.holding().is_latest(attempt) {
+            self.is_held_now(conversation, Some(ours));
         } else {
-            conversation.holding().wanted.take();
+            // The host has opened it anew, and that conversation gets the lock.
+            self.release([ours.held]);
         }
+    }
+
+    /// Gives locks back, away from the main thread: deleting their files may take a while.
+    pub(super) fn release(&self, locks: impl IntoIterator<Item = Held>) {
+        let locks: Vec<Held> = locks.into_iter().collect();
+        if !locks.is_empty() {
+            // Where there is no thread, they are given back here.
+            let _ = self.background().worker().spawn_blocking(move || drop(locks));
+        }
+    }
+
+    /// Nobody needs this result any more.
+    fn forget(&self, hold: Hold) {
+        if let Hold::Ours(ours) = hold {
+            self.release([ours.held]);
+        }
+    }
+
+    /// A conversation is closed. Its locks are given back when what happens now is over: it may be opened anew.
+    pub(super) fn leave(&self, conversation: &Conversation) {
+        self.locks().leave(conversation.buffer(), conversation.holding());
+        self.post(Box::new(|workspace: &Self| {
+            let left = workspace.locks().left();
+            workspace.release(left);
+        }));
+    }
+
+    /// The editor is about to exit: gives back the locks that are left, and waits for that, but not for ever.
+    pub(super) fn leave_all(&self) {
+        let locks = self.locks().take_leaving();
+        if locks.is_empty() {
+            return;
+        }
+        let (tell, told) = mpsc::channel();
+        let release = move || {
+            drop(locks);
+            let _ = tell.send(());
+        };
+        if thread::Builder::new().name("flemma-locks".into()).spawn(release).is_ok() {
+            let _ = told.recv_timeout(PATIENCE);
+        }
+    }
+
+    /// A buffer has another name.
+    pub fn renamed(&self, buffer: i32) {
+        if let Some(conversation) = self.conversation(buffer) {
+            self.hold(&conversation, &self.place(&conversation).file);
+        }
+    }
+
+    /// Whether the conversation is held elsewhere; then the user is told.
+    pub(super) fn is_refused(&self, conversation: &Conversation) -> bool {
+        let Some(other) = conversation.holding().other() else { return false };
+        self.host().notify(Level::Warn, &other.message(&conversation.holding().name()));
+        true
+    }
+
+    /// The user wants something of this conversation. It waits until it is known that nobody else holds it, and then has to
+    /// pass the trust gate.
+    pub(super) fn want_alone(&self, conversation: &Conversation, wish: Wish) {
+        if self.is_refused(conversation) {
+            return;
+        }
+        if conversation.is_held_here() {
+            self.want(conversation, wish);
+        } else {
+            conversation.holding().wait(wish);
+        }
+    }
+}
+
+impl Conversation {
+    /// Whether nobody else can hold the conversation, so that its calls may be resolved and run here.
+    pub(super) fn is_held_here(&self) -> bool {
+        self.holding().is_here()
+    }
+
+    /// Where else the conversation is held; `None` if it is not.
+    pub(super) fn held_elsewhere(&self) -> Option<String> {
+        self.holding().other().map(|other| other.place())
     }
 }

@@ -34,6 +34,7 @@ impl Workspace {
             let effects = Effects { workspace: self, conversation: &conversation };
             conversation.session().account(&effects, false);
             conversation.tasks().stop_all();
+            self.leave(&conversation);
         }
     }
 
@@ -41,6 +42,8 @@ impl Workspace {
     pub fn shut_down(&self) {
         for conversation in self.conversations().take_all() {
             conversation.tasks().stop_all();
+            self.leave(&conversation);
         }
+        self.leave_all();
     }
 }

@@ -65,11 +65,6 @@ pub enum Question {
         /// The line, from 0, that names the first of them.
         line: usize,
     },
-    /// Whether to go on with a conversation that another process has open as well.
-    Holder {
-        /// The number of that process, if it is known.
-        process: Option<u32>,
-    },
 }
 
 /// What other plugins are told.
@@ -129,6 +124,15 @@ pub trait Host {
 
     /// Keeps the user from changing the buffer, or lets them again.
     fn lock(&self, _buffer: i32, _is_locked: bool) {}
+
+    /// Makes a buffer read-only whose file is held elsewhere, or lets the user change it again. Says whether it has changes
+    /// that its file lacks.
+    fn observe(&self, _buffer: i32, _is_observed: bool) -> bool {
+        false
+    }
+
+    /// Shows what a buffer's file has now, unless the buffer has changes of its own.
+    fn read_again(&self, _buffer: i32) {}
 
     /// Where the conversation is.
     fn place(&self, buffer: i32) -> Place;

@@ -1,9 +1,9 @@
-//! Files that no tool writes to: the conversations that are open, and the trust store.
+//! Files that no tool writes to: the conversations that are open, their locks, and the trust store.
 
-use std::{fs, os::unix::fs::MetadataExt, path::Path, path::PathBuf};
+use std::{ffi::OsStr, fs, os::unix::fs::MetadataExt, path::Path, path::PathBuf};
 
 use super::Workspace;
-use crate::{model::ModelError, tools::paths::real};
+use crate::{model::ModelError, runtime::holder::EXTENSION, tools::paths::real};
 
 impl Workspace {
     /// Whether a tool may write to a file. It looks at the disk.
@@ -13,7 +13,7 @@ impl Workspace {
     }
 }
 
-/// Why no tool writes to a file, if so: it is an open conversation or the trust store, by whatever name. It looks at the
+/// Why no tool writes to a file, if so: it is an open conversation, a lock, or the trust store, by whatever name. It looks at the
 /// disk.
 pub(super) fn protected(path: &Path, open: &[PathBuf], trust_store: &Path) -> Option<ModelError> {
     let found = real(path);
@@ -23,6 +23,9 @@ pub(super) fn protected(path: &Path, open: &[PathBuf], trust_store: &Path) -> Op
     if is_same(trust_store) {
         return Some(ModelError::new(format!("{} records what the user trusts", found.display())));
     }
+    if found.file_name().is_some_and(is_lock) {
+        return Some(ModelError::new(format!("{} says who has a conversation open", found.display())));
+    }
     let chat = open.iter().find(|chat| is_same(chat))?;
     Some(ModelError::new(if real(chat) == found {
         format!("{} is a conversation that is open in the editor", found.display())
@@ -30,6 +33,11 @@ pub(super) fn protected(path: &Path, open: &[PathBuf], trust_store: &Path) -> Op
         let (found, chat) = (found.display(), chat.display());
         format!("{found} is the same file as {chat}, a conversation that is open in the editor")
     }))
+}
+
+/// Whether a file of this name is the lock of a conversation.
+fn is_lock(name: &OsStr) -> bool {
+    name.as_encoded_bytes().ends_with(EXTENSION.as_bytes())
 }
 
 /// What a file is, by whatever name; `None` if there is none.

@@ -10,7 +10,6 @@ use super::ports::Question;
 pub(super) enum QuestionSubject {
     Frontmatter,
     Files,
-    Holder,
 }
 
 impl From<&Question> for QuestionSubject {
@@ -18,7 +17,6 @@ impl From<&Question> for QuestionSubject {
         match question {
             Question::Frontmatter { .. } => Self::Frontmatter,
             Question::Files { .. } => Self::Files,
-            Question::Holder { .. } => Self::Holder,
         }
     }
 }

@@ -38,7 +38,13 @@ impl Workspace {
         let file = conversation.file().clone();
         let text = file.take(path, bytes, false);
         let written = file.clone();
-        let write = move || written.write(&text).err();
+        // Nobody else holds the file before it is written, even if the buffer is gone.
+        let held = conversation.holding().held();
+        let write = move || {
+            let problem = written.write(&text).err();
+            drop(held);
+            problem
+        };
         let then = move |workspace: &Self, problem| workspace.host().saved(buffer, tick, problem);
         self.flights().begin(buffer, file);
         let is_begun = self.background().run(write, then).is_ok();

@@ -70,7 +70,9 @@ impl Workspace {
         let file = self.frontmatter(conversation);
         let fault = file.fault.as_ref().map(|fault| fault.diagnostic());
         let activity = match conversation.session().activity() {
-            Activity::Idle => "idle".to_owned(),
+            Activity::Idle => conversation
+                .held_elsewhere()
+                .map_or_else(|| "idle".to_owned(), |place| format!("read-only: open {place}")),
             Activity::Executing { running: 1 } => "1 tool is running".to_owned(),
             Activity::Executing { running } => format!("{running} tools are running"),
             _ => conversation.activity_text().unwrap_or_default(),

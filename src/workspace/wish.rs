@@ -3,7 +3,7 @@
 use crate::{agent::Input, model::CallId};
 
 /// What the user wants of a conversation. It may have to wait until it is known who holds the conversation
-/// (`holding`) and whether its file is trusted ([`super::trust`]).
+/// (`holding`), and whether its file is trusted ([`super::trust`]).
 #[derive(Clone, Debug, PartialEq)]
 pub enum Wish {
     /// Something for the session.

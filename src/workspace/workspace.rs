@@ -107,7 +107,7 @@ impl Workspace {
             conversations: Conversations::default(),
             accounting: Accounting::default(),
             flights: Flights::default(),
-            locks: Locks::new(state_dir.join("open")),
+            locks: Locks::new(state_dir.join("locks")),
             outputs: state_dir.join("outputs"),
         };
         let config = workspace.config();

@@ -20,6 +20,7 @@ mod http;
 mod journal;
 mod layers;
 mod lua_pattern;
+mod other_holder;
 mod provider;
 #[path = "../support/responses.rs"]
 mod responses;

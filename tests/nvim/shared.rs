@@ -1,26 +1,23 @@
-//! One file in two editors.
+//! One file in two editors: one holds it, the other one shows it, follows it, and takes over.
 
-use std::{fs, path::Path};
+use std::{fs, os::unix::fs::symlink, path::Path};
 
 use serde_json::json;
 
 use super::{
     chat::{Chat, KEY, Setup, init, prose, said},
-    http::Server,
+    http::{Reply, Server},
     support::{Nvim, Options},
 };
 
-/// Records the questions to the user and answers them.
-const ASKED: &str = "asked = {}
-    vim.ui.select = function(items, opts, on_choice)
-      asked[#asked + 1] = opts.prompt
-      on_choice(items[vim.g.choice or 2])
-    end";
+/// A call that waits.
+const WAITING: &str = "@You:\nHello\n\n@Assistant:\n**Tool Use:** `bash` (`a`)\n\n```json\n{\"command\":\"echo hi\",\"timeout\":null,\
+                       \"label\":null}\n```\n\n@You:\n**Tool Result:** `a`\n\n```flemma:tool status=pending\n```\n";
 
 /// A second editor of the same user, with this file.
-fn second(first: &Chat, file: &Path, replies: usize) -> Chat {
-    let server = Server::start((0..replies).map(|_| prose(&["from the second"])));
-    let init = format!("{}\n{ASKED}", init(&server.base_url(), ""));
+fn second(first: &Chat, file: &Path, replies: impl IntoIterator<Item = Reply>) -> Chat {
+    let server = Server::start(replies);
+    let init = init(&server.base_url(), "");
     let state = first.nvim.folder("state");
     let nvim = Nvim::start(&Options {
         arguments: &["-n", file.to_str().unwrap()],
@@ -31,61 +28,189 @@ fn second(first: &Chat, file: &Path, replies: usize) -> Chat {
     Chat { nvim, server }
 }
 
-fn asked(chat: &mut Chat) -> usize {
-    chat.nvim.lua("return #asked", &[]).as_u64().unwrap() as usize
+fn is_observer(nvim: &mut Nvim) -> bool {
+    nvim.lua("return not vim.bo.modifiable and vim.bo.readonly", &[]) == true
+}
+
+fn wait_until_observer(chat: &mut Chat) {
+    chat.nvim.wait_for("a read-only buffer", is_observer);
+}
+
+fn wait_until_taken_over(chat: &mut Chat) {
+    chat.nvim.wait_for("the message", |nvim| said(nvim).contains("can be edited here now"));
+    assert!(!is_observer(&mut chat.nvim));
+    assert_eq!(said(&mut chat.nvim).matches("can be edited here now").count(), 1);
+}
+
+/// Waits until an editor holds a file, whose lock names its process.
+fn wait_until_held(nvim: &mut Nvim, file: &Path) {
+    let process = nvim.lua("return vim.fn.getpid()", &[]);
+    let lock = file.with_file_name(format!(".{}.flemma-lock", file.file_name().unwrap().to_str().unwrap()));
+    nvim.wait_for("the lock", |_| {
+        fs::read_to_string(&lock).is_ok_and(|line| line.starts_with(&format!("{{\"process\":{process},")))
+    });
 }
 
 #[test]
-fn a_second_editor_of_a_file_is_told_and_asked_before_it_sends() {
-    let mut first = Chat::start(&Setup { lua: ASKED, ..Setup::default() }, [prose(&["from the first"])]);
-    // By its own name, by a link, and by a hard link.
+fn every_key_and_command_is_refused_in_the_second_editor() {
+    let mut first = Chat::start(&Setup { text: Some(WAITING), ..Setup::default() }, []);
     let file = first.nvim.work().join("notes.chat");
-    let (link, other) = (first.nvim.work().join("link.chat"), first.nvim.work().join("other.chat"));
-    std::os::unix::fs::symlink(&file, &link).unwrap();
-    fs::hard_link(&file, &other).unwrap();
-    first.nvim.command("edit!");
-    // The first one continues without a question.
+    wait_until_held(&mut first.nvim, &file);
+    let process = first.nvim.lua("return vim.fn.getpid()", &[]);
+    // By its own name, by a link, and by a hard link.
+    let (link, twin) = (first.nvim.work().join("link.chat"), first.nvim.work().join("twin.chat"));
+    symlink(&file, &link).unwrap();
+    fs::hard_link(&file, &twin).unwrap();
+    first.nvim.command("silent edit!");
+    first.nvim.command("silent write!");
+    wait_until_held(&mut first.nvim, &file);
+    for name in [&file, &link, &twin] {
+        let mut chat = second(&first, name, []);
+        wait_until_observer(&mut chat);
+        let base = name.file_name().unwrap().to_str().unwrap();
+        let begin = format!("{base} is open in another Neovim (process {process} on ");
+        assert!(said(&mut chat.nvim).contains(&begin), "{}", said(&mut chat.nvim));
+        if name != &file {
+            continue;
+        }
+        chat.go_to("Tool Result");
+        let mut count = 1;
+        for keys in [
+            "<C-]>",
+            "<M-CR>",
+            ":Flemma send<CR>",
+            ":Flemma tool:execute<CR>",
+            ":Flemma tool:approve<CR>",
+            ":Flemma tool:approve always<CR>",
+            ":Flemma tool:reject no<CR>",
+            ":lua require('flemma.core').send_or_execute()<CR>",
+        ] {
+            chat.nvim.command("messages clear");
+            chat.nvim.input(keys);
+            chat.nvim.wait_for(&format!("the refusal of {keys}"), |nvim| {
+                said(nvim).contains("It is read-only here until that editor closes it.")
+            });
+            count += 1;
+        }
+        assert_eq!(count, 9);
+        // Nothing can be typed, taken back or written.
+        for keys in ["ityped<Esc>", "u", "<C-r>", "dd", ":write<CR>"] {
+            chat.nvim.command("messages clear");
+            chat.nvim.input(keys);
+            chat.nvim.wait_for(&format!("the error of {keys}"), |nvim| {
+                let said = said(nvim);
+                said.contains("E21") || said.contains("E45")
+            });
+        }
+        assert_eq!(chat.nvim.text(), WAITING);
+        let status = chat
+            .nvim
+            .lua("return table.concat(require('flemma.status').lines(vim.api.nvim_get_current_buf()), '\\n')", &[]);
+        assert!(status.as_str().unwrap().contains("read-only: open in another Neovim"), "{status}");
+        let line = chat.nvim.lua("return require('flemma.statusline').component()", &[]);
+        assert_eq!(line, "claude-test · read-only");
+        assert_eq!(chat.server.requests().len(), 0);
+    }
+    assert_eq!(first.nvim.file("notes.chat"), WAITING);
+    // The first one has not noticed anything.
+    assert_eq!(first.nvim.lua("return vim.bo.modifiable", &[]), true);
+}
+
+#[test]
+fn the_second_editor_follows_the_first_and_takes_over_when_it_quits() {
+    let text = format!("@You:\n{}Hello\n", "filler\n".repeat(80));
+    let setup = Setup { text: Some(&text), options: "editing = { auto_write = true }", ..Setup::default() };
+    let mut first = Chat::start(&setup, [prose(&["from the first"])]);
+    let file = first.nvim.work().join("notes.chat");
+    wait_until_held(&mut first.nvim, &file);
+    let mut chat = second(&first, &file, [prose(&["from the second"])]);
+    wait_until_observer(&mut chat);
+    chat.nvim.input("40Gzt3l");
+    let view = "local v = vim.fn.winsaveview() return { v.topline, v.lnum, v.col }";
+    chat.nvim.wait_for("the cursor", |nvim| nvim.lua(view, &[]) == json!([40, 40, 3]));
     first.nvim.input("<C-]>");
-    first.nvim.wait_for("the answer", |nvim| nvim.text().contains("from the first"));
-    assert_eq!(asked(&mut first), 0);
+    // The end of a turn is written, and shown.
+    chat.nvim.wait_for("the reply", |nvim| nvim.text().contains("from the first"));
+    assert_eq!(chat.nvim.lua(view, &[]), json!([40, 40, 3]));
+    assert!(is_observer(&mut chat.nvim));
+    assert_eq!(said(&mut chat.nvim).matches("in another Neovim").count(), 1, "it is mentioned once");
+    first.wait_until_idle();
+    first.nvim.input("Gotyped in the first<Esc>:wq<CR>");
+    first.nvim.wait_for_exit();
+    wait_until_taken_over(&mut chat);
+    assert!(chat.nvim.text().ends_with("typed in the first\n"), "{}", chat.nvim.text());
+    assert_eq!(chat.nvim.lua(view, &[]), json!([40, 40, 3]));
+    assert_eq!(chat.nvim.lua("return vim.bo.modified", &[]), false);
+    wait_until_held(&mut chat.nvim, &file);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the reply", |nvim| nvim.text().contains("from the second"));
+    chat.wait_until_idle();
+    // Undo works as it does in the editor that has always held it.
+    chat.nvim.input("u");
+    chat.nvim.wait_for("the reply to go", |nvim| !nvim.text().contains("from the second"));
+    assert!(chat.nvim.text().contains("typed in the first"));
+    chat.nvim.input(":wq<CR>");
+    chat.nvim.wait_for_exit();
+    assert!(fs::read_to_string(&file).unwrap().contains("typed in the first"));
+    assert!(!file.with_file_name(".notes.chat.flemma-lock").exists(), "the lock goes with its holder");
+}
 
-    for file in [&file, &link, &other] {
-        let mut chat = second(&first, file, 2);
-        chat.nvim.wait_for("the message", |nvim| said(nvim).contains("is also open in another Neovim (process"));
-        chat.nvim.lua("vim.g.choice = 1", &[]);
-        chat.nvim.input("<C-]>");
-        chat.nvim.wait_for("the question", |nvim| nvim.lua("return #asked", &[]) == 1);
-        chat.wait_until_idle();
-        assert_eq!(chat.server.requests().len(), 0, "the user said no");
-        chat.nvim.lua("vim.g.choice = 2", &[]);
-        chat.nvim.input("<C-]>");
-        chat.nvim.wait_for("the answer", |nvim| nvim.text().contains("from the second"));
-        chat.wait_until_idle();
-        assert_eq!(asked(&mut chat), 2);
-        // The answer holds for the session.
-        chat.nvim.input("Goagain<Esc><C-]>");
-        chat.nvim.wait_for("the second answer", |nvim| nvim.text().matches("from the second").count() == 2);
-        assert_eq!(asked(&mut chat), 2);
-    }
-
-    // Running a call asks as well. Editors that have ended do not count, however they ended.
-    let waiting = "@You:\nHello\n\n@Assistant:\n**Tool Use:** `bash` (`a`)\n\n```json\n{\"command\":\"echo hi\",\"timeout\":null,\
-                   \"label\":null}\n```\n\n@You:\n**Tool Result:** `a`\n\n```flemma:tool status=pending\n```\n";
-    let third = first.nvim.work().join("third.chat");
-    fs::write(&third, waiting).unwrap();
-    first.nvim.command("silent edit! third.chat");
-    let mut chat = second(&first, &third, 2);
-    chat.nvim.wait_for("the message", |nvim| said(nvim).contains("is also open in another Neovim"));
-    chat.nvim.lua("vim.g.choice = 1", &[]);
-    chat.go_to("Tool Result");
-    for keys in [":Flemma tool:approve<CR>", "<M-CR>"] {
-        let before = asked(&mut chat);
-        chat.nvim.input(keys);
-        chat.nvim.wait_for("the question", |nvim| nvim.lua("return #asked", &[]) == json!(before + 1));
-        assert!(chat.nvim.text().contains("status=pending"), "{}", chat.nvim.text());
-    }
+#[test]
+fn a_kill_hands_the_conversation_over_and_loses_nothing() {
+    let mut first = Chat::start(&Setup { text: Some(WAITING), ..Setup::default() }, []);
+    let file = first.nvim.work().join("notes.chat");
+    wait_until_held(&mut first.nvim, &file);
+    let mut chat = second(&first, &file, [prose(&["fine"])]);
+    wait_until_observer(&mut chat);
     first.nvim.kill();
+    wait_until_taken_over(&mut chat);
+    chat.go_to("Tool Result");
     chat.nvim.input("<M-CR>");
     chat.nvim.wait_for("the result", |nvim| nvim.text().contains("```\nhi\n```"));
-    assert_eq!(asked(&mut chat), 2, "there is nobody else any more");
+    chat.nvim.wait_for("the reply", |nvim| nvim.text().contains("fine"));
+    chat.wait_until_idle();
+    chat.nvim.input("Gotyped<Esc>");
+    chat.nvim.wait_for("typed text", |nvim| nvim.text().ends_with("typed\n"));
+}
+
+#[test]
+fn text_of_the_second_editor_is_kept_until_the_user_decides() {
+    let mut first = Chat::start(&Setup::default(), []);
+    let file = first.nvim.work().join("notes.chat");
+    wait_until_held(&mut first.nvim, &file);
+    let mut chat = second(&first, &first.nvim.work().join("fork.chat"), []);
+    // Typed before anybody knew, as far as the second editor can tell.
+    let path = file.to_str().unwrap();
+    chat.nvim.lua("vim.cmd.edit((...)) vim.api.nvim_buf_set_lines(0, -1, -1, false, { 'typed' })", &[path.into()]);
+    wait_until_observer(&mut chat);
+    chat.nvim.wait_for("advice", |nvim| said(nvim).contains("Your changes are kept: `:saveas` writes them"));
+    first.nvim.input("Gofrom the first<Esc>:wq<CR>");
+    first.nvim.wait_for_exit();
+    wait_until_taken_over(&mut chat);
+    assert!(said(&mut chat.nvim).contains("`:write!` replaces the file with them, `:edit!` discards them"));
+    assert_eq!(chat.nvim.text(), "@You:\nHello\ntyped\n");
+    chat.nvim.command("silent edit!");
+    assert_eq!(chat.nvim.text(), "@You:\nHello\nfrom the first\n");
+    chat.wait_until_idle();
+    assert_eq!(chat.nvim.lua("return vim.bo.readonly", &[]), false);
+}
+
+#[test]
+fn a_conversation_that_is_not_written_yet_is_followed_without_a_question() {
+    let mut first = Chat::start(&Setup { text: None, ..Setup::default() }, []);
+    let file = first.nvim.work().join("notes.chat");
+    wait_until_held(&mut first.nvim, &file);
+    let mut chat = second(&first, &file, []);
+    wait_until_observer(&mut chat);
+    first.nvim.input("Gofrom the first<Esc>:write<CR>");
+    chat.nvim.wait_for("the text", |nvim| nvim.text().contains("from the first"));
+    wait_until_observer(&mut chat);
+    assert_eq!(chat.nvim.mode(), "n");
+    // A copy of its own, by `:saveas`, is nobody else's.
+    let copy = file.with_file_name("copy.chat");
+    chat.nvim.command(&format!("silent saveas {}", copy.display()));
+    chat.wait_until_idle();
+    wait_until_held(&mut chat.nvim, &copy);
+    assert_eq!(chat.nvim.lua("return vim.bo.readonly", &[]), false);
+    wait_until_held(&mut first.nvim, &file);
 }

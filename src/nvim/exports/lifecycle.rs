@@ -58,6 +58,11 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         binding.workspace.detach(buffer);
         Ok(())
     })?;
+    // renamed(buffer): its file has another name
+    exports.add("renamed", |_, binding, buffer: i32| {
+        binding.workspace.renamed(buffer);
+        Ok(())
+    })?;
     exports.add("drain", |_, binding, ()| {
         binding.workspace.drain();
         Ok(())

@@ -374,6 +374,7 @@ fn no_tool_writes_the_trust_store_or_a_conversation() {
         ("notes.chat", "is a conversation that is open in the editor"),
         ("link.txt", "is a conversation that is open in the editor"),
         ("twin.txt", "is the same file as "),
+        (".notes.chat.flemma-lock", "says who has a conversation open"),
     ] {
         let input = json!({ "path": path, "content": "{}", "label": null });
         let options = json!({ "tools": { "write_outside": "auto" } });

@@ -260,6 +260,7 @@ impl Harness {
     #[track_caller]
     fn change(&self, changes: impl IntoIterator<Item = (Range<usize>, Vec<String>)>) {
         assert!(!self.buffer().is_locked.get(), "the buffer is locked");
+        assert!(!self.buffer().is_observed.get(), "the buffer is read-only");
         self.host.edit(self.current(), changes);
         self.settle();
     }
@@ -337,6 +338,7 @@ impl Harness {
         let path = self.work(name);
         self.workspace.saved(self.current(), path.to_str().unwrap().to_owned());
         if *self.buffer().file.borrow() == path.to_str().unwrap() {
+            self.buffer().is_modified.set(false);
             self.workspace.on_disk(self.current(), Some(path));
         }
     }

@@ -1,81 +1,58 @@
-//! A conversation that another process has open as well.
+//! A conversation that another process, or another buffer, holds.
 
 use std::{
-    env, fs,
-    io::{Read, Write},
-    path::{Path, PathBuf},
-    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+    fs,
+    time::{Duration, Instant},
 };
 
 use flemma::{
+    agent::Choice,
     runtime::holder::{Hold, hold},
-    workspace::ports::Question,
+    workspace::{Command, Host, ports::Question},
 };
+use serde_json::json;
 
-use super::harness::{Harness, bash, commands, prose};
+use super::harness::{Harness, NOTES, Setup, bash, held, prose};
+use crate::{http::Gate, other_holder::Other};
 
-/// What the child process is told: the folder of the locks, and the conversation.
-const TOLD: [&str; 2] = ["FLEMMA_TEST_LOCKS", "FLEMMA_TEST_CONVERSATION"];
-
-/// Another process that holds a conversation, until it is dropped.
-struct Other {
-    child: Child,
-    // It ends when this is closed.
-    _ends: ChildStdin,
+/// A conversation with a call that waits.
+fn waiting() -> String {
+    format!(
+        "@You:\nHello\n\n@Assistant:\n**Tool Use:** `bash` (`a`)\n\n```json\n{}\n```\n\n@You:\n**Tool Result:** `a`\n\n\
+         ```flemma:tool status=pending\n```\n",
+        bash("echo hi")
+    )
 }
 
-impl Other {
-    fn hold(locks: &Path, file: &Path) -> Self {
-        let mut child = Command::new(env::current_exe().unwrap())
-            .args(["--exact", "workspace::holding::another_process", "--ignored", "--nocapture"])
-            .env(TOLD[0], locks)
-            .env(TOLD[1], file)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let ends = child.stdin.take().unwrap();
-        wait_for_word(child.stdout.as_mut().unwrap(), "holding");
-        Self { child, _ends: ends }
-    }
-
-    fn process(&self) -> u32 {
-        self.child.id()
-    }
+fn other(chat: &Harness, name: &str) -> Other {
+    Other::hold(&chat.state("locks"), &chat.work(name))
 }
 
-impl Drop for Other {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-fn wait_for_word(from: &mut ChildStdout, word: &str) {
-    let mut heard = String::new();
-    let mut byte = [0];
-    while !heard.contains(word) {
-        assert_eq!(from.read(&mut byte).unwrap(), 1, "the other process ended: {heard}");
-        heard.push(char::from(byte[0]));
-    }
-}
-
-/// What the other process does. As a test of its own it has nothing to do.
-#[test]
-#[ignore = "the other process of the tests in this file"]
-fn another_process() {
-    let (Some(locks), Some(file)) = (env::var_os(TOLD[0]), env::var_os(TOLD[1])) else { return };
-    let held = hold(&PathBuf::from(locks), &PathBuf::from(file)).unwrap();
-    assert!(matches!(held, Hold::Ours(_)), "{held:?}");
-    println!("holding");
-    std::io::stdout().flush().unwrap();
-    let _ = std::io::stdin().read_to_end(&mut Vec::new());
-}
-
-/// Whether this process holds a conversation.
+/// Whether this process holds a conversation, by the lock that every other process meets.
 fn is_held(chat: &Harness, name: &str) -> bool {
-    let held = hold(&chat.state("open"), &chat.work(name)).unwrap();
-    matches!(held, Hold::Theirs(Some(process)) if process == std::process::id())
+    match hold(&chat.state("another"), &chat.work(name), &[]) {
+        Hold::Ours(_) => false,
+        Hold::Theirs(owner) => owner.is_some_and(|owner| owner.process == std::process::id()),
+    }
+}
+
+/// Waits for something that wakes nobody.
+fn wait_until(chat: &Harness, what: &str, condition: impl Fn(&Harness) -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    chat.drain_until(what, |chat| {
+        assert!(Instant::now() < deadline, "waited in vain for {what}");
+        std::thread::yield_now();
+        chat.host.wake();
+        condition(chat)
+    });
+}
+
+fn wait_until_observed(chat: &Harness) {
+    chat.drain_until("a read-only buffer", |chat| chat.buffer().is_observed.get());
+}
+
+fn wait_until_taken_over(chat: &Harness) {
+    chat.drain_until("a buffer that can be changed", |chat| !chat.buffer().is_observed.get());
 }
 
 #[test]
@@ -92,67 +69,169 @@ fn a_copy_leaves_the_conversation_held() {
 }
 
 #[test]
-fn a_second_process_asks_before_it_sends_or_runs() {
+fn an_observer_can_do_nothing_and_is_told_why() {
     let chat = Harness::new("@You:\nHello", []);
-    chat.put("shared.chat", "@You:\nHello\n");
-    let other = Other::hold(&chat.state("open"), &chat.work("shared.chat"));
+    chat.put("shared.chat", waiting());
+    let other = other(&chat, "shared.chat");
     chat.edit("shared.chat");
-    chat.wait_for_words("shared.chat is also open in another Neovim (process");
-    let question = Question::Holder { process: Some(other.process()) };
+    // What was wanted before it was known is refused with it.
     chat.go();
-    assert_eq!(chat.wait_for_question(), question);
-    chat.answer(false);
-    assert_eq!((chat.sent(), chat.questions()), (0, 1), "the user said no");
-    chat.server.push(commands(&["echo hi"]));
-    chat.go();
-    assert_eq!(chat.wait_for_question(), question);
-    chat.answer(true);
-    // The answer holds for the session.
-    chat.wait_for_pending(1);
-    chat.server.push(prose("fine"));
-    chat.approve("Tool Result");
-    chat.wait_for("@Assistant:\nfine");
-    assert_eq!((chat.results(1), chat.questions()), (vec!["hi".to_owned()], 2));
-    let told = chat.told().into_iter().filter(|told| told.contains("open in another Neovim")).count();
-    assert_eq!(told, 1, "it is mentioned once");
-}
-
-#[test]
-fn a_process_that_has_ended_holds_nothing() {
-    let text = format!(
-        "@You:\nHello\n\n@Assistant:\n**Tool Use:** `bash` (`a`)\n\n```json\n{}\n```\n\n@You:\n**Tool Result:** `a`\n\n\
-         ```flemma:tool status=pending\n```\n",
-        bash("echo hi")
+    wait_until_observed(&chat);
+    let refusal = format!(
+        "warn: shared.chat is open in another Neovim ({}). It is read-only here until that editor closes it.",
+        other.owner()
     );
-    let chat = Harness::new("@You:\nHello", [prose("fine")]);
-    chat.put("shared.chat", &text);
-    let other = Other::hold(&chat.state("open"), &chat.work("shared.chat"));
-    chat.edit("shared.chat");
-    chat.execute("Tool Result");
-    chat.wait_for_question();
-    chat.answer(false);
-    assert!(chat.text().contains("status=pending"), "{}", chat.text());
-    drop(other);
-    chat.execute("Tool Result");
-    chat.wait_for("@Assistant:\nfine");
-    assert_eq!((chat.results(0), chat.questions()), (vec!["hi".to_owned()], 1));
-    assert!(is_held(&chat, "shared.chat"));
+    assert_eq!(chat.told(), [refusal.as_str()]);
+    let line = chat.line_with("Tool Result");
+    let commands = [
+        Command::Advance,
+        Command::Execute { line },
+        Command::Execute { line: 0 },
+        Command::Decide { lines: line..line + 1, choice: Choice::Approve },
+        Command::Decide { lines: line..line + 1, choice: Choice::Reject(None) },
+        Command::AlwaysApprove { lines: line..line + 1 },
+    ];
+    for command in commands {
+        chat.press(command.clone());
+        assert_eq!(chat.told(), [refusal.as_str()], "{command:?}");
+    }
+    chat.status_has(&format!("read-only: open in another Neovim ({})", other.owner()));
+    assert_eq!(chat.workspace.status_line(chat.current()).unwrap(), "qwen3 · read-only");
+    assert_eq!((chat.text() + "\n", chat.sent(), chat.questions()), (waiting(), 0, 0));
 }
 
 #[test]
-fn every_name_of_a_file_is_held_with_it() {
+fn an_observer_follows_the_file_and_takes_over() {
+    let chat = Harness::new("@You:\nHello", [prose("fine")]);
+    chat.put("shared.chat", "@You:\nHello\n");
+    let mut other = other(&chat, "shared.chat");
+    chat.edit("shared.chat");
+    wait_until_observed(&chat);
+    chat.put("shared.chat", "@You:\nHello\n\n@Assistant:\nHi.\n");
+    chat.drain_until("the new text", |chat| chat.text().contains("Hi."));
+    chat.put("shared.chat", waiting());
+    chat.told();
+    other.kill();
+    wait_until_taken_over(&chat);
+    assert_eq!(chat.text() + "\n", waiting(), "what was written last is shown");
+    let news = "info: shared.chat can be edited here now: nobody else has it open.";
+    assert_eq!(chat.told(), [news]);
+    assert!(is_held(&chat, "shared.chat"));
+    chat.status_has("idle");
+    chat.execute("Tool Result");
+    chat.wait_for("@Assistant:\nfine");
+    assert_eq!((chat.results(0), chat.told()), (vec!["hi".to_owned()], vec![]));
+}
+
+#[test]
+fn what_was_typed_before_the_lock_was_known_is_kept() {
     let chat = Harness::new("@You:\nHello", []);
     chat.put("shared.chat", "@You:\nHello\n");
-    std::os::unix::fs::symlink("shared.chat", chat.work("link.chat")).unwrap();
-    fs::hard_link(chat.work("shared.chat"), chat.work("twin.chat")).unwrap();
-    let _other = Other::hold(&chat.state("open"), &chat.work("shared.chat"));
-    for name in ["link.chat", "twin.chat"] {
-        chat.edit(name);
-        chat.wait_for_words(&format!("{name} is also open in another Neovim"));
-        chat.go();
-        assert!(matches!(chat.wait_for_question(), Question::Holder { .. }), "{name}");
+    let mut other = other(&chat, "shared.chat");
+    chat.edit("shared.chat");
+    chat.type_below("typed");
+    chat.wait_for_words("Your changes are kept: `:saveas` writes them to another file, `:edit!` discards them.");
+    chat.put("shared.chat", "@You:\nsomething else\n");
+    other.kill();
+    chat.wait_for_words(
+        "nobody else has it open. Your changes are kept: `:write!` replaces the file with them, `:edit!` discards them.",
+    );
+    assert_eq!(chat.text(), "@You:\nHello\ntyped");
+    chat.type_below("more");
+}
+
+#[test]
+fn another_name_decides_anew_who_holds_the_conversation() {
+    let gate = Gate::new();
+    let chat = Harness::new("@You:\nHello", [prose("ok"), held("first", &gate, " rest")]);
+    chat.put("shared.chat", "@You:\nHello\n");
+    let other = other(&chat, "shared.chat");
+    chat.edit("shared.chat");
+    wait_until_observed(&chat);
+    // An observer goes on with a copy.
+    chat.save_as("own.chat");
+    wait_until_taken_over(&chat);
+    assert!(is_held(&chat, "own.chat"));
+    chat.go();
+    chat.wait_for("@Assistant:\nok");
+    // A holder takes the name of a file that is held: what is going on ends.
+    chat.type_below("More");
+    chat.go();
+    chat.drain_until("the reply", |chat| chat.text().contains("first"));
+    *chat.buffer().file.borrow_mut() = chat.work("shared.chat").to_str().unwrap().to_owned();
+    chat.workspace.renamed(chat.current());
+    wait_until_observed(&chat);
+    chat.drain_until("the end", |chat| !chat.conversation().is_busy());
+    assert!(chat.text().contains("first\n\n<!-- flemma:aborted -->"), "{}", chat.text());
+    wait_until(&chat, "the old name to be free", |chat| !is_held(chat, "own.chat"));
+    drop(other);
+    wait_until_taken_over(&chat);
+}
+
+#[test]
+fn of_two_buffers_with_one_file_the_first_one_holds_it() {
+    let chat = Harness::new("@You:\nHello", []);
+    std::os::unix::fs::symlink("notes.chat", chat.work("link.chat")).unwrap();
+    chat.edit("link.chat");
+    chat.wait_for_words(
+        "link.chat is open in another buffer of this Neovim. It is read-only here until that buffer is closed.",
+    );
+    chat.status_has("read-only: open in another buffer of this Neovim");
+    let second = chat.current();
+    chat.go_to(NOTES);
+    assert!(!chat.buffer().is_observed.get());
+    chat.go_to(second);
+    chat.wipe(NOTES);
+    chat.wait_for_words("link.chat can be edited here now: nobody else has it open.");
+}
+
+#[test]
+fn a_conversation_that_is_opened_anew_goes_on_with_its_lock() {
+    let chat = Harness::new("@You:\nHello", [prose("ok")]);
+    for _ in 0..5 {
+        // `:edit!`, and `:bwipeout` with `:edit` in one mapping.
+        chat.workspace.attach(chat.current());
+        chat.wipe(chat.current());
+        chat.edit("notes.chat");
     }
+    chat.go();
+    chat.wait_for("@Assistant:\nok");
+    assert_eq!(chat.told(), Vec::<String>::new());
+    assert!(is_held(&chat, "notes.chat"));
+}
+
+#[test]
+fn locks_are_given_back_on_closing_and_on_leaving() {
+    let chat = Harness::new("@You:\nHello", []);
+    chat.put("other.chat", "@You:\n");
+    let other = chat.edit("other.chat");
+    wait_until(&chat, "the locks", |chat| is_held(chat, "other.chat") && is_held(chat, "notes.chat"));
+    chat.go_to(NOTES);
+    chat.wipe(other);
+    wait_until(&chat, "the lock to go", |chat| !chat.work(".other.chat.flemma-lock").exists());
+    assert!(chat.work(".notes.chat.flemma-lock").exists());
+    chat.workspace.shut_down();
+    assert!(!chat.work(".notes.chat.flemma-lock").exists());
+    assert_eq!(fs::read_dir(chat.state("locks")).unwrap().count(), 0);
+}
+
+#[test]
+fn an_answer_counts_only_where_the_conversation_is_held() {
+    let text = "```json\n{ \"tools\": { \"auto_approve\": [\"bash\"] } }\n```\n\n@You:\nHello\n";
+    let chat = Harness::start(Setup { options: json!({}), ..Setup::default() }, []);
+    chat.put("mine.chat", text);
+    chat.put("shared.chat", text);
+    let _other = other(&chat, "shared.chat");
+    chat.edit("mine.chat");
+    chat.go();
+    assert!(matches!(chat.wait_for_question(), Question::Frontmatter { .. }));
+    *chat.buffer().file.borrow_mut() = chat.work("shared.chat").to_str().unwrap().to_owned();
+    chat.workspace.renamed(chat.current());
+    wait_until_observed(&chat);
+    chat.answer(true);
     assert_eq!(chat.sent(), 0);
+    let trusted = fs::read_to_string(chat.state("trust.jsonl")).unwrap_or_default();
+    assert!(!trusted.contains("shared.chat"), "{trusted}");
 }
 
 #[test]

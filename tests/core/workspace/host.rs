@@ -3,6 +3,7 @@
 use std::{
     cell::{Cell, RefCell},
     collections::BTreeMap,
+    fs,
     ops::Range,
     path::PathBuf,
     rc::{Rc, Weak},
@@ -65,6 +66,9 @@ pub struct Buffer {
     history: RefCell<History>,
     pub is_locked: Cell<bool>,
     pub is_busy: Cell<bool>,
+    /// Whether it is read-only because its file is held elsewhere.
+    pub is_observed: Cell<bool>,
+    pub is_modified: Cell<bool>,
     pub diagnostics: RefCell<Vec<Diagnostic>>,
     pub cursor: Cell<Option<CursorTarget>>,
     /// Whether the workspace wants to hear that the user's edit is complete.
@@ -94,6 +98,7 @@ impl Buffer {
     /// Replaces lines, in the latest step of undo.
     fn splice(&self, first: usize, old: usize, new: Vec<String>) -> Change {
         let change = Change { first, old_last: first + old, new_last: first + new.len() };
+        self.is_modified.set(true);
         let old = self.lines.borrow_mut().splice(first..first + old, new.clone()).collect();
         let mut history = self.history.borrow_mut();
         let at = history.done - 1;
@@ -105,6 +110,7 @@ impl Buffer {
     pub fn load(&self, lines: Vec<String>) {
         *self.lines.borrow_mut() = lines;
         self.history.take();
+        self.is_modified.set(false);
     }
 
     pub fn take_notice(&self) -> bool {
@@ -260,6 +266,22 @@ impl Host for FakeHost {
     fn lock(&self, buffer: i32, is_locked: bool) {
         if let Some(buffer) = self.find(buffer) {
             buffer.is_locked.set(is_locked);
+        }
+    }
+
+    fn observe(&self, buffer: i32, is_observed: bool) -> bool {
+        let Some(buffer) = self.find(buffer) else { return false };
+        buffer.is_observed.set(is_observed);
+        buffer.is_modified.get()
+    }
+
+    fn read_again(&self, number: i32) {
+        let Some(buffer) = self.find(number).filter(|buffer| !buffer.is_modified.get()) else { return };
+        let text = fs::read_to_string(&*buffer.file.borrow()).unwrap_or_default();
+        let lines: Vec<_> = text.lines().map(str::to_owned).collect();
+        if lines != buffer.lines() {
+            buffer.load(lines);
+            while self.workspace().reloaded(number) {}
         }
     }
 

@@ -1,0 +1,190 @@
+//! A lock file: a kernel lock on a file that is there for nothing else.
+//!
+//! The lock is `flock`. It belongs to the open file: it ends when this process ends, however it ends, and not when the
+//! process closes the same file elsewhere (as `fcntl` locks do). Linux passes it on to NFS servers, where it keeps other
+//! machines out as well. The file says who has the lock, for messages only. A file that a killed process has left behind
+//! is not locked, and is used again.
+//!
+//! Whoever has the lock deletes the file before letting go of it. So a file that was locked may be one that is no longer
+//! there: then the lock is worth nothing, and the file is opened again. What stands at the path and is not a lock file (a
+//! link, a folder, a file with other contents) is neither followed, written to nor deleted.
+
+use std::{
+    fmt,
+    fs::{self, File, Metadata, OpenOptions, TryLockError},
+    io::{self, Read},
+    os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+};
+
+use rustix::fs::OFlags;
+use serde::{Deserialize, Serialize};
+
+/// How often a file is opened that others delete at the same time.
+const ATTEMPTS: usize = 100;
+
+/// The most that is read of a lock file, in bytes.
+const MAX_CONTENTS: u64 = 4096;
+
+/// The most that is shown of a host's name.
+const MAX_HOST: usize = 64;
+
+/// Who has a lock.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Owner {
+    /// The number of the process.
+    pub process: u32,
+    /// The name of its machine.
+    pub host: String,
+}
+
+impl Owner {
+    /// This process.
+    #[must_use]
+    pub fn this() -> Self {
+        let host = rustix::system::uname();
+        Self { process: std::process::id(), host: plain(&host.nodename().to_string_lossy()) }
+    }
+
+    /// What the first line of a lock file says.
+    fn read(contents: &[u8]) -> Option<Self> {
+        let line = contents.split(|byte| *byte == b'\n').next()?;
+        let Self { process, host } = serde_json::from_slice(line).ok()?;
+        Some(Self { process, host: plain(&host) })
+    }
+}
+
+/// A host's name for messages. Anybody may have written it into a file.
+fn plain(host: &str) -> String {
+    let is_plain = |letter: &char| letter.is_alphanumeric() || "-._".contains(*letter);
+    host.chars().filter(is_plain).take(MAX_HOST).collect()
+}
+
+impl fmt::Display for Owner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "process {}", self.process)?;
+        if self.host.is_empty() { Ok(()) } else { write!(f, " on {}", self.host) }
+    }
+}
+
+/// Why a lock was not taken.
+#[derive(Debug)]
+pub enum Refusal {
+    /// Somebody else has it, and who, if the file says so.
+    Locked(Option<Owner>),
+    /// There can be no such lock here.
+    Failed(io::Error),
+}
+
+impl From<io::Error> for Refusal {
+    fn from(error: io::Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+/// A lock of this process. Dropping it deletes the file, which may wait for the disk.
+#[derive(Debug)]
+pub struct LockFile {
+    path: PathBuf,
+    file: File,
+    /// Whether the file is a lock file, and not something else that was in its place.
+    is_ours: bool,
+}
+
+impl LockFile {
+    /// Tries to lock the file at `path`, and makes it with this mode if it is not there. It blocks on the disk, but not on
+    /// other processes.
+    ///
+    /// # Errors
+    /// When somebody else has it, or there can be no lock here.
+    pub fn take(path: &Path, mode: u32) -> Result<Self, Refusal> {
+        for _ in 0..ATTEMPTS {
+            let Some(file) = open(path, mode)? else { continue };
+            let metadata = file.metadata()?;
+            if !metadata.is_file() {
+                return Err(io::Error::other("something else is in its place").into());
+            }
+            match file.try_lock() {
+                Ok(()) if is_at(path, &metadata) => return Ok(Self::locked(path, file, &metadata)),
+                Err(TryLockError::WouldBlock) if is_at(path, &metadata) => {
+                    return Err(Refusal::Locked(Owner::read(&contents(&file)?)));
+                }
+                Err(TryLockError::Error(error)) => return Err(error.into()),
+                // Somebody has deleted it meanwhile.
+                Ok(()) | Err(TryLockError::WouldBlock) => {}
+            }
+        }
+        Err(Refusal::Locked(None))
+    }
+
+    /// The file was just locked: it says so, unless it is somebody's own file.
+    fn locked(path: &Path, file: File, metadata: &Metadata) -> Self {
+        let is_ours = metadata.nlink() == 1
+            && contents(&file).is_ok_and(|contents| contents.is_empty() || Owner::read(&contents).is_some());
+        if is_ours {
+            // The lock holds without these words, which a full disk does not take.
+            let _ = write_owner(&file);
+        }
+        Self { path: path.to_owned(), file, is_ours }
+    }
+
+    /// Whether this is the lock at `path`, and its file is still there.
+    #[must_use]
+    pub fn is_still_at(&self, path: &Path) -> bool {
+        self.path == path && self.file.metadata().is_ok_and(|metadata| is_at(path, &metadata))
+    }
+}
+
+impl Drop for LockFile {
+    fn drop(&mut self) {
+        // The lock is still ours, so nobody else puts another lock file here meanwhile.
+        if self.is_ours && self.is_still_at(&self.path) {
+            // One that stays behind does no harm.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Opens the file, or makes it; `None` if others are making or deleting it at the same time.
+fn open(path: &Path, mode: u32) -> io::Result<Option<File>> {
+    // A pipe would block, and a link may lead anywhere.
+    let flags = i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits()).unwrap_or_default();
+    let opened = OpenOptions::new().read(true).write(true).custom_flags(flags).open(path);
+    let opened = match opened {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            OpenOptions::new().read(true).write(true).create_new(true).mode(mode).open(path)
+        }
+        // Another user's. A lock needs no right to write, except on NFS.
+        Err(error) if is_denied(&error) => OpenOptions::new().read(true).custom_flags(flags).open(path),
+        opened => opened,
+    };
+    match opened {
+        Ok(file) => Ok(Some(file)),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(None),
+        // Deleted between the two tries; without its folder the third one fails as well.
+        Err(error) if error.kind() == io::ErrorKind::NotFound && path.parent().is_some_and(Path::is_dir) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn is_denied(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
+}
+
+fn is_at(path: &Path, file: &Metadata) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|there| (there.dev(), there.ino()) == (file.dev(), file.ino()))
+}
+
+fn contents(file: &File) -> io::Result<Vec<u8>> {
+    let mut contents = Vec::new();
+    file.take(MAX_CONTENTS).read_to_end(&mut contents)?;
+    Ok(contents)
+}
+
+/// Somebody may read the file meanwhile: the new line is there before the rest of the old one is gone.
+fn write_owner(file: &File) -> io::Result<()> {
+    let mut line = serde_json::to_vec(&Owner::this())?;
+    line.push(b'\n');
+    file.write_all_at(&line, 0)?;
+    file.set_len(line.len() as u64)
+}
