@@ -58,7 +58,7 @@ lint:
 
 bench: build
 	@nvim="$$(scripts/nvim)" && echo "==> measuring in $$("$$nvim" --version | head -n 1) ($$nvim)" && \
-	  FLEMMA_NVIM="$$nvim" FLEMMA_NATIVE="$(CURDIR)/build/flemma.so" cargo bench --quiet --bench document --bench tools --bench editor
+	  FLEMMA_NVIM="$$nvim" FLEMMA_NATIVE="$(CURDIR)/build/flemma.so" cargo bench --quiet --bench document --bench journal --bench tools --bench editor
 
 nvim:
 	@scripts/nvim

@@ -70,13 +70,13 @@ impl Record {
     /// # Errors
     /// When it is not a record of this version.
     pub fn from_line(line: &[u8]) -> Result<Self, LineError> {
-        match serde_json::from_slice(line) {
-            Ok(Version { v: VERSION }) => {}
-            Ok(Version { v }) if v > VERSION => return Err(LineError::Newer),
-            _ => return Err(LineError::Broken),
+        match serde_json::from_slice::<Line>(line) {
+            Ok(line) if line.v == VERSION => line.record().ok_or(LineError::Broken),
+            _ => match serde_json::from_slice(line) {
+                Ok(Version { v }) if v > VERSION => Err(LineError::Newer),
+                _ => Err(LineError::Broken),
+            },
         }
-        let line: Line = serde_json::from_slice(line).map_err(|_| LineError::Broken)?;
-        line.record().ok_or(LineError::Broken)
     }
 }
 
@@ -88,6 +88,7 @@ struct Version {
 
 #[derive(Deserialize)]
 struct Line {
+    v: u64,
     at: String,
     chat: String,
     call: String,
