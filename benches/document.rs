@@ -53,7 +53,7 @@ fn main() {
     let text = conversation(80_000);
     row("the first request, 80,000 lines", best(|| request(&text, true)));
     row("the next request, 80,000 lines", best(|| request(&text, false)));
-    row("leaving out 3,000 old results of a request", best(leaving_out));
+    row("leaving old results out of a request, 80,000 lines", best(leaving_out));
 }
 
 /// Types into a line. Reports the time per key.
@@ -206,7 +206,7 @@ fn leaving_out() -> Duration {
     let mut messages = sent.messages.clone();
     let spent = time(|| rules.apply(&mut messages));
     let changed = messages.iter().zip(&sent.messages).filter(|(sent, whole)| sent != whole).count();
-    assert!(changed > 2_500, "only {changed} results were left out");
+    assert!(changed > 2_000, "only {changed} results were left out");
     spent
 }
 
