@@ -5,12 +5,12 @@ local M = {}
 ---@generic T
 ---@param items T[]
 ---@param opts table
----@param on_choice fun(item: T?)
+---@param on_choice fun(item: T?, index: integer?)
 function M.select(items, opts, on_choice)
   local answered = false
-  local ok, problem = pcall(vim.ui.select, items, opts, function(item)
+  local ok, problem = pcall(vim.ui.select, items, opts, function(item, index)
     answered = true
-    on_choice(item)
+    on_choice(item, index)
   end)
   if not ok and not answered and tostring(problem):find("Keyboard interrupt", 1, true) then
     on_choice(nil)

@@ -123,6 +123,15 @@ function M.context(buf, tool, timeout, progress)
   return require("flemma.tools.context").new(buf, tool, timeout, progress)
 end
 
+--- The function for the calls of a built-in tool that the editor answers. Its file is loaded by the first call.
+---@param tool string
+---@return fun(input: table, ctx: flemma.ExecutionContext, callback: fun(result: any)): any
+function M.client_tool(tool)
+  return function(...)
+    return require("flemma.tools.client." .. tool)(...)
+  end
+end
+
 ---@param event string name of the `User` autocommand
 ---@param data table
 function M.announce(event, data)

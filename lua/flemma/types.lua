@@ -84,7 +84,16 @@
 ---@field retention? flemma.Retention which results of tools stay in requests
 ---@field bash? flemma.Bash options for the tool `bash`
 ---@field web_search? flemma.WebSearch options for the tool `web_search`
+---@field ask_user? flemma.ToolSwitch options for the tool `ask_user`
+---@field open_location? flemma.ToolSwitch options for the tool `open_location`
+---@field pick_file? flemma.ToolSwitch options for the tool `pick_file`
+---@field get_selection? flemma.ToolSwitch options for the tool `get_selection`
+---@field get_diagnostics? flemma.ToolSwitch options for the tool `get_diagnostics`
+---@field open_buffers? flemma.ToolSwitch options for the tool `open_buffers`
 ---@field [string] table
+
+---@class flemma.ToolSwitch
+---@field enabled? boolean whether the tool is offered to models
 
 ---@class flemma.Preset
 ---@field approve? string[] tools that run without asking

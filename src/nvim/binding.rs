@@ -10,7 +10,7 @@ use super::{
     scripts::LuaScripts,
     waker::Waker,
 };
-use crate::workspace::Workspace;
+use crate::{tools::Executor, workspace::Workspace};
 
 /// The one state of the plugin, on the main thread.
 pub(super) struct Binding {
@@ -32,6 +32,11 @@ impl Binding {
         let host = Rc::new(NvimHost::new(&shim, waker.clone()));
         let scripts = Rc::new(LuaScripts::new(lua, &shim, &functions));
         let workspace = Workspace::new(host, scripts, state_dir, move || waker.wake());
+        for (tool, _) in workspace.tools() {
+            if matches!(tool.executor, Executor::Client(None)) {
+                workspace.answer_with(&tool.name, functions.keep(shim.client_tool(&tool.name)?));
+            }
+        }
         Ok(Self { shim, functions, workspace })
     }
 }

@@ -49,7 +49,7 @@ impl Room {
     }
 }
 
-/// A Lua value as JSON. An empty table is an object.
+/// A Lua value as JSON. An empty table is an object, unless its metatable has `__jsontype = "array"`.
 ///
 /// # Errors
 /// When it holds something that JSON has no word for; the message says what, and where in the value.
@@ -136,7 +136,13 @@ fn read_table(table: &Table, null: &Lual, path: &mut Vec<String>, room: &mut Roo
             .extend(std::mem::take(&mut list).into_iter().enumerate().map(|(n, value)| ((n + 1).to_string(), value)));
         entries.insert(name, value);
     }
-    Ok(if list.is_empty() { Value::Object(entries) } else { Value::Array(list) })
+    let is_list = !list.is_empty() || (entries.is_empty() && is_marked_as_list(table));
+    Ok(if is_list { Value::Array(list) } else { Value::Object(entries) })
+}
+
+/// Whether the metatable of a table says that it is a list: the convention of Lua's JSON libraries for an empty one.
+fn is_marked_as_list(table: &Table) -> bool {
+    table.metatable().is_some_and(|meta| meta.raw_get::<String>("__jsontype").is_ok_and(|kind| kind == "array"))
 }
 
 /// JSON as a Lua value. What is null in an object is absent; in a list it is `vim.NIL`, so that the rest keeps its place.
@@ -147,6 +153,12 @@ pub(super) fn from_json(lua: &Lua, value: &Value) -> mlua::Result<Lual> {
     Ok(match value {
         Value::Array(list) => {
             let table = lua.create_table_with_capacity(list.len(), 0)?;
+            if list.is_empty() {
+                // So that it does not come back as an object.
+                let meta = lua.create_table()?;
+                meta.raw_set("__jsontype", "array")?;
+                table.set_metatable(Some(meta))?;
+            }
             for item in list {
                 table.push(if item.is_null() { nil(lua)? } else { from_json(lua, item)? })?;
             }

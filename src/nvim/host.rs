@@ -23,11 +23,12 @@ pub(super) struct Shim {
 }
 
 /// The names that `host.lua` has to define.
-pub(super) const NAMES: [&str; 30] = [
+pub(super) const NAMES: [&str; 31] = [
     "announce",
     "ask_files",
     "ask_trust",
     "checktime",
+    "client_tool",
     "context",
     "current_buffer",
     "cursor",
@@ -114,6 +115,14 @@ impl Shim {
         progress: Option<Function>,
     ) -> mlua::Result<Table> {
         self.table.get::<Function>("context")?.call((buffer, tool, timeout.as_secs_f64(), progress))
+    }
+
+    /// The function that answers the calls of a built-in tool of this name.
+    ///
+    /// # Errors
+    /// What the shim threw.
+    pub(super) fn client_tool(&self, tool: &str) -> mlua::Result<Function> {
+        self.table.get::<Function>("client_tool")?.call(tool)
     }
 
     /// Calls a tool's function: whether it returned, and its first two values or what it threw, as text.

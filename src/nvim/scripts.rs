@@ -7,8 +7,8 @@ use mlua::{Lua, Value};
 use super::{convert, functions::Functions, host::Shim, lua_tools, opt, policies};
 use crate::{
     config::buffer::BufferOptions,
-    model::UserError,
-    tools::{Definition, LuaError, LuaRef, approval::Resolve},
+    model::{ModelError, UserError},
+    tools::{Definition, LuaError, LuaRef, approval::Resolve, builtin::FilesToPick},
     workspace::{
         LuaOutcome, Scripts, StopTool,
         ports::{FrontmatterRun, ScriptError, ToolRun},
@@ -92,6 +92,18 @@ impl Scripts for LuaScripts {
     fn release(&self, definition: &Definition) {
         for function in [definition.executor.function(), definition.format_preview].into_iter().flatten() {
             self.functions.release(function);
+        }
+    }
+
+    fn files_to_pick(&self, callback: LuaRef, files: Result<FilesToPick, ModelError>) {
+        let Some(function) = self.functions.get(callback) else { return };
+        self.functions.release(callback);
+        let called = match files {
+            Ok(files) => function.call::<()>((files.paths, files.more, files.denied, files.is_partial)),
+            Err(problem) => function.call((Value::Nil, problem.to_string())),
+        };
+        if let Err(error) = called {
+            self.shim.report(&error);
         }
     }
 

@@ -6,7 +6,8 @@
 //!   [`presets`] are among its resolvers.
 //! * A [`NativeTool`] runs calls in Rust, off the editor's main thread, with a [`Context`]; [`builtin`] has ours. Its
 //!   [`Outcome`] becomes the text of the result. [`overflow`] saves the full output if it is too long.
-//! * [`preview`] describes in one line what a call would do.
+//! * [`preview`] describes in one line what a call would do. A [`form`] is what a call asks the user, if they answer it
+//!   themselves.
 //! * [`RetentionRules`] leave old results out of requests.
 //!
 //! Tools that the provider runs itself are not processed here; [`hosted`] determines which ones a conversation offers.
@@ -47,6 +48,8 @@ pub mod builtin;
 mod decision;
 pub mod declare;
 mod definition;
+mod field;
+pub mod form;
 pub mod hosted;
 mod lua_error;
 mod native;
@@ -55,6 +58,7 @@ pub mod paths;
 pub mod presets;
 pub mod preview;
 pub mod project;
+mod question;
 mod registry;
 mod retention;
 pub mod rules;

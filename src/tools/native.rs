@@ -171,7 +171,7 @@ impl Outcome {
 }
 
 /// Compact if it fits on one line, and pretty-printed otherwise.
-fn json_text(value: &Value) -> String {
+pub(super) fn json_text(value: &Value) -> String {
     let compact = value.to_string();
     if compact.chars().count() <= COMPACT_JSON { compact } else { format!("{value:#}") }
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-use super::{Definition, Executor, Runner};
+use super::{Definition, Executor, Runner, question::Question};
 use crate::{model::ToolInput, text::truncate::prefix};
 
 /// Replaces a line break.
@@ -25,6 +25,8 @@ pub fn call(definition: Option<&Definition>, name: &str, input: &ToolInput, widt
         ToolInput::Json(input) => {
             let native = definition.and_then(|definition| match &definition.executor {
                 Executor::Server(Runner::Native(tool)) => tool.preview(input, room(name, width)),
+                // What the user has to answer.
+                Executor::Human => Question::of(input).preview(),
                 _ => None,
             });
             native.unwrap_or_else(|| generic(input, room(name, width)))

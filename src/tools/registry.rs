@@ -8,7 +8,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use super::{Definition, DefinitionError, hosted};
+use super::{Definition, DefinitionError, Executor, LuaRef, hosted};
 use crate::{
     model::ModelError,
     provider::{HostedTool, ToolSpec},
@@ -63,6 +63,16 @@ impl Registry {
         let removed = self.tools.remove(name)?;
         self.specs = OnceLock::new();
         Some(removed)
+    }
+
+    /// Gives a tool that the editor answers the function for its calls. Says whether there is such a tool without one.
+    pub fn answer_with(&mut self, name: &str, function: LuaRef) -> bool {
+        let Some(tool) = self.tools.get_mut(name) else { return false };
+        let is_open = matches!(tool.executor, Executor::Client(None));
+        if is_open {
+            Arc::make_mut(tool).executor = Executor::Client(Some(function));
+        }
+        is_open
     }
 
     /// The tool with this name, enabled or not.

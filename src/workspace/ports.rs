@@ -17,8 +17,8 @@ use crate::{
     agent::{CursorTarget, Level},
     chat::{Diagnostic, OpenCall, Text, TextEdit},
     config::{FileOptions, buffer::BufferOptions},
-    model::UserError,
-    tools::{Definition, LuaError, LuaRef, approval::Resolve},
+    model::{ModelError, UserError},
+    tools::{Definition, LuaError, LuaRef, approval::Resolve, builtin::FilesToPick},
     usage::Record,
 };
 
@@ -255,6 +255,9 @@ pub trait Scripts {
 
     /// Releases the functions of a definition that has left the registry.
     fn release(&self, definition: &Definition);
+
+    /// Calls a function that asked for files to pick: with them, or with why there are none.
+    fn files_to_pick(&self, _callback: LuaRef, _files: Result<FilesToPick, ModelError>) {}
 
     /// Calls a function that asked for models: with their names, or with why there are none.
     fn models(&self, callback: LuaRef, models: Result<Vec<String>, UserError>);

@@ -11,7 +11,8 @@ use crate::{
     model::{ModelError, UserError},
     provider::{HostedTool, ToolSpec},
     tools::{
-        Definition, DefinitionError, Policy, Registered, Registry, RetentionRules, SourceEnd, SourceId, Sources,
+        Definition, DefinitionError, LuaRef, Policy, Registered, Registry, RetentionRules, SourceEnd, SourceId,
+        Sources,
         approval::{Chain, Resolver},
         hosted::{self, Offer},
         presets,
@@ -87,6 +88,11 @@ impl Toolbox {
         let registered = self.registry.borrow_mut().register(definition)?;
         self.touch();
         Ok(registered)
+    }
+
+    /// Gives a tool that the editor answers the function for its calls.
+    pub(super) fn answer_with(&self, name: &str, function: LuaRef) -> bool {
+        self.registry.borrow_mut().answer_with(name, function)
     }
 
     /// Takes a definition out; gives it back if it was there.

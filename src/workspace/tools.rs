@@ -6,7 +6,7 @@ use super::Workspace;
 use crate::{
     agent::{Input, Level},
     tools::{
-        Definition, DefinitionError, Registered, SourceEnd, SourceId,
+        Definition, DefinitionError, LuaRef, Registered, SourceEnd, SourceId,
         declare::{self, Field},
     },
 };
@@ -33,6 +33,12 @@ impl Workspace {
             self.scripts().release(definition);
         }
         removed.is_some()
+    }
+
+    /// Gives a built-in tool that the editor answers the function for its calls. Says whether there is such a tool without
+    /// one.
+    pub fn answer_with(&self, name: &str, function: LuaRef) -> bool {
+        self.toolbox().answer_with(name, function)
     }
 
     /// The tool of this name, enabled or not.

@@ -56,23 +56,26 @@ pub const FILE: &str = "urn:flemma:approval:frontmatter";
 
 #[test]
 fn every_documented_way_to_choose_tools_works() {
-    let default = ["bash", "calculator", "edit", "find", "grep", "ls", "read", "write"];
+    let default = ["ask_user", "bash", "calculator", "edit", "find", "grep", "ls", "read", "write"];
     for (code, tools) in [
         (r#"flemma.opt.tools = {"bash", "read"}"#, &["bash", "read"][..]),
-        (r#"flemma.opt.tools:remove("calculator")"#, &["bash", "edit", "find", "grep", "ls", "read", "write"]),
+        (
+            r#"flemma.opt.tools:remove("calculator")"#,
+            &["ask_user", "bash", "edit", "find", "grep", "ls", "read", "write"],
+        ),
         (
             r#"flemma.opt.tools:append("calculator_async")"#,
-            &["bash", "calculator", "calculator_async", "edit", "find", "grep", "ls", "read", "write"],
+            &["ask_user", "bash", "calculator", "calculator_async", "edit", "find", "grep", "ls", "read", "write"],
         ),
         (r#"flemma.opt.tools = flemma.opt.tools + "read""#, &default),
         (
             r#"flemma.opt.tools = flemma.opt.tools - {"grep", "find", "ls"} - "edit""#,
-            &["bash", "calculator", "read", "write"],
+            &["ask_user", "bash", "calculator", "read", "write"],
         ),
         (r#"flemma.opt.tools:set({}):prepend("bash")"#, &["bash"]),
         (
             r#"flemma.opt.tools = (flemma.opt.tools - "bash") ^ "calculator""#,
-            &["calculator", "edit", "find", "grep", "ls", "read", "write"],
+            &["ask_user", "calculator", "edit", "find", "grep", "ls", "read", "write"],
         ),
         (
             r#"for _, name in ipairs(flemma.opt.tools:get()) do if name ~= "ls" then flemma.opt.tools:remove(name) end end"#,
@@ -103,7 +106,10 @@ fn json_reaches_the_same_options() {
         "```json\n{ \"max_tokens\": 77, \"tools\": { \"remove\": [\"bash\"], \"append\": [\"calculator_async\"] } }\n```\n",
     );
     assert_eq!(sent["max_tokens"], 77);
-    assert_eq!(offered(&sent), ["calculator", "calculator_async", "edit", "find", "grep", "ls", "read", "write"]);
+    assert_eq!(
+        offered(&sent),
+        ["ask_user", "calculator", "calculator_async", "edit", "find", "grep", "ls", "read", "write"]
+    );
 }
 
 #[test]
@@ -276,7 +282,7 @@ fn lists_are_read_by_the_functions_that_read_tables() {
         assert(#flemma.opt.tools == #names and pairs_too == #names and flemma.opt.tools[2] == names[2])\n\
         assert(tostring(flemma.opt.tools) == table.concat(names, \", \"))\n\
         flemma.opt.model = table.concat(names, \" \")"));
-    assert_eq!(sent["model"], "bash calculator edit find grep ls read write");
+    assert_eq!(sent["model"], "ask_user bash calculator edit find grep ls read write");
 }
 
 #[test]
@@ -499,7 +505,7 @@ fn status_shows_every_value_and_its_source() {
         "tools.max_concurrent 2 setup",
         "tools.autopilot.enabled true default",
         "tools.auto_approve $readonly setup",
-        "tools bash, calculator, edit, find, grep, ls, read, write default",
+        "tools ask_user, bash, calculator, edit, find, grep, ls, read, write default",
     ] {
         has(&lines, line);
     }
@@ -514,7 +520,7 @@ fn status_shows_every_value_and_its_source() {
         "thinking high frontmatter",
         "anthropic.max_tokens 9000 frontmatter",
         "tools.auto_approve $default, without write frontmatter",
-        "tools calculator, edit, find, grep, ls, read, write frontmatter",
+        "tools ask_user, calculator, edit, find, grep, ls, read, write frontmatter",
     ] {
         has(&lines, line);
     }

@@ -9,6 +9,7 @@ mod anthropic;
 mod approval;
 mod attachments;
 mod chat;
+mod client_tools;
 mod colours;
 #[path = "../support/completions.rs"]
 mod completions;
@@ -17,6 +18,7 @@ mod cursor;
 mod docs;
 mod editing;
 mod first_contact;
+mod forms;
 mod frontmatter;
 mod frontmatter_trust;
 mod harness;

@@ -19,7 +19,7 @@ fn own_tools(lua: &str, files: &[(&str, &str)]) -> Vec<(String, Value)> {
     let mut chat = Chat::start(&Setup { lua, files, ..Setup::default() }, [prose(&["ok"])]);
     chat.nvim.input("<C-]>");
     chat.nvim.wait_for("the answer", |nvim| nvim.text().contains("@Assistant:\nok"));
-    let builtin = ["bash", "calculator", "edit", "find", "grep", "ls", "read", "write"];
+    let builtin = ["ask_user", "bash", "calculator", "edit", "find", "grep", "ls", "read", "write"];
     offered(&chat, 0).into_iter().filter(|(name, _)| !builtin.contains(&name.as_str())).collect()
 }
 

@@ -130,7 +130,7 @@ fn a_conversation_reads_edits_asks_runs_and_carries_on() {
         assert_eq!(body["model"], "claude-test");
         assert_eq!(body["stream"], true);
         let tools: Vec<_> = body["tools"].as_array().unwrap().iter().map(|tool| tool["name"].clone()).collect();
-        assert_eq!(tools, ["bash", "calculator", "edit", "find", "grep", "ls", "read", "write"]);
+        assert_eq!(tools, ["ask_user", "bash", "calculator", "edit", "find", "grep", "ls", "read", "write"]);
     }
     assert_eq!(requests[0].json()["messages"][0]["role"], "user");
     let third = requests[2].json()["messages"].clone();

@@ -8,6 +8,7 @@ mod approval;
 mod checks;
 mod drawing;
 mod faults;
+mod forms;
 mod keys;
 mod lifecycle;
 mod options;
@@ -51,6 +52,7 @@ fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     keys::fill(exports)?;
     drawing::fill(exports)?;
     tools::fill(exports)?;
+    forms::fill(exports)?;
     approval::fill(exports)?;
     options::fill(exports)?;
     usage::fill(exports)?;

@@ -8,6 +8,11 @@ use crate::tools::{DeclaredApproval, Definition, Executor, NativeTool, Runner};
 
 /// A strict definition whose properties are `properties` (a JSON object of schemas) and a `label`.
 pub(super) fn define(name: &str, description: &str, properties: Value, tool: impl NativeTool + 'static) -> Definition {
+    define_unlabelled(name, description, with_label(properties), tool)
+}
+
+/// The properties with a `label` before them.
+fn with_label(properties: Value) -> Value {
     let label = json!({
         "type": ["string", "null"],
         "description": "What this call is for, in a few words. Shown to the user.",
@@ -16,7 +21,7 @@ pub(super) fn define(name: &str, description: &str, properties: Value, tool: imp
     if let Value::Object(properties) = properties {
         all.extend(properties);
     }
-    define_unlabelled(name, description, Value::Object(all), tool)
+    Value::Object(all)
 }
 
 /// A strict definition whose properties are `properties` (a JSON object of schemas).
@@ -26,6 +31,11 @@ pub(super) fn define_unlabelled(
     properties: Value,
     tool: impl NativeTool + 'static,
 ) -> Definition {
+    define_answered(name, description, properties, Executor::Server(Runner::Native(Arc::new(tool))))
+}
+
+/// A strict definition whose properties are `properties` (a JSON object of schemas), for calls that `executor` answers.
+pub(super) fn define_answered(name: &str, description: &str, properties: Value, executor: Executor) -> Definition {
     let required: Vec<&String> = properties.as_object().into_iter().flat_map(Map::keys).collect();
     let schema = json!({
         "type": "object",
@@ -33,7 +43,7 @@ pub(super) fn define_unlabelled(
         "properties": properties,
         "additionalProperties": false,
     });
-    let mut definition = Definition::new(name, description, schema, Executor::Server(Runner::Native(Arc::new(tool))));
+    let mut definition = Definition::new(name, description, schema, executor);
     definition.strict = true;
     definition
 }

@@ -1,13 +1,16 @@
 //! The built-in tools, one file each.
 //!
 //! Every tool has a strict schema: all properties are required, optional ones may be null, and no others are accepted. Every
-//! tool except the calculators accepts a `label`, in which the model says what the call is for. Only the preview shows it.
+//! tool that runs here, except the calculators, accepts a `label`, in which the model says what the call is for. Only the
+//! preview shows it.
 //! The tools that only read (`grep`, `find`, `ls`) declare that they need no approval.
 
 mod arithmetic;
+mod ask_user;
 mod bash;
 mod blocking;
 mod calculator;
+mod client;
 mod deadline;
 mod define;
 mod diff;
@@ -20,6 +23,7 @@ mod input;
 mod ls;
 mod matches;
 mod nearest;
+mod pick;
 mod read;
 mod replace;
 mod report;
@@ -28,15 +32,18 @@ mod write;
 
 use self::{
     blocking::{blocking, looking, searching},
-    define::{define, define_unlabelled, harmless},
+    define::{define, define_answered, define_unlabelled, harmless},
     input::{count, limit, optional_text, path, switch, text},
     report::{line_range, lines},
 };
 use super::Definition;
 
+pub use pick::{FilesToPick, files_to_pick};
+
 /// All built-in tools.
 pub fn all() -> Vec<Definition> {
-    vec![
+    let tools = [
+        ask_user::definition(),
         bash::definition(),
         calculator::definition(),
         calculator::definition_async(),
@@ -46,5 +53,6 @@ pub fn all() -> Vec<Definition> {
         ls::definition(),
         read::definition(),
         write::definition(),
-    ]
+    ];
+    tools.into_iter().chain(client::all()).collect()
 }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::{PathBase, Rule, Subject, files::PathPattern, pattern::Likeness};
 use crate::tools::{
     Decision,
-    paths::{plain, real},
+    paths::{self, plain, real},
 };
 
 /// The tool whose denials apply to all tools that read.
@@ -59,6 +59,15 @@ pub(in crate::tools) fn decide(
     }
 }
 
+/// Whether a name is a URL, as Neovim sees it: `scheme://…`.
+fn is_url(name: &Path) -> bool {
+    let name = name.to_string_lossy();
+    name.split_once("://").is_some_and(|(scheme, _)| {
+        scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+            && scheme.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
+    })
+}
+
 /// The paths that must not be read, for tools that encounter them.
 #[derive(Clone, Debug, Default)]
 pub struct DeniedPaths {
@@ -103,5 +112,19 @@ impl DeniedPaths {
             })
         };
         self.all || means(&plain(path)) || (path.is_symlink() && means(&real(path)))
+    }
+
+    /// Whether a model may be told about something that has this name in the editor: the path of a file, or the name of a
+    /// buffer. A relative path starts at `base`.
+    ///
+    /// A path is judged as written and by where its links lead. An empty name belongs to no file. Where a URL leads
+    /// (`oil://…`) is not known, so it may be told only if nothing is denied. This reads the disk, unless nothing is denied.
+    #[must_use]
+    pub fn allows(&self, base: &Path, name: &Path) -> bool {
+        if self.is_empty() || name.as_os_str().is_empty() {
+            return true;
+        }
+        let path = paths::resolve(base, name);
+        !is_url(name) && !self.contains(&path) && !self.contains(&real(&path))
     }
 }

@@ -45,19 +45,22 @@ fn the_built_in_tools_are_legal() {
             assert!(!tool.enabled, "{}", tool.name);
             continue;
         }
-        let is_calculator = tool.name.starts_with("calculator");
+        let is_labelled = !tool.name.starts_with("calculator") && !tool.executor.is_answered();
+        let is_client = matches!(tool.executor, Executor::Client(None));
         assert!(tool.strict, "{}", tool.name);
-        assert_eq!(tool.enabled, tool.name != "calculator_async", "{}", tool.name);
-        assert_eq!(tool.input_schema["properties"].get("label").is_some(), !is_calculator, "{}", tool.name);
+        assert_eq!(tool.enabled, tool.name != "calculator_async" && !is_client, "{}", tool.name);
+        assert_eq!(tool.input_schema["properties"].get("label").is_some(), is_labelled, "{}", tool.name);
     }
 }
 
 #[test]
-fn all_built_in_tools_but_the_slow_calculator_are_offered() {
+fn the_tools_that_are_offered_by_default_are_known() {
     let registry = Registry::with_builtins();
     let offered: Vec<String> = registry.specs().iter().map(|spec| spec.name.clone()).collect();
-    assert_eq!(offered, ["bash", "calculator", "edit", "find", "grep", "ls", "read", "write"]);
-    assert!(registry.get("calculator_async").is_some());
+    assert_eq!(offered, ["ask_user", "bash", "calculator", "edit", "find", "grep", "ls", "read", "write"]);
+    for tool in ["calculator_async", "open_location", "pick_file", "get_selection", "get_diagnostics", "open_buffers"] {
+        assert!(registry.get(tool).is_some(), "{tool}");
+    }
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod calculator;
 mod decisions;
 mod definition;
 mod files;
+mod form;
 mod inputs;
 mod preview;
 mod project;

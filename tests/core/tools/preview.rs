@@ -50,6 +50,13 @@ fn every_built_in_tool_has_its_own_words() {
         ("find", json!({ "pattern": "**/test_*.py", "path": null }), "find: **/test_*.py"),
         ("ls", json!({ "path": "src/tools", "label": "layout" }), "ls: src/tools  # layout"),
         ("ls", json!({ "path": null, "limit": 5 }), "ls: ."),
+        ("ask_user", json!({ "question": "Which one?", "options": null }), "ask_user: Which one?"),
+        (
+            "ask_user",
+            json!({ "question": "Which\none?", "options": ["red", "green"], "default": "red" }),
+            "ask_user: Which⤶one?  (1: red, 2: green)",
+        ),
+        ("ask_user", json!({ "question": 3 }), "ask_user: question=3"),
     ];
     for (name, input, expected) in table {
         assert_eq!(shown(name, input, 80), expected);

@@ -37,7 +37,7 @@ fn refusal(block: &str) -> String {
 
 #[test]
 fn json_reaches_the_same_options_as_lua() {
-    let tools = ["calculator", "calculator_async", "edit", "find", "grep", "ls", "read", "write"];
+    let tools = ["ask_user", "calculator", "calculator_async", "edit", "find", "grep", "ls", "read", "write"];
     let json = r#"{ "max_tokens": 77, "tools": { "remove": ["bash"], "append": ["calculator_async"] } }"#;
     let code =
         "flemma.opt.max_tokens = 77\nflemma.opt.tools:remove(\"bash\")\nflemma.opt.tools:append(\"calculator_async\")";
@@ -172,7 +172,7 @@ fn status_shows_every_value_and_its_source() {
         "tools.max_concurrent 2 setup",
         "tools.autopilot.enabled true default",
         "tools.auto_approve $readonly setup",
-        "tools bash, calculator, edit, find, grep, ls, read, write default",
+        "tools ask_user, bash, calculator, edit, find, grep, ls, read, write default",
         "idle",
     ] {
         chat.status_has(line);
@@ -187,7 +187,7 @@ fn status_shows_every_value_and_its_source() {
         "thinking high frontmatter",
         "anthropic.max_tokens 9000 frontmatter",
         "tools.auto_approve $default, without write frontmatter",
-        "tools calculator, edit, find, grep, ls, read, write frontmatter",
+        "tools ask_user, calculator, edit, find, grep, ls, read, write frontmatter",
     ] {
         chat.status_has(line);
     }

@@ -9,6 +9,7 @@ mod input;
 mod properties;
 mod spellings;
 mod suggestions;
+mod telling;
 mod truth;
 
 use std::path::Path;

@@ -1,0 +1,351 @@
+--- Forms: asks the user what a call of a tool asks them, field by field, with |vim.ui.select()| and |vim.ui.input()|.
+---
+--- The library knows what is asked and checks what is typed (`src/tools/form.rs`). A prompt may answer at once or much later,
+--- twice, or never. A form ends when it is answered, when a prompt is cancelled, or when the call was answered elsewhere.
+local M = {}
+
+local api = vim.api
+
+local function native(...)
+  return require("flemma.native").call(...)
+end
+
+---@class flemma.FormField
+---@field label string what is asked; empty if the question says it all
+---@field choices? string[] the entries to choose from; nil for text
+---@field other? integer the entry that asks for text
+---@field default? string the text to start with
+---@field required boolean
+
+---@class flemma.Form
+---@field tool string
+---@field question string
+---@field fields flemma.FormField[]
+
+--- A form on the screen.
+---@class flemma.OpenForm
+---@field buf integer the conversation
+---@field call string the call's id
+---@field spec flemma.Form what was asked when it was opened
+---@field given any[] for each field that was asked: the number of an entry, a text, or vim.NIL
+---@field answer fun(result: any): boolean?, string? passes the answer on
+---@field typed table<integer, string> what was typed last, by field
+---@field prompt? flemma.FormPrompt the prompt that waits
+---@field is_over? boolean
+---@field is_replaced? boolean whether the user opened the form again
+
+---@class flemma.FormPrompt
+---@field callback function[] held weakly
+---@field windows integer[] those that it has opened
+---@field is_answered? boolean
+---@field is_shown? boolean whether the function that shows it has returned
+
+---@type table<string, flemma.OpenForm> by buffer and call
+local open = {}
+
+local function key_of(buf, call)
+  return buf .. " " .. call
+end
+
+---@param form flemma.OpenForm
+---@param level integer
+---@param message string
+local function say(form, level, message)
+  require("flemma.notify").say(level, ("%s (%s): %s"):format(form.spec.tool, form.call, message))
+end
+
+--- What the call asks now; nil if it no longer waits for an answer.
+---@param form flemma.OpenForm
+---@return flemma.Form?
+local function asked_now(form)
+  return api.nvim_buf_is_loaded(form.buf) and native("form", form.buf, form.call) or nil
+end
+
+--- Closes the windows that a prompt has opened. Neovim's own input line, which has not returned yet, is left with <Esc>.
+---@param prompt flemma.FormPrompt
+local function close(prompt)
+  for _, win in ipairs(prompt.windows) do
+    if api.nvim_win_is_valid(win) then
+      local had_focus = win == api.nvim_get_current_win()
+      if pcall(api.nvim_win_close, win, true) and had_focus and api.nvim_get_mode().mode:sub(1, 1) == "i" then
+        vim.cmd.stopinsert()
+      end
+    end
+  end
+  if not prompt.is_shown and vim.fn.getcmdtype() == "@" then
+    api.nvim_input("<Esc>")
+  end
+end
+
+--- Ends a form. An answer that still comes from its prompt has no effect.
+---@param form flemma.OpenForm
+local function finish(form)
+  form.is_over = true
+  local key = key_of(form.buf, form.call)
+  if open[key] == form then
+    open[key] = nil
+  end
+  if not next(open) then
+    pcall(api.nvim_del_augroup_by_name, "flemma.form")
+  end
+end
+
+--- The answer comes too late.
+---@param form flemma.OpenForm
+local function stale(form)
+  finish(form)
+  say(form, vim.log.levels.WARN, "your answer came too late; the call has been answered or cancelled, or has expired")
+end
+
+--- Whether the user can still answer the prompt of a form. A prompt cannot be answered any more if all windows that it has
+--- opened are closed, or if nobody holds its callback.
+---@param form flemma.OpenForm
+---@return boolean
+local function can_be_answered(form)
+  local prompt = form.prompt
+  if not prompt then
+    return false
+  end
+  if #prompt.windows > 0 then
+    return vim.iter(prompt.windows):any(api.nvim_win_is_valid)
+  end
+  collectgarbage()
+  collectgarbage()
+  return prompt.callback[1] ~= nil
+end
+
+--- Watches for what ends a form from outside, and for the windows of prompts.
+local function watch()
+  local group = api.nvim_create_augroup("flemma.form", { clear = true })
+  api.nvim_create_autocmd("User", {
+    group = group,
+    pattern = "FlemmaToolFinished",
+    desc = "Flemma: close the form of a call that has its result",
+    callback = function(args)
+      local data = args.data or {}
+      local form = open[key_of(data.buf or 0, data.id or "")]
+      if not form then
+        return
+      end
+      finish(form)
+      if form.prompt then
+        -- The windows belong to a plugin, which may not expect to lose them inside this event.
+        vim.schedule(function()
+          close(form.prompt)
+        end)
+        say(form, vim.log.levels.INFO, "the form was closed, because the call has its result")
+      end
+    end,
+  })
+  api.nvim_create_autocmd("WinNew", {
+    group = group,
+    desc = "Flemma: note the windows of prompts",
+    callback = function()
+      local win = api.nvim_get_current_win()
+      -- Nothing else is known of a window at this time.
+      vim.schedule(function()
+        local config = api.nvim_win_is_valid(win) and api.nvim_win_get_config(win)
+        -- A float that cannot have the focus is a message.
+        if config and config.relative ~= "" and config.focusable then
+          for _, form in pairs(open) do
+            if form.prompt then
+              table.insert(form.prompt.windows, win)
+            end
+          end
+        end
+      end)
+    end,
+  })
+end
+
+local ask
+
+--- The answer is complete: passes it on, unless the question has changed.
+---@param form flemma.OpenForm
+---@param answer any
+local function submit(form, answer)
+  local spec = asked_now(form)
+  if not spec then
+    return stale(form)
+  elseif not vim.deep_equal(spec, form.spec) then
+    finish(form)
+    say(form, vim.log.levels.WARN, "not answered, because the question has changed; open the form again")
+    return
+  end
+  finish(form)
+  if answer == nil then
+    answer = vim.NIL
+  end
+  local ran, ok, problem = pcall(form.answer, answer)
+  if not ran then
+    ok, problem = nil, tostring(ok):match("[^\n]*")
+  end
+  if not ok and problem == "stale" then
+    stale(form)
+  elseif not ok and problem then
+    say(form, vim.log.levels.ERROR, ("not answered: %s"):format(problem))
+  end
+end
+
+--- The user has done something with a field: goes on with the next one, or asks again and says why.
+---@param form flemma.OpenForm
+---@param at integer the field
+---@param value any the number of an entry, a text, or vim.NIL
+local function take(form, at, value)
+  if form.is_over then
+    return
+  elseif not asked_now(form) then
+    return stale(form)
+  end
+  form.given[at] = value
+  form.typed[at] = type(value) == "string" and value or nil
+  local ok, answer, field = native("form_answer", form.buf, form.call, form.given)
+  if ok == nil then
+    return stale(form)
+  elseif ok == false and field and field <= at then
+    form.given[at] = nil
+    ask(form, at, answer)
+  elseif form.spec.fields[at + 1] then
+    ask(form, at + 1)
+  elseif ok == false then
+    -- The fields do not go together.
+    form.given = {}
+    ask(form, 1, answer)
+  else
+    submit(form, answer)
+  end
+end
+
+--- The text above a prompt.
+---@param form flemma.OpenForm
+---@param field flemma.FormField
+---@param problem? string
+---@return string
+local function prompt_of(form, field, problem)
+  local parts = { ("%s: %s"):format(form.spec.tool, form.spec.question) }
+  if field.label ~= "" then
+    parts[#parts + 1] = field.label .. (field.required and "" or " (optional)")
+  end
+  if problem then
+    parts[#parts + 1] = ("[%s]"):format(problem:gsub("%c", " "))
+  end
+  return table.concat(parts, "  ")
+end
+
+--- Shows a prompt, and calls back once with what the user did; nil if they cancelled it.
+---@param form flemma.OpenForm
+---@param show fun(callback: function)
+---@param on_answer fun(value: any)
+local function prompt(form, show, on_answer)
+  local callback
+  ---@type flemma.FormPrompt
+  local own = { callback = setmetatable({}, { __mode = "v" }), windows = {} }
+  callback = function(...)
+    if own.is_answered then
+      return
+    end
+    own.is_answered = true
+    if not form.is_over then
+      form.prompt = nil
+      on_answer(...)
+    elseif not form.is_replaced and (...) ~= nil then
+      stale(form)
+    end
+  end
+  own.callback[1] = callback
+  form.prompt = own
+  local ok, problem = pcall(show, callback)
+  callback = nil
+  own.is_shown = true
+  if not ok then
+    finish(form)
+    say(form, vim.log.levels.ERROR, ("the prompt failed: %s"):format(tostring(problem):match("[^\n]*")))
+  end
+end
+
+--- Asks for a text.
+---@param form flemma.OpenForm
+---@param at integer the field
+---@param problem? string what was wrong with the last answer
+local function ask_text(form, at, problem)
+  local field = form.spec.fields[at]
+  prompt(form, function(callback)
+    require("flemma.ask").input({
+      prompt = prompt_of(form, field, problem) .. " ",
+      default = form.typed[at] or field.default,
+    }, callback)
+  end, function(text)
+    if text == nil then
+      finish(form)
+    else
+      take(form, at, text)
+    end
+  end)
+end
+
+--- Asks for a field.
+---@param form flemma.OpenForm
+---@param at integer the field
+---@param problem? string what was wrong with the last answer
+ask = function(form, at, problem)
+  local field = form.spec.fields[at]
+  if not field.choices then
+    return ask_text(form, at, problem)
+  end
+  prompt(form, function(callback)
+    require("flemma.ask").select(field.choices, {
+      prompt = prompt_of(form, field, problem),
+      kind = "flemma.form",
+    }, callback)
+  end, function(item, index)
+    index = index or item and vim.fn.index(field.choices, item) + 1
+    if not index or index < 1 then
+      finish(form)
+    elseif index == field.other then
+      ask_text(form, at)
+    else
+      take(form, at, index)
+    end
+  end)
+end
+
+--- Opens the form of a call that waits for the user's answer. Nothing happens if it is open already.
+---@param buf integer the conversation
+---@param call string the call's id
+---@param answer? fun(result: any): boolean?, string? passes the answer on; `require("flemma.tools").resolve` by default
+function M.open(buf, call, answer)
+  local key = key_of(buf, call)
+  local before = open[key]
+  if before and can_be_answered(before) then
+    local win = vim.iter(before.prompt.windows):find(api.nvim_win_is_valid)
+    if win then
+      api.nvim_set_current_win(win)
+    else
+      say(before, vim.log.levels.INFO, "the form of this call is open already")
+    end
+    return
+  elseif before then
+    before.is_replaced = true
+    finish(before)
+  end
+  local spec = native("form", buf, call)
+  if not spec then
+    require("flemma.notify").say(vim.log.levels.WARN, ("the call %s does not wait for an answer"):format(call))
+    return
+  end
+  local form = {
+    buf = buf,
+    call = call,
+    spec = spec,
+    given = {},
+    typed = {},
+    answer = answer or function(result)
+      return require("flemma.tools").resolve(buf, call, result)
+    end,
+  }
+  open[key] = form
+  watch()
+  ask(form, 1)
+end
+
+return M

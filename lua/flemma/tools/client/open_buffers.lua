@@ -1,0 +1,38 @@
+--- `open_buffers`: the files that are open in the editor.
+local places = require("flemma.tools.places")
+
+local api = vim.api
+
+---@param _ table
+---@param ctx flemma.ExecutionContext
+---@return table
+return function(_, ctx)
+  -- Terminals, trees and other plugins' windows are no files.
+  local bufs = vim.tbl_filter(function(buf)
+    return vim.bo[buf].buflisted and vim.list_contains({ "", "acwrite" }, vim.bo[buf].buftype)
+  end, api.nvim_list_bufs())
+  local readable = places.readable(ctx, bufs)
+  local shown, denied, more = {}, 0, 0
+  for _, buf in ipairs(bufs) do
+    if not readable[buf] then
+      denied = denied + 1
+    elseif #shown == places.MAX_ITEMS then
+      more = more + 1
+    else
+      shown[#shown + 1] = {
+        path = places.of_buffer(ctx, buf),
+        filetype = vim.bo[buf].filetype ~= "" and vim.bo[buf].filetype or nil,
+        line = math.max(vim.fn.getbufinfo(buf)[1].lnum, 1),
+        modified = vim.bo[buf].modified,
+        visible = #vim.fn.win_findbuf(buf) > 0,
+      }
+    end
+  end
+  return {
+    buffers = places.list(shown),
+    note = places.notes(
+      more > 0 and ("%d of %d are shown"):format(#shown, #shown + more) or nil,
+      places.left_out(denied, "buffer")
+    ),
+  }
+end

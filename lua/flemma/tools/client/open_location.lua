@@ -1,0 +1,173 @@
+--- `open_location`: shows the user a place in a file, in a window that is not the conversation's. The user stays where they
+--- are.
+local places = require("flemma.tools.places")
+
+local api = vim.api
+
+--- The maximum size of a file, in bytes. Neovim reads it while the user waits.
+local MAX_SIZE = 64 * 1024 * 1024
+
+--- A window of at least this many columns is split side by side.
+local WIDE = 120
+
+--- Whether showing something else in a window would lose changes of its buffer.
+---@param win integer
+---@return boolean
+local function would_lose(win)
+  local bo = vim.bo[api.nvim_win_get_buf(win)]
+  if not bo.modified then
+    return false
+  end
+  return bo.bufhidden == "" and not vim.o.hidden or vim.list_contains({ "unload", "delete", "wipe" }, bo.bufhidden)
+end
+
+--- Whether a file may be shown in a window.
+---@param win integer
+---@return boolean
+local function is_ordinary(win)
+  local buf = api.nvim_win_get_buf(win)
+  return api.nvim_win_get_config(win).relative == ""
+    and not places.is_chat(buf)
+    and vim.bo[buf].buftype == ""
+    and not vim.wo[win].previewwindow
+end
+
+--- The tab page with the conversation; the current one if it is not visible.
+---@param chat integer
+---@return integer tab
+---@return integer? win a window with the conversation
+local function tab_of(chat)
+  local wins = vim.fn.win_findbuf(chat)
+  local here = api.nvim_get_current_tabpage()
+  local best
+  for _, win in ipairs(wins) do
+    if api.nvim_win_get_config(win).relative == "" and (not best or api.nvim_win_get_tabpage(win) == here) then
+      best = win
+    end
+  end
+  return best and api.nvim_win_get_tabpage(best) or here, best
+end
+
+--- The window for a buffer; nil if there is none, so that one has to be split.
+---@param tab integer
+---@param buf integer
+---@return integer?
+local function window_for(tab, buf)
+  local current = api.nvim_get_current_win()
+  local previous = vim.fn.win_getid(vim.fn.winnr("#"))
+  local best, rank = nil, 0
+  for _, win in ipairs(api.nvim_tabpage_list_wins(tab)) do
+    local shows = api.nvim_win_get_buf(win) == buf
+    -- What the user is in the middle of stays.
+    local is_busy = win == current and not vim.startswith(api.nvim_get_mode().mode, "n")
+    if is_ordinary(win) and not is_busy and (shows or not (would_lose(win) or vim.wo[win].winfixbuf)) then
+      local own = shows and 4 or win == current and 1 or win == previous and 3 or 2
+      if own > rank then
+        best, rank = win, own
+      end
+    end
+  end
+  return best
+end
+
+--- Loads a file without a question: there is none about a swap file.
+---@param path string
+---@return integer? buf
+---@return string? problem
+local function load(path)
+  local buf = vim.fn.bufadd(path)
+  local ok, problem = pcall(vim.fn.bufload, buf)
+  if not ok or not api.nvim_buf_is_loaded(buf) then
+    return nil, tostring(problem):match("[^\n]*")
+  end
+  vim.bo[buf].buflisted = true
+  return buf
+end
+
+--- The place of a text, from a line on.
+---@param buf integer
+---@param first integer line, from 1
+---@param pattern string
+---@return integer? line
+---@return integer? byte from 0
+local function find(buf, first, pattern)
+  local text = table.concat(api.nvim_buf_get_lines(buf, first - 1, -1, false), "\n")
+  local at = text:find(pattern, 1, true)
+  if not at then
+    return
+  end
+  local before = text:sub(1, at - 1)
+  local _, breaks = before:gsub("\n", "")
+  return first + breaks, at - 1 - (#before - #before:match("[^\n]*$"))
+end
+
+---@param buf integer
+---@param input table
+---@return integer line
+---@return integer byte
+---@return string? note
+local function place(buf, input)
+  local last = api.nvim_buf_line_count(buf)
+  local line = math.min(input.line or 1, last)
+  local note = (input.line or 1) > last and ("the file has only %d lines"):format(last) or nil
+  if input.pattern and input.pattern ~= "" then
+    local found, byte = find(buf, line, input.pattern)
+    if found and byte then
+      return found, byte, note
+    end
+    note = places.notes(note, ("the pattern was not found from line %d on"):format(line))
+  end
+  local text = api.nvim_buf_get_lines(buf, line - 1, line, false)[1] or ""
+  local byte = vim.fn.byteidx(text, (input.column or 1) - 1)
+  return line, byte < 0 and #text or byte, note
+end
+
+---@param input { path: string, line?: integer, column?: integer, pattern?: string }
+---@param ctx flemma.ExecutionContext
+---@return table
+return function(input, ctx)
+  for _, name in ipairs({ "line", "column" }) do
+    if input[name] and input[name] < 1 then
+      return places.failure(("`%s` must be at least 1, not %s."):format(name, input[name]))
+    end
+  end
+  local path, real = places.existing(ctx, input.path)
+  if not path then
+    return places.failure(real)
+  end
+  local stat = vim.uv.fs_stat(real)
+  if not stat or stat.type ~= "file" then
+    return places.failure(("%s is a %s, and not a file."):format(input.path, stat and stat.type or "special file"))
+  elseif stat.size > MAX_SIZE then
+    return places.failure(("%s is too large to be opened for the user: it has more than 64 MB."):format(input.path))
+  end
+  local buf, problem = load(path)
+  if not buf then
+    return places.failure(("%s could not be opened: %s"):format(input.path, problem))
+  end
+  local tab, chat = tab_of(ctx.bufnr)
+  local win = window_for(tab, buf)
+  local ok, thrown = pcall(function()
+    if not win then
+      local from = chat or api.nvim_get_current_win()
+      local split = api.nvim_win_get_width(from) >= WIDE and "right" or "above"
+      win = api.nvim_open_win(buf, false, { split = split, win = from })
+    elseif api.nvim_win_get_buf(win) ~= buf then
+      api.nvim_win_call(win, function()
+        vim.cmd("normal! m'")
+      end)
+      api.nvim_win_set_buf(win, buf)
+    end
+  end)
+  if not ok or not win or not api.nvim_win_is_valid(win) or api.nvim_win_get_buf(win) ~= buf then
+    local why = tostring(thrown or "another plugin closed it"):match("[^\n]*")
+    return places.failure(("There is no window for %s: %s"):format(input.path, why))
+  end
+  local line, byte, note = place(buf, input)
+  api.nvim_win_set_cursor(win, { line, byte })
+  api.nvim_win_call(win, function()
+    vim.cmd("normal! zvzz")
+  end)
+  local text = api.nvim_buf_get_lines(buf, line - 1, line, false)[1] or ""
+  return { path = places.show(ctx, path), line = line, column = places.column(text, byte), note = note }
+end

@@ -1,0 +1,368 @@
+//! Forms: what the user is asked by a call of a tool whose executor is `human`, and how their answer becomes a result.
+//!
+//! [`Form::of`] reads the input of the call and the tool's `result_schema`. A schema of an object becomes a field for each
+//! property, any other schema a single field. The editor asks field by field and passes what was chosen or typed to
+//! [`Form::answer`], also when only some of the fields have been asked. What the user wrote into the status block goes to
+//! [`Form::answer_from_text`].
+//!
+//! ```
+//! use flemma::tools::{Definition, Executor, form::{Form, Given}};
+//! use serde_json::json;
+//!
+//! let schema = json!({ "type": "object", "properties": { "question": { "type": "string" } } });
+//! let tool = Definition::new("ask", "Ask the user.", schema, Executor::Human);
+//! let form = Form::of(&tool, &json!({ "question": "Which one?", "options": ["red", "green"] }));
+//! assert_eq!(form.question, "Which one?");
+//! assert_eq!(form.fields[0].labels(), ["red", "green", "something else…"]);
+//! assert_eq!(form.answer(&[Given::Chosen(1)]), Ok(json!("green")));
+//! assert_eq!(form.answer_from_text("2"), Ok(json!("green")));
+//! assert_eq!(form.answer_from_text("blue"), Ok(json!("blue")));
+//! ```
+
+use std::{fmt, sync::Arc};
+
+use serde_json::{Map, Value};
+use thiserror::Error;
+
+use super::{
+    Definition,
+    field::{FieldKind, FieldSchema},
+    native::json_text,
+    preview,
+    question::Question,
+    schema::CompiledSchema,
+};
+
+/// The last entry of a list of choices that also allows any other text.
+const OTHER: &str = "something else…";
+
+/// The entry of a list of choices that gives no answer.
+const NOTHING: &str = "no answer";
+
+/// How wide a question or a label is, in display cells.
+const WIDTH: usize = 400;
+
+/// What a call asks the user.
+#[derive(Clone)]
+pub struct Form {
+    /// The question, on one line.
+    pub question: String,
+    /// What the user is asked, one after the other. Never empty.
+    pub fields: Vec<FormField>,
+    /// Whether the answer is an object with a property for each field.
+    is_object: bool,
+    /// What the whole answer must match.
+    schema: Option<CompiledSchema>,
+}
+
+/// One field of a form.
+#[derive(Clone)]
+pub struct FormField {
+    /// The property of the answer; `None` if the field is the whole answer.
+    pub name: Option<String>,
+    /// What is asked, on one line; empty if the question of the form says it all.
+    pub label: String,
+    /// The text that the user starts with, if there is one.
+    pub default: Option<String>,
+    /// Whether the field must be answered.
+    pub is_required: bool,
+    kind: FieldKind,
+    /// Whether a choice may be something else as well.
+    or_text: bool,
+    /// Whether no answer is written as null.
+    is_nullable: bool,
+    schema: Option<CompiledSchema>,
+}
+
+/// What the user did with a field.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Given {
+    /// They chose an entry of [`FormField::labels`], counted from 0.
+    Chosen(usize),
+    /// They typed this.
+    Typed(String),
+    /// They left it out.
+    Nothing,
+}
+
+/// What is wrong with an answer. The user reads it, and answers again.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{message}")]
+pub struct FormMistake {
+    /// The field, counted from 0; `None` if it is the answer as a whole.
+    pub field: Option<usize>,
+    /// What is wrong, and how to write it.
+    pub message: String,
+}
+
+/// The value of a field.
+enum FieldValue {
+    Is(Value),
+    Absent,
+}
+
+impl Form {
+    /// What a call with this input asks.
+    #[must_use]
+    pub fn of(definition: &Definition, input: &Value) -> Self {
+        let asked = Question::of(input);
+        let question = asked.text.map(str::to_owned).unwrap_or_else(|| {
+            let arguments = preview::generic(input, WIDTH);
+            if arguments.is_empty() { definition.description.clone() } else { arguments }
+        });
+        let compile = |schema: &Arc<Value>| CompiledSchema::compile(schema).ok();
+        let (is_object, fields) = match &definition.result_schema {
+            None => (false, vec![FormField::free(&asked)]),
+            Some(schema) => match FieldSchema::properties(schema) {
+                Some(properties) => (true, properties.into_iter().map(FormField::of).collect()),
+                None => (false, vec![FormField::of(FieldSchema::whole(schema))]),
+            },
+        };
+        Self {
+            question: preview::clip(question.trim(), WIDTH),
+            fields,
+            is_object,
+            schema: definition.result_schema.as_ref().and_then(compile),
+        }
+    }
+
+    /// Puts the answer together. `given` has an item for each field that was asked so far.
+    ///
+    /// # Errors
+    /// The first field that is wrong, or that has not been asked and must be answered.
+    pub fn answer(&self, given: &[Given]) -> Result<Value, FormMistake> {
+        let mut object = Map::new();
+        for (at, field) in self.fields.iter().enumerate() {
+            let value = field.value(given.get(at)).map_err(|what| FormMistake {
+                field: Some(at),
+                message: if field.label.is_empty() { what.to_string() } else { format!("{}: {what}", field.label) },
+            })?;
+            match (value, &field.name) {
+                (FieldValue::Is(value), None) => return Ok(value),
+                (FieldValue::Absent, None) => return Ok(Value::Null),
+                (FieldValue::Is(value), Some(name)) => drop(object.insert(name.clone(), value)),
+                (FieldValue::Absent, Some(_)) => {}
+            }
+        }
+        self.check(Value::Object(object))
+    }
+
+    /// Reads the answer that the user wrote as one text: a JSON object if the form has a field for each of its
+    /// properties, and otherwise what they would have chosen or typed.
+    ///
+    /// # Errors
+    /// What is wrong, and how to write it.
+    pub fn answer_from_text(&self, text: &str) -> Result<Value, FormMistake> {
+        if !self.is_object {
+            return self.answer(&[Given::Typed(text.trim_end_matches('\n').to_owned())]);
+        }
+        match serde_json::from_str(text) {
+            Ok(value @ Value::Object(_)) => self.check(value),
+            Ok(_) | Err(_) => {
+                Err(FormMistake { field: None, message: format!("write a JSON object: {}", self.example()) })
+            }
+        }
+    }
+
+    /// The result of the call, as the model sees it: text as it is, anything else as JSON.
+    #[must_use]
+    pub fn result_text(answer: &Value) -> String {
+        match answer {
+            Value::String(text) => text.clone(),
+            other => json_text(other),
+        }
+    }
+
+    fn check(&self, answer: Value) -> Result<Value, FormMistake> {
+        match self.schema.as_ref().map_or(Ok(()), |schema| schema.check("the answer", &answer)) {
+            Ok(()) => Ok(answer),
+            Err(mistakes) => {
+                let lines: Vec<&str> = mistakes.lines().map(|line| line.trim_start_matches("- ")).collect();
+                Err(FormMistake { field: None, message: lines.join("; ") })
+            }
+        }
+    }
+
+    /// The answer with a placeholder for each value.
+    fn example(&self) -> String {
+        let fields = self.fields.iter().filter_map(|field| {
+            let value = match &field.kind {
+                FieldKind::Choice(choices) => {
+                    choices.first().map_or_else(|| "null".to_owned(), |(_, value)| value.to_string())
+                }
+                FieldKind::Number => "0".to_owned(),
+                FieldKind::Text => "\"…\"".to_owned(),
+                FieldKind::Json => "…".to_owned(),
+            };
+            Some(format!("{}: {value}", Value::from(field.name.as_deref()?)))
+        });
+        format!("{{{}}}", fields.collect::<Vec<_>>().join(", "))
+    }
+}
+
+impl FormField {
+    /// The only field of a form without a schema.
+    fn free(asked: &Question<'_>) -> Self {
+        let choices =
+            asked.options.iter().map(|option| ((*option).to_owned(), Value::from(*option))).collect::<Vec<_>>();
+        Self {
+            name: None,
+            label: String::new(),
+            default: asked.default.map(str::to_owned),
+            is_required: true,
+            or_text: !choices.is_empty(),
+            kind: if choices.is_empty() { FieldKind::Text } else { FieldKind::Choice(choices) },
+            is_nullable: false,
+            schema: None,
+        }
+    }
+
+    fn of(field: FieldSchema) -> Self {
+        let words = [field.title.or_else(|| field.name.clone()), field.description];
+        let label = words.into_iter().flatten().collect::<Vec<_>>().join(" - ");
+        Self {
+            label: preview::clip(label.trim(), WIDTH),
+            default: field.default.as_ref().map(Form::result_text),
+            is_required: field.is_required && !field.is_nullable,
+            kind: field.kind,
+            or_text: false,
+            is_nullable: field.is_nullable && field.is_required,
+            schema: CompiledSchema::compile(&field.schema).ok(),
+            name: field.name,
+        }
+    }
+
+    /// The entries to choose from, each on one line; empty if the field takes text.
+    #[must_use]
+    pub fn labels(&self) -> Vec<String> {
+        let FieldKind::Choice(choices) = &self.kind else { return Vec::new() };
+        let default = |label: &str| self.default.as_deref() == Some(label);
+        let words = choices.iter().map(|(label, _)| {
+            let label = if default(label) { format!("{label} (default)") } else { label.clone() };
+            preview::clip(&label, WIDTH)
+        });
+        let more = [(self.or_text, OTHER), (!self.is_required, NOTHING)];
+        words.chain(more.into_iter().filter(|(is_there, _)| *is_there).map(|(_, label)| label.to_owned())).collect()
+    }
+
+    /// The entry of [`FormField::labels`] that asks for text, counted from 0.
+    #[must_use]
+    pub fn other(&self) -> Option<usize> {
+        match &self.kind {
+            FieldKind::Choice(choices) if self.or_text => Some(choices.len()),
+            _ => None,
+        }
+    }
+
+    /// The text that the user starts with when they type an answer.
+    #[must_use]
+    pub fn text_default(&self) -> Option<&str> {
+        let is_choice = |default: &&str| match &self.kind {
+            FieldKind::Choice(choices) => choices.iter().any(|(label, _)| label == default),
+            _ => false,
+        };
+        self.default.as_deref().filter(|default| !is_choice(default))
+    }
+
+    fn value(&self, given: Option<&Given>) -> Result<FieldValue, Reason> {
+        let value = match (given, &self.kind) {
+            (None | Some(Given::Nothing), _) => return self.nothing(),
+            (Some(Given::Chosen(at)), FieldKind::Choice(choices)) => match choices.get(*at) {
+                Some((_, value)) => value.clone(),
+                None if !self.is_required && *at < self.labels().len() => return self.nothing(),
+                None => return Err(Reason::Choose(self.labels())),
+            },
+            (Some(Given::Chosen(_)), _) => return Err(Reason::Write("an answer")),
+            (Some(Given::Typed(text)), FieldKind::Choice(_)) => self.chosen(text)?,
+            (Some(Given::Typed(text)), _) if text.trim().is_empty() => return self.nothing(),
+            (Some(Given::Typed(text)), FieldKind::Text) => Value::from(text.as_str()),
+            (Some(Given::Typed(text)), FieldKind::Number) => number(text.trim())?,
+            (Some(Given::Typed(text)), FieldKind::Json) => match serde_json::from_str(text) {
+                Ok(value) if self.mistake(&value).is_none() => value,
+                // Plain text does not need quotes where text is allowed.
+                _ if self.mistake(&Value::from(text.as_str())).is_none() => Value::from(text.as_str()),
+                Ok(value) => value,
+                Err(error) => return Err(Reason::Json(error.to_string())),
+            },
+        };
+        match self.mistake(&value) {
+            None => Ok(FieldValue::Is(value)),
+            Some(mistake) => Err(Reason::Schema(mistake)),
+        }
+    }
+
+    fn nothing(&self) -> Result<FieldValue, Reason> {
+        match (self.is_required, self.is_nullable) {
+            (true, _) => Err(match self.labels() {
+                labels if labels.is_empty() => Reason::Write("an answer"),
+                labels => Reason::Choose(labels),
+            }),
+            (false, true) => Ok(FieldValue::Is(Value::Null)),
+            (false, false) => Ok(FieldValue::Absent),
+        }
+    }
+
+    /// The choice that a text means: its words, or its number from 1.
+    fn chosen(&self, text: &str) -> Result<Value, Reason> {
+        let FieldKind::Choice(choices) = &self.kind else { return Err(Reason::Write("an answer")) };
+        let typed = text.trim();
+        let exactly = choices.iter().find(|(label, _)| label.trim() == typed);
+        let loosely = || choices.iter().find(|(label, _)| label.trim().to_lowercase() == typed.to_lowercase());
+        let numbered = || choices.get(typed.parse::<usize>().ok()?.checked_sub(1)?);
+        match exactly.or_else(loosely).or_else(numbered) {
+            Some((_, value)) => Ok(value.clone()),
+            None if self.or_text && !typed.is_empty() => Ok(Value::from(text)),
+            None => Err(Reason::Choose(self.labels())),
+        }
+    }
+
+    fn mistake(&self, value: &Value) -> Option<String> {
+        let mistakes = self.schema.as_ref()?.check("", value).err()?;
+        let lines = mistakes.lines().map(|line| line.trim_start_matches("- ").trim_start_matches(": "));
+        Some(lines.collect::<Vec<_>>().join("; "))
+    }
+}
+
+/// Why a field has no value.
+enum Reason {
+    /// It is empty.
+    Write(&'static str),
+    /// It is none of the choices.
+    Choose(Vec<String>),
+    /// It is not a number.
+    Number(String),
+    /// It is not JSON.
+    Json(String),
+    /// It does not match the schema.
+    Schema(String),
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Write(what) => write!(f, "write {what}"),
+            Self::Choose(labels) => write!(f, "choose one of: {}", labels.join(", ")),
+            Self::Number(text) => write!(f, "expected a number like 3 or 0.5, got `{}`", preview::clip(text, 60)),
+            Self::Json(error) => write!(f, "expected JSON, like \"text\", 3, [1, 2] or {{\"key\": true}} ({error})"),
+            Self::Schema(mistake) => f.write_str(mistake),
+        }
+    }
+}
+
+fn number(text: &str) -> Result<Value, Reason> {
+    let parsed = text.parse::<i64>().map(Value::from).ok().or_else(|| text.parse::<u64>().map(Value::from).ok());
+    let parsed = parsed.or_else(|| serde_json::Number::from_f64(text.parse().ok()?).map(Value::Number));
+    parsed.ok_or_else(|| Reason::Number(text.to_owned()))
+}
+
+impl fmt::Debug for Form {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Form").field("question", &self.question).field("fields", &self.fields).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for FormField {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FormField").field("name", &self.name).field("label", &self.label).finish_non_exhaustive()
+    }
+}

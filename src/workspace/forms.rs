@@ -1,0 +1,71 @@
+//! What calls ask the user, and which files the editor may tell a model about.
+
+use std::{path::PathBuf, time::Duration};
+
+use super::{Conversation, Workspace};
+use crate::{
+    chat::{OpenCall, Status},
+    model::{ModelError, ToolInput},
+    tools::{
+        Context, Executor, LuaRef,
+        builtin::{FilesToPick, files_to_pick},
+        form::Form,
+    },
+};
+
+/// How long listing the files of a folder may take: somebody waits in front of the screen.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What a call asks.
+#[derive(Clone, Debug)]
+pub struct AskedForm {
+    /// The tool.
+    pub tool: String,
+    /// The form.
+    pub form: Form,
+}
+
+impl Workspace {
+    /// What an open call asks the user. `None` if it has been answered meanwhile, or was never one that the user answers.
+    #[must_use]
+    pub fn form(&self, conversation: &Conversation, call: &str) -> Option<AskedForm> {
+        let open = conversation.page().with_document(|document, text| document.open_calls(text));
+        let waits = |call: &&OpenCall| {
+            let status = call.placeholder.as_ref().map(|placeholder| placeholder.block.status);
+            status.is_none_or(|status| status == Status::Pending)
+        };
+        let call = open.iter().rfind(|open| open.id.0 == call).filter(waits)?;
+        let definition = self.toolbox().get(&call.name)?;
+        let input = match &call.input {
+            ToolInput::Json(input) => input,
+            ToolInput::Malformed(_) => return None,
+        };
+        let is_asked = matches!(definition.executor, Executor::Human) && !call.aborted;
+        is_asked.then(|| AskedForm { tool: call.name.clone(), form: Form::of(&definition, input) })
+    }
+
+    /// Whether a model may be told about what has these names in the editor ([`DeniedPaths::allows`](crate::tools::rules::DeniedPaths::allows)): paths of files, or
+    /// names of buffers. Also whether nothing at all is denied.
+    #[must_use]
+    pub fn may_read(&self, conversation: &Conversation, names: &[PathBuf]) -> (Vec<bool>, bool) {
+        let denied = self.denied(conversation);
+        let folder = self.place(conversation).folder();
+        (names.iter().map(|name| denied.allows(&folder, name)).collect(), denied.is_empty())
+    }
+
+    /// Lists the files below a folder that the user may pick for a model, away from the main thread. `callback` gets them.
+    pub fn files_to_pick(&self, conversation: &Conversation, folder: Option<String>, callback: LuaRef) {
+        let place = self.place(conversation);
+        let mut context = Context::new(place.cwd.clone(), PATIENCE, self.outputs().to_owned());
+        context.chat_dir = place.chat_dir();
+        context.denied = self.denied(conversation).into();
+        let work = move || files_to_pick(&context, folder.as_deref());
+        let then = move |workspace: &Self, files: Result<FilesToPick, ModelError>| {
+            workspace.scripts().files_to_pick(callback, files);
+        };
+        if let Err(error) = self.background().run(work, then) {
+            let problem = ModelError::new(format!("No thread could be started: {error}. Try again later."));
+            self.scripts().files_to_pick(callback, Err(problem));
+        }
+    }
+}

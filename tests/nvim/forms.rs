@@ -1,0 +1,259 @@
+//! Forms: questions that a call asks the user, with prompts that answer at once, later, twice or never.
+
+use serde_json::{Value, json};
+
+use super::chat::{Chat, Setup, call, previews, said};
+
+/// Prompts that wait: each is kept in `prompts` until `reply` answers it.
+const LATER: &str = "_G.own_input = vim.ui.input
+    _G.prompts, _G.answers, _G.outcome = {}, {}, true
+    vim.ui.select = function(items, opts, on_choice)
+      table.insert(prompts, { kind = 'select', items = items, prompt = opts.prompt, answer = on_choice })
+    end
+    vim.ui.input = function(opts, on_confirm)
+      table.insert(prompts, { kind = 'input', prompt = opts.prompt, default = opts.default, answer = on_confirm })
+    end
+    _G.open = function()
+      require('flemma.form').open(vim.fn.bufnr('notes.chat'), 'toolu_1', function(answer)
+        table.insert(answers, answer)
+        if outcome == true then return true end
+        return nil, outcome
+      end)
+    end
+    _G.choose = function(item)
+      local prompt = prompts[#prompts]
+      local index
+      for at, own in ipairs(prompt.items or {}) do if own == item then index = at end end
+      prompt.answer(item, index)
+    end";
+
+/// A conversation with a call that waits for an answer.
+fn waiting(tool: &str, input: &Value, lua: &str) -> Chat {
+    let lua = format!("{LATER}\n{lua}");
+    let mut chat = Chat::start(&Setup { lua: &lua, ..Setup::default() }, [call("toolu_1", tool, input)]);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the call to wait", |nvim| !previews(nvim).is_empty());
+    chat.wait_until_idle();
+    chat
+}
+
+fn asking(input: &Value) -> Chat {
+    waiting("ask_user", input, "")
+}
+
+fn colours() -> Value {
+    json!({ "question": "Which colour?", "options": ["red", "green"], "default": "green" })
+}
+
+/// The prompts so far, without their functions.
+fn prompts(chat: &mut Chat) -> Value {
+    chat.nvim.lua(
+        "return vim.tbl_map(function(prompt)
+           return { kind = prompt.kind, items = prompt.items, prompt = prompt.prompt, default = prompt.default }
+         end, prompts)",
+        &[],
+    )
+}
+
+fn answers(chat: &mut Chat) -> Value {
+    chat.nvim.lua("return answers", &[])
+}
+
+#[test]
+fn a_question_with_options_is_asked_once_and_answered_once() {
+    let mut chat = asking(&colours());
+    let shown = previews(&mut chat.nvim)[0].1.clone();
+    assert!(shown.starts_with("ask_user: Which colour?  (1: red, 2: green)"), "{shown}");
+    chat.nvim.lua("open(); open()", &[]);
+    let asked = json!([{ "kind": "select", "items": ["red", "green (default)", "something else…"], "prompt": "ask_user: Which colour?" }]);
+    assert_eq!(prompts(&mut chat), asked, "a form that is open is not opened again");
+    assert!(said(&mut chat.nvim).contains("the form of this call is open already"));
+    chat.nvim.lua("choose('green (default)'); choose('red')", &[]);
+    assert_eq!(answers(&mut chat), json!(["green"]), "a second answer of the same prompt has no effect");
+}
+
+#[test]
+fn something_else_asks_for_text_and_a_cancelled_prompt_says_nothing() {
+    let mut chat = asking(&json!({ "question": "Which colour?", "options": ["red"], "default": "blue" }));
+    let before = chat.nvim.messages();
+    for (at, cancel) in ["choose(nil)", "choose('something else…'); choose(nil)"].iter().enumerate() {
+        chat.nvim.lua(&format!("prompts = {{}}; open(); {cancel}"), &[]);
+        assert_eq!(prompts(&mut chat).as_array().unwrap().len(), at + 1);
+    }
+    assert_eq!(chat.nvim.messages(), before);
+    assert!(chat.nvim.text().contains("status=pending"));
+    chat.nvim.lua("prompts = {}; open(); choose('something else…')", &[]);
+    assert_eq!(
+        prompts(&mut chat)[1],
+        json!({ "kind": "input", "prompt": "ask_user: Which colour? ", "default": "blue" }),
+        "a default that is not an option is the text to start with"
+    );
+    // An empty answer is none: the prompt comes again, and says why.
+    chat.nvim.lua("choose('  ')", &[]);
+    assert_eq!(answers(&mut chat), json!([]));
+    assert_eq!(prompts(&mut chat)[2]["kind"], "select");
+    chat.nvim.lua("choose('something else…'); choose('teal, or cyan')", &[]);
+    assert_eq!(answers(&mut chat), json!(["teal, or cyan"]));
+}
+
+#[test]
+fn prompts_may_answer_at_once() {
+    let mut chat = asking(&colours());
+    chat.nvim.lua(
+        "vim.ui.select = function(items, _, on_choice) on_choice(items[#items]) end
+         vim.ui.input = function(_, on_confirm) on_confirm('black') end
+         open()",
+        &[],
+    );
+    assert_eq!(answers(&mut chat), json!(["black"]), "an item without its index counts as well");
+}
+
+/// A tool with a form of several fields.
+const RELEASE: &str = "require('flemma.tools').register('release', {
+    description = 'Have a release approved.', executor = 'human',
+    input_schema = { type = 'object', properties = { version = { type = 'string' } } },
+    result_schema = { type = 'object', required = { 'version', 'channel' }, properties = {
+      version = { type = 'string', title = 'Version', pattern = '^\\\\d+$', default = '1' },
+      channel = { enum = { 'stable', 'beta' } },
+      copies = { type = 'integer', minimum = 1 },
+      places = { type = 'array' },
+    } },
+  })";
+
+#[test]
+fn a_form_asks_for_each_field_and_again_for_a_wrong_one() {
+    let mut chat = waiting("release", &json!({ "version": "2" }), RELEASE);
+    chat.nvim.lua("open()", &[]);
+    let first = json!({ "kind": "input", "prompt": "release: version=\"2\"  Version ", "default": "1" });
+    assert_eq!(prompts(&mut chat), json!([first]));
+    chat.nvim.lua("choose('two')", &[]);
+    let again = &prompts(&mut chat)[1];
+    assert_eq!(again["default"], "two", "what was typed can be corrected");
+    assert!(again["prompt"].as_str().unwrap().contains("[Version: expected text that matches `^\\d+$`"), "{again}");
+    chat.nvim.lua("choose('2'); choose('beta')", &[]);
+    assert_eq!(prompts(&mut chat)[3]["prompt"], "release: version=\"2\"  copies (optional) ");
+    chat.nvim.lua("choose('0')", &[]);
+    assert!(
+        prompts(&mut chat)[4]["prompt"].as_str().unwrap().contains("expected at least 1"),
+        "{}",
+        prompts(&mut chat)
+    );
+    chat.nvim.lua("choose(''); choose('[]')", &[]);
+    assert_eq!(answers(&mut chat), json!([{ "version": "2", "channel": "beta", "places": [] }]));
+}
+
+#[test]
+fn an_answer_to_a_call_that_is_over_is_stale() {
+    // What happens while the prompt is open, and what is said of the late answer.
+    let late = "your answer came too late; the call has been answered or cancelled, or has expired";
+    let changed = "not answered, because the question has changed; open the form again";
+    let table = [
+        ("vim.cmd('%s/status=pending/status=rejected/')", late),
+        ("vim.cmd('%s/Which/What/')", changed),
+        ("vim.cmd('bwipeout! notes.chat')", late),
+        ("vim.bo.filetype = 'text'", late),
+        ("outcome = 'stale'", late),
+        ("outcome = 'the disk is full'", "not answered: the disk is full"),
+    ];
+    for (event, words) in table {
+        let mut chat = asking(&colours());
+        chat.nvim.lua("open()", &[]);
+        chat.nvim.lua(event, &[]);
+        chat.nvim.lua("choose('red')", &[]);
+        chat.nvim.wait_for(event, |nvim| said(nvim).contains(&format!("ask_user (toolu_1): {words}")));
+        let reached = event.starts_with("outcome");
+        assert_eq!(answers(&mut chat), if reached { json!(["red"]) } else { json!([]) }, "{event}");
+    }
+}
+
+/// A picker in a float, as plugins have them.
+const FLOAT: &str = "_G.float = nil
+    vim.ui.select = function(items, opts, on_choice)
+      vim.schedule(function()
+        local buf = vim.api.nvim_create_buf(false, true)
+        vim.api.nvim_buf_set_lines(buf, 0, -1, false, items)
+        float = vim.api.nvim_open_win(buf, true, { relative = 'editor', row = 2, col = 2, width = 30, height = 5 })
+        table.insert(prompts, { kind = 'select', items = items, prompt = opts.prompt, answer = on_choice })
+      end)
+    end";
+
+#[test]
+fn a_picker_is_closed_when_the_call_has_its_result() {
+    let mut chat = waiting("ask_user", &colours(), FLOAT);
+    let chat_window = chat.nvim.lua("return vim.api.nvim_get_current_win()", &[]);
+    chat.nvim.lua("open()", &[]);
+    chat.nvim.wait_for("the picker", |nvim| nvim.lua("return #prompts == 1 and float ~= nil", &[]) == true);
+    // The same key again, from the conversation, goes to the picker.
+    chat.nvim.lua("vim.api.nvim_set_current_win((...))", &[chat_window]);
+    chat.nvim.lua("open()", &[]);
+    assert_eq!(chat.nvim.lua("return vim.api.nvim_get_current_win() == float and #prompts", &[]), 1);
+    chat.nvim.lua(
+        "vim.api.nvim_exec_autocmds('User', { pattern = 'FlemmaToolFinished',
+           data = { buf = vim.fn.bufnr('notes.chat'), id = 'toolu_1' } })",
+        &[],
+    );
+    chat.nvim.wait_for("the float to close", |nvim| nvim.lua("return vim.api.nvim_win_is_valid(float)", &[]) == false);
+    chat.nvim.wait_for("a message", |nvim| said(nvim).contains("the form was closed, because the call has its result"));
+    chat.nvim.lua("choose('red')", &[]);
+    chat.nvim.wait_for("a message", |nvim| said(nvim).contains("your answer came too late"));
+    assert_eq!(answers(&mut chat), json!([]));
+}
+
+#[test]
+fn a_form_whose_prompt_is_lost_can_be_opened_again() {
+    let mut chat = waiting("ask_user", &colours(), FLOAT);
+    chat.nvim.lua("open()", &[]);
+    chat.nvim.wait_for("the picker", |nvim| nvim.lua("return #prompts == 1 and float ~= nil", &[]) == true);
+    // A plugin that does not call back when its window is closed.
+    chat.nvim.wait_for("another picker", |nvim| {
+        nvim.lua(
+            "if vim.api.nvim_win_is_valid(float) then vim.api.nvim_win_close(float, true) end; open(); return true",
+            &[],
+        );
+        nvim.lua("return #prompts == 2", &[]) == true
+    });
+    chat.nvim.lua("prompts[1].answer('red', 1)", &[]);
+    assert_eq!(answers(&mut chat), json!([]), "the prompt that was replaced has no effect");
+    chat.nvim.lua("choose('green (default)')", &[]);
+    assert_eq!(answers(&mut chat), json!(["green"]));
+    // A plugin that forgets its callback without ever having had a window.
+    let mut chat = asking(&colours());
+    chat.nvim.lua("open(); prompts = {}; open()", &[]);
+    assert_eq!(prompts(&mut chat).as_array().unwrap().len(), 1);
+    chat.nvim.lua("choose('red')", &[]);
+    assert_eq!(answers(&mut chat), json!(["red"]));
+}
+
+#[test]
+fn the_prompts_of_neovim_itself_work() {
+    let mut chat = waiting("ask_user", &json!({ "question": "A name?", "default": "x" }), "vim.ui.input = own_input");
+    chat.nvim.request("nvim_input", &[":lua open()<CR>".into()]);
+    chat.nvim.wait_for_screen("ask_user: A name? x");
+    chat.nvim.request("nvim_input", &["yz<CR>".into()]);
+    chat.nvim.wait_for("the answer", |nvim| nvim.lua("return answers", &[]) == json!(["xyz"]));
+    chat.nvim.request("nvim_input", &[":lua open()<CR>".into()]);
+    chat.nvim.wait_for_screen("ask_user: A name? x");
+    chat.nvim.request("nvim_input", &["<Esc>".into()]);
+    chat.nvim.wait_for("normal mode", |nvim| nvim.mode() == "n");
+    // It is left when the call has its result meanwhile.
+    chat.nvim.request("nvim_input", &[":lua open()<CR>".into()]);
+    chat.nvim.wait_for_screen("ask_user: A name? x");
+    chat.nvim.lua(
+        "vim.api.nvim_exec_autocmds('User', { pattern = 'FlemmaToolFinished',
+           data = { buf = vim.fn.bufnr('notes.chat'), id = 'toolu_1' } })",
+        &[],
+    );
+    chat.nvim.wait_for("normal mode", |nvim| nvim.mode() == "n");
+    assert_eq!(answers(&mut chat), json!(["xyz"]));
+    for words in ["stack traceback", "Error"] {
+        assert!(!said(&mut chat.nvim).contains(words));
+    }
+}
+
+#[test]
+fn a_call_that_nobody_has_to_answer_has_no_form() {
+    let mut chat = waiting("bash", &json!({ "command": "true", "label": null, "timeout": null }), "");
+    chat.nvim.lua("open(); require('flemma.form').open(0, 'toolu_9')", &[]);
+    assert_eq!(prompts(&mut chat), json!([]));
+    chat.nvim.wait_for("a message", |nvim| said(nvim).contains("the call toolu_1 does not wait for an answer"));
+}
