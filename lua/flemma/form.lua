@@ -28,7 +28,7 @@ end
 ---@field call string the call's id
 ---@field spec flemma.Form what was asked when it was opened
 ---@field given any[] for each field that was asked: the number of an entry, a text, or vim.NIL
----@field answer fun(result: any): boolean?, string? passes the answer on
+---@field answer fun(result: any, done: fun(ok?: boolean, problem?: string)) passes the answer on
 ---@field typed table<integer, string> what was typed last, by field
 ---@field prompt? flemma.FormPrompt the prompt that waits
 ---@field is_over? boolean
@@ -176,14 +176,16 @@ local function submit(form, answer)
   if answer == nil then
     answer = vim.NIL
   end
-  local ran, ok, problem = pcall(form.answer, answer)
-  if not ran then
-    ok, problem = nil, tostring(ok):match("[^\n]*")
+  local function done(ok, problem)
+    if not ok and problem == "stale" then
+      stale(form)
+    elseif not ok then
+      say(form, vim.log.levels.ERROR, ("not answered: %s"):format(problem or "it is not known why"))
+    end
   end
-  if not ok and problem == "stale" then
-    stale(form)
-  elseif not ok and problem then
-    say(form, vim.log.levels.ERROR, ("not answered: %s"):format(problem))
+  local ok, thrown = pcall(form.answer, answer, done)
+  if not ok then
+    done(nil, tostring(thrown):match("[^\n]*"))
   end
 end
 
@@ -312,7 +314,7 @@ end
 --- Opens the form of a call that waits for the user's answer. Nothing happens if it is open already.
 ---@param buf integer the conversation
 ---@param call string the call's id
----@param answer? fun(result: any): boolean?, string? passes the answer on; `require("flemma.tools").resolve` by default
+---@param answer? fun(result: any, done: fun(ok?: boolean, problem?: string)) passes the answer on; resolves the call by default
 function M.open(buf, call, answer)
   local key = key_of(buf, call)
   local before = open[key]
@@ -339,8 +341,8 @@ function M.open(buf, call, answer)
     spec = spec,
     given = {},
     typed = {},
-    answer = answer or function(result)
-      return require("flemma.tools").resolve(buf, call, result)
+    answer = answer or function(result, done)
+      require("flemma.tools").resolve(buf, call, { answer = result }, done)
     end,
   }
   open[key] = form

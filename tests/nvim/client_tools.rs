@@ -9,7 +9,7 @@ const RUN: &str = "_G.run = function(tool, input)
       local chat = vim.fn.bufnr('notes.chat')
       local result
       local returned = require('flemma.tools.client.' .. tool)(input,
-        require('flemma.tools.context').new(chat, tool, 10), function(value) result = value end)
+        require('flemma.tools.context').new(chat, tool, 10, nil, { call_id = 'toolu_1' }), function(value) result = value end)
       if type(returned) == 'function' then
         _G.stop = returned
         vim.wait(10000, function() return result ~= nil end, 2)
@@ -425,7 +425,7 @@ fn the_list_of_a_large_folder_waits_for_the_user_and_can_be_stopped() {
     chat.nvim.input("Go");
     chat.nvim.wait_for("insert mode", |nvim| nvim.mode() == "i");
     chat.nvim.lua(
-        "local context = require('flemma.tools.context').new(vim.fn.bufnr('notes.chat'), 'pick_file', 10)
+        "local context = require('flemma.tools.context').new(vim.fn.bufnr('notes.chat'), 'pick_file', 10, nil, { call_id = 'toolu_1' })
          require('flemma.tools.client.pick_file')({ root = 'many' }, context, function(result) _G.result = result end)",
         &[],
     );
@@ -439,7 +439,7 @@ fn the_list_of_a_large_folder_waits_for_the_user_and_can_be_stopped() {
     // A call that is stopped shows nothing any more.
     chat.nvim.lua(
         "_G.shown, _G.result = nil, nil
-         local context = require('flemma.tools.context').new(vim.fn.bufnr('notes.chat'), 'pick_file', 10)
+         local context = require('flemma.tools.context').new(vim.fn.bufnr('notes.chat'), 'pick_file', 10, nil, { call_id = 'toolu_1' })
          require('flemma.tools.client.pick_file')({ root = 'many' }, context, function(result) _G.result = result end)()
          _G.native = require('flemma.native')
          native.call('files_to_pick', vim.fn.bufnr('notes.chat'), 'many', function() _G.after = true end)",
@@ -456,7 +456,7 @@ fn the_list_of_neovim_itself_is_narrowed_first() {
         std::fs::write(chat.nvim.work().join(format!("file{n}.txt")), "").unwrap();
     }
     chat.nvim.lua(
-        "local context = require('flemma.tools.context').new(vim.fn.bufnr('notes.chat'), 'pick_file', 10)
+        "local context = require('flemma.tools.context').new(vim.fn.bufnr('notes.chat'), 'pick_file', 10, nil, { call_id = 'toolu_1' })
          require('flemma.tools.client.pick_file')({ prompt = 'the text' }, context, function(result) _G.result = result end)",
         &[],
     );

@@ -14,10 +14,10 @@ const LATER: &str = "_G.own_input = vim.ui.input
       table.insert(prompts, { kind = 'input', prompt = opts.prompt, default = opts.default, answer = on_confirm })
     end
     _G.open = function()
-      require('flemma.form').open(vim.fn.bufnr('notes.chat'), 'toolu_1', function(answer)
+      require('flemma.form').open(vim.fn.bufnr('notes.chat'), 'toolu_1', function(answer, done)
         table.insert(answers, answer)
-        if outcome == true then return true end
-        return nil, outcome
+        if outcome == true then return done(true) end
+        vim.schedule(function() done(nil, outcome) end)
       end)
     end
     _G.choose = function(item)
@@ -154,6 +154,7 @@ fn an_answer_to_a_call_that_is_over_is_stale() {
         ("vim.bo.filetype = 'text'", late),
         ("outcome = 'stale'", late),
         ("outcome = 'the disk is full'", "not answered: the disk is full"),
+        ("outcome = nil", "not answered: it is not known why"),
     ];
     for (event, words) in table {
         let mut chat = asking(&colours());
