@@ -85,8 +85,9 @@ pub fn declare(name: Option<&str>, fields: Vec<(String, Field)>) -> Result<Defin
     definition.enabled = reader.switch("enabled")?.unwrap_or(true);
     definition.streaming = reader.switch("streaming")?.unwrap_or(false);
     definition.idempotent = reader.switch("idempotent")?.unwrap_or(false);
-    definition.timeout = reader.seconds("timeout")?;
-    definition.approval_timeout = reader.seconds("approval_timeout")?;
+    let longest = if definition.executor.is_answered() { seconds::LONGEST_WAIT } else { seconds::LONGEST };
+    definition.timeout = reader.seconds("timeout", longest)?;
+    definition.approval_timeout = reader.seconds("approval_timeout", seconds::LONGEST_WAIT)?;
     definition.result_schema = reader.table("result_schema")?.map(|schema| Arc::new(fix_empty_tables(schema)));
     definition.read_path_param = reader.text("read_path_param")?;
     definition.write_path_param = reader.text("write_path_param")?;
@@ -190,12 +191,11 @@ impl FieldReader {
         }
     }
 
-    fn seconds(&mut self, name: &str) -> Result<Option<Duration>, DefinitionError> {
+    fn seconds(&mut self, name: &str, longest: Duration) -> Result<Option<Duration>, DefinitionError> {
         let Some(field) = self.take(name) else { return Ok(None) };
         match &field {
-            // How long it may be depends on the executor: `Definition::check` knows.
             Field::Value(Value::Number(number)) => {
-                match seconds::at_most(seconds::LONGEST_WAIT, number.as_f64().unwrap_or(f64::NAN)) {
+                match seconds::at_most(longest, number.as_f64().unwrap_or(f64::NAN)) {
                     Ok(limit) => Ok(Some(limit)),
                     Err(problem) => self.refuse(name, problem.to_string()),
                 }

@@ -95,7 +95,7 @@ fn provider_parameters_of_a_file_override_general_ones() {
     ));
     assert_eq!(sent["thinking"], json!({ "type": "enabled", "budget_tokens": 20000 }));
     assert_eq!((&sent["max_tokens"], &sent["model"]), (&json!(30000), &json!("claude-other")));
-    assert_eq!(sent["tools"][7]["cache_control"]["ttl"], "1h");
+    assert_eq!(sent["tools"][8]["cache_control"]["ttl"], "1h");
     let sent = body(&lua("flemma.opt.thinking = \"medium\"\nflemma.opt.thinking = nil\nflemma.opt.temperature = 0.3"));
     assert_eq!((sent.get("thinking"), &sent["temperature"]), (None, &json!(0.3)));
 }
@@ -455,7 +455,7 @@ flemma.opt.anthropic.thinking_budget = 20000
 flemma.opt.openai.reasoning = \"high\"
 flemma.opt.vertex.thinking_budget = 4096"));
     assert_eq!(sent["thinking"], json!({ "type": "enabled", "budget_tokens": 20000 }));
-    assert_eq!(sent["tools"][7]["cache_control"], json!({ "type": "ephemeral", "ttl": "1h" }));
+    assert_eq!(sent["tools"][8]["cache_control"], json!({ "type": "ephemeral", "ttl": "1h" }));
     assert!(sent.get("temperature").is_none(), "the API takes none while the model thinks");
 }
 

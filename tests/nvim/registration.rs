@@ -67,8 +67,8 @@ fn a_list_registers_several_tools() {
     let tools = own_tools(
         r#"
         require("flemma.tools").register({
-          { name = "tool_b", description = "...", input_schema = { type = "object", properties = {} } },
-          { name = "tool_a", description = "...", input_schema = { type = "object", properties = {}, required = {} } },
+          { name = "tool_b", description = "...", execute = print, input_schema = { type = "object", properties = {} } },
+          { name = "tool_a", description = "...", execute = print, input_schema = { type = "object", properties = {}, required = {} } },
         })
         "#,
         &[],
@@ -79,12 +79,11 @@ fn a_list_registers_several_tools() {
 
 #[test]
 fn a_module_gives_definitions_at_once_or_a_source() {
-    let definitions =
-        "return { definitions = { { name = 'from_list', description = 'x', input_schema = { type = 'object' } } } }";
+    let definitions = "return { definitions = { { name = 'from_list', execute = print, description = 'x', input_schema = { type = 'object' } } } }";
     let source = "local M = {}
         function M.resolve(register, done)
           vim.defer_fn(function()
-            register('from_source', { description = 'x', input_schema = { type = 'object' } })
+            register('from_source', { execute = print, description = 'x', input_schema = { type = 'object' } })
             done()
           end, 20)
         end
@@ -110,7 +109,7 @@ fn a_module_that_does_not_load_is_refused_with_the_reason() {
         ("empty.lua", "return {}"),
         (
             "half.lua",
-            "return { definitions = { { name = 'whole', description = 'x', input_schema = { type = 'object' } }, { name = 'half' } } }",
+            "return { definitions = { { name = 'whole', execute = print, description = 'x', input_schema = { type = 'object' } }, { name = 'half' } } }",
         ),
         ("bad_timeout.lua", "return { resolve = function() end, timeout = 'soon' }"),
     ];
@@ -160,8 +159,8 @@ fn a_function_and_a_table_with_resolve_are_sources() {
         tools.register(function(register, done)
           vim.fn.jobstart({ "true" }, {
             on_exit = function()
-              register("discovered_tool", { description = "x", input_schema = { type = "object" } })
-              register("second_tool", { description = "x", input_schema = { type = "object" } })
+              register("discovered_tool", { execute = print, description = "x", input_schema = { type = "object" } })
+              register("second_tool", { execute = print, description = "x", input_schema = { type = "object" } })
               done()
               done("a second word is harmless")
             end,
@@ -172,7 +171,7 @@ fn a_function_and_a_table_with_resolve_are_sources() {
           resolve = function(register, done)
             local timer = vim.uv.new_timer()
             timer:start(10, 0, function()
-              register("remote_tool", { description = "x", input_schema = { type = "object" } })
+              register("remote_tool", { execute = print, description = "x", input_schema = { type = "object" } })
               done()
             end)
           end,
@@ -187,7 +186,7 @@ fn a_function_and_a_table_with_resolve_are_sources() {
 fn a_send_waits_for_sources_even_from_another_buffer() {
     let lua = "require('flemma.tools').register(function(register, done)
         vim.g.go = function()
-          register('late', { description = 'x', input_schema = { type = 'object' } })
+          register('late', { execute = print, description = 'x', input_schema = { type = 'object' } })
           done()
         end
       end)";
@@ -247,46 +246,52 @@ fn a_wrong_definition_is_refused_with_its_field_and_the_fix() {
             "{ name = 'a', description = 'x', input_schema = { type = 'object' }, execute = 'print' }",
             "`execute` must be a function, not \"print\"",
         ),
-        ("{ name = 'a', description = 'x', input_schema = { type = 'objekt' } }", "tool `a`: `input_schema`"),
         (
-            "{ name = 'a', description = 'x', strict = true, input_schema = { type = 'object', properties = { q = { type = 'string' } }, required = {}, additionalProperties = false } }",
+            "{ name = 'a', execute = print, description = 'x', input_schema = { type = 'objekt' } }",
+            "tool `a`: `input_schema`",
+        ),
+        (
+            "{ name = 'a', execute = print, description = 'x', strict = true, input_schema = { type = 'object', properties = { q = { type = 'string' } }, required = {}, additionalProperties = false } }",
             "`q`",
         ),
         (
-            "{ name = 'a', description = 'x', strict = true, input_schema = { type = 'object', properties = {}, required = {} } }",
+            "{ name = 'a', execute = print, description = 'x', strict = true, input_schema = { type = 'object', properties = {}, required = {} } }",
             "additionalProperties",
         ),
         (
-            "{ name = 'a', description = 7, input_schema = { type = 'object' } }",
+            "{ name = 'a', execute = print, description = 7, input_schema = { type = 'object' } }",
             "`description` must be a string, not 7",
         ),
-        ("{ name = 'a b', description = 'x', input_schema = { type = 'object' } }", "tool `a b`: `name` must be"),
         (
-            "{ name = 'a', description = 'x', input_schema = { type = 'object' }, approval = 'always' }",
+            "{ name = 'a b', execute = print, description = 'x', input_schema = { type = 'object' } }",
+            "tool `a b`: `name` must be",
+        ),
+        (
+            "{ name = 'a', execute = print, description = 'x', input_schema = { type = 'object' }, approval = 'always' }",
             "must be one of \"auto\", \"requires_approval\", not \"always\"",
         ),
         (
-            "{ name = 'a', description = 'x', input_schema = { type = 'object', default = print } }",
+            "{ name = 'a', execute = print, description = 'x', input_schema = { type = 'object', default = print } }",
             "it holds a function at `default`",
         ),
         (
-            "{ name = 'a', description = 'x', input_schema = { type = 'object' }, timeout = 0/0 }",
+            "{ name = 'a', execute = print, description = 'x', input_schema = { type = 'object' }, timeout = 0/0 }",
             "`timeout` must be a number of seconds, not NaN, which is not a finite number",
         ),
         (
-            "{ name = 'a', description = 'x', input_schema = { type = 'object' }, timeout = math.huge }",
+            "{ name = 'a', execute = print, description = 'x', input_schema = { type = 'object' }, timeout = math.huge }",
             "`timeout` must be a number of seconds, not inf, which is not a finite number",
         ),
         (
-            "{ name = 'a', description = 'x', input_schema = { type = 'object' }, timeout = -1 }",
+            "{ name = 'a', execute = print, description = 'x', input_schema = { type = 'object' }, timeout = -1 }",
             "`timeout` must be more than 0 and at most 86400 seconds, not -1",
         ),
         (
-            "{ name = 'a', description = 'x', input_schema = { type = 'object' }, timeout = 1e18 }",
+            "{ name = 'a', execute = print, description = 'x', input_schema = { type = 'object' }, timeout = 1e18 }",
             "`timeout` must be more than 0 and at most 86400 seconds, not 1000000000000000000",
         ),
         (
-            "{ name = 'a', description = 'x', input_schema = { type = 'object', properties = { path = {} } }, read_path_param = 'pth' }",
+            "{ name = 'a', execute = print, description = 'x', input_schema = { type = 'object', properties = { path = {} } }, read_path_param = 'pth' }",
             "`read_path_param` is \"pth\", but input_schema has no such property; did you mean `path`?",
         ),
     ];
@@ -374,7 +379,7 @@ fn five_thousand_tools_load_while_the_user_types() {
           tools.register(function(register, done)
             for tool = 1, 25 do
               register(('tool_%d_%d'):format(source, tool), {
-                description = 'x',
+                description = 'x', execute = print,
                 input_schema = { type = 'object', properties = { a = { type = 'string' }, b = { type = { 'number', 'null' } } } },
               })
             end

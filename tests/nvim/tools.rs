@@ -259,7 +259,7 @@ fn registering_again_does_not_disturb_a_call_in_flight() {
 
 #[test]
 fn a_tools_own_preview_is_shown_and_one_that_throws_falls_back() {
-    let schema = "input_schema = { type = 'object' }, description = 'x'";
+    let schema = "input_schema = { type = 'object' }, description = 'x', execute = print";
     let lua = format!(
         "local tools = require('flemma.tools')
          tools.register('my_search', {{ {schema}, format_preview = function(input, max_length)
