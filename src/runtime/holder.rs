@@ -38,6 +38,13 @@ const RETRY: Duration = Duration::from_millis(10);
 #[derive(Clone, Debug, Default)]
 pub struct Held(Vec<Arc<LockFile>>);
 
+impl Held {
+    /// Gives the locks back, whoever has a copy of them. It may wait for the disk.
+    pub fn release(&self) {
+        self.0.iter().for_each(|lock| lock.release());
+    }
+}
+
 /// Whether this process holds a conversation.
 #[derive(Debug)]
 pub enum Hold {

@@ -128,6 +128,16 @@ impl LockFile {
         Self { path: path.to_owned(), file, is_ours }
     }
 
+    /// Deletes the file, and lets go of the lock. It may wait for the disk.
+    pub fn release(&self) {
+        // The lock is still ours, so nobody else puts another lock file here meanwhile.
+        if self.is_ours && self.is_still_at(&self.path) {
+            // One that stays behind does no harm.
+            let _ = fs::remove_file(&self.path);
+        }
+        let _ = self.file.unlock();
+    }
+
     /// Whether this is the lock at `path`, and its file is still there.
     #[must_use]
     pub fn is_still_at(&self, path: &Path) -> bool {
@@ -137,11 +147,7 @@ impl LockFile {
 
 impl Drop for LockFile {
     fn drop(&mut self) {
-        // The lock is still ours, so nobody else puts another lock file here meanwhile.
-        if self.is_ours && self.is_still_at(&self.path) {
-            // One that stays behind does no harm.
-            let _ = fs::remove_file(&self.path);
-        }
+        self.release();
     }
 }
 

@@ -4,6 +4,7 @@ use std::{
     cell::{Cell, RefCell},
     mem,
     path::{Path, PathBuf},
+    sync::{Arc, Mutex},
 };
 
 use tokio::task::AbortHandle;
@@ -63,6 +64,8 @@ pub(super) struct Holding {
     is_observed: Cell<bool>,
     /// Whether the user was told that the file of this name is held elsewhere, and not yet that it no longer is.
     is_told: Cell<bool>,
+    /// Whether the file was written while it was being found out, so that its locks have to be looked at again.
+    is_written: Cell<bool>,
     wanted: RefCell<Option<Wish>>,
 }
 
@@ -72,6 +75,7 @@ impl Holding {
         if *self.path.borrow() != path {
             self.is_told.set(false);
         }
+        self.is_written.set(false);
         path.clone_into(&mut self.path.borrow_mut());
         (self.next_attempt(), self.set(Holder::Unknown))
     }
@@ -111,6 +115,11 @@ impl Holding {
     /// Notes whether the buffer is read-only; gives what was noted before.
     pub(super) fn set_observed(&self, is_observed: bool) -> bool {
         self.is_observed.replace(is_observed)
+    }
+
+    /// Notes whether the file was written meanwhile; gives what was noted before.
+    pub(super) fn set_written(&self, is_written: bool) -> bool {
+        self.is_written.replace(is_written)
     }
 
     /// Notes whether the user was told; gives what was noted before.
@@ -173,17 +182,20 @@ impl Holding {
 pub(super) struct Locks {
     /// Where those of this user are.
     pub(super) folder: PathBuf,
-    /// Those of conversations that were just closed. One that is opened at once, as by `:edit!`, goes on with them.
-    leaving: RefCell<Vec<Held>>,
+    /// Those of buffers that were just closed or renamed. A buffer that is opened again at once, as by `:edit!`, goes on
+    /// with its own, so that nobody else gets in between.
+    leaving: RefCell<Vec<(i32, Held)>>,
     /// The buffers that were just closed, and the names of their files, of which the user was told that they are held
     /// elsewhere. One that is opened at once needs no second message.
     told: RefCell<Vec<(i32, PathBuf)>>,
+    /// Whether the editor is about to exit. Who makes a lock again keeps this locked meanwhile.
+    is_closing: Arc<Mutex<bool>>,
 }
 
 impl Locks {
     /// Locks in `folder`, which need not be there.
     pub(super) fn new(folder: PathBuf) -> Self {
-        Self { folder, leaving: RefCell::default(), told: RefCell::default() }
+        Self { folder, leaving: RefCell::default(), told: RefCell::default(), is_closing: Arc::default() }
     }
 
     /// The conversation of a buffer was closed.
@@ -191,18 +203,29 @@ impl Locks {
         if holding.set_told(false) {
             self.told.borrow_mut().push((buffer, holding.path()));
         }
-        self.leaving.borrow_mut().extend(holding.close());
+        self.keep(buffer, holding.close());
     }
 
-    /// The locks of conversations that were just closed.
-    pub(super) fn take_leaving(&self) -> Vec<Held> {
-        self.leaving.take()
+    /// Whether the editor is about to exit.
+    pub(super) fn is_closing(&self) -> Arc<Mutex<bool>> {
+        Arc::clone(&self.is_closing)
+    }
+
+    /// Keeps these locks of a buffer until what happens now is over.
+    pub(super) fn keep(&self, buffer: i32, held: Option<Held>) {
+        self.leaving.borrow_mut().extend(held.map(|held| (buffer, held)));
+    }
+
+    /// The locks of a buffer that are kept so.
+    pub(super) fn kept(&self, buffer: i32) -> Vec<Held> {
+        let leaving = self.leaving.borrow();
+        leaving.iter().filter(|(other, _)| *other == buffer).map(|(_, held)| held.clone()).collect()
     }
 
     /// What happened is over. Gives the locks that nobody needed.
     pub(super) fn left(&self) -> Vec<Held> {
         self.told.take();
-        self.leaving.take()
+        self.leaving.take().into_iter().map(|(_, held)| held).collect()
     }
 
     /// Whether this buffer was just closed, and the user knows that the file of this name is held elsewhere.

@@ -3,7 +3,12 @@
 //!
 //! [`Workspace::want_alone`] is the one way for a wish to reach the trust gate and the session.
 
-use std::{path::Path, sync::mpsc, thread, time::Duration};
+use std::{
+    path::Path,
+    sync::{PoisonError, mpsc},
+    thread,
+    time::Duration,
+};
 
 use super::{
     Conversation, Workspace,
@@ -32,17 +37,18 @@ impl Workspace {
             return self.renew(conversation, attempt, held);
         }
         if holding.is_about(path) {
+            holding.set_written(true);
             return;
         }
-        let mut before = self.locks().take_leaving();
         let (attempt, held) = holding.begin(path);
+        self.locks().keep(conversation.buffer(), held);
+        self.let_go_later();
+        let before = self.locks().kept(conversation.buffer());
         if self.locks().was_told(conversation.buffer(), Path::new(path)) {
             holding.set_told(true);
         }
-        before.extend(held);
         if !Path::new(path).is_absolute() {
             // No name, or one that another plugin gives a meaning to.
-            self.release(before);
             return self.is_held_now(conversation, None);
         }
         let (folder, file, id) = (self.locks().folder.clone(), holding.path(), conversation.id());
@@ -59,6 +65,7 @@ impl Workspace {
         let then = move |workspace: &Self, renewed| {
             let conversation = workspace.conversations().by_id(id);
             let conversation = conversation.filter(|conversation| conversation.holding().is_latest(attempt));
+            let Some(renewed) = renewed else { return };
             match (conversation, renewed) {
                 (Some(conversation), Hold::Ours(Ours { held, .. })) => {
                     let before = conversation.holding().set(Holder::This(held));
@@ -71,7 +78,12 @@ impl Workspace {
                 (None, renewed) => workspace.forget(renewed),
             }
         };
-        if let Err(error) = self.background().run(move || hold(&folder, &file, &[held]), then) {
+        let is_closing = self.locks().is_closing();
+        let renew = move || {
+            let is_closing = is_closing.lock().unwrap_or_else(PoisonError::into_inner);
+            (!*is_closing).then(|| hold(&folder, &file, &[held]))
+        };
+        if let Err(error) = self.background().run(renew, then) {
             self.log(Level::Warn, &format!("the lock of a conversation was not checked: {error}"));
         }
     }
@@ -80,7 +92,13 @@ impl Workspace {
     fn hold_was_tried(&self, id: ConversationId, attempt: u64, hold: Hold) {
         let conversation = self.conversations().by_id(id);
         match (conversation.filter(|conversation| conversation.holding().is_latest(attempt)), hold) {
-            (Some(conversation), Hold::Ours(ours)) => self.is_held_now(&conversation, Some(ours)),
+            (Some(conversation), Hold::Ours(ours)) => {
+                let held = ours.held.clone();
+                self.is_held_now(&conversation, Some(ours));
+                if conversation.holding().set_written(false) {
+                    self.renew(&conversation, attempt, held);
+                }
+            }
             (Some(conversation), Hold::Theirs(owner)) => self.is_held_elsewhere(&conversation, attempt, owner),
             (None, hold) => self.forget(hold),
         }
@@ -185,6 +203,11 @@ impl Workspace {
     /// A conversation is closed. Its locks are given back when what happens now is over: it may be opened anew.
     pub(super) fn leave(&self, conversation: &Conversation) {
         self.locks().leave(conversation.buffer(), conversation.holding());
+        self.let_go_later();
+    }
+
+    /// Gives back what is kept, when what happens now is over.
+    fn let_go_later(&self) {
         self.post(Box::new(|workspace: &Self| {
             let left = workspace.locks().left();
             workspace.release(left);
@@ -193,13 +216,16 @@ impl Workspace {
 
     /// The editor is about to exit: gives back the locks that are left, and waits for that, but not for ever.
     pub(super) fn leave_all(&self) {
-        let locks = self.locks().take_leaving();
+        let locks = self.locks().left();
         if locks.is_empty() {
             return;
         }
         let (tell, told) = mpsc::channel();
+        let is_closing = self.locks().is_closing();
         let release = move || {
-            drop(locks);
+            *is_closing.lock().unwrap_or_else(PoisonError::into_inner) = true;
+            // Background work that is not heard of any more may have copies.
+            locks.iter().for_each(Held::release);
             let _ = tell.send(());
         };
         if thread::Builder::new().name("flemma-locks".into()).spawn(release).is_ok() {

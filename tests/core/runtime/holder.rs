@@ -1,10 +1,13 @@
 //! Which process holds a conversation. The other processes here are real ones.
 
 use std::{
-    fs,
+    fs::{self, Permissions},
     io::{self, BufRead, BufReader},
     ops::ControlFlow,
-    os::unix::{ffi::OsStrExt, fs::symlink},
+    os::unix::{
+        ffi::OsStrExt,
+        fs::{PermissionsExt, symlink},
+    },
     path::PathBuf,
     process::{Child, Command},
     time::{Duration, Instant},
@@ -174,6 +177,31 @@ fn without_room_for_a_lock_beside_it_the_state_folder_has_one() {
         assert_eq!(ours.problems.len(), 1, "{:?}", ours.problems);
         assert_eq!(place.names(), ["a.chat"]);
     }
+}
+
+#[test]
+fn a_folder_that_takes_no_new_file_leaves_the_state_folder() {
+    let place = Place::new();
+    fs::set_permissions(place.path("work"), Permissions::from_mode(0o555)).unwrap();
+    if fs::write(place.path("work/probe"), "").is_ok() {
+        // Nothing is forbidden to this user.
+        return;
+    }
+    let other = Other::hold(&place.locks(), &place.file());
+    assert_eq!(theirs(place.hold()), Some(other.owner()));
+    drop(other);
+    drop(ours(place.hold()));
+    assert_eq!(place.names(), ["a.chat"]);
+}
+
+#[test]
+fn a_lock_file_that_cannot_be_written_is_locked_all_the_same() {
+    let place = Place::new();
+    let owner = Owner { process: 1, ..Owner::this() };
+    fs::write(place.lock(), serde_json::to_string(&owner).unwrap()).unwrap();
+    fs::set_permissions(place.lock(), Permissions::from_mode(0o444)).unwrap();
+    let _held = ours(place.hold());
+    theirs(hold(&place.other_locks(), &place.file(), &[]));
 }
 
 #[test]

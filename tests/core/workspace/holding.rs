@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    os::unix::fs::MetadataExt,
     time::{Duration, Instant},
 };
 
@@ -172,6 +173,7 @@ fn another_name_decides_anew_who_holds_the_conversation() {
 fn of_two_buffers_with_one_file_the_first_one_holds_it() {
     let chat = Harness::new("@You:\nHello", []);
     std::os::unix::fs::symlink("notes.chat", chat.work("link.chat")).unwrap();
+    wait_until(&chat, "the first buffer", |chat| chat.work(".notes.chat.flemma-lock").exists());
     chat.edit("link.chat");
     chat.wait_for_words(
         "link.chat is open in another buffer of this Neovim. It is read-only here until that buffer is closed.",
@@ -187,17 +189,52 @@ fn of_two_buffers_with_one_file_the_first_one_holds_it() {
 
 #[test]
 fn a_conversation_that_is_opened_anew_goes_on_with_its_lock() {
-    let chat = Harness::new("@You:\nHello", [prose("ok")]);
-    for _ in 0..5 {
-        // `:edit!`, and `:bwipeout` with `:edit` in one mapping.
-        chat.workspace.attach(chat.current());
-        chat.wipe(chat.current());
-        chat.edit("notes.chat");
-    }
+    let chat = Harness::new("@You:\nHello", [prose("ok"), prose("fine")]);
     chat.go();
     chat.wait_for("@Assistant:\nok");
+    let lock = chat.work(".notes.chat.flemma-lock");
+    let inode = fs::metadata(&lock).unwrap().ino();
+    for _ in 0..5 {
+        // `:edit!`, several times before the main thread hears of anything.
+        while chat.workspace.attach(chat.current()).parse_on() {}
+    }
+    chat.type_below("More");
+    chat.go();
+    chat.wait_for("@Assistant:\nfine");
     assert_eq!(chat.told(), Vec::<String>::new());
+    assert_eq!(fs::metadata(&lock).unwrap().ino(), inode, "nobody else could get in between");
     assert!(is_held(&chat, "notes.chat"));
+    // `:bwipeout` with `:edit` in one mapping: this is another buffer.
+    chat.wipe(chat.current());
+    chat.edit("notes.chat");
+    chat.server.push(prose("again"));
+    chat.go();
+    chat.wait_for("@Assistant:\nagain");
+    assert_eq!(chat.told(), Vec::<String>::new());
+}
+
+#[test]
+fn buffers_that_are_opened_anew_together_have_one_holder() {
+    let chat = Harness::new("@You:\nHello", [prose("ok")]);
+    chat.go();
+    chat.wait_for("@Assistant:\nok");
+    std::os::unix::fs::symlink("notes.chat", chat.work("link.chat")).unwrap();
+    let second = chat.edit("link.chat");
+    wait_until_observed(&chat);
+    // `:bufdo edit!`. Neovim makes a buffer that is read again writable.
+    for buffer in [NOTES, second, NOTES, second] {
+        chat.host.buffer(buffer).is_observed.set(false);
+        while chat.workspace.attach(buffer).parse_on() {}
+    }
+    wait_until_observed(&chat);
+    chat.go_to(NOTES);
+    assert!(!chat.buffer().is_observed.get());
+    chat.server.push(prose("again"));
+    chat.type_below("More");
+    chat.go();
+    chat.wait_for("@Assistant:\nagain");
+    let told = chat.told().into_iter().filter(|told| told.contains("is open in another buffer")).count();
+    assert_eq!(told, 1, "it is mentioned once");
 }
 
 #[test]
@@ -210,9 +247,34 @@ fn locks_are_given_back_on_closing_and_on_leaving() {
     chat.wipe(other);
     wait_until(&chat, "the lock to go", |chat| !chat.work(".other.chat.flemma-lock").exists());
     assert!(chat.work(".notes.chat.flemma-lock").exists());
+    // `:wq`: nobody hears any more of what the write has started.
+    chat.write();
     chat.workspace.shut_down();
     assert!(!chat.work(".notes.chat.flemma-lock").exists());
     assert_eq!(fs::read_dir(chat.state("locks")).unwrap().count(), 0);
+}
+
+#[test]
+fn writing_brings_back_a_lock_that_is_gone() {
+    let chat = Harness::new("@You:\nHello", []);
+    // Its folder is made only when it is written.
+    chat.edit("later/new.chat");
+    wait_until(&chat, "the lock in the state folder", |chat| {
+        fs::read_dir(chat.state("locks")).is_ok_and(|locks| locks.count() == 2)
+    });
+    let lock = chat.work("later/.new.chat.flemma-lock");
+    // Whether or not the main thread has heard of that lock.
+    chat.write();
+    wait_until(&chat, "the lock", |_| lock.exists());
+    // Somebody deletes everything beside it.
+    fs::remove_dir_all(chat.work("later")).unwrap();
+    chat.write();
+    wait_until(&chat, "the lock again", |_| lock.exists());
+    wait_until(&chat, "its owner", |chat| is_held(chat, "later/new.chat"));
+    assert!(chat.told().is_empty());
+    chat.wipe(chat.current());
+    chat.go_to(NOTES);
+    wait_until(&chat, "the lock to go", |_| !lock.exists());
 }
 
 #[test]
