@@ -342,7 +342,7 @@ function M.open(buf, call, answer)
     given = {},
     typed = {},
     answer = answer or function(result, done)
-      require("flemma.tools").resolve(buf, call, { answer = result }, done)
+      native("resolve_call", buf, call, { answer = result }, true, done)
     end,
   }
   open[key] = form

@@ -104,6 +104,19 @@ M.languages = function()
   return require("flemma.codeblock.parsers").languages()
 end
 
+--- Whether a user can see this Neovim, so that tools can run in its user interface.
+---@return boolean
+function M.has_ui()
+  return #api.nvim_list_uis() > 0
+end
+
+--- Opens the form of a call that asks the user a question.
+---@param buf integer
+---@param call string
+function M.open_form(buf, call)
+  require("flemma.form").open(buf, call)
+end
+
 M.ask_files = function(...)
   return require("flemma.trust").ask_files(...)
 end
@@ -119,8 +132,8 @@ M.current_buffer = api.nvim_get_current_buf
 ---@param timeout number seconds
 ---@param progress? fun(text: string)
 ---@return flemma.ExecutionContext
-function M.context(buf, tool, timeout, progress)
-  return require("flemma.tools.context").new(buf, tool, timeout, progress)
+function M.context(buf, tool, timeout, progress, about)
+  return require("flemma.tools.context").new(buf, tool, timeout, progress, about)
 end
 
 --- The function for the calls of a built-in tool that the editor answers. Its file is loaded by the first call.
@@ -238,7 +251,7 @@ end
 
 --- Neovim's own |vim.ui.select()| waits for the answer, and anything can happen in the meantime. So the question is asked
 --- when no function of the library is on the stack.
-for _, name in ipairs({ "ask_files", "ask_trust" }) do
+for _, name in ipairs({ "ask_files", "ask_trust", "open_form" }) do
   local ask = M[name]
   M[name] = function(buf, ...)
     local arguments = vim.F.pack_len(...)

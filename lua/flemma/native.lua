@@ -94,6 +94,13 @@ local function open()
       M.call("shut_down")
     end,
   })
+  vim.api.nvim_create_autocmd("UIEnter", {
+    group = group,
+    desc = "Flemma: run the calls that wait for a user interface",
+    callback = function()
+      M.call("ui_attached")
+    end,
+  })
   return opened
 end
 

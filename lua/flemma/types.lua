@@ -201,3 +201,15 @@
 
 ---@class flemma.Editing
 ---@field auto_write? boolean whether a conversation is written each time the buffer is unlocked
+
+---@class flemma.PendingCall a call that waits
+---@field buf integer the buffer of its conversation
+---@field file? string the file of its conversation
+---@field id string
+---@field tool string
+---@field kind "approval"|"elicitation"|"client_exec" what it waits for
+---@field executor "server"|"client"|"human"
+---@field expires? number seconds since 1970; nil if it waits for ever
+---@field question? string
+---@field input? table
+---@field line integer the line of its status block, from 0

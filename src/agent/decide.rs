@@ -4,12 +4,12 @@
 //! continues and sends the results.
 
 use super::{
-    Agent, CallResult, Choice, Cursor, Effect, Level, UndoStep,
-    round::{REJECTED, addressable, is_at_fault, own_words},
+    Agent, Choice, Cursor, Effect, Level, Placement, UndoStep,
+    round::{addressable, is_at_fault},
     turn::{ReviewCause, View},
 };
 use crate::{
-    chat::{OpenCall, Status},
+    chat::{AwaitKind, OpenCall, Status},
     model::CallId,
 };
 
@@ -31,7 +31,12 @@ impl Agent {
             return;
         }
         let calls = addressable(view);
-        let waits = |call: &&OpenCall| ids.contains(&call.id) && !call.aborted && !self.is_working_on(&call.id);
+        let waits = |call: &&OpenCall| {
+            ids.contains(&call.id)
+                && !call.aborted
+                && !self.is_working_on(&call.id)
+                && view.suspends_as(call) != Some(AwaitKind::Elicitation)
+        };
         let chosen: Vec<OpenCall> = calls.iter().filter(waits).cloned().collect();
         if chosen.is_empty() {
             effects.push(Effect::Notify(Level::Info, "No pending call is selected.".into()));
@@ -55,14 +60,7 @@ impl Agent {
                     }
                 }
                 Choice::Reject(words) => {
-                    let content = call.placeholder.as_ref().map_or("", |placeholder| &placeholder.content);
-                    let words = match words {
-                        // The model also gets the text that the user typed in the block.
-                        Some(words) if !content.is_empty() => format!("{words}\n\n{}", own_words(content, "")),
-                        Some(words) => words.clone(),
-                        None => own_words(content, REJECTED),
-                    };
-                    self.settle(call, CallResult::error(words), effects);
+                    self.reject(call, words.as_deref(), view, effects);
                 }
             }
         }
@@ -83,7 +81,7 @@ impl Agent {
     /// Binds the user's approval to the current name and input of the call.
     fn approve(&mut self, call: &OpenCall, effects: &mut Vec<Effect>) {
         if call.placeholder.is_none() {
-            effects.push(Effect::Place(vec![(call.id.clone(), Status::Approved)]));
+            effects.push(Effect::Place(vec![(call.id.clone(), Placement::Approved)]));
         } else {
             effects.push(Effect::SetStatus(call.id.clone(), Status::Approved));
         }

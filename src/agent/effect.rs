@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{CallResult, RequestId};
 use crate::{
-    chat::{OpenCall, Status},
+    chat::{AwaitKind, OpenCall, Status},
     model::{CallId, Event, Usage},
 };
 
@@ -33,7 +33,11 @@ pub enum Effect {
     /// The provider's token count of the request so far. A later count replaces an earlier one.
     Used(Usage),
     /// Write status blocks for calls without one, in call order.
-    Place(Vec<(CallId, Status)>),
+    Place(Vec<(CallId, Placement)>),
+    /// Make a call with a status block wait for this.
+    Await(CallId, AwaitKind),
+    /// Ask the editor's user interface to run a call that waits for it.
+    Offer(OpenCall),
     /// Change the word in a call's status block.
     SetStatus(CallId, Status),
     /// Replace a call's status block by its result.
@@ -52,6 +56,17 @@ pub enum Effect {
     Diagnose,
     /// Tell the user something.
     Notify(Level, String),
+}
+
+/// What the first status block of a call says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placement {
+    /// It waits.
+    Awaits(AwaitKind),
+    /// It may run.
+    Approved,
+    /// A policy denies it.
+    Denied,
 }
 
 /// The kind of reply that a request asks for.

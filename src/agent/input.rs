@@ -59,6 +59,35 @@ pub enum Input {
         /// Its result.
         answer: CallResult,
     },
+    /// A tool was not started, because that could not be recorded.
+    NotStarted {
+        /// Its call.
+        call: CallId,
+        /// Why, for the user.
+        problem: String,
+    },
+    /// A call that waited has its result: the user's answer, the editor's, or an error because nobody answered.
+    Resolve {
+        /// The call.
+        call: CallId,
+        /// Its result.
+        answer: CallResult,
+        /// Who resolved it.
+        by: ResolvedBy,
+    },
+    /// These calls were found in a file that was opened. What is known of them from before takes effect.
+    Recover(Vec<CallId>),
+}
+
+/// Who resolved a call that waited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResolvedBy {
+    /// The user, here or by a program. Autopilot continues.
+    Person,
+    /// The user, with text in the document that a key carries out. The key decides what follows.
+    Document,
+    /// The editor's user interface or the clock. The conversation goes on if it would have done so by itself.
+    Other,
 }
 
 /// How an edit is undone.

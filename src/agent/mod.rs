@@ -12,7 +12,7 @@
 //! ```
 //! use flemma::{
 //!     agent::{Activity, Agent, Effect, Input, RequestId, RequestKind, Settings, Verdict, View},
-//!     chat::OpenCall,
+//!     chat::{AwaitKind, OpenCall},
 //!     model::{Event, StopReason},
 //! };
 //!
@@ -22,6 +22,8 @@
 //! impl View for Hello {
 //!     fn open_calls(&self) -> Vec<OpenCall> { Vec::new() }
 //!     fn verdict(&self, _: &OpenCall) -> Verdict { Verdict::Ask }
+//!     fn suspends_as(&self, _: &OpenCall) -> Option<AwaitKind> { None }
+//!     fn is_interrupted(&self, _: &OpenCall) -> bool { false }
 //!     fn is_authorised(&self, _: &OpenCall) -> bool { false }
 //!     fn tools_ready(&self) -> bool { true }
 //!     fn fault(&self) -> Option<String> { None }
@@ -50,10 +52,12 @@ mod input;
 mod progress;
 mod round;
 mod session;
+mod suspend;
 mod turn;
 
-pub use effect::{Activity, Cursor, Effect, Level, RequestKind};
-pub use input::{CallResult, Choice, Input, RequestId, UndoStep};
+pub use effect::{Activity, Cursor, Effect, Level, Placement, RequestKind};
+pub use input::{CallResult, Choice, Input, RequestId, ResolvedBy, UndoStep};
 pub use progress::Progress;
+pub use round::{own_words, rejection};
 pub use session::{CursorReason, CursorTarget, LifecycleEvent, Session, Shell};
 pub use turn::{Agent, Settings, Verdict, View};

@@ -10,16 +10,19 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{
-    Agent, CallResult, Cursor, Effect, Level,
+    Agent, CallResult, Cursor, Effect, Level, Placement,
     turn::{ReviewCause, Settings, Verdict, View},
 };
 use crate::{
-    chat::{OpenCall, Status},
+    chat::{AwaitKind, OpenCall, Status},
     model::CallId,
 };
 
 const DENIED: &str = "The user's policy denies this call; it did not run.";
-pub(super) const REJECTED: &str = "The user rejected this call; it did not run.";
+const REJECTED: &str = "The user rejected this call; it did not run.";
+/// The same for a call that was started before.
+const REJECTED_AGAIN: &str = "This call was interrupted: the editor ended while it was running, and it is not known \
+     whether it had an effect. The user decided not to run it again.";
 const ABORTED: &str = "The reply was aborted before this call could run.";
 const CANCELLED: &str = "The user cancelled this call while it was running.";
 const CANCELLED_BEFORE: &str = "The user cancelled this call before it ran.";
@@ -42,22 +45,30 @@ impl Agent {
         for call in calls.iter().filter(|call| call.placeholder.is_none() && !call.aborted) {
             // An id may be reused. A decision about an older call does not apply to this one.
             self.approvals.remove(&call.id);
-            let status = match view.verdict(call) {
-                Verdict::Run => {
-                    self.approvals.insert(call.id.clone(), (call.name.clone(), call.input.clone()));
-                    Status::Approved
-                }
-                Verdict::Ask => Status::Pending,
-                Verdict::Deny => Status::Denied,
-                Verdict::Invalid(reason) => {
+            let placement = match (view.verdict(call), view.suspends_as(call)) {
+                (Verdict::Invalid(reason), _) => {
                     settled.push((call.clone(), CallResult::error(reason.to_string())));
                     continue;
                 }
+                (Verdict::Settled(answer), _) => {
+                    effects.push(restored(call));
+                    settled.push((call.clone(), answer));
+                    continue;
+                }
+                (Verdict::Deny, _) => Placement::Denied,
+                (Verdict::Run | Verdict::Ask, Some(AwaitKind::Elicitation)) => {
+                    Placement::Awaits(AwaitKind::Elicitation)
+                }
+                (Verdict::Run, _) => {
+                    self.approvals.insert(call.id.clone(), (call.name.clone(), call.input.clone()));
+                    Placement::Approved
+                }
+                (Verdict::Ask, _) => Placement::Awaits(AwaitKind::Approval),
             };
-            if status == Status::Pending && waits.is_none() {
+            if matches!(placement, Placement::Awaits(_)) && waits.is_none() {
                 waits = Some(call.id.clone());
             }
-            place.push((call.id.clone(), status));
+            place.push((call.id.clone(), placement));
         }
         if !place.is_empty() {
             effects.push(Effect::Place(place.clone()));
@@ -73,7 +84,7 @@ impl Agent {
             effects.push(Effect::Cursor(Cursor::Pending(call)));
             return;
         }
-        let placed: HashMap<CallId, Status> = place.into_iter().collect();
+        let placed: HashMap<CallId, Status> = place.into_iter().map(|(id, placed)| (id, placed.status())).collect();
         for call in calls {
             let placed = placed.get(&call.id).copied();
             self.process(call, placed, false, view, effects);
@@ -107,7 +118,7 @@ impl Agent {
         effects.push(Effect::UndoStep);
         let mut placed = None;
         if call.placeholder.is_none() && !call.aborted {
-            effects.push(Effect::Place(vec![(id.clone(), Status::Approved)]));
+            effects.push(Effect::Place(vec![(id.clone(), Placement::Approved)]));
             placed = Some(Status::Approved);
         }
         self.process(call, placed, true, view, effects);
@@ -147,7 +158,13 @@ impl Agent {
                     effects.push(Effect::Notify(Level::Warn, warning));
                 }
             }
-            Status::Rejected => self.settle(&call, CallResult::error(own_words(content, REJECTED)), effects),
+            Status::Rejected => self.reject(&call, None, view, effects),
+            // The workspace has made an answer of what is valid in it, and has said what is not.
+            _ if view.suspends_as(&call) == Some(AwaitKind::Elicitation) => {
+                if status != Status::Pending {
+                    self.ask_again(&call, view, effects);
+                }
+            }
             _ if !content.is_empty() => {
                 let warning = format!(
                     "{}: your text in the block was used as the result, and the tool did not run. Press Ctrl-] to \
@@ -156,13 +173,14 @@ impl Agent {
                 );
                 let answer = CallResult::text(own_words(content, ""));
                 self.settle(&call, answer, effects);
-                self.armed = false;
+                self.pause();
                 effects.push(Effect::Notify(Level::Warn, warning));
             }
             _ if asked => self.run_if_possible(call, view, effects),
             Status::Pending => {}
             Status::Approved if placed.is_some() || view.is_authorised(&call) => self.run_approved(call, view, effects),
             // It is not running, or was not approved in this session.
+            Status::Running if is_known(&call, view) => self.run_if_possible(call, view, effects),
             Status::Approved | Status::Running => {
                 let warning = if status == Status::Running {
                     format!("{}: this call is no longer running, so it is pending again.", call.name)
@@ -172,7 +190,7 @@ impl Agent {
                         call.name
                     )
                 };
-                self.ask_again(&call, effects);
+                self.ask_again(&call, view, effects);
                 effects.push(Effect::Notify(Level::Warn, warning));
             }
         }
@@ -180,24 +198,32 @@ impl Agent {
 
     /// Only what was approved may run: if the input was edited after a policy's decision, the policy decides again.
     fn run_approved(&mut self, call: OpenCall, view: &dyn View, effects: &mut Vec<Effect>) {
-        let changed =
-            self.approvals.get(&call.id).is_some_and(|(name, input)| *name != call.name || *input != call.input);
-        if changed && view.verdict(&call) == Verdict::Ask {
+        if self.was_changed(&call) && view.verdict(&call) == Verdict::Ask {
             let warning =
                 format!("{}: its input was changed after the approval, so the call is pending again.", call.name);
-            self.ask_again(&call, effects);
+            self.ask_again(&call, view, effects);
             effects.push(Effect::Notify(Level::Warn, warning));
         } else {
             self.run_if_possible(call, view, effects);
         }
     }
 
-    /// Queues an approved call, unless it cannot run or a policy forbids it.
+    /// Whether a call was approved with another name or input than it has now.
+    pub(super) fn was_changed(&self, call: &OpenCall) -> bool {
+        self.approvals.get(&call.id).is_some_and(|(name, input)| *name != call.name || *input != call.input)
+    }
+
+    /// Queues an approved call, or hands it to whoever runs it, unless it cannot run or a policy forbids it.
     pub(super) fn run_if_possible(&mut self, call: OpenCall, view: &dyn View, effects: &mut Vec<Effect>) {
-        match view.verdict(&call) {
-            Verdict::Run | Verdict::Ask => self.queue.push_back(call),
-            Verdict::Deny => self.settle(&call, CallResult::error(DENIED), effects),
-            Verdict::Invalid(reason) => self.settle(&call, CallResult::error(reason.to_string()), effects),
+        match (view.verdict(&call), view.suspends_as(&call)) {
+            (Verdict::Run | Verdict::Ask, None) => self.queue.push_back(call),
+            (Verdict::Run | Verdict::Ask, Some(kind)) => self.suspend(call, kind, effects),
+            (Verdict::Deny, _) => self.settle(&call, CallResult::error(DENIED), effects),
+            (Verdict::Invalid(reason), _) => self.settle(&call, CallResult::error(reason.to_string()), effects),
+            (Verdict::Settled(answer), _) => {
+                effects.push(restored(&call));
+                self.settle(&call, answer, effects);
+            }
         }
     }
 
@@ -218,15 +244,28 @@ impl Agent {
     }
 
     /// Makes a call pending. An earlier approval no longer applies.
-    fn ask_again(&mut self, call: &OpenCall, effects: &mut Vec<Effect>) {
+    pub(super) fn ask_again(&mut self, call: &OpenCall, view: &dyn View, effects: &mut Vec<Effect>) {
         self.approvals.remove(&call.id);
-        effects.push(Effect::SetStatus(call.id.clone(), Status::Pending));
+        let kind = match view.suspends_as(call) {
+            Some(AwaitKind::Elicitation) => AwaitKind::Elicitation,
+            _ => AwaitKind::Approval,
+        };
+        effects.push(Effect::Await(call.id.clone(), kind));
     }
 
     pub(super) fn settle(&mut self, call: &OpenCall, answer: CallResult, effects: &mut Vec<Effect>) {
         self.approvals.remove(&call.id);
         self.guard.record(call, &answer);
         effects.push(Effect::Settle(call.id.clone(), answer));
+    }
+
+    /// Settles a call that the user rejects. What was recorded is what is written.
+    pub(super) fn reject(&mut self, call: &OpenCall, words: Option<&str>, view: &dyn View, effects: &mut Vec<Effect>) {
+        let answer = match view.verdict(call) {
+            Verdict::Settled(answer) => answer,
+            _ => rejection(call, words, view.is_interrupted(call)),
+        };
+        self.settle(call, answer, effects);
     }
 
     /// Gives the calls of an aborted reply error results.
@@ -287,9 +326,37 @@ impl Agent {
             self.settle(&call, CallResult::error(CANCELLED), effects);
         }
         for call in std::mem::take(&mut self.queue) {
-            self.ask_again(&call, effects);
+            self.approvals.remove(&call.id);
+            effects.push(Effect::Await(call.id, AwaitKind::Approval));
         }
         self.rest();
+    }
+}
+
+/// Tells the user that a call is not run, because it has run.
+pub(super) fn restored(call: &OpenCall) -> Effect {
+    let message =
+        format!("{}: this call has its result already. It was restored, and the tool did not run again.", call.name);
+    Effect::Notify(Level::Info, message)
+}
+
+/// Whether the journal knows what becomes of a call: it has a result, or it was started and may run once more.
+fn is_known(call: &OpenCall, view: &dyn View) -> bool {
+    match view.verdict(call) {
+        Verdict::Settled(_) => true,
+        Verdict::Run => view.is_interrupted(call),
+        Verdict::Ask | Verdict::Deny | Verdict::Invalid(_) => false,
+    }
+}
+
+impl Placement {
+    /// The word in the block.
+    const fn status(self) -> Status {
+        match self {
+            Self::Awaits(_) => Status::Pending,
+            Self::Approved => Status::Approved,
+            Self::Denied => Status::Denied,
+        }
     }
 }
 
@@ -309,8 +376,22 @@ pub(super) fn addressable(view: &dyn View) -> Vec<OpenCall> {
     calls.into_iter().filter(|call| index.next() == last.get(&call.id).copied()).collect()
 }
 
+/// The result of a call that the user rejects: their words, the text that they typed in its block, or what Flemma says.
+/// `is_interrupted` says that the call was started before.
+#[must_use]
+pub fn rejection(call: &OpenCall, words: Option<&str>, is_interrupted: bool) -> CallResult {
+    let content = call.placeholder.as_ref().map_or("", |placeholder| &placeholder.content);
+    CallResult::error(match words {
+        Some(words) if !content.is_empty() => format!("{words}\n\n{}", own_words(content, "")),
+        Some(words) => words.to_owned(),
+        None if is_interrupted => own_words(content, REJECTED_AGAIN),
+        None => own_words(content, REJECTED),
+    })
+}
+
 /// The text that the user typed into a block, unchanged, or `otherwise`. A result loses its final line break, which
 /// ends its last line; a last line that the user left empty is kept.
-pub(super) fn own_words(content: &str, otherwise: &str) -> String {
+#[must_use]
+pub fn own_words(content: &str, otherwise: &str) -> String {
     if content.is_empty() { otherwise.to_owned() } else { format!("{content}\n") }
 }

@@ -13,13 +13,13 @@ use std::{
 };
 
 use super::{
-    Activity, Agent, CallResult, Cursor, Effect, Input, Level, Progress, RequestId, RequestKind, Settings, Verdict,
-    View,
+    Activity, Agent, CallResult, Cursor, Effect, Input, Level, Placement, Progress, RequestId, RequestKind, Settings,
+    Verdict, View,
 };
 use crate::{
     chat::{
-        self, BlockKind, Diagnostic, Document, Ending, OpenCall, ReplyWriter, Severity, Status, StatusBlock, Text,
-        TextEdit, Transcript,
+        self, AwaitKind, Awaiting, BlockKind, Diagnostic, Document, Ending, OpenCall, ReplyWriter, Severity, Status,
+        StatusBlock, Text, TextEdit, Transcript,
     },
     model::{self, CallId, Usage},
     provider::{ErrorKind, ProviderError},
@@ -54,6 +54,18 @@ pub trait Shell {
     /// Runs a tool. Its result arrives as [`Input::ToolFinished`].
     fn run(&self, call: &OpenCall);
 
+    /// Asks the editor's user interface to run a call. The result arrives as [`Input::Resolve`].
+    fn offer(&self, call: &OpenCall);
+
+    /// What the block of a call says that waits for this.
+    fn awaiting(&self, call: &CallId, kind: AwaitKind) -> Awaiting;
+
+    /// Calls are about to get their first status blocks.
+    fn placed(&self, calls: &[(CallId, Placement)]);
+
+    /// A call has its result, which is about to be written.
+    fn settled(&self, call: &CallId, answer: &CallResult);
+
     /// Stops a tool and returns the last lines of its output. Its result must not arrive afterwards, because a later
     /// call may have the same id.
     fn kill(&self, call: &CallId) -> String;
@@ -85,6 +97,12 @@ pub trait Shell {
 
     /// See [`View::verdict`].
     fn verdict(&self, call: &OpenCall) -> Verdict;
+
+    /// See [`View::suspends_as`].
+    fn suspends_as(&self, call: &OpenCall) -> Option<AwaitKind>;
+
+    /// See [`View::is_interrupted`].
+    fn is_interrupted(&self, call: &OpenCall) -> bool;
 
     /// See [`View::is_authorised`].
     fn is_authorised(&self, call: &OpenCall) -> bool;
@@ -133,8 +151,8 @@ pub enum LifecycleEvent<'a> {
     ToolExecuting(&'a OpenCall),
     /// A call has its result.
     ToolFinished(&'a CallId),
-    /// A call is pending.
-    ToolPending(&'a CallId),
+    /// A call waits for this.
+    ToolPending(&'a CallId, AwaitKind),
 }
 
 /// The session of one conversation.
@@ -218,6 +236,11 @@ impl Session {
         self.agent.try_borrow().map_or(true, |agent| agent.is_busy())
     }
 
+    /// Whether a request is running or about to be sent.
+    pub fn has_request(&self) -> bool {
+        self.agent.try_borrow().map_or(true, |agent| agent.has_request())
+    }
+
     /// What the conversation is doing.
     pub fn activity(&self) -> Activity {
         // The agent is borrowed during a step that calls the shell.
@@ -237,6 +260,11 @@ impl Session {
     /// The calls that are running.
     pub fn running(&self) -> Vec<OpenCall> {
         self.agent.try_borrow().map_or_else(|_| Vec::new(), |agent| agent.running().cloned().collect())
+    }
+
+    /// Whether a call was approved with another name or input than it has now.
+    pub fn was_changed_since_approval(&self, call: &OpenCall) -> bool {
+        self.agent.try_borrow().is_ok_and(|agent| agent.was_changed(call))
     }
 
     /// Whether this call is running or queued.
@@ -341,27 +369,38 @@ impl Session {
                 shell.announce(LifecycleEvent::RequestFinished { complete: !aborted });
             }
             Effect::Place(calls) => {
-                let blocks: Vec<_> = calls.iter().map(|(id, status)| (id.clone(), StatusBlock::new(*status))).collect();
+                let block = |id, placement| match placement {
+                    Placement::Awaits(kind) => StatusBlock::pending(&shell.awaiting(id, kind)),
+                    Placement::Approved => StatusBlock::new(Status::Approved),
+                    Placement::Denied => StatusBlock::new(Status::Denied),
+                };
+                let blocks: Vec<_> = calls.iter().map(|(id, placement)| (id.clone(), block(id, *placement))).collect();
+                shell.placed(&calls);
                 shell.apply(&shell.with_document(|document, text| chat::insert_placeholders(document, text, &blocks)));
-                for (id, status) in &calls {
+                for (id, placement) in &calls {
                     shell.authorise(id);
-                    if *status == Status::Pending {
-                        shell.announce(LifecycleEvent::ToolPending(id));
+                    if let Placement::Awaits(kind) = placement {
+                        shell.announce(LifecycleEvent::ToolPending(id, *kind));
                     }
                 }
             }
-            Effect::SetStatus(id, status) => {
-                shell.apply(&shell.with_document(|document, text| chat::set_status(document, text, &id, status)));
-                shell.authorise(&id);
-                if status == Status::Pending {
-                    shell.announce(LifecycleEvent::ToolPending(&id));
-                }
+            Effect::Await(id, kind) => {
+                let awaiting = shell.awaiting(&id, kind);
+                self.set_block(&id, Status::Pending, Some(&awaiting), shell);
+                shell.announce(LifecycleEvent::ToolPending(&id, kind));
             }
-            Effect::Settle(id, CallResult { mut output, is_error, language, attachments }) => {
+            Effect::Offer(call) => shell.offer(&call),
+            Effect::SetStatus(id, status) => {
+                self.set_block(&id, status, None, shell);
+                shell.authorise(&id);
+            }
+            Effect::Settle(id, mut answer) => {
                 if let Some((_, words)) = self.last_words.take().filter(|(killed, _)| *killed == id) {
-                    output.push_str("\n\nThe last lines of its output:\n");
-                    output.push_str(&words);
+                    answer.output.push_str("\n\nThe last lines of its output:\n");
+                    answer.output.push_str(&words);
                 }
+                shell.settled(&id, &answer);
+                let CallResult { output, is_error, language, attachments } = answer;
                 let edits = shell.with_document(|document, text| {
                     if attachments.is_empty() {
                         chat::write_result(document, text, &id, &output, is_error, language)
@@ -396,6 +435,21 @@ impl Session {
             Effect::Diagnose => shell.diagnose(&shell.diagnostics()),
             Effect::Notify(level, message) => shell.notify(level, &message),
         }
+    }
+
+    /// Changes the status of a call, and what its block says about waiting. Only the word changes where nothing else does.
+    fn set_block<S: Shell>(&self, id: &CallId, status: Status, awaiting: Option<&Awaiting>, shell: &S) {
+        let edits = shell.with_document(|document, text| {
+            let call = document.open_calls(text).into_iter().rfind(|call| call.id == *id);
+            let block = call.and_then(|call| call.placeholder).map(|placeholder| placeholder.block);
+            match block {
+                Some(block) if awaiting.is_some_and(|wait| *wait != Awaiting::approval()) || block.names_a_wait() => {
+                    chat::set_block(document, text, id, &block.moved_to(status, awaiting))
+                }
+                _ => chat::set_status(document, text, id, status),
+            }
+        });
+        shell.apply(&edits);
     }
 
     fn send<S: Shell>(&self, request: RequestId, kind: RequestKind, shell: &S) {
@@ -477,6 +531,14 @@ impl<S: Shell> View for ShellView<'_, S> {
 
     fn verdict(&self, call: &OpenCall) -> Verdict {
         self.0.verdict(call)
+    }
+
+    fn suspends_as(&self, call: &OpenCall) -> Option<AwaitKind> {
+        self.0.suspends_as(call)
+    }
+
+    fn is_interrupted(&self, call: &OpenCall) -> bool {
+        self.0.is_interrupted(call)
     }
 
     fn is_authorised(&self, call: &OpenCall) -> bool {

@@ -8,9 +8,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::{Activity, Cursor, Effect, Input, Level, RequestId, RequestKind, guard::LoopGuard};
+use super::{Activity, CallResult, Cursor, Effect, Input, Level, RequestId, RequestKind, guard::LoopGuard};
 use crate::{
-    chat::{OpenCall, Status},
+    chat::{AwaitKind, OpenCall, Status},
     model::{CallId, Event, ModelError, StopReason, ToolInput},
     provider::{ProviderError, retry},
 };
@@ -23,7 +23,14 @@ pub trait View {
     /// The verdict of the policies on a call.
     fn verdict(&self, call: &OpenCall) -> Verdict;
 
-    /// Whether the status in the call's block was written in this session, by the user's own edit or after a decision.
+    /// What a call that may run waits for, if this process does not run it itself.
+    fn suspends_as(&self, call: &OpenCall) -> Option<AwaitKind>;
+
+    /// Whether a call was started and it is not known whether it has ended.
+    fn is_interrupted(&self, call: &OpenCall) -> bool;
+
+    /// Whether the status in the call's block counts: it was written in this session, by the user's own edit or after a
+    /// decision, or the user's journal has the decision.
     fn is_authorised(&self, call: &OpenCall) -> bool;
 
     /// Whether all tool sources have loaded. Nothing is decided or sent before.
@@ -48,6 +55,8 @@ pub enum Verdict {
     /// It cannot run: the tool does not exist, or the input does not match its schema. The text tells the model how to
     /// fix it.
     Invalid(ModelError),
+    /// It has its result already, which is missing in the document.
+    Settled(CallResult),
 }
 
 /// The options that the state machine reads.
@@ -114,6 +123,8 @@ pub struct Agent {
     pub(super) approvals: BTreeMap<CallId, (String, ToolInput)>,
     /// Whether autopilot may continue by itself. A key press arms it, a stop disarms it.
     pub(super) armed: bool,
+    /// Whether the user was told to press Ctrl-] to continue. Until they do, no decision arms autopilot.
+    pub(super) is_paused: bool,
     pub(super) guard: LoopGuard,
     /// Requests since the last key press.
     turns: u32,
@@ -139,6 +150,9 @@ impl Agent {
             Input::BackoffOver { request } => self.backoff_over(request, &mut effects),
             Input::Review => self.review(view, &mut effects),
             Input::ToolFinished { call, answer } => self.tool_finished(&call, answer, view, &mut effects),
+            Input::NotStarted { call, problem } => self.not_started(&call, &problem, view, &mut effects),
+            Input::Resolve { call, answer, by } => self.resolve(&call, answer, by, view, &mut effects),
+            Input::Recover(calls) => self.recover(&calls, view, &mut effects),
         }
         if self.is_busy() != self.locked {
             self.locked = !self.locked;
@@ -196,9 +210,9 @@ impl Agent {
         effects.push(Effect::Review);
     }
 
-    /// Handles a key press: autopilot may continue from here.
+    /// Handles a key press: autopilot may continue from here, unless a pause was announced.
     pub(super) fn arm(&mut self) {
-        self.armed = true;
+        self.armed = !self.is_paused;
         self.reset_counters();
     }
 
@@ -220,6 +234,7 @@ impl Agent {
             effects.push(Effect::Notify(Level::Info, "A reply or a tool is still running; Ctrl-C stops it.".into()));
             return;
         }
+        self.is_paused = false;
         self.arm();
         if !view.tools_ready() {
             self.load(Deferred::Advance);
@@ -408,7 +423,7 @@ impl Agent {
             }
             ReviewCause::Round | ReviewCause::Decision => {
                 self.rest();
-                if let Some(call) = calls.into_iter().find(waits) {
+                if let Some(call) = calls.into_iter().find(waits_for_user) {
                     // It may be waiting only because its status is misspelt.
                     effects.push(Effect::Diagnose);
                     effects.push(Effect::Cursor(Cursor::Pending(call.id)));
@@ -459,7 +474,10 @@ impl Agent {
     }
 }
 
-/// Whether a call is pending.
-fn waits(call: &OpenCall) -> bool {
-    call.placeholder.as_ref().is_some_and(|placeholder| placeholder.block.status == Status::Pending)
+/// Whether a call waits for the user.
+pub(super) fn waits_for_user(call: &OpenCall) -> bool {
+    call.placeholder.as_ref().is_some_and(|placeholder| {
+        let block = &placeholder.block;
+        block.status == Status::Pending && block.awaiting().kind != AwaitKind::ClientExec
+    })
 }

@@ -29,12 +29,19 @@ pub enum Language {
 
 impl Language {
     /// The info string.
-    const fn info(self) -> &'static str {
+    #[must_use]
+    pub const fn info(self) -> &'static str {
         match self {
             Self::Plain => "",
             Self::Json => "json",
             Self::Diff => "diff",
         }
+    }
+
+    /// The language with this info string; plain text for any other.
+    #[must_use]
+    pub fn of(info: &str) -> Self {
+        [Self::Json, Self::Diff].into_iter().find(|language| language.info() == info).unwrap_or_default()
     }
 }
 

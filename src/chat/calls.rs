@@ -7,7 +7,8 @@
 use std::{collections::HashMap, ops::Range};
 
 use super::{
-    Block, BlockKind, Document, ParsedMessage, ResultBody, Speaker, StatusBlock, Text, ToolResult, ToolUse, read::Lines,
+    Awaiting, Block, BlockKind, Document, ParsedMessage, ResultBody, Speaker, Status, StatusBlock, Text, ToolResult,
+    ToolUse, read::Lines,
 };
 use crate::model::{CallId, ToolInput};
 
@@ -26,6 +27,15 @@ pub struct OpenCall {
     pub aborted: bool,
     /// The status block, if there is one.
     pub placeholder: Option<Placeholder>,
+}
+
+impl OpenCall {
+    /// What its block says that it waits for; `None` if it does not wait.
+    #[must_use]
+    pub fn awaiting(&self) -> Option<Awaiting> {
+        let block = &self.placeholder.as_ref()?.block;
+        (block.status == Status::Pending).then(|| block.awaiting())
+    }
 }
 
 /// A status block in place of a result.
@@ -114,6 +124,20 @@ impl Document {
     /// messages, because what follows may have become part of it.
     pub(super) fn turns_backwards_to(&self, known: usize) -> impl Iterator<Item = Turn> {
         self.turns_backwards().take_while(move |turn| turn.answers.end >= known)
+    }
+
+    /// The inputs of the calls with this id and name that have a result here. Vendors reuse ids, so there may be several. It
+    /// looks at every tool block of the document, but reads only those of these calls.
+    #[must_use]
+    pub fn answered_inputs(&self, id: &CallId, name: &str, text: &dyn Text) -> Vec<ToolInput> {
+        let turns = self.turns_backwards().filter(|turn| self.uses_in(turn).any(|(_, tool)| tool.id == *id));
+        let answered = turns.flat_map(|turn| {
+            let open: Vec<Site> = self.open_in(&turn).into_iter().map(|(site, _)| site).collect();
+            let uses =
+                self.uses_in(&turn).filter(|(site, tool)| tool.id == *id && tool.name == name && !open.contains(site));
+            uses.map(|(site, _)| site).collect::<Vec<_>>()
+        });
+        answered.map(|site| self.describe(site, None, text).input).collect()
     }
 
     /// The call that a line belongs to: its use, its result or its placeholder. `None` elsewhere and for hosted calls.

@@ -188,8 +188,9 @@ fn check_owner(line: usize, text: &dyn Text, found: &mut Vec<Diagnostic>) {
 fn check_status(line: usize, text: &dyn Text, found: &mut Vec<Diagnostic>) {
     let content = text.line(line);
     let Some((_, info)) = Fence::open(&content) else { return };
-    if let Some((_, Some(fault))) = StatusBlock::read(info) {
-        found.push(Diagnostic::error(line, fault.to_string()));
+    if let Some((block, fault)) = StatusBlock::read(info) {
+        found.extend(fault.map(|fault| Diagnostic::error(line, fault.to_string())));
+        found.extend(block.wait_faults().into_iter().map(|fault| Diagnostic::error(line, fault)));
     }
     let (_, words) = info.split_once(char::is_whitespace).unwrap_or((info, ""));
     for attribute in attributes::read(words).into_iter().filter(|attribute| attribute.key != "status") {

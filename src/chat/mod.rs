@@ -6,7 +6,7 @@
 //! - **Reading.** [`Document`] is the structure. [`Document::update`] updates it at a cost proportional to the change.
 //!   It provides [`Document::diagnostics`], [`Document::open_calls`], [`Document::decorations`], [`Document::regions`]
 //!   and, for a request, [`Document::transcript`].
-//! - **Writing.** [`ReplyWriter`] streams a reply to the end of the text. [`insert_placeholders`], [`set_status`], [`write_result`],
+//! - **Writing.** [`ReplyWriter`] streams a reply to the end of the text. [`insert_placeholders`], [`set_block`], [`write_result`],
 //!   [`write_result_with_attachments`] and [`open_prompt`] plan edits of existing text. [`render()`] writes a whole conversation.
 //! - **Escaping.** [`escape()`] ensures that text from a model or a tool is never read as structure.
 //!
@@ -14,6 +14,7 @@
 
 mod attachment;
 mod attributes;
+mod awaiting;
 mod block;
 mod blocks;
 mod calls;
@@ -41,6 +42,7 @@ mod text;
 mod transcript;
 mod unsent;
 
+pub use awaiting::{AwaitKind, Awaiting, deadline};
 pub use block::{
     Block, BlockKind, CodeFence, Frontmatter, InvalidHeader, ParsedMessage, ResultBody, Speaker, ToolFence, ToolResult,
     ToolUse,
@@ -53,7 +55,7 @@ pub use document::{Document, Update};
 pub use edit::{Position, TextEdit};
 pub use escape::{escape, unescape};
 pub use frontmatter_edit::{approve_always, mark_cut_off, restore_frontmatter};
-pub use plan::{insert_placeholders, open_prompt, set_status, write_result, write_result_with_attachments};
+pub use plan::{insert_placeholders, open_prompt, set_block, set_status, write_result, write_result_with_attachments};
 pub use provenance::{Author, Provenance, Reattribution};
 pub use reference::NamedFile;
 pub use regions::Region;

@@ -38,7 +38,7 @@ pub fn insert_placeholders(document: &Document, text: &dyn Text, calls: &[(CallI
     plan.edits()
 }
 
-/// Sets the status of a call's placeholder. Only that word changes.
+/// Sets the status of a call's placeholder. Only that word changes; see [`set_block`] for the rest.
 #[must_use]
 pub fn set_status(document: &Document, text: &dyn Text, id: &CallId, status: Status) -> Vec<TextEdit> {
     let Some((_, _, Some(site))) = document.find_open(id) else { return Vec::new() };
@@ -63,6 +63,22 @@ pub fn set_status(document: &Document, text: &dyn Text, id: &CallId, status: Sta
         None => TextEdit::insert(Position { line, column: word }, vec![format!(" status={status}")]),
     };
     vec![edit]
+}
+
+/// Replaces the info string of a call's placeholder. What the user has written in the block stays.
+#[must_use]
+pub fn set_block(document: &Document, text: &dyn Text, id: &CallId, block: &StatusBlock) -> Vec<TextEdit> {
+    let Some((_, _, Some(site))) = document.find_open(id) else { return Vec::new() };
+    let Some((line, _)) = placeholder(document, site) else { return Vec::new() };
+    let content = text.line(line);
+    let Some((_, info)) = Fence::open(&content) else { return Vec::new() };
+    let start = content.len() - content.trim_start_matches([' ', '`', '~']).trim_start().len();
+    let new = block.info();
+    if info == new {
+        return Vec::new();
+    }
+    let (from, to) = (Position { line, column: start }, Position { line, column: start + info.len() });
+    vec![TextEdit { start: from, end: to, lines: vec![new] }]
 }
 
 /// Writes the result of an open call: in place of its placeholder, below an empty header, or as a new block. The fence

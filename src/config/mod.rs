@@ -8,6 +8,7 @@
 //! default filled in; that is what the Lua side sees.
 
 pub mod buffer;
+mod deadlines;
 mod editor;
 mod general;
 mod layers;
@@ -22,6 +23,7 @@ pub mod switch;
 mod tools;
 
 pub use buffer::{FileOptions, Node};
+pub use deadlines::{Deadlines, Wait};
 pub use editor::{Editing, Highlight, InsertKeys, Keymaps, Keys, LevelFilter, Logging, NormalKeys, Notify};
 pub use general::ProviderOverrides;
 pub use list::ListOption;

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{Retention, RetentionOptions, seconds::seconds};
+use super::{Retention, RetentionOptions, deadlines::Deadlines, seconds::seconds};
 use crate::{
     options::{
         Kind, Problem, Table,
@@ -33,7 +33,7 @@ const DOMAINS: Kind<Vec<String>> = Kind {
 };
 
 /// Options of `tools` that are tables. A key that is almost one of these is a typing error, not a tool.
-const TABLES: [&str; 4] = ["presets", "autopilot", "auto_approve", "retention"];
+const TABLES: [&str; 5] = ["presets", "autopilot", "auto_approve", "retention", "deadlines"];
 
 /// `tools`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -62,6 +62,8 @@ pub struct Tools {
     /// What every tool's own table says of that, by the tool's name: `tools.<name>.retention`.
     #[serde(skip)]
     pub own_retention: BTreeMap<String, Retention>,
+    /// How long calls wait.
+    pub deadlines: Deadlines,
     /// `tools.web_search`: what a search of the provider's may do.
     #[serde(skip)]
     pub search: SearchLimits,
@@ -84,6 +86,7 @@ impl Default for Tools {
             autopilot: Autopilot::default(),
             retention: RetentionOptions::default(),
             own_retention: BTreeMap::new(),
+            deadlines: Deadlines::default(),
             search: SearchLimits::default(),
             each: BTreeMap::new(),
         }
@@ -119,6 +122,7 @@ impl Tools {
         table.set("max_concurrent", &mut self.max_concurrent, &COUNT);
         table.table("autopilot", |table| self.autopilot.read(table));
         table.table("retention", |table| self.retention.read(table));
+        table.table("deadlines", |table| self.deadlines.read(table));
         self.read_bash(table);
         self.read_web_search(table);
         for (tool, options) in table.remaining_tables(&TABLES) {

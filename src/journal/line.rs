@@ -59,7 +59,7 @@ impl Record {
                 put("files", attachments.iter().map(file).collect());
             }
         }
-        put("role", role_name(by.role).into());
+        put("role", by.role.as_str().into());
         put("pid", by.process.into());
         put("host", by.host.as_str().into());
         Value::Object(line).to_string()
@@ -149,20 +149,6 @@ fn event_name(event: &Event) -> &'static str {
     }
 }
 
-fn role_name(role: Role) -> &'static str {
-    match role {
-        Role::Policy => "policy",
-        Role::User => "user",
-        Role::Script => "script",
-        Role::CommandLine => "command-line",
-        Role::Clock => "clock",
-        Role::Tool => "tool",
-        Role::Client => "client",
-    }
-}
-
 fn role(name: &str) -> Option<Role> {
-    const ROLES: [Role; 7] =
-        [Role::Policy, Role::User, Role::Script, Role::CommandLine, Role::Clock, Role::Tool, Role::Client];
-    ROLES.into_iter().find(|role| role_name(*role) == name)
+    Role::ALL.into_iter().find(|role| role.as_str() == name)
 }

@@ -93,6 +93,26 @@ pub struct Actor {
     pub host: String,
 }
 
+impl Role {
+    /// All roles.
+    pub(super) const ALL: [Self; 7] =
+        [Self::Policy, Self::User, Self::Script, Self::CommandLine, Self::Clock, Self::Tool, Self::Client];
+
+    /// The word for it in the journal and in Lua.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Policy => "policy",
+            Self::User => "user",
+            Self::Script => "script",
+            Self::CommandLine => "command-line",
+            Self::Clock => "clock",
+            Self::Tool => "tool",
+            Self::Client => "client",
+        }
+    }
+}
+
 /// In which role something was done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {

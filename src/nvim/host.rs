@@ -8,7 +8,7 @@ use super::{buffer::BufferText, convert, usage_table, waker::Waker};
 use crate::{
     agent::{CursorReason, CursorTarget, Level},
     chat::{Diagnostic, Severity, Text, TextEdit},
-    model::UserError,
+    model::{CallId, UserError},
     tools::LuaError,
     workspace::{
         Host,
@@ -23,7 +23,7 @@ pub(super) struct Shim {
 }
 
 /// The names that `host.lua` has to define.
-pub(super) const NAMES: [&str; 31] = [
+pub(super) const NAMES: [&str; 33] = [
     "announce",
     "ask_files",
     "ask_trust",
@@ -37,11 +37,13 @@ pub(super) const NAMES: [&str; 31] = [
     "execute",
     "follow",
     "guard",
+    "has_ui",
     "languages",
     "lock",
     "notify",
     "observe",
     "open_chats",
+    "open_form",
     "parse",
     "place",
     "preview",
@@ -56,6 +58,18 @@ pub(super) const NAMES: [&str; 31] = [
     "wake_after",
     "write",
 ];
+
+/// What the context of one run is made of.
+pub(super) struct ToolDetails<'a> {
+    /// The tool's name.
+    pub(super) tool: &'a str,
+    /// How long it may take.
+    pub(super) timeout: Duration,
+    /// Shows progress; `None` for a tool that is not streaming.
+    pub(super) progress: Option<Function>,
+    /// More fields: the call's id and who resolved it.
+    pub(super) about: Table,
+}
 
 impl Shim {
     /// Takes the shim's table.
@@ -107,14 +121,9 @@ impl Shim {
     ///
     /// # Errors
     /// What the shim threw.
-    pub(super) fn context(
-        &self,
-        buffer: i32,
-        tool: &str,
-        timeout: Duration,
-        progress: Option<Function>,
-    ) -> mlua::Result<Table> {
-        self.table.get::<Function>("context")?.call((buffer, tool, timeout.as_secs_f64(), progress))
+    pub(super) fn context(&self, buffer: i32, details: ToolDetails<'_>) -> mlua::Result<Table> {
+        let ToolDetails { tool, timeout, progress, about } = details;
+        self.table.get::<Function>("context")?.call((buffer, tool, timeout.as_secs_f64(), progress, about))
     }
 
     /// The function that answers the calls of a built-in tool of this name.
@@ -230,8 +239,9 @@ impl NvimHost {
                 data.set("id", call)?;
                 "FlemmaToolFinished"
             }
-            Announcement::ToolPending { call } => {
+            Announcement::ToolPending { call, kind } => {
                 data.set("id", call)?;
+                data.set("kind", kind.as_str())?;
                 "FlemmaToolPending"
             }
         };
@@ -300,6 +310,16 @@ impl Host for NvimHost {
     /// `:help extmarks`.
     fn show(&self, buffer: i32, is_busy: bool) {
         self.shim.tell("show", (buffer, is_busy));
+    }
+
+    /// `:help nvim_list_uis()`.
+    fn has_ui(&self) -> bool {
+        self.shim.ask("has_ui", ())
+    }
+
+    /// `:help vim.ui.input()`.
+    fn open_form(&self, buffer: i32, call: &CallId) {
+        self.shim.tell("open_form", (buffer, call.0.as_str()));
     }
 
     /// `:help nvim__redraw()` is not needed: the shim schedules its own drawing.

@@ -8,7 +8,7 @@ use mlua::{Function, Lua, Table, Value};
 use super::{
     convert::{self, Room},
     functions::Functions,
-    host::Shim,
+    host::{Shim, ToolDetails},
 };
 use crate::{
     model::UserError,
@@ -77,14 +77,28 @@ pub(super) fn describe(lua: &Lua, functions: &Functions, definition: &Definition
 
 /// Starts a call of the function `execute`. Gives the function that stops it, if it returned one.
 pub(super) fn start(lua: &Lua, shim: &Shim, execute: &Function, run: ToolRun<'_>) -> Option<StopTool> {
-    let ToolRun { buffer, definition, call, input, timeout, latest, answer, .. } = run;
+    let ToolRun { buffer, definition, call, input, timeout, resolved_by, latest, answer, .. } = run;
     let progress = definition.streaming.then(|| {
         lua.create_function(move |_, text: mlua::LuaString| {
             latest.put(&text.to_string_lossy());
             Ok(())
         })
     });
-    let context = progress.transpose().and_then(|progress| shim.context(buffer, &call.name, timeout, progress));
+    let about = || -> mlua::Result<Table> {
+        let about = lua.create_table()?;
+        about.set("call_id", call.id.0.as_str())?;
+        let by = lua.create_table()?;
+        by.set("role", resolved_by.role.as_str())?;
+        by.set("process", resolved_by.process)?;
+        by.set("host", resolved_by.host.as_str())?;
+        by.set("here", resolved_by.process == std::process::id())?;
+        about.set("resolved_by", by)?;
+        Ok(about)
+    };
+    let context = progress.transpose().and_then(|progress| {
+        let details = ToolDetails { tool: &call.name, timeout, progress, about: about()? };
+        shim.context(buffer, details)
+    });
     let context = match context {
         Ok(context) => context,
         Err(error) => {

@@ -107,6 +107,18 @@ impl Scripts for LuaScripts {
         }
     }
 
+    fn resolved(&self, callback: LuaRef, outcome: Result<(), UserError>) {
+        let Some(function) = self.functions.get(callback) else { return };
+        self.functions.release(callback);
+        let called = match outcome {
+            Ok(()) => function.call::<()>(true),
+            Err(problem) => function.call((Value::Nil, problem.to_string())),
+        };
+        if let Err(error) = called {
+            self.shim.report(&error);
+        }
+    }
+
     fn models(&self, callback: LuaRef, models: Result<Vec<String>, UserError>) {
         let Some(function) = self.functions.get(callback) else { return };
         self.functions.release(callback);

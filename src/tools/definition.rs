@@ -14,7 +14,7 @@ use thiserror::Error;
 
 use super::{
     NativeTool,
-    schema::{self, CompiledSchema, SchemaError},
+    schema::{self, AnswerMistakes, CompiledSchema, SchemaError},
     schema_errors, seconds,
 };
 use crate::{
@@ -51,7 +51,7 @@ pub struct Definition {
     /// How long a call may take once it may run: until the tool, the editor or the user has answered. `None` for the
     /// default of its executor.
     pub timeout: Option<Duration>,
-    /// How long a call waits for approval; `None` for the user's `tools.expiry.approval`.
+    /// How long a call waits for approval; `None` for the user's `tools.deadlines.approval`.
     pub approval_timeout: Option<Duration>,
     /// JSON Schema of the answer of the user or of the editor; `None` if any text will do.
     pub result_schema: Option<Arc<Value>>,
@@ -247,9 +247,9 @@ impl Definition {
     /// Each invalid path with the expected and the actual value, a line each.
     pub fn check_answer(&self, answer: &Value) -> Result<(), AnswerMistakes> {
         match self.compiled_result() {
-            Ok(Some(schema)) => schema.check("the answer", answer).map_err(AnswerMistakes),
-            Ok(None) => Ok(()),
-            Err(problem) => Err(AnswerMistakes(problem.to_string())),
+            Ok(Some(schema)) => schema.check("the answer", answer),
+            // A definition whose schema is not valid is not registered.
+            Ok(None) | Err(_) => Ok(()),
         }
     }
 
@@ -273,11 +273,6 @@ impl Definition {
         self.compiled_result.get_or_init(|| CompiledSchema::compile(schema)).as_ref().map(Some)
     }
 }
-
-/// What is wrong with an answer, a line for each invalid path. The audience is whoever answered.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{0}")]
-pub struct AnswerMistakes(String);
 
 fn is_name_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-'

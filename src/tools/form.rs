@@ -177,7 +177,7 @@ impl Form {
         match self.schema.as_ref().map_or(Ok(()), |schema| schema.check("the answer", &answer)) {
             Ok(()) => Ok(answer),
             Err(mistakes) => {
-                let lines: Vec<&str> = mistakes.lines().map(|line| line.trim_start_matches("- ")).collect();
+                let lines: Vec<&str> = mistakes.lines().collect();
                 Err(FormMistake { field: None, message: lines.join("; ") })
             }
         }
@@ -318,7 +318,7 @@ impl FormField {
 
     fn mistake(&self, value: &Value) -> Option<String> {
         let mistakes = self.schema.as_ref()?.check("", value).err()?;
-        let lines = mistakes.lines().map(|line| line.trim_start_matches("- ").trim_start_matches(": "));
+        let lines = mistakes.lines().map(|line| line.trim_start_matches(": "));
         Some(lines.collect::<Vec<_>>().join("; "))
     }
 }

@@ -69,10 +69,11 @@ mod sensitive;
 mod sources;
 
 pub use decision::Decision;
-pub use definition::{AnswerMistakes, DeclaredApproval, Definition, DefinitionError, Executor, LuaRef, Runner};
+pub use definition::{DeclaredApproval, Definition, DefinitionError, Executor, LuaRef, Runner};
 pub use lua_error::LuaError;
 pub use native::{Context, NativeTool, Outcome, Output, Protected, Rendered};
 pub use presets::{Policy, Preset, Presets};
 pub use registry::{Registered, Registry};
 pub use retention::RetentionRules;
+pub use schema::AnswerMistakes;
 pub use sources::{SourceEnd, SourceId, Sources};

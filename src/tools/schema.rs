@@ -21,6 +21,18 @@ const MAX_MISTAKES: usize = 5;
 #[error("{0}")]
 pub(super) struct SchemaError(String);
 
+/// What is wrong with a value, a line for each invalid path. The audience is whoever gave the value.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{0}")]
+pub struct AnswerMistakes(String);
+
+impl AnswerMistakes {
+    /// The mistakes, without the marks of a list.
+    pub(super) fn lines(&self) -> impl Iterator<Item = &str> {
+        self.0.lines().map(|line| line.trim_start_matches("- "))
+    }
+}
+
 /// A compiled schema.
 #[derive(Clone, Debug)]
 pub(super) struct CompiledSchema {
@@ -52,7 +64,7 @@ impl CompiledSchema {
     ///
     /// # Errors
     /// A list of what is wrong, a line each.
-    pub(super) fn check(&self, subject: &str, input: &Value) -> Result<(), String> {
+    pub(super) fn check(&self, subject: &str, input: &Value) -> Result<(), AnswerMistakes> {
         let mut mistakes = Vec::new();
         let mut more = 0;
         for error in self.validator.iter_errors(input).filter(|error| !self.may_be_missing(error)) {
@@ -68,7 +80,7 @@ impl CompiledSchema {
         if more > 0 {
             mistakes.push(format!("- and {more} more"));
         }
-        Err(mistakes.join("\n"))
+        Err(AnswerMistakes(mistakes.join("\n")))
     }
 
     fn may_be_missing(&self, error: &ValidationError<'_>) -> bool {

@@ -46,7 +46,8 @@ impl Workspace {
                 conversation.page().files().vet(&search.files, &search.folder);
                 self.want_alone(conversation, wish);
             }
-            Admission::Go(Wish::Input(input)) => self.feed(conversation, [input]),
+            Admission::Go(Wish::Input(input)) => self.perform(conversation, input),
+            Admission::Go(Wish::Recorded(input)) => self.feed(conversation, [input]),
             Admission::Go(Wish::AlwaysApprove(calls)) => self.always_approve(conversation, calls),
         }
     }

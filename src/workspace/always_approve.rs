@@ -5,7 +5,7 @@
 
 use super::{Conversation, Workspace, effects::Effects};
 use crate::{
-    agent::{Choice, Input, Level, Shell, UndoStep, Verdict},
+    agent::{Choice, Level, Shell, UndoStep, Verdict},
     chat::{self, OpenCall, Severity},
     model::{CallId, UserError},
 };
@@ -20,18 +20,18 @@ impl Workspace {
             self.host().notify(Level::Info, BUSY);
             return;
         }
-        let decide = |step| Input::Decide(calls.clone(), Choice::Approve, step);
+        let decide = |step| self.decide(conversation, calls.clone(), &Choice::Approve, step);
         let is_at_fault = || conversation.page().diagnostics().iter().any(|found| found.severity == Severity::Error);
         if self.frontmatter(conversation).fault.is_some() || is_at_fault() {
             // Says what is wrong with the file.
-            return self.feed(conversation, [decide(UndoStep::Own)]);
+            return decide(UndoStep::Own);
         }
         match self.write_approvals(conversation, &calls) {
-            Ok(entries) if entries.is_empty() => self.feed(conversation, [decide(UndoStep::Own)]),
+            Ok(entries) if entries.is_empty() => decide(UndoStep::Own),
             Ok(entries) => {
                 self.host().notify(Level::Info, &format!("runs without asking from now on: {}", entries.join(", ")));
                 // One undo takes back the rule and the approval.
-                self.feed(conversation, [decide(UndoStep::Joined)]);
+                decide(UndoStep::Joined);
             }
             Err(problem) => self.host().notify(Level::Warn, &format!("not approved: {problem}")),
         }

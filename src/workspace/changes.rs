@@ -59,14 +59,15 @@ impl Workspace {
         let is_here = conversation.held_elsewhere().is_none();
         if conversation.page().take_touched() && !conversation.is_busy() && is_here {
             conversation.session().notice(&Effects { workspace: self, conversation: &conversation });
+            self.watch_deadlines(&conversation, true);
         }
     }
 
-    /// A buffer was read anew from its file; says whether [`Conversation::parse_on`] has more to do.
+    /// A buffer was read anew from its file; says whether [`Workspace::parse_on`] has more to do.
     pub fn reloaded(&self, buffer: i32) -> bool {
         let Some(conversation) = self.conversation(buffer) else { return false };
         conversation.page().reload();
-        let more = conversation.parse_on();
+        let more = self.parse_on(buffer);
         if conversation.is_busy() {
             self.stop_for_foreign_change(&conversation);
         }

@@ -8,13 +8,30 @@ use std::{
 
 use super::{
     accounts::Accounts, effective::Evaluated, file_on_disk::FileOnDisk, holder::Holding, page::Page, ports::Host,
-    questions::Questions, tasks::Tasks, trust::Gate,
+    questions::Questions, records::Records, tasks::Tasks, trust::Gate,
 };
 use crate::{
     agent::Session,
     chat::{Decoration, NamedFile, Region},
     runtime::ConversationId,
 };
+
+/// Tells the latest of several timers from those before it.
+#[derive(Debug, Default)]
+pub(super) struct Generation(Cell<u64>);
+
+impl Generation {
+    /// A new timer takes the place of all before it. Gives its number.
+    pub(super) fn begin(&self) -> u64 {
+        self.0.set(self.0.get() + 1);
+        self.0.get()
+    }
+
+    /// Whether this is the latest timer.
+    pub(super) fn is_current(&self, number: u64) -> bool {
+        self.0.get() == number
+    }
+}
 
 /// A conversation.
 pub struct Conversation {
@@ -28,6 +45,8 @@ pub struct Conversation {
     gate: RefCell<Gate>,
     holding: Holding,
     questions: Questions,
+    records: Records,
+    deadlines: Generation,
     file: FileOnDisk,
     /// Whether diagnostics are shown, which have to go when their cause does.
     is_diagnosed: Cell<bool>,
@@ -47,6 +66,8 @@ impl Conversation {
             gate: RefCell::default(),
             holding: Holding::default(),
             questions: Questions::default(),
+            records: Records::default(),
+            deadlines: Generation::default(),
             file,
             is_diagnosed: Cell::new(false),
         }
@@ -94,6 +115,15 @@ impl Conversation {
         &self.holding
     }
 
+    pub(super) fn records(&self) -> &Records {
+        &self.records
+    }
+
+    /// Which of the timers for deadlines counts.
+    pub(super) fn deadlines(&self) -> &Generation {
+        &self.deadlines
+    }
+
     pub(super) fn file(&self) -> &FileOnDisk {
         &self.file
     }
@@ -121,7 +151,7 @@ impl Conversation {
     }
 
     /// Parses the next lines of a file that was just opened; says whether there are more.
-    pub fn parse_on(&self) -> bool {
+    pub(super) fn parse_on(&self) -> bool {
         self.page.parse_on()
     }
 

@@ -89,7 +89,7 @@ impl Workspace {
     }
 
     /// The time of a tool written in Lua is up.
-    pub(super) fn expire(&self, conversation: &Conversation, call: &CallId, run: u64, limit: Duration) {
+    pub(super) fn stop_late(&self, conversation: &Conversation, call: &CallId, run: u64, limit: Duration) {
         if conversation.tasks().is_run(call, run) {
             self.stop_tool(conversation, call);
             let limit = seconds::in_words(limit);

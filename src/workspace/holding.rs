@@ -117,7 +117,8 @@ impl Workspace {
         self.release(before);
         let buffer = conversation.buffer();
         let mut has_changes = false;
-        if holding.set_observed(false) {
+        let was_observed = holding.set_observed(false);
+        if was_observed {
             has_changes = self.host().observe(buffer, false);
             self.host().show(buffer, conversation.is_busy());
         }
@@ -126,6 +127,12 @@ impl Workspace {
             let news = format!("{} can be edited here now: nobody else has it open.", holding.name());
             self.host().notify(Level::Info, &(news + if has_changes { advice } else { "" }));
         }
+        if was_observed {
+            // The other one may have recorded more.
+            conversation.records().forget();
+            self.read_journal(conversation, &holding.path().to_string_lossy());
+        }
+        self.recover(conversation);
         if let Some(wish) = holding.take_wish() {
             self.want_alone(conversation, wish);
         }
@@ -236,7 +243,9 @@ impl Workspace {
     /// A buffer has another name.
     pub fn renamed(&self, buffer: i32) {
         if let Some(conversation) = self.conversation(buffer) {
-            self.hold(&conversation, &self.place(&conversation).file);
+            let file = self.place(&conversation).file;
+            self.read_journal(&conversation, &file);
+            self.hold(&conversation, &file);
         }
     }
 

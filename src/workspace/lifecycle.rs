@@ -1,12 +1,18 @@
 //! Conversations that come and go.
 
-use std::{rc::Rc, time::SystemTime};
+use std::{
+    rc::Rc,
+    time::{Duration, SystemTime},
+};
 
 use super::{Conversation, Workspace, effects::Effects};
-use crate::tools::overflow;
+use crate::{agent::Level, tools::overflow};
+
+/// How long the editor waits for the disk when it exits.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 impl Workspace {
-    /// A buffer is a conversation from now on. Nothing of it is parsed yet: see [`Conversation::parse_on`].
+    /// A buffer is a conversation from now on. Nothing of it is parsed yet: see [`Workspace::parse_on`].
     pub fn attach(&self, buffer: i32) -> Rc<Conversation> {
         self.detach(buffer);
         let (id, is_first) = self.conversations().next_id();
@@ -16,7 +22,9 @@ impl Workspace {
         let file = self.flights().of(buffer).unwrap_or_default();
         let conversation = Rc::new(Conversation::new(id, buffer, self.host_handle(), file));
         self.conversations().insert(Rc::clone(&conversation));
-        self.hold(&conversation, &self.place(&conversation).file);
+        let file = self.place(&conversation).file;
+        self.read_journal(&conversation, &file);
+        self.hold(&conversation, &file);
         conversation
     }
 
@@ -38,11 +46,15 @@ impl Workspace {
         }
     }
 
-    /// Stops everything: the editor is about to exit.
+    /// Stops everything: the editor is about to exit. Waits for the records that are on their way to the disk, but not for
+    /// ever.
     pub fn shut_down(&self) {
         for conversation in self.conversations().take_all() {
             conversation.tasks().stop_all();
             self.leave(&conversation);
+        }
+        if !self.journal().settle(PATIENCE) {
+            self.log(Level::Warn, "the journal could not be written before the editor exited");
         }
         self.leave_all();
     }

@@ -17,6 +17,7 @@ use crate::{
         self, Author, Change, Decoration, Diagnostic, Document, NamedFile, OpenCall, Provenance, Reattribution, Region,
         Status, Text, Update,
     },
+    journal::{CallKey, InputHash},
     model::CallId,
     runtime::SkippedFile,
 };
@@ -363,6 +364,17 @@ impl Page {
                 call.id == here && status == Some(Status::Pending)
             })
         })
+    }
+
+    /// How many calls with this key have a result here.
+    pub(super) fn answered(&self, key: &CallKey) -> usize {
+        let inputs = self.with_document(|document, text| document.answered_inputs(&key.id, &key.tool, text));
+        inputs.iter().filter(|input| InputHash::of(input) == key.input).count()
+    }
+
+    /// The open calls, in their order.
+    pub(super) fn open_calls(&self) -> Vec<OpenCall> {
+        self.with_document(|document, text| document.open_calls(text))
     }
 
     /// The line of the next or the previous message's marker.

@@ -9,15 +9,17 @@ use std::{
     time::Duration,
 };
 
+use jiff::Timestamp;
 use serde_json::Value;
 use thiserror::Error;
 
 use super::{latest_output::LatestOutput, lua_outcome::LuaOutcome, tasks::StopTool, tool_answer::ToolAnswer};
 use crate::{
     agent::{CursorTarget, Level},
-    chat::{Diagnostic, OpenCall, Text, TextEdit},
+    chat::{AwaitKind, Diagnostic, OpenCall, Text, TextEdit},
     config::{FileOptions, buffer::BufferOptions},
-    model::{ModelError, UserError},
+    journal::Actor,
+    model::{CallId, ModelError, UserError},
     tools::{Definition, LuaError, LuaRef, approval::Resolve, builtin::FilesToPick},
     usage::Record,
 };
@@ -91,10 +93,12 @@ pub enum Announcement<'a> {
         /// The call's id.
         call: &'a str,
     },
-    /// A call waits for the user.
+    /// A call waits.
     ToolPending {
         /// The call's id.
         call: &'a str,
+        /// What it waits for.
+        kind: AwaitKind,
     },
 }
 
@@ -163,6 +167,19 @@ pub trait Host {
     /// Tells the user something.
     fn notify(&self, level: Level, message: &str);
 
+    /// The time.
+    fn now(&self) -> Timestamp {
+        Timestamp::now()
+    }
+
+    /// Whether a user interface is attached, so that tools can run in it.
+    fn has_ui(&self) -> bool {
+        true
+    }
+
+    /// Opens the form of a call that asks the user a question. The answer comes back as a resolution of the call.
+    fn open_form(&self, _buffer: i32, _call: &CallId) {}
+
     /// Shows what a reply has used, for a while.
     fn show_usage(&self, _buffer: i32, _lines: &[String], _timeout: Duration) {}
 
@@ -203,6 +220,8 @@ pub struct ToolRun<'a> {
     pub function: LuaRef,
     /// How long it may take.
     pub timeout: Duration,
+    /// Who let it run.
+    pub resolved_by: Actor,
     /// Where the lines go that it shows of its progress.
     pub latest: LatestOutput,
     /// Where its answer goes.
@@ -259,6 +278,9 @@ pub trait Scripts {
     /// Calls a function that asked for files to pick: with them, or with why there are none.
     fn files_to_pick(&self, _callback: LuaRef, _files: Result<FilesToPick, ModelError>) {}
 
+    /// Calls a function that waits for the end of a resolution: with `true`, or with `nil` and why it failed.
+    fn resolved(&self, callback: LuaRef, outcome: Result<(), UserError>);
+
     /// Calls a function that asked for models: with their names, or with why there are none.
     fn models(&self, callback: LuaRef, models: Result<Vec<String>, UserError>);
 }
@@ -297,6 +319,8 @@ impl Scripts for NoScripts {
     }
 
     fn release(&self, _: &Definition) {}
+
+    fn resolved(&self, _: LuaRef, _: Result<(), UserError>) {}
 
     fn models(&self, _: LuaRef, _: Result<Vec<String>, UserError>) {}
 }

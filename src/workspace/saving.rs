@@ -74,7 +74,9 @@ impl Workspace {
         let Some(conversation) = self.conversation(buffer) else { return };
         self.keep_frontmatter(&conversation, path.clone());
         // `path` may be a copy's.
-        self.hold(&conversation, &self.place(&conversation).file);
+        let file = self.place(&conversation).file;
+        self.read_journal(&conversation, &file);
+        self.hold(&conversation, &file);
         self.keep_files(&conversation, path);
     }
 

@@ -33,6 +33,10 @@ struct RunningTool {
 
 /// How a running tool is stopped.
 pub(super) enum Stop {
+    /// Not at all: its start is on its way to the disk.
+    NotStarted,
+    /// Not at all: it waits for a user interface.
+    NotOffered,
     /// By a token.
     Native(CancellationToken),
     /// By taking the right to answer from it, and by the function that it gave for the purpose.
@@ -53,6 +57,7 @@ impl RunningTool {
     /// What its own function threw.
     fn stop(self) -> Result<(), LuaError> {
         match self.stop {
+            Stop::NotStarted | Stop::NotOffered => Ok(()),
             Stop::Native(token) => {
                 token.cancel();
                 Ok(())
@@ -111,6 +116,16 @@ impl Tasks {
         if let Some(RunningTool { stop: Stop::Lua { timer: Some(timer), .. }, .. }) = tool {
             timer.abort();
         }
+    }
+
+    /// Takes a call that waits for a user interface; says whether it is one.
+    pub(super) fn take_unoffered(&self, call: &CallId) -> bool {
+        let mut tools = self.tools.borrow_mut();
+        let waits = tools.get(call).is_some_and(|tool| matches!(tool.stop, Stop::NotOffered));
+        if waits {
+            tools.remove(call);
+        }
+        waits
     }
 
     /// Whether this run of a call is still going on.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::{Conversation, Workspace, effective::Effective, ports::Place};
+use super::{Conversation, Workspace, effective::Effective, ports::Place, standing::Standing};
 use crate::{
     agent::Verdict,
     chat::OpenCall,
@@ -85,6 +85,10 @@ fn path_base(place: &Place) -> PathBase {
 impl Workspace {
     /// What happens to a call: whether it can run at all, and then what the approval chain decides.
     pub(super) fn verdict(&self, conversation: &Conversation, call: &OpenCall) -> Verdict {
+        let standing = self.standing(conversation, call);
+        if let Standing::Ended(answer) = standing {
+            return Verdict::Settled(answer);
+        }
         let file = self.frontmatter(conversation);
         let definition = match self.toolbox().offered(&call.name, file.tools.as_ref()) {
             Ok(definition) => definition,
@@ -101,10 +105,18 @@ impl Workspace {
         let buffer = i64::from(conversation.buffer());
         let verdict = self.toolbox().chain().decide(&facts.call(&call.name, input, &call.id, buffer, Some(&file)));
         self.log_failures(&verdict);
-        match verdict.decision {
-            Decision::Approve => Verdict::Run,
-            Decision::RequireApproval => Verdict::Ask,
-            Decision::Deny => Verdict::Deny,
+        match (verdict.decision, standing) {
+            (Decision::Deny, _) => Verdict::Deny,
+            // Nobody knows whether it happened. It may only happen again if that does no harm.
+            (_, Standing::Interrupted) => {
+                if definition.idempotent {
+                    Verdict::Run
+                } else {
+                    Verdict::Ask
+                }
+            }
+            (Decision::Approve, _) | (_, Standing::Approved(_)) => Verdict::Run,
+            (Decision::RequireApproval, _) => Verdict::Ask,
         }
     }
 

@@ -8,6 +8,8 @@ use crate::{agent::Input, model::CallId};
 pub enum Wish {
     /// Something for the session.
     Input(Input),
+    /// Something that was recorded, and only has to be carried out.
+    Recorded(Input),
     /// Approve these calls, and all like them from now on.
     AlwaysApprove(Vec<CallId>),
 }

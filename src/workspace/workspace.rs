@@ -21,7 +21,13 @@ use super::{
     toolbox::Toolbox,
     trust_store::TrustStore,
 };
-use crate::{agent::Level, config::Config, model::UserError, runtime::ConversationId, tools::approval::Resolve};
+use crate::{
+    agent::Level,
+    config::Config,
+    model::UserError,
+    runtime::{ConversationId, Journal},
+    tools::approval::Resolve,
+};
 
 /// What the main thread does with the result of background work.
 pub type Job = background::Continuation<Workspace>;
@@ -39,6 +45,7 @@ pub struct Workspace {
     accounting: Accounting,
     flights: Flights,
     locks: Locks,
+    journal: Journal,
     /// Where the whole of a truncated output is kept for a few days.
     outputs: PathBuf,
 }
@@ -108,6 +115,7 @@ impl Workspace {
             accounting: Accounting::default(),
             flights: Flights::default(),
             locks: Locks::new(state_dir.join("locks")),
+            journal: Journal::new(state_dir.join("journal")),
             outputs: state_dir.join("outputs"),
         };
         let config = workspace.config();
@@ -155,6 +163,10 @@ impl Workspace {
 
     pub(super) fn flights(&self) -> &Flights {
         &self.flights
+    }
+
+    pub(super) fn journal(&self) -> &Journal {
+        &self.journal
     }
 
     pub(super) fn locks(&self) -> &Locks {

@@ -244,8 +244,11 @@ fn no_movement_through_undo_history_approves() {
         chat.nvim.command("silent bwipeout!");
     }
     // The user edits that line, in one of the usual ways.
-    for own in [":%s/approved/pending/<CR>|:%s/pending/approved/<CR>", "G?approved<CR>ciwpending<Esc>|ciwapproved<Esc>"]
-    {
+    let ways =
+        [":%s/approved/pending/<CR>|:%s/pending/approved/<CR>", "G?approved<CR>ciwpending<Esc>|ciwapproved<Esc>"];
+    for (own, id) in ways.into_iter().zip(["b", "c"]) {
+        // Each call runs once, so each file has another one.
+        let text = format!("@You:\nHello\n\n{}", approved(id));
         std::fs::write(chat.nvim.work().join("a.chat"), &text).unwrap();
         edit(&mut chat.nvim, "a.chat");
         own.split('|').for_each(|keys| chat.nvim.input(keys));

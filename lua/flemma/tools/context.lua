@@ -76,8 +76,9 @@ local class = {
 ---@param tool string
 ---@param timeout number seconds
 ---@param progress? fun(text: string)
+---@param about { call_id: string, resolved_by: table }
 ---@return flemma.ExecutionContext
-function M.new(buf, tool, timeout, progress)
+function M.new(buf, tool, timeout, progress, about)
   local file = vim.api.nvim_buf_get_name(buf)
   local options = require("flemma.options").get()
   local own = options and options.tools[tool]
@@ -87,6 +88,8 @@ function M.new(buf, tool, timeout, progress)
     bufnr = buf,
     cwd = cwd,
     timeout = timeout,
+    call_id = about.call_id,
+    resolved_by = about.resolved_by,
     __filename = file ~= "" and file or nil,
     __dirname = file ~= "" and vim.fs.dirname(file) or nil,
     __tool = tool,
@@ -110,6 +113,8 @@ return M
 ---@field bufnr integer the conversation's buffer
 ---@field cwd string absolute working directory
 ---@field timeout number seconds the call may take
+---@field call_id string the id of the call; the same when an `idempotent` tool runs it again
+---@field resolved_by flemma.ResolvedBy who let the call run
 ---@field __filename? string full path of the `.chat` file; nil for one that was never saved
 ---@field __dirname? string its folder
 ---@field path { resolve: fun(path: string): string }
@@ -117,3 +122,9 @@ return M
 ---@field truncate table
 ---@field progress fun(text: string) shows the latest lines under the running block; tools with `streaming = true`
 ---@field get_config fun(self: flemma.ExecutionContext): table?
+
+---@class flemma.ResolvedBy
+---@field role "policy"|"user"|"script"|"command-line" a rule, a key or a command, `resolve()` from Lua, the command line
+---@field process integer the number of the process
+---@field host string the name of the machine
+---@field here boolean whether it was this editor

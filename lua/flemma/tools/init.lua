@@ -231,6 +231,79 @@ function M.count()
   return native("tool_count") or 0
 end
 
+--- How long `resolve` waits for a conversation to be read.
+local PATIENCE = 5000
+
+--- The buffer of a conversation. A file that is not open is loaded without a window.
+---@param conversation integer|string
+---@return integer? buf
+---@return string? problem
+local function buffer_of(conversation)
+  local buffers = require("flemma.buffer")
+  if type(conversation) == "number" then
+    local buf = conversation == 0 and vim.api.nvim_get_current_buf() or conversation
+    return buffers.is_attached(buf) and buf or nil, "stale"
+  elseif type(conversation) ~= "string" then
+    return nil, ("resolve: the conversation must be a buffer or a path, not a %s"):format(type(conversation))
+  end
+  local path = vim.fn.fnamemodify(conversation, ":p")
+  if not vim.uv.fs_stat(path) then
+    return nil, "stale"
+  end
+  local buf = vim.fn.bufadd(path)
+  if not vim.api.nvim_buf_is_loaded(buf) then
+    vim.fn.bufload(buf)
+    if vim.bo[buf].filetype == "" then
+      vim.bo[buf].filetype = "chat"
+    end
+  end
+  if not buffers.is_attached(buf) then
+    return nil, "stale"
+  end
+  local is_ready = vim.wait(PATIENCE, function()
+    return native("is_settled", buf)
+  end, 5)
+  return is_ready and buf or nil, ("%s could not be read within %d seconds"):format(path, PATIENCE / 1000)
+end
+
+--- Resolves a call that waits. The forms of a result:
+---  - `{ approved = true }`, `{ approved = false, message? = string }`: for a call that waits for approval;
+---  - `{ answer = value }`, or any other value: the result of a call that waits for the user or the editor;
+---  - `{ error = string }`: such a call has no result, for this reason.
+---
+--- The resolution is on the disk when this returns. With a callback it returns nothing, and does not wait for the disk.
+---@param conversation integer|string a buffer, or the path of a file
+---@param call string the id of the call
+---@param result any
+---@param callback? fun(ok?: true, problem?: string)
+---@return true? ok
+---@return string? problem "stale" if there is no such call, if it was resolved before, or if its time is over
+function M.resolve(conversation, call, result, callback)
+  local buf, problem = buffer_of(conversation)
+  if type(call) ~= "string" then
+    buf, problem = nil, ("resolve: the id of the call must be a string, not a %s"):format(type(call))
+  end
+  if buf then
+    return native("resolve_call", buf, call, result, false, callback)
+  elseif callback then
+    callback(nil, problem)
+    return
+  end
+  return nil, problem
+end
+
+--- The calls that wait.
+---@param conversation? integer|string a buffer or the path of an open file; by default all conversations
+---@return flemma.PendingCall[]
+function M.pending(conversation)
+  if type(conversation) == "string" then
+    conversation = vim.fn.bufnr(vim.fn.fnamemodify(conversation, ":p"))
+  elseif conversation == 0 then
+    conversation = vim.api.nvim_get_current_buf()
+  end
+  return native("pending_calls", conversation) or {}
+end
+
 --- Whether every source has loaded. Requests wait until then.
 ---@return boolean
 function M.is_ready()

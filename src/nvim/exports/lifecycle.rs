@@ -6,10 +6,11 @@ use crate::chat::{Author, Change};
 /// Adds the functions.
 pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     // attach(buffer) -> whether `parse_on` has more to do
-    exports.add("attach", |_, binding, buffer: i32| Ok(binding.workspace.attach(buffer).parse_on()))?;
-    exports.add("parse_on", |_, binding, buffer: i32| {
-        Ok(binding.workspace.conversation(buffer).is_some_and(|conversation| conversation.parse_on()))
+    exports.add("attach", |_, binding, buffer: i32| {
+        binding.workspace.attach(buffer);
+        Ok(binding.workspace.parse_on(buffer))
     })?;
+    exports.add("parse_on", |_, binding, buffer: i32| Ok(binding.workspace.parse_on(buffer)))?;
     exports.add("index_on", |_, binding, buffer: i32| {
         Ok(binding.workspace.conversation(buffer).is_some_and(|conversation| conversation.index_on()))
     })?;
@@ -52,6 +53,11 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         if let Some(conversation) = binding.workspace.conversation(buffer) {
             conversation.read_in(first..last);
         }
+        Ok(())
+    })?;
+    // ui_attached(): a user interface is attached, so that client tools can run in it
+    exports.add("ui_attached", |_, binding, ()| {
+        binding.workspace.ui_attached();
         Ok(())
     })?;
     exports.add("detach", |_, binding, buffer: i32| {

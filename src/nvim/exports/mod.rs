@@ -5,6 +5,7 @@
 //! the Lua code calls.
 
 mod approval;
+mod calls;
 mod checks;
 mod drawing;
 mod faults;
@@ -50,6 +51,7 @@ pub(super) fn open(lua: &Lua) -> mlua::Result<()> {
 fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     lifecycle::fill(exports)?;
     keys::fill(exports)?;
+    calls::fill(exports)?;
     drawing::fill(exports)?;
     tools::fill(exports)?;
     forms::fill(exports)?;

@@ -371,11 +371,11 @@ fn approved_and_running_in_an_opened_file_read_as_pending() {
     ];
     for (status, why) in table {
         let harness = Harness::new(&format!(
-            "@You:\nHi\n\n@Assistant:\n**Tool Use:** `bash` (`a`)\n\n```json\n{{}}\n```\n\n@You:\n**Tool Result:** `a`\n\n```flemma:tool status={status} kind=\"x y\"\n```"
+            "@You:\nHi\n\n@Assistant:\n**Tool Use:** `bash` (`a`)\n\n```json\n{{}}\n```\n\n@You:\n**Tool Result:** `a`\n\n```flemma:tool status={status} note=\"x y\"\n```"
         ));
         harness.go();
         assert_eq!(harness.statuses(), ["a pending"]);
-        assert!(harness.text().contains("```flemma:tool status=pending kind=\"x y\"\n"), "only the word changes");
+        assert!(harness.text().contains("```flemma:tool status=pending note=\"x y\"\n"), "only the word changes");
         let told = harness.log(&["warn", "run", "moment", "cursor"]);
         assert_eq!(told, ["moment: pending a", &*format!("warn: bash: {why}"), "cursor pending 13",]);
         // From here on it is this user's.

@@ -13,10 +13,10 @@ use std::{
 
 use flemma::{
     agent::{
-        Activity, CallResult, CursorReason, CursorTarget, Input, Level, LifecycleEvent, RequestId, Session, Settings,
-        Shell, Verdict,
+        Activity, CallResult, CursorReason, CursorTarget, Input, Level, LifecycleEvent, Placement, RequestId, Session,
+        Settings, Shell, Verdict,
     },
-    chat::{Diagnostic, Document, OpenCall, Severity, Status, Text, TextEdit, Transcript},
+    chat::{AwaitKind, Awaiting, Diagnostic, Document, OpenCall, Severity, Status, Text, TextEdit, Transcript},
     model::{CallId, Event, Message, ModelError, StopReason, ToolInput, Usage},
     provider::{ErrorKind, ProviderError},
 };
@@ -387,6 +387,20 @@ impl Shell for Harness {
         self.note(format!("run {} {}", call.id, call.name));
     }
 
+    fn offer(&self, call: &OpenCall) {
+        self.note(format!("offer {} {}", call.id, call.name));
+    }
+
+    fn awaiting(&self, _: &CallId, kind: AwaitKind) -> Awaiting {
+        Awaiting { kind, ..Awaiting::default() }
+    }
+
+    fn placed(&self, _: &[(CallId, Placement)]) {}
+
+    fn settled(&self, call: &CallId, _: &CallResult) {
+        self.note(format!("settled {call}"));
+    }
+
     fn kill(&self, call: &CallId) -> String {
         self.running.borrow_mut().retain(|running| running != call);
         self.killed.borrow_mut().push(call.clone());
@@ -441,13 +455,26 @@ impl Shell for Harness {
             LifecycleEvent::RequestFinished { complete: false } => "moment: incomplete".to_owned(),
             LifecycleEvent::ToolExecuting(call) => format!("moment: executing {}", call.id),
             LifecycleEvent::ToolFinished(id) => format!("moment: finished {id}"),
-            LifecycleEvent::ToolPending(id) => format!("moment: pending {id}"),
+            LifecycleEvent::ToolPending(id, _) => format!("moment: pending {id}"),
         });
     }
 
     fn verdict(&self, call: &OpenCall) -> Verdict {
         self.note(format!("verdict on {}", call.id));
         (*self.policy.borrow())(call)
+    }
+
+    /// `ask` asks the user, `pick` runs in the editor's user interface.
+    fn suspends_as(&self, call: &OpenCall) -> Option<AwaitKind> {
+        match call.name.as_str() {
+            "ask" => Some(AwaitKind::Elicitation),
+            "pick" => Some(AwaitKind::ClientExec),
+            _ => None,
+        }
+    }
+
+    fn is_interrupted(&self, _: &OpenCall) -> bool {
+        false
     }
 
     fn is_authorised(&self, call: &OpenCall) -> bool {

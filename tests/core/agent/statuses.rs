@@ -24,10 +24,10 @@ const KEYS: [&str; 5] = ["Ctrl-]", "Ctrl-] without autopilot", "Alt-Enter", "too
 const INFOS: [(&str, Means); 34] = [
     ("flemma:tool status=pending", Pending),
     ("flemma:tool status=PENDING", Pending),
-    ("flemma:tool status=\"pending\" kind=x", Pending),
+    ("flemma:tool status=\"pending\" note=x", Pending),
     ("flemma:tool status=approved", Approved),
     ("flemma:tool status=Approved", Approved),
-    ("flemma:tool kind=\"a b\" status=\"approved\"", Approved),
+    ("flemma:tool note=\"a b\" status=\"approved\"", Approved),
     ("flemma:tool status=rejected", Rejected),
     ("flemma:tool status=reject", Rejected),
     ("flemma:tool status=REJECT", Rejected),

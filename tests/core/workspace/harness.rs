@@ -17,12 +17,15 @@ use std::{
 
 use flemma::{
     agent::Choice,
+    journal::Role,
     model::UserError,
     tools::{
         approval::{Decision, Resolve},
         declare::Field,
     },
-    workspace::{Command, Conversation, HypotheticalCall, StopTool, Switched, ToolAnswer, Workspace, ports::Question},
+    workspace::{
+        Command, Conversation, HypotheticalCall, Resolution, StopTool, Switched, ToolAnswer, Workspace, ports::Question,
+    },
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -164,6 +167,18 @@ impl Harness {
         Self::start_in(folder, setup, replies)
     }
 
+    /// `kill -9`, and another start: `notes.chat` has this text then. Nothing is kept but what is on the disk.
+    pub fn kill(self, text: &str, options: Value, replies: impl IntoIterator<Item = Reply>) -> Self {
+        let clock = self.host.clock.get();
+        let Self { workspace, host, scripts, folder, .. } = self;
+        drop((workspace, host, scripts));
+        let chat = Self::start_in(folder, Setup { options, ..Setup::default() }, replies);
+        chat.host.clock.set(clock);
+        chat.wipe(NOTES);
+        chat.put("notes.chat", text);
+        chat
+    }
+
     /// `setup`, with the provider of the harness under these options.
     pub fn set_up(&self, options: Value, policy: Option<Resolve>) -> Result<Vec<String>, Vec<String>> {
         let mut all = json!({
@@ -204,7 +219,7 @@ impl Harness {
     pub fn edit(&self, name: &str) -> i32 {
         let buffer = self.load(name);
         let conversation = self.workspace.attach(buffer);
-        while conversation.parse_on() {}
+        while self.workspace.parse_on(conversation.buffer()) {}
         while conversation.index_on() {}
         self.workspace.on_disk(buffer, Some(self.work(name)));
         buffer
@@ -228,7 +243,8 @@ impl Harness {
         self.last_buffer.set(number);
         self.host.add(number, Buffer::new(screen(text), ""));
         self.current.set(number);
-        while self.workspace.attach(number).parse_on() {}
+        self.workspace.attach(number);
+        while self.workspace.parse_on(number) {}
         number
     }
 
@@ -598,6 +614,30 @@ impl Harness {
     pub fn decision(&self, tool: &str, input: Value) -> (Decision, Option<String>) {
         let buffer = i64::from(self.current());
         self.workspace.resolve(&HypotheticalCall { tool: tool.to_owned(), input, id: "".into(), buffer })
+    }
+
+    /// Registers a tool from these fields besides a description and a schema that takes anything.
+    pub fn define(&self, name: &str, more: Value) {
+        let mut fields = vec![
+            ("description".to_owned(), Field::Value(json!("A tool."))),
+            ("input_schema".to_owned(), Field::Value(json!({ "type": "object" }))),
+        ];
+        let more = more.as_object().cloned().unwrap_or_default();
+        fields.extend(more.into_iter().map(|(name, value)| (name, Field::Value(value))));
+        self.workspace.register_tool(Some(name), fields).unwrap();
+    }
+
+    /// `require("flemma.tools").resolve` in the current buffer.
+    pub fn resolve(&self, call: &str, resolution: Resolution) -> Result<(), String> {
+        let resolved = self.workspace.resolve_now(self.current(), &call.into(), resolution, Role::Script);
+        self.settle();
+        resolved.map_err(|error| error.to_string())
+    }
+
+    /// The ids of the calls that wait, each with what it waits for.
+    pub fn waiting(&self) -> Vec<String> {
+        let calls = self.workspace.pending_calls(Some(self.current()));
+        calls.into_iter().map(|call| format!("{} {}", call.id, call.kind)).collect()
     }
 
     /// Registers a tool that takes no input.

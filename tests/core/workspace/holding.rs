@@ -196,7 +196,8 @@ fn a_conversation_that_is_opened_anew_goes_on_with_its_lock() {
     let inode = fs::metadata(&lock).unwrap().ino();
     for _ in 0..5 {
         // `:edit!`, several times before the main thread hears of anything.
-        while chat.workspace.attach(chat.current()).parse_on() {}
+        chat.workspace.attach(chat.current());
+        while chat.workspace.parse_on(chat.current()) {}
     }
     chat.type_below("More");
     chat.go();
@@ -224,7 +225,8 @@ fn buffers_that_are_opened_anew_together_have_one_holder() {
     // `:bufdo edit!`. Neovim makes a buffer that is read again writable.
     for buffer in [NOTES, second, NOTES, second] {
         chat.host.buffer(buffer).is_observed.set(false);
-        while chat.workspace.attach(buffer).parse_on() {}
+        chat.workspace.attach(buffer);
+        while chat.workspace.parse_on(buffer) {}
     }
     wait_until_observed(&chat);
     chat.go_to(NOTES);

@@ -11,10 +11,12 @@ use std::{
     time::Duration,
 };
 
+use jiff::Timestamp;
+
 use flemma::{
     agent::{CursorTarget, Level},
     chat::{Author, Change, Diagnostic, Text, TextEdit},
-    model::UserError,
+    model::{CallId, UserError},
     workspace::{
         Host, Workspace,
         ports::{Announcement, HostError, Place, Question},
@@ -134,6 +136,11 @@ pub struct FakeHost {
     pub estimates: RefCell<Vec<(Vec<String>, Option<String>)>>,
     /// The ends of writes: buffer, tick and problem.
     pub saved: RefCell<Vec<(i32, i64, Option<String>)>>,
+    /// The time, if it is not the system's.
+    pub clock: Cell<Option<Timestamp>>,
+    pub has_ui: Cell<bool>,
+    /// The calls whose forms were opened.
+    pub forms: RefCell<Vec<String>>,
 }
 
 impl FakeHost {
@@ -148,6 +155,9 @@ impl FakeHost {
             announced: RefCell::default(),
             usage: RefCell::default(),
             estimates: RefCell::default(),
+            clock: Cell::default(),
+            has_ui: Cell::new(true),
+            forms: RefCell::default(),
             saved: RefCell::default(),
         }
     }
@@ -334,6 +344,18 @@ impl Host for FakeHost {
         self.told.borrow_mut().push(format!("{level}: {message}"));
     }
 
+    fn now(&self) -> Timestamp {
+        self.clock.get().unwrap_or_else(Timestamp::now)
+    }
+
+    fn has_ui(&self) -> bool {
+        self.has_ui.get()
+    }
+
+    fn open_form(&self, _: i32, call: &CallId) {
+        self.forms.borrow_mut().push(call.to_string());
+    }
+
     fn show_usage(&self, _: i32, lines: &[String], _: Duration) {
         self.usage.borrow_mut().push(lines.to_vec());
     }
@@ -349,7 +371,7 @@ impl Host for FakeHost {
             Announcement::RequestFinished { complete: false, .. } => format!("cut off in {buffer}"),
             Announcement::ToolExecuting { tool, call } => format!("executing {tool} {call}"),
             Announcement::ToolFinished { call } => format!("tool finished {call}"),
-            Announcement::ToolPending { call } => format!("pending {call}"),
+            Announcement::ToolPending { call, kind } => format!("pending {call} {kind}"),
         };
         self.announced.borrow_mut().push(line);
     }

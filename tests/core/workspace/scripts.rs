@@ -45,6 +45,8 @@ pub struct FakeScripts {
     pub ran: RefCell<Vec<String>>,
     /// The functions that were released.
     pub released: RefCell<Vec<String>>,
+    /// How the resolutions with a callback ended.
+    pub resolved: RefCell<Vec<Result<(), String>>>,
     /// The lists of models that have arrived.
     pub models: RefCell<Vec<Result<Vec<String>, String>>>,
 }
@@ -122,6 +124,10 @@ impl Scripts for FakeScripts {
 
     fn release(&self, definition: &Definition) {
         self.released.borrow_mut().push(definition.name.clone());
+    }
+
+    fn resolved(&self, _: LuaRef, outcome: Result<(), UserError>) {
+        self.resolved.borrow_mut().push(outcome.map_err(|error| error.to_string()));
     }
 
     fn models(&self, _: LuaRef, models: Result<Vec<String>, UserError>) {

@@ -1,0 +1,106 @@
+//! Calls that wait for somebody outside: for the user's answer, or for the editor's user interface.
+//!
+//! Such a call is a status block and nothing else. The agent does not stay busy for it, and the buffer is not locked. When
+//! it has its result ([`super::Input::Resolve`]) and no call is open any more, the results are sent.
+
+use super::{
+    Agent, CallResult, Cursor, Effect, Level, ResolvedBy,
+    round::{addressable, restored},
+    turn::{ReviewCause, Verdict, View},
+};
+use crate::{
+    chat::{AwaitKind, OpenCall, Status},
+    model::CallId,
+};
+
+impl Agent {
+    /// Hands an approved call to whoever answers it.
+    pub(super) fn suspend(&mut self, call: OpenCall, kind: AwaitKind, effects: &mut Vec<Effect>) {
+        effects.push(Effect::Await(call.id.clone(), kind));
+        if kind == AwaitKind::ClientExec {
+            effects.push(Effect::Offer(call));
+        }
+    }
+
+    /// A call that waited has its result.
+    pub(super) fn resolve(
+        &mut self,
+        id: &CallId,
+        answer: CallResult,
+        by: ResolvedBy,
+        view: &dyn View,
+        effects: &mut Vec<Effect>,
+    ) {
+        let calls = addressable(view);
+        let Some(call) = calls.iter().find(|call| call.id == *id && !self.is_working_on(id)) else { return };
+        if self.has_request() {
+            // No request is sent while a call is open, so this is the call of a reply that is still arriving.
+            return;
+        }
+        effects.push(Effect::UndoStep);
+        self.settle(call, answer, effects);
+        if self.is_busy() {
+            return;
+        }
+        let next = calls.iter().find(|other| other.id != *id && super::turn::waits_for_user(other));
+        let is_last = calls.len() == 1;
+        let is_person = by == ResolvedBy::Person;
+        if is_person {
+            self.reset_counters();
+        }
+        if by == ResolvedBy::Document {
+            return;
+        }
+        if is_last && (self.armed || is_person) && view.settings().autopilot {
+            self.armed |= is_person && !self.is_paused;
+            self.review_after(ReviewCause::Decision, effects);
+        } else if is_person {
+            let target = next.map_or_else(|| Cursor::Result(id.clone()), |next| Cursor::Pending(next.id.clone()));
+            effects.push(Effect::Cursor(target));
+        }
+    }
+
+    /// A tool was not started. Its call waits again, and nothing goes on by itself.
+    pub(super) fn not_started(&mut self, id: &CallId, problem: &str, view: &dyn View, effects: &mut Vec<Effect>) {
+        let Some(call) = self.running.remove(id) else { return };
+        self.ask_again(&call, view, effects);
+        self.pause();
+        effects.push(Effect::Notify(Level::Error, format!("{}: {problem}", call.name)));
+        self.start_queued(view.settings(), effects);
+    }
+
+    /// Calls of a file that was opened: the results that the journal has are written, and calls that may run once more
+    /// without harm do. The others wait for the user.
+    pub(super) fn recover(&mut self, ids: &[CallId], view: &dyn View, effects: &mut Vec<Effect>) {
+        if self.is_busy() || view.fault().is_some() {
+            return;
+        }
+        let calls: Vec<OpenCall> =
+            addressable(view).into_iter().filter(|call| ids.contains(&call.id) && !call.aborted).collect();
+        if calls.is_empty() {
+            return;
+        }
+        effects.push(Effect::UndoStep);
+        for call in calls {
+            let status = call.placeholder.as_ref().map(|placeholder| placeholder.block.status);
+            match view.verdict(&call) {
+                Verdict::Settled(answer) => {
+                    effects.push(restored(&call));
+                    self.settle(&call, answer, effects);
+                }
+                Verdict::Run if view.is_interrupted(&call) => self.run_if_possible(call, view, effects),
+                _ if status == Some(Status::Running) => self.ask_again(&call, view, effects),
+                _ => {}
+            }
+        }
+        if !self.queue.is_empty() {
+            self.start_queued(view.settings(), effects);
+        }
+    }
+
+    /// Stops autopilot until the user presses Ctrl-].
+    pub(super) fn pause(&mut self) {
+        self.armed = false;
+        self.is_paused = true;
+    }
+}

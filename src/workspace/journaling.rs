@@ -1,0 +1,182 @@
+//! Records what happens to calls, before it has an effect: see [`crate::journal`].
+
+use std::{io, path::Path, path::PathBuf};
+
+use super::{Conversation, Workspace, records::needs_opening};
+use crate::{
+    agent::{CallResult, Input, Level, Placement},
+    chat::{AwaitKind, Language, OpenCall},
+    journal::{Actor, CallKey, Event, Life, Record, RecordedResult, Role},
+    model::{CallId, UserError},
+};
+
+/// What is told of a record that could not be written.
+pub(super) fn not_recorded(error: &io::Error) -> UserError {
+    let words = error.to_string();
+    // Without "(os error 28)", which does not help the user.
+    let words = words.split(" (os error").next().unwrap_or_default();
+    UserError::new(format!(
+        "it could not be recorded ({words}), so nothing was run or changed; make room or fix the state folder, and try again"
+    ))
+}
+
+impl Workspace {
+    /// This process in a role.
+    pub(super) fn actor(&self, role: Role) -> Actor {
+        let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+        Actor { role, process: std::process::id(), host }
+    }
+
+    /// A record of something that happens to a call now.
+    pub(super) fn record(&self, conversation: &Conversation, key: CallKey, event: Event, role: Role) -> Record {
+        let path = conversation.records().path().unwrap_or_default();
+        let conversation = path.to_string_lossy().into_owned();
+        Record { at: self.host().now(), conversation, key, event, by: self.actor(role) }
+    }
+
+    /// Records events of one call, in their order. A new life begins with them unless one is open.
+    pub(super) fn records_of(
+        &self,
+        conversation: &Conversation,
+        call: &OpenCall,
+        role: Role,
+        events: impl IntoIterator<Item = Event>,
+    ) -> Vec<Record> {
+        let key = CallKey::of(&call.id, &call.name, &call.input);
+        let opening = needs_opening(&conversation.records().life(&key));
+        let events = opening.into_iter().chain(events);
+        events.map(|event| self.record(conversation, key.clone(), event, role)).collect()
+    }
+
+    /// Flushes records to the disk, and goes on then, with the problem if it failed. A conversation without a file has no
+    /// journal: what happens to its calls is lost with it anyway.
+    pub(super) fn commit(
+        &self,
+        conversation: &Conversation,
+        records: Vec<Record>,
+        then: impl FnOnce(&Self, &Conversation, Result<(), UserError>) + Send + 'static,
+    ) {
+        let id = conversation.id();
+        let Some(path) = conversation.records().path() else {
+            conversation.records().apply(&records);
+            return then(self, conversation, Ok(()));
+        };
+        let mailbox = self.background().mailbox().clone();
+        self.journal().append(&path, records.clone(), move |written| {
+            mailbox.job(move |workspace: &Self| {
+                workspace.with_conversation(id, |workspace, conversation| {
+                    let written = written.map_err(|error| not_recorded(&error));
+                    if written.is_ok() {
+                        conversation.records().apply(&records);
+                    }
+                    then(workspace, conversation, written);
+                });
+            });
+        });
+    }
+
+    /// Records something that nobody waits for.
+    pub(super) fn note(&self, conversation: &Conversation, records: Vec<Record>) {
+        if records.is_empty() {
+            return;
+        }
+        conversation.records().apply(&records);
+        let Some(path) = conversation.records().path() else { return };
+        let mailbox = self.background().mailbox().clone();
+        let name = path.display().to_string();
+        self.journal().append_soon(&path, records, move |error| {
+            mailbox.job(move |workspace: &Self| {
+                workspace.log(Level::Warn, &format!("{name}: the journal could not be written: {error}"));
+            });
+        });
+    }
+
+    /// Calls are about to get status blocks: a new life begins.
+    pub(super) fn note_placed(&self, conversation: &Conversation, calls: &[(CallId, Placement)]) {
+        let open = conversation.page().with_document(|document, text| document.open_calls(text));
+        let mut records = Vec::new();
+        for call in open.iter().filter(|call| calls.iter().any(|(id, _)| *id == call.id)) {
+            let key = CallKey::of(&call.id, &call.name, &call.input);
+            records.push(self.record(conversation, key, Event::Opened, Role::Policy));
+        }
+        self.note(conversation, records);
+    }
+
+    /// A call waits for something else: an earlier approval no longer counts.
+    pub(super) fn note_awaiting(&self, conversation: &Conversation, call: &CallId, kind: AwaitKind) {
+        if kind != AwaitKind::ClientExec {
+            self.note_placed(conversation, &[(call.clone(), Placement::Awaits(kind))]);
+        }
+    }
+
+    /// A call has its result. It is recorded unless that was done before.
+    pub(super) fn note_settled(&self, conversation: &Conversation, id: &CallId, answer: &CallResult) {
+        let open = conversation.page().with_document(|document, text| document.open_calls(text));
+        let Some(call) = open.iter().rfind(|call| call.id == *id) else { return };
+        let key = CallKey::of(&call.id, &call.name, &call.input);
+        if matches!(conversation.records().life(&key), Life::Open { .. }) {
+            let role = if conversation.tasks().is_running(id) { Role::Tool } else { Role::User };
+            let event = Event::Resolved(recorded(answer));
+            self.note(conversation, vec![self.record(conversation, key, event, role)]);
+        }
+    }
+
+    /// The conversation has this file from now on: its journal is read, away from the main thread.
+    pub(super) fn read_journal(&self, conversation: &Conversation, path: &str) {
+        if !conversation.records().belong_to(Path::new(path)) {
+            return;
+        }
+        let (journal, id, path) = (self.journal().clone(), conversation.id(), PathBuf::from(path));
+        let file = path.clone();
+        let then = move |workspace: &Self, read: io::Result<Vec<Record>>| {
+            workspace.with_conversation(id, |workspace, conversation| {
+                workspace.journal_was_read(conversation, &path, read);
+            });
+        };
+        if let Err(error) = self.background().run(move || journal.read(&file), then) {
+            self.journal_was_read(conversation, Path::new(""), Err(error));
+        }
+    }
+
+    fn journal_was_read(&self, conversation: &Conversation, path: &Path, read: io::Result<Vec<Record>>) {
+        let records = conversation.records();
+        if records.is_read() || records.path().is_some_and(|now| now != path && !path.as_os_str().is_empty()) {
+            return;
+        }
+        let read = read.unwrap_or_else(|error| {
+            self.warn(&format!(
+                "the journal of {} cannot be read ({error}); calls that were decided before ask again",
+                path.display()
+            ));
+            Vec::new()
+        });
+        let missing = records.take(read);
+        if let (Some(path), false) = (records.path(), missing.is_empty()) {
+            let conversation = path.to_string_lossy().into_owned();
+            let missing = missing.into_iter().map(|record| Record { conversation: conversation.clone(), ..record });
+            self.journal().append_soon(&path, missing.collect(), |_| {});
+        }
+        self.feed(conversation, [Input::ToolsReady]);
+        self.recover(conversation);
+    }
+}
+
+/// A result, as it is recorded.
+pub(super) fn recorded(answer: &CallResult) -> RecordedResult {
+    RecordedResult {
+        output: answer.output.clone(),
+        is_error: answer.is_error,
+        language: answer.language.info().to_owned(),
+        attachments: answer.attachments.iter().map(Into::into).collect(),
+    }
+}
+
+/// The result that was recorded.
+pub(super) fn restored(result: &RecordedResult) -> CallResult {
+    CallResult {
+        output: result.output.clone(),
+        is_error: result.is_error,
+        language: Language::of(&result.language),
+        attachments: result.attachments.iter().map(Into::into).collect(),
+    }
+}

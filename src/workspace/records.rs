@@ -1,0 +1,143 @@
+//! What is recorded of the calls of one conversation: the state of its journal, and what is on its way there.
+
+use std::{
+    cell::{Cell, RefCell},
+    collections::HashSet,
+    path::{Path, PathBuf},
+};
+
+use crate::{
+    journal::{Actor, CallKey, Event, Ledger, Life, Record},
+    model::CallId,
+};
+
+/// The records of one conversation.
+#[derive(Default)]
+pub(super) struct Records {
+    ledger: RefCell<Ledger>,
+    /// The records of lives that may be open, for the journal of another file name.
+    open: RefCell<Vec<Record>>,
+    /// The file whose journal this is; empty for a conversation without one.
+    path: RefCell<PathBuf>,
+    is_read: Cell<bool>,
+    /// Calls whose resolution is on its way to the disk.
+    resolving: RefCell<HashSet<CallId>>,
+    /// Calls whose start is recorded, and which have not been started yet.
+    startable: RefCell<HashSet<CallKey>>,
+    /// Whether what the document says is on its way to the disk.
+    is_committing: Cell<bool>,
+    /// The lost calls that the user was told of.
+    told: RefCell<Vec<String>>,
+}
+
+impl Records {
+    /// Whether the journal was read.
+    pub(super) fn is_read(&self) -> bool {
+        self.is_read.get()
+    }
+
+    /// The file whose journal this is; `None` for a conversation without one.
+    pub(super) fn path(&self) -> Option<PathBuf> {
+        let path = self.path.borrow();
+        (!path.as_os_str().is_empty()).then(|| path.clone())
+    }
+
+    /// The conversation has this file from now on. Says whether its journal has to be read.
+    pub(super) fn belong_to(&self, path: &Path) -> bool {
+        if *self.path.borrow() == path && self.is_read.get() {
+            return false;
+        }
+        path.clone_into(&mut self.path.borrow_mut());
+        self.is_read.set(path.as_os_str().is_empty());
+        !self.is_read.get()
+    }
+
+    /// The journal of the file was read. Gives the records of this session that it lacks.
+    pub(super) fn take(&self, read: Vec<Record>) -> Vec<Record> {
+        self.is_read.set(true);
+        let missing: Vec<Record> = self.open.borrow().iter().filter(|record| !read.contains(record)).cloned().collect();
+        *self.ledger.borrow_mut() = Ledger::replay(read.into_iter().chain(missing.iter().cloned()));
+        missing
+    }
+
+    /// Something was recorded.
+    pub(super) fn apply(&self, records: &[Record]) {
+        let mut ledger = self.ledger.borrow_mut();
+        let mut open = self.open.borrow_mut();
+        for record in records {
+            ledger.apply(record);
+            open.push(record.clone());
+        }
+        open.retain(|record| matches!(ledger.life(&record.key), Life::Open { .. }));
+    }
+
+    /// The latest life of a call.
+    pub(super) fn life(&self, key: &CallKey) -> Life {
+        self.ledger.borrow().life(key)
+    }
+
+    /// Who approved a call that is open.
+    pub(super) fn approved_by(&self, key: &CallKey) -> Option<Actor> {
+        match self.life(key) {
+            Life::Open { approved, .. } => approved,
+            Life::Unknown | Life::Ended => None,
+        }
+    }
+
+    /// Lends the state of all calls.
+    pub(super) fn with_ledger<R>(&self, look: impl FnOnce(&Ledger) -> R) -> R {
+        look(&self.ledger.borrow())
+    }
+
+    /// Takes the right to resolve a call; `false` if somebody else has it.
+    pub(super) fn claim(&self, call: &CallId) -> bool {
+        self.resolving.borrow_mut().insert(call.clone())
+    }
+
+    /// Gives the right to resolve a call back.
+    pub(super) fn release(&self, call: &CallId) {
+        self.resolving.borrow_mut().remove(call);
+    }
+
+    /// Whether a resolution of a call is on its way.
+    pub(super) fn is_claimed(&self, call: &CallId) -> bool {
+        self.resolving.borrow().contains(call)
+    }
+
+    /// The start of a call is recorded: it may be started once without another record.
+    pub(super) fn let_start(&self, key: CallKey) {
+        self.startable.borrow_mut().insert(key);
+    }
+
+    /// Whether the start of this call is recorded, and it was not started yet.
+    pub(super) fn may_start(&self, key: &CallKey) -> bool {
+        self.startable.borrow().contains(key)
+    }
+
+    /// Uses the recorded start of a call, if there is one.
+    pub(super) fn take_start(&self, key: &CallKey) -> bool {
+        self.startable.borrow_mut().remove(key)
+    }
+
+    /// Sets whether what the document says is on its way to the disk; gives what was set before.
+    pub(super) fn set_committing(&self, is_committing: bool) -> bool {
+        self.is_committing.replace(is_committing)
+    }
+
+    /// The journal has to be read again: another process has written to it.
+    pub(super) fn forget(&self) {
+        self.is_read.set(false);
+        self.open.take();
+        self.ledger.take();
+    }
+
+    /// Whether the user was not told of these lost calls before.
+    pub(super) fn is_news(&self, lost: &[String]) -> bool {
+        self.told.replace(lost.to_vec()) != lost
+    }
+}
+
+/// Whether a life with this state needs [`Event::Opened`] before anything else is recorded.
+pub(super) fn needs_opening(life: &Life) -> Option<Event> {
+    (!matches!(life, Life::Open { .. })).then_some(Event::Opened)
+}

@@ -1,0 +1,415 @@
+//! The one way in which a call that waits is resolved: by a key, a command, Lua, the user interface or the clock.
+//!
+//! A resolution is checked against what the call really waits for, recorded and flushed ([`super::journaling`]), written into
+//! the document, and only then may the next turn start. The first one wins: to all others the call is stale.
+
+use std::{
+    io,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+        mpsc,
+    },
+    time::Duration,
+};
+
+use serde_json::Value;
+use thiserror::Error;
+
+use super::{
+    Conversation, Workspace,
+    journaling::{not_recorded, recorded},
+    wish::Wish,
+};
+use crate::{
+    agent::{CallResult, Choice, Input, Level, ResolvedBy, UndoStep, rejection},
+    chat::{AwaitKind, Language, OpenCall, Severity},
+    journal::{CallKey, Decision, Event, Record, Role},
+    model::{CallId, UserError},
+    tools::{Definition, Executor, LuaRef, form::Form},
+};
+
+/// How long a caller that waits for the acknowledgement waits for the disk.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// What becomes of a call that waits.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Resolution {
+    /// It may run.
+    Approve,
+    /// It may not run, or the user does not answer. The text, if there is one, tells the model why.
+    Reject(Option<String>),
+    /// The answer, which is the result.
+    Answer(Value),
+    /// There is no answer, and this is why.
+    Fail(String),
+    /// A result that is ready to be written.
+    Result(CallResult),
+    /// Nobody resolved it in time.
+    Expire,
+}
+
+/// Why a call was not resolved.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ResolveError {
+    /// There is no such call, it has its result, its time is over, or it does not wait for this.
+    #[error("stale")]
+    Stale,
+    /// Another process holds the conversation.
+    #[error("{0}")]
+    Held(String),
+    /// The answer is not one that the tool accepts, or the document cannot take it.
+    #[error("{0}")]
+    Invalid(String),
+    /// It could not be recorded.
+    #[error("{0}")]
+    NotRecorded(String),
+}
+
+/// A resolution that was checked, and whose call nobody else can resolve now.
+#[derive(Clone, Debug)]
+pub(super) struct Prepared {
+    call: OpenCall,
+    records: Vec<Record>,
+    input: Input,
+    /// Whether its start is among the records.
+    starts: bool,
+}
+
+impl Workspace {
+    /// Resolves a call. `reply` hears of the end once the resolution is on the disk and in the document.
+    pub(super) fn resolve_call(
+        &self,
+        conversation: &Conversation,
+        call: &CallId,
+        resolution: Resolution,
+        role: Role,
+        reply: impl FnOnce(&Self, Result<(), ResolveError>) + Send + 'static,
+    ) {
+        match self.prepare(conversation, call, resolution, role, 1) {
+            Ok(prepared) => {
+                let records = prepared.records.clone();
+                self.commit(conversation, records, move |workspace, conversation, written| {
+                    let resolved = workspace.apply(conversation, vec![prepared], None, written);
+                    reply(workspace, resolved);
+                });
+            }
+            Err(error) => reply(self, Err(error)),
+        }
+    }
+
+    /// Resolves a call of the conversation in a buffer. `reply` is called with the outcome, once it is known.
+    pub fn resolve_later(
+        &self,
+        buffer: i32,
+        call: &CallId,
+        resolution: Resolution,
+        role: Role,
+        reply: impl FnOnce(&Self, Result<(), ResolveError>) + Send + 'static,
+    ) {
+        match self.conversation(buffer) {
+            Some(conversation) => self.resolve_call(&conversation, call, resolution, role, reply),
+            None => reply(self, Err(ResolveError::Stale)),
+        }
+    }
+
+    /// The same, for a caller that waits for the acknowledgement, and so for the disk.
+    ///
+    /// # Errors
+    /// Why the call was not resolved.
+    pub fn resolve_now(
+        &self,
+        buffer: i32,
+        call: &CallId,
+        resolution: Resolution,
+        role: Role,
+    ) -> Result<(), ResolveError> {
+        let conversation = self.conversation(buffer).ok_or(ResolveError::Stale)?;
+        let prepared = self.prepare(&conversation, call, resolution, role, 1)?;
+        let written = match conversation.records().path() {
+            None => Ok(()),
+            Some(path) => {
+                let (tell, told) = mpsc::channel();
+                // Whether somebody has the outcome: the caller here, or a job because the caller has given up.
+                let is_taken = Arc::new(AtomicBool::new(false));
+                let (taken, id, late) = (Arc::clone(&is_taken), conversation.id(), prepared.clone());
+                let mailbox = self.background().mailbox().clone();
+                self.journal().append(&path, prepared.records.clone(), move |written| {
+                    if !taken.swap(true, Ordering::SeqCst) {
+                        let _ = tell.send(written);
+                        return;
+                    }
+                    let written = written.map_err(|error| not_recorded(&error));
+                    mailbox.job(move |workspace: &Self| {
+                        workspace.with_conversation(id, |workspace, conversation| {
+                            if written.is_ok() {
+                                conversation.records().apply(&late.records);
+                            }
+                            let _ = workspace.apply(conversation, vec![late], None, written);
+                        });
+                    });
+                });
+                match told.recv_timeout(PATIENCE) {
+                    Ok(written) => written.map_err(|error| not_recorded(&error)),
+                    Err(_) if is_taken.swap(true, Ordering::SeqCst) => {
+                        told.recv().map_err(io::Error::other).flatten().map_err(|error| not_recorded(&error))
+                    }
+                    Err(_) => {
+                        let limit = PATIENCE.as_secs();
+                        let message = format!(
+                            "it is not recorded yet: the disk has not answered for {limit} seconds. It takes effect when it is"
+                        );
+                        return Err(ResolveError::NotRecorded(message));
+                    }
+                }
+            }
+        };
+        if written.is_ok() {
+            conversation.records().apply(&prepared.records);
+        }
+        self.apply(&conversation, vec![prepared], None, written)
+    }
+
+    /// Tells a Lua function how a resolution ended.
+    pub fn call_back(&self, callback: LuaRef, outcome: Result<(), UserError>) {
+        self.scripts().resolved(callback, outcome);
+    }
+
+    /// Decides about several calls at once, for a key or a command.
+    pub(super) fn decide(&self, conversation: &Conversation, calls: Vec<CallId>, choice: &Choice, step: UndoStep) {
+        if conversation.session().has_request() || self.is_at_fault(conversation) {
+            // The agent says why not.
+            return self.feed(conversation, [Input::Decide(calls, choice.clone(), step)]);
+        }
+        let resolution = || match choice {
+            Choice::Approve => Resolution::Approve,
+            Choice::Reject(words) => Resolution::Reject(words.clone()),
+        };
+        let mut free = self.free_slots(conversation);
+        let (mut prepared, mut refused) = (Vec::new(), None);
+        for call in &calls {
+            match self.prepare(conversation, call, resolution(), Role::User, free) {
+                Ok(ready) => {
+                    free = free.saturating_sub(usize::from(ready.starts));
+                    prepared.push(ready);
+                }
+                Err(error) => refused = refused.or(Some((call.clone(), error))),
+            }
+        }
+        if prepared.is_empty() {
+            if let Some((call, error)) = refused {
+                self.explain(conversation, &call, &error);
+            }
+            return;
+        }
+        let records = prepared.iter().flat_map(|prepared| prepared.records.clone()).collect();
+        let choice = choice.clone();
+        self.commit(conversation, records, move |workspace, conversation, written| {
+            // What waits for approval is decided together; the others are answered one by one.
+            let is_decision = |prepared: &Prepared| matches!(prepared.input, Input::Decide(..));
+            let (decided, mut others): (Vec<_>, Vec<_>) = prepared.into_iter().partition(is_decision);
+            let ids = decided.iter().map(|prepared| prepared.call.id.clone()).collect();
+            let together = Some(Input::Decide(ids, choice, step));
+            let mut resolved = Ok(());
+            if !decided.is_empty() {
+                resolved = workspace.apply(conversation, decided, together, written.clone());
+            }
+            for other in others.drain(..) {
+                resolved = resolved.and(workspace.apply(conversation, vec![other], None, written.clone()));
+            }
+            if let Err(error) = resolved {
+                workspace.host().notify(Level::Error, &error.to_string());
+            }
+        });
+    }
+
+    /// Says why a key had no effect.
+    fn explain(&self, conversation: &Conversation, id: &CallId, error: &ResolveError) {
+        let open = conversation.page().open_calls();
+        let kind = open.iter().find(|call| call.id == *id).map(|call| self.effective_kind(conversation, call));
+        let message = match (error, kind) {
+            (ResolveError::Stale, Some(AwaitKind::Elicitation)) => {
+                "this call asks you a question; press Alt-Enter for the form, or write the answer in its block"
+                    .to_owned()
+            }
+            (ResolveError::Stale, Some(AwaitKind::ClientExec)) => "this call is being run by the editor".to_owned(),
+            (ResolveError::Stale, _) => "no pending call is selected".to_owned(),
+            (error, _) => error.to_string(),
+        };
+        self.host().notify(Level::Info, &message);
+    }
+
+    /// How many more tools may start now.
+    pub(super) fn free_slots(&self, conversation: &Conversation) -> usize {
+        let limit = self.frontmatter(conversation).config.tools.max_concurrent as usize;
+        limit.max(1).saturating_sub(conversation.session().running().len())
+    }
+
+    /// Whether the document or its frontmatter has an error.
+    pub(super) fn is_at_fault(&self, conversation: &Conversation) -> bool {
+        let is_error = |found: &crate::chat::Diagnostic| found.severity == Severity::Error;
+        conversation.page().diagnostics().iter().any(is_error) || self.frontmatter(conversation).fault.is_some()
+    }
+
+    /// Checks a resolution, and takes the right to resolve the call.
+    fn prepare(
+        &self,
+        conversation: &Conversation,
+        id: &CallId,
+        resolution: Resolution,
+        role: Role,
+        free: usize,
+    ) -> Result<Prepared, ResolveError> {
+        self.check_held(conversation)?;
+        let calls = conversation.page().open_calls();
+        let call = calls.into_iter().rfind(|call| call.id == *id && !call.aborted).ok_or(ResolveError::Stale)?;
+        let session = conversation.session();
+        if conversation.records().is_claimed(id) || session.is_working_on(id) || session.has_request() {
+            return Err(ResolveError::Stale);
+        }
+        let awaiting = call.awaiting();
+        let is_over = awaiting.as_ref().is_some_and(|awaiting| awaiting.is_over(self.host().now()));
+        match (&resolution, is_over) {
+            (Resolution::Expire, false) => return Err(ResolveError::Stale),
+            (Resolution::Expire, true) | (_, false) => {}
+            (_, true) => {
+                self.expire_call(conversation, &call);
+                return Err(ResolveError::Stale);
+            }
+        }
+        let kind = self.effective_kind(conversation, &call);
+        let definition = self.toolbox().get(&call.name);
+        let (events, input, starts) = match (resolution, kind) {
+            (Resolution::Approve, AwaitKind::Approval) => {
+                let starts = free > 0 && self.starts_at_once(conversation, definition.as_deref());
+                let events = [Event::Decided(Decision::Approved)].into_iter().chain(starts.then_some(Event::Started));
+                let input = Input::Decide(vec![id.clone()], Choice::Approve, UndoStep::Own);
+                (events.collect(), input, starts)
+            }
+            (Resolution::Reject(words), AwaitKind::Approval) => {
+                let is_interrupted = self.is_interrupted(conversation, &call);
+                let answer = rejection(&call, words.as_deref(), is_interrupted);
+                let events = vec![Event::Decided(Decision::Rejected), Event::Resolved(recorded(&answer))];
+                (events, Input::Decide(vec![id.clone()], Choice::Reject(words), UndoStep::Own), false)
+            }
+            (Resolution::Approve, _) => return Err(ResolveError::Stale),
+            (Resolution::Expire, kind) => {
+                let answer = CallResult::error(self.expired(kind));
+                (vec![Event::Expired(recorded(&answer))], self.resolved(&call, answer, role), false)
+            }
+            (_, AwaitKind::Approval) => return Err(ResolveError::Stale),
+            (resolution, kind) => {
+                let answer = self.answer_of(definition.as_deref(), resolution, kind)?;
+                (vec![Event::Resolved(recorded(&answer))], self.resolved(&call, answer, role), false)
+            }
+        };
+        if self.is_at_fault(conversation) {
+            let message = "nothing was changed: the document has an error, which its diagnostics show".to_owned();
+            return Err(ResolveError::Invalid(message));
+        }
+        conversation.records().claim(id);
+        let records = self.records_of(conversation, &call, role, events);
+        Ok(Prepared { call, records, input, starts })
+    }
+
+    /// Whether a call that is approved now starts in the same step.
+    fn starts_at_once(&self, conversation: &Conversation, definition: Option<&Definition>) -> bool {
+        let is_server = definition.is_some_and(|definition| matches!(definition.executor, Executor::Server(_)));
+        is_server && self.toolbox().is_ready() && conversation.records().is_read()
+    }
+
+    fn resolved(&self, call: &OpenCall, answer: CallResult, role: Role) -> Input {
+        let by = if matches!(role, Role::User | Role::Script | Role::CommandLine) {
+            ResolvedBy::Person
+        } else {
+            ResolvedBy::Other
+        };
+        Input::Resolve { call: call.id.clone(), answer, by }
+    }
+
+    /// The result that an answer makes.
+    fn answer_of(
+        &self,
+        definition: Option<&Definition>,
+        resolution: Resolution,
+        kind: AwaitKind,
+    ) -> Result<CallResult, ResolveError> {
+        match resolution {
+            Resolution::Answer(value) => {
+                if let Some(Err(mistakes)) = definition.map(|definition| definition.check_answer(&value)) {
+                    let name = definition.map(|definition| definition.name.as_str()).unwrap_or_default();
+                    let message = format!("the answer does not match the result_schema of `{name}`:\n{mistakes}");
+                    return Err(ResolveError::Invalid(message));
+                }
+                Ok(answer_text(&value))
+            }
+            Resolution::Fail(words) => Ok(CallResult::error(words)),
+            Resolution::Result(answer) => Ok(answer),
+            Resolution::Reject(words) => {
+                let declined = if kind == AwaitKind::Elicitation {
+                    "The user declined to answer."
+                } else {
+                    "The user stopped this call."
+                };
+                Ok(CallResult::error(words.unwrap_or_else(|| declined.to_owned())))
+            }
+            Resolution::Approve | Resolution::Expire => Err(ResolveError::Stale),
+        }
+    }
+
+    /// What the model is told of a call that nobody resolved in time.
+    fn expired(&self, kind: AwaitKind) -> String {
+        let words = match kind {
+            AwaitKind::Approval => "The user did not respond in time, so this call did not run.",
+            AwaitKind::Elicitation => "The user did not respond in time.",
+            AwaitKind::ClientExec if self.host().has_ui() => "The editor did not respond in time.",
+            AwaitKind::ClientExec => "No user interface of the editor was attached, so this call could not run.",
+        };
+        words.to_owned()
+    }
+
+    /// Carries out resolutions that were recorded, or gives the right to resolve the calls back. `together` is the input
+    /// for several of them; without it, there is one, with an input of its own.
+    fn apply(
+        &self,
+        conversation: &Conversation,
+        prepared: Vec<Prepared>,
+        together: Option<Input>,
+        written: Result<(), UserError>,
+    ) -> Result<(), ResolveError> {
+        let records = conversation.records();
+        prepared.iter().for_each(|prepared| records.release(&prepared.call.id));
+        written.map_err(|problem| ResolveError::NotRecorded(problem.to_string()))?;
+        for Prepared { call, .. } in prepared.iter().filter(|prepared| prepared.starts) {
+            records.let_start(CallKey::of(&call.id, &call.name, &call.input));
+        }
+        // What was decided about is another call now. It asks for itself.
+        let open = conversation.page().open_calls();
+        let is_same = |prepared: &Prepared| {
+            let same = |call: &&OpenCall| call.id == prepared.call.id;
+            open.iter()
+                .rfind(same)
+                .is_some_and(|call| call.name == prepared.call.name && call.input == prepared.call.input)
+        };
+        let input = together.or_else(|| prepared.first().map(|prepared| prepared.input.clone()));
+        if let Some(input) = input.filter(|_| prepared.iter().all(is_same)) {
+            self.want(conversation, Wish::Recorded(input));
+        }
+        self.came_to_rest(conversation);
+        Ok(())
+    }
+
+    /// Something was resolved: the file is written where nothing runs, and the next deadline is watched.
+    pub(super) fn came_to_rest(&self, conversation: &Conversation) {
+        if !conversation.is_busy() {
+            self.host().turn_over(conversation.buffer());
+        }
+        self.watch_deadlines(conversation, false);
+    }
+}
+
+/// The result that shows an answer: a string as it is, anything else as JSON.
+pub(super) fn answer_text(answer: &Value) -> CallResult {
+    let language = if answer.is_string() { Language::Plain } else { Language::Json };
+    CallResult { language, ..CallResult::text(Form::result_text(answer)) }
+}

@@ -1,0 +1,277 @@
+//! Runs calls: tools written in Rust as tasks, tools written in Lua on the main thread, client tools in the editor's user
+//! interface. A call runs only when its start is on the disk.
+
+use std::{
+    panic::AssertUnwindSafe,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use futures_util::FutureExt;
+use serde_json::Value;
+
+use super::{
+    Conversation, Workspace,
+    latest_output::LatestOutput,
+    ports::ToolRun,
+    protected_files::protected,
+    resolution::Resolution,
+    tasks::Stop,
+    tool_answer::{Deliver, ToolAnswer},
+};
+use crate::{
+    agent::{CallResult, Input},
+    chat::{Language, OpenCall},
+    journal::{Actor, CallKey, Event, Role},
+    model::{ModelError, ToolInput},
+    tools::{Context, Definition, Executor, LuaRef, NativeTool, Outcome, Rendered, Runner, seconds},
+};
+
+impl Workspace {
+    /// Runs a call, once its start is recorded.
+    pub(super) fn run(&self, conversation: &Conversation, call: &OpenCall) {
+        let key = CallKey::of(&call.id, &call.name, &call.input);
+        let by = conversation.records().approved_by(&key).unwrap_or_else(|| self.actor(Role::Policy));
+        self.host().turn_over(conversation.buffer());
+        if conversation.records().take_start(&key) {
+            return self.begin(conversation, call, by);
+        }
+        let run = conversation.tasks().next_run();
+        conversation.tasks().add_tool(&call.id, run, LatestOutput::default(), Stop::NotStarted);
+        let records = self.records_of(conversation, call, by.role, [Event::Started]);
+        let call = call.clone();
+        self.commit(conversation, records, move |workspace, conversation, written| {
+            if !conversation.tasks().is_run(&call.id, run) {
+                // It was cancelled in the meantime, and has its result.
+                return;
+            }
+            match written {
+                Ok(()) => workspace.begin(conversation, &call, by),
+                Err(problem) => {
+                    conversation.tasks().remove_tool(&call.id);
+                    let problem = problem.to_string();
+                    workspace.feed(conversation, [Input::NotStarted { call: call.id, problem }]);
+                }
+            }
+        });
+    }
+
+    /// Asks the user interface to run a call, once its start is recorded. Without one, the call waits for it.
+    pub(super) fn offer(&self, conversation: &Conversation, call: &OpenCall) {
+        let run = conversation.tasks().next_run();
+        if !self.host().has_ui() {
+            conversation.tasks().add_tool(&call.id, run, LatestOutput::default(), Stop::NotOffered);
+            return;
+        }
+        conversation.tasks().add_tool(&call.id, run, LatestOutput::default(), Stop::NotStarted);
+        let key = CallKey::of(&call.id, &call.name, &call.input);
+        let by = conversation.records().approved_by(&key).unwrap_or_else(|| self.actor(Role::Policy));
+        let records = self.records_of(conversation, call, by.role, [Event::Started]);
+        let call = call.clone();
+        self.commit(conversation, records, move |workspace, conversation, written| {
+            if !conversation.tasks().is_run(&call.id, run) {
+                return;
+            }
+            match written {
+                Ok(()) => workspace.begin(conversation, &call, by),
+                Err(problem) => {
+                    let failure = Resolution::Fail(format!("The call did not run: {problem}."));
+                    workspace.resolve_call(conversation, &call.id, failure, Role::Client, |_, _| {});
+                }
+            }
+        });
+    }
+
+    /// Starts a call whose start is recorded.
+    fn begin(&self, conversation: &Conversation, call: &OpenCall, by: Actor) {
+        let start = Start { workspace: self, conversation, call, by };
+        let ToolInput::Json(input) = call.input.clone() else {
+            return start.refuse(format!("The input of `{}` is not valid JSON.", call.name));
+        };
+        let definition = self.toolbox().get(&call.name);
+        match definition.as_deref().map(|definition| (definition, &definition.executor)) {
+            Some((definition, Executor::Server(Runner::Native(tool)))) => start.native(definition, tool, input),
+            Some((definition, Executor::Server(Runner::Lua(function)))) => {
+                let timeout = start.timeout(definition);
+                start.lua(definition, *function, &input, timeout, start.finishes());
+            }
+            Some((definition, Executor::Client(Some(function)))) => {
+                // Its deadline stands in its block.
+                start.lua(definition, *function, &input, seconds::LONGEST_WAIT, start.resolves());
+            }
+            // Something else in the editor was told of the call, and resolves it.
+            Some((_, Executor::Client(None))) => {}
+            Some((_, Executor::Human | Executor::Provider)) | None => {
+                start.refuse(format!("There is no tool `{}` any more.", call.name));
+            }
+        }
+    }
+}
+
+/// A call that starts.
+struct Start<'a> {
+    workspace: &'a Workspace,
+    conversation: &'a Conversation,
+    call: &'a OpenCall,
+    by: Actor,
+}
+
+impl Start<'_> {
+    /// How long a call may take: what the user says of this tool, else what the tool says of itself, else the default.
+    fn timeout(&self, definition: &Definition) -> Duration {
+        let config = self.workspace.config();
+        let own = config.tools.options_of(&definition.name).get("timeout").and_then(Value::as_f64);
+        own.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+            .or(definition.timeout)
+            .unwrap_or(config.tools.default_timeout)
+    }
+
+    /// What a native tool may know and use.
+    fn context(&self, definition: &Definition) -> Context {
+        let workspace = self.workspace;
+        let place = workspace.place(self.conversation);
+        let own = workspace.config().tools.options_of(&self.call.name);
+        let chat_dir = place.chat_dir();
+        let mut context = Context::new(place.cwd, self.timeout(definition), workspace.outputs().to_owned());
+        if let Some(own) = own.get("cwd").and_then(Value::as_str) {
+            context.cwd = context.resolve(own);
+        }
+        context.chat_dir = chat_dir;
+        context.config = own;
+        let open = workspace.host().open_conversations();
+        let store = workspace.trust_store().path().to_owned();
+        context.protected = Arc::new(move |path| protected(path, &open, &store));
+        context.denied = Arc::new(workspace.denied(self.conversation));
+        context
+    }
+
+    /// Runs a tool written in Rust, off the main thread.
+    fn native(&self, definition: &Definition, tool: &Arc<dyn NativeTool>, input: Value) {
+        let mut context = self.context(definition);
+        let latest = LatestOutput::default();
+        let progress = latest.clone();
+        context.progress = Arc::new(move |text| progress.put(&text));
+        let cancel = context.cancel.clone();
+        let tasks = self.conversation.tasks();
+        tasks.add_tool(&self.call.id, tasks.next_run(), latest, Stop::Native(cancel.clone()));
+        let future = Arc::clone(tool).run(input, context);
+        let mailbox = self.workspace.background().mailbox().clone();
+        let (conversation, id, name) = (self.conversation.id(), self.call.id.clone(), self.call.name.clone());
+        let started = self.workspace.background().worker().spawn(async move {
+            let outcome = AssertUnwindSafe(future).catch_unwind().await;
+            let outcome = outcome.unwrap_or_else(|_| {
+                Outcome::failure(ModelError::new(format!(
+                    "The tool `{name}` crashed. This is a bug in Flemma, not in the call."
+                )))
+            });
+            if cancel.is_cancelled() {
+                // It has its result; what still came could meet a later call with the same id.
+                return;
+            }
+            mailbox.input(conversation, Input::ToolFinished { call: id, answer: outcome.render().into() });
+        });
+        if let Err(error) = started {
+            self.refuse(format!("The tool `{}` could not start: {error}.", self.call.name));
+        }
+    }
+
+    /// Runs a tool written in Lua: here and now, on the main thread.
+    fn lua(&self, definition: &Definition, function: LuaRef, input: &Value, timeout: Duration, deliver: Deliver) {
+        let (workspace, call, tasks) = (self.workspace, self.call, self.conversation.tasks());
+        let background = workspace.background();
+        let (run, latest) = (tasks.next_run(), LatestOutput::default());
+        let threads = background.worker().handle().ok();
+        let answer = ToolAnswer::new(call.name.clone(), deliver, threads, workspace.outputs().to_owned());
+        let begun = Instant::now();
+        let function = workspace.scripts().start(ToolRun {
+            buffer: self.conversation.buffer(),
+            definition,
+            call,
+            input,
+            function,
+            timeout,
+            resolved_by: self.by.clone(),
+            latest: latest.clone(),
+            answer: answer.clone(),
+        });
+        self.report_if_slow(begun.elapsed(), timeout);
+        let (mailbox, id, expired) = (background.mailbox().clone(), self.conversation.id(), call.id.clone());
+        let expire = move || {
+            mailbox.job(move |workspace: &Workspace| {
+                workspace.with_conversation(id, |workspace, conversation| {
+                    workspace.stop_late(conversation, &expired, run, timeout);
+                });
+            });
+        };
+        let timer = background.worker().later(timeout, expire).ok();
+        tasks.add_tool(&call.id, run, latest, Stop::Lua { answer, function, timer });
+    }
+
+    /// The answer of a server tool finishes its run.
+    fn finishes(&self) -> Deliver {
+        let mailbox = self.workspace.background().mailbox().clone();
+        let (conversation, call) = (self.conversation.id(), self.call.id.clone());
+        Arc::new(move |rendered: Rendered| {
+            mailbox.input(conversation, Input::ToolFinished { call: call.clone(), answer: rendered.into() });
+        })
+    }
+
+    /// The answer of a client tool resolves its call, as an answer from outside does.
+    fn resolves(&self) -> Deliver {
+        let mailbox = self.workspace.background().mailbox().clone();
+        let (id, call) = (self.conversation.id(), self.call.clone());
+        Arc::new(move |rendered: Rendered| {
+            let call = call.clone();
+            mailbox.job(move |workspace: &Workspace| {
+                workspace.with_conversation(id, |workspace, conversation| {
+                    workspace.client_answered(conversation, &call, rendered);
+                });
+            });
+        })
+    }
+
+    /// Answers a call that cannot be run.
+    fn refuse(&self, error: String) {
+        let answer = CallResult::error(error);
+        let input = Input::ToolFinished { call: self.call.id.clone(), answer };
+        self.workspace.background().mailbox().input(self.conversation.id(), input);
+    }
+
+    /// Tells the user, once for each tool, that it holds up the editor for longer than it may take at all: it cannot be
+    /// stopped.
+    fn report_if_slow(&self, took: Duration, limit: Duration) {
+        let tool = &self.call.name;
+        if took <= limit || !self.workspace.toolbox().is_news_that_slow(tool) {
+            return;
+        }
+        self.workspace.warn(&format!(
+            "the tool `{tool}` held up Neovim for {:.2} s, and its limit is {}. A tool that takes long sets `async = true` \
+             and answers by its callback.",
+            took.as_secs_f64(),
+            seconds::in_words(limit)
+        ));
+    }
+}
+
+impl Workspace {
+    /// A client tool has answered.
+    fn client_answered(&self, conversation: &Conversation, call: &OpenCall, rendered: Rendered) {
+        let mistakes = (!rendered.is_error)
+            .then(|| self.toolbox().get(&call.name)?.check_answer(&value_of(&rendered)).err())
+            .flatten();
+        let resolution = match mistakes {
+            Some(mistakes) => Resolution::Fail(format!(
+                "The result of the client tool `{}` does not match its result_schema:\n{mistakes}",
+                call.name
+            )),
+            None => Resolution::Result(rendered.into()),
+        };
+        self.resolve_call(conversation, &call.id, resolution, Role::Client, |_, _| {});
+    }
+}
+
+/// What a schema sees of a result.
+fn value_of(rendered: &Rendered) -> Value {
+    let table = (rendered.language == Language::Json).then(|| serde_json::from_str(&rendered.text).ok()).flatten();
+    table.unwrap_or_else(|| rendered.text.clone().into())
+}

@@ -1,0 +1,157 @@
+//! Calls that wait: what their blocks say, until when, and what happens when the time is up.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::{Conversation, Workspace, resolution::Resolution, standing::Standing};
+use crate::{
+    chat::{AwaitKind, Awaiting, OpenCall, deadline},
+    config::Wait,
+    journal::{CallKey, Life, Role},
+    model::{CallId, ToolInput},
+    text::one_line,
+    tools::{Definition, Executor, form::Form},
+};
+
+/// The longest question in a block, in characters. The whole of it is in the call.
+const QUESTION: usize = 160;
+
+/// How often deadlines are looked at. A laptop that slept does not count its sleep, so the clock has to be read again.
+const TICK: Duration = Duration::from_secs(30);
+
+impl Workspace {
+    /// What a call that may run waits for, if this process does not run it itself.
+    pub(super) fn suspends_as(&self, call: &OpenCall) -> Option<AwaitKind> {
+        match self.toolbox().get(&call.name)?.executor {
+            Executor::Human => Some(AwaitKind::Elicitation),
+            Executor::Client(_) => Some(AwaitKind::ClientExec),
+            Executor::Server(_) | Executor::Provider => None,
+        }
+    }
+
+    /// What a pending call really waits for. What its block says does not matter: anybody may have written that.
+    pub(super) fn effective_kind(&self, conversation: &Conversation, call: &OpenCall) -> AwaitKind {
+        match self.suspends_as(call) {
+            Some(AwaitKind::Elicitation) => AwaitKind::Elicitation,
+            Some(AwaitKind::ClientExec) if conversation.is_at_work_on(&call.id) => AwaitKind::ClientExec,
+            _ => AwaitKind::Approval,
+        }
+    }
+
+    /// What the block of a call says that begins to wait now.
+    pub(super) fn awaiting(&self, conversation: &Conversation, id: &CallId, kind: AwaitKind) -> Awaiting {
+        let calls = conversation.page().open_calls();
+        let Some(call) = calls.iter().rfind(|call| call.id == *id) else {
+            return Awaiting { kind, ..Awaiting::default() };
+        };
+        let definition = self.toolbox().get(&call.name);
+        let executor = definition.as_deref().map(|definition| definition.executor.as_str()).unwrap_or_default();
+        let wait = self.wait(kind, definition.as_deref());
+        Awaiting {
+            kind,
+            executor: if executor == "server" { String::new() } else { executor.to_owned() },
+            expires: wait.0.and_then(|wait| deadline(self.host().now(), wait)),
+            question: self.question(conversation, call, kind),
+        }
+    }
+
+    /// How long a call may wait: what the user says of this tool, else what the tool says of itself, else the default.
+    fn wait(&self, kind: AwaitKind, definition: Option<&Definition>) -> Wait {
+        let config = self.config();
+        let deadlines = &config.tools.deadlines;
+        let (option, declared, default) = match kind {
+            AwaitKind::Approval => {
+                ("approval_timeout", definition.and_then(|definition| definition.approval_timeout), deadlines.approval)
+            }
+            AwaitKind::Elicitation => {
+                ("timeout", definition.and_then(|definition| definition.timeout), deadlines.elicitation)
+            }
+            AwaitKind::ClientExec if !self.host().has_ui() => return deadlines.headless,
+            AwaitKind::ClientExec => {
+                ("timeout", definition.and_then(|definition| definition.timeout), deadlines.client)
+            }
+        };
+        let own = definition.and_then(|definition| {
+            let seconds = config.tools.options_of(&definition.name).get(option).and_then(Value::as_f64)?;
+            Duration::try_from_secs_f64(seconds).ok()
+        });
+        own.or(declared).map_or(default, |wait| Wait(Some(wait)))
+    }
+
+    fn question(&self, conversation: &Conversation, call: &OpenCall, kind: AwaitKind) -> Option<String> {
+        match kind {
+            AwaitKind::Elicitation => {
+                let ToolInput::Json(input) = &call.input else { return None };
+                let form = Form::of(&*self.toolbox().get(&call.name)?, input);
+                Some(one_line(&form.question, QUESTION))
+            }
+            AwaitKind::Approval if self.standing(conversation, call) == Standing::Interrupted => {
+                Some("It was interrupted while it was running, and may have had an effect. Run it again?".to_owned())
+            }
+            AwaitKind::Approval | AwaitKind::ClientExec => None,
+        }
+    }
+
+    /// The editor has a user interface now: it can run the calls that wait for one.
+    pub fn ui_attached(&self) {
+        for conversation in self.conversations().all() {
+            self.offer_again(&conversation);
+        }
+    }
+
+    /// Looks at the deadlines of a conversation, and comes back when the next one may be over. `is_opening`: a file that was
+    /// just opened may be anybody's, so only calls that the user's journal knows expire in it by themselves.
+    pub(super) fn watch_deadlines(&self, conversation: &Conversation, is_opening: bool) {
+        let now = self.host().now();
+        let mut next: Option<Timestamp> = None;
+        for call in conversation.page().open_calls() {
+            let Some(expires) = call.awaiting().and_then(|awaiting| awaiting.expires) else { continue };
+            if conversation.records().is_claimed(&call.id) || conversation.session().is_working_on(&call.id) {
+                continue;
+            }
+            if now < expires {
+                next = Some(next.map_or(expires, |next| next.min(expires)));
+            } else if !is_opening || self.is_known(conversation, &call) {
+                self.expire_call(conversation, &call);
+            }
+        }
+        let Some(next) = next else { return };
+        let left = Duration::try_from(next.duration_since(now)).unwrap_or_default();
+        let generation = conversation.deadlines().begin();
+        let (mailbox, id) = (self.background().mailbox().clone(), conversation.id());
+        // A millisecond more, so that the clock has passed the deadline.
+        let pause = left.saturating_add(Duration::from_millis(1)).min(TICK);
+        let again = move || {
+            mailbox.job(move |workspace: &Self| {
+                workspace.with_conversation(id, |workspace, conversation| {
+                    if conversation.deadlines().is_current(generation) {
+                        workspace.watch_deadlines(conversation, is_opening);
+                    }
+                });
+            });
+        };
+        let _ = self.background().worker().later(pause, again);
+    }
+
+    /// Whether the journal has an open life of this call.
+    fn is_known(&self, conversation: &Conversation, call: &OpenCall) -> bool {
+        let key = CallKey::of(&call.id, &call.name, &call.input);
+        matches!(conversation.records().life(&key), Life::Open { .. })
+    }
+
+    /// The deadline of a call has passed.
+    pub(super) fn expire_call(&self, conversation: &Conversation, call: &OpenCall) {
+        self.resolve_call(conversation, &call.id, Resolution::Expire, Role::Clock, |_, _| {});
+    }
+
+    /// Calls that the user interface was to run, and that it did not begin to run because there was none.
+    fn offer_again(&self, conversation: &Conversation) {
+        for call in conversation.page().open_calls() {
+            if conversation.tasks().take_unoffered(&call.id) {
+                self.offer(conversation, &call);
+            }
+        }
+    }
+}

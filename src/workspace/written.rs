@@ -1,0 +1,153 @@
+//! Decisions that the user has written into the document: a status that was changed by hand, or text in a block. A key that
+//! carries them out records them first.
+
+use serde_json::Value;
+
+use super::{Conversation, Workspace, journaling::recorded, resolution::answer_text, wish::Wish};
+use crate::{
+    agent::{CallResult, Input, Level, ResolvedBy, own_words, rejection},
+    chat::{AwaitKind, OpenCall, Status},
+    journal::{CallKey, Decision, Event, Record, Role},
+    model::{CallId, ToolInput},
+    tools::{Executor, form::Form},
+};
+
+/// What the user has written about some calls.
+#[derive(Default)]
+struct Written {
+    records: Vec<Record>,
+    /// Answers, which take effect before anything else.
+    answers: Vec<Input>,
+    /// The calls that start with it.
+    starts: Vec<CallKey>,
+}
+
+impl Workspace {
+    /// Continues the conversation, or runs one call of it, after what the user has written is recorded.
+    pub(super) fn go_on_as_written(&self, conversation: &Conversation, input: Input) {
+        let session = conversation.session();
+        if session.has_request() || self.is_at_fault(conversation) || !conversation.records().is_read() {
+            // The agent says why not, or waits.
+            return self.feed(conversation, [input]);
+        }
+        let only = match &input {
+            Input::Execute(call) => Some(call.clone()),
+            _ => None,
+        };
+        let Some(written) = self.written(conversation, only.as_ref()) else { return };
+        if written.records.is_empty() {
+            return self.feed(conversation, [input]);
+        }
+        if conversation.records().set_committing(true) {
+            // The same key was pressed before.
+            return;
+        }
+        let Written { records, answers, starts } = written;
+        self.commit(conversation, records, move |workspace, conversation, flushed| {
+            conversation.records().set_committing(false);
+            match flushed {
+                Ok(()) => {
+                    starts.into_iter().for_each(|key| conversation.records().let_start(key));
+                    let answered = !answers.is_empty();
+                    answers.into_iter().for_each(|answer| workspace.want(conversation, Wish::Recorded(answer)));
+                    let is_answered = only.is_some() && answered;
+                    let next = if is_answered { None } else { Some(input) };
+                    if let Some(next) = next {
+                        workspace.want(conversation, Wish::Recorded(next));
+                    }
+                    workspace.came_to_rest(conversation);
+                }
+                Err(problem) => workspace.host().notify(Level::Error, &problem.to_string()),
+            }
+        });
+    }
+
+    /// What is written about the open calls, or about one of them, which a key approves. `None` after a message: it cannot
+    /// be carried out.
+    fn written(&self, conversation: &Conversation, only: Option<&CallId>) -> Option<Written> {
+        let mut written = Written::default();
+        let mut free = self.free_slots(conversation);
+        let now = self.host().now();
+        for call in conversation.page().open_calls() {
+            if only.is_some_and(|id| *id != call.id) || call.aborted || conversation.is_at_work_on(&call.id) {
+                continue;
+            }
+            if call.awaiting().is_some_and(|awaiting| awaiting.is_over(now)) {
+                self.expire_call(conversation, &call);
+                return None;
+            }
+            let status = call.placeholder.as_ref().map(|placeholder| placeholder.block.status);
+            let content = call.placeholder.as_ref().map_or("", |placeholder| &placeholder.content);
+            if self.effective_kind(conversation, &call) == AwaitKind::Elicitation && status != Some(Status::Rejected) {
+                if content.is_empty() {
+                    continue;
+                }
+                let answer = self.typed_answer(&call, content)?;
+                self.add(conversation, &mut written, &call, [Event::Resolved(recorded(&answer))]);
+                let by = if only.is_some() { ResolvedBy::Person } else { ResolvedBy::Document };
+                written.answers.push(Input::Resolve { call: call.id.clone(), answer, by });
+                continue;
+            }
+            let is_approved = match status {
+                Some(Status::Denied) => continue,
+                Some(Status::Rejected) => {
+                    let answer = rejection(&call, None, self.is_interrupted(conversation, &call));
+                    let events = [Event::Decided(Decision::Rejected), Event::Resolved(recorded(&answer))];
+                    self.add(conversation, &mut written, &call, events);
+                    continue;
+                }
+                Some(_) if !content.is_empty() => {
+                    let answer = CallResult::text(own_words(content, ""));
+                    self.add(conversation, &mut written, &call, [Event::Resolved(recorded(&answer))]);
+                    continue;
+                }
+                Some(Status::Approved) => {
+                    let is_same = !conversation.session().was_changed_since_approval(&call);
+                    only.is_some() || (is_same && self.counts(conversation, &call))
+                }
+                Some(Status::Pending | Status::Running) | None => only.is_some(),
+            };
+            if is_approved {
+                let starts = free > 0 && self.is_server(&call);
+                free = free.saturating_sub(usize::from(starts));
+                let events = [Event::Decided(Decision::Approved)].into_iter().chain(starts.then_some(Event::Started));
+                self.add(conversation, &mut written, &call, events);
+                written.starts.extend(starts.then(|| CallKey::of(&call.id, &call.name, &call.input)));
+            }
+        }
+        Some(written)
+    }
+
+    fn add(
+        &self,
+        conversation: &Conversation,
+        written: &mut Written,
+        call: &OpenCall,
+        events: impl IntoIterator<Item = Event>,
+    ) {
+        written.records.extend(self.records_of(conversation, call, Role::User, events));
+    }
+
+    fn is_server(&self, call: &OpenCall) -> bool {
+        self.toolbox().get(&call.name).is_some_and(|tool| matches!(tool.executor, Executor::Server(_)))
+    }
+
+    /// The result that the text in the block of a question makes; `None` after a message.
+    fn typed_answer(&self, call: &OpenCall, content: &str) -> Option<CallResult> {
+        let (Some(definition), ToolInput::Json(input)) = (self.toolbox().get(&call.name), &call.input) else {
+            return Some(CallResult::text(own_words(content, "")));
+        };
+        match Form::of(&definition, input).answer_from_text(content) {
+            // Text without a schema is the result as it stands.
+            Ok(Value::String(_)) if definition.result_schema.is_none() => {
+                Some(CallResult::text(own_words(content, "")))
+            }
+            Ok(answer) => Some(answer_text(&answer)),
+            Err(mistake) => {
+                let message = format!("{}: your answer is not sent: {}", call.name, mistake.message);
+                self.host().notify(Level::Warn, &message);
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! Calls that wait for the user's answer or for the editor, and the one way to resolve them.
+
+use std::{cell::Cell, rc::Rc};
+
+use flemma::workspace::Resolution;
+use serde_json::{Value, json};
+
+use super::{
+    harness::{Harness, Setup, bash, calls, held, prose},
+    scripts::text,
+};
+use crate::http::Gate;
+
+/// A conversation with these calls, in which `ask` and `form` ask the user, and `pick` runs in the editor.
+fn asked<'a>(options: Value, all: impl IntoIterator<Item = (&'a str, Value)>) -> Harness {
+    let chat = Harness::start(Setup { options, ..Setup::default() }, [calls(all), prose("fine")]);
+    chat.define("ask", json!({ "executor": "human" }));
+    let port = json!({ "type": "object", "required": ["port"], "properties": { "port": { "type": "integer" } } });
+    chat.define("form", json!({ "executor": "human", "result_schema": port }));
+    chat.go();
+    chat
+}
+
+fn question(words: &str) -> Value {
+    json!({ "question": words })
+}
+
+fn answer(value: Value) -> Resolution {
+    Resolution::Answer(value)
+}
+
+fn stale<T>() -> Result<T, String> {
+    Err("stale".to_owned())
+}
+
+#[test]
+fn an_answer_is_the_result() {
+    let chat = asked(Value::Null, [("ask", question("Which port?"))]);
+    chat.wait_for("kind=elicitation executor=human");
+    assert!(chat.text().contains("question=\"Which port?\""), "{}", chat.text());
+    assert!(!chat.buffer().is_locked.get(), "the user may type meanwhile");
+    assert_eq!(chat.waiting(), ["call_0 elicitation"]);
+    assert_eq!(chat.resolve("call_0", answer(json!("8080"))), Ok(()));
+    chat.wait_for("@Assistant:\nfine");
+    assert_eq!(chat.results(1), ["8080"]);
+    assert_eq!((chat.resolve("call_0", answer(json!("81"))), chat.waiting().len()), (stale(), 0));
+    assert_eq!(chat.sent(), 2);
+}
+
+#[test]
+fn a_question_is_answered_in_its_block() {
+    let chat = asked(Value::Null, [("ask", question("Which port?"))]);
+    chat.wait_for("kind=elicitation");
+    chat.type_at(chat.line_with("kind=elicitation") + 1, "8080");
+    chat.go();
+    chat.wait_for("@Assistant:\nfine");
+    assert_eq!(chat.results(1), ["8080"]);
+    assert!(!chat.told().iter().any(|told| told.contains("did not run")), "that is what the block is for");
+}
+
+#[test]
+fn a_question_is_not_approved() {
+    let chat = asked(Value::Null, [("ask", question("Which port?"))]);
+    chat.wait_for("kind=elicitation");
+    chat.told();
+    chat.approve("kind=elicitation");
+    assert!(chat.told()[0].contains("asks you a question"));
+    assert_eq!(chat.resolve("call_0", Resolution::Approve), stale());
+    chat.execute("kind=elicitation");
+    assert_eq!(*chat.host.forms.borrow(), ["call_0"]);
+    assert_eq!(chat.waiting(), ["call_0 elicitation"]);
+    // Writing `approved` by hand is a mistake that is shown, and nothing goes on.
+    chat.replace("status=pending", "status=approved");
+    chat.go();
+    let told = chat.told();
+    assert!(told.iter().any(|told| told.contains("does not answer a question")), "{told:?}");
+    chat.replace("status=approved", "status=pending");
+    // The user may decline.
+    chat.reject("kind=elicitation", None);
+    chat.wait_for("@Assistant:\nfine");
+    assert_eq!(chat.results(1), ["Error: The user declined to answer."]);
+}
+
+#[test]
+fn an_answer_has_to_match_its_schema() {
+    let chat = asked(Value::Null, [("form", json!({}))]);
+    chat.wait_for("kind=elicitation");
+    let problem = chat.resolve("call_0", answer(json!({ "port": "x" }))).unwrap_err();
+    assert!(problem.contains("`/port`: expected integer, got the string \"x\""), "{problem}");
+    chat.type_at(chat.line_with("kind=elicitation") + 1, "{ \"port\": true }");
+    chat.go();
+    assert!(chat.told().iter().any(|told| told.contains("your answer is not sent")));
+    assert_eq!(chat.waiting(), ["call_0 elicitation"]);
+    chat.replace("\"port\": true", "\"port\": 80");
+    chat.go();
+    chat.wait_for("@Assistant:\nfine");
+    assert_eq!(chat.results(1), ["{\"port\":80}"]);
+}
+
+#[test]
+fn a_mixed_turn_makes_one_request() {
+    let options = json!({ "tools": { "auto_approve": ["bash"] } });
+    let all = [("bash", bash("echo one")), ("ask", question("Why?")), ("bash", bash("echo two"))];
+    let chat = asked(options, all);
+    chat.drain_until("both commands", |chat| {
+        chat.text().contains("one\n```") && chat.text().contains("two\n```") && !chat.conversation().is_busy()
+    });
+    assert_eq!((chat.waiting(), chat.sent()), (vec!["call_1 elicitation".to_owned()], 1));
+    assert_eq!(chat.resolve("call_1", answer(json!("because"))), Ok(()));
+    chat.wait_for("@Assistant:\nfine");
+    assert_eq!(chat.results(1), ["one", "because", "two"]);
+    assert_eq!(chat.sent(), 2);
+}
+
+#[test]
+fn only_what_waits_for_it_is_resolved() {
+    let chat = asked(Value::Null, [("bash", bash("echo ran")), ("ask", question("Why?"))]);
+    chat.wait_for_pending(2);
+    assert_eq!(chat.waiting(), ["call_0 approval", "call_1 elicitation"]);
+    assert_eq!(chat.resolve("nobody", Resolution::Approve), stale());
+    assert_eq!(chat.resolve("call_0", answer(json!("forged"))), stale(), "an answer is no result of a command");
+    assert_eq!(chat.resolve("call_0", Resolution::Fail("forged".into())), stale());
+    assert_eq!(chat.resolve("call_0", Resolution::Approve), Ok(()));
+    assert_eq!(chat.resolve("call_0", Resolution::Approve), stale());
+    chat.drain_until("the command", |chat| chat.text().contains("ran\n```"));
+    assert_eq!(chat.resolve("call_0", Resolution::Reject(None)), stale());
+    assert_eq!(chat.resolve("call_1", answer(json!(42))), Ok(()));
+    chat.wait_for("@Assistant:\nfine");
+    assert_eq!(chat.results(1), ["ran", "42"]);
+}
+
+#[test]
+fn a_caller_is_answered_before_the_next_reply() {
+    let gate = Gate::default();
+    let chat = asked(Value::Null, [("ask", question("Why?"))]);
+    chat.wait_for("kind=elicitation");
+    // The reply of the next request hangs.
+    let saved = chat.text();
+    let hanging = chat.kill(&saved, Value::Null, [held("wait", &gate, " for it")]);
+    hanging.define("ask", json!({ "executor": "human" }));
+    let buffer = hanging.edit("notes.chat");
+    hanging.go_to(buffer);
+    hanging.drain_until("the journal", |chat| chat.workspace.is_settled(buffer));
+    assert_eq!(hanging.resolve("call_0", answer(json!("now"))), Ok(()));
+    assert!(hanging.text().contains("now\n```"), "it is written by then");
+    hanging.drain_until("the next request", |chat| chat.sent() == 1);
+    gate.open();
+    hanging.wait_for("wait for it");
+}
+
+/// Registers `pick`, which counts its runs and answers later.
+fn client(chat: &Harness, more: Value) -> Rc<Cell<usize>> {
+    let runs = Rc::new(Cell::new(0));
+    let count = Rc::clone(&runs);
+    let mut fields = json!({ "executor": "client", "async": true });
+    fields.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    chat.register_with("pick", fields, move |input, answer| {
+        count.set(count.get() + 1);
+        if input.get("later").is_none() {
+            answer.finish(text("picked"));
+        }
+        None
+    });
+    runs
+}
+
+#[test]
+fn a_gated_client_call_waits_twice() {
+    let chat = Harness::new("@You:\nHello", [calls([("pick", json!({}))]), prose("fine")]);
+    let runs = client(&chat, json!({ "approval": "requires_approval" }));
+    chat.go();
+    chat.wait_for("kind=approval executor=client");
+    assert_eq!((chat.waiting(), runs.get()), (vec!["call_0 approval".to_owned()], 0));
+    chat.execute("kind=approval");
+    chat.wait_for("@Assistant:\nfine");
+    assert_eq!((chat.results(1), runs.get()), (vec!["picked".to_owned()], 1));
+    let announced = chat.host.announced.borrow();
+    let pending = announced.iter().filter(|event| event.starts_with("pending")).cloned().collect::<Vec<_>>();
+    assert_eq!(pending, ["pending call_0 approval", "pending call_0 client_exec"]);
+}
+
+#[test]
+fn pressing_twice_runs_a_client_call_once() {
+    let chat = Harness::new("@You:\nHello", [calls([("pick", json!({ "later": true }))]), prose("fine")]);
+    let runs = client(&chat, json!({}));
+    chat.go();
+    chat.wait_for("kind=approval");
+    let line = chat.line_with("kind=approval");
+    for _ in 0..3 {
+        chat.workspace.dispatch(chat.current(), flemma::workspace::Command::Execute { line });
+    }
+    chat.drain_until("the call", |chat| chat.text().contains("kind=client_exec"));
+    chat.drain_until("its run", |_| runs.get() > 0);
+    for _ in 0..3 {
+        chat.execute("kind=client_exec");
+        chat.approve("kind=client_exec");
+    }
+    assert_eq!(chat.waiting(), ["call_0 client_exec"]);
+    assert!(!chat.buffer().is_locked.get());
+    assert_eq!(chat.resolve("call_0", answer(json!("from outside"))), Ok(()));
+    chat.wait_for("@Assistant:\nfine");
+    assert_eq!((chat.results(1), runs.get()), (vec!["from outside".to_owned()], 1));
+}
+
+#[test]
+fn without_a_user_interface_a_client_call_fails() {
+    let options = json!({ "tools": { "auto_approve": ["pick"] } });
+    let chat = Harness::start(Setup { options, ..Setup::default() }, [calls([("pick", json!({}))]), prose("fine")]);
+    let now: jiff::Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
+    chat.host.clock.set(Some(now));
+    chat.host.has_ui.set(false);
+    let runs = client(&chat, json!({}));
+    chat.go();
+    chat.wait_for("expires=2026-01-01T00:00:10Z");
+    chat.host.clock.set(Some("2026-01-01T00:00:10Z".parse().unwrap()));
+    chat.go();
+    chat.wait_for("@Assistant:\nfine");
+    let none = "Error: No user interface of the editor was attached, so this call could not run.";
+    assert_eq!((chat.results(1), runs.get()), (vec![none.to_owned()], 0));
+}
+
+#[test]
+fn a_user_interface_that_comes_in_time_runs_the_call() {
+    let options = json!({ "tools": { "auto_approve": ["pick"] } });
+    let chat = Harness::start(Setup { options, ..Setup::default() }, [calls([("pick", json!({}))]), prose("fine")]);
+    chat.host.has_ui.set(false);
+    let runs = client(&chat, json!({}));
+    chat.go();
+    chat.wait_for("kind=client_exec");
+    chat.host.has_ui.set(true);
+    chat.workspace.ui_attached();
+    chat.wait_for("@Assistant:\nfine");
+    assert_eq!((chat.results(1), runs.get()), (vec!["picked".to_owned()], 1));
+}
+
+#[test]
+fn an_answer_counts_until_the_deadline() {
+    let deadline: jiff::Timestamp = "2026-01-02T00:00:00Z".parse().unwrap();
+    for (milliseconds, is_in_time) in [(-1, true), (0, false), (1, false)] {
+        let chat = Harness::new("@You:\nHello", [calls([("ask", question("Why?"))]), prose("fine")]);
+        chat.host.clock.set(Some("2026-01-01T00:00:00Z".parse().unwrap()));
+        chat.define("ask", json!({ "executor": "human" }));
+        chat.go();
+        chat.wait_for("expires=2026-01-02T00:00:00Z");
+        let now = deadline + jiff::SignedDuration::from_millis(milliseconds);
+        chat.host.clock.set(Some(now));
+        let resolved = chat.resolve("call_0", answer(json!("here")));
+        assert_eq!(resolved, if is_in_time { Ok(()) } else { stale() }, "{milliseconds}");
+        chat.wait_for("@Assistant:\nfine");
+        let late = "Error: The user did not respond in time.".to_owned();
+        assert_eq!(chat.results(1), [if is_in_time { "here".to_owned() } else { late }]);
+    }
+}
+
+#[test]
+fn keys_and_programs_have_one_winner() {
+    for round in 0..100 {
+        let chat = asked(Value::Null, [("bash", bash("echo ran >> runs"))]);
+        chat.wait_for_pending(1);
+        let line = chat.line_with("status=pending");
+        let key = flemma::workspace::Command::Decide { lines: line..line + 1, choice: flemma::agent::Choice::Approve };
+        // The key is on its way to the disk when the program comes, or the other way round.
+        let (first, second);
+        if round % 2 == 0 {
+            chat.workspace.dispatch(chat.current(), key.clone());
+            first = chat.resolve("call_0", Resolution::Reject(Some("no".into())));
+            second = chat.resolve("call_0", Resolution::Approve);
+        } else {
+            first = chat.resolve("call_0", Resolution::Reject(Some("no".into())));
+            second = stale();
+            chat.workspace.dispatch(chat.current(), key);
+        }
+        chat.wait_for("@Assistant:\nfine");
+        let ran = chat.work("runs").exists();
+        assert_eq!((first.is_ok(), second), (!ran, stale()), "round {round}");
+        let expected = if ran { "" } else { "Error: no" };
+        assert_eq!(chat.results(1).len(), 1);
+        assert!(chat.results(1)[0].starts_with(expected));
+    }
+}
