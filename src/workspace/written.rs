@@ -138,8 +138,8 @@ impl Workspace {
             return Some(CallResult::text(own_words(content, "")));
         };
         match Form::of(&definition, input).answer_from_text(content) {
-            // Text without a schema is the result as it stands.
-            Ok(Value::String(_)) if definition.result_schema.is_none() => {
+            // Text that is not the number or the words of a choice is the result as it stands, with its empty lines.
+            Ok(Value::String(text)) if text == content.trim_end_matches('\n') => {
                 Some(CallResult::text(own_words(content, "")))
             }
             Ok(answer) => Some(answer_text(&answer)),

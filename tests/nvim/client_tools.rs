@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::chat::{Chat, Setup, prose, said};
+use super::chat::{Chat, Setup, call, prose, said};
 
 /// A function that runs a tool of the editor for the conversation, as a call does.
 const RUN: &str = "_G.run = function(tool, input)
@@ -466,4 +466,20 @@ fn the_list_of_neovim_itself_is_narrowed_first() {
     chat.nvim.request("nvim_input", &["1<CR>".into()]);
     chat.nvim.wait_for("the result", |nvim| nvim.lua("return result ~= nil", &[]) == true);
     assert_eq!(chat.nvim.lua("return result.path", &[]), "file4.txt");
+}
+
+#[test]
+fn a_call_of_the_model_shows_a_location_and_goes_on() {
+    let options = "tools = { open_location = { enabled = true } }";
+    let setup = Setup { files: FILES, options, ..Setup::default() };
+    let input = json!({ "path": "src/main.rs", "line": 3, "column": null, "pattern": null });
+    let mut chat = Chat::start(&setup, [call("toolu_1", "open_location", &input), prose(&["fine"])]);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the end", |nvim| {
+        nvim.lua("return vim.fn.getbufline('notes.chat', 1, '$')", &[]).to_string().contains("fine")
+    });
+    assert_eq!(windows(&mut chat)[0], "src/main.rs:3");
+    let result = chat.messages(1)[2]["content"][0].clone();
+    assert!(result.to_string().contains("src/main.rs"), "{result}");
+    assert_ne!(result["is_error"], true, "{result}");
 }

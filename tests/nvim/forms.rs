@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::chat::{Chat, Setup, call, previews, said};
+use super::chat::{Chat, Setup, call, previews, prose, said};
 
 /// Prompts that wait: each is kept in `prompts` until `reply` answers it.
 const LATER: &str = "_G.own_input = vim.ui.input
@@ -257,4 +257,51 @@ fn a_call_that_nobody_has_to_answer_has_no_form() {
     chat.nvim.lua("open(); require('flemma.form').open(0, 'toolu_9')", &[]);
     assert_eq!(prompts(&mut chat), json!([]));
     chat.nvim.wait_for("a message", |nvim| said(nvim).contains("the call toolu_1 does not wait for an answer"));
+}
+
+/// The result of the call as the second request has it.
+fn result(chat: &Chat) -> Value {
+    let content = chat.messages(1)[2]["content"][0]["content"].clone();
+    content.as_str().map_or_else(|| content[0]["text"].clone(), Value::from)
+}
+
+#[test]
+fn the_answer_reaches_the_model_from_the_form_and_from_the_block() {
+    let ways: [(&str, &dyn Fn(&mut Chat)); 4] = [
+        ("green", &|chat| {
+            chat.go_to("status=pending");
+            chat.nvim.input("<M-CR>");
+            chat.nvim.wait_for("the form", |nvim| nvim.lua("return #prompts", &[]) == 1);
+            chat.nvim.lua("choose('green (default)')", &[]);
+        }),
+        ("green", &|chat| {
+            chat.go_to("status=pending");
+            chat.nvim.input("o2<Esc><C-]>");
+        }),
+        ("teal", &|chat| {
+            chat.go_to("status=pending");
+            chat.nvim.input("oteal<Esc><M-CR>");
+        }),
+        ("red", &|chat| {
+            chat.nvim.lua("_G.late = nil; open_now()", &[]);
+            chat.nvim.wait_for("the form", |nvim| nvim.lua("return #prompts", &[]) == 1);
+            let resolved = chat.nvim.lua("return { require('flemma.tools').resolve(0, 'toolu_1', 'red') }", &[]);
+            assert_eq!(resolved, json!([true]));
+            chat.nvim.lua("choose('green (default)')", &[]);
+            chat.nvim.wait_for("a message", |nvim| said(nvim).contains("your answer came too late"));
+        }),
+    ];
+    for (answer, act) in ways {
+        let lua = format!(
+            "{LATER}\n_G.open_now = function() require('flemma.form').open(vim.fn.bufnr('notes.chat'), 'toolu_1') end"
+        );
+        let replies = [call("toolu_1", "ask_user", &colours()), prose(&["fine"])];
+        let mut chat = Chat::start(&Setup { lua: &lua, ..Setup::default() }, replies);
+        chat.nvim.input("<C-]>");
+        chat.nvim.wait_for("the call to wait", |nvim| !previews(nvim).is_empty());
+        chat.wait_until_idle();
+        act(&mut chat);
+        chat.nvim.wait_for(answer, |nvim| nvim.text().contains("@Assistant:\nfine"));
+        assert_eq!(result(&chat), answer);
+    }
 }
