@@ -265,9 +265,12 @@ fn result(chat: &Chat) -> Value {
     content.as_str().map_or_else(|| content[0]["text"].clone(), Value::from)
 }
 
+/// A way to answer.
+type Act<'a> = &'a dyn Fn(&mut Chat);
+
 #[test]
 fn the_answer_reaches_the_model_from_the_form_and_from_the_block() {
-    let ways: [(&str, &dyn Fn(&mut Chat)); 4] = [
+    let ways: [(&str, Act); 4] = [
         ("green", &|chat| {
             chat.go_to("status=pending");
             chat.nvim.input("<M-CR>");
