@@ -359,13 +359,15 @@ function M.release(buf)
   require("flemma.ui").release(buf)
 end
 
---- Neovim is about to exit: stops everything that is running. A conversation that was saved with an incomplete reply is
---- saved again, so that the file says that the reply was cut off. More of the reply may have arrived since, but nothing else
---- can have changed, because the buffer was locked.
+--- Neovim is about to exit: stops everything that is running, and writes its conversation. With `editing.auto_write = false`
+--- only a conversation that was saved with an incomplete reply is written, so that the file says that the reply was cut off.
+--- More of the reply may have arrived since, but nothing else can have changed, because the buffer was locked.
 function M.leave()
   for buf, state in pairs(attached) do
     if state.is_busy then
-      local was_saved = (state.wrote_half or not vim.bo[buf].modified) and api.nvim_buf_get_name(buf) ~= ""
+      local options = require("flemma.options").get()
+      local is_kept = options and options.editing.auto_write or state.wrote_half or not vim.bo[buf].modified
+      local was_saved = is_kept and api.nvim_buf_get_name(buf) ~= ""
       require("flemma.native").call("dispatch", buf, "cancel")
       if was_saved and vim.bo[buf].modified then
         require("flemma.saving").write_now(buf)

@@ -200,7 +200,7 @@
 ---@alias flemma.Level "debug"|"info"|"warn"|"error"
 
 ---@class flemma.Editing
----@field auto_write? boolean whether a conversation is written each time the buffer is unlocked
+---@field auto_write? boolean whether a conversation is written when a tool starts and at every pause; `true` by default
 
 ---@class flemma.PendingCall a call that waits
 ---@field buf integer the buffer of its conversation

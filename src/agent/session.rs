@@ -386,6 +386,10 @@ impl Session {
             }
             Effect::Await(id, kind) => {
                 let awaiting = shell.awaiting(&id, kind);
+                if kind != AwaitKind::ClientExec {
+                    // An earlier approval no longer counts.
+                    shell.placed(&[(id.clone(), Placement::Awaits(kind))]);
+                }
                 self.set_block(&id, Status::Pending, Some(&awaiting), shell);
                 shell.announce(LifecycleEvent::ToolPending(&id, kind));
             }

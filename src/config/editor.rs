@@ -204,10 +204,16 @@ impl Logging {
 }
 
 /// `editing`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Editing {
-    /// Whether the file is written when a turn is over.
+    /// Whether the file is written when a tool starts and at every pause.
     pub auto_write: bool,
+}
+
+impl Default for Editing {
+    fn default() -> Self {
+        Self { auto_write: true }
+    }
 }
 
 impl Editing {

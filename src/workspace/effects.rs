@@ -129,9 +129,7 @@ impl Shell for Effects<'_> {
     }
 
     fn awaiting(&self, call: &CallId, kind: AwaitKind) -> Awaiting {
-        let awaiting = self.workspace.awaiting(self.conversation, call, kind);
-        self.workspace.note_awaiting(self.conversation, call, kind);
-        awaiting
+        self.workspace.awaiting(self.conversation, call, kind)
     }
 
     fn placed(&self, calls: &[(CallId, Placement)]) {

@@ -5,7 +5,7 @@ use std::{io, path::Path, path::PathBuf};
 use super::{Conversation, Workspace, records::needs_opening};
 use crate::{
     agent::{CallResult, Input, Level, Placement},
-    chat::{AwaitKind, Language, OpenCall},
+    chat::{Language, OpenCall},
     journal::{Actor, CallKey, Event, Life, Record, RecordedResult, Role},
     model::{CallId, UserError},
 };
@@ -100,13 +100,6 @@ impl Workspace {
             records.push(self.record(conversation, key, Event::Opened, Role::Policy));
         }
         self.note(conversation, records);
-    }
-
-    /// A call waits for something else: an earlier approval no longer counts.
-    pub(super) fn note_awaiting(&self, conversation: &Conversation, call: &CallId, kind: AwaitKind) {
-        if kind != AwaitKind::ClientExec {
-            self.note_placed(conversation, &[(call.clone(), Placement::Awaits(kind))]);
-        }
     }
 
     /// A call has its result. It is recorded unless that was done before.

@@ -133,10 +133,7 @@ impl Workspace {
                 self.host().open_form(conversation.buffer(), &id);
             }
             (AwaitKind::ClientExec, Some(_)) => {
-                self.host().notify(
-                    Level::Info,
-                    "this call is being run by the editor; Ctrl-C stops nothing, `tool:reject` does",
-                );
+                self.host().notify(Level::Info, "this call is being run by the editor; `:Flemma tool:reject` stops it");
             }
             _ => self.go_on_as_written(conversation, Input::Execute(id)),
         }

@@ -380,6 +380,10 @@ impl Workspace {
         let records = conversation.records();
         prepared.iter().for_each(|prepared| records.release(&prepared.call.id));
         written.map_err(|problem| ResolveError::NotRecorded(problem.to_string()))?;
+        for Prepared { call, .. } in &prepared {
+            // What the user interface still does for it is not waited for any more.
+            self.stop_tool(conversation, &call.id);
+        }
         for Prepared { call, .. } in prepared.iter().filter(|prepared| prepared.starts) {
             records.let_start(CallKey::of(&call.id, &call.name, &call.input));
         }

@@ -42,7 +42,7 @@ fn without_options_everything_has_its_default() {
     assert_eq!(config.tools.default_timeout, Duration::from_secs(30));
     assert_eq!(config.keymaps.normal.send, Keys::Mapped("<C-]>".into()));
     assert_eq!(config.keymaps.normal.cancel, Keys::Mapped("<C-c>".into()));
-    assert!(!config.editing.auto_write && !config.logging.enabled);
+    assert!(config.editing.auto_write && !config.logging.enabled);
 }
 
 #[test]
