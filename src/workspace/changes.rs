@@ -87,6 +87,8 @@ impl Workspace {
         session.abandon();
         self.host().lock(conversation.buffer(), false);
         self.host().show(conversation.buffer(), false);
+        // The text may have come from the file, which knows nothing of the end of a tool.
+        self.post_for(conversation.id(), Self::recover);
         self.host().notify(
             Level::Warn,
             "the buffer was changed by something else while a reply or a tool was running; everything was stopped",

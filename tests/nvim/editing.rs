@@ -336,7 +336,7 @@ fn status_fits_into_thirty_columns() {
     let columns = 30;
     chat.nvim.lua("vim.o.columns = ...", &[json!(columns)]);
     chat.nvim.command("Flemma status");
-    chat.nvim.wait_for_screen("tools.auto_approve");
+    chat.nvim.wait_for_screen("tools.max_concurrent");
     let text = chat.nvim.lines(0);
     for line in &text {
         assert!(line.chars().count() <= columns - 4, "{line}");

@@ -78,8 +78,11 @@ fn a_file_saved_during_a_reply_is_marked_as_cut_off() {
         }
         assert_eq!(std::fs::read_to_string(file).unwrap(), CUT_OFF, "{leave}");
     }
-    // A file that was not written during the reply stays as it was.
-    let mut chat = replying();
+    // Without `auto_write`, a file that was not written during the reply stays as it was.
+    let setup = Setup { options: "editing = { auto_write = false }", ..Setup::default() };
+    let mut chat = Chat::start(&setup, [half()]);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the beginning", |nvim| nvim.text().contains("half a reply"));
     let file = chat.nvim.work().join("notes.chat");
     let _ = chat.nvim.try_lua("vim.cmd('qall!')", &[]);
     chat.nvim.wait_for_exit();

@@ -65,7 +65,8 @@ fn reading_the_file_anew_stops_a_tool_as_well() {
     chat.nvim.wait_for("the tool", |nvim| nvim.text().contains("status=running"));
     chat.nvim.command("edit!");
     chat.wait_until_idle();
-    assert_eq!(chat.nvim.text(), "@You:\nHello\n");
+    // The file was written when the tool started, so the call is there, and nobody knows what it did.
+    chat.nvim.wait_for("the question", |nvim| nvim.text().contains("Run it again?"));
 }
 
 #[test]
