@@ -239,6 +239,10 @@ fn a_wrong_definition_is_refused_with_its_field_and_the_fix() {
         ("{ name = 'a', input_schema = { type = 'object' } }", "tool `a`: `description` is missing"),
         ("{ name = 'a', description = 'x' }", "tool `a`: `input_schema` is missing"),
         (
+            "{ name = 'a', description = 'x', input_schema = { type = 'object' } }",
+            "tool `a`: `execute` is missing: give the function that runs a call",
+        ),
+        (
             "{ name = 'a', description = 'x', input_schema = { type = 'object' }, exceute = print }",
             "`exceute` is not a field of a definition; did you mean `execute`?",
         ),

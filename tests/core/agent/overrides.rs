@@ -1,5 +1,7 @@
 //! What the user types into a status block is theirs: it becomes the result, as it is, and nothing runs.
 
+use flemma::agent::{CallResult, Choice, Input, ResolvedBy, UndoStep};
+
 use super::harness::Harness;
 
 const TYPED: &str = "I looked myself:\n  42\n\n@You: not a marker here\n";
@@ -96,6 +98,58 @@ fn alt_enter_on_another_call_keeps_the_pause() {
     harness.tool("b", "two");
     harness.tool("c", "three");
     assert_eq!((harness.statuses(), harness.requests()), (vec![], 1));
+}
+
+/// Two calls wait, the user answers the first one by typing, and Ctrl-] announces the pause.
+fn paused_before_the_second_call() -> Harness {
+    let harness = Harness::new("@You:\nFix it");
+    harness.go();
+    harness.calls([("a", "bash"), ("b", "bash")]);
+    harness.replace("`a`\n\n```flemma:tool status=pending\n", "`a`\n\n```flemma:tool status=pending\nmine\n");
+    harness.go();
+    assert_eq!(harness.log(&["run", "warn"]), [warning("bash")]);
+    assert_eq!(harness.statuses(), ["b pending"]);
+    harness
+}
+
+#[test]
+fn no_way_to_end_the_last_call_breaks_the_pause() {
+    type Way = fn(&Harness);
+    let ways: [(&str, Way); 5] = [
+        ("approve", |harness| {
+            harness.feed([Input::Decide(vec!["b".into()], Choice::Approve, UndoStep::Own)]);
+            harness.tool("b", "two");
+        }),
+        ("reject", |harness| {
+            let words = Choice::Reject(Some("two".to_owned()));
+            harness.feed([Input::Decide(vec!["b".into()], words, UndoStep::Own)]);
+        }),
+        ("Alt-Enter", |harness| {
+            harness.execute("b");
+            harness.tool("b", "two");
+        }),
+        ("stop", |harness| {
+            harness.execute("b");
+            harness.stop_tool("b");
+        }),
+        ("answer", |harness| {
+            let answer = CallResult::text("two");
+            harness.feed([Input::Resolve { call: "b".into(), answer, by: ResolvedBy::Person }]);
+        }),
+    ];
+    for (name, end) in ways {
+        let harness = paused_before_the_second_call();
+        end(&harness);
+        assert_eq!((harness.statuses(), harness.requests()), (vec![], 1), "{name}");
+        assert!(!harness.session.is_busy(), "{name}");
+        harness.go();
+        assert_eq!(harness.requests(), 2, "{name}");
+        assert_eq!(harness.sent_results()[0], "a: mine", "{name}");
+        // The pause is over: autopilot continues by itself.
+        harness.calls([("c", "read")]);
+        harness.tool("c", "three");
+        assert_eq!(harness.requests(), 3, "{name}");
+    }
 }
 
 #[test]
