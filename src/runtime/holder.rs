@@ -30,7 +30,8 @@ pub const EXTENSION: &str = ".flemma-lock";
 /// The mode of the locks of one user.
 const PRIVATE: u32 = 0o600;
 
-/// How often a lock is tried that this process is just giving back, and the pause in between.
+/// How often a lock is tried that this process is just giving back, or whose owner has not written its name into it yet, and
+/// the pause in between.
 const RETRIES: usize = 20;
 const RETRY: Duration = Duration::from_millis(10);
 
@@ -64,13 +65,15 @@ pub struct Ours {
 }
 
 /// Tries to hold the conversation at `path`, which need not be there yet. `folder` is where the locks of this user lie;
-/// `before` is what this process holds already, and may keep. It blocks on the disk, but not on other processes.
+/// `before` is what this process holds already, and may keep. It blocks on the disk, and for a fifth of a second at most on
+/// another owner.
 #[must_use]
 pub fn hold(folder: &Path, path: &Path, before: &[Held]) -> Hold {
+    let may_change = |owner: &Option<Owner>| owner.as_ref().is_none_or(|owner| *owner == Owner::this());
     let mut tries = 0..RETRIES;
     loop {
         match try_hold(folder, path, before) {
-            Hold::Theirs(Some(owner)) if owner == Owner::this() && tries.next().is_some() => thread::sleep(RETRY),
+            Hold::Theirs(owner) if may_change(&owner) && tries.next().is_some() => thread::sleep(RETRY),
             hold => return hold,
         }
     }

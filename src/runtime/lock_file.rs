@@ -2,8 +2,9 @@
 //!
 //! The lock is `flock`. It belongs to the open file: it ends when this process ends, however it ends, and not when the
 //! process closes the same file elsewhere (as `fcntl` locks do). Linux passes it on to NFS servers, where it keeps other
-//! machines out as well. The file says who has the lock, for messages only. A file that a killed process has left behind
-//! is not locked, and is used again.
+//! machines out as well. The file says who has the lock, for messages only. The owner writes it after taking the lock, so
+//! for a moment the file may be empty, or have the words of an owner that was killed. A file that a killed process has left
+//! behind is not locked, and is used again.
 //!
 //! Whoever has the lock deletes the file before letting go of it. So a file that was locked may be one that is no longer
 //! there: then the lock is worth nothing, and the file is opened again. What stands at the path and is not a lock file (a
@@ -17,7 +18,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use rustix::fs::OFlags;
+use rustix::{
+    fs::OFlags,
+    io::Errno,
+    process::{Pid, test_kill_process},
+};
 use serde::{Deserialize, Serialize};
 
 /// How often a file is opened that others delete at the same time.
@@ -51,6 +56,14 @@ impl Owner {
         let line = contents.split(|byte| *byte == b'\n').next()?;
         let Self { process, host } = serde_json::from_slice(line).ok()?;
         Some(Self { process, host: plain(&host) })
+    }
+
+    /// Whether this process may be there. One that was killed leaves its words behind, and they stay in the file until the
+    /// next owner has written its own.
+    fn can_be_alive(&self) -> bool {
+        let number = i32::try_from(self.process).ok().and_then(Pid::from_raw);
+        let is_gone = |number| matches!(test_kill_process(number), Err(Errno::SRCH));
+        self.host != Self::this().host || !number.is_none_or(is_gone)
     }
 }
 
@@ -107,7 +120,7 @@ impl LockFile {
             match file.try_lock() {
                 Ok(()) if is_at(path, &metadata) => return Ok(Self::locked(path, file, &metadata)),
                 Err(TryLockError::WouldBlock) if is_at(path, &metadata) => {
-                    return Err(Refusal::Locked(Owner::read(&contents(&file)?)));
+                    return Err(Refusal::Locked(Owner::read(&contents(&file)?).filter(Owner::can_be_alive)));
                 }
                 Err(TryLockError::Error(error)) => return Err(error.into()),
                 // Somebody has deleted it meanwhile.

@@ -1,15 +1,16 @@
 //! Which process holds a conversation. The other processes here are real ones.
 
 use std::{
-    fs::{self, Permissions},
+    fs::{self, File, Permissions},
     io::{self, BufRead, BufReader},
     ops::ControlFlow,
     os::unix::{
         ffi::OsStrExt,
-        fs::{PermissionsExt, symlink},
+        fs::{FileExt, PermissionsExt, symlink},
     },
     path::PathBuf,
     process::{Child, Command},
+    thread,
     time::{Duration, Instant},
 };
 
@@ -17,6 +18,7 @@ use flemma::runtime::{
     Owner,
     holder::{Held, Hold, Ours, Sighting, Watch, hold},
 };
+use serde_json::json;
 use tempfile::TempDir;
 
 use crate::other_holder::{Other, spawn};
@@ -111,6 +113,44 @@ fn a_kill_frees_the_conversation() {
     assert!(fs::read_to_string(place.lock()).unwrap().contains(&std::process::id().to_string()));
     drop(held);
     assert_eq!(place.names(), ["a.chat"]);
+}
+
+/// Locks the file beside the conversation, as a process does that has not written its name into it yet.
+fn lock_with(place: &Place, contents: &str) -> File {
+    fs::write(place.lock(), contents).unwrap();
+    let file = File::options().read(true).write(true).open(place.lock()).unwrap();
+    file.try_lock().unwrap();
+    file
+}
+
+#[test]
+fn the_owner_of_a_lock_that_was_just_taken_is_waited_for() {
+    let place = Place::new();
+    let lock = lock_with(&place, "");
+    // The process itself is not the owner: this one would be waited for in any case.
+    let owner = Owner { process: std::os::unix::process::parent_id(), ..Owner::this() };
+    let line = json!({ "process": owner.process, "host": owner.host }).to_string();
+    let writer = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(20));
+        lock.write_all_at(line.as_bytes(), 0).unwrap();
+        lock
+    });
+    assert_eq!(theirs(place.hold()), Some(owner));
+    drop(writer.join().unwrap());
+}
+
+#[test]
+fn a_process_that_has_ended_is_not_named_as_the_owner() {
+    let place = Place::new();
+    let mut ended = Command::new("true").spawn().unwrap();
+    ended.wait().unwrap();
+    let line = |process: u32, host: &str| json!({ "process": process, "host": host }).to_string();
+    let lock = lock_with(&place, &line(ended.id(), &Owner::this().host));
+    assert_eq!(theirs(place.hold()), None);
+    drop(lock);
+    // Nothing is known of the processes of another machine.
+    let _lock = lock_with(&place, &line(ended.id(), "elsewhere"));
+    assert_eq!(theirs(place.hold()), Some(Owner { process: ended.id(), host: "elsewhere".to_owned() }));
 }
 
 #[test]

@@ -173,7 +173,7 @@ fn another_name_decides_anew_who_holds_the_conversation() {
 fn of_two_buffers_with_one_file_the_first_one_holds_it() {
     let chat = Harness::new("@You:\nHello", []);
     std::os::unix::fs::symlink("notes.chat", chat.work("link.chat")).unwrap();
-    wait_until(&chat, "the first buffer", |chat| chat.work(".notes.chat.flemma-lock").exists());
+    wait_until(&chat, "the first buffer", |chat| is_held(chat, "notes.chat"));
     chat.edit("link.chat");
     chat.wait_for_words(
         "link.chat is open in another buffer of this Neovim. It is read-only here until that buffer is closed.",
