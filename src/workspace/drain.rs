@@ -5,13 +5,20 @@ use std::{
     time::Duration,
 };
 
-use super::{Conversation, Job, Workspace, effects::Effects};
+use super::{Conversation, Job, Workspace, background::Mailbox, effects::Effects};
 use crate::{
     agent::{CallResult, Input, Level},
     model::CallId,
     runtime::{ConversationId, NextDrain, Notice},
     tools::seconds,
 };
+
+impl Mailbox<Workspace> {
+    /// Leaves a job for a conversation. Nothing happens if it is closed by then.
+    pub(super) fn job_for(&self, id: ConversationId, job: impl FnOnce(&Workspace, &Conversation) + Send + 'static) {
+        self.job(move |workspace| workspace.with_conversation(id, job));
+    }
+}
 
 impl Workspace {
     /// Feeds inputs to the session of a conversation.
@@ -21,7 +28,7 @@ impl Workspace {
 
     /// Runs a job for a conversation with the next results from the background; nothing happens if it is closed by then.
     pub(super) fn post_for(&self, id: ConversationId, job: impl FnOnce(&Self, &Conversation) + Send + 'static) {
-        self.background().mailbox().job(move |workspace: &Self| workspace.with_conversation(id, job));
+        self.background().mailbox().job_for(id, job);
     }
 
     /// Does something with a conversation, unless it is closed.

@@ -48,15 +48,11 @@ impl Effects<'_> {
             RequestUpdate::Failed(error) => {
                 mailbox.input(id, Input::Failed { request, error, jitter: fastrand::f64() });
             }
-            RequestUpdate::Warning(words) => mailbox.job(move |workspace: &Workspace| {
-                workspace.with_conversation(id, |workspace, _| workspace.warn(&words));
-            }),
-            RequestUpdate::LeftOut(files) => mailbox.job(move |workspace: &Workspace| {
-                workspace.with_conversation(id, |workspace, conversation| {
-                    if conversation.page().leave_out(files) {
-                        workspace.diagnose(conversation);
-                    }
-                });
+            RequestUpdate::Warning(words) => mailbox.job_for(id, move |workspace, _| workspace.warn(&words)),
+            RequestUpdate::LeftOut(files) => mailbox.job_for(id, move |workspace, conversation| {
+                if conversation.page().leave_out(files) {
+                    workspace.diagnose(conversation);
+                }
             }),
         })
     }
