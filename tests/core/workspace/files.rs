@@ -1,12 +1,15 @@
 //! The files that a conversation names: those that a stranger put there are sent only if the user allows it.
 
-use std::path::PathBuf;
+use std::{cell::RefCell, path::PathBuf, rc::Rc};
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use flemma::{runtime::trust::Trusted, workspace::ports::Question};
 use serde_json::{Value, json};
 
-use super::harness::{Harness, Setup, calls, commands, prose};
+use super::{
+    harness::{Harness, Setup, calls, commands, prose},
+    scripts::text,
+};
 
 /// A conversation that names files, and the folder beside its own with files in it.
 fn naming(text: &str, replies: usize) -> Harness {
@@ -133,6 +136,32 @@ fn a_conversation_in_another_folder_is_vetted_again() {
 
 /// A PNG of one white pixel.
 const PIXEL: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGP4DwABAQEAsTj2FAAAAABJRU5ErkJggg==";
+
+#[test]
+fn a_file_of_another_folder_is_withheld_within_a_turn() {
+    let options = json!({ "tools": { "auto_approve": ["slow"] } });
+    let chat = moving("", 0);
+    chat.set_up(options, None).unwrap();
+    let answers = Rc::new(RefCell::new(None));
+    let later = Rc::clone(&answers);
+    chat.register("slow", move |_, answer| {
+        *later.borrow_mut() = Some(answer);
+        None
+    });
+    chat.server.push(calls([("slow", json!({}))]));
+    chat.server.push(prose("ok"));
+    chat.go();
+    chat.drain_until("the tool", |_| answers.borrow().is_some());
+    assert!(words(&chat, 0).contains("a file of this folder"));
+    // From here the reference names another file. The turn goes on without a key, so nobody is asked about it.
+    chat.save_as("far/notes.chat");
+    answers.take().unwrap().finish(text("done"));
+    chat.wait_for("@Assistant:\nok");
+    let sent = words(&chat, 1);
+    assert!(!sent.contains("a hidden secret") && !sent.contains("a file of this folder"), "{sent}");
+    chat.wait_for_words("is not shown to the model: it was named in the file before you opened it");
+    assert_eq!(chat.questions(), 0);
+}
 
 #[test]
 fn an_image_is_sent_in_every_turn_until_its_file_is_gone() {
