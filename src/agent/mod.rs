@@ -11,7 +11,7 @@
 //!
 //! ```
 //! use flemma::{
-//!     agent::{Activity, Agent, Effect, Input, RequestId, RequestKind, Settings, Verdict, View},
+//!     agent::{Activity, Agent, CallResult, Effect, Input, RequestId, RequestKind, Settings, Verdict, View},
 //!     chat::{AwaitKind, OpenCall},
 //!     model::{Event, StopReason},
 //! };
@@ -22,6 +22,7 @@
 //! impl View for Hello {
 //!     fn open_calls(&self) -> Vec<OpenCall> { Vec::new() }
 //!     fn verdict(&self, _: &OpenCall) -> Verdict { Verdict::Ask }
+//!     fn recorded(&self, _: &OpenCall) -> Option<CallResult> { None }
 //!     fn suspends_as(&self, _: &OpenCall) -> Option<AwaitKind> { None }
 //!     fn is_interrupted(&self, _: &OpenCall) -> bool { false }
 //!     fn is_authorised(&self, _: &OpenCall) -> bool { false }

@@ -45,14 +45,14 @@ impl Agent {
         for call in calls.iter().filter(|call| call.placeholder.is_none() && !call.aborted) {
             // An id may be reused. A decision about an older call does not apply to this one.
             self.approvals.remove(&call.id);
+            if let Some(answer) = view.recorded(call) {
+                effects.push(restored(call));
+                settled.push((call.clone(), answer));
+                continue;
+            }
             let placement = match (view.verdict(call), view.suspends_as(call)) {
                 (Verdict::Invalid(reason), _) => {
                     settled.push((call.clone(), CallResult::error(reason.to_string())));
-                    continue;
-                }
-                (Verdict::Settled(answer), _) => {
-                    effects.push(restored(call));
-                    settled.push((call.clone(), answer));
                     continue;
                 }
                 (Verdict::Deny, _) => Placement::Denied,
@@ -146,6 +146,12 @@ impl Agent {
         if self.running.contains_key(&call.id) || self.queue.iter().any(|queued| queued.id == call.id) {
             return;
         }
+        // What the user has typed was recorded a moment ago.
+        let is_typed = |answer: &CallResult| !content.is_empty() && answer.output == own_words(content, "");
+        if let Some(answer) = view.recorded(&call).filter(|answer| status != Status::Rejected && !is_typed(answer)) {
+            effects.push(restored(&call));
+            return self.settle(&call, answer, effects);
+        }
         match status {
             Status::Denied => {
                 self.settle(&call, CallResult::error(DENIED), effects);
@@ -180,7 +186,9 @@ impl Agent {
             Status::Pending => {}
             Status::Approved if placed.is_some() || view.is_authorised(&call) => self.run_approved(call, view, effects),
             // It is not running, or was not approved in this session.
-            Status::Running if is_known(&call, view) => self.run_if_possible(call, view, effects),
+            Status::Running if view.is_interrupted(&call) && view.verdict(&call) == Verdict::Run => {
+                self.run_if_possible(call, view, effects);
+            }
             Status::Approved | Status::Running => {
                 let warning = if status == Status::Running {
                     format!("{}: this call is no longer running, so it is pending again.", call.name)
@@ -215,15 +223,15 @@ impl Agent {
 
     /// Queues an approved call, or hands it to whoever runs it, unless it cannot run or a policy forbids it.
     pub(super) fn run_if_possible(&mut self, call: OpenCall, view: &dyn View, effects: &mut Vec<Effect>) {
+        if let Some(answer) = view.recorded(&call) {
+            effects.push(restored(&call));
+            return self.settle(&call, answer, effects);
+        }
         match (view.verdict(&call), view.suspends_as(&call)) {
             (Verdict::Run | Verdict::Ask, None) => self.queue.push_back(call),
             (Verdict::Run | Verdict::Ask, Some(kind)) => self.suspend(call, kind, effects),
             (Verdict::Deny, _) => self.settle(&call, CallResult::error(DENIED), effects),
             (Verdict::Invalid(reason), _) => self.settle(&call, CallResult::error(reason.to_string()), effects),
-            (Verdict::Settled(answer), _) => {
-                effects.push(restored(&call));
-                self.settle(&call, answer, effects);
-            }
         }
     }
 
@@ -261,10 +269,8 @@ impl Agent {
 
     /// Settles a call that the user rejects. What was recorded is what is written.
     pub(super) fn reject(&mut self, call: &OpenCall, words: Option<&str>, view: &dyn View, effects: &mut Vec<Effect>) {
-        let answer = match view.verdict(call) {
-            Verdict::Settled(answer) => answer,
-            _ => rejection(call, words, view.is_interrupted(call)),
-        };
+        let recorded = view.recorded(call);
+        let answer = recorded.unwrap_or_else(|| rejection(call, words, view.is_interrupted(call)));
         self.settle(call, answer, effects);
     }
 
@@ -338,15 +344,6 @@ pub(super) fn restored(call: &OpenCall) -> Effect {
     let message =
         format!("{}: this call has its result already. It was restored, and the tool did not run again.", call.name);
     Effect::Notify(Level::Info, message)
-}
-
-/// Whether the journal knows what becomes of a call: it has a result, or it was started and may run once more.
-fn is_known(call: &OpenCall, view: &dyn View) -> bool {
-    match view.verdict(call) {
-        Verdict::Settled(_) => true,
-        Verdict::Run => view.is_interrupted(call),
-        Verdict::Ask | Verdict::Deny | Verdict::Invalid(_) => false,
-    }
 }
 
 impl Placement {

@@ -98,6 +98,9 @@ pub trait Shell {
     /// See [`View::verdict`].
     fn verdict(&self, call: &OpenCall) -> Verdict;
 
+    /// See [`View::recorded`].
+    fn recorded(&self, call: &OpenCall) -> Option<CallResult>;
+
     /// See [`View::suspends_as`].
     fn suspends_as(&self, call: &OpenCall) -> Option<AwaitKind>;
 
@@ -535,6 +538,10 @@ impl<S: Shell> View for ShellView<'_, S> {
 
     fn verdict(&self, call: &OpenCall) -> Verdict {
         self.0.verdict(call)
+    }
+
+    fn recorded(&self, call: &OpenCall) -> Option<CallResult> {
+        self.0.recorded(call)
     }
 
     fn suspends_as(&self, call: &OpenCall) -> Option<AwaitKind> {

@@ -38,6 +38,14 @@ impl Agent {
             return;
         }
         effects.push(Effect::UndoStep);
+        let has_text = call.placeholder.as_ref().is_some_and(|placeholder| !placeholder.content.is_empty());
+        if has_text && by != ResolvedBy::Document {
+            let message = format!(
+                "{}: the call was resolved elsewhere, so your text in its block was not used. Undo brings it back.",
+                call.name
+            );
+            effects.push(Effect::Notify(Level::Warn, message));
+        }
         self.settle(call, answer, effects);
         if self.is_busy() {
             return;
@@ -83,14 +91,17 @@ impl Agent {
         effects.push(Effect::UndoStep);
         for call in calls {
             let status = call.placeholder.as_ref().map(|placeholder| placeholder.block.status);
-            match view.verdict(&call) {
-                Verdict::Settled(answer) => {
-                    effects.push(restored(&call));
-                    self.settle(&call, answer, effects);
+            if let Some(answer) = view.recorded(&call) {
+                effects.push(restored(&call));
+                self.settle(&call, answer, effects);
+            } else if view.is_interrupted(&call) && view.verdict(&call) == Verdict::Run {
+                self.run_if_possible(call, view, effects);
+            } else if let Some(status) =
+                status.filter(|status| *status != Status::Pending || view.is_interrupted(&call))
+            {
+                if matches!(status, Status::Pending | Status::Running | Status::Approved) {
+                    self.ask_again(&call, view, effects);
                 }
-                Verdict::Run if view.is_interrupted(&call) => self.run_if_possible(call, view, effects),
-                _ if status == Some(Status::Running) => self.ask_again(&call, view, effects),
-                _ => {}
             }
         }
         if !self.queue.is_empty() {

@@ -23,6 +23,10 @@ pub trait View {
     /// The verdict of the policies on a call.
     fn verdict(&self, call: &OpenCall) -> Verdict;
 
+    /// The result of a call that has ended, if the user's journal has it and the document lacks it. Such a call never runs
+    /// again.
+    fn recorded(&self, call: &OpenCall) -> Option<CallResult>;
+
     /// What a call that may run waits for, if this process does not run it itself.
     fn suspends_as(&self, call: &OpenCall) -> Option<AwaitKind>;
 
@@ -55,8 +59,6 @@ pub enum Verdict {
     /// It cannot run: the tool does not exist, or the input does not match its schema. The text tells the model how to
     /// fix it.
     Invalid(ModelError),
-    /// It has its result already, which is missing in the document.
-    Settled(CallResult),
 }
 
 /// The options that the state machine reads.

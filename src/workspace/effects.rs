@@ -2,7 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use super::{Conversation, Workspace, accounts::PricedRequest, effective::Effective, ports::Announcement, recipient};
+use super::{
+    Conversation, Workspace, accounts::PricedRequest, effective::Effective, ports::Announcement, recipient,
+    standing::Standing,
+};
 use crate::{
     agent::{
         Activity, CallResult, CursorTarget, Input, Level, LifecycleEvent, Placement, RequestId, Settings, Shell,
@@ -205,6 +208,13 @@ impl Shell for Effects<'_> {
 
     fn verdict(&self, call: &OpenCall) -> Verdict {
         self.workspace.verdict(self.conversation, call)
+    }
+
+    fn recorded(&self, call: &OpenCall) -> Option<CallResult> {
+        match self.workspace.standing(self.conversation, call) {
+            Standing::Ended(answer) => Some(answer),
+            _ => None,
+        }
     }
 
     fn suspends_as(&self, call: &OpenCall) -> Option<AwaitKind> {

@@ -1,6 +1,9 @@
 //! Records what happens to calls, before it has an effect: see [`crate::journal`].
 
-use std::{io, path::Path, path::PathBuf};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
 
 use super::{Conversation, Workspace, records::needs_opening};
 use crate::{
@@ -8,6 +11,7 @@ use crate::{
     chat::{Language, OpenCall},
     journal::{Actor, CallKey, Event, Life, Record, RecordedResult, Role},
     model::{CallId, UserError},
+    runtime::COMPACT_ABOVE,
 };
 
 /// What is told of a record that could not be written.
@@ -121,17 +125,21 @@ impl Workspace {
         }
         let (journal, id, path) = (self.journal().clone(), conversation.id(), PathBuf::from(path));
         let file = path.clone();
-        let then = move |workspace: &Self, read: io::Result<Vec<Record>>| {
+        let then = move |workspace: &Self, (read, is_long): (io::Result<Vec<Record>>, bool)| {
             workspace.with_conversation(id, |workspace, conversation| {
-                workspace.journal_was_read(conversation, &path, read);
+                workspace.journal_was_read(conversation, &path, read, is_long);
             });
         };
-        if let Err(error) = self.background().run(move || journal.read(&file), then) {
-            self.journal_was_read(conversation, Path::new(""), Err(error));
+        let read = move || {
+            let size = fs::metadata(journal.file(&file)).map_or(0, |metadata| metadata.len());
+            (journal.read(&file), size > COMPACT_ABOVE)
+        };
+        if let Err(error) = self.background().run(read, then) {
+            self.journal_was_read(conversation, Path::new(""), Err(error), false);
         }
     }
 
-    fn journal_was_read(&self, conversation: &Conversation, path: &Path, read: io::Result<Vec<Record>>) {
+    fn journal_was_read(&self, conversation: &Conversation, path: &Path, read: io::Result<Vec<Record>>, is_long: bool) {
         let records = conversation.records();
         if records.is_read() || records.path().is_some_and(|now| now != path && !path.as_os_str().is_empty()) {
             return;
@@ -143,7 +151,7 @@ impl Workspace {
             ));
             Vec::new()
         });
-        let missing = records.take(read);
+        let missing = records.take(read, is_long);
         if let (Some(path), false) = (records.path(), missing.is_empty()) {
             let conversation = path.to_string_lossy().into_owned();
             let missing = missing.into_iter().map(|record| Record { conversation: conversation.clone(), ..record });
@@ -151,6 +159,21 @@ impl Workspace {
         }
         self.feed(conversation, [Input::ToolsReady]);
         self.recover(conversation);
+    }
+}
+
+impl Workspace {
+    /// Shortens a long journal, away from the main thread: calls that the conversation no longer has are left out.
+    pub(super) fn shorten_journal(&self, conversation: &Conversation) {
+        let Some(path) = conversation.records().path().filter(|_| conversation.records().take_long()) else { return };
+        let (journal, ids) = (self.journal().clone(), conversation.page().call_ids());
+        let name = path.display().to_string();
+        let then = move |workspace: &Self, shortened: io::Result<bool>| {
+            if let Err(error) = shortened {
+                workspace.log(Level::Warn, &format!("{name}: the journal could not be shortened: {error}"));
+            }
+        };
+        let _ = self.background().run(move || journal.compact(&path, |key| ids.contains(&key.id)), then);
     }
 }
 

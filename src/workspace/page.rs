@@ -5,6 +5,7 @@
 
 use std::{
     cell::{Cell, RefCell},
+    collections::HashSet,
     ops::Range,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     path::{Path, PathBuf},
@@ -364,6 +365,11 @@ impl Page {
                 call.id == here && status == Some(Status::Pending)
             })
         })
+    }
+
+    /// The ids of all calls, with or without a result.
+    pub(super) fn call_ids(&self) -> HashSet<CallId> {
+        self.with_document(|document, _| document.call_ids().cloned().collect())
     }
 
     /// How many calls with this key have a result here.

@@ -26,6 +26,8 @@ pub(super) struct Records {
     startable: RefCell<HashSet<CallKey>>,
     /// Whether what the document says is on its way to the disk.
     is_committing: Cell<bool>,
+    /// Whether the journal is so long that it is worth being rewritten.
+    is_long: Cell<bool>,
     /// The lost calls that the user was told of.
     told: RefCell<Vec<String>>,
 }
@@ -52,9 +54,15 @@ impl Records {
         !self.is_read.get()
     }
 
-    /// The journal of the file was read. Gives the records of this session that it lacks.
-    pub(super) fn take(&self, read: Vec<Record>) -> Vec<Record> {
+    /// Takes the duty to shorten the journal, if it is long.
+    pub(super) fn take_long(&self) -> bool {
+        self.is_long.take()
+    }
+
+    /// The journal of the file was read. `is_long` says whether it should be shortened. Gives the records of this session that it lacks.
+    pub(super) fn take(&self, read: Vec<Record>, is_long: bool) -> Vec<Record> {
         self.is_read.set(true);
+        self.is_long.set(is_long);
         let missing: Vec<Record> = self.open.borrow().iter().filter(|record| !read.contains(record)).cloned().collect();
         *self.ledger.borrow_mut() = Ledger::replay(read.into_iter().chain(missing.iter().cloned()));
         missing

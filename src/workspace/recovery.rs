@@ -44,6 +44,7 @@ impl Workspace {
             self.came_to_rest(conversation);
         }
         self.report_lost(conversation, &calls);
+        self.shorten_journal(conversation);
         self.watch_deadlines(conversation, true);
     }
 

@@ -19,6 +19,7 @@ use thiserror::Error;
 use super::{
     Conversation, Workspace,
     journaling::{not_recorded, recorded},
+    standing::Standing,
     wish::Wish,
 };
 use crate::{
@@ -181,6 +182,15 @@ impl Workspace {
             // The agent says why not.
             return self.feed(conversation, [Input::Decide(calls, choice.clone(), step)]);
         }
+        let open = conversation.page().open_calls();
+        let is_over = |call: &&OpenCall| {
+            calls.contains(&call.id) && matches!(self.standing(conversation, call), Standing::Ended(_))
+        };
+        let over: Vec<CallId> = open.iter().filter(is_over).map(|call| call.id.clone()).collect();
+        if !over.is_empty() {
+            // They were undone: their results are restored.
+            return self.feed(conversation, [Input::Recover(over)]);
+        }
         let resolution = || match choice {
             Choice::Approve => Resolution::Approve,
             Choice::Reject(words) => Resolution::Reject(words.clone()),
@@ -265,6 +275,9 @@ impl Workspace {
         let call = calls.into_iter().rfind(|call| call.id == *id && !call.aborted).ok_or(ResolveError::Stale)?;
         let session = conversation.session();
         if conversation.records().is_claimed(id) || session.is_working_on(id) || session.has_request() {
+            return Err(ResolveError::Stale);
+        }
+        if matches!(self.standing(conversation, &call), Standing::Ended(_)) {
             return Err(ResolveError::Stale);
         }
         let awaiting = call.awaiting();

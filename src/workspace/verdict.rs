@@ -86,9 +86,6 @@ impl Workspace {
     /// What happens to a call: whether it can run at all, and then what the approval chain decides.
     pub(super) fn verdict(&self, conversation: &Conversation, call: &OpenCall) -> Verdict {
         let standing = self.standing(conversation, call);
-        if let Standing::Ended(answer) = standing {
-            return Verdict::Settled(answer);
-        }
         let file = self.frontmatter(conversation);
         let definition = match self.toolbox().offered(&call.name, file.tools.as_ref()) {
             Ok(definition) => definition,

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::{Conversation, Workspace, journaling::recorded, resolution::answer_text, wish::Wish};
+use super::{Conversation, Workspace, journaling::recorded, resolution::answer_text, standing::Standing, wish::Wish};
 use crate::{
     agent::{CallResult, Input, Level, ResolvedBy, own_words, rejection},
     chat::{AwaitKind, OpenCall, Status},
@@ -70,6 +70,10 @@ impl Workspace {
         let now = self.host().now();
         for call in conversation.page().open_calls() {
             if only.is_some_and(|id| *id != call.id) || call.aborted || conversation.is_at_work_on(&call.id) {
+                continue;
+            }
+            if matches!(self.standing(conversation, &call), Standing::Ended(_)) {
+                // Its result is restored.
                 continue;
             }
             if call.awaiting().is_some_and(|awaiting| awaiting.is_over(now)) {

@@ -464,6 +464,10 @@ impl Shell for Harness {
         (*self.policy.borrow())(call)
     }
 
+    fn recorded(&self, _: &OpenCall) -> Option<CallResult> {
+        None
+    }
+
     /// `ask` asks the user, `pick` runs in the editor's user interface.
     fn suspends_as(&self, call: &OpenCall) -> Option<AwaitKind> {
         match call.name.as_str() {

@@ -8,8 +8,8 @@
 use std::collections::HashSet;
 
 use flemma::{
-    agent::{CallResult, Input, RequestId},
-    chat::{Diagnostic, Severity, Status},
+    agent::{CallResult, Input, RequestId, ResolvedBy, own_words},
+    chat::{AwaitKind, Diagnostic, OpenCall, Severity, Status},
     model::{CallId, Event, StopReason},
     provider::ErrorKind,
 };
@@ -57,6 +57,12 @@ enum Step {
         is_error: bool,
     },
     Late(&'static str),
+    /// Somebody answers a question, or the editor has run a call.
+    Resolve(Index, &'static str, ResolvedBy),
+    /// The start of a tool cannot be recorded.
+    NotStarted(Index),
+    /// The file was opened again.
+    Recover,
     SetStatus(Index, &'static str),
     Type(Index, &'static str),
     EditInput(Index),
@@ -75,7 +81,7 @@ enum Piece {
 }
 
 fn tool() -> impl Strategy<Value = &'static str> {
-    select(&["read", "read", "read", "bash", "bash", "rm", "nonsense"][..])
+    select(&["read", "read", "read", "bash", "bash", "rm", "nonsense", "ask", "ask", "pick"][..])
 }
 
 fn piece() -> impl Strategy<Value = Piece> {
@@ -100,6 +106,7 @@ fn step() -> impl Strategy<Value = Step> {
         StopReason::Refusal,
         StopReason::Pause,
     ]);
+    let by = select(vec![ResolvedBy::Person, ResolvedBy::Other, ResolvedBy::Document]);
     let kind = select(vec![ErrorKind::Overloaded, ErrorKind::Interrupted, ErrorKind::InvalidRequest]);
     let status = select(vec!["pending", "approved", "denied", "rejected", "running", "aproved", "reject", "deny"]);
     prop_oneof![
@@ -116,6 +123,9 @@ fn step() -> impl Strategy<Value = Step> {
         8 => (index(), words(), any::<bool>())
             .prop_map(|(tool, words, is_error)| Step::Answer { tool, words, is_error }),
         1 => words().prop_map(Step::Late),
+        6 => (index(), words(), by).prop_map(|(call, words, by)| Step::Resolve(call, words, by)),
+        1 => index().prop_map(Step::NotStarted),
+        1 => Just(Step::Recover),
         4 => (index(), status).prop_map(|(call, status)| Step::SetStatus(call, status)),
         2 => (index(), select(&TYPED[..])).prop_map(|(call, words)| Step::Type(call, words)),
         1 => index().prop_map(Step::EditInput),
@@ -202,6 +212,27 @@ impl Storm {
                     assert_eq!(harness.text(), before, "a killed tool writes nothing");
                 }
             }
+            Step::Resolve(index, words, by) => {
+                if let Some(call) = self.waits_outside(index) {
+                    // What the user has typed in the block is the answer.
+                    let answer = CallResult::text(typed(&call).unwrap_or_else(|| words.to_owned()));
+                    self.harness.feed([Input::Resolve { call: call.id, answer, by }]);
+                }
+            }
+            Step::NotStarted(index) => {
+                let running = harness.running();
+                if !running.is_empty() {
+                    let call: CallId = index.get(&running).as_str().into();
+                    harness.running.borrow_mut().retain(|other| *other != call);
+                    harness.feed([Input::NotStarted { call, problem: "the disk is full".to_owned() }]);
+                    let log = self.harness.session.running();
+                    assert!(log.iter().all(|call| self.harness.running().contains(&call.id.0)));
+                }
+            }
+            Step::Recover => {
+                let all = harness.open_calls().into_iter().map(|call| call.id).collect();
+                harness.feed([Input::Recover(all)]);
+            }
             Step::SetStatus(index, status) => {
                 self.edit_block(index, |lines, fence| {
                     let line = &mut lines[fence];
@@ -276,6 +307,12 @@ impl Storm {
         (!calls.is_empty()).then(|| index.get(&calls).id.clone())
     }
 
+    /// A call that waits for an answer from outside, if this is one.
+    fn waits_outside(&self, index: Index) -> Option<OpenCall> {
+        let waits: Vec<OpenCall> = self.harness.open_calls().into_iter().filter(is_outside).collect();
+        (!waits.is_empty()).then(|| index.get(&waits).clone())
+    }
+
     /// The line of the tool use, if the buffer is the user's and there is such a call.
     fn can_edit(&self, index: Index) -> Option<usize> {
         let calls = self.harness.open_calls();
@@ -328,7 +365,10 @@ impl Storm {
 
     fn check(&self) {
         let text = format!("\n{}\n", self.harness.text());
-        let is_own = |found: &Diagnostic| found.message.starts_with("There is no status `aproved`");
+        let is_own = |found: &Diagnostic| {
+            found.message.starts_with("There is no status `aproved`")
+                || found.message.contains("does not answer a question")
+        };
         let errors = self.harness.with_diagnostics(|found| found.severity == Severity::Error && !is_own(found));
         assert!(errors.is_empty(), "{errors:?} in\n{text}");
         for words in &self.written {
@@ -348,10 +388,20 @@ impl Storm {
             } else if self.harness.session.is_busy() {
                 self.finish_with_a_word();
                 return;
+            } else if let Some(call) = self.harness.open_calls().iter().find(|call| is_outside(call)) {
+                let answer = CallResult::text(typed(call).unwrap_or_else(|| "at last".to_owned()));
+                let (call, by) = (call.id.clone(), ResolvedBy::Person);
+                self.harness.feed([Input::Resolve { call, answer, by }]);
             } else {
                 let page = self.harness.text();
-                let approved =
-                    page.replace("status=pending", "status=approved").replace("status=aproved", "status=approved");
+                // Nobody can approve a question.
+                let allow = |line: &str| {
+                    let status = if line.contains("kind=elicitation") { "status=pending" } else { "status=approved" };
+                    let statuses = ["status=pending", "status=aproved", "status=approved", "status=running"];
+                    let word = statuses.into_iter().find(|word| line.starts_with("```") && line.contains(word));
+                    word.map_or_else(|| line.to_owned(), |word| line.replace(word, status))
+                };
+                let approved = page.split('\n').map(allow).collect::<Vec<_>>().join("\n");
                 if self.harness.open_calls().is_empty() {
                     self.write();
                 } else if approved != page {
@@ -373,6 +423,18 @@ impl Storm {
         assert_eq!(self.harness.statuses(), [""; 0]);
         assert!(self.harness.text().ends_with("The end.\n\n@You:\n"), "{}", self.harness.text());
     }
+}
+
+/// Whether a call waits for an answer from outside.
+fn is_outside(call: &OpenCall) -> bool {
+    let waits = |kind| matches!(kind, AwaitKind::Elicitation | AwaitKind::ClientExec);
+    !call.aborted && call.awaiting().is_some_and(|awaiting| waits(awaiting.kind))
+}
+
+/// What the user has typed into the block of a call.
+fn typed(call: &OpenCall) -> Option<String> {
+    let content = &call.placeholder.as_ref()?.content;
+    (!content.is_empty()).then(|| own_words(content, ""))
 }
 
 proptest! {

@@ -258,6 +258,50 @@ fn undo_neither_repeats_nor_forgets_a_call() {
 }
 
 #[test]
+fn an_undone_call_is_restored_by_every_key() {
+    type Press = fn(&Harness);
+    let presses: [(&str, Press); 4] = [
+        ("Ctrl-]", |chat| chat.go()),
+        ("Alt-Enter", |chat| chat.execute("Tool Use")),
+        ("approve", |chat| chat.approve("Tool Use")),
+        ("reject", |chat| chat.reject("Tool Use", Some("no"))),
+    ];
+    for (key, press) in presses {
+        let chat = Harness::new("@You:\nHello", [commands(&["echo ran | tee -a runs"]), prose("fine"), prose("again")]);
+        chat.go();
+        chat.wait_for_pending(1);
+        chat.execute("status=pending");
+        chat.wait_for("@Assistant:\nfine");
+        while chat.text().contains("ran\n```") {
+            chat.undo();
+        }
+        assert_eq!(chat.resolve("call_0", Resolution::Approve), Err("stale".to_owned()), "{key}");
+        press(&chat);
+        chat.drain_until("the result", |chat| chat.text().contains("ran\n```") && !chat.conversation().is_busy());
+        assert_eq!(runs(&chat), 1, "{key}");
+    }
+}
+
+#[test]
+fn a_long_journal_is_shortened() {
+    let options = json!({ "tools": { "auto_approve": ["bash"] } });
+    let setup = Setup { options: options.clone(), ..Setup::default() };
+    let big = |n: u32| commands(&[&format!("head -c {} /dev/zero | tr '\\0' x", 40_000 + n)]);
+    let replies = (0..30).map(big).chain([prose("fine")]);
+    let chat = Harness::start(setup, replies);
+    chat.go();
+    chat.wait_for("@Assistant:\nfine");
+    let journal = chat.state("journal");
+    let size = move || fs::read_dir(&journal).unwrap().map(|file| file.unwrap().metadata().unwrap().len()).sum::<u64>();
+    assert!(size() > 1_000_000, "{}", size());
+    // The conversation was begun again, so none of those calls is left.
+    let chat = reopen(chat, "@You:\nHello again\n", options, [prose("ok")]);
+    chat.go();
+    chat.wait_for("@Assistant:\nok");
+    chat.drain_until("a short journal", |_| size() < 1_000);
+}
+
+#[test]
 fn a_reused_id_is_another_call() {
     let options = json!({ "tools": { "auto_approve": ["bash"] } });
     let setup = Setup { options, ..Setup::default() };
