@@ -82,6 +82,7 @@
 ---@field max_concurrent? integer how many tools of a conversation can run at the same time
 ---@field autopilot? flemma.Autopilot how far a conversation continues automatically
 ---@field retention? flemma.Retention which results of tools stay in requests
+---@field deadlines? flemma.Deadlines how long calls wait before they get an error result
 ---@field bash? flemma.Bash options for the tool `bash`
 ---@field web_search? flemma.WebSearch options for the tool `web_search`
 ---@field ask_user? flemma.ToolSwitch options for the tool `ask_user`
@@ -108,6 +109,13 @@
 ---@field mode? "age"|"count" whether `value` counts turns or results
 ---@field value? integer how many turns, or how many results of each tool, are kept at least
 ---@field never_evict? boolean whether all results are kept
+
+--- Seconds, or `false` for no limit.
+---@class flemma.Deadlines
+---@field approval? number|false how long a call waits for approval
+---@field elicitation? number|false how long a question waits for the user's answer
+---@field client? number|false how long a call waits for the editor's user interface
+---@field headless? number|false the same while no user interface is attached
 
 ---@class flemma.Bash
 ---@field shell? string the program that runs commands
@@ -202,14 +210,43 @@
 ---@class flemma.Editing
 ---@field auto_write? boolean whether a conversation is written when a tool starts and at every pause; `true` by default
 
----@class flemma.PendingCall a call that waits
+--- A call that waits. See `:help flemma.tools.pending()`.
+---@class flemma.PendingCall
 ---@field buf integer the buffer of its conversation
 ---@field file? string the file of its conversation
 ---@field id string
 ---@field tool string
 ---@field kind "approval"|"elicitation"|"client_exec" what it waits for
 ---@field executor "server"|"client"|"human"
----@field expires? number seconds since 1970; nil if it waits for ever
----@field question? string
----@field input? table
+---@field expires? number seconds since 1970; nil if it waits without a limit
+---@field question? string what its status block asks, on one line
+---@field input? table nil if it is not valid JSON
 ---@field line integer the line of its status block, from 0
+
+--- Who let a call run.
+---@class flemma.ResolvedBy
+---@field role "policy"|"user"|"script"|"command-line" a rule, a key or a command, `resolve()` from Lua, the command line
+---@field process integer the number of the process
+---@field host string the name of the machine
+---@field here boolean whether it was this editor
+
+--- A tool. See `:help flemma-definition`.
+---@class flemma.Definition
+---@field name? string 1 to 64 letters, digits, `_` and `-`; needed where it is not given beside the definition
+---@field description string what the tool does, for the model
+---@field input_schema table JSON Schema of an object
+---@field execute? fun(input: table, ctx: flemma.ExecutionContext, callback: fun(result: any)): any required for the executor `"server"`
+---@field async? boolean whether the tool answers through its callback
+---@field strict? boolean whether the schema follows strict mode
+---@field enabled? boolean whether the tool is offered to models; `true` by default
+---@field approval? "auto"|"requires_approval" only used if no list of the user names the tool
+---@field timeout? number seconds until a call that may run is answered
+---@field approval_timeout? number seconds that a call waits for approval
+---@field streaming? boolean whether `ctx.progress` is shown
+---@field format_preview? fun(input: table, max_length: integer): string the text of the preview, without the tool's name
+---@field idempotent? boolean whether calling the tool twice does no harm
+---@field read_path_param? string the parameter with a path that the tool reads
+---@field write_path_param? string the parameter with a path that the tool writes
+---@field executor? "server"|"human"|"client" who answers a call; `"server"` by default
+---@field result_schema? table JSON Schema of the answer, for the executors `"human"` and `"client"`
+---@field retention? flemma.Retention which results stay in requests

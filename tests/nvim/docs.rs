@@ -17,13 +17,13 @@ const OPTION: &str = "flemma-option-";
 const TOOL: &str = "flemma-tool-";
 
 /// A file of the repository.
-fn file(path: &str) -> String {
+pub(super) fn file(path: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 /// The help file.
-fn help() -> String {
+pub(super) fn help() -> String {
     file("doc/flemma.txt")
 }
 
@@ -240,6 +240,13 @@ fn every_function_is_documented_and_nothing_else_is() {
     }
 }
 
+/// The fields of a class that is annotated for the language server.
+pub(super) fn annotated(source: &str, class: &str) -> BTreeSet<String> {
+    let class = source.split(&format!("---@class {class}\n")).nth(1).unwrap_or_else(|| panic!("no class {class}"));
+    let fields = class.lines().map_while(|line| line.strip_prefix("---@field "));
+    fields.map(|line| line.split([' ', '?']).next().unwrap().to_owned()).collect()
+}
+
 #[test]
 fn the_documented_fields_of_tools_are_the_real_ones() {
     let help = help();
@@ -250,9 +257,10 @@ fn the_documented_fields_of_tools_are_the_real_ones() {
     };
     let definition = section(&help, "flemma-", "definition").split("*flemma-execute*").next().unwrap();
     assert_eq!(rows(definition), declare::FIELDS.map(str::to_owned).into());
-    let source = file("lua/flemma/tools/context.lua");
-    let fields = source.lines().filter_map(|line| line.strip_prefix("---@field "));
-    let fields = fields.map(|line| format!("ctx.{}", line.split([' ', '?']).next().unwrap()));
+    let types = file("lua/flemma/types.lua");
+    assert_eq!(annotated(&types, "flemma.Definition"), declare::FIELDS.map(str::to_owned).into());
+    let fields = annotated(&file("lua/flemma/tools/context.lua"), "flemma.ExecutionContext");
+    let fields = fields.into_iter().map(|field| format!("ctx.{field}"));
     let context = section(&help, "flemma-", "context").split("*flemma.tools").next().unwrap();
     assert_eq!(rows(context), fields.collect());
 }

@@ -16,6 +16,7 @@ mod completions;
 mod contract;
 mod cursor;
 mod docs;
+mod docs_waiting;
 mod editing;
 mod first_contact;
 mod forms;

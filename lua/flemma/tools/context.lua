@@ -122,9 +122,3 @@ return M
 ---@field truncate table
 ---@field progress fun(text: string) shows the latest lines under the running block; tools with `streaming = true`
 ---@field get_config fun(self: flemma.ExecutionContext): table?
-
----@class flemma.ResolvedBy
----@field role "policy"|"user"|"script"|"command-line" a rule, a key or a command, `resolve()` from Lua, the command line
----@field process integer the number of the process
----@field host string the name of the machine
----@field here boolean whether it was this editor

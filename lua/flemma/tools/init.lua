@@ -173,7 +173,7 @@ end
 ---
 --- An invalid definition is rejected with a message. Registering a name again replaces its definition.
 ---@param what string|table|fun(register: function, done: function)
----@param definition? table
+---@param definition? flemma.Definition
 ---@return boolean ok
 function M.register(what, definition)
   local kind = type(what)

@@ -1,0 +1,195 @@
+//! The chapter of the help on calls that wait: its examples and tables, in a real editor.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    process::{Command, Output},
+};
+
+use serde_json::{Value, json};
+
+use super::{
+    anthropic::Stream,
+    chat::{Chat, KEY, Setup, init, prose, reply, said},
+    docs::{annotated, file, help},
+    http::{Reply, Server},
+    support::{Nvim, Options},
+};
+
+/// The code block of the chapter that contains `text`.
+fn example(language: &str, text: &str) -> String {
+    let help = help();
+    let chapter = help.split("*flemma-waiting*").nth(1).unwrap().split("\n====").next().unwrap().to_owned();
+    let begin = format!(">{language}\n");
+    let blocks = chapter.split(&begin).skip(1);
+    let mut code = blocks.map(|rest| rest.split("\n<").next().unwrap().to_owned());
+    code.find(|code| code.contains(text)).unwrap_or_else(|| panic!("no {language} example with {text}"))
+}
+
+/// The first words of the rows of the table behind a tag.
+fn rows(tag: &str) -> BTreeSet<String> {
+    let help = help();
+    let section = help.split(&format!("*{tag}*")).nth(1).unwrap().split("\n\n\t\t\t").next().unwrap().to_owned();
+    let rows = section.lines().filter_map(|line| line.strip_prefix("\t`"));
+    rows.map(|row| row.split('`').next().unwrap().to_owned()).collect()
+}
+
+fn keys(table: &Value) -> BTreeSet<String> {
+    table.as_object().unwrap().keys().cloned().collect()
+}
+
+/// A reply with these calls, whose ids are `toolu_01` and so on.
+fn calls<'a>(all: impl IntoIterator<Item = (&'a str, Value)>) -> Reply {
+    let mut stream = Stream::new();
+    for (index, (tool, input)) in all.into_iter().enumerate() {
+        stream = stream.tool_use(&format!("toolu_0{}", index + 1), tool, &[&input.to_string()]);
+    }
+    reply(&stream.end("tool_use"))
+}
+
+/// The kinds of the calls that wait in the current buffer.
+fn pending(nvim: &mut Nvim) -> Vec<String> {
+    let found = nvim.lua("return require('flemma.tools').pending(0)", &[]);
+    let kinds = found.as_array().into_iter().flatten();
+    kinds.map(|call| format!("{} {}", call["tool"].as_str().unwrap(), call["kind"].as_str().unwrap())).collect()
+}
+
+/// Another editor with the home of the first one, on the file of its conversation.
+fn again(first: &Chat, replies: impl IntoIterator<Item = Reply>) -> Chat {
+    let server = Server::start(replies);
+    let (state, file) = (first.nvim.folder("state"), first.nvim.work().join("notes.chat"));
+    let nvim = Nvim::start(&Options {
+        arguments: &["-n", file.to_str().unwrap()],
+        init: &init(&server.base_url(), ""),
+        environment: &[("ANTHROPIC_API_KEY", KEY), ("XDG_STATE_HOME", state.to_str().unwrap())],
+        ..Options::default()
+    });
+    Chat { nvim, server }
+}
+
+#[test]
+fn the_examples_in_lua_resolve_every_kind_of_call() {
+    // What the user picks and types; the picker takes the first call, and `yes` in the form.
+    let stubs = "_G.typed = { '8080', 'sqlite' }
+        vim.g.mapleader = ' '
+        vim.ui.select = function(items, _, on_choice) on_choice(items[1], 1) end
+        vim.ui.input = function(_, on_confirm) on_confirm(table.remove(typed, 1)) end";
+    let examples = ["choose_port", "<Leader>w", "send_report"].map(|text| example("lua", text));
+    let lua = format!("{stubs}\n{}", examples.join("\n"));
+    let port = json!({ "question": "Where?" });
+    let ask = json!({ "question": "Which database?", "options": null, "default": null });
+    let all = [("send_report", json!({})), ("choose_port", port), ("ask_user", ask)];
+    let mut chat = Chat::start(&Setup { lua: &lua, ..Setup::default() }, [calls(all), prose(&["fine"])]);
+    chat.nvim.input("<C-]>");
+    let kinds = ["send_report approval", "choose_port elicitation", "ask_user elicitation"];
+    chat.nvim.wait_for("three calls", |nvim| pending(nvim) == kinds);
+    chat.wait_until_idle();
+
+    // The block and the list say what the help says.
+    let call = chat.nvim.lua("return require('flemma.tools').pending()[2]", &[]);
+    let fields = rows("flemma.tools.pending()");
+    assert_eq!(keys(&call), fields);
+    assert_eq!(annotated(&file("lua/flemma/types.lua"), "flemma.PendingCall"), fields);
+    let now = chat.nvim.lua("return os.time()", &[]).as_f64().unwrap();
+    let left = call["expires"].as_f64().unwrap() - now;
+    assert!((3500.0..=3601.0).contains(&left), "an hour, and not {left} s");
+    let text = chat.nvim.text();
+    let block = text.lines().find(|line| line.contains("question=Where?") || line.contains("question=\"Where?\""));
+    let block = block.unwrap_or_else(|| panic!("no question in\n{text}"));
+    assert!(block.starts_with("```flemma:tool status=pending kind=elicitation executor=human expires=2"), "{block}");
+    let words = block.split_whitespace().filter_map(|word| Some(word.split_once('=')?.0.to_owned()));
+    let documented = rows("flemma-waiting-block");
+    assert!(words.filter(|word| word != "status").all(|word| documented.contains(&word)), "{documented:?}");
+
+    // The key approves the first call, the form answers the second, and the key answers the third.
+    chat.nvim.input("<Space>w");
+    chat.nvim.wait_for("the tool", |nvim| nvim.text().contains("sent for the script"));
+    chat.go_to("kind=elicitation");
+    chat.nvim.input("<M-CR>");
+    chat.nvim.wait_for("the form", |nvim| pending(nvim) == ["ask_user elicitation"]);
+    chat.nvim.input("<Space>w");
+    chat.nvim.wait_for("the last reply", |nvim| nvim.text().contains("@Assistant:\nfine"));
+    let sent = chat.messages(1)[2]["content"].clone();
+    let results: Vec<String> = sent.as_array().unwrap().iter().map(|part| part["content"].to_string()).collect();
+    assert!(results[0].contains("sent for the script"), "{sent}");
+    assert!(results[1].contains(r#"{\"port\":8080,\"public\":true}"#), "{sent}");
+    assert!(results[2].contains("sqlite"), "{sent}");
+}
+
+/// A call that waits for an answer, in a file from an earlier session.
+const QUESTION: &str = "@You:\nHello\n\n@Assistant:\n**Tool Use:** `ask_user` (`toolu_01`)\n\n```json\n\
+    {\"question\":\"Which port?\",\"options\":null,\"default\":null}\n```\n\n@You:\n**Tool Result:** `toolu_01`\n\n\
+    ```flemma:tool status=pending kind=elicitation executor=human question=\"Which port?\"\n```\n";
+
+/// Runs the example for the shell as the user of this editor.
+fn run_in_shell(chat: &Chat) -> Output {
+    let nvim = std::env::var_os("FLEMMA_NVIM").filter(|path| !path.is_empty()).unwrap_or_else(|| "nvim".into());
+    let init = chat.nvim.folder("init.lua");
+    // The user's own configuration, which the tests do not keep where Neovim looks for it.
+    let script = format!("nvim() {{ \"$NVIM_PROGRAM\" --clean -u \"$INIT\" \"$@\"; }}\n{}", example("sh", "headless"));
+    let mut command = Command::new("sh");
+    command.arg("-c").arg(script).current_dir(chat.nvim.work()).env_clear();
+    for name in ["PATH", "LD_LIBRARY_PATH", "FLEMMA_NATIVE"] {
+        command.envs(std::env::var_os(name).map(|value| (name, value)));
+    }
+    command.env("NVIM_PROGRAM", nvim).env("INIT", init).env("HOME", chat.nvim.folder(""));
+    command.env("XDG_STATE_HOME", chat.nvim.folder("state")).env("XDG_DATA_HOME", chat.nvim.folder("data"));
+    command.env("XDG_RUNTIME_DIR", chat.nvim.folder("run")).env("LC_ALL", "C.UTF-8").output().unwrap()
+}
+
+#[test]
+fn the_example_for_the_shell_answers_a_closed_file_once() {
+    let mut chat = Chat::start(&Setup { text: Some(QUESTION), ..Setup::default() }, []);
+    chat.nvim.wait_for("the call", |nvim| pending(nvim) == ["ask_user elicitation"]);
+    let printed = |output: &Output| String::from_utf8_lossy(&output.stderr).into_owned();
+    let held = printed(&run_in_shell(&chat));
+    assert!(held.contains("is open in another Neovim"), "{held}");
+    let _ = chat.nvim.try_lua("vim.cmd('qall!')", &[]);
+    chat.nvim.wait_for_exit();
+    assert_eq!(chat.nvim.file("notes.chat"), QUESTION);
+
+    let answered = printed(&run_in_shell(&chat));
+    assert!(answered.contains("answered"), "{answered}");
+    let after = chat.nvim.file("notes.chat");
+    assert!(after.ends_with("**Tool Result:** `toolu_01`\n\n```\n8080\n```\n"), "{after}");
+    let stale = printed(&run_in_shell(&chat));
+    assert!(stale.contains("stale") && !stale.contains("answered"), "{stale}");
+    assert_eq!((chat.nvim.file("notes.chat"), chat.server.requests().len()), (after, 0));
+
+    let mut chat = again(&chat, [prose(&["fine"])]);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the reply", |nvim| nvim.text().contains("@Assistant:\nfine"));
+    assert!(chat.messages(0)[2]["content"][0]["content"].to_string().contains("8080"), "{}", chat.messages(0));
+}
+
+#[test]
+fn an_interrupted_call_asks_as_the_help_says() {
+    let command = json!({ "label": null, "command": "echo ran >> ran; sleep 60", "timeout": null });
+    let mut chat = Chat::start(&Setup::default(), [calls([("bash", command)])]);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the call", |nvim| pending(nvim) == ["bash approval"]);
+    chat.wait_until_idle();
+    chat.nvim.input("<M-CR>");
+    let (file, ran) = (chat.nvim.work().join("notes.chat"), chat.nvim.work().join("ran"));
+    chat.nvim.wait_for("the command and the file", |_| {
+        ran.exists() && fs::read_to_string(&file).is_ok_and(|text| text.contains("status=running"))
+    });
+    // The journal is the user's alone, and has no input.
+    let journal = chat.nvim.folder("state").join("nvim/flemma/journal");
+    let listed = Command::new("ls").arg("-ldn").arg(&journal).output().unwrap();
+    assert!(listed.stdout.starts_with(b"drwx------"), "{listed:?}");
+    let records = fs::read_dir(&journal).unwrap().map(|entry| fs::read_to_string(entry.unwrap().path()).unwrap());
+    let records: String = records.collect();
+    assert!(records.contains("\"event\":\"started\"") && !records.contains("sleep 60"), "{records}");
+    chat.nvim.kill();
+
+    let mut second = again(&chat, [prose(&["fine"])]);
+    second.nvim.wait_for("the question", |nvim| nvim.text().contains("Run it again?"));
+    assert_eq!(pending(&mut second.nvim), ["bash approval"]);
+    second.go_to("Run it again?");
+    second.nvim.command("Flemma tool:reject");
+    second.nvim.wait_for("the reply", |nvim| nvim.text().contains("@Assistant:\nfine"));
+    let told = second.messages(0)[2]["content"].to_string();
+    assert!(told.contains("it is not known whether it had an effect"), "{told}");
+    assert_eq!(fs::read_to_string(&ran).unwrap(), "ran\n", "{}", said(&mut second.nvim));
+}
