@@ -88,9 +88,10 @@ impl Workspace {
 
     /// Stops everything, what waits for an answer included.
     fn cancel(&self, conversation: &Conversation) {
+        let was_deciding = conversation.records().cancel();
         let waited_for_trust = conversation.gate().cancel();
         let waited_for_holder = conversation.holding().take_wish().is_some();
-        if (waited_for_trust || waited_for_holder) && !conversation.is_busy() {
+        if (waited_for_trust || waited_for_holder || was_deciding) && !conversation.is_busy() {
             self.host().notify(Level::Info, "cancelled; nothing was sent or run");
         } else {
             self.feed(conversation, [Input::Cancel]);

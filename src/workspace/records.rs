@@ -26,6 +26,8 @@ pub(super) struct Records {
     startable: RefCell<HashSet<CallKey>>,
     /// Whether what the document says is on its way to the disk.
     is_committing: Cell<bool>,
+    /// How often the user has stopped everything.
+    cancelled: Cell<u64>,
     /// Whether the journal is so long that it is worth being rewritten.
     is_long: Cell<bool>,
     /// The lost calls that the user was told of.
@@ -125,6 +127,18 @@ impl Records {
     /// Uses the recorded start of a call, if there is one.
     pub(super) fn take_start(&self, key: &CallKey) -> bool {
         self.startable.borrow_mut().remove(key)
+    }
+
+    /// The user stops everything: what is on its way to the disk must not start anything when it is there. Says whether
+    /// anything is.
+    pub(super) fn cancel(&self) -> bool {
+        self.cancelled.set(self.cancelled.get() + 1);
+        self.is_committing.get() || !self.resolving.borrow().is_empty()
+    }
+
+    /// How often the user has stopped everything.
+    pub(super) fn cancellations(&self) -> u64 {
+        self.cancelled.get()
     }
 
     /// Sets whether what the document says is on its way to the disk; gives what was set before.

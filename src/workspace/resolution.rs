@@ -214,7 +214,12 @@ impl Workspace {
         }
         let records = prepared.iter().flat_map(|prepared| prepared.records.clone()).collect();
         let choice = choice.clone();
+        let cancellations = conversation.records().cancellations();
         self.commit(conversation, records, move |workspace, conversation, written| {
+            if choice == Choice::Approve && conversation.records().cancellations() != cancellations {
+                workspace.take_back(conversation, prepared.iter().map(|prepared| &prepared.call));
+                return;
+            }
             // What waits for approval is decided together; the others are answered one by one.
             let is_decision = |prepared: &Prepared| matches!(prepared.input, Input::Decide(..));
             let (decided, mut others): (Vec<_>, Vec<_>) = prepared.into_iter().partition(is_decision);
@@ -231,6 +236,18 @@ impl Workspace {
                 workspace.host().notify(Level::Error, &error.to_string());
             }
         });
+    }
+
+    /// The user has stopped everything before their approval of these calls was on the disk: it does not count.
+    pub(super) fn take_back<'a>(&self, conversation: &Conversation, calls: impl Iterator<Item = &'a OpenCall>) {
+        let records = calls
+            .map(|call| {
+                conversation.records().release(&call.id);
+                let key = CallKey::of(&call.id, &call.name, &call.input);
+                self.record(conversation, key, Event::Opened, Role::User)
+            })
+            .collect();
+        self.note(conversation, records);
     }
 
     /// Says why a key had no effect.
@@ -281,6 +298,10 @@ impl Workspace {
             return Err(ResolveError::Stale);
         }
         let awaiting = call.awaiting();
+        if awaiting.is_none() && role != Role::User {
+            // It was never asked about, or the user has written a decision that no key has carried out yet.
+            return Err(ResolveError::Stale);
+        }
         let is_over = awaiting.as_ref().is_some_and(|awaiting| awaiting.is_over(self.host().now()));
         match (&resolution, is_over) {
             (Resolution::Expire, false) => return Err(ResolveError::Stale),

@@ -18,7 +18,9 @@ struct Written {
     records: Vec<Record>,
     /// Answers, which take effect before anything else.
     answers: Vec<Input>,
-    /// The calls that start with it.
+    /// The calls that may run.
+    approved: Vec<OpenCall>,
+    /// Those of them that start at once.
     starts: Vec<CallKey>,
 }
 
@@ -42,23 +44,26 @@ impl Workspace {
             // The same key was pressed before.
             return;
         }
-        let Written { records, answers, starts } = written;
+        let Written { records, answers, approved, starts } = written;
+        let cancellations = conversation.records().cancellations();
         self.commit(conversation, records, move |workspace, conversation, flushed| {
             conversation.records().set_committing(false);
-            match flushed {
-                Ok(()) => {
-                    starts.into_iter().for_each(|key| conversation.records().let_start(key));
-                    let answered = !answers.is_empty();
-                    answers.into_iter().for_each(|answer| workspace.want(conversation, Wish::Recorded(answer)));
-                    let is_answered = only.is_some() && answered;
-                    let next = if is_answered { None } else { Some(input) };
-                    if let Some(next) = next {
-                        workspace.want(conversation, Wish::Recorded(next));
-                    }
-                    workspace.came_to_rest(conversation);
-                }
-                Err(problem) => workspace.host().notify(Level::Error, &problem.to_string()),
+            if let Err(problem) = flushed {
+                return workspace.host().notify(Level::Error, &problem.to_string());
             }
+            let is_cancelled = conversation.records().cancellations() != cancellations;
+            if is_cancelled {
+                workspace.take_back(conversation, approved.iter());
+            } else {
+                starts.into_iter().for_each(|key| conversation.records().let_start(key));
+            }
+            // An answer of one call carries the conversation on by itself.
+            let is_answered = only.is_some() && !answers.is_empty();
+            answers.into_iter().for_each(|answer| workspace.want(conversation, Wish::Recorded(answer)));
+            if !is_answered && !is_cancelled {
+                workspace.want(conversation, Wish::Recorded(input));
+            }
+            workspace.came_to_rest(conversation);
         });
     }
 
@@ -116,6 +121,7 @@ impl Workspace {
                 free = free.saturating_sub(usize::from(starts));
                 let events = [Event::Decided(Decision::Approved)].into_iter().chain(starts.then_some(Event::Started));
                 self.add(conversation, &mut written, &call, events);
+                written.approved.push(call.clone());
                 written.starts.extend(starts.then(|| CallKey::of(&call.id, &call.name, &call.input)));
             }
         }

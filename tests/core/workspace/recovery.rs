@@ -2,7 +2,10 @@
 
 use std::{cell::RefCell, fs, rc::Rc};
 
-use flemma::workspace::Resolution;
+use flemma::{
+    agent::Choice,
+    workspace::{Command, Resolution},
+};
 use serde_json::{Value, json};
 
 use super::{
@@ -47,6 +50,12 @@ fn register(chat: &Harness, answers: bool) -> Rc<RefCell<Vec<String>>> {
 
 fn runs(chat: &Harness) -> usize {
     fs::read_to_string(chat.work("runs")).unwrap_or_default().lines().count()
+}
+
+/// The text of the journal; empty before there is one.
+fn journal(chat: &Harness) -> String {
+    let file = fs::read_dir(chat.state("journal")).ok().and_then(|mut files| files.next()?.ok());
+    file.map_or_else(String::new, |file| fs::read_to_string(file.path()).unwrap())
 }
 
 fn automatic() -> Value {
@@ -310,6 +319,34 @@ fn a_reused_id_is_another_call() {
     chat.go();
     chat.wait_for("@Assistant:\nfine");
     assert_eq!(runs(&chat), 2, "the second call has the id and the input of the first");
+}
+
+#[test]
+fn a_stop_before_the_record_is_written_holds() {
+    let chat = Harness::new("@You:\nHello", [commands(&["touch ran"]), prose("fine")]);
+    chat.go();
+    chat.wait_for_pending(1);
+    for by_hand in [false, true] {
+        if by_hand {
+            chat.replace("status=pending", "status=approved");
+            chat.workspace.dispatch(chat.current(), Command::Advance);
+        } else {
+            let line = chat.line_with("status=pending");
+            let decide = Command::Decide { lines: line..line + 1, choice: Choice::Approve };
+            chat.workspace.dispatch(chat.current(), decide);
+        }
+        chat.workspace.dispatch(chat.current(), Command::Cancel);
+        chat.settle();
+        let approvals = 1 + usize::from(by_hand);
+        while journal(&chat).matches("\"approved\"").count() < approvals {
+            std::thread::yield_now();
+        }
+        // It is heard of, and taken back.
+        while journal(&chat).matches("\"opened\"").count() <= approvals {
+            chat.drain_once();
+        }
+        assert!(!chat.work("ran").exists() && !chat.conversation().is_busy(), "by hand: {by_hand}");
+    }
 }
 
 #[test]
