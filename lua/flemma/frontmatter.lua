@@ -18,21 +18,36 @@ local STEP, LOOKS = 8, 8
 local IN_ALL, AT_ONCE = 64 * 1024, 4 * 1024
 
 --- The messages for the limits.
-local TOO_LONG = "it ran for more than a quarter of a second and was stopped"
-local TOO_BIG = "it used more than 64 MB of memory and was stopped"
-local TOO_BIG_AT_ONCE = "it made more than 4 MB at once and was stopped"
+local TOO_LONG = "the frontmatter ran for more than a quarter of a second and was stopped"
+local TOO_BIG = "the frontmatter used more than 64 MB of memory and was stopped"
+local TOO_BIG_AT_ONCE = "the frontmatter made more than 4 MB at once and was stopped"
 
 --- The deadlines of the running code in elapsed time and in processor time, the memory in use before it started and at the
---- last check, the number of checks, and the limit that was reached.
+--- last check, the number of checks, and the message about the limit that was reached.
 local stop, stop_cpu, floor, before, looks = 0, 0, 0, 0, 0
 ---@type string?
 local reached
 
+--- Adds the line of the code that is running, or that called what is running.
+---@param message string
+---@return string
+local function at_line(message)
+  for level = 2, 200 do
+    local info = debug.getinfo(level, "Sl")
+    if not info then
+      break
+    elseif info.source == "=frontmatter" then
+      return string.format("frontmatter:%d: %s", info.currentline, message)
+    end
+  end
+  return message
+end
+
 local function give_up(limit)
-  reached = limit
   -- The hook must not throw again while the error is handled.
   debug.sethook()
-  error(limit, 0)
+  reached = at_line(limit)
+  error(reached, 0)
 end
 
 local function watch()
@@ -61,15 +76,7 @@ local function locate(thrown)
   if type(thrown) ~= "string" or string.match(thrown, "^frontmatter:%d+:") or thrown == reached then
     return thrown
   end
-  for level = 2, 50 do
-    local info = debug.getinfo(level, "Sl")
-    if not info then
-      break
-    elseif info.source == "=frontmatter" then
-      return string.format("frontmatter:%d: %s", info.currentline, thrown)
-    end
-  end
-  return thrown
+  return at_line(thrown)
 end
 
 --- Calls a function within the limits.

@@ -16,7 +16,7 @@ function M.setup(opts)
   local options, problems = native.call("setup", next(opts) and opts or vim.empty_dict(), vim.fn.stdpath("log"))
   if options then
     require("flemma.options").set(options)
-    vim.list_extend(problems, require("flemma.highlights").apply(options.highlights))
+    problems = require("flemma.highlights").apply(options.highlights)
   elseif problems and not require("flemma.options").taken() then
     -- The library's options for this case, in which nothing is approved.
     require("flemma.options").set(native.call("options"))

@@ -24,7 +24,7 @@ impl Agent {
         effects: &mut Vec<Effect>,
     ) {
         if self.has_request() {
-            effects.push(Effect::Notify(Level::Info, "A reply is still arriving; Ctrl-C stops it.".into()));
+            effects.push(Effect::Notify(Level::Info, "a reply is still arriving; Ctrl-C stops it".into()));
             return;
         }
         if is_at_fault(view, effects) {
@@ -39,7 +39,7 @@ impl Agent {
         };
         let chosen: Vec<OpenCall> = calls.iter().filter(waits).cloned().collect();
         if chosen.is_empty() {
-            effects.push(Effect::Notify(Level::Info, "No pending call is selected.".into()));
+            effects.push(Effect::Notify(Level::Info, "no pending call is selected".into()));
             return;
         }
         self.reset_counters();

@@ -95,15 +95,15 @@ impl Agent {
     /// Runs or resolves the call under the cursor.
     pub(super) fn execute_one(&mut self, id: &CallId, view: &dyn View, effects: &mut Vec<Effect>) {
         if self.has_request() {
-            effects.push(Effect::Notify(Level::Info, "A reply is still arriving; Ctrl-C stops it.".into()));
+            effects.push(Effect::Notify(Level::Info, "a reply is still arriving; Ctrl-C stops it".into()));
             return;
         }
         if self.running.contains_key(id) || self.queue.iter().any(|call| call.id == *id) {
-            effects.push(Effect::Notify(Level::Info, "This tool is already running.".into()));
+            effects.push(Effect::Notify(Level::Info, "this tool is already running".into()));
             return;
         }
         let Some(call) = addressable(view).into_iter().find(|call| call.id == *id) else {
-            effects.push(Effect::Notify(Level::Info, format!("The call {id} already has a result.")));
+            effects.push(Effect::Notify(Level::Info, format!("the call {id} already has a result")));
             return;
         };
         if is_at_fault(view, effects) {
@@ -306,14 +306,14 @@ impl Agent {
         {
             self.settle(&call, CallResult::error(CANCELLED_BEFORE), effects);
         } else {
-            effects.push(Effect::Notify(Level::Info, format!("The call {id} is not running.")));
+            effects.push(Effect::Notify(Level::Info, format!("the call {id} is not running")));
         }
     }
 
     /// Stops all tools, but not the conversation: the model is told. Queued calls become pending.
     pub(super) fn cancel_tools(&mut self, view: &dyn View, effects: &mut Vec<Effect>) {
         if self.running.is_empty() && self.queue.is_empty() {
-            effects.push(Effect::Notify(Level::Info, "No tool is running here.".into()));
+            effects.push(Effect::Notify(Level::Info, "no tool is running here".into()));
             return;
         }
         self.stop_tools(effects);

@@ -233,7 +233,7 @@ impl Agent {
 
     fn advance(&mut self, view: &dyn View, effects: &mut Vec<Effect>) {
         if self.is_busy() {
-            effects.push(Effect::Notify(Level::Info, "A reply or a tool is still running; Ctrl-C stops it.".into()));
+            effects.push(Effect::Notify(Level::Info, "a reply or a tool is still running; Ctrl-C stops it".into()));
             return;
         }
         self.is_paused = false;
@@ -453,16 +453,16 @@ impl Agent {
         self.armed = false;
         match self.phase {
             Phase::Idle => {
-                effects.push(Effect::Notify(Level::Info, "Nothing is running here.".into()));
+                effects.push(Effect::Notify(Level::Info, "nothing is running here".into()));
             }
             Phase::Loading(ref wanted) => {
                 let kind = if let Deferred::Send(kind) = wanted { *kind } else { RequestKind::Reply };
-                effects.push(Effect::Notify(Level::Info, "Cancelled: nothing was sent.".into()));
+                effects.push(Effect::Notify(Level::Info, "cancelled: nothing was sent or run".into()));
                 self.give_up(kind, effects);
             }
             Phase::Requesting { request, kind, .. } | Phase::BackingOff { request, kind, .. } => {
                 effects.push(Effect::Abort(request));
-                effects.push(Effect::Notify(Level::Info, "Request cancelled.".into()));
+                effects.push(Effect::Notify(Level::Info, "request cancelled".into()));
                 self.give_up(kind, effects);
             }
             Phase::Streaming { request, .. } => {

@@ -206,6 +206,14 @@ pub fn check(entry: &str, presets: &Presets, tools: Option<&Registry>) -> Result
     }
 }
 
+/// Whether an entry that [`check`] refuses will most likely be refused whatever tools are registered later: it is about a
+/// tool that exists, or its name is close to one.
+pub fn is_likely_mistake(entry: &str, tools: &Registry) -> bool {
+    let rule = if Rule::is_rule(entry) { Rule::parse(entry).ok() } else { None };
+    let tool = rule.as_ref().map_or(entry, Rule::tool);
+    nearest(tool, tools.all().map(|tool| tool.name.as_str())).is_some()
+}
+
 fn did_you_mean<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> String {
     nearest(word, candidates).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
 }

@@ -195,12 +195,21 @@ impl Workspace {
         let write = move || write(&store);
         let then = |workspace: &Self, written: io::Result<()>| {
             if let Err(error) = written {
-                let store = workspace.trust_store().path().display();
-                workspace.log(Level::Warn, &format!("{store} could not be written: {error}"));
+                workspace.trust_was_not_kept(&error);
             }
         };
         if let Err(error) = self.background().run(write, then) {
-            self.log(Level::Warn, &format!("what you trust could not be saved: {error}"));
+            self.trust_was_not_kept(&error);
+        }
+    }
+
+    /// Tells the user that the trust store could not be written; the log has every case.
+    fn trust_was_not_kept(&self, error: &io::Error) {
+        let store = self.trust_store().path().display();
+        let message = format!("what you trust could not be saved in {store} ({error}); the next session asks again");
+        self.log(Level::Warn, &message);
+        if self.trust_store().begin_telling() {
+            self.host().notify(Level::Warn, &message);
         }
     }
 }

@@ -20,8 +20,13 @@ use crate::{
     },
 };
 
-/// The presets that a list may name, and what is wrong with the user's.
-pub(super) fn presets(config: &Config) -> (Presets, Vec<UserError>) {
+/// The presets that a list may name. One with an invalid name is not among them.
+pub(super) fn presets(config: &Config) -> Presets {
+    define_presets(config).0
+}
+
+/// The same, and what is wrong with the names of the user's.
+fn define_presets(config: &Config) -> (Presets, Vec<UserError>) {
     let mut presets = match config.tools.write_outside {
         WriteOutside::Ask => Presets::builtin(),
         WriteOutside::Auto => Presets::builtin().unbounded(),
@@ -33,16 +38,27 @@ pub(super) fn presets(config: &Config) -> (Presets, Vec<UserError>) {
     (presets, problems)
 }
 
-/// The rules in the configuration that cannot be read, one message each.
-pub(super) fn broken_rules(config: &Config) -> Vec<UserError> {
+/// What is wrong with the presets, and with the entries of lists that cannot be read or that name no preset. A tool that is
+/// unknown now may be registered later.
+pub(super) fn problems(config: &Config) -> Vec<UserError> {
+    let (presets, mut problems) = define_presets(config);
     let tools = &config.tools;
-    let listed = tools.auto_approve.iter().map(|entry| ("tools.auto_approve".to_owned(), entry));
-    let in_presets = tools.presets.iter().flat_map(|(name, preset)| {
-        let entries = preset.approve.iter().chain(&preset.deny);
-        entries.map(move |entry| (format!("tools.presets.{name}"), entry))
-    });
-    let rules = listed.chain(in_presets).filter(|(_, entry)| Rule::is_rule(entry));
-    rules.filter_map(|(place, entry)| Some(UserError::new(format!("{place}: {}", Rule::parse(entry).err()?)))).collect()
+    let listed = tools.auto_approve.iter().filter(|entry| !presets::is_module(entry));
+    problems.extend(listed.filter_map(|entry| {
+        let problem = presets::check(entry, &presets, None).err()?;
+        Some(UserError::new(format!("tools.auto_approve: {problem}")))
+    }));
+    problems.extend(tools.presets.iter().flat_map(|(name, preset)| {
+        preset.approve.iter().chain(&preset.deny).filter_map(move |entry| {
+            let problem = if presets::is_preset(entry) {
+                format!("`{entry}` is the name of a preset; a preset lists tools and rules")
+            } else {
+                Rule::is_rule(entry).then(|| Rule::parse(entry).err())??.to_string()
+            };
+            Some(UserError::new(format!("tools.presets.{name}: {problem}")))
+        })
+    }));
+    problems
 }
 
 /// The names of the built-in resolvers that not every configuration has.
@@ -59,18 +75,10 @@ pub(super) struct Built {
 }
 
 /// Builds the resolvers that the options want. `function` is `tools.auto_approve` where that is one.
-///
-/// Also gives warnings: what is odd about the options without being wrong.
-pub(super) fn build(
-    config: &Config,
-    function: Option<Resolve>,
-    scripts: &dyn Scripts,
-    host: &Rc<dyn Host>,
-) -> (Built, Vec<UserError>) {
-    let (presets, mut warnings) = presets(config);
-    let (modules, entries): (Vec<String>, Vec<String>) =
-        config.tools.auto_approve.iter().cloned().partition(|entry| presets::is_module(entry));
-    warnings.extend(entries.iter().filter_map(|entry| presets::check(entry, &presets, None).err()));
+pub(super) fn build(config: &Config, function: Option<Resolve>, scripts: &dyn Scripts, host: &Rc<dyn Host>) -> Built {
+    let presets = presets(config);
+    let modules: Vec<String> =
+        config.tools.auto_approve.iter().filter(|entry| presets::is_module(entry)).cloned().collect();
     let policy = match function {
         None => Policy::new(&config.tools.auto_approve, &[], &presets),
         Some(_) => Policy::default(),
@@ -96,7 +104,7 @@ pub(super) fn build(
     if !config.tools.require_approval {
         resolvers.push(approval::catch_all());
     }
-    (Built { resolvers, policy, modules }, warnings)
+    Built { resolvers, policy, modules }
 }
 
 /// A way to decide that asks a policy of the user's. If it fails, or returns something that a policy may not return, the

@@ -41,7 +41,7 @@ impl Fault {
 
     pub(super) fn untrusted(what: &str) -> Self {
         let message = format!(
-            "you did not write the {what} in this file in this session, and it is not trusted yet; press Ctrl-] to decide"
+            "you did not write the {what} in this file in this session, and have not trusted this file yet; press Ctrl-] to decide"
         );
         Self { lacks_trust: true, ..Self::new(0, message) }
     }

@@ -91,7 +91,7 @@ impl Shell for Effects<'_> {
     }
 
     fn send(&self, request: RequestId, conversation: chat::Transcript) -> Result<(), ProviderError> {
-        self.workspace.check_names();
+        self.workspace.check_names(true);
         let file = self.workspace.frontmatter(self.conversation);
         let config = &file.config;
         self.conversation.accounts().begin(PricedRequest::of(config));

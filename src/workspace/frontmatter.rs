@@ -70,7 +70,7 @@ impl Workspace {
                 Some(BufferPolicy::Function(approval_chain::policy_function(self.host_handle(), label, function)))
             }
             (None, Some(list)) => {
-                let (presets, _) = approval_chain::presets(&config);
+                let presets = approval_chain::presets(&config);
                 Some(BufferPolicy::List(Policy::new(list.items(), list.removed(), &presets)))
             }
             (None, None) => None,
@@ -126,7 +126,7 @@ impl Workspace {
         }
         let file = options.finish();
         if file.concerns_tools() && !is_trusted {
-            return Err(Fault::untrusted("tool policy"));
+            return Err(Fault::untrusted("options for tools"));
         }
         Ok(FrontmatterRun { file, policy: None })
     }
@@ -143,7 +143,7 @@ impl Workspace {
 
     /// Whether the names in lists mean something. While tools are loading, any name may.
     fn name_check(&self) -> NameCheck {
-        let (presets, _) = approval_chain::presets(&self.config());
+        let presets = approval_chain::presets(&self.config());
         let tools = self.toolbox().is_ready().then(|| self.toolbox().snapshot());
         Rc::new(move |path, name| {
             if path == AUTO_APPROVE && presets::is_module(name) {

@@ -25,6 +25,7 @@ impl Workspace {
         let file = self.place(&conversation).file;
         self.read_journal(&conversation, &file);
         self.hold(&conversation, &file);
+        self.check_names(false);
         conversation
     }
 

@@ -110,16 +110,20 @@ impl StatusView {
             lines.push(format!("the frontmatter has no effect: line {}: {message}", line + 1));
             lines.push(String::new());
         }
-        let width = |pick: fn(&OptionRow) -> &str| {
-            self.rows.iter().map(|row| pick(row).chars().count()).max().unwrap_or_default()
-        };
-        let (names, values) = (width(|row| &row.name), width(|row| &row.value).min(VALUE));
+        let width =
+            |pick: fn(&OptionRow) -> &str| self.rows.iter().map(|row| pick(row).width()).max().unwrap_or_default();
+        let (names, longest) = (width(|row| &row.name), width(|row| &row.value));
         let layers = self.rows.iter().map(|row| row.layer.name().len()).max().unwrap_or_default();
-        let is_table = names + values + layers + 2 * GAP <= room;
-        lines.extend(self.rows.iter().map(|OptionRow { name, value, layer }| match is_table {
-            true => format!("{name:names$}{:GAP$}{value:values$}{:GAP$}{}", "", "", layer.name()),
-            false => format!("{name}: {value} ({})", layer.name()),
-        }));
+        let values = longest.min(room.saturating_sub(names + layers + 2 * GAP));
+        if values >= longest.min(VALUE) {
+            for row in &self.rows {
+                lines.extend(row.cells(names, values));
+            }
+        } else {
+            lines.extend(
+                self.rows.iter().map(|OptionRow { name, value, layer }| format!("{name}: {value} ({})", layer.name())),
+            );
+        }
         lines.push(String::new());
         lines.push(self.activity.clone());
         lines.extend(self.calls.iter().cloned());
@@ -127,25 +131,49 @@ impl StatusView {
     }
 }
 
+impl OptionRow {
+    /// Its lines in a table whose columns have these widths. A value that is too long takes several lines.
+    fn cells(&self, names: usize, values: usize) -> Vec<String> {
+        let mut first = Some((self.name.as_str(), self.layer.name()));
+        let pieces = wrap_with(&self.value, values.max(1), "").into_iter();
+        pieces
+            .map(|piece| {
+                let (name, layer) = first.take().unwrap_or_default();
+                let line = format!("{}{:GAP$}{}{:GAP$}{layer}", padded(name, names), "", padded(&piece, values), "");
+                line.trim_end().to_owned()
+            })
+            .collect()
+    }
+}
+
+/// A text with blanks up to a width in cells.
+fn padded(text: &str, width: usize) -> String {
+    format!("{text}{:1$}", "", width.saturating_sub(text.width()))
+}
+
 /// How far the rest of a line that is too long is indented.
 const INDENT: usize = 2;
 
 /// Cuts a line into lines of at most `width` cells, between words where it can.
 fn wrap(line: &str, width: usize) -> Vec<String> {
+    wrap_with(line, width, &" ".repeat(INDENT.min(width.saturating_sub(1))))
+}
+
+/// The same, with this indent of all lines but the first.
+fn wrap_with(line: &str, width: usize, indent: &str) -> Vec<String> {
     if line.width() <= width {
         return vec![line.to_owned()];
     }
-    let indent = " ".repeat(INDENT.min(width.saturating_sub(1)));
     let mut lines = Vec::new();
     let mut current = String::new();
     for word in line.split_inclusive(' ') {
         if current.width() + word.trim_end().width() > width && !current.trim().is_empty() {
             lines.push(current.trim_end().to_owned());
-            current.clone_from(&indent);
+            current = indent.to_owned();
         }
         for letter in word.graphemes(true) {
             if current.width() + letter.width() > width && letter != " " && !current.trim().is_empty() {
-                lines.push(std::mem::replace(&mut current, indent.clone()));
+                lines.push(std::mem::replace(&mut current, indent.to_owned()));
             }
             current.push_str(letter);
         }
@@ -157,7 +185,7 @@ fn wrap(line: &str, width: usize) -> Vec<String> {
 /// The blanks between two columns.
 const GAP: usize = 2;
 
-/// How many characters of values stand in one column; a longer value pushes its layer along.
+/// How wide the column of values is at least, in cells, if one of them needs it. Where there is less room, there is no table.
 const VALUE: usize = 40;
 
 fn rows(workspace: &Workspace, file: &Effective) -> Vec<OptionRow> {

@@ -31,8 +31,8 @@ pub(super) struct Toolbox {
     policy: RefCell<Policy>,
     /// The resolvers that are modules of the user's `tools.auto_approve`.
     modules: RefCell<Vec<String>>,
-    /// Whether the options name tools that have not been looked for yet: they may be registered after `setup`.
-    has_unchecked_names: Cell<bool>,
+    /// While the options name tools that may be registered after `setup`: the entries that the user was told about.
+    unchecked_names: RefCell<Option<BTreeSet<String>>>,
     /// Tools that were reported as slow.
     slow: RefCell<BTreeSet<String>>,
     /// Counts what a file's frontmatter depends on besides its own text: options and tools.
@@ -47,7 +47,7 @@ impl Default for Toolbox {
             chain: RefCell::default(),
             policy: RefCell::default(),
             modules: RefCell::default(),
-            has_unchecked_names: Cell::new(false),
+            unchecked_names: RefCell::default(),
             slow: RefCell::default(),
             generation: Cell::new(0),
         }
@@ -76,7 +76,7 @@ impl Toolbox {
         *self.chain.borrow_mut() = chain;
         *self.policy.borrow_mut() = policy;
         *self.modules.borrow_mut() = modules;
-        self.has_unchecked_names.set(true);
+        *self.unchecked_names.borrow_mut() = Some(BTreeSet::new());
         self.touch();
     }
 
@@ -207,17 +207,32 @@ impl Toolbox {
         self.slow.borrow_mut().insert(tool.to_owned())
     }
 
-    /// What is wrong with the names in `auto_approve` and in presets, once after each `setup`. All sources have loaded.
-    pub(super) fn check_names(&self, config: &Config) -> Vec<UserError> {
-        if !self.has_unchecked_names.replace(false) {
-            return Vec::new();
-        }
+    /// What is wrong with the names of tools in `auto_approve` and in presets, each of them once after each `setup`. All
+    /// sources have loaded. A plugin may still register tools, so when a conversation is opened (`is_sending` is false) only
+    /// what is probably a misspelling is reported, and the rest with the first request.
+    pub(super) fn check_names(&self, config: &Config, is_sending: bool) -> Vec<UserError> {
+        let Some(mut told) = self.unchecked_names.take() else { return Vec::new() };
         let registry = self.registry.borrow();
-        let (presets, _) = approval_chain::presets(config);
+        let presets = approval_chain::presets(config);
         let listed = config.tools.auto_approve.iter().filter(|entry| !presets::is_module(entry));
-        let in_presets = config.tools.presets.values().flat_map(|preset| preset.approve.iter().chain(&preset.deny));
-        // Unknown presets were reported by `setup`.
-        let tools: BTreeSet<&String> = listed.chain(in_presets).filter(|entry| !presets::is_preset(entry)).collect();
-        tools.into_iter().filter_map(|entry| presets::check(entry, &presets, Some(&*registry)).err()).collect()
+        let listed = listed.map(|entry| ("tools.auto_approve".to_owned(), entry));
+        let in_presets = config.tools.presets.iter().flat_map(|(name, preset)| {
+            let entries = preset.approve.iter().chain(&preset.deny);
+            entries.map(move |entry| (format!("tools.presets.{name}"), entry))
+        });
+        let mut found = Vec::new();
+        // `setup` refuses unknown presets.
+        for (place, entry) in listed.chain(in_presets).filter(|(_, entry)| !presets::is_preset(entry)) {
+            if let Err(problem) = presets::check(entry, &presets, Some(&*registry))
+                && (is_sending || presets::is_likely_mistake(entry, &registry))
+                && told.insert(entry.clone())
+            {
+                found.push(UserError::new(format!("{place}: {problem}")));
+            }
+        }
+        if !is_sending {
+            *self.unchecked_names.borrow_mut() = Some(told);
+        }
+        found
     }
 }

@@ -76,16 +76,22 @@ impl Workspace {
             self.warn(&warning);
         }
         if self.toolbox().is_ready() {
-            for conversation in self.conversations().all() {
+            let conversations = self.conversations().all();
+            if !conversations.is_empty() {
+                self.check_names(false);
+            }
+            for conversation in conversations {
                 self.feed(&conversation, [Input::ToolsReady]);
             }
         }
     }
 
-    /// Tells the user, once, of names in `auto_approve` and in presets that are no tools. All sources have loaded.
-    pub(super) fn check_names(&self) {
-        for problem in self.toolbox().check_names(&self.config()) {
-            self.host().notify(Level::Warn, &format!("tools.auto_approve: {problem}"));
+    /// Tells the user, once, of names in `auto_approve` and in presets that are no tools, as far as all sources have loaded.
+    pub(super) fn check_names(&self, is_sending: bool) {
+        if self.toolbox().is_ready() {
+            for problem in self.toolbox().check_names(&self.config(), is_sending) {
+                self.host().notify(Level::Warn, &problem.to_string());
+            }
         }
     }
 }

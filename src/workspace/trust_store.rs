@@ -14,12 +14,14 @@ pub(super) struct TrustStore {
     /// `None` until it was read.
     trusted: RefCell<Option<Trusted>>,
     is_reading: Cell<bool>,
+    /// Whether the user was told that it cannot be written.
+    is_told: Cell<bool>,
 }
 
 impl TrustStore {
     /// A store in the file `path`, which need not be there.
     pub(super) fn new(path: PathBuf) -> Self {
-        Self { path, trusted: RefCell::default(), is_reading: Cell::new(false) }
+        Self { path, trusted: RefCell::default(), is_reading: Cell::new(false), is_told: Cell::new(false) }
     }
 
     /// Its file.
@@ -50,6 +52,11 @@ impl TrustStore {
     /// Takes what was read, unless it was read before.
     pub(super) fn take(&self, trusted: Trusted) {
         self.trusted.borrow_mut().get_or_insert(trusted);
+    }
+
+    /// Says whether this is the first time that the user is told that it cannot be written.
+    pub(super) fn begin_telling(&self) -> bool {
+        !self.is_told.replace(true)
     }
 
     /// Trusts something. Says whether that is news for the file: while it has not been read, everything is.

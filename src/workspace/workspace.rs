@@ -119,7 +119,7 @@ impl Workspace {
             outputs: state_dir.join("outputs"),
         };
         let config = workspace.config();
-        let (built, _) = approval_chain::build(&config, None, &*workspace.scripts, &workspace.host);
+        let built = approval_chain::build(&config, None, &*workspace.scripts, &workspace.host);
         workspace.toolbox.configure(&config, built);
         workspace
     }
@@ -207,7 +207,7 @@ impl Workspace {
 
     /// Takes new options, and forgets what was set since the last ones. What runs goes on with the options that it began
     /// with. `log_dir` is where the log is unless the options say otherwise; `policy` is `tools.auto_approve` where that is
-    /// a function. Gives warnings: what is odd about the options without being wrong.
+    /// a function.
     ///
     /// # Errors
     /// Every option that is wrong, in words for the user; then the previous options remain in effect.
@@ -216,7 +216,7 @@ impl Workspace {
         options: &serde_json::Value,
         policy: Option<Resolve>,
         log_dir: &Path,
-    ) -> Result<Vec<UserError>, Vec<UserError>> {
+    ) -> Result<(), Vec<UserError>> {
         let taken = self.take_options(options, policy, log_dir);
         if taken.is_err() && !self.options.is_set_up() {
             // It is not known which policy it was to be: until there is one, nothing runs by itself.
@@ -230,20 +230,20 @@ impl Workspace {
         options: &serde_json::Value,
         policy: Option<Resolve>,
         log_dir: &Path,
-    ) -> Result<Vec<UserError>, Vec<UserError>> {
+    ) -> Result<(), Vec<UserError>> {
         let config = Config::from_layers(std::slice::from_ref(options)).map_err(|error| {
             error.problems.iter().map(|problem| UserError::new(problem.to_string())).collect::<Vec<_>>()
         })?;
         // A denial that cannot be read would deny nothing.
-        let broken = approval_chain::broken_rules(&config);
-        if !broken.is_empty() {
-            return Err(broken);
+        let problems = approval_chain::problems(&config);
+        if !problems.is_empty() {
+            return Err(problems);
         }
         let is_policy_function = policy.is_some();
-        let (built, warnings) = approval_chain::build(&config, policy, &*self.scripts, &self.host);
+        let built = approval_chain::build(&config, policy, &*self.scripts, &self.host);
         self.toolbox.configure(&config, built);
         self.options.set_up(options.clone(), Rc::new(config), is_policy_function, log_dir);
-        Ok(warnings)
+        Ok(())
     }
 
     /// Files' frontmatter may mean something else now.

@@ -320,14 +320,18 @@ fn the_code_of_a_file_reaches_nothing_but_its_options() {
 
 #[test]
 fn a_runaway_loop_is_stopped_and_the_editor_lives() {
-    for code in [
-        "while true do end",
-        "while true do pcall(function() while true do end end) end",
-        "repeat pcall(error) until false",
-        "local function f() return f() end f()",
+    for (line, code) in [
+        (2, "while true do end"),
+        (3, "local n = 0\nwhile true do n = n + 1 end"),
+        (4, "local function spin()\n  local n = 0\n  while true do n = n + 1 end\nend\nspin()"),
+        (2, "while true do pcall(function() while true do end end) end"),
+        (2, "repeat pcall(error) until false"),
+        (3, "\nwhile true do string.rep(\"x\", 10) end"),
+        (2, "local function f() return f() end f()"),
     ] {
         let messages = refusal(&lua(code));
-        assert!(messages.contains("it ran for more than a quarter of a second and was stopped"), "{code}: {messages}");
+        let expected = format!("line {line}: the frontmatter ran for more than a quarter of a second and was stopped");
+        assert!(messages.contains(&expected), "{code}: {messages}");
     }
 }
 

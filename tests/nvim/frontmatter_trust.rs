@@ -126,7 +126,13 @@ fn json_with_a_policy_needs_trust_and_json_parameters_do_not() {
     assert_eq!(resolve(&mut chat, "bash", &json!({})).0, "require_approval");
     chat.nvim.input("<C-]>");
     chat.nvim.wait_for("the question", |nvim| nvim.lua("return vim.g.asked", &[]) == 1);
-    assert!(chat.nvim.lua("return vim.g.prompt", &[]).as_str().unwrap().contains("a tool policy"));
+    assert!(
+        chat.nvim
+            .lua("return vim.g.prompt", &[])
+            .as_str()
+            .unwrap()
+            .contains("begins with options for tools that you did not write")
+    );
     chat.nvim.lua("choose(2)", &[]);
     chat.server.wait_for_requests(1);
     assert_eq!(resolve(&mut chat, "bash", &json!({})), ("approve".to_owned(), json!(FILE)));

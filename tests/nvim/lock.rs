@@ -213,7 +213,7 @@ fn ctrl_c_gives_modifiable_back_whatever_plugins_did_with_it() {
         chat.nvim.input(":setlocal nomodifiable<CR>");
         chat.nvim.command("messages clear");
         chat.nvim.input("<C-c>");
-        chat.nvim.wait_for("the answer", |nvim| said(nvim).contains("Nothing is running here"));
+        chat.nvim.wait_for("the answer", |nvim| said(nvim).contains("nothing is running here"));
         assert_eq!(chat.nvim.lua("return vim.bo.modifiable", &[]), false, "{during}; {after}");
     }
     // A user mapping that runs Lua works every time.
@@ -235,7 +235,7 @@ fn the_users_own_modifiable_is_restored() {
     chat.wait_until_idle();
     chat.nvim.command("setlocal nomodifiable");
     chat.nvim.input("<C-c>");
-    chat.nvim.wait_for("the answer", |nvim| said(nvim).contains("Nothing is running here"));
+    chat.nvim.wait_for("the answer", |nvim| said(nvim).contains("nothing is running here"));
     assert_eq!(chat.nvim.lua("return vim.bo.modifiable", &[]), false);
     // A plugin that sets 'modifiable' during a reply and leaves it set does not unlock the buffer for good.
     let (mut chat, gate) = start("");

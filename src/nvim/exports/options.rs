@@ -13,15 +13,15 @@ use crate::{
 
 /// Adds the functions.
 pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
-    // setup(options, log_dir) -> the effective options, warnings; or nil, problems
+    // setup(options, log_dir) -> the effective options; or nil, problems
     exports.add("setup", |lua, binding, (options, log_dir): (Value, String)| {
         let policy = take_policy(&options)?.map(|function| policies::policy(lua, &binding.shim, function));
         let configured = convert::to_json(lua, options)
             .map_err(|error| vec![UserError::new(format!("setup: {error}"))])
             .and_then(|options| binding.workspace.configure(&options, policy, Path::new(&log_dir)));
         match configured {
-            Ok(warnings) => Ok((effective(lua, binding)?, texts(&warnings))),
-            Err(problems) => Ok((Value::Nil, texts(&problems))),
+            Ok(()) => Ok((effective(lua, binding)?, None)),
+            Err(problems) => Ok((Value::Nil, Some(texts(&problems)))),
         }
     })?;
     // options() -> the effective options

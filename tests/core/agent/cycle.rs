@@ -261,7 +261,7 @@ fn alt_enter_runs_a_call_that_has_no_status_block_yet() {
     assert_eq!(harness.log(&["moment"]), ["moment: executing b"], "it never waited");
     harness.tool("b", "two");
     harness.execute("b");
-    assert_eq!(harness.told(), ["info: The call b already has a result."]);
+    assert_eq!(harness.told(), ["info: the call b already has a result"]);
 }
 
 #[test]
@@ -309,7 +309,7 @@ fn no_more_tools_run_at_once_than_the_limit_says() {
     harness.calls([("a", "read"), ("b", "read"), ("c", "read"), ("d", "read")]);
     assert_eq!(harness.statuses(), ["a running", "b running", "c approved", "d approved"]);
     harness.execute("c");
-    assert_eq!(harness.told(), ["info: This tool is already running."]);
+    assert_eq!(harness.told(), ["info: this tool is already running"]);
     harness.tool("b", "two");
     assert_eq!(harness.running(), ["a", "c"]);
     harness.tool("c", "three");
@@ -338,7 +338,7 @@ fn a_call_that_waits_can_be_run_while_others_run() {
     harness.execute("b");
     assert_eq!(harness.running(), ["a", "b"]);
     harness.execute("b");
-    assert_eq!(harness.told(), ["info: This tool is already running."]);
+    assert_eq!(harness.told(), ["info: this tool is already running"]);
     harness.tool("a", "one");
     harness.tool("b", "two");
     assert_eq!(harness.statuses(), ["c pending"]);
@@ -349,14 +349,14 @@ fn a_call_that_waits_can_be_run_while_others_run() {
 fn ctrl_bracket_while_busy_only_notifies() {
     let harness = Harness::new("@You:\nFix it");
     harness.go();
-    let note = ["info: A reply or a tool is still running; Ctrl-C stops it."];
+    let note = ["info: a reply or a tool is still running; Ctrl-C stops it"];
     harness.go();
     assert_eq!(harness.told(), note);
     harness.event(prose("Well"));
     harness.go();
     assert_eq!(harness.told(), note);
     harness.execute("a");
-    assert_eq!(harness.told(), ["info: A reply is still arriving; Ctrl-C stops it."]);
+    assert_eq!(harness.told(), ["info: a reply is still arriving; Ctrl-C stops it"]);
     harness.reply([call("a", "read", json!({}))], StopReason::ToolUse);
     harness.go();
     assert_eq!(harness.told(), note);

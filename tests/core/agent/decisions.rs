@@ -135,7 +135,7 @@ fn what_joins_while_other_tools_run_runs_with_them() {
     harness.approve(&["b"]);
     assert_eq!(harness.running(), ["a", "b"]);
     harness.approve(&["a"]);
-    assert!(harness.log(&["info"]).last().unwrap().contains("No pending call"));
+    assert!(harness.log(&["info"]).last().unwrap().contains("no pending call"));
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn so_is_an_approval_by_hand_from_the_moment_it_is_typed() {
 fn a_decision_about_a_call_that_has_its_result_says_so() {
     let harness = waiting(&[("a", "bash")]);
     harness.approve(&["nothing"]);
-    assert_eq!(harness.log(&["info"]), ["info: No pending call is selected."]);
+    assert_eq!(harness.log(&["info"]), ["info: no pending call is selected"]);
     assert_eq!(harness.statuses(), ["a pending"]);
 }
 

@@ -20,7 +20,7 @@ fn asking() -> Harness {
 fn with_nothing_to_stop_it_says_so() {
     let harness = Harness::new("@You:\nHello");
     harness.stop();
-    assert_eq!(harness.told(), ["info: Nothing is running here."]);
+    assert_eq!(harness.told(), ["info: nothing is running here"]);
 }
 
 #[test]
@@ -29,7 +29,7 @@ fn before_anything_came_the_request_is_dropped() {
     harness.stop();
     assert_eq!(
         harness.log(&["abort", "info", "unlock", "moment", "edit"]),
-        ["abort 1", "info: Request cancelled.", "unlock", "moment: incomplete"]
+        ["abort 1", "info: request cancelled", "unlock", "moment: incomplete"]
     );
     harness.event(prose("late"));
     harness.shows("@You:\nHello");
@@ -163,10 +163,10 @@ fn a_queued_tool_can_be_stopped_before_it_runs() {
 fn a_tool_that_does_not_run_cannot_be_stopped() {
     let harness = asking();
     harness.stop_tool("a");
-    assert_eq!(harness.told(), ["info: The call a is not running."]);
+    assert_eq!(harness.told(), ["info: the call a is not running"]);
     harness.calls([("b", "bash")]);
     harness.stop_tool("b");
-    assert_eq!(harness.told(), ["info: The call b is not running."]);
+    assert_eq!(harness.told(), ["info: the call b is not running"]);
     assert_eq!(harness.statuses(), ["b pending"]);
 }
 

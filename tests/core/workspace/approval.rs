@@ -246,6 +246,26 @@ fn rules_speak_of_a_commands_words_and_a_files_place() {
 }
 
 #[test]
+fn a_misspelt_tool_is_named_when_a_conversation_is_opened() {
+    let presets = json!({ "$safe": { "deny": ["raed", "grep(x)", "a_tool_of_a_plugin"] } });
+    let options = json!({ "tools": { "auto_approve": ["bahs", "late_tool", "$safe"], "presets": presets } });
+    let chat = Harness::start(Setup { options, ..Setup::default() }, [prose("ok")]);
+    let typos = [
+        "warn: tools.auto_approve: unknown tool `bahs`; did you mean `bash`?",
+        "warn: tools.presets.$safe: unknown tool `raed`; did you mean `read`?",
+    ];
+    assert_eq!(chat.told(), typos);
+    // A plugin may still register what is close to nothing, up to the first request.
+    chat.define("late_tool", json!({ "executor": "human" }));
+    chat.put("other.chat", "@You:\nHello\n");
+    chat.edit("other.chat");
+    assert_eq!(chat.told(), Vec::<String>::new());
+    chat.go();
+    chat.wait_for("@Assistant:\nok");
+    assert_eq!(chat.told(), ["warn: tools.presets.$safe: unknown tool `a_tool_of_a_plugin`"]);
+}
+
+#[test]
 fn a_bad_rule_is_an_error_and_keeps_the_options() {
     let chat = Harness::new("@You:\nHello", []);
     for (tools, message) in [
@@ -253,6 +273,18 @@ fn a_bad_rule_is_an_error_and_keeps_the_options() {
         (
             json!({ "presets": { "$x": { "deny": ["bash()"] } } }),
             "tools.presets.$x: the rule `bash()`: there is nothing between",
+        ),
+        (
+            json!({ "auto_approve": ["read", "$defalt"] }),
+            "tools.auto_approve: unknown preset `$defalt`; did you mean `$default`?",
+        ),
+        (
+            json!({ "presets": { "mine": { "approve": ["read"] } } }),
+            "tools.presets: the name of a preset begins with `$`: write `$name`, not `mine`",
+        ),
+        (
+            json!({ "presets": { "$mine": { "deny": ["$default"] } } }),
+            "tools.presets.$mine: `$default` is the name of a preset; a preset lists tools and rules",
         ),
     ] {
         let problems = chat.set_up(json!({ "tools": tools, "model": "other" }), None).unwrap_err();

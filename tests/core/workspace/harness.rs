@@ -180,7 +180,7 @@ impl Harness {
     }
 
     /// `setup`, with the provider of the harness under these options.
-    pub fn set_up(&self, options: Value, policy: Option<Resolve>) -> Result<Vec<String>, Vec<String>> {
+    pub fn set_up(&self, options: Value, policy: Option<Resolve>) -> Result<(), Vec<String>> {
         let mut all = json!({
             "provider": "openai_compatible",
             "model": "qwen3",
@@ -189,7 +189,7 @@ impl Harness {
         lay(&mut all, options);
         let texts = |errors: Vec<UserError>| errors.iter().map(ToString::to_string).collect::<Vec<_>>();
         let configured = self.workspace.configure(&all, policy, &self.root().join("log"));
-        configured.map(texts).map_err(texts)
+        configured.map_err(texts)
     }
 
     fn root(&self) -> PathBuf {

@@ -21,6 +21,26 @@ fn options_are_a_table_where_there_is_room() {
 }
 
 #[test]
+fn a_long_value_stays_in_its_column() {
+    let tools = "ask_user, bash, calculator, edit, find, grep, ls, read, 漢字, write";
+    let view = view(vec![row("model", "m", OptionLayer::Setup), row("tools", tools, OptionLayer::Default)]);
+    let value = "ask_user, bash, calculator, edit, find, grep,";
+    assert_eq!(
+        view.lines(62)[..3],
+        [
+            format!("model  {:46}  setup", "m"),
+            format!("tools  {value:46}  default"),
+            format!("{:7}ls, read, 漢字, write", "")
+        ]
+    );
+    for width in [80, 100, 200] {
+        let lines = view.lines(width);
+        let column = |line: &str, layer: &str| line[..line.rfind(layer).expect("its origin")].width();
+        assert_eq!(column(&lines[0], "setup"), column(&lines[1], "default"), "{lines:#?}");
+    }
+}
+
+#[test]
 fn the_fault_comes_first_and_the_calls_last() {
     let mut view = view(vec![row("model", "m", OptionLayer::File)]);
     view.fault = Some((4, "what is wrong".to_owned()));

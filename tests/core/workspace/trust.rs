@@ -83,6 +83,27 @@ fn a_store_that_cannot_be_read_trusts_nothing() {
 }
 
 #[test]
+fn a_store_that_cannot_be_written_is_mentioned_once() {
+    let chat = Harness::new(FOUND, [prose("ok"), prose("fine")]);
+    chat.go();
+    assert_eq!(chat.wait_for_question(), lua());
+    // It has been read by now.
+    fs::create_dir(chat.state("trust.jsonl")).unwrap();
+    chat.answer(true);
+    chat.wait_for("@Assistant:\nok");
+    let message = format!("warn: what you trust could not be saved in {} (", chat.state("trust.jsonl").display());
+    chat.wait_for_words(&message);
+    chat.wait_for_words("; the next session asks again");
+    chat.reload(&FOUND.replace("from-the-file", "from-another-file"));
+    chat.go();
+    chat.wait_for_question();
+    chat.answer(true);
+    chat.wait_for("@Assistant:\nfine");
+    let told = chat.told().into_iter().filter(|told| told.starts_with(&message)).count();
+    assert_eq!(told, 1);
+}
+
+#[test]
 fn an_answer_trusts_only_the_code_that_was_asked_about() {
     let chat = Harness::new(FOUND, [prose("ok")]);
     chat.go();
