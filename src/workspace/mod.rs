@@ -12,6 +12,17 @@
 //! back in `effects`. Background work brings its own continuation (`background`). State is in small structs that know
 //! nothing of each other; what happens to it is in the files that say `impl Workspace`.
 //!
+//! A tool call may outlive the editor. Its block in the document informs, and the user's [`crate::journal`] decides:
+//!
+//! * `suspension` says what a call waits for, and watches its deadline. [`Workspace::pending_calls`] lists the calls that
+//!   wait.
+//! * [`Workspace::resolve_now`] and [`Workspace::resolve_later`] take every [`Resolution`]: checked, recorded and flushed
+//!   (`journaling`), written into the document, and only then the next turn starts. `written` does the same with what the
+//!   user has typed into blocks.
+//! * `running` starts a tool once its start is recorded.
+//! * `recovery` brings a file that was opened together with the journal: `standing` is what that says of one call.
+//! * `holding` keeps it to one process for each conversation.
+//!
 //! ```
 //! use std::{cell::RefCell, rc::Rc, sync::mpsc, time::Duration};
 //! use flemma::{

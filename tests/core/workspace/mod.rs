@@ -12,6 +12,7 @@ mod frontmatter;
 mod gate;
 mod holding;
 mod recovery;
+mod reopening;
 mod retention;
 mod saving;
 mod status_view;

@@ -1,0 +1,152 @@
+//! The table of `:help flemma-reopening`: what becomes of a call when its file is opened, for all that the journal and the
+//! block can say.
+
+use std::{cell::Cell, rc::Rc, time::Duration};
+
+use flemma::{
+    journal::{Actor, CallKey, Decision, Event, Record, RecordedResult, Role},
+    model::ToolInput,
+    runtime::Journal,
+};
+use jiff::Timestamp;
+use serde_json::json;
+
+use super::{
+    harness::{Harness, Setup},
+    scripts::text,
+};
+
+/// What the journal says of the call.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Journaled {
+    Nothing,
+    Waiting,
+    Approved,
+    Started,
+    Ended,
+}
+
+impl Journaled {
+    const ALL: [Self; 5] = [Self::Nothing, Self::Waiting, Self::Approved, Self::Started, Self::Ended];
+
+    fn events(self) -> Vec<Event> {
+        let result = RecordedResult { output: "from the journal".to_owned(), ..RecordedResult::default() };
+        let all = [Event::Opened, Event::Decided(Decision::Approved), Event::Started, Event::Resolved(result)];
+        let count = match self {
+            Self::Nothing => 0,
+            Self::Waiting => 1,
+            Self::Approved => 2,
+            Self::Started => 3,
+            Self::Ended => 4,
+        };
+        all.into_iter().take(count).collect()
+    }
+}
+
+/// What has become of the call.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Fate {
+    /// Its block is as it was.
+    Untouched,
+    /// It waits for approval.
+    Asks,
+    /// It waits for approval, and its block asks whether to run it again.
+    AsksAgain,
+    /// The tool has run, once.
+    Runs,
+    /// Its result came from the journal.
+    Restored,
+    /// It was rejected or denied.
+    Refused,
+}
+
+/// The call, with this status in its block; empty for no block.
+fn file(status: &str) -> String {
+    let call = "@You:\nHi\n\n@Assistant:\n**Tool Use:** `tool` (`a`)\n\n```json\n{}\n```\n";
+    if status.is_empty() {
+        call.to_owned()
+    } else {
+        format!("{call}\n@You:\n**Tool Result:** `a`\n\n```flemma:tool status={status}\n```\n")
+    }
+}
+
+/// Opens a file with this call, and then presses Ctrl-]: `expected` is what becomes of the call by the two.
+fn check(journaled: Journaled, status: &str, is_idempotent: bool, expected: (Fate, Fate)) {
+    // Nothing is sent, so that nothing else happens to the file.
+    let options = json!({ "tools": { "autopilot": { "enabled": false } } });
+    let chat = Harness::start(Setup { options, ..Setup::default() }, []);
+    let runs = Rc::new(Cell::new(0));
+    let count = Rc::clone(&runs);
+    chat.register_with("tool", json!({ "idempotent": is_idempotent }), move |_, answer| {
+        count.set(count.get() + 1);
+        answer.finish(text("from the tool"));
+        None
+    });
+    let path = chat.work("other.chat");
+    chat.put("other.chat", file(status));
+    let key = CallKey::of(&"a".into(), "tool", &ToolInput::Json(json!({})));
+    let by = Actor { role: Role::User, process: 1, host: "another".to_owned() };
+    let conversation = path.to_string_lossy().into_owned();
+    let record = |event| Record {
+        at: Timestamp::UNIX_EPOCH,
+        conversation: conversation.clone(),
+        key: key.clone(),
+        event,
+        by: by.clone(),
+    };
+    let journal = Journal::new(chat.state("journal"));
+    journal.append(&path, journaled.events().into_iter().map(record).collect(), |written| written.unwrap());
+    assert!(journal.settle(Duration::from_secs(60)));
+
+    let buffer = chat.edit("other.chat");
+    chat.go_to(buffer);
+    chat.drain_until("the journal", |chat| chat.workspace.is_settled(buffer));
+    chat.settle();
+    let is = |expected: Fate, before: &str| {
+        let now = chat.text();
+        let fate = match runs.get() {
+            0 if now.contains("from the journal") => Fate::Restored,
+            0 if now.contains("(error)") => Fate::Refused,
+            0 if now.contains("Run it again?") => Fate::AsksAgain,
+            0 if now == before => Fate::Untouched,
+            0 if now.contains("status=pending") => Fate::Asks,
+            1 if now.contains("from the tool") => Fate::Runs,
+            _ => return false,
+        };
+        fate == expected && !chat.conversation().is_busy()
+    };
+    let row = format!("{journaled:?}, status {status:?}, idempotent {is_idempotent}");
+    let before = chat.text();
+    let untouched = file(status).trim_end().to_owned();
+    chat.drain_until(&format!("{row}: {:?}", expected.0), |_| is(expected.0, &untouched));
+    if !matches!(expected.0, Fate::Runs | Fate::Restored) {
+        chat.go();
+    }
+    chat.drain_until(&format!("{row}, Ctrl-]: {:?}", expected.1), |_| is(expected.1, &before));
+    chat.settle();
+    assert!(is(expected.1, &before) && chat.sent() == 0, "{row}: it does not stay so");
+}
+
+#[test]
+fn a_file_is_opened_again_as_the_help_says() {
+    use Fate::{Asks, AsksAgain, Refused, Restored, Runs, Untouched};
+    use Journaled::{Approved, Ended, Nothing, Started, Waiting};
+    for journaled in Journaled::ALL {
+        for status in ["", "pending", "approved", "running", "rejected", "denied"] {
+            for is_idempotent in [false, true] {
+                let expected = match (journaled, status) {
+                    (Ended, _) => (Restored, Restored),
+                    (_, "rejected" | "denied") => (Untouched, Refused),
+                    (Started, "" | "approved" | "running") if is_idempotent => (Runs, Runs),
+                    (Started, "") => (Untouched, AsksAgain),
+                    (Started, "approved" | "running") => (AsksAgain, AsksAgain),
+                    (Approved, "" | "approved") => (Untouched, Runs),
+                    (Approved | Nothing | Waiting | Started, "pending") => (Untouched, Untouched),
+                    (Approved | Nothing | Waiting, _) => (Untouched, Asks),
+                    (Started, other) => panic!("there is no row for {other}"),
+                };
+                check(journaled, status, is_idempotent, expected);
+            }
+        }
+    }
+}
