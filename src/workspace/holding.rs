@@ -17,6 +17,7 @@ use super::{
 };
 use crate::{
     agent::{Input, Level},
+    model::UserError,
     runtime::{
         ConversationId, Owner,
         holder::{Held, Hold, Ours, Sighting, Watch, hold},
@@ -254,6 +255,19 @@ impl Workspace {
         let Some(other) = conversation.holding().other() else { return false };
         self.host().notify(Level::Warn, &other.message(&conversation.holding().name()));
         true
+    }
+
+    /// Whether this process may resolve and run calls of a conversation.
+    ///
+    /// # Errors
+    /// Who holds it.
+    pub(super) fn check_held(&self, conversation: &Conversation) -> Result<(), UserError> {
+        let holding = conversation.holding();
+        match holding.other() {
+            Some(other) => Err(UserError::new(other.message(&holding.name()))),
+            None if conversation.is_held_here() => Ok(()),
+            None => Err(UserError::new("it is not known yet whether another process holds this conversation")),
+        }
     }
 
     /// The user wants something of this conversation. It waits until it is known that nobody else holds it, and then has to

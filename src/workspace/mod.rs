@@ -72,6 +72,7 @@ mod background;
 mod buffer_view;
 mod changes;
 mod conversation;
+mod decisions;
 mod dispatch;
 mod drain;
 mod effective;

@@ -1,8 +1,8 @@
 //! A file that was opened: what the journal knows of its calls is brought together with what the file says.
 
-use super::{Conversation, ResolveError, Workspace, standing::Standing};
+use super::{Conversation, Workspace, standing::Standing};
 use crate::{
-    agent::{Input, Level},
+    agent::Input,
     chat::{AwaitKind, OpenCall, Status},
     journal::CallKey,
     model::CallId,
@@ -77,66 +77,6 @@ impl Workspace {
                  whether they had an effect: {}",
                 lost.join(", ")
             ));
-        }
-    }
-
-    /// Whether this process may resolve and run calls of a conversation.
-    ///
-    /// # Errors
-    /// Who holds it.
-    pub(super) fn check_held(&self, conversation: &Conversation) -> Result<(), ResolveError> {
-        let holding = conversation.holding();
-        match holding.other() {
-            Some(other) => Err(ResolveError::Held(other.message(&holding.name()))),
-            None if conversation.is_held_here() => Ok(()),
-            None => Err(ResolveError::Held(
-                "it is not known yet whether another process holds this conversation".to_owned(),
-            )),
-        }
-    }
-
-    /// Whether a call was started and it is not known whether it has ended.
-    pub(super) fn is_interrupted(&self, conversation: &Conversation, call: &OpenCall) -> bool {
-        self.standing(conversation, call) == Standing::Interrupted
-    }
-
-    /// Whether the status in the block of a call counts: the user or a policy of theirs has written it in this session, or
-    /// the user's journal has the decision.
-    pub(super) fn counts(&self, conversation: &Conversation, call: &OpenCall) -> bool {
-        conversation.page().is_authorised(call) || matches!(self.standing(conversation, call), Standing::Approved(_))
-    }
-
-    /// Carries out what the user wants, after it is recorded.
-    pub(super) fn perform(&self, conversation: &Conversation, input: Input) {
-        match input {
-            Input::Decide(calls, choice, step) => self.decide(conversation, calls, &choice, step),
-            Input::Execute(call) => self.execute_call(conversation, call),
-            Input::Advance => self.go_on_as_written(conversation, Input::Advance),
-            input => self.feed(conversation, [input]),
-        }
-    }
-
-    /// Runs the call under the cursor, or opens its form.
-    fn execute_call(&self, conversation: &Conversation, id: CallId) {
-        let calls = conversation.page().open_calls();
-        let Some(call) = calls.iter().rfind(|call| call.id == id) else {
-            return self.feed(conversation, [Input::Execute(id)]);
-        };
-        let has_text = call.placeholder.as_ref().is_some_and(|placeholder| !placeholder.content.is_empty());
-        match (self.effective_kind(conversation, call), call.awaiting()) {
-            (AwaitKind::Elicitation, Some(awaiting)) if !has_text => {
-                if awaiting.is_over(self.host().now()) {
-                    return self.expire_call(conversation, call);
-                }
-                if let Err(error) = self.check_held(conversation) {
-                    return self.host().notify(Level::Info, &error.to_string());
-                }
-                self.host().open_form(conversation.buffer(), &id);
-            }
-            (AwaitKind::ClientExec, Some(_)) => {
-                self.host().notify(Level::Info, "this call is being run by the editor; `:Flemma tool:reject` stops it");
-            }
-            _ => self.go_on_as_written(conversation, Input::Execute(id)),
         }
     }
 }

@@ -23,8 +23,8 @@ use super::{
     wish::Wish,
 };
 use crate::{
-    agent::{CallResult, Choice, Input, Level, ResolvedBy, UndoStep, rejection},
-    chat::{AwaitKind, Language, OpenCall, Severity},
+    agent::{CallResult, Choice, Input, ResolvedBy, UndoStep, rejection},
+    chat::{AwaitKind, Language, OpenCall},
     journal::{CallKey, Decision, Event, Record, Role},
     model::{CallId, UserError},
     tools::{Definition, Executor, LuaRef, form::Form},
@@ -70,11 +70,20 @@ pub enum ResolveError {
 /// A resolution that was checked, and whose call nobody else can resolve now.
 #[derive(Clone, Debug)]
 pub(super) struct Prepared {
-    call: OpenCall,
-    records: Vec<Record>,
-    input: Input,
+    pub(super) call: OpenCall,
+    pub(super) records: Vec<Record>,
+    pub(super) input: Input,
     /// Whether its start is among the records.
-    starts: bool,
+    pub(super) starts: bool,
+    /// How often the user had stopped everything by then.
+    cancellations: u64,
+}
+
+impl Prepared {
+    /// Whether it lets a call run.
+    fn is_approval(&self) -> bool {
+        matches!(self.input, Input::Decide(_, Choice::Approve, _))
+    }
 }
 
 impl Workspace {
@@ -87,7 +96,7 @@ impl Workspace {
         role: Role,
         reply: impl FnOnce(&Self, Result<(), ResolveError>) + Send + 'static,
     ) {
-        match self.prepare(conversation, call, resolution, role, 1) {
+        match self.prepare(conversation, call, resolution, role, self.free_slots(conversation)) {
             Ok(prepared) => {
                 let records = prepared.records.clone();
                 self.commit(conversation, records, move |workspace, conversation, written| {
@@ -126,7 +135,7 @@ impl Workspace {
         role: Role,
     ) -> Result<(), ResolveError> {
         let conversation = self.conversation(buffer).ok_or(ResolveError::Stale)?;
-        let prepared = self.prepare(&conversation, call, resolution, role, 1)?;
+        let prepared = self.prepare(&conversation, call, resolution, role, self.free_slots(&conversation))?;
         let written = match conversation.records().path() {
             None => Ok(()),
             Some(path) => {
@@ -176,110 +185,8 @@ impl Workspace {
         self.scripts().resolved(callback, outcome);
     }
 
-    /// Decides about several calls at once, for a key or a command.
-    pub(super) fn decide(&self, conversation: &Conversation, calls: Vec<CallId>, choice: &Choice, step: UndoStep) {
-        if conversation.session().has_request() || self.is_at_fault(conversation) {
-            // The agent says why not.
-            return self.feed(conversation, [Input::Decide(calls, choice.clone(), step)]);
-        }
-        let open = conversation.page().open_calls();
-        let is_over = |call: &&OpenCall| {
-            calls.contains(&call.id) && matches!(self.standing(conversation, call), Standing::Ended(_))
-        };
-        let over: Vec<CallId> = open.iter().filter(is_over).map(|call| call.id.clone()).collect();
-        if !over.is_empty() {
-            // They were undone: their results are restored.
-            return self.feed(conversation, [Input::Recover(over)]);
-        }
-        let resolution = || match choice {
-            Choice::Approve => Resolution::Approve,
-            Choice::Reject(words) => Resolution::Reject(words.clone()),
-        };
-        let mut free = self.free_slots(conversation);
-        let (mut prepared, mut refused) = (Vec::new(), None);
-        for call in &calls {
-            match self.prepare(conversation, call, resolution(), Role::User, free) {
-                Ok(ready) => {
-                    free = free.saturating_sub(usize::from(ready.starts));
-                    prepared.push(ready);
-                }
-                Err(error) => refused = refused.or(Some((call.clone(), error))),
-            }
-        }
-        if prepared.is_empty() {
-            if let Some((call, error)) = refused {
-                self.explain(conversation, &call, &error);
-            }
-            return;
-        }
-        let records = prepared.iter().flat_map(|prepared| prepared.records.clone()).collect();
-        let choice = choice.clone();
-        let cancellations = conversation.records().cancellations();
-        self.commit(conversation, records, move |workspace, conversation, written| {
-            if choice == Choice::Approve && conversation.records().cancellations() != cancellations {
-                workspace.take_back(conversation, prepared.iter().map(|prepared| &prepared.call));
-                return;
-            }
-            // What waits for approval is decided together; the others are answered one by one.
-            let is_decision = |prepared: &Prepared| matches!(prepared.input, Input::Decide(..));
-            let (decided, mut others): (Vec<_>, Vec<_>) = prepared.into_iter().partition(is_decision);
-            let ids = decided.iter().map(|prepared| prepared.call.id.clone()).collect();
-            let together = Some(Input::Decide(ids, choice, step));
-            let mut resolved = Ok(());
-            if !decided.is_empty() {
-                resolved = workspace.apply(conversation, decided, together, written.clone());
-            }
-            for other in others.drain(..) {
-                resolved = resolved.and(workspace.apply(conversation, vec![other], None, written.clone()));
-            }
-            if let Err(error) = resolved {
-                workspace.host().notify(Level::Error, &error.to_string());
-            }
-        });
-    }
-
-    /// The user has stopped everything before their approval of these calls was on the disk: it does not count.
-    pub(super) fn take_back<'a>(&self, conversation: &Conversation, calls: impl Iterator<Item = &'a OpenCall>) {
-        let records = calls
-            .map(|call| {
-                conversation.records().release(&call.id);
-                let key = CallKey::of(&call.id, &call.name, &call.input);
-                self.record(conversation, key, Event::Opened, Role::User)
-            })
-            .collect();
-        self.note(conversation, records);
-    }
-
-    /// Says why a key had no effect.
-    fn explain(&self, conversation: &Conversation, id: &CallId, error: &ResolveError) {
-        let open = conversation.page().open_calls();
-        let kind = open.iter().find(|call| call.id == *id).map(|call| self.effective_kind(conversation, call));
-        let message = match (error, kind) {
-            (ResolveError::Stale, Some(AwaitKind::Elicitation)) => {
-                "this call asks you a question; press Alt-Enter for the form, or write the answer in its block"
-                    .to_owned()
-            }
-            (ResolveError::Stale, Some(AwaitKind::ClientExec)) => "this call is being run by the editor".to_owned(),
-            (ResolveError::Stale, _) => "no pending call is selected".to_owned(),
-            (error, _) => error.to_string(),
-        };
-        self.host().notify(Level::Info, &message);
-    }
-
-    /// How many more tools may start now.
-    pub(super) fn free_slots(&self, conversation: &Conversation) -> usize {
-        let limit = self.frontmatter(conversation).config.tools.max_concurrent as usize;
-        limit.max(1).saturating_sub(conversation.session().running().len())
-    }
-
-    /// Whether the document or its frontmatter has an error.
-    pub(super) fn is_at_fault(&self, conversation: &Conversation) -> bool {
-        let is_error = |found: &crate::chat::Diagnostic| found.severity == Severity::Error;
-        conversation.page().diagnostics().iter().any(is_error) || self.frontmatter(conversation).fault.is_some()
-    }
-
     /// Checks a resolution, and takes the right to resolve the call.
-    fn prepare(
+    pub(super) fn prepare(
         &self,
         conversation: &Conversation,
         id: &CallId,
@@ -287,7 +194,7 @@ impl Workspace {
         role: Role,
         free: usize,
     ) -> Result<Prepared, ResolveError> {
-        self.check_held(conversation)?;
+        self.check_held(conversation).map_err(|held| ResolveError::Held(held.to_string()))?;
         let calls = conversation.page().open_calls();
         let call = calls.into_iter().rfind(|call| call.id == *id && !call.aborted).ok_or(ResolveError::Stale)?;
         let session = conversation.session();
@@ -343,7 +250,8 @@ impl Workspace {
         }
         conversation.records().claim(id);
         let records = self.records_of(conversation, &call, role, events);
-        Ok(Prepared { call, records, input, starts })
+        let cancellations = conversation.records().cancellations();
+        Ok(Prepared { call, records, input, starts, cancellations })
     }
 
     /// Whether a call that is approved now starts in the same step.
@@ -404,7 +312,7 @@ impl Workspace {
 
     /// Carries out resolutions that were recorded, or gives the right to resolve the calls back. `together` is the input
     /// for several of them; without it, there is one, with an input of its own.
-    fn apply(
+    pub(super) fn apply(
         &self,
         conversation: &Conversation,
         prepared: Vec<Prepared>,
@@ -414,6 +322,11 @@ impl Workspace {
         let records = conversation.records();
         prepared.iter().for_each(|prepared| records.release(&prepared.call.id));
         written.map_err(|problem| ResolveError::NotRecorded(problem.to_string()))?;
+        let is_stopped = |prepared: &Prepared| prepared.cancellations != records.cancellations();
+        if prepared.iter().any(|prepared| prepared.is_approval() && is_stopped(prepared)) {
+            self.take_back(conversation, prepared.iter().map(|prepared| &prepared.call));
+            return Err(ResolveError::Stale);
+        }
         for Prepared { call, .. } in &prepared {
             // What the user interface still does for it is not waited for any more.
             self.stop_tool(conversation, &call.id);
@@ -421,16 +334,22 @@ impl Workspace {
         for Prepared { call, .. } in prepared.iter().filter(|prepared| prepared.starts) {
             records.let_start(CallKey::of(&call.id, &call.name, &call.input));
         }
-        // What was decided about is another call now. It asks for itself.
+        // What was decided about may be another call now. It asks for itself.
         let open = conversation.page().open_calls();
         let is_same = |prepared: &Prepared| {
-            let same = |call: &&OpenCall| call.id == prepared.call.id;
-            open.iter()
-                .rfind(same)
-                .is_some_and(|call| call.name == prepared.call.name && call.input == prepared.call.input)
+            let decided = &prepared.call;
+            let now = open.iter().rfind(|call| call.id == decided.id);
+            now.is_some_and(|call| call.name == decided.name && call.input == decided.input)
         };
-        let input = together.or_else(|| prepared.first().map(|prepared| prepared.input.clone()));
-        if let Some(input) = input.filter(|_| prepared.iter().all(is_same)) {
+        let same: Vec<&Prepared> = prepared.iter().filter(|prepared| is_same(prepared)).collect();
+        let input = match together {
+            Some(Input::Decide(_, choice, step)) => {
+                let calls = same.iter().map(|prepared| prepared.call.id.clone()).collect();
+                Some(Input::Decide(calls, choice, step))
+            }
+            _ => same.first().map(|prepared| prepared.input.clone()),
+        };
+        if let Some(input) = input.filter(|_| !same.is_empty()) {
             self.want(conversation, Wish::Recorded(input));
         }
         self.came_to_rest(conversation);

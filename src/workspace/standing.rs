@@ -41,6 +41,17 @@ impl Workspace {
             }
         }
     }
+
+    /// Whether a call was started and it is not known whether it has ended.
+    pub(super) fn is_interrupted(&self, conversation: &Conversation, call: &OpenCall) -> bool {
+        self.standing(conversation, call) == Standing::Interrupted
+    }
+
+    /// Whether the status in the block of a call counts: the user or a policy of theirs has written it in this session, or
+    /// the user's journal has the decision.
+    pub(super) fn counts(&self, conversation: &Conversation, call: &OpenCall) -> bool {
+        conversation.page().is_authorised(call) || matches!(self.standing(conversation, call), Standing::Approved(_))
+    }
 }
 
 impl Conversation {

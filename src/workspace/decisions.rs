@@ -1,0 +1,148 @@
+//! What a key or a command decides about calls: to carry the conversation on, to run one call, to approve or reject several.
+
+use super::{
+    Conversation, Workspace,
+    resolution::{Prepared, Resolution, ResolveError},
+    standing::Standing,
+};
+use crate::{
+    agent::{Choice, Input, Level, UndoStep},
+    chat::{AwaitKind, OpenCall, Severity},
+    journal::{CallKey, Event, Role},
+    model::CallId,
+};
+
+impl Workspace {
+    /// Carries out what the user wants, after it is recorded.
+    pub(super) fn perform(&self, conversation: &Conversation, input: Input) {
+        match input {
+            Input::Decide(calls, choice, step) => self.decide(conversation, calls, &choice, step),
+            Input::Execute(call) => self.execute_call(conversation, call),
+            Input::Advance => self.go_on_as_written(conversation, Input::Advance),
+            input => self.feed(conversation, [input]),
+        }
+    }
+
+    /// Runs the call under the cursor, or opens its form.
+    fn execute_call(&self, conversation: &Conversation, id: CallId) {
+        let calls = conversation.page().open_calls();
+        let Some(call) = calls.iter().rfind(|call| call.id == id) else {
+            return self.feed(conversation, [Input::Execute(id)]);
+        };
+        let has_text = call.placeholder.as_ref().is_some_and(|placeholder| !placeholder.content.is_empty());
+        match (self.effective_kind(conversation, call), call.awaiting()) {
+            (AwaitKind::Elicitation, Some(awaiting)) if !has_text => {
+                if awaiting.is_over(self.host().now()) {
+                    return self.expire_call(conversation, call);
+                }
+                if let Err(error) = self.check_held(conversation) {
+                    return self.host().notify(Level::Info, &error.to_string());
+                }
+                self.host().open_form(conversation.buffer(), &id);
+            }
+            (AwaitKind::ClientExec, Some(_)) => {
+                self.host().notify(Level::Info, "this call is being run by the editor; `:Flemma tool:reject` stops it");
+            }
+            _ => self.go_on_as_written(conversation, Input::Execute(id)),
+        }
+    }
+
+    /// Decides about several calls at once, for a key or a command.
+    pub(super) fn decide(&self, conversation: &Conversation, calls: Vec<CallId>, choice: &Choice, step: UndoStep) {
+        if conversation.session().has_request() || self.is_at_fault(conversation) {
+            // The agent says why not.
+            return self.feed(conversation, [Input::Decide(calls, choice.clone(), step)]);
+        }
+        let open = conversation.page().open_calls();
+        let is_over = |call: &&OpenCall| {
+            calls.contains(&call.id) && matches!(self.standing(conversation, call), Standing::Ended(_))
+        };
+        let over: Vec<CallId> = open.iter().filter(is_over).map(|call| call.id.clone()).collect();
+        if !over.is_empty() {
+            // They were undone: their results are restored.
+            return self.feed(conversation, [Input::Recover(over)]);
+        }
+        let resolution = || match choice {
+            Choice::Approve => Resolution::Approve,
+            Choice::Reject(words) => Resolution::Reject(words.clone()),
+        };
+        let mut free = self.free_slots(conversation);
+        let (mut prepared, mut refused) = (Vec::new(), None);
+        for call in &calls {
+            match self.prepare(conversation, call, resolution(), Role::User, free) {
+                Ok(ready) => {
+                    free = free.saturating_sub(usize::from(ready.starts));
+                    prepared.push(ready);
+                }
+                Err(error) => refused = refused.or(Some((call.clone(), error))),
+            }
+        }
+        if prepared.is_empty() {
+            if let Some((call, error)) = refused {
+                self.explain(conversation, &call, &error);
+            }
+            return;
+        }
+        let records = prepared.iter().flat_map(|prepared| prepared.records.clone()).collect();
+        let choice = choice.clone();
+        self.commit(conversation, records, move |workspace, conversation, written| {
+            // What waits for approval is decided together; the others are answered one by one.
+            let is_decision = |prepared: &Prepared| matches!(prepared.input, Input::Decide(..));
+            let (decided, mut others): (Vec<_>, Vec<_>) = prepared.into_iter().partition(is_decision);
+            let ids = decided.iter().map(|prepared| prepared.call.id.clone()).collect();
+            let together = Some(Input::Decide(ids, choice, step));
+            let mut resolved = Ok(());
+            if !decided.is_empty() {
+                resolved = workspace.apply(conversation, decided, together, written.clone());
+            }
+            for other in others.drain(..) {
+                resolved = resolved.and(workspace.apply(conversation, vec![other], None, written.clone()));
+            }
+            // The user knows that they have stopped everything.
+            if let Err(error) = resolved.or_else(|error| if error == ResolveError::Stale { Ok(()) } else { Err(error) })
+            {
+                workspace.host().notify(Level::Error, &error.to_string());
+            }
+        });
+    }
+
+    /// The user has stopped everything before their approval of these calls was on the disk: it does not count.
+    pub(super) fn take_back<'a>(&self, conversation: &Conversation, calls: impl Iterator<Item = &'a OpenCall>) {
+        let records = calls
+            .map(|call| {
+                conversation.records().release(&call.id);
+                let key = CallKey::of(&call.id, &call.name, &call.input);
+                self.record(conversation, key, Event::Opened, Role::User)
+            })
+            .collect();
+        self.note(conversation, records);
+    }
+
+    /// Says why a key had no effect.
+    fn explain(&self, conversation: &Conversation, id: &CallId, error: &ResolveError) {
+        let open = conversation.page().open_calls();
+        let kind = open.iter().find(|call| call.id == *id).map(|call| self.effective_kind(conversation, call));
+        let message = match (error, kind) {
+            (ResolveError::Stale, Some(AwaitKind::Elicitation)) => {
+                "this call asks you a question; press Alt-Enter for the form, or write the answer in its block"
+                    .to_owned()
+            }
+            (ResolveError::Stale, Some(AwaitKind::ClientExec)) => "this call is being run by the editor".to_owned(),
+            (ResolveError::Stale, _) => "no pending call is selected".to_owned(),
+            (error, _) => error.to_string(),
+        };
+        self.host().notify(Level::Info, &message);
+    }
+
+    /// How many more tools may start now.
+    pub(super) fn free_slots(&self, conversation: &Conversation) -> usize {
+        let limit = self.frontmatter(conversation).config.tools.max_concurrent as usize;
+        limit.max(1).saturating_sub(conversation.session().running().len())
+    }
+
+    /// Whether the document or its frontmatter has an error.
+    pub(super) fn is_at_fault(&self, conversation: &Conversation) -> bool {
+        let is_error = |found: &crate::chat::Diagnostic| found.severity == Severity::Error;
+        conversation.page().diagnostics().iter().any(is_error) || self.frontmatter(conversation).fault.is_some()
+    }
+}
