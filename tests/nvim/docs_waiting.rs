@@ -110,10 +110,11 @@ fn the_examples_in_lua_resolve_every_kind_of_call() {
     chat.nvim.input("<Space>w");
     chat.nvim.wait_for("the last reply", |nvim| nvim.text().contains("@Assistant:\nfine"));
     let sent = chat.messages(1)[2]["content"].clone();
-    let results: Vec<String> = sent.as_array().unwrap().iter().map(|part| part["content"].to_string()).collect();
-    assert!(results[0].contains("sent for the script"), "{sent}");
-    assert!(results[1].contains(r#"{\"port\":8080,\"public\":true}"#), "{sent}");
-    assert!(results[2].contains("sqlite"), "{sent}");
+    let results: Vec<&str> =
+        sent.as_array().unwrap().iter().map(|part| part["content"].as_str().unwrap().trim_end()).collect();
+    assert_eq!((results[0], results[2]), ("sent for the script", "sqlite"));
+    let port: Value = serde_json::from_str(results[1]).unwrap();
+    assert_eq!(port, json!({ "port": 8080, "public": true }));
 }
 
 /// A call that waits for an answer, in a file from an earlier session.
