@@ -134,9 +134,6 @@ impl Workspace {
             self.read_journal(conversation, &holding.path().to_string_lossy());
         }
         self.recover(conversation);
-        if let Some(wish) = holding.take_wish() {
-            self.want_alone(conversation, wish);
-        }
     }
 
     fn is_held_elsewhere(&self, conversation: &Conversation, attempt: u64, owner: Option<Owner>) {
@@ -270,13 +267,13 @@ impl Workspace {
         }
     }
 
-    /// The user wants something of this conversation. It waits until it is known that nobody else holds it, and then has to
-    /// pass the trust gate.
+    /// The user wants something of this conversation. It waits until it is known that nobody else holds it, and what the
+    /// journal says of its calls, and then has to pass the trust gate.
     pub(super) fn want_alone(&self, conversation: &Conversation, wish: Wish) {
         if self.is_refused(conversation) {
             return;
         }
-        if conversation.is_held_here() {
+        if conversation.is_held_here() && conversation.is_known() {
             self.want(conversation, wish);
         } else {
             conversation.holding().wait(wish);
@@ -288,6 +285,11 @@ impl Conversation {
     /// Whether nobody else can hold the conversation, so that its calls may be resolved and run here.
     pub(super) fn is_held_here(&self) -> bool {
         self.holding().is_here()
+    }
+
+    /// Whether its text and its journal are read, so that it is known what its calls are.
+    pub(super) fn is_known(&self) -> bool {
+        self.is_complete() && self.records().is_read()
     }
 
     /// Where else the conversation is held; `None` if it is not.

@@ -1,9 +1,9 @@
 //! A file that was opened: what the journal knows of its calls is brought together with what the file says.
 
-use super::{Conversation, Workspace, standing::Standing};
+use super::{Conversation, Workspace, standing::Standing, suspension::INTERRUPTED};
 use crate::{
-    agent::Input,
-    chat::{AwaitKind, OpenCall, Status},
+    agent::{Input, Level},
+    chat::{OpenCall, Status},
     journal::CallKey,
     model::CallId,
 };
@@ -26,26 +26,41 @@ impl Workspace {
         self.conversation(buffer).is_some_and(|conversation| {
             let holding = conversation.holding();
             let is_held_known = conversation.is_held_here() || holding.other().is_some();
-            conversation.is_complete() && conversation.records().is_read() && is_held_known && self.toolbox().is_ready()
+            conversation.is_known() && is_held_known && self.toolbox().is_ready()
         })
     }
 
-    /// Brings a conversation and its journal together, once both are read and no other process holds the conversation.
+    /// Brings a conversation and its journal together, once both are read and no other process holds the conversation. What
+    /// the user wanted in the meantime comes after that.
     pub(super) fn recover(&self, conversation: &Conversation) {
-        let is_ready = conversation.is_complete() && conversation.records().is_read();
-        if !is_ready || conversation.is_busy() || self.check_held(conversation).is_err() {
+        if !conversation.is_known() || self.check_held(conversation).is_err() {
             return;
         }
+        let news = if conversation.is_busy() { Vec::new() } else { self.bring_together(conversation) };
+        match conversation.holding().take_wish() {
+            // The user has decided about a call without knowing this of it.
+            Some(wish) if wish.decides_about(&news) => {
+                let message = "nothing was decided: the state of the call has changed since; look at it again";
+                self.host().notify(Level::Warn, message);
+            }
+            Some(wish) => self.want_alone(conversation, wish),
+            None => {}
+        }
+    }
+
+    /// Gives the calls of which the journal knew more than the file.
+    fn bring_together(&self, conversation: &Conversation) -> Vec<CallId> {
         let calls = conversation.page().open_calls();
         let known: Vec<CallId> =
             calls.iter().filter(|call| self.needs_recovery(conversation, call)).map(|call| call.id.clone()).collect();
         if !known.is_empty() {
-            self.feed(conversation, [Input::Recover(known)]);
+            self.feed(conversation, [Input::Recover(known.clone())]);
             self.came_to_rest(conversation);
         }
         self.report_lost(conversation, &calls);
         self.shorten_journal(conversation);
         self.watch_deadlines(conversation, true);
+        known
     }
 
     /// Whether the journal says something of a call that its block does not.
@@ -54,8 +69,9 @@ impl Workspace {
             Standing::Ended(_) => true,
             Standing::Interrupted => {
                 let status = call.placeholder.as_ref().map(|placeholder| placeholder.block.status);
-                let is_offered = call.awaiting().is_some_and(|awaiting| awaiting.kind == AwaitKind::ClientExec);
-                status.is_none() || is_offered || matches!(status, Some(Status::Running | Status::Approved))
+                // The file may be older than the start. Nobody may approve the call without knowing of it.
+                let is_told = call.awaiting().is_some_and(|awaiting| awaiting.question.as_deref() == Some(INTERRUPTED));
+                !is_told && !matches!(status, Some(Status::Denied | Status::Rejected))
             }
             Standing::New | Standing::Approved(_) => false,
         }

@@ -221,6 +221,10 @@ impl Workspace {
         let kind = self.effective_kind(conversation, &call);
         let definition = self.toolbox().get(&call.name);
         let (events, input, starts) = match (resolution, kind) {
+            (Resolution::Approve, AwaitKind::Approval) if !conversation.is_known() => {
+                let message = "the conversation and its journal are not read yet; try again in a moment".to_owned();
+                return Err(ResolveError::Held(message));
+            }
             (Resolution::Approve, AwaitKind::Approval) => {
                 let starts = free > 0 && self.starts_at_once(conversation, definition.as_deref());
                 let events = [Event::Decided(Decision::Approved)].into_iter().chain(starts.then_some(Event::Started));

@@ -15,6 +15,10 @@ use crate::{
     tools::{Definition, Executor, form::Form},
 };
 
+/// The question about a call that was started, and of which nobody knows whether it has ended.
+pub(super) const INTERRUPTED: &str =
+    "It was interrupted while it was running, and may have had an effect. Run it again?";
+
 /// The longest question in a block, in characters. The whole of it is in the call.
 const QUESTION: usize = 160;
 
@@ -88,7 +92,7 @@ impl Workspace {
                 Some(one_line(&form.question, QUESTION))
             }
             AwaitKind::Approval if self.standing(conversation, call) == Standing::Interrupted => {
-                Some("It was interrupted while it was running, and may have had an effect. Run it again?".to_owned())
+                Some(INTERRUPTED.to_owned())
             }
             AwaitKind::Approval | AwaitKind::ClientExec => None,
         }

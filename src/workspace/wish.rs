@@ -14,6 +14,17 @@ pub enum Wish {
     AlwaysApprove(Vec<CallId>),
 }
 
+impl Wish {
+    /// Whether it decides about one of these calls.
+    pub(super) fn decides_about(&self, calls: &[CallId]) -> bool {
+        match self {
+            Self::Input(Input::Decide(ids, ..)) | Self::AlwaysApprove(ids) => ids.iter().any(|id| calls.contains(id)),
+            Self::Input(Input::Execute(id)) => calls.contains(id),
+            Self::Input(_) | Self::Recorded(_) => false,
+        }
+    }
+}
+
 impl From<Input> for Wish {
     fn from(input: Input) -> Self {
         Self::Input(input)

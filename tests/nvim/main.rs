@@ -27,6 +27,7 @@ mod hosted;
 #[path = "../support/http.rs"]
 mod http;
 mod journey;
+mod killed;
 mod lastline;
 mod leaving;
 mod limits;

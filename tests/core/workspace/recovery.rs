@@ -101,6 +101,34 @@ fn the_user_may_run_it_again() {
 }
 
 #[test]
+fn a_file_that_is_older_than_the_start_asks_as_well() {
+    // The file says that the call waits, or is approved; the journal says that it was started.
+    let statuses = ["status=pending", "status=approved", "status=running"];
+    for (status, key) in statuses.into_iter().flat_map(|status| ["approve", "execute", "go"].map(|key| (status, key))) {
+        let chat = running("slow");
+        let saved = chat.text().replace("status=running", status);
+        assert!(saved.contains(status), "{saved}");
+        let chat = chat.kill(&saved, automatic(), [prose("fine")]);
+        register(&chat, true);
+        let buffer = chat.edit("notes.chat");
+        chat.go_to(buffer);
+        // The user is fast: the question was not there yet.
+        match key {
+            "approve" => chat.approve(status),
+            "execute" => chat.execute(status),
+            _ => chat.go(),
+        }
+        chat.drain_until("the journal", |chat| chat.workspace.is_settled(buffer));
+        chat.settle();
+        assert!(chat.text().contains("Run it again?"), "{status}: {}", chat.text());
+        assert_eq!(runs(&chat), 1, "{status} {key}: approved before anybody could know");
+        chat.approve("status=pending");
+        chat.wait_for("@Assistant:\nfine");
+        assert_eq!(runs(&chat), 2, "{status}");
+    }
+}
+
+#[test]
 fn an_idempotent_call_runs_again_by_itself() {
     let chat = running("again");
     let saved = chat.text();
