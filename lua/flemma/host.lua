@@ -68,6 +68,7 @@ M.on_show = nil
 ---@param buf integer
 ---@param busy boolean whether a request or a tool is running in it
 function M.show(buf, busy)
+  require("flemma.interrupt").watch(buf, busy)
   require("flemma.ui").show(buf, busy)
   if M.on_show then
     M.on_show(buf)

@@ -241,3 +241,48 @@ fn ctrl_c_keeps_and_marks_the_beginning_of_a_reply() {
     let messages = chat.messages(1);
     assert_eq!(messages[1]["content"][0]["text"], "some words", "the marker is ours alone");
 }
+
+#[test]
+fn ctrl_c_stops_a_reply_also_while_neovim_runs_something_else() {
+    // Neovim takes the key for an interrupt in some of these places, and passes it on without its mapping.
+    let ways = [
+        "vim.fn.timer_start(1, function() vim.api.nvim_input('<C-c>') end)",
+        "vim.schedule(function() vim.api.nvim_input('<C-c>') end)",
+        "vim.defer_fn(function() vim.api.nvim_input('<C-c>') end, 1)",
+        // The next piece of the reply is written during the interrupt.
+        "vim.fn.timer_start(1, function()
+           vim.api.nvim_input('<C-c>')
+           vim.uv.sleep(300)
+           require('flemma.native').call('drain')
+         end)",
+    ];
+    for way in ways {
+        let gate = Gate::new();
+        let stream = Stream::new().text(&["some words", " and more"]);
+        let mut held = Reply::stream();
+        for event in stream.events() {
+            held = if event.contains("and more") {
+                held.hold(&gate).chunk(event.as_str())
+            } else {
+                held.chunk(event.as_str())
+            };
+        }
+        let mut chat = Chat::start(&Setup::default(), [held.hold(&Gate::new())]);
+        chat.nvim.input("<C-]>");
+        chat.nvim.wait_for("the words", |nvim| nvim.text().contains("some words"));
+        chat.nvim.lua(way, &[]);
+        if way.contains("drain") {
+            gate.open();
+        }
+        chat.nvim.wait_for(&format!("the end by {way}"), |nvim| nvim.text().contains("<!-- flemma:aborted -->"));
+        chat.wait_until_idle();
+        let text = chat.nvim.text();
+        assert_eq!(text.contains("some words and more\n"), way.contains("drain"), "{way}: {text}");
+        assert!(!chat.nvim.messages().contains("Error"), "{way}: {}", chat.nvim.messages());
+        assert!(!chat.nvim.messages().contains("running here"), "{way}: {}", chat.nvim.messages());
+        assert!(!chat.nvim.messages().contains(":qa"), "{way}: {}", chat.nvim.messages());
+        // A key that comes later is an ordinary one.
+        chat.nvim.input("<C-c>");
+        chat.nvim.wait_for("the answer", |nvim| nvim.messages().matches("Nothing is running here").count() == 1);
+    }
+}
