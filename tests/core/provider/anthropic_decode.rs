@@ -1,61 +1,41 @@
 //! Replies of the Messages API, however the bytes are cut.
 
-use std::sync::Arc;
-
 use flemma::{
-    model::{Event, Message, Part, Role, Signature, StopReason, ToolInput, Usage},
-    provider::{
-        Decoder, ErrorKind, Exchange, Provider, ProviderError, Request, anthropic::Anthropic, auth::Environment,
-    },
+    model::{Event, Signature, StopReason, ToolInput, Usage},
+    provider::{Decoder, ErrorKind, ProviderError, anthropic::Anthropic, auth::Environment},
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::anthropic::{Stream, event};
+use super::vendor::{Decoded, Vendor};
+use crate::{
+    anthropic::{Stream, event},
+    conversation::{exchange, hello},
+};
 
 pub(crate) const KEY: &str = "sk-ant-secret";
 
-pub(crate) fn decoder() -> Box<dyn Decoder> {
+fn decoder() -> Box<dyn Decoder> {
     let provider = Anthropic::new("https://api.anthropic.com", Environment::new(|_| Some(KEY.to_owned())));
-    let message = Message { role: Role::User, parts: vec![Part::Text("Hi".to_owned())] };
-    match provider.prepare(&Request { messages: vec![Arc::new(message)], ..Request::default() }) {
-        Ok(Exchange::Http { decoder, .. }) => decoder,
-        _ => panic!("a plain question can be asked"),
-    }
+    exchange(&provider, &hello()).unwrap().1
 }
 
-/// What the chunks bring, and how they end.
-fn decode<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> (Vec<Event>, Result<(), ProviderError>) {
-    let (mut decoder, mut events) = (decoder(), Vec::new());
-    for chunk in chunks {
-        if let Err(error) = decoder.feed(chunk, &mut events) {
-            return (events, Err(error));
-        }
-    }
-    let result = decoder.finish(&mut events);
-    (events, result)
+pub(crate) const VENDOR: Vendor = Vendor { decoder, secret: KEY, host: "api.anthropic.com", longest: 600 };
+
+fn decode<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> Decoded {
+    VENDOR.decode(chunks)
 }
 
-/// The same, asserted for one chunk and for chunks of one byte.
-fn play(stream: &Stream) -> (Vec<Event>, Result<(), ProviderError>) {
-    let bytes = stream.bytes();
-    let whole = decode([&bytes[..]]);
-    assert_eq!(decode(bytes.chunks(1)), whole, "cut into bytes");
-    whole
+fn play(stream: &Stream) -> Decoded {
+    VENDOR.play(&stream.bytes())
 }
 
-/// The events of a whole reply without what is only for display.
 fn events(stream: &Stream) -> Vec<Event> {
-    let (mut events, result) = play(stream);
-    assert_eq!(result, Ok(()));
-    events.retain(|event| !matches!(event, Event::Usage(_) | Event::ToolUseProgress { .. }));
-    events
+    VENDOR.events(&stream.bytes())
 }
 
 fn failure(stream: &Stream) -> ProviderError {
-    let error = play(stream).1.expect_err("the stream is broken");
-    assert!(!error.message.contains(KEY), "the key is in {error}");
-    error
+    VENDOR.failure(&stream.bytes())
 }
 
 fn text(text: &str) -> Event {

@@ -3,14 +3,13 @@
 use flemma::provider::{ErrorKind, ErrorResponse, ProviderError};
 use serde_json::json;
 
-use crate::provider::anthropic_decode::{KEY, decoder};
+use super::{
+    anthropic_decode::{KEY, VENDOR},
+    vendor::says,
+};
 
 fn refuse(status: u16, body: impl Into<Vec<u8>>) -> ProviderError {
-    let response = ErrorResponse { status, retry_after: None, request_id: None, body: body.into() };
-    let error = decoder().decode_error(&response);
-    assert!(!error.message.contains('\n'), "{:?} is more than one line", error.message);
-    assert!(!error.message.contains(KEY), "the key is in {error}");
-    error
+    VENDOR.refuse(status, body)
 }
 
 fn vendor(status: u16, kind: &str, message: &str) -> ProviderError {
@@ -43,12 +42,7 @@ fn a_key_that_is_not_accepted_names_its_variable() {
 
 #[test]
 fn each_failure_says_what_to_do() {
-    let says = |error: ProviderError, kind: ErrorKind, words: &[&str]| {
-        assert_eq!(error.kind, kind, "{error}");
-        for word in words {
-            assert!(error.message.contains(word), "{word:?} is not in {error}");
-        }
-    };
+    let says = |error: ProviderError, kind, words: &[&str]| says(&error, kind, words);
     says(
         vendor(404, "not_found_error", "model: claude-0"),
         ErrorKind::InvalidRequest,
@@ -69,7 +63,7 @@ fn each_failure_says_what_to_do() {
 
 #[test]
 fn without_the_vendors_type_the_status_decides() {
-    for (status, kind) in [
+    VENDOR.status_decides(&[
         (400, ErrorKind::InvalidRequest),
         (401, ErrorKind::Authentication),
         (408, ErrorKind::Timeout),
@@ -80,36 +74,12 @@ fn without_the_vendors_type_the_status_decides() {
         (503, ErrorKind::Overloaded),
         (529, ErrorKind::Overloaded),
         (599, ErrorKind::Server),
-    ] {
-        for body in ["", "plain words", "<html><title>T</title>", "{}", "null", "[1]", "{\"error\": 7}"] {
-            let error = refuse(status, body);
-            assert_eq!(error.kind, kind, "{status} {body}");
-            assert!(error.message.contains(&status.to_string()), "{error}");
-        }
-    }
+    ]);
 }
 
 #[test]
 fn any_body_becomes_readable_words() {
-    for (body, words) in [
-        (&b"  upstream\r\n  connect error\t"[..], "(500): upstream connect error"),
-        (b"<!doctype html><HTML><Title class=x>\n Bad Gateway </TITLE>", "a web page, \"Bad Gateway\""),
-        (b"<html><title></title>", "(500): a web page"),
-        (b"<html><title>no end", "(500): a web page"),
-        (b"{\"error\": \"just text\"}", "(500): just text"),
-        (b"{\"message\": \"top level\"}", "(500): top level"),
-        (b"{\"detail\": \"Not Found\"}", "(500): Not Found"),
-        (b"\"a string\"", "(500): a string"),
-        (b"{\"odd\": [1, 2]}", "{\"odd\":[1,2]}"),
-        (b"\xff\xfe bytes", "bytes"),
-        ("<title>\u{130}</title>".as_bytes(), "\u{130}"),
-    ] {
-        let error = refuse(500, body);
-        assert!(error.message.contains(words), "{words:?} is not in {error}");
-    }
-    assert_eq!(refuse(500, "").message, "api.anthropic.com failed (500)");
-    let long = refuse(500, "word ".repeat(10_000));
-    assert!(long.message.len() < 600 && long.message.ends_with('…'), "{long}");
+    VENDOR.puts_into_words(&[]);
 }
 
 #[test]
@@ -137,7 +107,7 @@ fn the_time_to_wait_and_the_request_id_are_kept() {
         body: b"{\"request_id\": \"req_body\", \"error\": {\"type\": \"rate_limit_error\", \"message\": \"slow\"}}"
             .to_vec(),
     };
-    let error = decoder().decode_error(&response);
+    let error = (VENDOR.decoder)().decode_error(&response);
     assert_eq!(error.retry_after, Some(30.0));
     assert_eq!(
         error.message,

@@ -7,6 +7,7 @@ use flemma::{
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use super::vendor::{Decoded, Vendor};
 use crate::{
     completions::Stream,
     conversation::{self, call, conversation, exchange, hello, pieces, text as said},
@@ -18,34 +19,26 @@ fn server() -> OpenAiCompatible {
     OpenAiCompatible::new("https://openrouter.ai/api/v1", Environment::new(|_| Some(KEY.to_owned())))
 }
 
-pub(crate) fn decoder() -> Box<dyn Decoder> {
+fn decoder() -> Box<dyn Decoder> {
     exchange(&server(), &hello()).unwrap().1
 }
 
-fn decode<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> (Vec<Event>, Result<(), ProviderError>) {
-    conversation::decode(decoder(), chunks)
+pub(crate) const VENDOR: Vendor = Vendor { decoder, secret: KEY, host: "openrouter.ai", longest: 600 };
+
+fn decode<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> Decoded {
+    VENDOR.decode(chunks)
 }
 
-/// What a stream brings, asserted to be the same in one chunk and in chunks of one byte.
-fn play(stream: &Stream) -> (Vec<Event>, Result<(), ProviderError>) {
-    let bytes = stream.bytes();
-    let whole = decode([&bytes[..]]);
-    assert_eq!(decode(bytes.chunks(1)), whole, "cut into bytes");
-    whole
+fn play(stream: &Stream) -> Decoded {
+    VENDOR.play(&stream.bytes())
 }
 
-/// The events of a whole reply without what is only for display.
 fn events(stream: &Stream) -> Vec<Event> {
-    let (mut events, result) = play(stream);
-    assert_eq!(result, Ok(()));
-    events.retain(|event| !matches!(event, Event::Usage(_) | Event::ToolUseProgress { .. }));
-    events
+    VENDOR.events(&stream.bytes())
 }
 
 fn failure(stream: &Stream) -> ProviderError {
-    let error = play(stream).1.expect_err("the stream is broken");
-    assert!(!error.message.contains(KEY), "the key is in {error}");
-    error
+    VENDOR.failure(&stream.bytes())
 }
 
 fn text(text: &str) -> Event {

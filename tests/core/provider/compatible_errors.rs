@@ -1,24 +1,16 @@
 //! Responses of servers of Chat Completions whose status is no success.
 
-use flemma::provider::{
-    ErrorKind, ErrorResponse, Headers, ProviderError, auth::Environment, openai_compatible::OpenAiCompatible,
-};
+use flemma::provider::{ErrorKind, Headers, ProviderError, auth::Environment, openai_compatible::OpenAiCompatible};
 use serde_json::json;
 
-use crate::{
-    conversation::{exchange, hello},
-    provider::compatible_decode::{KEY, decoder},
+use super::{
+    compatible_decode::VENDOR,
+    vendor::{response, says},
 };
-
-fn response(status: u16, body: impl Into<Vec<u8>>) -> ErrorResponse {
-    ErrorResponse { status, retry_after: None, request_id: None, body: body.into() }
-}
+use crate::conversation::{exchange, hello};
 
 fn refuse(status: u16, body: impl Into<Vec<u8>>) -> ProviderError {
-    let error = decoder().decode_error(&response(status, body));
-    assert!(!error.message.contains('\n'), "{:?} is more than one line", error.message);
-    assert!(!error.message.contains(KEY), "the key is in {error}");
-    error
+    VENDOR.refuse(status, body)
 }
 
 #[test]
@@ -94,12 +86,7 @@ fn a_server_that_wants_a_key_says_which_variable_holds_it() {
 
 #[test]
 fn each_failure_says_what_to_do() {
-    let says = |error: ProviderError, kind: ErrorKind, words: &[&str]| {
-        assert_eq!(error.kind, kind, "{error}");
-        for word in words {
-            assert!(error.message.contains(word), "{word:?} is not in {error}");
-        }
-    };
+    let says = |error: ProviderError, kind, words: &[&str]| says(&error, kind, words);
     says(
         refuse(404, r#"{"error":{"message":"model \"x\" not found, try pulling it first","type":"api_error"}}"#),
         ErrorKind::InvalidRequest,
@@ -127,16 +114,17 @@ fn each_failure_says_what_to_do() {
 
 #[test]
 fn without_a_name_for_the_error_the_status_decides() {
-    for (status, kind) in [
+    VENDOR.status_decides(&[
         (400, ErrorKind::InvalidRequest),
         (401, ErrorKind::Authentication),
         (408, ErrorKind::Timeout),
         (429, ErrorKind::RateLimited),
         (500, ErrorKind::Server),
         (503, ErrorKind::Overloaded),
-    ] {
-        for body in ["", "plain words", "<html><title>T</title>", "{}", "null", "[1]", "{\"error\": 7}"] {
-            assert_eq!(refuse(status, body).kind, kind, "{status} {body}");
-        }
-    }
+    ]);
+}
+
+#[test]
+fn any_body_becomes_readable_words() {
+    VENDOR.puts_into_words(&[]);
 }

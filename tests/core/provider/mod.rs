@@ -26,6 +26,7 @@ mod retry;
 mod scripts;
 mod snapshots;
 mod sse;
+mod vendor;
 mod vertex_decode;
 mod vertex_encode;
 mod vertex_errors;

@@ -7,42 +7,35 @@ use flemma::{
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use super::vendor::{Decoded, Vendor};
 use crate::{
-    conversation::{self, exchange, hello, pieces},
+    conversation::{exchange, hello, pieces},
     responses::{Stream, event},
 };
 
 pub(crate) const KEY: &str = "sk-proj-secret";
 
-pub(crate) fn decoder() -> Box<dyn Decoder> {
+fn decoder() -> Box<dyn Decoder> {
     let provider = OpenAi::new("https://api.openai.com/v1", Environment::new(|_| Some(KEY.to_owned())));
     exchange(&provider, &hello()).unwrap().1
 }
 
-fn decode<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> (Vec<Event>, Result<(), ProviderError>) {
-    conversation::decode(decoder(), chunks)
+pub(crate) const VENDOR: Vendor = Vendor { decoder, secret: KEY, host: "api.openai.com", longest: 600 };
+
+fn decode<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> Decoded {
+    VENDOR.decode(chunks)
 }
 
-/// What a stream brings, asserted to be the same in one chunk and in chunks of one byte.
-fn play(stream: &Stream) -> (Vec<Event>, Result<(), ProviderError>) {
-    let bytes = stream.bytes();
-    let whole = decode([&bytes[..]]);
-    assert_eq!(decode(bytes.chunks(1)), whole, "cut into bytes");
-    whole
+fn play(stream: &Stream) -> Decoded {
+    VENDOR.play(&stream.bytes())
 }
 
-/// The events of a whole reply without what is only for display.
 fn events(stream: &Stream) -> Vec<Event> {
-    let (mut events, result) = play(stream);
-    assert_eq!(result, Ok(()));
-    events.retain(|event| !matches!(event, Event::Usage(_) | Event::ToolUseProgress { .. }));
-    events
+    VENDOR.events(&stream.bytes())
 }
 
 fn failure(stream: &Stream) -> ProviderError {
-    let error = play(stream).1.expect_err("the stream is broken");
-    assert!(!error.message.contains(KEY), "the key is in {error}");
-    error
+    VENDOR.failure(&stream.bytes())
 }
 
 fn text(text: &str) -> Event {

@@ -3,52 +3,41 @@
 use flemma::{
     chat::{self, Ending, ReplyWriter},
     model::{Event, Part, Role, Signature, StopReason, ToolInput, Usage},
-    provider::{ErrorKind, ProviderError, Request, ToolSpec},
+    provider::{Decoder, ErrorKind, ProviderError, Request, ToolSpec},
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::vertex::{Stream, TOKEN, conversation, event, exchange};
+use super::vendor::{Decoded, Vendor};
+use crate::{
+    conversation,
+    vertex::{Stream, TOKEN, conversation, event, exchange},
+};
 
 fn question() -> Request {
     conversation("gemini-test", vec![(Role::User, vec![Part::Text("Hi".to_owned())])])
 }
 
-/// What the chunks bring, and how they end.
-fn decode<'a>(
-    request: &Request,
-    chunks: impl IntoIterator<Item = &'a [u8]>,
-) -> (Vec<Event>, Result<(), ProviderError>) {
-    let (mut decoder, mut events) = (exchange(request).unwrap().1, Vec::new());
-    for chunk in chunks {
-        if let Err(error) = decoder.feed(chunk, &mut events) {
-            return (events, Err(error));
-        }
-    }
-    let result = decoder.finish(&mut events);
-    (events, result)
+fn decoder() -> Box<dyn Decoder> {
+    exchange(&question()).unwrap().1
 }
 
-/// The same, asserted for one chunk and for chunks of one byte.
-fn play(stream: &Stream) -> (Vec<Event>, Result<(), ProviderError>) {
-    let bytes = stream.bytes();
-    let whole = decode(&question(), [&bytes[..]]);
-    assert_eq!(decode(&question(), bytes.chunks(1)), whole, "cut into bytes");
-    whole
+pub(crate) const VENDOR: Vendor = Vendor { decoder, secret: TOKEN, host: "aiplatform.googleapis.com", longest: 800 };
+
+fn decode<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> Decoded {
+    VENDOR.decode(chunks)
 }
 
-/// The events of a whole reply without what is only for display.
+fn play(stream: &Stream) -> Decoded {
+    VENDOR.play(&stream.bytes())
+}
+
 fn events(stream: &Stream) -> Vec<Event> {
-    let (mut events, result) = play(stream);
-    assert_eq!(result, Ok(()));
-    events.retain(|event| !matches!(event, Event::Usage(_)));
-    events
+    VENDOR.events(&stream.bytes())
 }
 
 fn failure(stream: &Stream) -> ProviderError {
-    let error = play(stream).1.expect_err("the stream is broken");
-    assert!(!error.message.contains(TOKEN), "the token is in {error}");
-    error
+    VENDOR.failure(&stream.bytes())
 }
 
 fn text(text: &str) -> Event {
@@ -173,7 +162,7 @@ fn ids_are_new_to_the_conversation_and_deterministic() {
         .parts(json!([{"functionCall": {"id": "new", "name": "read"}}, {"functionCall": {"id": "", "name": "read"}}]))
         .end("STOP");
     let ids = || {
-        let (events, result) = decode(&request, [&stream.bytes()[..]]);
+        let (events, result) = conversation::decode(exchange(&request).unwrap().1, [&stream.bytes()[..]]);
         assert_eq!(result, Ok(()));
         let ids = events.into_iter().filter_map(|event| match event {
             Event::ToolUse { id, .. } => Some(id.0),
@@ -196,7 +185,7 @@ fn a_tool_renamed_for_the_api_is_called_by_its_own_name() {
     }]
     .into();
     let bytes = Stream::new().call("_3d-render", json!({})).end("STOP").bytes();
-    let (events, _) = decode(&request, [&bytes[..]]);
+    let (events, _) = conversation::decode(exchange(&request).unwrap().1, [&bytes[..]]);
     assert!(events.contains(&call("vertex_1", "3d-render", json!({}))), "{events:?}");
 }
 
@@ -291,7 +280,7 @@ fn a_stream_that_ends_early_says_where() {
         assert!(error.message.contains("closed in the middle of the reply"), "{error}");
         assert!(error.message.contains("aiplatform.googleapis.com"), "{error}");
     }
-    let error = decode(&question(), []).1.unwrap_err();
+    let error = decode([]).1.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Interrupted);
     assert!(error.message.contains("before the reply began"), "{error}");
 }
@@ -313,7 +302,7 @@ fn a_broken_event_is_shown_in_short() {
         r#"{"candidates": [{"content": {"parts": [{"text": "\ud83c"}]}}]}"#.to_owned(),
     ] {
         let bytes = format!("data: {data}\n\n").into_bytes();
-        let (_, result) = decode(&question(), bytes.chunks(1));
+        let (_, result) = decode(bytes.chunks(1));
         let error = result.unwrap_err();
         assert_eq!(error.kind, ErrorKind::Malformed, "{data}");
         assert!(error.message.len() < 400 && error.message.contains("aiplatform.googleapis.com"), "{error}");
@@ -469,9 +458,9 @@ proptest! {
         let mut cuts: Vec<_> = cuts.into_iter().map(|cut| cut.min(bytes.len())).collect();
         cuts.extend([0, bytes.len()]);
         cuts.sort_unstable();
-        let whole = decode(&question(), [&bytes[..]]);
+        let whole = decode([&bytes[..]]);
         prop_assert_eq!(&whole.1, &Ok(()));
-        prop_assert_eq!(decode(&question(), cuts.windows(2).map(|pair| &bytes[pair[0]..pair[1]])), whole);
+        prop_assert_eq!(decode(cuts.windows(2).map(|pair| &bytes[pair[0]..pair[1]])), whole);
     }
 
     #[test]
@@ -480,7 +469,7 @@ proptest! {
         let bytes = stream.bytes();
         // Of the line breaks at its end the last byte may be missing: CR has ended the line.
         let end = end.min(bytes.len() - 2);
-        let (_, result) = decode(&question(), [&bytes[..end]]);
+        let (_, result) = decode([&bytes[..end]]);
         prop_assert_eq!(result.unwrap_err().kind, ErrorKind::Interrupted);
     }
 
@@ -498,7 +487,7 @@ proptest! {
         Value::Null,
     ]), 0..12)) {
         let stream = chunks.iter().map(event).collect::<String>();
-        let (found, result) = decode(&question(), [stream.as_bytes()]);
+        let (found, result) = decode([stream.as_bytes()]);
         let is_finished = matches!(found.last(), Some(Event::Finished(_)));
         prop_assert_eq!(is_finished, result.is_ok(), "{:?}", result);
         let opened = found.iter().filter(|event| **event == Event::ThinkingStarted).count();
