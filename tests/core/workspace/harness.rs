@@ -8,7 +8,6 @@
 use std::{
     cell::Cell,
     fs,
-    ops::Range,
     path::{Path, PathBuf},
     rc::Rc,
     sync::mpsc::{self, Receiver},
@@ -16,28 +15,21 @@ use std::{
 };
 
 use flemma::{
-    agent::Choice,
-    journal::Role,
     model::UserError,
-    tools::{
-        approval::{Decision, Resolve},
-        declare::Field,
-    },
-    workspace::{
-        Command, Conversation, HypotheticalCall, Resolution, StopTool, Switched, ToolAnswer, Workspace, ports::Question,
-    },
+    tools::approval::Resolve,
+    workspace::{Conversation, Workspace, ports::Question},
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+pub use super::replies::{bash, calls, commands, held, prose};
 use super::{
     host::{Buffer, FakeHost},
     scripts::FakeScripts,
 };
 use crate::{
     chat::notation::screen,
-    completions::Stream,
-    http::{Gate, Recorded, Reply, Server},
+    http::{Reply, Server},
 };
 
 /// How long a test waits for something that should happen at once.
@@ -48,35 +40,6 @@ pub const NOTES: i32 = 1;
 
 /// Something that the user does.
 pub type Act = fn(&Harness);
-
-/// A whole reply of prose.
-pub fn prose(text: &str) -> Reply {
-    Reply::stream().chunk(Stream::new().text(&[text]).end("stop").bytes())
-}
-
-/// A reply of prose that waits for the test after its first word.
-pub fn held(first: &str, gate: &Gate, rest: &str) -> Reply {
-    let begin = Stream::new().text(&[first]).bytes();
-    Reply::stream().chunk(begin).hold(gate).chunk(Stream::default().text(&[rest]).end("stop").bytes())
-}
-
-/// A reply that calls tools: their names and inputs. The ids are `call_0`, `call_1` and so on.
-pub fn calls<'a>(calls: impl IntoIterator<Item = (&'a str, Value)>) -> Reply {
-    let stream = calls.into_iter().zip(0..).fold(Stream::new(), |stream, ((tool, input), index)| {
-        stream.call(index, &format!("call_{index}"), tool, &[&input.to_string()])
-    });
-    Reply::stream().chunk(stream.end("tool_calls").bytes())
-}
-
-/// The input of a call of `bash`.
-pub fn bash(command: &str) -> Value {
-    json!({ "label": null, "command": command, "timeout": null })
-}
-
-/// A reply that calls `bash` once for each command.
-pub fn commands(commands: &[&str]) -> Reply {
-    calls(commands.iter().map(|command| ("bash", bash(command))))
-}
 
 /// How a test begins.
 pub struct Setup<'a> {
@@ -192,7 +155,7 @@ impl Harness {
         configured.map_err(texts)
     }
 
-    fn root(&self) -> PathBuf {
+    pub fn root(&self) -> PathBuf {
         self.folder.path().canonicalize().unwrap()
     }
 
@@ -269,186 +232,6 @@ impl Harness {
 
     pub fn conversation(&self) -> Rc<Conversation> {
         self.workspace.conversation(self.current()).expect("a conversation")
-    }
-
-    // What the user types.
-
-    #[track_caller]
-    fn change(&self, changes: impl IntoIterator<Item = (Range<usize>, Vec<String>)>) {
-        assert!(!self.buffer().is_locked.get(), "the buffer is locked");
-        assert!(!self.buffer().is_observed.get(), "the buffer is read-only");
-        self.host.edit(self.current(), changes);
-        self.settle();
-    }
-
-    /// Inserts lines above `line`, in one step of undo.
-    #[track_caller]
-    pub fn type_at(&self, line: usize, text: &str) {
-        self.change([(line..line, screen(text))]);
-    }
-
-    /// Adds lines at the end.
-    #[track_caller]
-    pub fn type_below(&self, text: &str) {
-        self.type_at(self.buffer().lines().len(), text);
-    }
-
-    /// Deletes lines.
-    #[track_caller]
-    pub fn delete(&self, lines: Range<usize>) {
-        self.change([(lines, Vec::new())]);
-    }
-
-    /// `:move`: deletes lines, and puts them above `line` of the rest, in one step of undo.
-    #[track_caller]
-    pub fn move_lines(&self, lines: Range<usize>, line: usize) {
-        let moved = self.buffer().lines()[lines.clone()].to_vec();
-        self.change([(lines, Vec::new()), (line..line, moved)]);
-    }
-
-    /// `:substitute`: replaces the one place where `old` stands. Each line is a change of its own.
-    #[track_caller]
-    pub fn replace(&self, old: &str, new: &str) {
-        let lines = self.buffer().lines();
-        let found: Vec<_> = (0..lines.len()).filter(|line| lines[*line].contains(old)).collect();
-        let [line] = found[..] else { panic!("`{old}` stands in the lines {found:?} of\n{}", lines.join("\n")) };
-        self.replace_line(line, &lines[line].replace(old, new));
-    }
-
-    /// Puts other words into a line, as `cc` does.
-    #[track_caller]
-    pub fn replace_line(&self, line: usize, words: &str) {
-        self.change([(line..line + 1, vec![words.to_owned()])]);
-    }
-
-    /// `:read`: lines of another file come in above `line`.
-    #[track_caller]
-    pub fn read_in(&self, line: usize, text: &str) {
-        assert!(!self.buffer().is_locked.get(), "the buffer is locked");
-        self.host.read_in(self.current(), line, screen(text));
-        self.settle();
-    }
-
-    #[track_caller]
-    pub fn undo(&self) {
-        assert!(self.host.undo(self.current()), "there is a step to undo");
-        self.settle();
-    }
-
-    #[track_caller]
-    pub fn redo(&self) {
-        assert!(self.host.redo(self.current()), "there is a step to redo");
-        self.settle();
-    }
-
-    /// `:checktime`: the file has this text now, and is read anew.
-    pub fn reload(&self, text: &str) {
-        self.buffer().load(screen(text));
-        while self.workspace.reloaded(self.current()) {}
-        self.settle();
-    }
-
-    /// `:write`, under this name. Another name than the buffer's makes a copy.
-    pub fn write_to(&self, name: &str) {
-        self.put(name, self.buffer().lines().join("\n") + "\n");
-        let path = self.work(name);
-        self.workspace.saved(self.current(), path.to_str().unwrap().to_owned());
-        if *self.buffer().file.borrow() == path.to_str().unwrap() {
-            self.buffer().is_modified.set(false);
-            self.workspace.on_disk(self.current(), Some(path));
-        }
-    }
-
-    /// `:write`.
-    pub fn write(&self) {
-        let path = PathBuf::from(&*self.buffer().file.borrow());
-        self.write_to(path.strip_prefix(self.root().join("work")).unwrap().to_str().unwrap());
-    }
-
-    /// `:saveas`.
-    pub fn save_as(&self, name: &str) {
-        *self.buffer().file.borrow_mut() = self.work(name).to_str().unwrap().to_owned();
-        self.write_to(name);
-    }
-
-    // What the user presses.
-
-    #[track_caller]
-    pub fn press(&self, command: Command) {
-        self.workspace.dispatch(self.current(), command);
-        self.settle();
-    }
-
-    /// Ctrl-].
-    #[track_caller]
-    pub fn go(&self) {
-        self.press(Command::Advance);
-    }
-
-    /// Ctrl-C.
-    #[track_caller]
-    pub fn stop(&self) {
-        self.press(Command::Cancel);
-    }
-
-    /// Alt-Enter in the first line with these words.
-    #[track_caller]
-    pub fn execute(&self, words: &str) {
-        self.press(Command::Execute { line: self.line_with(words) });
-    }
-
-    /// `:Flemma tool:approve` in the first line with these words.
-    #[track_caller]
-    pub fn approve(&self, words: &str) {
-        let line = self.line_with(words);
-        self.press(Command::Decide { lines: line..line + 1, choice: Choice::Approve });
-    }
-
-    /// `:Flemma tool:reject` in the first line with these words.
-    #[track_caller]
-    pub fn reject(&self, words: &str, message: Option<&str>) {
-        let line = self.line_with(words);
-        let choice = Choice::Reject(message.map(str::to_owned));
-        self.press(Command::Decide { lines: line..line + 1, choice });
-    }
-
-    /// `:Flemma tool:approve always` in the first line with these words.
-    #[track_caller]
-    pub fn always(&self, words: &str) {
-        let line = self.line_with(words);
-        self.press(Command::AlwaysApprove { lines: line..line + 1 });
-    }
-
-    /// Answers the latest question.
-    #[track_caller]
-    pub fn answer(&self, yes: bool) {
-        let latest = self.questions().checked_sub(1).expect("a question");
-        self.answer_question(latest, yes);
-    }
-
-    /// Answers a question that was asked before, by its place among them.
-    #[track_caller]
-    pub fn answer_question(&self, nth: usize, yes: bool) {
-        let (buffer, question) = {
-            let questions = self.host.questions.borrow();
-            (questions[nth].0, questions[nth].1)
-        };
-        self.workspace.dispatch(buffer, Command::Answer { question, is_yes: yes });
-        self.settle();
-    }
-
-    /// `:Flemma switch`; gives the message.
-    #[track_caller]
-    pub fn switch(&self, words: &str) -> String {
-        match self.try_switch(words) {
-            Ok(Switched::Done(message)) => message,
-            other => panic!("{words}: {other:?}"),
-        }
-    }
-
-    pub fn try_switch(&self, words: &str) -> Result<Switched, String> {
-        let words: Vec<_> = words.split_whitespace().map(str::to_owned).collect();
-        self.workspace.switch(&words).map_err(|error| error.to_string())
     }
 
     // The background.
@@ -567,37 +350,6 @@ impl Harness {
         self.host.questions.borrow().len()
     }
 
-    /// How many requests went out, whether or not they have arrived. Nothing has to be waited for to know that there was
-    /// none.
-    pub fn sent(&self) -> usize {
-        let announced = self.host.announced.borrow();
-        announced.iter().filter(|line| line.starts_with("sending")).count()
-    }
-
-    /// The body of the `n`th request, from 0.
-    pub fn body(&self, n: usize) -> Value {
-        self.request(n).json()
-    }
-
-    pub fn request(&self, n: usize) -> Recorded {
-        self.server.wait_for_requests(n + 1)[n].clone()
-    }
-
-    /// The results in the `n`th request, in order.
-    pub fn results(&self, n: usize) -> Vec<String> {
-        let body = self.body(n);
-        let messages = body["messages"].as_array().unwrap();
-        let results = messages.iter().filter(|message| message["role"] == "tool");
-        results.map(|message| message["content"].as_str().unwrap().trim_end().to_owned()).collect()
-    }
-
-    /// The names of the tools in the `n`th request.
-    pub fn offered(&self, n: usize) -> Vec<String> {
-        let body = self.body(n);
-        let tools = body["tools"].as_array().cloned().unwrap_or_default();
-        tools.iter().map(|tool| tool["function"]["name"].as_str().unwrap().to_owned()).collect()
-    }
-
     /// The lines of `:Flemma status`, with one blank where there are several.
     pub fn status(&self) -> Vec<String> {
         let lines = self.workspace.status(&self.conversation()).lines(usize::MAX);
@@ -608,58 +360,6 @@ impl Harness {
     pub fn status_has(&self, line: &str) {
         let lines = self.status();
         assert!(lines.iter().any(|other| other == line), "no `{line}` in\n{}", lines.join("\n"));
-    }
-
-    /// What the chain decides about a call in the current buffer, and which resolver did.
-    pub fn decision(&self, tool: &str, input: Value) -> (Decision, Option<String>) {
-        let buffer = i64::from(self.current());
-        self.workspace.resolve(&HypotheticalCall { tool: tool.to_owned(), input, id: "".into(), buffer })
-    }
-
-    /// Registers a tool from these fields besides a description and a schema that takes anything.
-    pub fn define(&self, name: &str, more: Value) {
-        let mut fields = vec![
-            ("description".to_owned(), Field::Value(json!("A tool."))),
-            ("input_schema".to_owned(), Field::Value(json!({ "type": "object" }))),
-        ];
-        let more = more.as_object().cloned().unwrap_or_default();
-        fields.extend(more.into_iter().map(|(name, value)| (name, Field::Value(value))));
-        self.workspace.register_tool(Some(name), fields).unwrap();
-    }
-
-    /// `require("flemma.tools").resolve` in the current buffer.
-    pub fn resolve(&self, call: &str, resolution: Resolution) -> Result<(), String> {
-        let resolved = self.workspace.resolve_now(self.current(), &call.into(), resolution, Role::Script);
-        self.settle();
-        resolved.map_err(|error| error.to_string())
-    }
-
-    /// The ids of the calls that wait, each with what it waits for.
-    pub fn waiting(&self) -> Vec<String> {
-        let calls = self.workspace.pending_calls(Some(self.current()));
-        calls.into_iter().map(|call| format!("{} {}", call.id, call.kind)).collect()
-    }
-
-    /// Registers a tool that takes no input.
-    pub fn register(&self, name: &str, tool: impl Fn(&Value, ToolAnswer) -> Option<StopTool> + 'static) {
-        self.register_with(name, json!({}), tool);
-    }
-
-    /// The same, with more fields.
-    pub fn register_with(
-        &self,
-        name: &str,
-        more: Value,
-        tool: impl Fn(&Value, ToolAnswer) -> Option<StopTool> + 'static,
-    ) {
-        let mut fields = vec![
-            ("description".to_owned(), Field::Value(json!("A tool."))),
-            ("input_schema".to_owned(), Field::Value(json!({ "type": "object" }))),
-            ("execute".to_owned(), Field::Function(self.scripts.keep(tool))),
-        ];
-        let more = more.as_object().cloned().unwrap_or_default();
-        fields.extend(more.into_iter().map(|(name, value)| (name, Field::Value(value))));
-        self.workspace.register_tool(Some(name), fields).unwrap();
     }
 
     #[track_caller]

@@ -2,7 +2,11 @@
 
 mod harness;
 mod host;
+mod keys;
+mod replies;
 mod scripts;
+mod tools;
+mod typing;
 
 mod accounting;
 mod approval;

@@ -1,0 +1,64 @@
+//! The tools of a test: their definitions, what is decided about their calls, and who answers these.
+
+use flemma::{
+    journal::Role,
+    tools::{approval::Decision, declare::Field},
+    workspace::{HypotheticalCall, Resolution, StopTool, ToolAnswer},
+};
+use serde_json::{Value, json};
+
+use super::harness::Harness;
+
+impl Harness {
+    /// What the chain decides about a call in the current buffer, and which resolver did.
+    pub fn decision(&self, tool: &str, input: Value) -> (Decision, Option<String>) {
+        let buffer = i64::from(self.current());
+        self.workspace.resolve(&HypotheticalCall { tool: tool.to_owned(), input, id: "".into(), buffer })
+    }
+
+    /// Registers a tool from these fields besides a description and a schema that takes anything.
+    pub fn define(&self, name: &str, more: Value) {
+        let mut fields = vec![
+            ("description".to_owned(), Field::Value(json!("A tool."))),
+            ("input_schema".to_owned(), Field::Value(json!({ "type": "object" }))),
+        ];
+        let more = more.as_object().cloned().unwrap_or_default();
+        fields.extend(more.into_iter().map(|(name, value)| (name, Field::Value(value))));
+        self.workspace.register_tool(Some(name), fields).unwrap();
+    }
+
+    /// `require("flemma.tools").resolve` in the current buffer.
+    pub fn resolve(&self, call: &str, resolution: Resolution) -> Result<(), String> {
+        let resolved = self.workspace.resolve_now(self.current(), &call.into(), resolution, Role::Script);
+        self.settle();
+        resolved.map_err(|error| error.to_string())
+    }
+
+    /// The ids of the calls that wait, each with what it waits for.
+    pub fn waiting(&self) -> Vec<String> {
+        let calls = self.workspace.pending_calls(Some(self.current()));
+        calls.into_iter().map(|call| format!("{} {}", call.id, call.kind)).collect()
+    }
+
+    /// Registers a tool that takes no input.
+    pub fn register(&self, name: &str, tool: impl Fn(&Value, ToolAnswer) -> Option<StopTool> + 'static) {
+        self.register_with(name, json!({}), tool);
+    }
+
+    /// The same, with more fields.
+    pub fn register_with(
+        &self,
+        name: &str,
+        more: Value,
+        tool: impl Fn(&Value, ToolAnswer) -> Option<StopTool> + 'static,
+    ) {
+        let mut fields = vec![
+            ("description".to_owned(), Field::Value(json!("A tool."))),
+            ("input_schema".to_owned(), Field::Value(json!({ "type": "object" }))),
+            ("execute".to_owned(), Field::Function(self.scripts.keep(tool))),
+        ];
+        let more = more.as_object().cloned().unwrap_or_default();
+        fields.extend(more.into_iter().map(|(name, value)| (name, Field::Value(value))));
+        self.workspace.register_tool(Some(name), fields).unwrap();
+    }
+}
