@@ -278,3 +278,45 @@ fn keys_and_programs_have_one_winner() {
         assert!(chat.results(1)[0].starts_with(expected));
     }
 }
+
+#[test]
+fn a_denied_call_is_never_entered() {
+    for executor in ["server", "client"] {
+        for approval in ["auto", "requires_approval"] {
+            for by_policy in [true, false] {
+                let presets = json!({ "$no": { "deny": ["tool"] } });
+                let list = if by_policy { json!(["$no"]) } else { json!([]) };
+                let options = json!({ "tools": { "presets": presets, "auto_approve": list } });
+                let setup = Setup { options, ..Setup::default() };
+                let chat = Harness::start(setup, [calls([("tool", json!({}))]), prose("fine")]);
+                let entered = Rc::new(Cell::new(false));
+                let seen = Rc::clone(&entered);
+                let fields = json!({ "executor": executor, "approval": approval });
+                chat.register_with("tool", fields, move |_, answer| {
+                    seen.set(true);
+                    answer.finish(text("ran"));
+                    None
+                });
+                chat.go();
+                if !by_policy {
+                    chat.wait_for_pending(1);
+                    chat.reject("status=pending", Some("no"));
+                }
+                chat.wait_for("@Assistant:\nfine");
+                assert!(chat.results(1)[0].starts_with("Error: "), "{executor} {approval} {by_policy}");
+                assert!(!entered.get(), "{executor} {approval} {by_policy}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_policy_may_forbid_questions() {
+    let options = json!({ "tools": { "presets": { "$quiet": { "deny": ["ask_user"] } }, "auto_approve": ["$quiet"] } });
+    let setup = Setup { options, ..Setup::default() };
+    let call = ("ask_user", json!({ "question": "Why?", "options": null, "default": null }));
+    let chat = Harness::start(setup, [calls([call]), prose("fine")]);
+    chat.go();
+    chat.wait_for("@Assistant:\nfine");
+    assert_eq!(chat.results(1), ["Error: The user's policy denies this call; it did not run."]);
+}
