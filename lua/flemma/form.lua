@@ -314,7 +314,7 @@ end
 --- Opens the form of a call that waits for the user's answer. Nothing happens if it is open already.
 ---@param buf integer the conversation
 ---@param call string the call's id
----@param answer? fun(result: any, done: fun(ok?: boolean, problem?: string)) passes the answer on; resolves the call by default
+---@param answer? fun(result: string, done: fun(ok?: boolean, problem?: string)) passes the answer on; resolves the call by default
 function M.open(buf, call, answer)
   local key = key_of(buf, call)
   local before = open[key]
@@ -342,7 +342,7 @@ function M.open(buf, call, answer)
     given = {},
     typed = {},
     answer = answer or function(result, done)
-      native("resolve_call", buf, call, { answer = result }, true, done)
+      native("resolve_call", buf, call, { answer_json = result }, true, done)
     end,
   }
   open[key] = form

@@ -24,6 +24,7 @@
 //!     fn verdict(&self, _: &OpenCall) -> Verdict { Verdict::Ask }
 //!     fn recorded(&self, _: &OpenCall) -> Option<CallResult> { None }
 //!     fn suspends_as(&self, _: &OpenCall) -> Option<AwaitKind> { None }
+//!     fn is_offered(&self, _: &OpenCall) -> bool { false }
 //!     fn is_interrupted(&self, _: &OpenCall) -> bool { false }
 //!     fn is_authorised(&self, _: &OpenCall) -> bool { false }
 //!     fn tools_ready(&self) -> bool { true }

@@ -46,7 +46,7 @@ impl Agent {
             // An id may be reused. A decision about an older call does not apply to this one.
             self.approvals.remove(&call.id);
             if let Some(answer) = view.recorded(call) {
-                effects.push(restored(call));
+                effects.push(restored(call, view));
                 settled.push((call.clone(), answer));
                 continue;
             }
@@ -143,13 +143,14 @@ impl Agent {
             (Some(placeholder), None) => (placeholder.block.status, placeholder.content.as_str()),
             (None, None) => return,
         };
-        if self.running.contains_key(&call.id) || self.queue.iter().any(|queued| queued.id == call.id) {
+        let is_at_work = self.is_working_on(&call.id) || view.is_offered(&call);
+        if is_at_work {
             return;
         }
         // What the user has typed was recorded a moment ago.
         let is_typed = |answer: &CallResult| !content.is_empty() && answer.output == own_words(content, "");
         if let Some(answer) = view.recorded(&call).filter(|answer| status != Status::Rejected && !is_typed(answer)) {
-            effects.push(restored(&call));
+            effects.push(restored(&call, view));
             return self.settle(&call, answer, effects);
         }
         match status {
@@ -224,7 +225,7 @@ impl Agent {
     /// Queues an approved call, or hands it to whoever runs it, unless it cannot run or a policy forbids it.
     pub(super) fn run_if_possible(&mut self, call: OpenCall, view: &dyn View, effects: &mut Vec<Effect>) {
         if let Some(answer) = view.recorded(&call) {
-            effects.push(restored(&call));
+            effects.push(restored(&call, view));
             return self.settle(&call, answer, effects);
         }
         match (view.verdict(&call), view.suspends_as(&call)) {
@@ -339,10 +340,11 @@ impl Agent {
     }
 }
 
-/// Tells the user that a call is not run, because it has run.
-pub(super) fn restored(call: &OpenCall) -> Effect {
-    let message =
-        format!("{}: this call has its result already. It was restored, and the tool did not run again.", call.name);
+/// Tells the user that a call has its result already.
+pub(super) fn restored(call: &OpenCall, view: &dyn View) -> Effect {
+    let is_run = view.suspends_as(call).is_none();
+    let end = if is_run { " The tool did not run again." } else { "" };
+    let message = format!("{}: this call has its result already, which was restored.{end}", call.name);
     Effect::Notify(Level::Info, message)
 }
 

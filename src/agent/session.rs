@@ -104,6 +104,14 @@ pub trait Shell {
     /// See [`View::suspends_as`].
     fn suspends_as(&self, call: &OpenCall) -> Option<AwaitKind>;
 
+    /// See [`View::is_offered`].
+    fn is_offered(&self, call: &OpenCall) -> bool;
+
+    /// Whether a caller is to be answered before the next turn starts. The shell feeds [`Input::Review`] afterwards.
+    fn reviews_later(&self) -> bool {
+        false
+    }
+
     /// See [`View::is_interrupted`].
     fn is_interrupted(&self, call: &OpenCall) -> bool;
 
@@ -433,6 +441,7 @@ impl Session {
                 let (edits, _) = shell.with_document(|document, text| chat::open_prompt(document, text));
                 shell.apply(&edits);
             }
+            Effect::Review if shell.reviews_later() => {}
             Effect::Review => self.inbox.borrow_mut().push_front(Input::Review),
             Effect::Cursor(target) => {
                 if let Some(target) = shell.with_document(|document, text| find(document, text, target)) {
@@ -546,6 +555,10 @@ impl<S: Shell> View for ShellView<'_, S> {
 
     fn suspends_as(&self, call: &OpenCall) -> Option<AwaitKind> {
         self.0.suspends_as(call)
+    }
+
+    fn is_offered(&self, call: &OpenCall) -> bool {
+        self.0.is_offered(call)
     }
 
     fn is_interrupted(&self, call: &OpenCall) -> bool {

@@ -92,16 +92,14 @@ impl Agent {
         for call in calls {
             let status = call.placeholder.as_ref().map(|placeholder| placeholder.block.status);
             if let Some(answer) = view.recorded(&call) {
-                effects.push(restored(&call));
+                effects.push(restored(&call, view));
                 self.settle(&call, answer, effects);
             } else if view.is_interrupted(&call) && view.verdict(&call) == Verdict::Run {
                 self.run_if_possible(call, view, effects);
-            } else if let Some(status) =
-                status.filter(|status| *status != Status::Pending || view.is_interrupted(&call))
+            } else if matches!(status, Some(Status::Running | Status::Approved))
+                || (status == Some(Status::Pending) && view.is_interrupted(&call))
             {
-                if matches!(status, Status::Pending | Status::Running | Status::Approved) {
-                    self.ask_again(&call, view, effects);
-                }
+                self.ask_again(&call, view, effects);
             }
         }
         if !self.queue.is_empty() {

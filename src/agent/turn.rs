@@ -30,6 +30,9 @@ pub trait View {
     /// What a call that may run waits for, if this process does not run it itself.
     fn suspends_as(&self, call: &OpenCall) -> Option<AwaitKind>;
 
+    /// Whether the editor's user interface runs a call now.
+    fn is_offered(&self, call: &OpenCall) -> bool;
+
     /// Whether a call was started and it is not known whether it has ended.
     fn is_interrupted(&self, call: &OpenCall) -> bool;
 

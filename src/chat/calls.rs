@@ -128,11 +128,10 @@ impl Document {
 
     /// The ids of all tool uses that run here. It looks at every tool block of the document.
     pub fn call_ids(&self) -> impl Iterator<Item = &CallId> {
-        let uses = self.tools_in(0..self.messages.len()).filter_map(|(_, block)| match &block.kind {
+        self.tools_in(0..self.messages.len()).filter_map(|(_, block)| match &block.kind {
             BlockKind::ToolUse(tool) if !tool.hosted => Some(&tool.id),
             _ => None,
-        });
-        uses
+        })
     }
 
     /// The inputs of the calls with this id and name that have a result here. Vendors reuse ids, so there may be several. It

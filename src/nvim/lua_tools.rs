@@ -77,7 +77,7 @@ pub(super) fn describe(lua: &Lua, functions: &Functions, definition: &Definition
 
 /// Starts a call of the function `execute`. Gives the function that stops it, if it returned one.
 pub(super) fn start(lua: &Lua, shim: &Shim, execute: &Function, run: ToolRun<'_>) -> Option<StopTool> {
-    let ToolRun { buffer, definition, call, input, timeout, resolved_by, latest, answer, .. } = run;
+    let ToolRun { buffer, definition, call, input, timeout, resolved_by, is_resolved_here, latest, answer, .. } = run;
     let progress = definition.streaming.then(|| {
         lua.create_function(move |_, text: mlua::LuaString| {
             latest.put(&text.to_string_lossy());
@@ -91,7 +91,7 @@ pub(super) fn start(lua: &Lua, shim: &Shim, execute: &Function, run: ToolRun<'_>
         by.set("role", resolved_by.role.as_str())?;
         by.set("process", resolved_by.process)?;
         by.set("host", resolved_by.host.as_str())?;
-        by.set("here", resolved_by.process == std::process::id())?;
+        by.set("here", is_resolved_here)?;
         about.set("resolved_by", by)?;
         Ok(about)
     };

@@ -221,6 +221,18 @@ impl Shell for Effects<'_> {
         self.workspace.suspends_as(call)
     }
 
+    fn is_offered(&self, call: &OpenCall) -> bool {
+        self.conversation.tasks().is_running(&call.id) && self.workspace.suspends_as(call).is_some()
+    }
+
+    fn reviews_later(&self) -> bool {
+        let is_answering = self.workspace.is_answering();
+        if is_answering {
+            self.workspace.background().mailbox().input(self.conversation.id(), Input::Review);
+        }
+        is_answering
+    }
+
     fn is_interrupted(&self, call: &OpenCall) -> bool {
         self.workspace.is_interrupted(self.conversation, call)
     }

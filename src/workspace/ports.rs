@@ -222,6 +222,8 @@ pub struct ToolRun<'a> {
     pub timeout: Duration,
     /// Who let it run.
     pub resolved_by: Actor,
+    /// Whether that was this process.
+    pub is_resolved_here: bool,
     /// Where the lines go that it shows of its progress.
     pub latest: LatestOutput,
     /// Where its answer goes.

@@ -77,6 +77,8 @@ pub(super) struct Prepared {
     pub(super) starts: bool,
     /// How often the user had stopped everything by then.
     cancellations: u64,
+    /// Whether a program waits for the outcome, and hears of it before the next turn starts.
+    is_awaited: bool,
 }
 
 impl Prepared {
@@ -248,6 +250,11 @@ impl Workspace {
                 (vec![Event::Resolved(recorded(&answer))], self.resolved(&call, answer, role), false)
             }
         };
+        if self.frontmatter(conversation).fault.as_ref().is_some_and(|fault| fault.lacks_trust) {
+            let message =
+                "the code in the frontmatter of this conversation is not trusted yet; open it and press Ctrl-]";
+            return Err(ResolveError::Invalid(message.to_owned()));
+        }
         if self.is_at_fault(conversation) {
             let message = "nothing was changed: the document has an error, which its diagnostics show".to_owned();
             return Err(ResolveError::Invalid(message));
@@ -255,7 +262,8 @@ impl Workspace {
         conversation.records().claim(id);
         let records = self.records_of(conversation, &call, role, events);
         let cancellations = conversation.records().cancellations();
-        Ok(Prepared { call, records, input, starts, cancellations })
+        let is_awaited = matches!(role, Role::Script | Role::CommandLine);
+        Ok(Prepared { call, records, input, starts, cancellations, is_awaited })
     }
 
     /// Whether a call that is approved now starts in the same step.
@@ -354,7 +362,8 @@ impl Workspace {
             _ => same.first().map(|prepared| prepared.input.clone()),
         };
         if let Some(input) = input.filter(|_| !same.is_empty()) {
-            self.want(conversation, Wish::Recorded(input));
+            let want = || self.want(conversation, Wish::Recorded(input));
+            if prepared.iter().any(|prepared| prepared.is_awaited) { self.answering(want) } else { want() }
         }
         self.came_to_rest(conversation);
         Ok(())

@@ -191,6 +191,7 @@ impl Start<'_> {
             function,
             timeout,
             resolved_by: self.by.clone(),
+            is_resolved_here: self.by == workspace.actor(self.by.role),
             latest: latest.clone(),
             answer: answer.clone(),
         });

@@ -46,6 +46,8 @@ pub struct Workspace {
     flights: Flights,
     locks: Locks,
     journal: Journal,
+    /// Whether a caller that resolves a call is to be answered before anything else follows from it.
+    is_answering: Cell<bool>,
     /// Where the whole of a truncated output is kept for a few days.
     outputs: PathBuf,
 }
@@ -116,6 +118,7 @@ impl Workspace {
             flights: Flights::default(),
             locks: Locks::new(state_dir.join("locks")),
             journal: Journal::new(state_dir.join("journal")),
+            is_answering: Cell::new(false),
             outputs: state_dir.join("outputs"),
         };
         let config = workspace.config();
@@ -163,6 +166,17 @@ impl Workspace {
 
     pub(super) fn flights(&self) -> &Flights {
         &self.flights
+    }
+
+    /// Does something whose consequences follow when the caller is answered.
+    pub(super) fn answering(&self, work: impl FnOnce()) {
+        let before = self.is_answering.replace(true);
+        work();
+        self.is_answering.set(before);
+    }
+
+    pub(super) fn is_answering(&self) -> bool {
+        self.is_answering.get()
     }
 
     pub(super) fn journal(&self) -> &Journal {

@@ -59,7 +59,12 @@ impl Workspace {
             }
             // An answer of one call carries the conversation on by itself.
             let is_answered = only.is_some() && !answers.is_empty();
-            answers.into_iter().for_each(|answer| workspace.want(conversation, Wish::Recorded(answer)));
+            for answer in answers {
+                if let Input::Resolve { call, .. } = &answer {
+                    workspace.stop_tool(conversation, call);
+                }
+                workspace.want(conversation, Wish::Recorded(answer));
+            }
             if !is_answered && !is_cancelled {
                 workspace.want(conversation, Wish::Recorded(input));
             }
@@ -74,7 +79,11 @@ impl Workspace {
         let mut free = self.free_slots(conversation);
         let now = self.host().now();
         for call in conversation.page().open_calls() {
-            if only.is_some_and(|id| *id != call.id) || call.aborted || conversation.is_at_work_on(&call.id) {
+            if only.is_some_and(|id| *id != call.id) || call.aborted {
+                continue;
+            }
+            if conversation.is_at_work_on(&call.id) {
+                self.stopped_by_hand(conversation, &mut written, &call);
                 continue;
             }
             if matches!(self.standing(conversation, &call), Standing::Ended(_)) {
@@ -136,6 +145,17 @@ impl Workspace {
         events: impl IntoIterator<Item = Event>,
     ) {
         written.records.extend(self.records_of(conversation, call, Role::User, events));
+    }
+
+    /// `status=rejected` in the block of a call that the editor's user interface runs stops it.
+    fn stopped_by_hand(&self, conversation: &Conversation, written: &mut Written, call: &OpenCall) {
+        let status = call.placeholder.as_ref().map(|placeholder| placeholder.block.status);
+        if status == Some(Status::Rejected) && !conversation.session().is_working_on(&call.id) {
+            let answer = rejection(call, None, false);
+            let events = [Event::Decided(Decision::Rejected), Event::Resolved(recorded(&answer))];
+            self.add(conversation, written, call, events);
+            written.answers.push(Input::Resolve { call: call.id.clone(), answer, by: ResolvedBy::Document });
+        }
     }
 
     fn is_server(&self, call: &OpenCall) -> bool {

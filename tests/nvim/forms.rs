@@ -15,7 +15,7 @@ const LATER: &str = "_G.own_input = vim.ui.input
     end
     _G.open = function()
       require('flemma.form').open(vim.fn.bufnr('notes.chat'), 'toolu_1', function(answer, done)
-        table.insert(answers, answer)
+        table.insert(answers, vim.json.decode(answer))
         if outcome == true then return done(true) end
         vim.schedule(function() done(nil, outcome) end)
       end)

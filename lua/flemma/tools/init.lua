@@ -252,7 +252,8 @@ local function buffer_of(conversation)
   end
   local buf = vim.fn.bufadd(path)
   if not vim.api.nvim_buf_is_loaded(buf) then
-    vim.fn.bufload(buf)
+    -- With a swap file, Neovim would ask about that of another editor.
+    vim.cmd(("noswapfile call bufload(%d)"):format(buf))
     if vim.bo[buf].filetype == "" then
       vim.bo[buf].filetype = "chat"
     end

@@ -73,6 +73,11 @@ fn resolution(lua: &Lua, value: Value) -> Result<Resolution, UserError> {
         Value::String(text) => Ok(Some(text.to_string_lossy())),
         other => Err(UserError::new(format!("resolve: `{name}` must be a string, not a {}", other.type_name()))),
     };
+    if let Some(answer) = text("answer_json")? {
+        // From the form.
+        let answer = serde_json::from_str(&answer).map_err(|error| UserError::new(error.to_string()))?;
+        return Ok(Resolution::Answer(answer));
+    }
     match (field("approved"), field("answer"), field("error")) {
         (Value::Boolean(true), ..) => Ok(Resolution::Approve),
         (Value::Boolean(false), ..) => Ok(Resolution::Reject(text("message")?)),

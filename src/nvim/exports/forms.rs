@@ -6,7 +6,6 @@ use mlua::{Function, Lua, LuaString, Table, Value};
 
 use super::table::Exports;
 use crate::{
-    nvim::convert,
     tools::form::{FormField, Given},
     workspace::AskedForm,
 };
@@ -19,7 +18,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         let asked = conversation.and_then(|conversation| binding.workspace.form(&conversation, &call));
         asked.map(|asked| form(lua, &asked)).transpose()
     })?;
-    // form_answer(buffer, call, given) -> true, the answer; or false, what is wrong, the field (from 1); or nil if the call
+    // form_answer(buffer, call, given) -> true, the answer as JSON; or false, what is wrong, the field (from 1); or nil if the call
     // does not wait for an answer. `given` has for each field that was asked the number of the entry (from 1), the text, or
     // vim.NIL.
     exports.add("form_answer", |lua, binding, (buffer, call, list): (i32, String, Vec<Value>)| {
@@ -27,7 +26,8 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         let asked = conversation.and_then(|conversation| binding.workspace.form(&conversation, &call));
         let Some(AskedForm { form, .. }) = asked else { return Ok((None, Value::Nil, None)) };
         Ok(match form.answer(&list.iter().map(given).collect::<Vec<_>>()) {
-            Ok(answer) => (Some(true), convert::from_json(lua, &answer)?, None),
+            // As text: a Lua table has no order of keys.
+            Ok(answer) => (Some(true), Value::String(lua.create_string(answer.to_string())?), None),
             Err(mistake) => {
                 let message = lua.create_string(&mistake.message)?;
                 (Some(false), Value::String(message), mistake.field.map(|field| field + 1))

@@ -477,6 +477,10 @@ impl Shell for Harness {
         }
     }
 
+    fn is_offered(&self, _: &OpenCall) -> bool {
+        false
+    }
+
     fn is_interrupted(&self, _: &OpenCall) -> bool {
         false
     }

@@ -137,11 +137,11 @@ fn a_file_is_opened_again_as_the_help_says() {
                 let expected = match (journaled, status) {
                     (Ended, _) => (Restored, Restored),
                     (_, "rejected" | "denied") => (Untouched, Refused),
-                    (Started, "" | "approved" | "running") if is_idempotent => (Runs, Runs),
+                    (Started, _) if is_idempotent => (Runs, Runs),
                     (Started, "") => (Untouched, AsksAgain),
-                    (Started, "approved" | "running") => (AsksAgain, AsksAgain),
+                    (Started, "pending" | "approved" | "running") => (AsksAgain, AsksAgain),
                     (Approved, "" | "approved") => (Untouched, Runs),
-                    (Approved | Nothing | Waiting | Started, "pending") => (Untouched, Untouched),
+                    (Approved | Nothing | Waiting, "pending") => (Untouched, Untouched),
                     (Approved | Nothing | Waiting, _) => (Untouched, Asks),
                     (Started, other) => panic!("there is no row for {other}"),
                 };

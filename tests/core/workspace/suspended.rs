@@ -320,3 +320,23 @@ fn a_policy_may_forbid_questions() {
     chat.wait_for("@Assistant:\nfine");
     assert_eq!(chat.results(1), ["Error: The user's policy denies this call; it did not run."]);
 }
+
+#[test]
+fn a_running_client_call_is_not_entered_again() {
+    for edit in ["status=approved", "status=running", "status=rejected"] {
+        let chat = Harness::new("@You:\nHello", [calls([("pick", json!({ "later": true }))]), prose("fine")]);
+        let runs = client(&chat, json!({ "approval": "auto" }));
+        chat.go();
+        chat.drain_until("its run", |_| runs.get() == 1);
+        chat.replace("status=pending", edit);
+        chat.go();
+        while chat.drain_once() {}
+        if edit == "status=rejected" {
+            chat.wait_for("@Assistant:\nfine");
+            assert_eq!(chat.results(1), ["Error: The user rejected this call; it did not run."]);
+        } else {
+            assert_eq!((runs.get(), chat.sent()), (1, 1), "{edit}");
+            assert!(!chat.conversation().is_busy());
+        }
+    }
+}
