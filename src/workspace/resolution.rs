@@ -327,7 +327,7 @@ impl Workspace {
     pub(super) fn apply(
         &self,
         conversation: &Conversation,
-        prepared: Vec<Prepared>,
+        mut prepared: Vec<Prepared>,
         together: Option<Input>,
         written: Result<(), UserError>,
     ) -> Result<(), ResolveError> {
@@ -337,6 +337,11 @@ impl Workspace {
         let is_stopped = |prepared: &Prepared| prepared.cancellations != records.cancellations();
         if prepared.iter().any(|prepared| prepared.is_approval() && is_stopped(prepared)) {
             self.take_back(conversation, prepared.iter().map(|prepared| &prepared.call));
+            return Err(ResolveError::Stale);
+        }
+        // What was started meanwhile goes on. To stop it here would leave it without a result.
+        prepared.retain(|prepared| !conversation.session().is_working_on(&prepared.call.id));
+        if prepared.is_empty() {
             return Err(ResolveError::Stale);
         }
         for Prepared { call, .. } in &prepared {

@@ -22,6 +22,8 @@ struct Written {
     approved: Vec<OpenCall>,
     /// Those of them that start at once.
     starts: Vec<CallKey>,
+    /// All calls that it is about: nobody else may resolve them meanwhile.
+    calls: Vec<CallId>,
 }
 
 impl Workspace {
@@ -36,6 +38,12 @@ impl Workspace {
             Input::Execute(call) => Some(call.clone()),
             _ => None,
         };
+        let records = conversation.records();
+        let mut wanted = conversation.page().open_calls().into_iter().map(|call| call.id);
+        if wanted.any(|id| only.as_ref().is_none_or(|only| *only == id) && records.is_claimed(&id)) {
+            let message = "a decision is being written to the disk; it takes effect when it is there";
+            return self.host().notify(Level::Info, message);
+        }
         let Some(written) = self.written(conversation, only.as_ref()) else { return };
         if written.records.is_empty() {
             return self.feed(conversation, [input]);
@@ -44,10 +52,14 @@ impl Workspace {
             // The same key was pressed before.
             return;
         }
-        let Written { records, answers, approved, starts } = written;
+        let Written { records, answers, approved, starts, calls } = written;
+        for call in &calls {
+            conversation.records().claim(call);
+        }
         let cancellations = conversation.records().cancellations();
         self.commit(conversation, records, move |workspace, conversation, flushed| {
             conversation.records().set_committing(false);
+            calls.iter().for_each(|call| conversation.records().release(call));
             if let Err(problem) = flushed {
                 return workspace.host().notify(Level::Error, &problem.to_string());
             }
@@ -144,6 +156,7 @@ impl Workspace {
         call: &OpenCall,
         events: impl IntoIterator<Item = Event>,
     ) {
+        written.calls.push(call.id.clone());
         written.records.extend(self.records_of(conversation, call, Role::User, events));
     }
 

@@ -17,6 +17,7 @@ mod contract;
 mod cursor;
 mod docs;
 mod docs_waiting;
+mod durable;
 mod editing;
 mod first_contact;
 mod forms;

@@ -6,7 +6,7 @@
 use std::{
     fs::{self, DirBuilder, File, OpenOptions, TryLockError},
     io::{self, Read, Write},
-    os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt},
+    os::unix::fs::{DirBuilderExt, FileExt, FileTypeExt, MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
     thread,
     time::{Duration, Instant},
@@ -72,10 +72,7 @@ pub(super) fn append(path: &Path, lines: &[u8], flush: Flush) -> Result<(), Faul
 
 /// Flushes what was appended before.
 pub(super) fn flush(path: &Path) -> io::Result<()> {
-    match File::open(path) {
-        Ok(file) => file.sync_data(),
-        Err(error) => Err(error),
-    }
+    open(path, false)?.sync_data()
 }
 
 /// Reads the records. A file that is not there has none, and lines that are no records are passed over.
@@ -176,10 +173,22 @@ fn open_or_create(path: &Path) -> io::Result<Locked> {
     }
 }
 
+/// Opens a file, to append to it or only to read it. A pipe that is in the way is an error, and not waited for.
+fn open(path: &Path, appends: bool) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    // Without the flag, opening a pipe would wait for somebody at its other end.
+    options.read(true).append(appends).custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
+    let file = options.open(path)?;
+    if file.metadata()?.file_type().is_fifo() {
+        return Err(io::Error::other("it is a pipe, and not a regular file"));
+    }
+    Ok(file)
+}
+
 /// Opens and locks the file that has this name; `None` if there is none.
 fn open_existing(path: &Path, kind: Lock) -> io::Result<Option<Locked>> {
     loop {
-        let file = match OpenOptions::new().read(true).append(kind == Lock::Exclusive).open(path) {
+        let file = match open(path, kind == Lock::Exclusive) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             file => file?,
         };
