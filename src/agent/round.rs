@@ -380,12 +380,14 @@ pub(super) fn addressable(view: &dyn View) -> Vec<OpenCall> {
 #[must_use]
 pub fn rejection(call: &OpenCall, words: Option<&str>, is_interrupted: bool) -> CallResult {
     let content = call.placeholder.as_ref().map_or("", |placeholder| &placeholder.content);
-    CallResult::error(match words {
+    let said = match words {
         Some(words) if !content.is_empty() => format!("{words}\n\n{}", own_words(content, "")),
         Some(words) => words.to_owned(),
-        None if is_interrupted => own_words(content, REJECTED_AGAIN),
-        None => own_words(content, REJECTED),
-    })
+        None if !content.is_empty() => own_words(content, ""),
+        None => return CallResult::error(if is_interrupted { REJECTED_AGAIN } else { REJECTED }),
+    };
+    // The model must not take the user's words for "it did not happen".
+    CallResult::error(if is_interrupted { format!("{REJECTED_AGAIN}\n\n{said}") } else { said })
 }
 
 /// The text that the user typed into a block, unchanged, or `otherwise`. A result loses its final line break, which

@@ -95,10 +95,21 @@ impl Agent {
                 effects.push(restored(&call, view));
                 self.settle(&call, answer, effects);
             } else if view.is_interrupted(&call) && view.verdict(&call) == Verdict::Run {
+                let message = format!(
+                    "{} ({}): this call was interrupted and runs again, which its tool declares to be harmless",
+                    call.name, call.id
+                );
+                effects.push(Effect::Notify(Level::Info, message));
                 self.run_if_possible(call, view, effects);
             } else if matches!(status, Some(Status::Running | Status::Approved))
                 || (status == Some(Status::Pending) && view.is_interrupted(&call))
             {
+                let message = format!(
+                    "{} ({}): this call was interrupted while it was running, and may have had an effect; its block asks \
+                     whether to run it again",
+                    call.name, call.id
+                );
+                effects.push(Effect::Notify(Level::Warn, message));
                 self.ask_again(&call, view, effects);
             }
         }

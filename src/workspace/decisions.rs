@@ -29,6 +29,10 @@ impl Workspace {
         let Some(call) = calls.iter().rfind(|call| call.id == id) else {
             return self.feed(conversation, [Input::Execute(id)]);
         };
+        if matches!(self.standing(conversation, call), Standing::Ended(_)) {
+            // It was undone: its result is restored.
+            return self.feed(conversation, [Input::Recover(vec![id])]);
+        }
         let has_text = call.placeholder.as_ref().is_some_and(|placeholder| !placeholder.content.is_empty());
         match (self.effective_kind(conversation, call), call.awaiting()) {
             (AwaitKind::Elicitation, Some(awaiting)) if !has_text => {

@@ -155,7 +155,11 @@ fn status_lists_the_tools_that_the_provider_lacks() {
     chat.nvim.lua(lua, &[]);
     for command in ["Flemma status", "Flemma tool:list"] {
         chat.nvim.command(command);
-        chat.nvim.wait_for("the reason", |nvim| nvim.text().contains("openai_compatible has no such tool"));
+        chat.nvim.wait_for("the reason", |nvim| {
+            // A long line wraps.
+            let words = nvim.text().split_whitespace().collect::<Vec<_>>().join(" ");
+            words.contains("openai_compatible has no such tool")
+        });
         chat.nvim.input("q");
         chat.nvim.wait_for("the conversation", |nvim| nvim.text().contains("@You:"));
     }

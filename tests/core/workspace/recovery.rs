@@ -82,9 +82,10 @@ fn a_call_that_was_running_is_not_run_again() {
     chat.go();
     chat.settle();
     assert_eq!((runs(&chat), chat.sent()), (1, 0), "nobody was asked yet");
-    chat.reject("status=pending", None);
+    chat.reject("status=pending", Some("no thanks"));
     chat.wait_for("@Assistant:\nfine");
-    assert!(chat.results(0)[0].contains("it is not known whether it had an effect"), "{:?}", chat.results(0));
+    let told = &chat.results(0)[0];
+    assert!(told.contains("it is not known whether it had an effect") && told.ends_with("no thanks"), "{told}");
     assert_eq!(runs(&chat), 1);
 }
 
@@ -317,6 +318,20 @@ fn an_undone_call_is_restored_by_every_key() {
         chat.drain_until("the result", |chat| chat.text().contains("ran\n```") && !chat.conversation().is_busy());
         assert_eq!(runs(&chat), 1, "{key}");
     }
+}
+
+#[test]
+fn an_undone_answer_is_restored_without_a_form() {
+    let both = [("ask", json!({ "question": "Why?" })), ("bash", bash("true"))];
+    let chat = Harness::new("@You:\nHello", [calls(both)]);
+    register(&chat, false);
+    chat.go();
+    chat.wait_for("kind=elicitation");
+    assert_eq!(chat.resolve("call_0", Resolution::Answer(json!("because"))), Ok(()));
+    chat.undo();
+    assert!(!chat.text().contains("because"));
+    chat.execute("kind=elicitation");
+    assert!(chat.text().contains("because\n```") && chat.host.forms.borrow().is_empty());
 }
 
 #[test]
