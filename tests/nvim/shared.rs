@@ -2,10 +2,10 @@
 
 use std::{fs, os::unix::fs::symlink, path::Path};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
-    chat::{Chat, KEY, Setup, init, prose, said},
+    chat::{Chat, KEY, Setup, call, init, prose, said},
     http::{Reply, Server},
     support::{Nvim, Options},
 };
@@ -213,4 +213,70 @@ fn a_conversation_that_is_not_written_yet_is_followed_without_a_question() {
     wait_until_held(&mut chat.nvim, &copy);
     assert_eq!(chat.nvim.lua("return vim.bo.readonly", &[]), false);
     wait_until_held(&mut first.nvim, &file);
+}
+
+fn question() -> Reply {
+    call("toolu_1", "ask_user", &json!({ "question": "Which port?", "options": null, "default": null }))
+}
+
+/// Waits until the question is in the file.
+fn wait_for_question(chat: &mut Chat) {
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the question", |nvim| nvim.file("notes.chat").contains("kind=elicitation"));
+    chat.wait_until_idle();
+}
+
+fn resolve(nvim: &mut Nvim, file: &Path, answer: &str) -> Value {
+    let code = "local ok, problem = require('flemma.tools').resolve((...), 'toolu_1', { answer = select(2, ...) })
+                return { ok or false, problem or '' }";
+    nvim.lua(code, &[file.to_str().unwrap().into(), answer.into()])
+}
+
+#[test]
+fn an_observer_that_takes_over_answers_the_question_once() {
+    let mut first = Chat::start(&Setup::default(), [question()]);
+    let file = first.nvim.work().join("notes.chat");
+    wait_for_question(&mut first);
+    let mut chat = second(&first, &file, [prose(&["fine"])]);
+    wait_until_observer(&mut chat);
+    let refused = resolve(&mut chat.nvim, &file, "early");
+    assert!(refused[1].as_str().unwrap().contains("is open in another Neovim (process "), "{refused}");
+    chat.go_to("Tool Result");
+    chat.nvim.input("<M-CR>");
+    chat.nvim.wait_for("the refusal", |nvim| said(nvim).contains("It is read-only here"));
+    first.nvim.kill();
+    wait_until_taken_over(&mut chat);
+    assert_eq!(resolve(&mut chat.nvim, &file, "8080"), json!([true, ""]));
+    assert_eq!(resolve(&mut chat.nvim, &file, "8081"), json!([false, "stale"]));
+    chat.nvim.wait_for("the reply", |nvim| nvim.text().contains("fine"));
+    chat.wait_until_idle();
+    assert!(chat.nvim.text().contains("```\n8080\n```"));
+    assert_eq!(chat.server.requests().len(), 1);
+}
+
+#[test]
+fn a_program_resolves_a_call_once_nobody_holds_the_file() {
+    let mut first = Chat::start(&Setup::default(), [question()]);
+    let file = first.nvim.work().join("notes.chat");
+    wait_for_question(&mut first);
+    let server = Server::start([prose(&["fine"]), prose(&["too much"])]);
+    let state = first.nvim.folder("state");
+    let mut headless = Nvim::start(&Options {
+        init: &init(&server.base_url(), ""),
+        environment: &[("ANTHROPIC_API_KEY", KEY), ("XDG_STATE_HOME", state.to_str().unwrap())],
+        screen: None,
+        ..Options::default()
+    });
+    let refused = resolve(&mut headless, &file, "early");
+    assert_eq!(refused[0], false);
+    assert!(refused[1].as_str().unwrap().contains("notes.chat is open in another Neovim (process "), "{refused}");
+    first.nvim.kill();
+    headless.wait_for("the acknowledgement", |nvim| resolve(nvim, &file, "8080")[0] == true);
+    assert_eq!(resolve(&mut headless, &file, "8081"), json!([false, "stale"]));
+    headless.wait_for("the reply in the file", |_| fs::read_to_string(&file).unwrap().contains("fine"));
+    assert_eq!(resolve(&mut headless, &file, "8082"), json!([false, "stale"]));
+    let text = fs::read_to_string(&file).unwrap();
+    assert_eq!(text.matches("**Tool Result:**").count(), 1);
+    assert!(text.contains("```\n8080\n```"), "{text}");
+    assert_eq!(server.requests().len(), 1);
 }
