@@ -20,6 +20,7 @@ mod reopening;
 mod retention;
 mod saving;
 mod status_view;
+mod strangers;
 mod suspended;
 mod switching;
 mod trust;
