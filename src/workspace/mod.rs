@@ -51,6 +51,7 @@
 //! let state = tempfile::tempdir()?;
 //! let workspace = Workspace::new(host.clone(), Rc::new(NoScripts), state.path(), move || drop(wake.send(())));
 //! workspace.attach(1);
+//! while workspace.parse_on(1) {}
 //!
 //! // The user presses Ctrl-]. They are asked about the code before anything of it runs or is sent.
 //! workspace.dispatch(1, Command::Advance);
