@@ -127,7 +127,7 @@ fn a_conversation_with_tools_goes_through(protocol: &Protocol) {
         assert_eq!(entry["body"]["stream"], true);
         let tools = entry["body"]["tools"].as_array().unwrap();
         let tools: Vec<_> = tools.iter().map(|tool| tool["function"]["name"].as_str().unwrap()).collect();
-        assert_eq!(tools, ["bash", "calculator", "edit", "find", "grep", "ls", "read", "write"]);
+        assert_eq!(tools, ["ask_user", "bash", "calculator", "edit", "find", "grep", "ls", "read", "write"]);
     }
 }
 
