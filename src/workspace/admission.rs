@@ -60,12 +60,10 @@ impl Workspace {
 
     fn locate(&self, conversation: &Conversation, search: FileSearch) {
         let (FileSearch { files, folder, .. }, id) = (search.clone(), conversation.id());
-        let then = move |workspace: &Self, outside: Vec<ExternalFile>| {
-            workspace.with_conversation(id, |workspace, conversation| {
-                workspace.files_were_located(conversation, &search, outside);
-            });
+        let then = move |workspace: &Self, conversation: &Conversation, outside| {
+            workspace.files_were_located(conversation, &search, outside);
         };
-        if let Err(error) = self.background().run(move || external_paths(files, &folder), then) {
+        if let Err(error) = self.run_for(id, move || external_paths(files, &folder), then) {
             conversation.gate().cancel();
             self.warn(&format!(
                 "nothing was sent or run: the files that the conversation names could not be located ({error})"

@@ -1,6 +1,7 @@
 //! What background work has left: inputs for conversations, and jobs.
 
 use std::{
+    io,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     time::Duration,
 };
@@ -31,8 +32,23 @@ impl Workspace {
         self.background().mailbox().job_for(id, job);
     }
 
+    /// Does something that may wait for the disk, and brings its result back, unless the conversation is closed by then.
+    ///
+    /// # Errors
+    /// When the system gives no threads.
+    pub(super) fn run_for<R: Send + 'static>(
+        &self,
+        id: ConversationId,
+        work: impl FnOnce() -> R + Send + 'static,
+        then: impl FnOnce(&Self, &Conversation, R) + Send + 'static,
+    ) -> io::Result<()> {
+        self.background().run(work, move |workspace: &Self, result| {
+            workspace.with_conversation(id, |workspace, conversation| then(workspace, conversation, result));
+        })
+    }
+
     /// Does something with a conversation, unless it is closed.
-    pub(super) fn with_conversation(&self, id: ConversationId, work: impl FnOnce(&Self, &Conversation)) {
+    fn with_conversation(&self, id: ConversationId, work: impl FnOnce(&Self, &Conversation)) {
         if let Some(conversation) = self.conversations().by_id(id) {
             work(self, &conversation);
         }

@@ -67,14 +67,12 @@ impl Workspace {
         };
         let mailbox = self.background().mailbox().clone();
         self.journal().append(&path, records.clone(), move |written| {
-            mailbox.job(move |workspace: &Self| {
-                workspace.with_conversation(id, |workspace, conversation| {
-                    let written = written.map_err(|error| not_recorded(&error));
-                    if written.is_ok() {
-                        conversation.records().apply(&records);
-                    }
-                    then(workspace, conversation, written);
-                });
+            mailbox.job_for(id, move |workspace, conversation| {
+                let written = written.map_err(|error| not_recorded(&error));
+                if written.is_ok() {
+                    conversation.records().apply(&records);
+                }
+                then(workspace, conversation, written);
             });
         });
     }
@@ -125,16 +123,14 @@ impl Workspace {
         }
         let (journal, id, path) = (self.journal().clone(), conversation.id(), PathBuf::from(path));
         let file = path.clone();
-        let then = move |workspace: &Self, (read, is_long): (io::Result<Vec<Record>>, bool)| {
-            workspace.with_conversation(id, |workspace, conversation| {
-                workspace.journal_was_read(conversation, &path, read, is_long);
-            });
+        let then = move |workspace: &Self, conversation: &Conversation, (read, is_long)| {
+            workspace.journal_was_read(conversation, &path, read, is_long);
         };
         let read = move || {
             let size = fs::metadata(journal.file(&file)).map_or(0, |metadata| metadata.len());
             (journal.read(&file), size > COMPACT_ABOVE)
         };
-        if let Err(error) = self.background().run(read, then) {
+        if let Err(error) = self.run_for(id, read, then) {
             self.journal_was_read(conversation, Path::new(""), Err(error), false);
         }
     }

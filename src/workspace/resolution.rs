@@ -152,13 +152,11 @@ impl Workspace {
                         return;
                     }
                     let written = written.map_err(|error| not_recorded(&error));
-                    mailbox.job(move |workspace: &Self| {
-                        workspace.with_conversation(id, |workspace, conversation| {
-                            if written.is_ok() {
-                                conversation.records().apply(&late.records);
-                            }
-                            let _ = workspace.apply(conversation, vec![late], None, written);
-                        });
+                    mailbox.job_for(id, move |workspace, conversation| {
+                        if written.is_ok() {
+                            conversation.records().apply(&late.records);
+                        }
+                        let _ = workspace.apply(conversation, vec![late], None, written);
                     });
                 });
                 match told.recv_timeout(PATIENCE) {

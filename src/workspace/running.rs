@@ -198,10 +198,8 @@ impl Start<'_> {
         self.report_if_slow(begun.elapsed(), timeout);
         let (mailbox, id, expired) = (background.mailbox().clone(), self.conversation.id(), call.id.clone());
         let expire = move || {
-            mailbox.job(move |workspace: &Workspace| {
-                workspace.with_conversation(id, |workspace, conversation| {
-                    workspace.stop_late(conversation, &expired, run, timeout);
-                });
+            mailbox.job_for(id, move |workspace, conversation| {
+                workspace.stop_late(conversation, &expired, run, timeout);
             });
         };
         let timer = background.worker().later(timeout, expire).ok();
@@ -223,10 +221,8 @@ impl Start<'_> {
         let (id, call) = (self.conversation.id(), self.call.clone());
         Arc::new(move |rendered: Rendered| {
             let call = call.clone();
-            mailbox.job(move |workspace: &Workspace| {
-                workspace.with_conversation(id, |workspace, conversation| {
-                    workspace.client_answered(conversation, &call, rendered);
-                });
+            mailbox.job_for(id, move |workspace, conversation| {
+                workspace.client_answered(conversation, &call, rendered);
             });
         })
     }

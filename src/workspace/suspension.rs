@@ -128,12 +128,10 @@ impl Workspace {
         // A millisecond more, so that the clock has passed the deadline.
         let pause = left.saturating_add(Duration::from_millis(1)).min(TICK);
         let again = move || {
-            mailbox.job(move |workspace: &Self| {
-                workspace.with_conversation(id, |workspace, conversation| {
-                    if conversation.deadlines().is_current(generation) {
-                        workspace.watch_deadlines(conversation, is_opening);
-                    }
-                });
+            mailbox.job_for(id, move |workspace, conversation| {
+                if conversation.deadlines().is_current(generation) {
+                    workspace.watch_deadlines(conversation, is_opening);
+                }
             });
         };
         let _ = self.background().worker().later(pause, again);
