@@ -54,6 +54,7 @@ mod input;
 mod progress;
 mod round;
 mod session;
+mod shell;
 mod suspend;
 mod turn;
 
@@ -61,5 +62,6 @@ pub use effect::{Activity, Cursor, Effect, Level, Placement, RequestKind};
 pub use input::{CallResult, Choice, Input, RequestId, ResolvedBy, UndoStep};
 pub use progress::Progress;
 pub use round::{own_words, rejection};
-pub use session::{CursorReason, CursorTarget, LifecycleEvent, Session, Shell};
+pub use session::Session;
+pub use shell::{CursorReason, CursorTarget, LifecycleEvent, Shell};
 pub use turn::{Agent, Settings, Verdict, View};

@@ -13,158 +13,17 @@ use std::{
 };
 
 use super::{
-    Activity, Agent, CallResult, Cursor, Effect, Input, Level, Placement, Progress, RequestId, RequestKind, Settings,
-    Verdict, View,
+    Activity, Agent, CallResult, Cursor, CursorReason, CursorTarget, Effect, Input, LifecycleEvent, Placement,
+    Progress, RequestId, RequestKind, Settings, Shell, Verdict, View,
 };
 use crate::{
     chat::{
         self, AwaitKind, Awaiting, BlockKind, Diagnostic, Document, Ending, OpenCall, ReplyWriter, Severity, Status,
-        StatusBlock, Text, TextEdit, Transcript,
+        StatusBlock, Text,
     },
     model::{self, CallId, Usage},
     provider::{ErrorKind, ProviderError},
 };
-
-/// What a session needs from its environment.
-pub trait Shell {
-    /// Gives access to the document and its text.
-    fn with_document<R>(&self, look: impl FnOnce(&mut Document, &dyn Text) -> R) -> R;
-
-    /// Applies edits in order. The document is up to date when this returns.
-    fn apply(&self, edits: &[TextEdit]);
-
-    /// Starts a new undo step for the edits that follow.
-    fn undo_step(&self);
-
-    /// Locks the buffer against the user's changes, or unlocks it.
-    fn lock(&self, locked: bool);
-
-    /// Sends a conversation.
-    ///
-    /// # Errors
-    /// When the request cannot be started.
-    fn send(&self, request: RequestId, conversation: Transcript) -> Result<(), ProviderError>;
-
-    /// Aborts a request.
-    fn abort(&self, request: RequestId);
-
-    /// Feeds an input after a pause.
-    fn later(&self, pause: std::time::Duration, input: Input);
-
-    /// Runs a tool. Its result arrives as [`Input::ToolFinished`].
-    fn run(&self, call: &OpenCall);
-
-    /// Asks the editor's user interface to run a call. The result arrives as [`Input::Resolve`].
-    fn offer(&self, call: &OpenCall);
-
-    /// What the block of a call says that waits for this.
-    fn awaiting(&self, call: &CallId, kind: AwaitKind) -> Awaiting;
-
-    /// Calls are about to get their first status blocks.
-    fn placed(&self, calls: &[(CallId, Placement)]);
-
-    /// A call has its result, which is about to be written.
-    fn settled(&self, call: &CallId, answer: &CallResult);
-
-    /// Stops a tool and returns the last lines of its output. Its result must not arrive afterwards, because a later
-    /// call may have the same id.
-    fn kill(&self, call: &CallId) -> String;
-
-    /// Moves the cursor if the conversation is visible.
-    fn cursor(&self, target: CursorTarget);
-
-    /// Called before a reply is written, so that windows at the end of the conversation follow it.
-    fn follow(&self);
-
-    /// Shows a message to the user.
-    fn notify(&self, level: Level, message: &str);
-
-    /// The diagnostics of the document and its frontmatter, by line. While there is an error, nothing is sent and no
-    /// tool runs.
-    fn diagnostics(&self) -> Vec<Diagnostic>;
-
-    /// Shows the diagnostics.
-    fn diagnose(&self, diagnostics: &[Diagnostic]);
-
-    /// Records the usage of a request that has ended. `complete` says whether its reply is complete.
-    fn account(&self, usage: Usage, complete: bool);
-
-    /// Shows what the conversation is doing.
-    fn show(&self, activity: &Activity);
-
-    /// Tells other plugins what happened.
-    fn announce(&self, moment: LifecycleEvent<'_>);
-
-    /// See [`View::verdict`].
-    fn verdict(&self, call: &OpenCall) -> Verdict;
-
-    /// See [`View::recorded`].
-    fn recorded(&self, call: &OpenCall) -> Option<CallResult>;
-
-    /// See [`View::suspends_as`].
-    fn suspends_as(&self, call: &OpenCall) -> Option<AwaitKind>;
-
-    /// See [`View::is_offered`].
-    fn is_offered(&self, call: &OpenCall) -> bool;
-
-    /// Whether a caller is to be answered before the next turn starts. The shell feeds [`Input::Review`] afterwards.
-    fn reviews_later(&self) -> bool {
-        false
-    }
-
-    /// See [`View::is_interrupted`].
-    fn is_interrupted(&self, call: &OpenCall) -> bool;
-
-    /// See [`View::is_authorised`].
-    fn is_authorised(&self, call: &OpenCall) -> bool;
-
-    /// Marks the status that was just written into the call's block as decided: see [`View::is_authorised`].
-    fn authorise(&self, call: &CallId);
-
-    /// See [`View::tools_ready`].
-    fn tools_ready(&self) -> bool;
-
-    /// See [`View::settings`].
-    fn settings(&self) -> Settings;
-}
-
-/// A position for the cursor in the document.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CursorTarget {
-    /// Why the cursor moves.
-    pub reason: CursorReason,
-    /// The line, from 0.
-    pub line: usize,
-}
-
-/// Why the cursor moves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CursorReason {
-    /// A status block is pending.
-    Pending,
-    /// A tool's result was written.
-    Result,
-    /// The user's new message begins here.
-    Prompt,
-}
-
-/// An event that other plugins are told about.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum LifecycleEvent<'a> {
-    /// A request is sent.
-    RequestSending,
-    /// A request has ended.
-    RequestFinished {
-        /// Whether its reply is complete.
-        complete: bool,
-    },
-    /// A tool starts.
-    ToolExecuting(&'a OpenCall),
-    /// A call has its result.
-    ToolFinished(&'a CallId),
-    /// A call waits for this.
-    ToolPending(&'a CallId, AwaitKind),
-}
 
 /// The session of one conversation.
 #[derive(Debug, Default)]

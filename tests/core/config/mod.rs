@@ -5,3 +5,4 @@ mod list;
 mod options;
 mod own;
 mod switch;
+mod tools;
