@@ -11,7 +11,7 @@ use std::{
     ops::ControlFlow,
     os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt},
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError, Weak},
     thread,
     time::Duration,
 };
@@ -64,32 +64,57 @@ pub struct Ours {
     pub problems: Vec<String>,
 }
 
-/// Tries to hold the conversation at `path`, which need not be there yet. `folder` is where the locks of this user lie;
-/// `before` is what this process holds already, and may keep. It blocks on the disk, and for a fifth of a second at most on
-/// another owner.
-#[must_use]
-pub fn hold(folder: &Path, path: &Path, before: &[Held]) -> Hold {
-    let may_change = |owner: &Option<Owner>| owner.as_ref().is_none_or(|owner| *owner == Owner::this());
-    let mut tries = 0..RETRIES;
-    loop {
-        match try_hold(folder, path, before) {
-            Hold::Theirs(owner) if may_change(&owner) && tries.next().is_some() => thread::sleep(RETRY),
-            hold => return hold,
-        }
-    }
-}
+/// The locks that this process has for one buffer, whoever has a copy of them. A clone is the same.
+///
+/// A buffer may be opened anew before the main thread has heard of a lock that was just taken for it, or while another thread
+/// takes it. Every attempt for the buffer shares what the others have taken, so that none of them is in the way of the next.
+#[derive(Clone, Debug, Default)]
+pub struct BufferLocks(Arc<Mutex<Vec<Weak<LockFile>>>>);
 
-fn try_hold(folder: &Path, path: &Path, before: &[Held]) -> Hold {
-    let (mut locks, mut problems) = (Vec::new(), Vec::new());
-    for LockPlace { path, mode } in places(folder, path) {
-        let kept = before.iter().flat_map(|held| &held.0).find(|lock| lock.is_still_at(&path));
-        match kept.map_or_else(|| LockFile::take(&path, mode).map(Arc::new), |lock| Ok(Arc::clone(lock))) {
-            Ok(lock) => locks.push(lock),
-            Err(Refusal::Locked(owner)) => return Hold::Theirs(owner),
-            Err(Refusal::Failed(error)) => problems.push(format!("{}: {error}", path.display())),
+impl BufferLocks {
+    /// Tries to hold the conversation at `path`, which need not be there yet. `folder` is where the locks of this user lie. It
+    /// blocks on the disk, and for a fifth of a second at most on another owner.
+    #[must_use]
+    pub fn hold(&self, folder: &Path, path: &Path) -> Hold {
+        let may_change = |owner: &Option<Owner>| owner.as_ref().is_none_or(|owner| *owner == Owner::this());
+        let mut tries = 0..RETRIES;
+        loop {
+            match self.try_hold(folder, path) {
+                Hold::Theirs(owner) if may_change(&owner) && tries.next().is_some() => thread::sleep(RETRY),
+                hold => return hold,
+            }
         }
     }
-    Hold::Ours(Ours { held: Held(locks), problems })
+
+    fn try_hold(&self, folder: &Path, path: &Path) -> Hold {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let before: Vec<Arc<LockFile>> = all.iter().filter_map(Weak::upgrade).collect();
+        let (mut locks, mut problems) = (Vec::new(), Vec::new());
+        for LockPlace { path, mode } in places(folder, path) {
+            let kept = before.iter().find(|lock| lock.is_still_at(&path));
+            match kept.map_or_else(|| LockFile::take(&path, mode).map(Arc::new), |lock| Ok(Arc::clone(lock))) {
+                Ok(lock) => locks.push(lock),
+                Err(Refusal::Locked(owner)) => return Hold::Theirs(owner),
+                Err(Refusal::Failed(error)) => problems.push(format!("{}: {error}", path.display())),
+            }
+        }
+        *all = before
+            .iter()
+            .filter(|lock| !locks.iter().any(|other| Arc::ptr_eq(lock, other)))
+            .chain(&locks)
+            .map(Arc::downgrade)
+            .collect();
+        Hold::Ours(Ours { held: Held(locks), problems })
+    }
+
+    /// Whether there is a lock, or somebody may be taking one.
+    #[must_use]
+    pub fn is_used(&self) -> bool {
+        // Whoever is taking one has a clone, so this waits for nobody.
+        let has_locks =
+            || self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|lock| lock.strong_count() > 0);
+        Arc::strong_count(&self.0) > 1 || has_locks()
+    }
 }
 
 /// Where a lock is, and the mode of its file.
@@ -132,6 +157,7 @@ fn make(folder: &Path) -> io::Result<()> {
 /// Watches a conversation that another process holds.
 #[derive(Debug)]
 pub struct Watch {
+    locks: BufferLocks,
     folder: PathBuf,
     path: PathBuf,
     owner: Option<Owner>,
@@ -151,16 +177,16 @@ pub enum Sighting {
 }
 
 impl Watch {
-    /// Watches the conversation at `path`, which `owner` holds. `folder` is where the locks of this user lie.
+    /// Watches the conversation at `path`, which `owner` holds, to take its `locks`. `folder` is where those of this user lie.
     #[must_use]
-    pub fn new(folder: PathBuf, path: PathBuf, owner: Option<Owner>) -> Self {
-        Self { folder, path, owner, seen: None }
+    pub fn new(locks: BufferLocks, folder: PathBuf, path: PathBuf, owner: Option<Owner>) -> Self {
+        Self { locks, folder, path, owner, seen: None }
     }
 
     /// Looks once. The first look sees a change: the file may have been written since it was read. It blocks on the disk,
     /// but not on other processes.
     pub fn look(&mut self) -> ControlFlow<Sighting, Option<Sighting>> {
-        match try_hold(&self.folder, &self.path, &[]) {
+        match self.locks.try_hold(&self.folder, &self.path) {
             Hold::Ours(ours) => return ControlFlow::Break(Sighting::Ours(ours)),
             Hold::Theirs(owner) if owner.is_some() && owner != self.owner => {
                 self.owner.clone_from(&owner);

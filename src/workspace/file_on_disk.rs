@@ -102,10 +102,10 @@ impl FileOnDisk {
             // The buffer has another name now: such a file must not be there yet.
             KnownState::At(..) => None,
             KnownState::Nothing => {
-                return Err(not_written(
-                    path,
-                    "Flemma cannot tell whether the file was changed elsewhere. Use `:write` once",
-                ));
+                let why = "Flemma cannot tell whether the file was changed elsewhere, because the buffer was already \
+                           modified when it was opened (as after the recovery of a swap file). Check the text and use \
+                           `:write`; after that it is written automatically";
+                return Err(not_written(path, why));
             }
         };
         let stamp = save(path, bytes, stamp).map_err(failed)?;

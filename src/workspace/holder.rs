@@ -2,6 +2,7 @@
 
 use std::{
     cell::{Cell, RefCell},
+    collections::BTreeMap,
     mem,
     path::{Path, PathBuf},
     sync::{Arc, Mutex},
@@ -10,7 +11,10 @@ use std::{
 use tokio::task::AbortHandle;
 
 use super::wish::Wish;
-use crate::runtime::{Owner, holder::Held};
+use crate::runtime::{
+    Owner,
+    holder::{BufferLocks, Held},
+};
 
 /// Who holds a conversation, as far as this process knows.
 #[derive(Debug, Default)]
@@ -136,9 +140,10 @@ impl Holding {
         PathBuf::from(&*self.path.borrow())
     }
 
-    /// The number of the attempt, and the locks, if this process holds the file of this name.
-    pub(super) fn held_as(&self, path: &str) -> Option<(u64, Held)> {
-        if *self.path.borrow() == path { Some((self.attempt.get(), self.held()?)) } else { None }
+    /// The number of the attempt, if this process holds the file of this name.
+    pub(super) fn held_as(&self, path: &str) -> Option<u64> {
+        let is_held = *self.path.borrow() == path && matches!(*self.holder.borrow(), Holder::This(_));
+        is_held.then(|| self.attempt.get())
     }
 
     /// The locks of this process.
@@ -182,9 +187,11 @@ impl Holding {
 pub(super) struct Locks {
     /// Where those of this user are.
     pub(super) folder: PathBuf,
+    /// Those of each buffer.
+    buffers: RefCell<BTreeMap<i32, BufferLocks>>,
     /// Those of buffers that were just closed or renamed. A buffer that is opened again at once, as by `:edit!`, goes on
     /// with its own, so that nobody else gets in between.
-    leaving: RefCell<Vec<(i32, Held)>>,
+    leaving: RefCell<Vec<Held>>,
     /// The buffers that were just closed, and the names of their files, of which the user was told that they are held
     /// elsewhere. One that is opened at once needs no second message.
     told: RefCell<Vec<(i32, PathBuf)>>,
@@ -195,7 +202,13 @@ pub(super) struct Locks {
 impl Locks {
     /// Locks in `folder`, which need not be there.
     pub(super) fn new(folder: PathBuf) -> Self {
-        Self { folder, leaving: RefCell::default(), told: RefCell::default(), is_closing: Arc::default() }
+        Self {
+            folder,
+            buffers: RefCell::default(),
+            leaving: RefCell::default(),
+            told: RefCell::default(),
+            is_closing: Arc::default(),
+        }
     }
 
     /// The conversation of a buffer was closed.
@@ -203,7 +216,7 @@ impl Locks {
         if holding.set_told(false) {
             self.told.borrow_mut().push((buffer, holding.path()));
         }
-        self.keep(buffer, holding.close());
+        self.keep(holding.close());
     }
 
     /// Whether the editor is about to exit.
@@ -211,21 +224,21 @@ impl Locks {
         Arc::clone(&self.is_closing)
     }
 
-    /// Keeps these locks of a buffer until what happens now is over.
-    pub(super) fn keep(&self, buffer: i32, held: Option<Held>) {
-        self.leaving.borrow_mut().extend(held.map(|held| (buffer, held)));
+    /// Keeps these locks until what happens now is over.
+    pub(super) fn keep(&self, held: Option<Held>) {
+        self.leaving.borrow_mut().extend(held);
     }
 
-    /// The locks of a buffer that are kept so.
-    pub(super) fn kept(&self, buffer: i32) -> Vec<Held> {
-        let leaving = self.leaving.borrow();
-        leaving.iter().filter(|(other, _)| *other == buffer).map(|(_, held)| held.clone()).collect()
+    /// Those of a buffer.
+    pub(super) fn of(&self, buffer: i32) -> BufferLocks {
+        self.buffers.borrow_mut().entry(buffer).or_default().clone()
     }
 
     /// What happened is over. Gives the locks that nobody needed.
     pub(super) fn left(&self) -> Vec<Held> {
         self.told.take();
-        self.leaving.take().into_iter().map(|(_, held)| held).collect()
+        self.buffers.borrow_mut().retain(|_, locks| locks.is_used());
+        self.leaving.take()
     }
 
     /// Whether this buffer was just closed, and the user knows that the file of this name is held elsewhere.

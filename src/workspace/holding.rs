@@ -20,7 +20,7 @@ use crate::{
     model::UserError,
     runtime::{
         ConversationId, Owner,
-        holder::{Held, Hold, Ours, Sighting, Watch, hold},
+        holder::{Held, Hold, Ours, Sighting, Watch},
     },
 };
 
@@ -34,17 +34,16 @@ impl Workspace {
     /// Tries to hold the conversation, whose file is `path` from now on.
     pub(super) fn hold(&self, conversation: &Conversation, path: &str) {
         let holding = conversation.holding();
-        if let Some((attempt, held)) = holding.held_as(path) {
-            return self.renew(conversation, attempt, held);
+        if let Some(attempt) = holding.held_as(path) {
+            return self.renew(conversation, attempt);
         }
         if holding.is_about(path) {
             holding.set_written(true);
             return;
         }
         let (attempt, held) = holding.begin(path);
-        self.locks().keep(conversation.buffer(), held);
+        self.locks().keep(held);
         self.let_go_later();
-        let before = self.locks().kept(conversation.buffer());
         if self.locks().was_told(conversation.buffer(), Path::new(path)) {
             holding.set_told(true);
         }
@@ -52,16 +51,18 @@ impl Workspace {
             // No name, or one that another plugin gives a meaning to.
             return self.is_held_now(conversation, None);
         }
+        let locks = self.locks().of(conversation.buffer());
         let (folder, file, id) = (self.locks().folder.clone(), holding.path(), conversation.id());
         let then = move |workspace: &Self, hold| workspace.hold_was_tried(id, attempt, hold);
-        if let Err(error) = self.background().run(move || hold(&folder, &file, &before), then) {
+        if let Err(error) = self.background().run(move || locks.hold(&folder, &file), then) {
             self.log(Level::Warn, &format!("{path} cannot be locked: {error}"));
             self.is_held_now(conversation, None);
         }
     }
 
     /// The file was written: the lock beside it may have been deleted, or there may be a folder for it only now.
-    fn renew(&self, conversation: &Conversation, attempt: u64, held: Held) {
+    fn renew(&self, conversation: &Conversation, attempt: u64) {
+        let locks = self.locks().of(conversation.buffer());
         let (folder, file, id) = (self.locks().folder.clone(), conversation.holding().path(), conversation.id());
         let then = move |workspace: &Self, renewed| {
             let conversation = workspace.conversations().by_id(id);
@@ -82,7 +83,7 @@ impl Workspace {
         let is_closing = self.locks().is_closing();
         let renew = move || {
             let is_closing = is_closing.lock().unwrap_or_else(PoisonError::into_inner);
-            (!*is_closing).then(|| hold(&folder, &file, &[held]))
+            (!*is_closing).then(|| locks.hold(&folder, &file))
         };
         if let Err(error) = self.background().run(renew, then) {
             self.log(Level::Warn, &format!("the lock of a conversation was not checked: {error}"));
@@ -94,10 +95,9 @@ impl Workspace {
         let conversation = self.conversations().by_id(id);
         match (conversation.filter(|conversation| conversation.holding().is_latest(attempt)), hold) {
             (Some(conversation), Hold::Ours(ours)) => {
-                let held = ours.held.clone();
                 self.is_held_now(&conversation, Some(ours));
                 if conversation.holding().set_written(false) {
-                    self.renew(&conversation, attempt, held);
+                    self.renew(&conversation, attempt);
                 }
             }
             (Some(conversation), Hold::Theirs(owner)) => self.is_held_elsewhere(&conversation, attempt, owner),
@@ -155,7 +155,8 @@ impl Workspace {
             let message = other.message(&holding.name()) + if has_changes { advice } else { "" };
             self.host().notify(Level::Warn, &message);
         }
-        let mut watch = Watch::new(self.locks().folder.clone(), holding.path(), owner);
+        let locks = self.locks().of(buffer);
+        let mut watch = Watch::new(locks, self.locks().folder.clone(), holding.path(), owner);
         let id = conversation.id();
         let then = move |workspace: &Self, sighting| workspace.sighted(id, attempt, sighting);
         match self.background().watch(LOOK, move || watch.look(), then) {

@@ -12,7 +12,7 @@ use std::{
 
 use flemma::runtime::{
     Owner,
-    holder::{Hold, hold},
+    holder::{BufferLocks, Hold},
 };
 use rustix::fs::{FlockOperation, fcntl_lock};
 
@@ -64,6 +64,11 @@ impl Drop for Other {
     }
 }
 
+/// Tries to hold a conversation for a buffer of this process that nothing is known of.
+pub fn hold(locks: &Path, file: &Path) -> Hold {
+    BufferLocks::default().hold(locks, file)
+}
+
 /// A process that does its part, and says so.
 pub fn spawn(part: &str, locks: &Path, file: &Path, says: PipeWriter) -> Child {
     Command::new(env::current_exe().unwrap())
@@ -84,7 +89,7 @@ fn another_process() {
     if part == "compete" {
         return compete(&locks, &file);
     }
-    let held = hold(&locks, &file, &[]);
+    let held = hold(&locks, &file);
     assert!(matches!(held, Hold::Ours(_)), "{held:?}");
     say("holding");
     thread::sleep(PATIENCE);
@@ -101,7 +106,7 @@ fn compete(locks: &Path, file: &Path) {
     // Opened first, so that a kill ends this lock before that of the holder.
     let witness = OpenOptions::new().read(true).write(true).open(file.with_extension("witness")).unwrap();
     loop {
-        if let Hold::Ours(ours) = hold(locks, file, &[]) {
+        if let Hold::Ours(ours) = hold(locks, file) {
             if fcntl_lock(&witness, FlockOperation::NonBlockingLockExclusive).is_err() {
                 say("two holders");
             }

@@ -34,6 +34,7 @@ mod leaving;
 mod limits;
 mod lock;
 mod pace;
+mod recovered;
 mod references;
 mod registration;
 #[path = "../support/responses.rs"]

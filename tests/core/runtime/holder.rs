@@ -16,12 +16,12 @@ use std::{
 
 use flemma::runtime::{
     Owner,
-    holder::{Held, Hold, Ours, Sighting, Watch, hold},
+    holder::{BufferLocks, Held, Hold, Ours, Sighting, Watch},
 };
 use serde_json::json;
 use tempfile::TempDir;
 
-use crate::other_holder::{Other, spawn};
+use crate::other_holder::{Other, hold, spawn};
 
 /// How long the processes that compete may take.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -77,7 +77,7 @@ impl Place {
     }
 
     fn hold(&self) -> Hold {
-        hold(&self.locks(), &self.file(), &[])
+        hold(&self.locks(), &self.file())
     }
 
     fn names(&self) -> Vec<String> {
@@ -96,7 +96,7 @@ fn the_lock_beside_a_conversation_lasts_as_long_as_it_is_held() {
     let this = Owner::this();
     assert_eq!(line, format!("{{\"process\":{},\"host\":\"{}\"}}\n", this.process, this.host));
     assert!(!this.host.is_empty());
-    assert_eq!(theirs(hold(&place.other_locks(), &place.file(), &[])), Some(this), "this is another user");
+    assert_eq!(theirs(hold(&place.other_locks(), &place.file())), Some(this), "this is another user");
     drop(held);
     assert_eq!(place.names(), ["a.chat"]);
     assert_eq!(fs::read_dir(place.locks()).unwrap().count(), 0);
@@ -163,7 +163,7 @@ fn every_name_of_a_conversation_leads_to_one_lock() {
     let other = Other::hold(&place.locks(), &link);
     assert_eq!(place.names(), [".a.chat.flemma-lock", "a.chat"], "the lock is beside the file that the link leads to");
     for name in [&place.file(), &twin] {
-        assert_eq!(theirs(hold(&place.locks(), name, &[])), Some(other.owner()), "{}", name.display());
+        assert_eq!(theirs(hold(&place.locks(), name)), Some(other.owner()), "{}", name.display());
     }
     // Nothing of a hold that failed is left.
     assert_eq!(fs::read_dir(place.path("elsewhere")).unwrap().count(), 2);
@@ -211,9 +211,9 @@ fn without_room_for_a_lock_beside_it_the_state_folder_has_one() {
     // No folder, and a name to which nothing can be added.
     for file in [place.path("work/later/a.chat"), place.path(&format!("work/{}.chat", "n".repeat(245)))] {
         let other = Other::hold(&place.locks(), &file);
-        assert_eq!(theirs(hold(&place.locks(), &file, &[])), Some(other.owner()));
+        assert_eq!(theirs(hold(&place.locks(), &file)), Some(other.owner()));
         drop(other);
-        let Hold::Ours(ours) = hold(&place.locks(), &file, &[]) else { panic!("nobody holds it") };
+        let Hold::Ours(ours) = hold(&place.locks(), &file) else { panic!("nobody holds it") };
         assert_eq!(ours.problems.len(), 1, "{:?}", ours.problems);
         assert_eq!(place.names(), ["a.chat"]);
     }
@@ -241,43 +241,47 @@ fn a_lock_file_that_cannot_be_written_is_locked_all_the_same() {
     fs::write(place.lock(), serde_json::to_string(&owner).unwrap()).unwrap();
     fs::set_permissions(place.lock(), Permissions::from_mode(0o444)).unwrap();
     let _held = ours(place.hold());
-    theirs(hold(&place.other_locks(), &place.file(), &[]));
+    theirs(hold(&place.other_locks(), &place.file()));
 }
 
 #[test]
 fn without_any_lock_a_conversation_is_held_all_the_same() {
     let place = Place::new();
     fs::write(place.path("state"), "not a folder").unwrap();
-    let Hold::Ours(ours) = hold(&place.locks(), &place.path("work/later/a.chat"), &[]) else { panic!("it is free") };
+    let Hold::Ours(ours) = hold(&place.locks(), &place.path("work/later/a.chat")) else { panic!("it is free") };
     assert_eq!(ours.problems.len(), 2, "{:?}", ours.problems);
 }
 
 #[test]
 fn a_holder_that_goes_on_keeps_its_locks() {
     let place = Place::new();
-    let first = ours(place.hold());
+    let locks = BufferLocks::default();
+    let first = ours(locks.hold(&place.locks(), &place.file()));
     theirs(place.hold());
-    let second = ours(hold(&place.locks(), &place.file(), std::slice::from_ref(&first)));
+    let second = ours(locks.hold(&place.locks(), &place.file()));
     drop(first);
-    theirs(hold(&place.other_locks(), &place.file(), &[]));
+    theirs(hold(&place.other_locks(), &place.file()));
     // The same file under another name needs another lock beside it, and not the old one.
     fs::hard_link(place.file(), place.path("work/b.chat")).unwrap();
-    let second = [second];
-    let third = ours(hold(&place.locks(), &place.path("work/b.chat"), &second));
+    let third = ours(locks.hold(&place.locks(), &place.path("work/b.chat")));
     drop(second);
     assert_eq!(place.names(), [".b.chat.flemma-lock", "a.chat", "b.chat"]);
     // Somebody deletes the lock: it is made again, and the state folder has kept others out.
     fs::remove_file(place.path("work/.b.chat.flemma-lock")).unwrap();
-    theirs(hold(&place.locks(), &place.path("work/b.chat"), &[]));
-    let _fourth = ours(hold(&place.locks(), &place.path("work/b.chat"), &[third]));
-    theirs(hold(&place.other_locks(), &place.path("work/b.chat"), &[]));
+    theirs(hold(&place.locks(), &place.path("work/b.chat")));
+    let fourth = ours(locks.hold(&place.locks(), &place.path("work/b.chat")));
+    drop(third);
+    theirs(hold(&place.other_locks(), &place.path("work/b.chat")));
+    assert!(locks.is_used());
+    drop(fourth);
+    assert!(!locks.is_used());
 }
 
 #[test]
 fn a_watch_sees_the_file_change_and_the_holder_go() {
     let place = Place::new();
     let mut other = Other::hold(&place.locks(), &place.file());
-    let mut watch = Watch::new(place.locks(), place.file(), Some(other.owner()));
+    let mut watch = Watch::new(BufferLocks::default(), place.locks(), place.file(), Some(other.owner()));
     let look = |watch: &mut Watch| match watch.look() {
         ControlFlow::Continue(seen) => seen,
         ControlFlow::Break(sighting) => Some(sighting),
@@ -307,7 +311,7 @@ fn a_name_in_a_lock_file_cannot_change_a_message() {
     let _held = ours(place.hold());
     let line = serde_json::json!({ "process": 7, "host": format!("evil\u{1b}[2J\n%#Error#{}", "x".repeat(900)) });
     fs::write(place.lock(), line.to_string()).unwrap();
-    let owner = theirs(hold(&place.other_locks(), &place.file(), &[])).unwrap().to_string();
+    let owner = theirs(hold(&place.other_locks(), &place.file())).unwrap().to_string();
     assert!(owner.starts_with("process 7 on evil2JError") && owner.len() < 90, "{owner}");
 }
 
@@ -362,6 +366,6 @@ fn many_processes_never_hold_a_conversation_at_once() {
 fn names_that_are_not_utf_8_are_held_as_well() {
     let place = Place::new();
     let file = place.path("work").join(std::ffi::OsStr::from_bytes(b"caf\xe9.chat"));
-    let _held = ours(hold(&place.locks(), &file, &[]));
-    assert!(theirs(hold(&place.other_locks(), &file, &[])).is_some());
+    let _held = ours(hold(&place.locks(), &file));
+    assert!(theirs(hold(&place.other_locks(), &file)).is_some());
 }

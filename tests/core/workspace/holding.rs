@@ -8,13 +8,16 @@ use std::{
 
 use flemma::{
     agent::Choice,
-    runtime::holder::{Hold, hold},
+    runtime::holder::Hold,
     workspace::{Command, Host, ports::Question},
 };
 use serde_json::json;
 
 use super::harness::{Harness, NOTES, Setup, bash, held, prose};
-use crate::{http::Gate, other_holder::Other};
+use crate::{
+    http::Gate,
+    other_holder::{Other, hold},
+};
 
 /// A conversation with a call that waits.
 fn waiting() -> String {
@@ -31,7 +34,7 @@ fn other(chat: &Harness, name: &str) -> Other {
 
 /// Whether this process holds a conversation, by the lock that every other process meets.
 fn is_held(chat: &Harness, name: &str) -> bool {
-    match hold(&chat.state("another"), &chat.work(name), &[]) {
+    match hold(&chat.state("another"), &chat.work(name)) {
         Hold::Ours(_) => false,
         Hold::Theirs(owner) => owner.is_some_and(|owner| owner.process == std::process::id()),
     }
@@ -212,6 +215,31 @@ fn a_conversation_that_is_opened_anew_goes_on_with_its_lock() {
     chat.go();
     chat.wait_for("@Assistant:\nagain");
     assert_eq!(chat.told(), Vec::<String>::new());
+}
+
+#[test]
+fn a_buffer_opened_anew_while_its_lock_is_taken_holds_it() {
+    let chat = Harness::new("@You:\nHello", []);
+    chat.put("other.chat", "@You:\nHello\n");
+    chat.edit("other.chat");
+    let lock = chat.work(".other.chat.flemma-lock");
+    // As Neovim does when it recovers a swap file; and nobody hears of anything while it waits for Enter.
+    for _ in 0..3 {
+        while !lock.exists() {
+            std::thread::yield_now();
+        }
+        chat.workspace.attach(chat.current());
+        while chat.workspace.parse_on(chat.current()) {}
+    }
+    // Longer than a lock is tried.
+    std::thread::sleep(Duration::from_millis(400));
+    chat.server.push(prose("ok"));
+    chat.go();
+    chat.wait_for("@Assistant:\nok");
+    assert_eq!(chat.told(), Vec::<String>::new());
+    assert!(is_held(&chat, "other.chat"));
+    chat.wipe(chat.current());
+    wait_until(&chat, "the lock to go", |_| !lock.exists());
 }
 
 #[test]
