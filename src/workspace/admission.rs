@@ -46,6 +46,8 @@ impl Workspace {
                 conversation.page().files().vet(&search.files, &search.folder);
                 self.want_alone(conversation, wish);
             }
+            // The file may have got another name, and with it another journal, while it was asked about.
+            Admission::Go(wish @ Wish::Input(_)) if !conversation.is_known() => self.want_alone(conversation, wish),
             Admission::Go(Wish::Input(input)) => self.perform(conversation, input),
             Admission::Go(Wish::Recorded(input)) => self.feed(conversation, [input]),
             Admission::Go(Wish::AlwaysApprove(calls)) => self.always_approve(conversation, calls),

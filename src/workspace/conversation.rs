@@ -7,31 +7,14 @@ use std::{
 };
 
 use super::{
-    accounts::Accounts, effective::Evaluated, file_on_disk::FileOnDisk, holder::Holding, page::Page, ports::Host,
-    questions::Questions, records::Records, tasks::Tasks, trust::Gate,
+    accounts::Accounts, effective::Evaluated, file_on_disk::FileOnDisk, generation::Generation, holder::Holding,
+    page::Page, ports::Host, questions::Questions, records::Records, tasks::Tasks, trust::Gate,
 };
 use crate::{
     agent::Session,
     chat::{Decoration, NamedFile, Region},
     runtime::ConversationId,
 };
-
-/// Tells the latest of several timers from those before it.
-#[derive(Debug, Default)]
-pub(super) struct Generation(Cell<u64>);
-
-impl Generation {
-    /// A new timer takes the place of all before it. Gives its number.
-    pub(super) fn begin(&self) -> u64 {
-        self.0.set(self.0.get() + 1);
-        self.0.get()
-    }
-
-    /// Whether this is the latest timer.
-    pub(super) fn is_current(&self, number: u64) -> bool {
-        self.0.get() == number
-    }
-}
 
 /// A conversation.
 pub struct Conversation {

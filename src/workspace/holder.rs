@@ -177,6 +177,11 @@ impl Holding {
         *self.wanted.borrow_mut() = Some(wish);
     }
 
+    /// Whether a wish waits.
+    pub(super) fn has_wish(&self) -> bool {
+        self.wanted.borrow().is_some()
+    }
+
     /// The wish that waits, which it does no longer.
     pub(super) fn take_wish(&self) -> Option<Wish> {
         self.wanted.take()

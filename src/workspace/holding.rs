@@ -27,6 +27,9 @@ use crate::{
 /// How often the file of an observed conversation is looked at.
 const LOOK: Duration = Duration::from_millis(500);
 
+/// How long a wish may wait without a word.
+const SOON: Duration = Duration::from_secs(1);
+
 /// How long the editor waits on exit for the lock files to go. One that stays does no harm.
 const PATIENCE: Duration = Duration::from_secs(1);
 
@@ -278,7 +281,24 @@ impl Workspace {
             self.want(conversation, wish);
         } else {
             conversation.holding().wait(wish);
+            self.need_journal(conversation);
+            self.explain_waiting(conversation);
         }
+    }
+
+    /// Tells the user what their wish waits for, if it still does in a moment.
+    fn explain_waiting(&self, conversation: &Conversation) {
+        let (mailbox, id) = (self.background().mailbox().clone(), conversation.id());
+        let explain = move || {
+            mailbox.job_for(id, |workspace, conversation| {
+                if conversation.holding().has_wish() && !conversation.records().is_read() {
+                    let message = "the journal of this conversation is still being read; what you want is done then. \
+                                   Ctrl-C takes it back";
+                    workspace.host().notify(Level::Info, message);
+                }
+            });
+        };
+        let _ = self.background().worker().later(SOON, explain);
     }
 }
 

@@ -1,9 +1,6 @@
 //! Records what happens to calls, before it has an effect: see [`crate::journal`].
 
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-};
+use std::{fs, io, path::PathBuf};
 
 use super::{Conversation, Workspace, records::needs_opening};
 use crate::{
@@ -16,12 +13,15 @@ use crate::{
 
 /// What is told of a record that could not be written.
 pub(super) fn not_recorded(error: &io::Error) -> UserError {
-    let words = error.to_string();
-    // Without "(os error 28)", which does not help the user.
-    let words = words.split(" (os error").next().unwrap_or_default();
     UserError::new(format!(
-        "it could not be recorded ({words}), so nothing was run or changed; make room or fix the state folder, and try again"
+        "it could not be recorded ({}), so nothing was run or changed; make room or fix the state folder, and try again",
+        words(error)
     ))
+}
+
+/// What went wrong, without "(os error 28)", which does not help the user.
+fn words(error: &io::Error) -> String {
+    error.to_string().split(" (os error").next().unwrap_or_default().to_owned()
 }
 
 impl Workspace {
@@ -118,43 +118,70 @@ impl Workspace {
 
     /// The conversation has this file from now on: its journal is read, away from the main thread.
     pub(super) fn read_journal(&self, conversation: &Conversation, path: &str) {
-        if !conversation.records().belong_to(Path::new(path)) {
-            return;
-        }
-        let (journal, id, path) = (self.journal().clone(), conversation.id(), PathBuf::from(path));
-        let file = path.clone();
+        let path = PathBuf::from(path);
+        let Some(attempt) = conversation.records().begin_reading(&path) else { return };
+        let (journal, id) = (self.journal().clone(), conversation.id());
         let then = move |workspace: &Self, conversation: &Conversation, (read, is_long)| {
-            workspace.journal_was_read(conversation, &path, read, is_long);
+            workspace.journal_was_read(conversation, attempt, read, is_long);
         };
         let read = move || {
-            let size = fs::metadata(journal.file(&file)).map_or(0, |metadata| metadata.len());
-            (journal.read(&file), size > COMPACT_ABOVE)
+            let size = fs::metadata(journal.file(&path)).map_or(0, |metadata| metadata.len());
+            (journal.read(&path), size > COMPACT_ABOVE)
         };
         if let Err(error) = self.run_for(id, read, then) {
-            self.journal_was_read(conversation, Path::new(""), Err(error), false);
+            self.journal_was_read(conversation, attempt, Err(error), false);
         }
     }
 
-    fn journal_was_read(&self, conversation: &Conversation, path: &Path, read: io::Result<Vec<Record>>, is_long: bool) {
+    /// Somebody needs the journal: if it could not be read, it is tried again.
+    pub(super) fn need_journal(&self, conversation: &Conversation) {
         let records = conversation.records();
-        if records.is_read() || records.path().is_some_and(|now| now != path && !path.as_os_str().is_empty()) {
+        if let (Some(_), Some(path)) = (records.problem(), records.path()) {
+            self.read_journal(conversation, &path.to_string_lossy());
+        }
+    }
+
+    fn journal_was_read(
+        &self,
+        conversation: &Conversation,
+        attempt: u64,
+        read: io::Result<Vec<Record>>,
+        is_long: bool,
+    ) {
+        let records = conversation.records();
+        if !records.is_latest(attempt) {
             return;
         }
-        let read = read.unwrap_or_else(|error| {
-            self.warn(&format!(
-                "the journal of {} cannot be read ({error}); calls that were decided before ask again",
-                path.display()
-            ));
-            Vec::new()
-        });
+        let read = match read {
+            Ok(read) => read,
+            Err(error) => return self.journal_is_unreadable(conversation, &error),
+        };
         let missing = records.take(read, is_long);
         if let (Some(path), false) = (records.path(), missing.is_empty()) {
             let conversation = path.to_string_lossy().into_owned();
             let missing = missing.into_iter().map(|record| Record { conversation: conversation.clone(), ..record });
             self.journal().append_soon(&path, missing.collect(), |_| {});
         }
+        self.start_waiting(conversation);
         self.feed(conversation, [Input::ToolsReady]);
         self.recover(conversation);
+    }
+
+    /// The journal could not be read. What needs it is told why, and waits for another attempt.
+    fn journal_is_unreadable(&self, conversation: &Conversation, error: &io::Error) {
+        let problem = UserError::new(format!(
+            "nothing can be sent, run or decided in {}: its journal cannot be read ({}). Fix that and try again \
+             (:help flemma-journal-unread)",
+            conversation.holding().name(),
+            words(error)
+        ));
+        let is_news = conversation.records().fail(problem.clone());
+        // A wish that waited for longer would come as a surprise.
+        let was_wanted = conversation.holding().take_wish().is_some();
+        if is_news || was_wanted {
+            self.warn(&problem.to_string());
+        }
+        self.refuse_waiting(conversation, &problem);
     }
 }
 

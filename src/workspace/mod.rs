@@ -82,6 +82,7 @@ mod file_layout;
 mod file_on_disk;
 mod forms;
 mod frontmatter;
+mod generation;
 mod holder;
 mod holding;
 mod journaling;

@@ -6,10 +6,25 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use super::generation::Generation;
 use crate::{
     journal::{Actor, CallKey, Event, Ledger, Life, Record},
-    model::CallId,
+    model::{CallId, UserError},
 };
+
+/// How far the journal is read. Nothing of it counts before it is read completely.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Reading {
+    /// It has to be read.
+    #[default]
+    Needed,
+    /// It is being read.
+    Begun,
+    /// It could not be read. The next attempt begins when somebody needs it.
+    Failed,
+    /// It was read.
+    Done,
+}
 
 /// The records of one conversation.
 #[derive(Default)]
@@ -19,7 +34,10 @@ pub(super) struct Records {
     open: RefCell<Vec<Record>>,
     /// The file whose journal this is; empty for a conversation without one.
     path: RefCell<PathBuf>,
-    is_read: Cell<bool>,
+    reading: Cell<Reading>,
+    /// Why it could not be read.
+    problem: RefCell<Option<UserError>>,
+    attempts: Generation,
     /// Calls whose resolution is on its way to the disk.
     resolving: RefCell<HashSet<CallId>>,
     /// Calls whose start is recorded, and which have not been started yet.
@@ -37,7 +55,12 @@ pub(super) struct Records {
 impl Records {
     /// Whether the journal was read.
     pub(super) fn is_read(&self) -> bool {
-        self.is_read.get()
+        self.reading.get() == Reading::Done
+    }
+
+    /// Why the journal could not be read, if that was tried and is not being tried again.
+    pub(super) fn problem(&self) -> Option<UserError> {
+        if self.reading.get() == Reading::Failed { self.problem.borrow().clone() } else { None }
     }
 
     /// The file whose journal this is; `None` for a conversation without one.
@@ -46,14 +69,30 @@ impl Records {
         (!path.as_os_str().is_empty()).then(|| path.clone())
     }
 
-    /// The conversation has this file from now on. Says whether its journal has to be read.
-    pub(super) fn belong_to(&self, path: &Path) -> bool {
-        if *self.path.borrow() == path && self.is_read.get() {
-            return false;
+    /// The conversation has this file from now on. Gives the number of the attempt to read its journal, if it has to be
+    /// read.
+    pub(super) fn begin_reading(&self, path: &Path) -> Option<u64> {
+        let is_same = *self.path.borrow() == path;
+        if is_same && matches!(self.reading.get(), Reading::Begun | Reading::Done) {
+            return None;
         }
         path.clone_into(&mut self.path.borrow_mut());
-        self.is_read.set(path.as_os_str().is_empty());
-        !self.is_read.get()
+        let attempt = self.attempts.begin();
+        let has_file = !path.as_os_str().is_empty();
+        self.reading.set(if has_file { Reading::Begun } else { Reading::Done });
+        has_file.then_some(attempt)
+    }
+
+    /// Whether this is the latest attempt to read the journal.
+    pub(super) fn is_latest(&self, attempt: u64) -> bool {
+        self.attempts.is_current(attempt)
+    }
+
+    /// The journal could not be read. Says whether that is news.
+    pub(super) fn fail(&self, problem: UserError) -> bool {
+        self.reading.set(Reading::Failed);
+        let before = self.problem.replace(Some(problem));
+        before != *self.problem.borrow()
     }
 
     /// Takes the duty to shorten the journal, if it is long.
@@ -63,7 +102,8 @@ impl Records {
 
     /// The journal of the file was read. `is_long` says whether it should be shortened. Gives the records of this session that it lacks.
     pub(super) fn take(&self, read: Vec<Record>, is_long: bool) -> Vec<Record> {
-        self.is_read.set(true);
+        self.reading.set(Reading::Done);
+        self.problem.take();
         self.is_long.set(is_long);
         let missing: Vec<Record> = self.open.borrow().iter().filter(|record| !read.contains(record)).cloned().collect();
         *self.ledger.borrow_mut() = Ledger::replay(read.into_iter().chain(missing.iter().cloned()));
@@ -148,7 +188,7 @@ impl Records {
 
     /// The journal has to be read again: another process has written to it.
     pub(super) fn forget(&self) {
-        self.is_read.set(false);
+        self.reading.take();
         self.open.take();
         self.ledger.take();
     }

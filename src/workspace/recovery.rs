@@ -5,7 +5,7 @@ use crate::{
     agent::{Input, Level},
     chat::{OpenCall, Status},
     journal::CallKey,
-    model::CallId,
+    model::{CallId, UserError},
 };
 
 impl Workspace {
@@ -26,8 +26,23 @@ impl Workspace {
         self.conversation(buffer).is_some_and(|conversation| {
             let holding = conversation.holding();
             let is_held_known = conversation.is_held_here() || holding.other().is_some();
-            conversation.is_known() && is_held_known && self.toolbox().is_ready()
+            let is_read_or_not = conversation.records().problem().is_some() || conversation.is_known();
+            is_read_or_not && is_held_known && self.toolbox().is_ready()
         })
+    }
+
+    /// Whether it is known what the calls of a conversation are.
+    ///
+    /// # Errors
+    /// What is not read, and why not. If it is the journal, it is tried again.
+    pub(super) fn check_known(&self, conversation: &Conversation) -> Result<(), UserError> {
+        if conversation.is_known() {
+            return Ok(());
+        }
+        let problem = conversation.records().problem();
+        self.need_journal(conversation);
+        let unread = || UserError::new("the conversation and its journal are not read yet; try again in a moment");
+        Err(problem.unwrap_or_else(unread))
     }
 
     /// Brings a conversation and its journal together, once both are read and no other process holds the conversation. What

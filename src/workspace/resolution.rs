@@ -59,6 +59,9 @@ pub enum ResolveError {
     /// Another process holds the conversation.
     #[error("{0}")]
     Held(String),
+    /// The conversation or its journal is not read.
+    #[error("{0}")]
+    Unread(String),
     /// The answer is not one that the tool accepts, or the document cannot take it.
     #[error("{0}")]
     Invalid(String),
@@ -195,6 +198,7 @@ impl Workspace {
         free: usize,
     ) -> Result<Prepared, ResolveError> {
         self.check_held(conversation).map_err(|held| ResolveError::Held(held.to_string()))?;
+        self.check_known(conversation).map_err(|unread| ResolveError::Unread(unread.to_string()))?;
         let calls = conversation.page().open_calls();
         let call = calls.into_iter().rfind(|call| call.id == *id && !call.aborted).ok_or(ResolveError::Stale)?;
         let session = conversation.session();
@@ -221,10 +225,6 @@ impl Workspace {
         let kind = self.effective_kind(conversation, &call);
         let definition = self.toolbox().get(&call.name);
         let (events, input, starts) = match (resolution, kind) {
-            (Resolution::Approve, AwaitKind::Approval) if !conversation.is_known() => {
-                let message = "the conversation and its journal are not read yet; try again in a moment".to_owned();
-                return Err(ResolveError::Held(message));
-            }
             (Resolution::Approve, AwaitKind::Approval) => {
                 let starts = free > 0 && self.starts_at_once(conversation, definition.as_deref());
                 let events = [Event::Decided(Decision::Approved)].into_iter().chain(starts.then_some(Event::Started));

@@ -23,21 +23,51 @@ use crate::{
     agent::{CallResult, Input},
     chat::{Language, OpenCall},
     journal::{Actor, CallKey, Event, Role},
-    model::{ModelError, ToolInput},
+    model::{CallId, ModelError, ToolInput, UserError},
     tools::{Context, Definition, Executor, LuaRef, NativeTool, Outcome, Rendered, Runner, seconds},
 };
 
 impl Workspace {
-    /// Runs a call, once its start is recorded.
+    /// Runs a call, once the journal is read and its start is recorded.
     pub(super) fn run(&self, conversation: &Conversation, call: &OpenCall) {
-        let key = CallKey::of(&call.id, &call.name, &call.input);
-        let by = conversation.records().approved_by(&key).unwrap_or_else(|| self.actor(Role::Policy));
         self.host().turn_over(conversation.buffer());
-        if conversation.records().take_start(&key) {
+        self.start(conversation, call, |workspace, conversation, id, problem| {
+            let problem = problem.to_string();
+            workspace.feed(conversation, [Input::NotStarted { call: id.clone(), problem }]);
+        });
+    }
+
+    /// Asks the user interface to run a call, once there is one, the journal is read and the call's start is recorded.
+    pub(super) fn offer(&self, conversation: &Conversation, call: &OpenCall) {
+        if !self.host().has_ui() {
+            return conversation.tasks().wait(&call.id);
+        }
+        self.start(conversation, call, |workspace, conversation, id, problem| {
+            let failure = Resolution::Fail(format!("The call did not run: {problem}."));
+            workspace.resolve_call(conversation, id, failure, Role::Client, |_, _| {});
+        });
+    }
+
+    /// The one way to start a call. The journal may know that the call has run, so nothing starts before it is read, and
+    /// nothing before the start is on the disk. `not_recorded` hears why that failed.
+    fn start(
+        &self,
+        conversation: &Conversation,
+        call: &OpenCall,
+        not_recorded: impl FnOnce(&Self, &Conversation, &CallId, UserError) + Send + 'static,
+    ) {
+        let (records, tasks) = (conversation.records(), conversation.tasks());
+        if !records.is_read() {
+            tasks.wait(&call.id);
+            return self.need_journal(conversation);
+        }
+        let key = CallKey::of(&call.id, &call.name, &call.input);
+        let by = records.approved_by(&key).unwrap_or_else(|| self.actor(Role::Policy));
+        if records.take_start(&key) {
             return self.begin(conversation, call, by);
         }
-        let run = conversation.tasks().next_run();
-        conversation.tasks().add_tool(&call.id, run, LatestOutput::default(), Stop::NotStarted);
+        let run = tasks.next_run();
+        tasks.add_tool(&call.id, run, LatestOutput::default(), Stop::NotStarted);
         let records = self.records_of(conversation, call, by.role, [Event::Started]);
         let call = call.clone();
         self.commit(conversation, records, move |workspace, conversation, written| {
@@ -49,37 +79,29 @@ impl Workspace {
                 Ok(()) => workspace.begin(conversation, &call, by),
                 Err(problem) => {
                     conversation.tasks().remove_tool(&call.id);
-                    let problem = problem.to_string();
-                    workspace.feed(conversation, [Input::NotStarted { call: call.id, problem }]);
+                    not_recorded(workspace, conversation, &call.id, problem);
                 }
             }
         });
     }
 
-    /// Asks the user interface to run a call, once its start is recorded. Without one, the call waits for it.
-    pub(super) fn offer(&self, conversation: &Conversation, call: &OpenCall) {
-        let run = conversation.tasks().next_run();
-        if !self.host().has_ui() {
-            conversation.tasks().add_tool(&call.id, run, LatestOutput::default(), Stop::NotOffered);
-            return;
+    /// Starts the calls that waited for the journal.
+    pub(super) fn start_waiting(&self, conversation: &Conversation) {
+        for call in conversation.session().running() {
+            if conversation.tasks().take_waiting(&call.id) {
+                self.run(conversation, &call);
+            }
         }
-        conversation.tasks().add_tool(&call.id, run, LatestOutput::default(), Stop::NotStarted);
-        let key = CallKey::of(&call.id, &call.name, &call.input);
-        let by = conversation.records().approved_by(&key).unwrap_or_else(|| self.actor(Role::Policy));
-        let records = self.records_of(conversation, call, by.role, [Event::Started]);
-        let call = call.clone();
-        self.commit(conversation, records, move |workspace, conversation, written| {
-            if !conversation.tasks().is_run(&call.id, run) {
-                return;
+        self.offer_again(conversation);
+    }
+
+    /// The journal cannot be read: the calls that waited for it are pending again. Those of the user interface wait on.
+    pub(super) fn refuse_waiting(&self, conversation: &Conversation, problem: &UserError) {
+        for OpenCall { id, .. } in conversation.session().running() {
+            if conversation.tasks().take_waiting(&id) {
+                self.feed(conversation, [Input::NotStarted { call: id, problem: problem.to_string() }]);
             }
-            match written {
-                Ok(()) => workspace.begin(conversation, &call, by),
-                Err(problem) => {
-                    let failure = Resolution::Fail(format!("The call did not run: {problem}."));
-                    workspace.resolve_call(conversation, &call.id, failure, Role::Client, |_, _| {});
-                }
-            }
-        });
+        }
     }
 
     /// Starts a call whose start is recorded.

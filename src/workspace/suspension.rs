@@ -148,10 +148,10 @@ impl Workspace {
         self.resolve_call(conversation, &call.id, Resolution::Expire, Role::Clock, |_, _| {});
     }
 
-    /// Calls that the user interface was to run, and that it did not begin to run because there was none.
-    fn offer_again(&self, conversation: &Conversation) {
+    /// Calls that the user interface was to run, and that it could not begin to run.
+    pub(super) fn offer_again(&self, conversation: &Conversation) {
         for call in conversation.page().open_calls() {
-            if conversation.tasks().take_unoffered(&call.id) {
+            if conversation.tasks().take_waiting(&call.id) {
                 self.offer(conversation, &call);
             }
         }

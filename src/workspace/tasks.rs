@@ -35,8 +35,8 @@ struct RunningTool {
 pub(super) enum Stop {
     /// Not at all: its start is on its way to the disk.
     NotStarted,
-    /// Not at all: it waits for a user interface.
-    NotOffered,
+    /// Not at all: it waits for the journal to be read, or for a user interface.
+    Waits,
     /// By a token.
     Native(CancellationToken),
     /// By taking the right to answer from it, and by the function that it gave for the purpose.
@@ -57,7 +57,7 @@ impl RunningTool {
     /// What its own function threw.
     fn stop(self) -> Result<(), LuaError> {
         match self.stop {
-            Stop::NotStarted | Stop::NotOffered => Ok(()),
+            Stop::NotStarted | Stop::Waits => Ok(()),
             Stop::Native(token) => {
                 token.cancel();
                 Ok(())
@@ -100,6 +100,11 @@ impl Tasks {
         self.tools.borrow_mut().insert(call.clone(), tool);
     }
 
+    /// Remembers a call that cannot be started yet.
+    pub(super) fn wait(&self, call: &CallId) {
+        self.add_tool(call, self.next_run(), LatestOutput::default(), Stop::Waits);
+    }
+
     /// Stops a tool.
     ///
     /// # Errors
@@ -118,10 +123,10 @@ impl Tasks {
         }
     }
 
-    /// Takes a call that waits for a user interface; says whether it is one.
-    pub(super) fn take_unoffered(&self, call: &CallId) -> bool {
+    /// Takes a call that waits to be started; says whether it is one.
+    pub(super) fn take_waiting(&self, call: &CallId) -> bool {
         let mut tools = self.tools.borrow_mut();
-        let waits = tools.get(call).is_some_and(|tool| matches!(tool.stop, Stop::NotOffered));
+        let waits = tools.get(call).is_some_and(|tool| matches!(tool.stop, Stop::Waits));
         if waits {
             tools.remove(call);
         }

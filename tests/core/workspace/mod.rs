@@ -24,3 +24,4 @@ mod strangers;
 mod suspended;
 mod switching;
 mod trust;
+mod unread;

@@ -58,6 +58,12 @@ fn journal(chat: &Harness) -> String {
     file.map_or_else(String::new, |file| fs::read_to_string(file.path()).unwrap())
 }
 
+/// From now on the journal cannot be written: no file can be made below this name.
+fn block_journal(chat: &Harness) {
+    chat.drain_until("the journal", |chat| chat.workspace.is_settled(chat.current()));
+    fs::write(chat.state("journal"), "in the way").unwrap();
+}
+
 fn automatic() -> Value {
     json!({ "tools": { "auto_approve": ["slow", "again"] } })
 }
@@ -395,8 +401,7 @@ fn a_stop_before_the_record_is_written_holds() {
 #[test]
 fn what_cannot_be_recorded_does_not_happen() {
     let chat = Harness::new("@You:\nHello", [commands(&["touch ran"]), prose("fine")]);
-    // No file can be made below this name.
-    fs::write(chat.state("journal"), "in the way").unwrap();
+    block_journal(&chat);
     chat.go();
     chat.wait_for_pending(1);
     let problem = chat.resolve("call_0", Resolution::Approve).unwrap_err();
@@ -417,7 +422,7 @@ fn a_start_that_cannot_be_recorded_does_not_happen() {
     let options = json!({ "tools": { "auto_approve": ["bash"] } });
     let setup = Setup { options, ..Setup::default() };
     let chat = Harness::start(setup, [commands(&["touch ran"]), prose("fine")]);
-    fs::write(chat.state("journal"), "in the way").unwrap();
+    block_journal(&chat);
     chat.go();
     chat.wait_for_words("could not be recorded");
     chat.drain_until("the end", |chat| !chat.conversation().is_busy());

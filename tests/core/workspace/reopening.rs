@@ -1,12 +1,13 @@
 //! The table of `:help flemma-reopening`: what becomes of a call when its file is opened, for all that the journal and the
 //! block can say.
 
-use std::{cell::Cell, rc::Rc, time::Duration};
+use std::{cell::Cell, fs, rc::Rc, time::Duration};
 
 use flemma::{
     journal::{Actor, CallKey, Decision, Event, Record, RecordedResult, Role},
     model::ToolInput,
     runtime::Journal,
+    workspace::Resolution,
 };
 use jiff::Timestamp;
 use serde_json::json;
@@ -70,8 +71,9 @@ fn file(status: &str) -> String {
     }
 }
 
-/// Opens a file with this call, and then presses Ctrl-]: `expected` is what becomes of the call by the two.
-fn check(journaled: Journaled, status: &str, is_idempotent: bool, expected: (Fate, Fate)) {
+/// Opens a file with this call, and then presses Ctrl-]: `expected` is what becomes of the call by the two. If the journal
+/// `is_late`, it cannot be read at first.
+fn check(journaled: Journaled, status: &str, is_idempotent: bool, is_late: bool, expected: (Fate, Fate)) {
     // Nothing is sent, so that nothing else happens to the file.
     let options = json!({ "tools": { "autopilot": { "enabled": false } } });
     let chat = Harness::start(Setup { options, ..Setup::default() }, []);
@@ -97,11 +99,31 @@ fn check(journaled: Journaled, status: &str, is_idempotent: bool, expected: (Fat
     let journal = Journal::new(chat.state("journal"));
     journal.append(&path, journaled.events().into_iter().map(record).collect(), |written| written.unwrap());
     assert!(journal.settle(Duration::from_secs(60)));
+    let journal_file = journal.file(&path);
+    if is_late {
+        let _ = fs::rename(&journal_file, journal_file.with_extension("good"));
+        fs::create_dir_all(&journal_file).unwrap();
+    }
 
     let buffer = chat.edit("other.chat");
     chat.go_to(buffer);
-    chat.drain_until("the journal", |chat| chat.workspace.is_settled(buffer));
-    chat.settle();
+    let wait_until_settled = || {
+        chat.drain_until("the journal", |chat| chat.workspace.is_settled(buffer));
+        chat.settle();
+    };
+    wait_until_settled();
+    if is_late {
+        let before = chat.text();
+        for _ in 0..2 {
+            chat.go();
+            wait_until_settled();
+            assert_eq!((chat.text(), runs.get()), (before.clone(), 0), "{journaled:?}, status {status:?}: not read");
+        }
+        fs::remove_dir(&journal_file).unwrap();
+        let _ = fs::rename(journal_file.with_extension("good"), &journal_file);
+        chat.resolve("no such call", Resolution::Approve).unwrap_err();
+        wait_until_settled();
+    }
     let is = |expected: Fate, before: &str| {
         let now = chat.text();
         let fate = match runs.get() {
@@ -115,7 +137,7 @@ fn check(journaled: Journaled, status: &str, is_idempotent: bool, expected: (Fat
         };
         fate == expected && !chat.conversation().is_busy()
     };
-    let row = format!("{journaled:?}, status {status:?}, idempotent {is_idempotent}");
+    let row = format!("{journaled:?}, status {status:?}, idempotent {is_idempotent}, late {is_late}");
     let before = chat.text();
     let untouched = file(status).trim_end().to_owned();
     chat.drain_until(&format!("{row}: {:?}", expected.0), |_| is(expected.0, &untouched));
@@ -145,7 +167,9 @@ fn a_file_is_opened_again_as_the_help_says() {
                     (Approved | Nothing | Waiting, _) => (Untouched, Asks),
                     (Started, other) => panic!("there is no row for {other}"),
                 };
-                check(journaled, status, is_idempotent, expected);
+                for is_late in [false, true] {
+                    check(journaled, status, is_idempotent, is_late, expected);
+                }
             }
         }
     }
