@@ -1,12 +1,18 @@
 --- Questions to the user. Ctrl-C counts as giving no answer.
 local M = {}
 
+--- Draws what has been written. A prompt that waits keeps Neovim from doing so, and the one before it may have left its text.
+local function draw()
+  vim.cmd.redraw()
+end
+
 --- Like |vim.ui.select()|.
 ---@generic T
 ---@param items T[]
 ---@param opts table
 ---@param on_choice fun(item: T?, index: integer?)
 function M.select(items, opts, on_choice)
+  draw()
   local answered = false
   local ok, problem = pcall(vim.ui.select, items, opts, function(item, index)
     answered = true
@@ -23,6 +29,7 @@ end
 ---@param opts table
 ---@param on_confirm fun(text: string?)
 function M.input(opts, on_confirm)
+  draw()
   local answered = false
   local ok, problem = pcall(vim.ui.input, opts, function(text)
     answered = true

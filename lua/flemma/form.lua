@@ -1,7 +1,9 @@
 --- Forms: asks the user what a call of a tool asks them, field by field, with |vim.ui.select()| and |vim.ui.input()|.
 ---
 --- The library knows what is asked and checks what is typed (`src/tools/form.rs`). A prompt may answer at once or much later,
---- twice, or never. A form ends when it is answered, when a prompt is cancelled, or when the call was answered elsewhere.
+--- twice, or never. A form ends when it is answered, when a prompt is cancelled, or when the call was answered elsewhere. A
+--- prompt is never closed from here: the user may be typing in it, and the rest of the keys would be commands. What they
+--- answer too late is refused with the reason, and their text is kept.
 local M = {}
 
 local api = vim.api
@@ -38,7 +40,6 @@ end
 ---@field callback function[] held weakly
 ---@field windows integer[] those that it has opened
 ---@field is_answered? boolean
----@field is_shown? boolean whether the function that shows it has returned
 
 ---@type table<string, flemma.OpenForm> by buffer and call
 local open = {}
@@ -61,23 +62,7 @@ local function asked_now(form)
   return api.nvim_buf_is_loaded(form.buf) and native("form", form.buf, form.call) or nil
 end
 
---- Closes the windows that a prompt has opened. Neovim's own input line, which has not returned yet, is left with <Esc>.
----@param prompt flemma.FormPrompt
-local function close(prompt)
-  for _, win in ipairs(prompt.windows) do
-    if api.nvim_win_is_valid(win) then
-      local had_focus = win == api.nvim_get_current_win()
-      if pcall(api.nvim_win_close, win, true) and had_focus and api.nvim_get_mode().mode:sub(1, 1) == "i" then
-        vim.cmd.stopinsert()
-      end
-    end
-  end
-  if not prompt.is_shown and vim.fn.getcmdtype() == "@" then
-    api.nvim_input("<Esc>")
-  end
-end
-
---- Ends a form. An answer that still comes from its prompt has no effect.
+--- Ends a form. An answer that still comes from its prompt is refused.
 ---@param form flemma.OpenForm
 local function finish(form)
   form.is_over = true
@@ -90,11 +75,37 @@ local function finish(form)
   end
 end
 
---- The answer comes too late.
+--- Why the call takes no answer of its form.
 ---@param form flemma.OpenForm
-local function stale(form)
+---@return string
+local function why_ended(form)
+  return native("form_ended", form.buf, form.call) or "the library is not loaded any more"
+end
+
+--- Keeps what the user has typed, in the register of small deletions.
+---@param form flemma.OpenForm
+---@return string where it is; empty if they typed nothing
+local function keep(form)
+  local texts = {}
+  for at = 1, #form.spec.fields do
+    if form.typed[at] and form.typed[at]:find("%S") then
+      texts[#texts + 1] = form.typed[at]
+    end
+  end
+  if #texts == 0 then
+    return ""
+  end
+  vim.fn.setreg("-", table.concat(texts, "\n"), "c")
+  return '. Your text is in register -: "-p puts it'
+end
+
+--- Ends a form whose answer is not taken, and keeps what the user has typed.
+---@param form flemma.OpenForm
+---@param level integer
+---@param why? string how the call has ended by default
+local function refuse(form, level, why)
   finish(form)
-  say(form, vim.log.levels.WARN, "your answer came too late; the call has been answered or cancelled, or has expired")
+  say(form, level, ("not answered: %s%s"):format(why or why_ended(form), keep(form)))
 end
 
 --- Whether the user can still answer the prompt of a form. A prompt cannot be answered any more if all windows that it has
@@ -120,7 +131,7 @@ local function watch()
   api.nvim_create_autocmd("User", {
     group = group,
     pattern = "FlemmaToolFinished",
-    desc = "Flemma: close the form of a call that has its result",
+    desc = "Flemma: end the form of a call that has its result",
     callback = function(args)
       local data = args.data or {}
       local form = open[key_of(data.buf or 0, data.id or "")]
@@ -128,12 +139,10 @@ local function watch()
         return
       end
       finish(form)
-      if form.prompt then
-        -- The windows belong to a plugin, which may not expect to lose them inside this event.
-        vim.schedule(function()
-          close(form.prompt)
-        end)
-        say(form, vim.log.levels.INFO, "the form was closed, because the call has its result")
+      -- A prompt that uses the command line leaves no room for a message.
+      if form.prompt and not api.nvim_get_mode().mode:find("^[cr]") then
+        local words = "%s; an answer in the open form is not sent any more"
+        say(form, vim.log.levels.WARN, words:format(why_ended(form)))
       end
     end,
   })
@@ -166,11 +175,9 @@ local ask
 local function submit(form, answer)
   local spec = asked_now(form)
   if not spec then
-    return stale(form)
+    return refuse(form, vim.log.levels.WARN)
   elseif not vim.deep_equal(spec, form.spec) then
-    finish(form)
-    say(form, vim.log.levels.WARN, "not answered, because the question has changed; open the form again")
-    return
+    return refuse(form, vim.log.levels.WARN, "the question has changed; open the form again")
   end
   finish(form)
   if answer == nil then
@@ -178,9 +185,9 @@ local function submit(form, answer)
   end
   local function done(ok, problem)
     if not ok and problem == "stale" then
-      stale(form)
+      refuse(form, vim.log.levels.WARN)
     elseif not ok then
-      say(form, vim.log.levels.ERROR, ("not answered: %s"):format(problem or "it is not known why"))
+      refuse(form, vim.log.levels.ERROR, problem or "it is not known why")
     end
   end
   local ok, thrown = pcall(form.answer, answer, done)
@@ -194,16 +201,14 @@ end
 ---@param at integer the field
 ---@param value any the number of an entry, a text, or vim.NIL
 local function take(form, at, value)
-  if form.is_over then
-    return
-  elseif not asked_now(form) then
-    return stale(form)
-  end
   form.given[at] = value
   form.typed[at] = type(value) == "string" and value or nil
+  if form.is_over or not asked_now(form) then
+    return refuse(form, vim.log.levels.WARN)
+  end
   local ok, answer, field = native("form_answer", form.buf, form.call, form.given)
   if ok == nil then
-    return stale(form)
+    return refuse(form, vim.log.levels.WARN)
   elseif ok == false and field and field <= at then
     form.given[at] = nil
     ask(form, at, answer)
@@ -247,18 +252,15 @@ local function prompt(form, show, on_answer)
       return
     end
     own.is_answered = true
-    if not form.is_over then
+    if not form.is_replaced then
       form.prompt = nil
       on_answer(...)
-    elseif not form.is_replaced and (...) ~= nil then
-      stale(form)
     end
   end
   own.callback[1] = callback
   form.prompt = own
   local ok, problem = pcall(show, callback)
   callback = nil
-  own.is_shown = true
   if not ok then
     finish(form)
     say(form, vim.log.levels.ERROR, ("the prompt failed: %s"):format(tostring(problem):match("[^\n]*")))
@@ -271,16 +273,18 @@ end
 ---@param problem? string what was wrong with the last answer
 local function ask_text(form, at, problem)
   local field = form.spec.fields[at]
+  local text = form.typed[at] or field.default
   prompt(form, function(callback)
     require("flemma.ask").input({
       prompt = prompt_of(form, field, problem) .. " ",
-      default = form.typed[at] or field.default,
+      -- Neovim's own prompt takes each character as a key, and CTRL-R would insert the value of an expression.
+      default = text and text:gsub("%c", " ") or nil,
     }, callback)
-  end, function(text)
-    if text == nil then
+  end, function(typed)
+    if typed == nil then
       finish(form)
     else
-      take(form, at, text)
+      take(form, at, typed)
     end
   end)
 end
@@ -303,7 +307,7 @@ ask = function(form, at, problem)
     index = index or item and vim.fn.index(field.choices, item) + 1
     if not index or index < 1 then
       finish(form)
-    elseif index == field.other then
+    elseif index == field.other and not form.is_over then
       ask_text(form, at)
     else
       take(form, at, index)

@@ -163,6 +163,15 @@ function M.execute(execute, ...)
   end, ...)
 end
 
+--- Calls a function when what has been written is on the screen: it may show a prompt that waits, and then nothing is drawn.
+---@param run fun()
+function M.when_drawn(run)
+  vim.schedule(function()
+    vim.cmd.redraw()
+    run()
+  end)
+end
+
 --- Calls a tool's own preview, which must not change the buffer.
 ---@param buf integer
 ---@param format fun(input: any, max_length: integer): any

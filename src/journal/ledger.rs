@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use super::{Actor, CallKey, Decision, Event, Record, RecordedResult};
+use crate::model::CallId;
 
 /// The state of all calls of a conversation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -43,6 +44,18 @@ struct Lives {
     life: Life,
     endings: usize,
     last_result: Option<RecordedResult>,
+    ending: Option<Ending>,
+}
+
+/// How a life ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ending {
+    /// When.
+    pub at: Timestamp,
+    /// Who ended it.
+    pub by: Actor,
+    /// Whether its result is an error: it was rejected, cancelled or failed, or it expired.
+    pub is_error: bool,
 }
 
 impl Ledger {
@@ -77,6 +90,13 @@ impl Ledger {
         self.calls.get(key)?.last_result.as_ref()
     }
 
+    /// How the latest life with this id ended, whatever its input was; `None` if none has ended.
+    #[must_use]
+    pub fn last_ending(&self, id: &CallId) -> Option<&Ending> {
+        let lives = self.calls.iter().filter(|(key, _)| key.id == *id);
+        lives.filter_map(|(_, lives)| lives.ending.as_ref()).max_by_key(|ending| ending.at)
+    }
+
     /// The calls that have started and have no end, in the order of their keys, with their latest start. Nobody knows what
     /// they did if nothing runs them any more.
     pub fn unfinished(&self) -> impl Iterator<Item = (&CallKey, Timestamp)> {
@@ -105,6 +125,7 @@ impl Lives {
                 *life = Life::Ended;
                 self.endings += 1;
                 self.last_result = Some(result.clone());
+                self.ending = Some(Ending { at: record.at, by: record.by.clone(), is_error: result.is_error });
             }
         }
     }

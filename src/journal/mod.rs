@@ -16,6 +16,6 @@ mod record;
 
 pub use compaction::kept;
 pub use key::{CallKey, InputHash};
-pub use ledger::{Ledger, Life};
+pub use ledger::{Ending, Ledger, Life};
 pub use line::LineError;
 pub use record::{Actor, Decision, Event, Record, RecordedFile, RecordedResult, Role};

@@ -1,7 +1,8 @@
 //! Conversions between Lua and Rust, in one place.
 //!
 //! Lua has one kind of table, and nil is what is not there; JSON has lists, objects and null. A table with the keys
-//! 1 to n is a list, any other an object; `vim.NIL` is null, and so is, in a list, what would else leave a hole.
+//! 1 to n is a list, any other an object; `vim.NIL` is null, and so is, in a list, what would else leave a hole. The keys of
+//! an object are in alphabetical order: a Lua table has none.
 
 use mlua::{Lua, LuaSerdeExt, Table, Value as Lual, serde::SerializeOptions};
 use serde::Serialize;
@@ -108,8 +109,12 @@ fn read_table(table: &Table, null: &Lual, path: &mut Vec<String>, room: &mut Roo
         path.truncate(3);
         return Err(format!("a table that contains itself, or is nested more than {DEEPEST} levels deep"));
     }
-    let mut entries = Map::new();
+    let mut read_at = |name: String, value: Lual, room: &mut Room| {
+        path.push(name);
+        read(value, null, path, room).map(|value| (path.pop().unwrap_or_default(), value))
+    };
     let mut list = Vec::new();
+    let mut others = Vec::new();
     for pair in table.pairs::<Lual, Lual>() {
         let (key, value) = pair.map_err(|error| words(&error))?;
         if !room.take_value() {
@@ -124,20 +129,25 @@ fn read_table(table: &Table, null: &Lual, path: &mut Vec<String>, room: &mut Roo
             Lual::String(name) => name.to_str().map_err(|_| "a key that is not valid UTF-8")?.to_owned(),
             other => return Err(format!("a {} for a key", other.type_name())),
         };
-        path.push(name);
-        let value = read(value, null, path, room)?;
-        let name = path.pop().unwrap_or_default();
         // Lua gives the list part of a table first and in its order.
-        if entries.is_empty() && key == Lual::Integer(i64::try_from(at).unwrap_or(i64::MAX)) {
-            list.push(value);
-            continue;
+        if others.is_empty() && key == Lual::Integer(i64::try_from(at).unwrap_or(i64::MAX)) {
+            list.push(read_at(name, value, room)?.1);
+        } else {
+            others.push((name, value));
         }
-        entries
-            .extend(std::mem::take(&mut list).into_iter().enumerate().map(|(n, value)| ((n + 1).to_string(), value)));
+    }
+    if others.is_empty() && (!list.is_empty() || is_marked_as_list(table)) {
+        return Ok(Value::Array(list));
+    }
+    // The order of the hash part depends on its history, and on the process. What is read must not.
+    others.sort_by(|(one, _), (other, _)| one.cmp(other));
+    let numbered = list.into_iter().enumerate().map(|(at, value)| ((at + 1).to_string(), value));
+    let mut entries: Map<String, Value> = numbered.collect();
+    for (name, value) in others {
+        let (name, value) = read_at(name, value, room)?;
         entries.insert(name, value);
     }
-    let is_list = !list.is_empty() || (entries.is_empty() && is_marked_as_list(table));
-    Ok(if is_list { Value::Array(list) } else { Value::Object(entries) })
+    Ok(Value::Object(entries))
 }
 
 /// Whether the metatable of a table says that it is a list: the convention of Lua's JSON libraries for an empty one.

@@ -23,7 +23,7 @@ pub(super) struct Shim {
 }
 
 /// The names that `host.lua` has to define.
-pub(super) const NAMES: [&str; 33] = [
+pub(super) const NAMES: [&str; 34] = [
     "announce",
     "ask_files",
     "ask_trust",
@@ -56,6 +56,7 @@ pub(super) const NAMES: [&str; 33] = [
     "usage",
     "wake",
     "wake_after",
+    "when_drawn",
     "write",
 ];
 
@@ -146,6 +147,14 @@ impl Shim {
         callback: Function,
     ) -> mlua::Result<(bool, Value, Value)> {
         self.table.get::<Function>("execute")?.call((function, input, context, callback))
+    }
+
+    /// Calls a function when what has been written is on the screen.
+    ///
+    /// # Errors
+    /// What the shim threw.
+    pub(super) fn when_drawn(&self, run: Function) -> mlua::Result<()> {
+        self.table.get::<Function>("when_drawn")?.call(run)
     }
 
     /// Runs the Lua of a file's frontmatter: whether it ran to its end, else what is wrong and in which line (from 1).

@@ -3,6 +3,8 @@
 //! A Lua tool runs on the main thread. It answers by what it returns, or, if it is `async`, by its callback, which
 //! may come from anywhere, libuv's callbacks included: an answer only goes into a queue.
 
+use std::{cell::RefCell, rc::Rc, sync::Arc};
+
 use mlua::{Function, Lua, Table, Value};
 
 use super::{
@@ -13,7 +15,7 @@ use super::{
 use crate::{
     model::UserError,
     tools::{
-        Definition, LuaRef,
+        Definition, Executor, LuaRef, arranged,
         declare::{self, Field},
     },
     workspace::{LuaOutcome, LuaValue, MAX_TEXT, MAX_VALUES, StopTool, ToolAnswer, ports::ToolRun},
@@ -76,7 +78,7 @@ pub(super) fn describe(lua: &Lua, functions: &Functions, definition: &Definition
 }
 
 /// Starts a call of the function `execute`. Gives the function that stops it, if it returned one.
-pub(super) fn start(lua: &Lua, shim: &Shim, execute: &Function, run: ToolRun<'_>) -> Option<StopTool> {
+pub(super) fn start(lua: &Lua, shim: &Rc<Shim>, execute: &Function, run: ToolRun<'_>) -> Option<StopTool> {
     let ToolRun { buffer, definition, call, input, timeout, resolved_by, is_resolved_here, latest, answer, .. } = run;
     let progress = definition.streaming.then(|| {
         lua.create_function(move |_, text: mlua::LuaString| {
@@ -107,34 +109,100 @@ pub(super) fn start(lua: &Lua, shim: &Shim, execute: &Function, run: ToolRun<'_>
             return None;
         }
     };
-    let returned = callback(lua, &answer).and_then(|callback| {
-        let input = convert::from_json(lua, input)?;
-        shim.execute(execute, input, context, callback)
-    });
-    let failed = |what: String| LuaOutcome::failure(format!("The tool `{}` failed: {what}", answer.tool()));
-    let outcome = match returned {
-        Err(error) => failed(convert::words(&error)),
-        Ok((false, thrown, _)) => failed(thrown.to_string().unwrap_or_default()),
-        Ok((true, Value::Function(stop), _)) if definition.is_async => {
-            return Some(Box::new(move || stop.call::<()>(()).map_err(|error| convert::lua_error(&error))));
+    let input = match convert::from_json(lua, input) {
+        Ok(input) => input,
+        Err(error) => {
+            answer.finish(failed(&answer, &convert::words(&error)));
+            return None;
         }
-        Ok((true, Value::Nil, Value::Nil)) if definition.is_async => return None,
-        Ok((true, value, problem)) => outcome(lua, answer.tool(), value, problem),
     };
-    answer.finish(outcome);
-    None
+    let run = Run {
+        execute: execute.clone(),
+        input,
+        context,
+        is_async: definition.is_async,
+        answer,
+        schema: definition.result_schema.clone(),
+    };
+    if matches!(definition.executor, Executor::Client(_)) { run.when_drawn(lua, shim) } else { run.now(lua, shim) }
 }
 
-fn callback(lua: &Lua, answer: &ToolAnswer) -> mlua::Result<Function> {
+/// A call that is ready to run.
+struct Run {
+    execute: Function,
+    input: Value,
+    context: Table,
+    is_async: bool,
+    answer: ToolAnswer,
+    schema: Option<Arc<serde_json::Value>>,
+}
+
+impl Run {
+    /// Runs it here and now.
+    fn now(self, lua: &Lua, shim: &Shim) -> Option<StopTool> {
+        let Self { execute, input, context, is_async, answer, schema } = self;
+        let returned = callback(lua, &answer, schema.clone())
+            .and_then(|callback| shim.execute(&execute, input, context, callback));
+        let outcome = match returned {
+            Err(error) => failed(&answer, &convert::words(&error)),
+            Ok((false, thrown, _)) => failed(&answer, &thrown.to_string().unwrap_or_default()),
+            Ok((true, Value::Function(stop), _)) if is_async => {
+                return Some(Box::new(move || stop.call::<()>(()).map_err(|error| convert::lua_error(&error))));
+            }
+            Ok((true, Value::Nil, Value::Nil)) if is_async => return None,
+            Ok((true, value, problem)) => outcome(lua, answer.tool(), schema.as_deref(), value, problem),
+        };
+        answer.finish(outcome);
+        None
+    }
+
+    /// Runs it when the reply that calls the tool is on the screen: it may ask the user something.
+    fn when_drawn(self, lua: &Lua, shim: &Rc<Shim>) -> Option<StopTool> {
+        let state = Rc::new(RefCell::new(Later::Waits(self)));
+        let (begun, its_shim) = (Rc::clone(&state), Rc::clone(shim));
+        let begin = lua.create_function(move |lua, ()| {
+            if let Later::Waits(run) = begun.replace(Later::Runs(None)) {
+                let stop = run.now(lua, &its_shim);
+                if let Later::Runs(own) = &mut *begun.borrow_mut() {
+                    *own = stop;
+                }
+            }
+            Ok(())
+        });
+        if let Err(error) = begin.and_then(|begin| shim.when_drawn(begin)) {
+            if let Later::Waits(run) = state.replace(Later::Runs(None)) {
+                run.answer.finish(failed(&run.answer, &convert::words(&error)));
+            }
+            return None;
+        }
+        Some(Box::new(move || match state.replace(Later::Runs(None)) {
+            Later::Runs(Some(stop)) => stop(),
+            Later::Runs(None) | Later::Waits(_) => Ok(()),
+        }))
+    }
+}
+
+/// A run that begins when the screen is drawn.
+enum Later {
+    Waits(Run),
+    /// With the function that stops it, once it has returned one.
+    Runs(Option<StopTool>),
+}
+
+fn failed(answer: &ToolAnswer, what: &str) -> LuaOutcome {
+    LuaOutcome::failure(format!("The tool `{}` failed: {what}", answer.tool()))
+}
+
+fn callback(lua: &Lua, answer: &ToolAnswer, schema: Option<Arc<serde_json::Value>>) -> mlua::Result<Function> {
     let answer = answer.clone();
     lua.create_function(move |lua, (value, problem): (Value, Value)| {
-        answer.finish(outcome(lua, answer.tool(), value, problem));
+        answer.finish(outcome(lua, answer.tool(), schema.as_deref(), value, problem));
         Ok(())
     })
 }
 
 /// What a tool's value means. `problem` is what came behind it: Lua's own functions return `nil` and a reason.
-fn outcome(lua: &Lua, tool: &str, value: Value, problem: Value) -> LuaOutcome {
+fn outcome(lua: &Lua, tool: &str, schema: Option<&serde_json::Value>, value: Value, problem: Value) -> LuaOutcome {
     let text = |bytes: Vec<u8>| LuaOutcome::new(LuaValue::Text(bytes), false);
     match value {
         Value::Nil if let Value::String(problem) = problem => {
@@ -144,7 +212,7 @@ fn outcome(lua: &Lua, tool: &str, value: Value, problem: Value) -> LuaOutcome {
         value @ (Value::Integer(_) | Value::Number(_) | Value::Boolean(_)) => {
             text(value.to_string().unwrap_or_default().into_bytes())
         }
-        Value::Table(table) => outcome_of_table(lua, tool, &table),
+        Value::Table(table) => outcome_of_table(lua, tool, schema, &table),
         Value::Nil => LuaOutcome::failure(format!(
             "The tool `{tool}` returned nothing. (For its author: return a string or a table; a tool that answers \
              later sets `async = true` and calls its callback.)"
@@ -158,12 +226,16 @@ fn outcome(lua: &Lua, tool: &str, value: Value, problem: Value) -> LuaOutcome {
 }
 
 /// `{ success = true, output = … }`, `{ success = false, error = …, output = … }`, a table with a boolean `ok`, or
-/// any other table.
-fn outcome_of_table(lua: &Lua, tool: &str, table: &Table) -> LuaOutcome {
+/// any other table. Its keys have the order of the tool's `result_schema`.
+fn outcome_of_table(lua: &Lua, tool: &str, schema: Option<&serde_json::Value>, table: &Table) -> LuaOutcome {
     let mut room = Room::new(MAX_VALUES, MAX_TEXT);
     let mut json = |value: Value| {
-        convert::to_json_within(lua, value, &mut room).map_err(|error| {
+        let json = convert::to_json_within(lua, value, &mut room).map_err(|error| {
             format!("The tool `{tool}` returned a table that cannot be written as JSON: {}.", convert::words(&error))
+        });
+        json.map(|json| match schema {
+            Some(schema) => arranged(json, schema),
+            None => json,
         })
     };
     let field = |name: &str| table.get::<Value>(name).unwrap_or(Value::Nil);

@@ -16,6 +16,8 @@ pub(super) enum FieldKind {
     Text,
     /// A number.
     Number,
+    /// A whole number.
+    Integer,
     /// Any other value, which is written as JSON.
     Json,
 }
@@ -122,7 +124,8 @@ fn kind(schema: &Value, root: &Value) -> (FieldKind, bool) {
     let kinds: Vec<&str> = kinds.into_iter().filter(|kind| *kind != "null" || !is_nullable).collect();
     let kind = match kinds[..] {
         ["boolean"] => FieldKind::Choice(vec![("yes".to_owned(), true.into()), ("no".to_owned(), false.into())]),
-        ["number" | "integer"] | ["number", "integer"] | ["integer", "number"] => FieldKind::Number,
+        ["integer"] => FieldKind::Integer,
+        ["number"] | ["number", "integer"] | ["integer", "number"] => FieldKind::Number,
         ["string"] => FieldKind::Text,
         _ => FieldKind::Json,
     };

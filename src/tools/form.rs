@@ -27,6 +27,7 @@ use thiserror::Error;
 use super::{
     Definition,
     field::{FieldKind, FieldSchema},
+    json_fault::JsonFault,
     native::json_text,
     preview,
     question::Question,
@@ -37,7 +38,13 @@ use super::{
 const OTHER: &str = "something else…";
 
 /// The entry of a list of choices that gives no answer.
-const NOTHING: &str = "no answer";
+const NOTHING: &str = "(no answer)";
+
+/// The same, where the answer is an object that then lacks this property.
+const LEAVE_OUT: &str = "(leave out)";
+
+/// The first whole number that a number with a fraction cannot tell from the next one.
+const MAX_WHOLE: f64 = 9_007_199_254_740_992.0;
 
 /// How wide a question or a label is, in display cells.
 const WIDTH: usize = 400;
@@ -91,6 +98,8 @@ pub enum Given {
 pub struct FormMistake {
     /// The field, counted from 0; `None` if it is the answer as a whole.
     pub field: Option<usize>,
+    /// The line of the text that is not valid JSON, from 1; `None` for any other mistake.
+    pub line: Option<usize>,
     /// What is wrong, and how to write it.
     pub message: String,
 }
@@ -135,6 +144,7 @@ impl Form {
         for (at, field) in self.fields.iter().enumerate() {
             let value = field.value(given.get(at)).map_err(|what| FormMistake {
                 field: Some(at),
+                line: what.line(),
                 message: if field.label.is_empty() { what.to_string() } else { format!("{}: {what}", field.label) },
             })?;
             match (value, &field.name) {
@@ -158,8 +168,14 @@ impl Form {
         }
         match serde_json::from_str(text) {
             Ok(value @ Value::Object(_)) => self.check(value),
-            Ok(_) | Err(_) => {
-                Err(FormMistake { field: None, message: format!("write a JSON object: {}", self.example()) })
+            Ok(_) => {
+                let message = format!("write a JSON object: {}", self.example());
+                Err(FormMistake { field: None, line: None, message })
+            }
+            Err(error) => {
+                let fault = JsonFault::of(text, &error);
+                let message = format!("{fault}. Write a JSON object: {}", self.example());
+                Err(FormMistake { field: None, line: Some(fault.line), message })
             }
         }
     }
@@ -178,7 +194,7 @@ impl Form {
             Ok(()) => Ok(answer),
             Err(mistakes) => {
                 let lines: Vec<&str> = mistakes.lines().collect();
-                Err(FormMistake { field: None, message: lines.join("; ") })
+                Err(FormMistake { field: None, line: None, message: lines.join("; ") })
             }
         }
     }
@@ -190,7 +206,7 @@ impl Form {
                 FieldKind::Choice(choices) => {
                     choices.first().map_or_else(|| "null".to_owned(), |(_, value)| value.to_string())
                 }
-                FieldKind::Number => "0".to_owned(),
+                FieldKind::Number | FieldKind::Integer => "0".to_owned(),
                 FieldKind::Text => "\"…\"".to_owned(),
                 FieldKind::Json => "…".to_owned(),
             };
@@ -241,8 +257,13 @@ impl FormField {
             let label = if default(label) { format!("{label} (default)") } else { label.clone() };
             preview::clip(&label, WIDTH)
         });
-        let more = [(self.or_text, OTHER), (!self.is_required, NOTHING)];
+        let more = [(self.or_text, OTHER), (!self.is_required, self.nothing_label())];
         words.chain(more.into_iter().filter(|(is_there, _)| *is_there).map(|(_, label)| label.to_owned())).collect()
+    }
+
+    /// The entry of [`FormField::labels`] that gives no answer.
+    fn nothing_label(&self) -> &'static str {
+        if self.name.is_some() && !self.is_nullable { LEAVE_OUT } else { NOTHING }
     }
 
     /// The entry of [`FormField::labels`] that asks for text, counted from 0.
@@ -273,16 +294,20 @@ impl FormField {
                 None => return Err(Reason::Choose(self.labels())),
             },
             (Some(Given::Chosen(_)), _) => return Err(Reason::Write("an answer")),
-            (Some(Given::Typed(text)), FieldKind::Choice(_)) => self.chosen(text)?,
+            (Some(Given::Typed(text)), FieldKind::Choice(_)) => match self.chosen(text)? {
+                Some(value) => value,
+                None => return self.nothing(),
+            },
             (Some(Given::Typed(text)), _) if text.trim().is_empty() => return self.nothing(),
             (Some(Given::Typed(text)), FieldKind::Text) => Value::from(text.as_str()),
             (Some(Given::Typed(text)), FieldKind::Number) => number(text.trim())?,
+            (Some(Given::Typed(text)), FieldKind::Integer) => integer(text.trim())?,
             (Some(Given::Typed(text)), FieldKind::Json) => match serde_json::from_str(text) {
                 Ok(value) if self.mistake(&value).is_none() => value,
                 // Plain text does not need quotes where text is allowed.
                 _ if self.mistake(&Value::from(text.as_str())).is_none() => Value::from(text.as_str()),
                 Ok(value) => value,
-                Err(error) => return Err(Reason::Json(error.to_string())),
+                Err(error) => return Err(Reason::Json(JsonFault::of(text, &error))),
             },
         };
         match self.mistake(&value) {
@@ -302,16 +327,17 @@ impl FormField {
         }
     }
 
-    /// The choice that a text means: its words, or its number from 1.
-    fn chosen(&self, text: &str) -> Result<Value, Reason> {
+    /// The choice that a text means: its words, or its number from 1. `None` for the entry that gives no answer.
+    fn chosen(&self, text: &str) -> Result<Option<Value>, Reason> {
         let FieldKind::Choice(choices) = &self.kind else { return Err(Reason::Write("an answer")) };
         let typed = text.trim();
         let exactly = choices.iter().find(|(label, _)| label.trim() == typed);
         let loosely = || choices.iter().find(|(label, _)| label.trim().to_lowercase() == typed.to_lowercase());
         let numbered = || choices.get(typed.parse::<usize>().ok()?.checked_sub(1)?);
         match exactly.or_else(loosely).or_else(numbered) {
-            Some((_, value)) => Ok(value.clone()),
-            None if self.or_text && !typed.is_empty() => Ok(Value::from(text)),
+            Some((_, value)) => Ok(Some(value.clone())),
+            None if self.or_text && !typed.is_empty() => Ok(Some(Value::from(text))),
+            None if !self.is_required && (typed.is_empty() || typed == self.nothing_label()) => Ok(None),
             None => Err(Reason::Choose(self.labels())),
         }
     }
@@ -331,10 +357,22 @@ enum Reason {
     Choose(Vec<String>),
     /// It is not a number.
     Number(String),
+    /// It is not a whole number.
+    Integer(String),
     /// It is not JSON.
-    Json(String),
+    Json(JsonFault),
     /// It does not match the schema.
     Schema(String),
+}
+
+impl Reason {
+    /// The line of the text that is not valid JSON, from 1.
+    fn line(&self) -> Option<usize> {
+        match self {
+            Self::Json(fault) => Some(fault.line),
+            _ => None,
+        }
+    }
 }
 
 impl fmt::Display for Reason {
@@ -343,7 +381,8 @@ impl fmt::Display for Reason {
             Self::Write(what) => write!(f, "write {what}"),
             Self::Choose(labels) => write!(f, "choose one of: {}", labels.join(", ")),
             Self::Number(text) => write!(f, "expected a number like 3 or 0.5, got `{}`", preview::clip(text, 60)),
-            Self::Json(error) => write!(f, "expected JSON, like \"text\", 3, [1, 2] or {{\"key\": true}} ({error})"),
+            Self::Integer(text) => write!(f, "expected a whole number, like 3, got `{}`", preview::clip(text, 60)),
+            Self::Json(fault) => write!(f, "{fault}. Write JSON, like \"text\", 3, [1, 2] or {{\"key\": true}}"),
             Self::Schema(mistake) => f.write_str(mistake),
         }
     }
@@ -353,6 +392,19 @@ fn number(text: &str) -> Result<Value, Reason> {
     let parsed = text.parse::<i64>().map(Value::from).ok().or_else(|| text.parse::<u64>().map(Value::from).ok());
     let parsed = parsed.or_else(|| serde_json::Number::from_f64(text.parse().ok()?).map(Value::Number));
     parsed.ok_or_else(|| Reason::Number(text.to_owned()))
+}
+
+fn integer(text: &str) -> Result<Value, Reason> {
+    let not_whole = || Reason::Integer(text.to_owned());
+    match number(text).map_err(|_| not_whole())? {
+        value if !value.is_f64() => Ok(value),
+        // `3.0` and `1e3` are whole numbers. Beyond this, not every whole number has a value of its own.
+        value => value
+            .as_f64()
+            .filter(|number| number.fract() == 0.0 && number.abs() < MAX_WHOLE)
+            .map(|number| Value::from(number as i64))
+            .ok_or_else(not_whole),
+    }
 }
 
 impl fmt::Debug for Form {

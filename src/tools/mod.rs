@@ -44,6 +44,7 @@
 //! ```
 
 pub mod approval;
+mod arrange;
 pub mod builtin;
 mod decision;
 pub mod declare;
@@ -51,6 +52,7 @@ mod definition;
 mod field;
 pub mod form;
 pub mod hosted;
+mod json_fault;
 mod lua_error;
 mod native;
 pub mod overflow;
@@ -68,8 +70,10 @@ pub mod seconds;
 mod sensitive;
 mod sources;
 
+pub use arrange::arranged;
 pub use decision::Decision;
 pub use definition::{DeclaredApproval, Definition, DefinitionError, Executor, LuaRef, Runner};
+pub use json_fault::JsonFault;
 pub use lua_error::LuaError;
 pub use native::{Context, NativeTool, Outcome, Output, Protected, Rendered};
 pub use presets::{Policy, Preset, Presets};

@@ -9,7 +9,8 @@ use crate::{
     agent::{Choice, Input, Level, UndoStep},
     chat::{AwaitKind, OpenCall, Severity},
     journal::{CallKey, Event, Role},
-    model::CallId,
+    model::{CallId, ToolInput},
+    tools::JsonFault,
 };
 
 impl Workspace {
@@ -42,6 +43,9 @@ impl Workspace {
                 if let Err(error) = self.check_held(conversation) {
                     return self.host().notify(Level::Info, &error.to_string());
                 }
+                if let ToolInput::Malformed(input) = &call.input {
+                    return self.explain_input(conversation, call, input);
+                }
                 self.host().open_form(conversation.buffer(), &id);
             }
             (AwaitKind::ClientExec, Some(_)) => {
@@ -49,6 +53,24 @@ impl Workspace {
             }
             _ => self.go_on_as_written(conversation, Input::Execute(id)),
         }
+    }
+
+    /// Says why the question of a call cannot be asked: its input is not valid JSON any more.
+    fn explain_input(&self, conversation: &Conversation, call: &OpenCall, input: &str) {
+        let fault = match serde_json::from_str::<serde::de::IgnoredAny>(input) {
+            Err(error) => JsonFault::of(input, &error),
+            Ok(_) => return self.host().notify(Level::Warn, "the input of this call is not a JSON object"),
+        };
+        let fence = conversation.page().with_document(|_, text| {
+            let is_fence = |line: &usize| text.line(*line).trim_start().starts_with(['`', '~']);
+            (call.line + 1..text.line_count()).find(is_fence).unwrap_or(call.line)
+        });
+        let message = format!(
+            "{}: the question cannot be shown: line {}: {fault}. Correct the input of the call, or undo the change",
+            call.name,
+            fence + 1 + fault.line
+        );
+        self.host().notify(Level::Warn, &message);
     }
 
     /// Decides about several calls at once, for a key or a command.

@@ -1,14 +1,18 @@
 //! What calls ask the user, and which files the editor may tell a model about.
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use super::{Conversation, Workspace};
 use crate::{
     chat::{OpenCall, Status},
-    model::{ModelError, ToolInput},
+    journal::{Ending, Role},
+    model::{CallId, ModelError, ToolInput},
     tools::{
         Context, Executor, LuaRef,
-        builtin::{FilesToPick, files_to_pick},
+        builtin::{FilesToPick, files_to_pick, missing_file},
         form::Form,
     },
 };
@@ -44,6 +48,32 @@ impl Workspace {
         is_asked.then(|| AskedForm { tool: call.name.clone(), form: Form::of(&definition, input) })
     }
 
+    /// Why an answer of a form is not taken, for the user: how its call has ended, or what it lacks.
+    #[must_use]
+    pub fn why_not_answerable(&self, buffer: i32, call: &CallId) -> String {
+        let Some(conversation) = self.conversation(buffer) else { return "the conversation was closed".to_owned() };
+        let open = conversation.page().open_calls();
+        if let Some(open) = open.iter().rfind(|open| open.id == *call) {
+            let is_over = open.awaiting().is_some_and(|awaiting| awaiting.is_over(self.host().now()));
+            return match () {
+                () if is_over => "its deadline has passed".to_owned(),
+                () if conversation.records().is_claimed(call) => "another answer is being recorded".to_owned(),
+                () => "the call does not wait for an answer any more".to_owned(),
+            };
+        }
+        let ending = conversation.records().with_ledger(|ledger| ledger.last_ending(call).cloned());
+        let Some(Ending { by, is_error, .. }) = ending else {
+            return "the call is no longer in the conversation".to_owned();
+        };
+        match by.role {
+            Role::Clock => "its deadline has passed".to_owned(),
+            Role::User | Role::Tool | Role::Policy if is_error => "the call was rejected or cancelled".to_owned(),
+            Role::User => "you have answered the call already".to_owned(),
+            _ if by != self.actor(by.role) => format!("process {} on {} has answered the call", by.process, by.host),
+            _ => "a plugin or another program has answered the call".to_owned(),
+        }
+    }
+
     /// Whether a model may be told about what has these names in the editor ([`DeniedPaths::allows`](crate::tools::rules::DeniedPaths::allows)): paths of files, or
     /// names of buffers. Also whether nothing at all is denied.
     #[must_use]
@@ -51,6 +81,16 @@ impl Workspace {
         let denied = self.denied(conversation);
         let folder = self.place(conversation).folder();
         (names.iter().map(|name| denied.allows(&folder, name)).collect(), denied.is_empty())
+    }
+
+    /// What a model is told of a path at which there is nothing, with similar names that it may know of. `None` if it may not
+    /// know of this path. This reads the folder.
+    #[must_use]
+    pub fn missing_file(&self, conversation: &Conversation, path: &Path, name: &str) -> Option<String> {
+        let denied = self.denied(conversation);
+        let folder = self.place(conversation).folder();
+        let is_shown = |path: &Path| denied.allows(&folder, path);
+        is_shown(path).then(|| missing_file(path, name, is_shown))
     }
 
     /// Lists the files below a folder that the user may pick for a model, away from the main thread. `callback` gets them.

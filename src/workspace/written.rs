@@ -187,7 +187,10 @@ impl Workspace {
             }
             Ok(answer) => Some(answer_text(&answer)),
             Err(mistake) => {
-                let message = format!("{}: your answer is not sent: {}", call.name, mistake.message);
+                // The content begins in the line after the fence.
+                let above = call.placeholder.as_ref().map_or(0, |placeholder| placeholder.fence + 1);
+                let place = mistake.line.map_or_else(String::new, |line| format!("line {}: ", above + line));
+                let message = format!("{}: your answer is not sent: {place}{}", call.name, mistake.message);
                 self.host().notify(Level::Warn, &message);
                 None
             }

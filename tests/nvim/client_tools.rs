@@ -129,6 +129,11 @@ fn a_location_opens_beside_the_conversation() {
     for (input, words) in [
         (json!({ "path": "src" }), "src is a directory, and not a file."),
         (json!({ "path": "src/gone.rs" }), "src/gone.rs does not exist."),
+        (json!({ "path": "src/mian.rs" }), "src/mian.rs does not exist. Its folder contains `main.rs`, `lib.rs`."),
+        (json!({ "path": "srcs/main.rs" }), "srcs/main.rs does not exist, nor does its folder"),
+        (json!({ "path": "secret" }), "secret does not exist."),
+        (json!({ "path": "secrets/kay" }), "The user's policy denies reading secrets/kay."),
+        (json!({ "path": "way/kay" }), "The user's policy denies reading way/kay."),
         (json!({ "path": "" }), "The path is empty"),
         (json!({ "path": "https://example.com/" }), "is a URL, and not a path of a file."),
         (json!({ "path": "oil:///tmp" }), "is a URL, and not a path of a file."),
@@ -483,4 +488,100 @@ fn a_call_of_the_model_shows_a_location_and_goes_on() {
     let result = chat.messages(1)[2]["content"][0].clone();
     assert!(result.to_string().contains("src/main.rs"), "{result}");
     assert_ne!(result["is_error"], true, "{result}");
+}
+
+/// A tool of the editor that needs approval and asks with Neovim's own prompt, which waits.
+const SIGN: &str = "_G.runs = 0
+    require('flemma.tools').register('sign', {
+      description = 'Have the user sign.', executor = 'client', approval = 'requires_approval',
+      input_schema = { type = 'object', properties = vim.empty_dict() },
+      execute = function()
+        _G.runs = runs + 1
+        local choice = vim.fn.confirm('Sign it?', '&Yes\\n&No')
+        return { zebra = choice, apple = true, mango = { 3, { y = 1, x = 2, w = 3, v = 4 } } }
+      end,
+    })";
+
+fn asks_to_sign() -> super::http::Reply {
+    let stream = super::anthropic::Stream::new().text(&["Here is why ", "I ask.\n"]);
+    super::chat::reply(&stream.tool_use("toolu_1", "sign", &["{}"]).end("tool_use"))
+}
+
+#[test]
+fn a_gated_call_is_approved_once_and_asks_below_its_reply() {
+    let mut chat = Chat::start(&Setup { lua: SIGN, ..Setup::default() }, [asks_to_sign(), prose(&["fine"])]);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the call to wait", |nvim| nvim.text().contains("kind=approval executor=client"));
+    chat.wait_until_idle();
+    assert_eq!(chat.nvim.lua("return runs", &[]), 0);
+    // Another window with the conversation, in which the user reads something else.
+    chat.nvim.command("split | normal! gg");
+    chat.nvim.command("wincmd p");
+    chat.go_to("status=pending");
+    chat.nvim.input("<M-CR><M-CR><M-CR>");
+    chat.nvim.wait_for_screen("[Y]es, (N)o");
+    chat.nvim.wait_for_screen("status=pending kind=client_exec");
+    assert!(chat.nvim.row_with("Here is why I ask.").is_some(), "the reply is on the screen");
+    chat.nvim.input("n");
+    chat.nvim.wait_for("the end", |nvim| nvim.text().contains("@Assistant:\nfine"));
+    chat.wait_until_idle();
+    assert_eq!(chat.nvim.lua("return runs", &[]), 1);
+    assert_eq!(chat.server.wait_for_requests(2).len(), 2);
+    let written = r#"{"apple":true,"mango":[3,{"v":4,"w":3,"x":2,"y":1}],"zebra":2}"#;
+    assert!(chat.nvim.text().contains(written), "{}", chat.nvim.text());
+    chat.nvim.command("wincmd p");
+    assert_eq!(chat.nvim.cursor().0, 1, "the other window stays where it was");
+}
+
+#[test]
+fn a_prompt_of_a_call_that_runs_at_once_comes_after_its_reply() {
+    let lua = SIGN.replace("'requires_approval'", "'auto'");
+    let mut chat = Chat::start(&Setup { lua: &lua, ..Setup::default() }, [asks_to_sign(), prose(&["fine"])]);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for_screen("[Y]es, (N)o");
+    assert!(chat.nvim.row_with("Here is why I ask.").is_some(), "{:?}", chat.nvim.screen());
+    assert!(chat.nvim.row_with("status=pending kind=client_exec").is_some(), "{:?}", chat.nvim.screen());
+    chat.nvim.input("y");
+    chat.nvim.wait_for("the end", |nvim| nvim.text().contains("@Assistant:\nfine"));
+}
+
+#[test]
+fn a_selection_is_told_when_it_is_approved() {
+    let options = "tools = { get_selection = { enabled = true } }";
+    let setup = Setup { files: FILES, options, ..Setup::default() };
+    let mut chat = Chat::start(&setup, [call("toolu_1", "get_selection", &json!({})), prose(&["fine"])]);
+    chat.nvim.command("split src/lib.rs");
+    chat.nvim.input("V<Esc>");
+    chat.nvim.wait_for("normal mode", |nvim| nvim.mode() == "n");
+    chat.nvim.command("wincmd p");
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the call to wait", |nvim| nvim.text().contains("kind=approval executor=client"));
+    chat.wait_until_idle();
+    assert!(!chat.nvim.text().contains("pub fn run"), "nothing is told before");
+    chat.go_to("status=pending");
+    chat.nvim.input("<M-CR>");
+    chat.nvim.wait_for("the end", |nvim| nvim.text().contains("@Assistant:\nfine"));
+    let result = chat.messages(1)[2]["content"][0]["content"].clone();
+    let text = result.as_str().map_or_else(|| result[0]["text"].clone(), Value::from);
+    let keys: Vec<_> = text.as_str().unwrap().split('"').skip(1).step_by(2).collect();
+    assert_eq!(
+        keys,
+        ["path", "src/lib.rs", "kind", "lines", "first_line", "last_line", "text", "pub fn run() {}", "modified"],
+        "in the order of the help"
+    );
+}
+
+#[test]
+fn a_file_that_is_picked_too_late_is_refused() {
+    let options = "tools = { pick_file = { enabled = true } }";
+    let lua = "vim.ui.select = function(items, _, choose) _G.pick = function() choose(items[1], 1) end end";
+    let setup = Setup { options, lua, ..Setup::default() };
+    let mut chat = Chat::start(&setup, [call("toolu_1", "pick_file", &json!({ "root": null })), prose(&["fine"])]);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the list", |nvim| nvim.lua("return pick ~= nil", &[]) == true);
+    chat.nvim.lua("require('flemma.tools').resolve('notes.chat', 'toolu_1', { error = 'no' })", &[]);
+    chat.nvim.wait_for("the end", |nvim| nvim.text().contains("@Assistant:\nfine"));
+    chat.nvim.lua("pick()", &[]);
+    let words = "pick_file (toolu_1): notes.chat is not passed on: a plugin or another program has answered the call";
+    chat.nvim.wait_for("a message", |nvim| said(nvim).contains(words));
 }

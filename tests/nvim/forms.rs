@@ -145,13 +145,15 @@ fn a_form_asks_for_each_field_and_again_for_a_wrong_one() {
 #[test]
 fn an_answer_to_a_call_that_is_over_is_stale() {
     // What happens while the prompt is open, and what is said of the late answer.
-    let late = "your answer came too late; the call has been answered or cancelled, or has expired";
-    let changed = "not answered, because the question has changed; open the form again";
+    let late = "not answered: the call does not wait for an answer any more";
+    let changed = "not answered: the question has changed; open the form again";
+    let closed = "not answered: the conversation was closed";
     let table = [
         ("vim.cmd('%s/status=pending/status=rejected/')", late),
         ("vim.cmd('%s/Which/What/')", changed),
-        ("vim.cmd('bwipeout! notes.chat')", late),
-        ("vim.bo.filetype = 'text'", late),
+        ("vim.cmd('%delete')", "not answered: the call is no longer in the conversation"),
+        ("vim.cmd('bwipeout! notes.chat')", closed),
+        ("vim.bo.filetype = 'text'", closed),
         ("outcome = 'stale'", late),
         ("outcome = 'the disk is full'", "not answered: the disk is full"),
         ("outcome = nil", "not answered: it is not known why"),
@@ -179,7 +181,7 @@ const FLOAT: &str = "_G.float = nil
     end";
 
 #[test]
-fn a_picker_is_closed_when_the_call_has_its_result() {
+fn a_picker_stays_open_when_the_call_has_its_result() {
     let mut chat = waiting("ask_user", &colours(), FLOAT);
     let chat_window = chat.nvim.lua("return vim.api.nvim_get_current_win()", &[]);
     chat.nvim.lua("open()", &[]);
@@ -188,16 +190,175 @@ fn a_picker_is_closed_when_the_call_has_its_result() {
     chat.nvim.lua("vim.api.nvim_set_current_win((...))", &[chat_window]);
     chat.nvim.lua("open()", &[]);
     assert_eq!(chat.nvim.lua("return vim.api.nvim_get_current_win() == float and #prompts", &[]), 1);
-    chat.nvim.lua(
-        "vim.api.nvim_exec_autocmds('User', { pattern = 'FlemmaToolFinished',
-           data = { buf = vim.fn.bufnr('notes.chat'), id = 'toolu_1' } })",
-        &[],
-    );
-    chat.nvim.wait_for("the float to close", |nvim| nvim.lua("return vim.api.nvim_win_is_valid(float)", &[]) == false);
-    chat.nvim.wait_for("a message", |nvim| said(nvim).contains("the form was closed, because the call has its result"));
+    chat.nvim.lua("require('flemma.tools').resolve('notes.chat', 'toolu_1', 'green')", &[]);
+    let why = "a plugin or another program has answered the call";
+    chat.nvim.wait_for("a message", |nvim| {
+        said(nvim).contains(&format!("ask_user (toolu_1): {why}; an answer in the open form is not sent any more"))
+    });
+    assert_eq!(chat.nvim.lua("return vim.api.nvim_get_current_win() == float", &[]), true, "the user stays in it");
     chat.nvim.lua("choose('red')", &[]);
-    chat.nvim.wait_for("a message", |nvim| said(nvim).contains("your answer came too late"));
+    chat.nvim.wait_for("a message", |nvim| said(nvim).contains(&format!("ask_user (toolu_1): not answered: {why}")));
     assert_eq!(answers(&mut chat), json!([]));
+}
+
+/// Opens the form, waits for Neovim's own prompt, types, lets something happen, and types the rest.
+fn type_around(chat: &mut Chat, first: &str, happens: impl FnOnce(&mut Chat), rest: &str) {
+    chat.go_to("status=pending");
+    chat.nvim.input("<M-CR>");
+    chat.nvim.wait_for("the prompt", |nvim| nvim.mode() == "c");
+    chat.nvim.type_text(first);
+    chat.nvim.wait_for_screen(first.trim_end());
+    happens(chat);
+    chat.nvim.type_text(rest);
+    chat.nvim.wait_for("normal mode", |nvim| nvim.mode() == "n");
+}
+
+#[test]
+fn what_is_typed_for_a_call_that_is_over_is_kept_and_runs_nothing() {
+    type Happens = fn(&mut Chat);
+    let ways: [(&str, Happens, &str); 4] = [
+        (
+            "",
+            // The clock has not been read since.
+            |chat| chat.nvim.command("silent %s/expires=2[0-9]*/expires=2001/"),
+            "its deadline has passed",
+        ),
+        (
+            "tools = { ask_user = { timeout = 5 } }",
+            |chat| chat.nvim.wait_for("the deadline", |nvim| nvim.text().contains("did not respond in time")),
+            "its deadline has passed",
+        ),
+        (
+            "",
+            |chat| {
+                chat.nvim.lua("require('flemma.tools').resolve('notes.chat', 'toolu_1', 'green')", &[]);
+                chat.nvim.wait_for("the answer", |nvim| nvim.text().contains("@Assistant:\nfine"));
+            },
+            "a plugin or another program has answered the call",
+        ),
+        (
+            "",
+            |chat| {
+                chat.nvim.lua(
+                    "require('flemma.tools').resolve('notes.chat', 'toolu_1', { approved = false, message = 'no' })",
+                    &[],
+                );
+                chat.nvim.wait_for("the rejection", |nvim| nvim.text().contains("(error)"));
+            },
+            "a plugin or another program has answered the call",
+        ),
+    ];
+    for (options, happens, why) in ways {
+        let replies = [call("toolu_1", "ask_user", &json!({ "question": "A name?" })), prose(&["fine"])];
+        let mut chat = Chat::start(&Setup { options, ..Setup::default() }, replies);
+        chat.nvim.lua("vim.fn.setreg('\"', 'yanked')", &[]);
+        chat.nvim.input("<C-]>");
+        chat.nvim.wait_for("the call to wait", |nvim| !previews(nvim).is_empty());
+        chat.wait_until_idle();
+        let mut before = String::new();
+        type_around(
+            &mut chat,
+            "ggdG and ",
+            |chat| {
+                happens(chat);
+                before = chat.nvim.text();
+            },
+            "dd more\n",
+        );
+        let words = format!("ask_user (toolu_1): not answered: {why}. Your text is in register -: \"-p puts it");
+        chat.nvim.wait_for("a message", |nvim| said(nvim).contains(&words));
+        let kept = before.lines().take(7).collect::<Vec<_>>();
+        assert!(kept.len() == 7, "{before}");
+        assert!(chat.nvim.text().starts_with(&kept.join("\n")), "no key was taken for a command: {}", chat.nvim.text());
+        assert_eq!(chat.nvim.lua("return vim.fn.getreg('-')", &[]), "ggdG and dd more");
+        assert_eq!(chat.nvim.lua("return vim.fn.getreg('\"')", &[]), "yanked");
+    }
+}
+
+#[test]
+fn a_default_types_no_keys() {
+    let input = json!({ "question": "A name?", "default": "a\u{12}=execute('let g:ran = 1')\n\u{1c}\u{e}b\tc" });
+    let mut chat = waiting("ask_user", &input, "vim.ui.input = own_input");
+    chat.go_to("status=pending");
+    chat.nvim.request("nvim_input", &[":lua open()<CR>".into()]);
+    chat.nvim.wait_for_screen("ask_user: A name? a =execute('let g:ran = 1')   b c");
+    chat.nvim.input("<CR>");
+    chat.nvim
+        .wait_for("the answer", |nvim| nvim.lua("return answers", &[]) == json!(["a =execute('let g:ran = 1')   b c"]));
+    assert_eq!(chat.nvim.lua("return vim.g.ran", &[]), Value::Null);
+}
+
+/// A tool with optional choices.
+const SURVEY: &str = "require('flemma.tools').register('survey', {
+    description = 'Ask the user.', executor = 'human', input_schema = { type = 'object', properties = vim.empty_dict() },
+    result_schema = { type = 'object', properties = {
+      again = { type = 'boolean' }, number = { type = 'integer' }, size = { enum = { 'S', 'M' } },
+    } },
+  })";
+
+#[test]
+fn an_optional_choice_is_left_out_by_its_own_entry() {
+    let lua = format!("vim.ui.select, vim.ui.input = own_select, own_input\n{SURVEY}");
+    let mut chat = waiting("survey", &json!({}), &format!("_G.own_select = nil\n{SURVEY}"));
+    // With a replacement.
+    chat.nvim.lua("open(); choose('(leave out)')", &[]);
+    assert_eq!(prompts(&mut chat)[0]["items"], json!(["yes", "no", "(leave out)"]));
+    chat.nvim.lua("choose('2.5')", &[]);
+    let again = prompts(&mut chat)[2].clone();
+    assert_eq!(again["default"], "2.5");
+    assert!(
+        again["prompt"].as_str().unwrap().contains("[number: expected a whole number, like 3, got `2.5`]"),
+        "{again}"
+    );
+    chat.nvim.lua("choose('2'); choose('(leave out)')", &[]);
+    assert_eq!(answers(&mut chat), json!([{ "number": 2 }]));
+    // With Neovim's own prompts, from the key to the request.
+    let replies = [call("toolu_1", "survey", &json!({})), prose(&["fine"])];
+    let lua = lua.replace("own_select, own_input", "vim.ui.select, vim.ui.input");
+    let mut chat = Chat::start(&Setup { lua: &lua, ..Setup::default() }, replies);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the call to wait", |nvim| !previews(nvim).is_empty());
+    chat.wait_until_idle();
+    chat.go_to("status=pending");
+    chat.nvim.input("<M-CR>");
+    chat.nvim.wait_for_screen("3: (leave out)");
+    chat.nvim.wait_for_screen("Type number");
+    chat.nvim.input("3<CR>");
+    chat.nvim.wait_for_screen("number (optional)");
+    chat.nvim.input("two<CR>");
+    chat.nvim.wait_for_screen("expected a whole number, like 3, got `two`");
+    assert_eq!(chat.nvim.row_with("1: yes"), None, "the prompt before it is gone");
+    chat.nvim.input("<C-u>7<CR>");
+    chat.nvim.wait_for_screen("2: M");
+    chat.nvim.wait_for_screen("Type number");
+    chat.nvim.input("2<CR>");
+    chat.nvim.wait_for("the end", |nvim| nvim.text().contains("@Assistant:\nfine"));
+    assert_eq!(result(&chat), "{\"number\":7,\"size\":\"M\"}", "in the order of the fields");
+}
+
+#[test]
+fn json_that_is_broken_is_named_where_it_breaks() {
+    let mut chat = waiting("release", &json!({ "version": "2" }), RELEASE);
+    chat.go_to("status=pending");
+    chat.nvim.input("o{\"version\": \"2\",<CR>channel: \"beta\"}<Esc><M-CR>");
+    let line = chat.nvim.lines(0).iter().position(|line| line.starts_with("channel:")).unwrap() + 1;
+    let words = format!(
+        "release: your answer is not sent: line {line}: not valid JSON: key must be a string, found \
+         `channel: \"beta\"}}`; write each key in double quotes. Write a JSON object: {{\"version\""
+    );
+    chat.nvim.wait_for("a message", |nvim| said(nvim).contains(&words));
+    // The input of the call.
+    chat.nvim.input("dkgg");
+    chat.nvim.lua("vim.cmd([[silent! g/channel:/d]]); vim.cmd([[silent! g/^{\"version\": \"2\",$/d]])", &[]);
+    chat.nvim.command("%s/{\"version\":\"2\"}/{\"version\":\"2\",}/");
+    let line = chat.nvim.lines(0).iter().position(|line| line.contains("\"2\",}")).unwrap() + 1;
+    chat.go_to("status=pending");
+    chat.nvim.input("<M-CR>");
+    let words = format!(
+        "release: the question cannot be shown: line {line}: not valid JSON: trailing comma, found `}}`; remove the comma \
+         before it"
+    );
+    chat.nvim.wait_for("a message", |nvim| said(nvim).contains(&words));
 }
 
 #[test]
@@ -235,15 +396,6 @@ fn the_prompts_of_neovim_itself_work() {
     chat.nvim.request("nvim_input", &[":lua open()<CR>".into()]);
     chat.nvim.wait_for_screen("ask_user: A name? x");
     chat.nvim.request("nvim_input", &["<Esc>".into()]);
-    chat.nvim.wait_for("normal mode", |nvim| nvim.mode() == "n");
-    // It is left when the call has its result meanwhile.
-    chat.nvim.request("nvim_input", &[":lua open()<CR>".into()]);
-    chat.nvim.wait_for_screen("ask_user: A name? x");
-    chat.nvim.lua(
-        "vim.api.nvim_exec_autocmds('User', { pattern = 'FlemmaToolFinished',
-           data = { buf = vim.fn.bufnr('notes.chat'), id = 'toolu_1' } })",
-        &[],
-    );
     chat.nvim.wait_for("normal mode", |nvim| nvim.mode() == "n");
     assert_eq!(answers(&mut chat), json!(["xyz"]));
     for words in ["stack traceback", "Error"] {
@@ -291,7 +443,7 @@ fn the_answer_reaches_the_model_from_the_form_and_from_the_block() {
             let resolved = chat.nvim.lua("return { require('flemma.tools').resolve(0, 'toolu_1', 'red') }", &[]);
             assert_eq!(resolved, json!([true]));
             chat.nvim.lua("choose('green (default)')", &[]);
-            chat.nvim.wait_for("a message", |nvim| said(nvim).contains("your answer came too late"));
+            chat.nvim.wait_for("a message", |nvim| said(nvim).contains("not answered: a plugin or another program"));
         }),
     ];
     for (answer, act) in ways {
@@ -307,4 +459,29 @@ fn the_answer_reaches_the_model_from_the_form_and_from_the_block() {
         chat.nvim.wait_for(answer, |nvim| nvim.text().contains("@Assistant:\nfine"));
         assert_eq!(result(&chat), answer);
     }
+}
+
+#[test]
+fn two_windows_on_one_conversation_have_one_form() {
+    let lua = LATER;
+    let replies = [call("toolu_1", "ask_user", &colours()), prose(&["fine"])];
+    let mut chat = Chat::start(&Setup { lua, ..Setup::default() }, replies);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the call to wait", |nvim| !previews(nvim).is_empty());
+    chat.wait_until_idle();
+    chat.nvim.command("vsplit");
+    for window in ["wincmd p", "wincmd p"] {
+        chat.nvim.command(window);
+        chat.go_to("status=pending");
+        chat.nvim.input("<M-CR>");
+        chat.nvim.wait_for("the form", |nvim| nvim.lua("return #prompts", &[]) == 1);
+    }
+    chat.nvim.wait_for("a message", |nvim| said(nvim).contains("the form of this call is open already"));
+    assert_eq!(chat.nvim.lua("return #prompts", &[]), 1);
+    // The window in which the form was opened may be gone.
+    chat.nvim.command("wincmd p | close");
+    chat.nvim.lua("choose('green (default)')", &[]);
+    chat.nvim.wait_for("the end", |nvim| nvim.text().contains("@Assistant:\nfine"));
+    assert_eq!(result(&chat), "green");
+    assert_eq!(chat.server.wait_for_requests(2).len(), 2);
 }

@@ -85,7 +85,8 @@ function M.existing(ctx, name)
   -- `..` behind a link leads to the folder above its target, as in the other tools.
   local real, problem = vim.uv.fs_realpath(path)
   if not real and problem and vim.startswith(problem, "ENOENT") then
-    return nil, ("%s does not exist."):format(name)
+    local missing = require("flemma.native").call("missing_file", ctx.bufnr, path, name)
+    return nil, missing or ("The user's policy denies reading %s."):format(name)
   elseif not real then
     return nil, ("%s cannot be opened: %s."):format(name, problem or "it is not known why")
   end

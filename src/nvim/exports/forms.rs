@@ -6,6 +6,7 @@ use mlua::{Function, Lua, LuaString, Table, Value};
 
 use super::table::Exports;
 use crate::{
+    model::CallId,
     tools::form::{FormField, Given},
     workspace::AskedForm,
 };
@@ -34,12 +35,23 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
             }
         })
     })?;
+    // form_ended(buffer, call) -> why an answer of its form is not taken
+    exports.add("form_ended", |_, binding, (buffer, call): (i32, String)| {
+        Ok(binding.workspace.why_not_answerable(buffer, &CallId(call)))
+    })?;
     // may_read(buffer, names) -> for each file or buffer whether a model may be told about it, whether nothing is denied
     exports.add("may_read", |_, binding, (buffer, names): (i32, Vec<LuaString>)| {
         let names: Vec<_> = names.iter().map(|name| PathBuf::from(OsStr::from_bytes(&name.as_bytes()))).collect();
         let conversation = binding.workspace.conversation(buffer);
         let judged = conversation.map(|conversation| binding.workspace.may_read(&conversation, &names));
         Ok(judged.unwrap_or_else(|| (vec![false; names.len()], false)))
+    })?;
+    // missing_file(buffer, path, name) -> that it does not exist, with similar names; or nil if it may not be told of
+    exports.add("missing_file", |_, binding, (buffer, path, name): (i32, LuaString, LuaString)| {
+        let path = PathBuf::from(OsStr::from_bytes(&path.as_bytes()));
+        let conversation = binding.workspace.conversation(buffer);
+        Ok(conversation
+            .and_then(|conversation| binding.workspace.missing_file(&conversation, &path, &name.to_string_lossy())))
     })?;
     // files_to_pick(buffer, folder or nil, callback) -> whether it was begun. Calls back with the paths, how many more
     // there are, how many were left out because reading them is denied, and whether time was too short; or with nil and why

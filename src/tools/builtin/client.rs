@@ -3,7 +3,7 @@
 //! Only what a model and the rules see of them is here. The editor's function for a call is in
 //! `lua/flemma/tools/client/`, in a file with the tool's name, which is loaded when the tool is first called.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::tools::{DeclaredApproval, Definition, Executor};
 
@@ -12,11 +12,16 @@ pub(super) fn all() -> [Definition; 5] {
     [open_location(), pick_file(), get_selection(), get_diagnostics(), open_buffers()]
 }
 
-fn define(name: &str, description: &str, properties: serde_json::Value, approval: DeclaredApproval) -> Definition {
+fn define(name: &str, description: &str, properties: Value, approval: DeclaredApproval) -> Definition {
     let mut definition = super::define_answered(name, description, properties, Executor::Client(None));
     definition.enabled = false;
     definition.approval = Some(approval);
     definition
+}
+
+/// The schema of a result with these properties (a JSON object of schemas), in this order; the model reads them in it.
+fn result(properties: &Value) -> Value {
+    json!({ "type": "object", "properties": properties })
 }
 
 /// Shows the model nothing that `grep` does not.
@@ -42,6 +47,13 @@ fn open_location() -> Definition {
     );
     definition.idempotent = true;
     definition.read_path_param = Some("path".into());
+    let place = json!({
+        "path": { "type": "string" },
+        "line": { "type": "integer" },
+        "column": { "type": "integer" },
+        "note": { "type": "string" },
+    });
+    definition.result_schema = Some(result(&place).into());
     definition
 }
 
@@ -64,6 +76,8 @@ fn pick_file() -> Definition {
     definition.idempotent = true;
     definition.read_path_param = Some("root".into());
     definition.leaves_out_denied = true;
+    let file = json!({ "path": { "type": "string" }, "note": { "type": "string" } });
+    definition.result_schema = Some(result(&file).into());
     definition
 }
 
@@ -75,6 +89,18 @@ fn get_selection() -> Definition {
         DeclaredApproval::RequiresApproval,
     );
     definition.idempotent = true;
+    let selection = json!({
+        "path": { "type": "string" },
+        "kind": { "enum": ["characters", "lines", "block"] },
+        "first_line": { "type": "integer" },
+        "first_column": { "type": "integer" },
+        "last_line": { "type": "integer" },
+        "last_column": { "type": "integer" },
+        "text": { "type": "string" },
+        "modified": { "type": "boolean" },
+        "note": { "type": "string" },
+    });
+    definition.result_schema = Some(result(&selection).into());
     definition
 }
 
@@ -99,6 +125,18 @@ fn get_diagnostics() -> Definition {
     definition.idempotent = true;
     definition.read_path_param = Some("path".into());
     definition.leaves_out_denied = true;
+    let diagnostic = json!({
+        "path": { "type": "string" },
+        "line": { "type": "integer" },
+        "column": { "type": "integer" },
+        "severity": { "enum": ["error", "warning", "info", "hint"] },
+        "message": { "type": "string" },
+        "source": { "type": "string" },
+        "code": { "type": "string" },
+    });
+    let diagnostics = json!({ "type": "array", "items": result(&diagnostic) });
+    let all = json!({ "diagnostics": diagnostics, "note": { "type": "string" } });
+    definition.result_schema = Some(result(&all).into());
     definition
 }
 
@@ -111,5 +149,15 @@ fn open_buffers() -> Definition {
         DeclaredApproval::RequiresApproval,
     );
     definition.idempotent = true;
+    let buffer = json!({
+        "path": { "type": "string" },
+        "filetype": { "type": "string" },
+        "line": { "type": "integer" },
+        "modified": { "type": "boolean" },
+        "visible": { "type": "boolean" },
+    });
+    let buffers = json!({ "type": "array", "items": result(&buffer) });
+    let all = json!({ "buffers": buffers, "note": { "type": "string" } });
+    definition.result_schema = Some(result(&all).into());
     definition
 }

@@ -99,7 +99,7 @@ pub(super) fn kind(file: FileType) -> Option<OtherFile> {
 /// The message for an error. For a missing file, it suggests similar names.
 pub(super) fn problem(path: &Path, name: &str, error: &io::Error) -> ModelError {
     ModelError::new(match error.kind() {
-        io::ErrorKind::NotFound => not_found(path, name),
+        io::ErrorKind::NotFound => missing_file(path, name, |_| true),
         _ => format!("{name}: {}.", reason(error)),
     })
 }
@@ -113,7 +113,9 @@ pub(super) fn reason(error: &io::Error) -> String {
     }
 }
 
-fn not_found(path: &Path, name: &str) -> String {
+/// The message for a file that does not exist: it suggests similar names. `is_shown` says which paths may be told. This reads
+/// the folder.
+pub fn missing_file(path: &Path, name: &str, is_shown: impl Fn(&Path) -> bool) -> String {
     if let Ok(target) = fs::read_link(path) {
         return format!("{name} is a link to {}, which does not exist.", target.display());
     }
@@ -132,7 +134,8 @@ fn not_found(path: &Path, name: &str) -> String {
     let mut names: Vec<String> =
         entries.flatten().take(MAX_NAMES).filter_map(|entry| entry.file_name().into_string().ok()).collect();
     names.sort_unstable();
-    let near = nearest_few(&wanted.to_string_lossy(), names.iter().map(String::as_str), MAX_SUGGESTED);
+    let mut near = nearest_few(&wanted.to_string_lossy(), names.iter().map(String::as_str), MAX_SUGGESTED);
+    near.retain(|name| is_shown(&parent.join(name)));
     if near.is_empty() {
         return format!("{name} does not exist.");
     }

@@ -38,6 +38,7 @@ use self::{
 };
 use super::Definition;
 
+pub use files::missing_file;
 pub use pick::{FilesToPick, files_to_pick};
 
 /// All built-in tools.

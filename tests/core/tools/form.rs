@@ -1,7 +1,7 @@
 //! What the user is asked, and how their answer becomes a result.
 
 use flemma::tools::{
-    Definition, Executor, Registry,
+    Definition, Executor, Registry, arranged,
     form::{Form, FormMistake, Given},
 };
 use proptest::prelude::*;
@@ -96,10 +96,12 @@ fn each_kind_of_schema_asks_in_its_own_way() {
         (json!({ "enum": ["a", 3] }), "a|3", "3", Ok(json!(3))),
         (json!({ "enum": ["a", "b"] }), "a|b", "2", Ok(json!("b"))),
         (json!({ "enum": ["a", "b"] }), "a|b", "c", Err("choose one of: a, b")),
-        (json!({ "enum": ["a", null] }), "a|no answer", "", Err("choose one of: a, no answer")),
+        (json!({ "enum": ["a", null] }), "a|(no answer)", "", Ok(Value::Null)),
+        (json!({ "enum": ["a", null] }), "a|(no answer)", "(no answer)", Ok(Value::Null)),
+        (json!({ "enum": ["a", null] }), "a|(no answer)", "b", Err("choose one of: a, (no answer)")),
         (json!({ "const": "agreed" }), "agreed", "agreed", Ok(json!("agreed"))),
         (json!({ "type": "boolean" }), "yes|no", "No", Ok(json!(false))),
-        (json!({ "type": ["boolean", "null"] }), "yes|no|no answer", "1", Ok(json!(true))),
+        (json!({ "type": ["boolean", "null"] }), "yes|no|(no answer)", "1", Ok(json!(true))),
         (
             json!({ "oneOf": [{ "const": 1, "title": "low" }, { "const": 2, "title": "high" }] }),
             "low|high",
@@ -110,7 +112,13 @@ fn each_kind_of_schema_asks_in_its_own_way() {
         (json!({ "type": "number" }), "", " 0.5 ", Ok(json!(0.5))),
         (json!({ "type": "number" }), "", "two", Err("expected a number like 3 or 0.5, got `two`")),
         (json!({ "type": "number" }), "", "NaN", Err("expected a number like 3 or 0.5, got `NaN`")),
-        (json!({ "type": "integer" }), "", "2.5", Err("expected integer, got the number 2.5")),
+        (json!({ "type": "number" }), "", "3", Ok(json!(3))),
+        (json!({ "type": "integer" }), "", "2.5", Err("expected a whole number, like 3, got `2.5`")),
+        (json!({ "type": "integer" }), "", "two", Err("expected a whole number, like 3, got `two`")),
+        (json!({ "type": "integer" }), "", "1e300", Err("expected a whole number, like 3, got `1e300`")),
+        (json!({ "type": "integer" }), "", " -3.0 ", Ok(json!(-3))),
+        (json!({ "type": ["integer", "null"] }), "", "x", Err("expected a whole number, like 3, got `x`")),
+        (json!({ "type": ["integer", "number"] }), "", "x", Err("expected a number like 3 or 0.5, got `x`")),
         (json!({ "type": "integer", "minimum": 1 }), "", "0", Err("expected at least 1, got the number 0")),
         (
             json!({ "type": "string", "maxLength": 3 }),
@@ -126,7 +134,7 @@ fn each_kind_of_schema_asks_in_its_own_way() {
             "[1, \"x\"]",
             Err("`/1`: expected integer, got the string \"x\""),
         ),
-        (json!({ "type": "array" }), "", "1, 2", Err("expected JSON, like")),
+        (json!({ "type": "array" }), "", "1, 2", Err("not valid JSON: trailing characters, found `, 2`")),
         (json!({ "type": ["string", "integer"] }), "", "12", Ok(json!(12))),
         (json!({ "type": ["string", "integer"] }), "", "twelve", Ok(json!("twelve"))),
         (json!({}), "", "{\"a\":1}", Ok(json!({ "a": 1 }))),
@@ -180,7 +188,7 @@ fn an_object_is_asked_for_field_by_field() {
             ("Version", String::new(), true),
             ("Channel", "stable|beta".to_owned(), true),
             ("count", String::new(), false),
-            ("dry", "yes|no|no answer".to_owned(), false),
+            ("dry", "yes|no|(leave out)".to_owned(), false),
             ("notes - for the changelog", String::new(), false),
         ]
     );
@@ -210,13 +218,34 @@ fn an_object_in_a_status_block_is_written_as_json() {
     let form = release();
     let text = "{\"version\": \"2.1\",\n \"channel\": \"beta\"}\n";
     assert_eq!(form.answer_from_text(text), Ok(json!({ "version": "2.1", "channel": "beta" })));
-    for text in ["2.1", "[1]", ""] {
-        let (field, said) = message(form.answer_from_text(text));
-        assert_eq!(field, None);
-        assert_eq!(
-            said,
-            "write a JSON object: {\"version\": \"…\", \"channel\": \"stable\", \"count\": 0, \"dry\": true, \"notes\": \"…\"}"
-        );
+    let example = "rite a JSON object: {\"version\": \"…\", \"channel\": \"stable\", \"count\": 0, \"dry\": true, \"notes\": \"…\"}";
+    for text in ["2.1", "[1]"] {
+        let mistake = form.answer_from_text(text).unwrap_err();
+        assert_eq!((mistake.field, mistake.line, mistake.message), (None, None, format!("w{example}")));
+    }
+    // Text that is not JSON, the line of the fault, and what is said of it.
+    let table = [
+        ("", 1, "it ends too early: a value is missing"),
+        ("{\n  \"version\": \"2.1\",\n\n", 2, "it ends too early: a value is missing"),
+        ("{\n  \"version\": \"2.1\"\n\n", 2, "it ends too early: the `}` that closes an object is missing"),
+        ("{\"version\": \"2.1", 1, "it ends too early: the `\"` that closes a text is missing"),
+        ("{\"notes\": [1", 1, "it ends too early: the `]` that closes a list is missing"),
+        ("{\n\"version\": \"2.1\",\n}", 3, "found `}`; remove the comma before it"),
+        ("{\"notes\": [1,]}", 1, "trailing comma, found `]}`; remove the comma before it"),
+        ("{\nversion: 1}", 2, "key must be a string, found `version: 1}`; write each key in double quotes"),
+        ("{\"version\": 2.1\n\"dry\": true}", 2, "found `\"dry\": true}`; put a `,` between two values"),
+        ("{\"channel\": beta}", 1, "expected value, found `beta}`; write text in double quotes"),
+        ("{\"channel\": 'beta'}", 1, "expected value, found `'beta'}`; write text in double quotes"),
+        ("{\"channel\" \"beta\"}", 1, "expected `:`, found `\"beta\"}`; write a `:` after the key"),
+        ("{\"dry\": true} yes", 1, "trailing characters, found `yes`; remove what follows the value"),
+        ("{\"notes\": \"a\nb\"}", 1, "found the end of the line; write a line break in a text as `\\n`"),
+        ("{\"größe\": 'größer'}", 1, "expected value, found `'größer'}`; write text in double quotes"),
+    ];
+    for (text, line, what) in table {
+        let mistake = form.answer_from_text(text).unwrap_err();
+        assert_eq!((mistake.field, mistake.line), (None, Some(line)), "{text}: {}", mistake.message);
+        assert!(mistake.message.starts_with("not valid JSON: "), "{text}: {}", mistake.message);
+        assert!(mistake.message.ends_with(&format!("{what}. W{example}")), "{text}: {}", mistake.message);
     }
     let (field, said) = message(form.answer_from_text("{\"version\": \"x\", \"chanel\": \"beta\"}"));
     assert_eq!(field, None);
@@ -237,6 +266,21 @@ fn a_result_is_text_as_it_is_or_json() {
     ];
     for (answer, text) in table {
         assert_eq!(Form::result_text(&answer), text);
+    }
+}
+
+#[test]
+fn a_result_has_the_keys_in_the_order_of_the_schema() {
+    let schema = json!({ "properties": {
+        "path": {}, "items": { "items": { "properties": { "line": {}, "at": {} } } }, "note": {},
+    } });
+    let value = json!({
+        "extra": 1, "another": 2, "note": "n", "items": [{ "at": 1, "line": 2, "b": 3 }, 4], "path": { "z": 1, "a": 2 },
+    });
+    let expected = r#"{"path":{"z":1,"a":2},"items":[{"line":2,"at":1,"b":3},4],"note":"n","extra":1,"another":2}"#;
+    assert_eq!(arranged(value, &schema).to_string(), expected);
+    for plain in [json!(3), json!([1, { "b": 1, "a": 2 }]), json!({ "b": 1, "a": 2 })] {
+        assert_eq!(arranged(plain.clone(), &json!(true)).to_string(), plain.to_string());
     }
 }
 

@@ -33,23 +33,33 @@ end
 --- Shows the list.
 ---@param paths string[]
 ---@param prompt string
+---@param is_late fun(): boolean whether the answer has no effect any more
 ---@param on_choice fun(path: string?)
-local function pick(paths, prompt, on_choice)
+local function pick(paths, prompt, is_late, on_choice)
   local ask = require("flemma.ask")
   if not is_builtin() or #paths <= MAX_NUMBERED then
     return ask.select(paths, { prompt = prompt, kind = "flemma.pick_file" }, on_choice)
   end
   ask.input({ prompt = ("%s (%d files; a part of the name): "):format(prompt, #paths) }, function(part)
-    if not part then
-      return on_choice(nil)
+    if not part or is_late() then
+      return on_choice(part)
     end
     local found = part == "" and paths or vim.fn.matchfuzzy(paths, part)
     local title = ("%s (%d of %d)"):format(prompt, math.min(#found, MAX_NUMBERED), #found)
     if #found == 0 then
-      return pick(paths, ("nothing matches `%s`; %s"):format(part, prompt), on_choice)
+      return pick(paths, ("nothing matches `%s`; %s"):format(part, prompt), is_late, on_choice)
     end
     ask.select(vim.list_slice(found, 1, MAX_NUMBERED), { prompt = title, kind = "flemma.pick_file" }, on_choice)
   end)
+end
+
+--- The user has picked a file for a call that has ended meanwhile.
+---@param ctx flemma.ExecutionContext
+---@param path string what they picked or typed
+local function say_late(ctx, path)
+  local why = require("flemma.native").call("form_ended", ctx.bufnr, ctx.call_id)
+  local words = ("pick_file (%s): %s is not passed on: %s"):format(ctx.call_id, path, why or "the library is not loaded any more")
+  require("flemma.notify").say(vim.log.levels.WARN, words)
 end
 
 ---@param input { root?: string, prompt?: string }
@@ -85,8 +95,13 @@ return function(input, ctx, callback)
       if is_over then
         return
       end
-      pick(paths, missing and ("%s [%s]"):format(prompt, missing) or prompt, function(path)
-        if not path then
+      local function is_late()
+        return is_over
+      end
+      pick(paths, missing and ("%s [%s]"):format(prompt, missing) or prompt, is_late, function(path)
+        if is_over then
+          return path and say_late(ctx, path)
+        elseif not path then
           finish(places.failure("The user picked nothing."))
         elseif not vim.list_contains(paths, path) then
           finish(places.failure("The picker returned something that is not in the list."))
