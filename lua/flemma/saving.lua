@@ -183,10 +183,11 @@ local function settle(buf, state, clean)
     pcall(vim.cmd, "silent! keepalt lockmarks write!")
   end)
   pcall(api.nvim_del_augroup_by_id, group)
-  if not clean or states[buf] ~= state then
+  -- The undo file on disk belongs to the previous text. Neovim needs time for all of the text to write another one, so it
+  -- is written at the pauses only.
+  if not clean or states[buf] ~= state or require("flemma.buffer").is_locked(buf) then
     return
   end
-  -- The undo file on disk belongs to the previous text.
   local undofile = vim.bo[buf].undofile and vim.fn.undofile(api.nvim_buf_get_name(buf)) or ""
   if undofile ~= "" then
     api.nvim_buf_call(buf, function()

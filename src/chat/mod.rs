@@ -39,6 +39,7 @@ mod reply;
 mod status;
 mod syntax;
 mod text;
+mod text_copy;
 mod transcript;
 mod unsent;
 
@@ -63,4 +64,5 @@ pub use render::render;
 pub use reply::{Ending, ReplyWriter};
 pub use status::{Status, StatusBlock};
 pub use text::{Change, Text};
+pub use text_copy::{Lines, TextCopy};
 pub use transcript::{Transcript, read};

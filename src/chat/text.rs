@@ -24,6 +24,17 @@ pub trait Text {
     fn length(&self, line: usize) -> usize {
         self.line(line).len()
     }
+
+    /// Like [`Text::read`], but each line is as it is in its buffer, also if it is not valid UTF-8.
+    fn read_bytes(&self, lines: Range<usize>, each: &mut dyn FnMut(&[u8])) {
+        self.read(lines, &mut |line| each(line.as_bytes()));
+    }
+
+    /// The number of bytes of all lines, with one more for the end of each line; `None` if it is not known without reading
+    /// them.
+    fn size(&self) -> Option<usize> {
+        None
+    }
 }
 
 impl Text for [String] {
@@ -74,4 +85,17 @@ pub struct Change {
     pub old_last: usize,
     /// One past the last changed line, in the numbering after the change.
     pub new_last: usize,
+}
+
+impl Change {
+    /// This change and the next one as one change, which has the lines in between as well.
+    #[must_use]
+    pub fn then(self, next: Self) -> Self {
+        let last = self.new_last.max(next.old_last);
+        Self {
+            first: self.first.min(next.first),
+            old_last: self.old_last + (last - self.new_last),
+            new_last: last - next.old_last + next.new_last,
+        }
+    }
 }

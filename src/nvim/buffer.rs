@@ -23,7 +23,7 @@ pub(super) struct BufferText(pub(super) i32);
 
 impl BufferText {
     /// Lends each of these lines as it is, UTF-8 or not. A line feed in it stands for a NUL.
-    pub(super) fn read_bytes(self, lines: Range<usize>, mut each: impl FnMut(&[u8])) {
+    fn lend(self, lines: Range<usize>, mut each: impl FnMut(&[u8])) {
         let buffer = api::Buffer::from(self.0);
         let mut start = lines.start;
         while start < lines.end {
@@ -49,7 +49,16 @@ impl Text for BufferText {
     }
 
     fn read(&self, lines: Range<usize>, each: &mut dyn FnMut(&str)) {
-        self.read_bytes(lines, |line| each(&String::from_utf8_lossy(line)));
+        self.lend(lines, |line| each(&String::from_utf8_lossy(line)));
+    }
+
+    fn read_bytes(&self, lines: Range<usize>, each: &mut dyn FnMut(&[u8])) {
+        self.lend(lines, each);
+    }
+
+    /// `:help nvim_buf_get_offset()`.
+    fn size(&self) -> Option<usize> {
+        api::Buffer::from(self.0).get_offset(self.line_count()).ok()
     }
 
     fn length(&self, line: usize) -> usize {

@@ -31,6 +31,8 @@ pub struct Conversation {
     records: Records,
     deadlines: Generation,
     file: FileOnDisk,
+    /// Whether the file is written when what happens now is over.
+    is_write_due: Cell<bool>,
     /// Whether diagnostics are shown, which have to go when their cause does.
     is_diagnosed: Cell<bool>,
 }
@@ -52,6 +54,7 @@ impl Conversation {
             records: Records::default(),
             deadlines: Generation::default(),
             file,
+            is_write_due: Cell::new(false),
             is_diagnosed: Cell::new(false),
         }
     }
@@ -109,6 +112,11 @@ impl Conversation {
 
     pub(super) fn file(&self) -> &FileOnDisk {
         &self.file
+    }
+
+    /// Sets whether the file is written when what happens now is over; gives what was set before.
+    pub(super) fn set_write_due(&self, is_due: bool) -> bool {
+        self.is_write_due.replace(is_due)
     }
 
     /// Notes whether diagnostics are shown.

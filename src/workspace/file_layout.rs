@@ -11,6 +11,8 @@ pub struct FileLayout {
     pub end_of_line: bool,
     /// Whether a Ctrl-Z ends the file.
     pub end_of_file: bool,
+    /// Whether the file has no line, not even the empty one that the buffer shows.
+    pub is_empty: bool,
 }
 
 /// What ends a line of a file.
@@ -25,33 +27,35 @@ pub enum LineBreak {
 }
 
 impl FileLayout {
-    /// The bytes of a file. `read` gives each of the `count` lines; a line feed in a line stands for a NUL.
-    pub fn bytes(self, count: usize, read: impl FnOnce(&mut dyn FnMut(&[u8]))) -> Vec<u8> {
+    /// The bytes of a file, whose lines come in pieces, as a Unix file has them.
+    pub fn bytes<'a>(self, pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<u8> {
         let mut bytes = Vec::new();
         if self.byte_order_mark {
             bytes.extend_from_slice(b"\xef\xbb\xbf");
         }
-        let line_break: &[u8] = match self.line_break {
-            LineBreak::Unix => b"\n",
-            LineBreak::Dos => b"\r\n",
-            LineBreak::Mac => b"\r",
-        };
-        let mut index = 0;
-        read(&mut |line| {
-            let begin = bytes.len();
-            bytes.extend_from_slice(line);
+        let begin = bytes.len();
+        for piece in pieces.into_iter().filter(|_| !self.is_empty) {
+            match self.line_break {
+                LineBreak::Unix | LineBreak::Mac => bytes.extend_from_slice(piece),
+                LineBreak::Dos => piece.split_inclusive(|byte| *byte == b'\n').for_each(|line| {
+                    bytes.extend_from_slice(line.strip_suffix(b"\n").unwrap_or(line));
+                    bytes.extend_from_slice(b"\r\n");
+                }),
+            }
+        }
+        if self.line_break == LineBreak::Mac {
             for byte in &mut bytes[begin..] {
                 match *byte {
-                    b'\n' => *byte = 0,
-                    b'\r' if self.line_break == LineBreak::Mac => *byte = b'\n',
+                    b'\n' => *byte = b'\r',
+                    b'\r' => *byte = b'\n',
                     _ => {}
                 }
             }
-            index += 1;
-            if index < count || self.end_of_line {
-                bytes.extend_from_slice(line_break);
-            }
-        });
+        }
+        if !self.end_of_line && bytes.len() > begin {
+            let line_break = if self.line_break == LineBreak::Dos { 2 } else { 1 };
+            bytes.truncate(bytes.len() - line_break);
+        }
         if self.end_of_file {
             bytes.push(0x1a);
         }

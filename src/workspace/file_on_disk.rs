@@ -16,7 +16,9 @@ use std::{
     time::Duration,
 };
 
+use super::FileLayout;
 use crate::{
+    chat::Lines,
     model::UserError,
     runtime::save::{SaveError, Stamp, save},
 };
@@ -52,7 +54,8 @@ pub(super) struct FileText {
     /// Texts are written in the order in which they were taken, whichever thread is faster.
     number: u64,
     path: PathBuf,
-    bytes: Vec<u8>,
+    lines: Lines,
+    layout: FileLayout,
     /// Whether the file is overwritten whatever is in it now: `:write!`.
     is_forced: bool,
 }
@@ -80,16 +83,19 @@ impl FileOnDisk {
     }
 
     /// Numbers a text.
-    pub(super) fn take(&self, path: PathBuf, bytes: Vec<u8>, is_forced: bool) -> FileText {
+    pub(super) fn take(&self, path: PathBuf, lines: Lines, layout: FileLayout, is_forced: bool) -> FileText {
         let number = self.0.taken.fetch_add(1, Ordering::Relaxed) + 1;
-        FileText { number, path, bytes, is_forced }
+        FileText { number, path, lines, layout, is_forced }
     }
 
     /// Writes the file, unless a later text was written meanwhile. It blocks on the disk.
     ///
     /// # Errors
     /// When it was not written.
-    pub(super) fn write(&self, FileText { number, path, bytes, is_forced }: &FileText) -> Result<(), UserError> {
+    pub(super) fn write(
+        &self,
+        FileText { number, path, lines, layout, is_forced }: &FileText,
+    ) -> Result<(), UserError> {
         let mut written = lock(&self.0.written);
         if *written > *number {
             return Ok(());
@@ -108,7 +114,7 @@ impl FileOnDisk {
                 return Err(not_written(path, why));
             }
         };
-        let stamp = save(path, bytes, stamp).map_err(failed)?;
+        let stamp = save(path, &layout.bytes(lines.pieces()), stamp).map_err(failed)?;
         self.set(KnownState::At(path.clone(), Some(stamp)));
         *written = *number;
         Ok(())

@@ -15,8 +15,8 @@ use std::{
 use super::{attached_files::AttachedFiles, effective::Source};
 use crate::{
     chat::{
-        self, Author, Change, Decoration, Diagnostic, Document, NamedFile, OpenCall, Provenance, Reattribution, Region,
-        Status, Text, Update,
+        self, Author, Change, Decoration, Diagnostic, Document, Lines, NamedFile, OpenCall, Provenance, Reattribution,
+        Region, Status, Text, TextCopy, Update,
     },
     journal::{CallKey, InputHash},
     model::CallId,
@@ -39,6 +39,8 @@ pub(super) struct Page {
     /// Who wrote which line.
     provenance: RefCell<Provenance>,
     files: RefCell<AttachedFiles>,
+    /// The text as it was last written to the file.
+    copy: RefCell<TextCopy>,
     /// Whether the whole text is parsed.
     is_complete: Cell<bool>,
     /// Whether a request waits for the rest of the messages to be read.
@@ -68,6 +70,7 @@ impl Page {
             document: RefCell::default(),
             provenance: RefCell::default(),
             files: RefCell::default(),
+            copy: RefCell::default(),
             is_complete: Cell::new(false),
             is_reading: Cell::new(false),
             is_touched: Cell::new(false),
@@ -79,6 +82,11 @@ impl Page {
     /// The text as it is now.
     pub(super) fn text(&self) -> &dyn Text {
         &*self.text
+    }
+
+    /// The lines as they are now, for another thread.
+    pub(super) fn copy(&self) -> Lines {
+        self.copy.borrow_mut().take(self.text())
     }
 
     /// Whether the whole text is parsed.
@@ -166,6 +174,7 @@ impl Page {
             let mut files = self.files.borrow_mut();
             let text = self.text();
             for change in changes {
+                self.copy.borrow_mut().changed(change);
                 changed.last = changed.last.max(change.new_last);
                 let known = document.line_count();
                 if change.old_last > known {
@@ -196,6 +205,7 @@ impl Page {
             // What was half updated is thrown away and parsed anew.
             self.document.take();
             self.provenance.take();
+            self.copy.take();
             self.is_complete.set(false);
             resume_unwind(panic);
         }
@@ -230,6 +240,7 @@ impl Page {
         self.document.take();
         self.provenance.take();
         self.files.borrow_mut().forget();
+        self.copy.take();
         self.is_complete.set(false);
     }
 

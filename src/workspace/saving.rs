@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
-use super::{Conversation, Workspace, file_on_disk::FileOnDisk, ports::folder_of};
+use super::{Conversation, FileLayout, Workspace, file_on_disk::FileOnDisk, ports::folder_of};
 use crate::{
     agent::Level,
+    chat::Lines,
     model::UserError,
     runtime::{ExternalFile, external_paths},
 };
@@ -31,12 +32,22 @@ impl Workspace {
         }
     }
 
-    /// Begins to write a text to a buffer's file; says whether it could. [`super::Host::saved`] hears of the end, with
+    /// Lets the host write the file when what happens now is over: calls that start together make one write.
+    pub(super) fn write_soon(&self, conversation: &Conversation) {
+        if !conversation.set_write_due(true) {
+            self.post_for(conversation.id(), |workspace, conversation| {
+                conversation.set_write_due(false);
+                workspace.host().turn_over(conversation.buffer());
+            });
+        }
+    }
+
+    /// Begins to write a buffer's text to its file; says whether it could. [`super::Host::saved`] hears of the end, with
     /// `tick`.
-    pub fn save(&self, buffer: i32, path: PathBuf, bytes: Vec<u8>, tick: i64) -> bool {
+    pub fn save(&self, buffer: i32, path: PathBuf, layout: FileLayout, tick: i64) -> bool {
         let Some(conversation) = self.conversation(buffer) else { return false };
         let file = conversation.file().clone();
-        let text = file.take(path, bytes, false);
+        let text = file.take(path, conversation.page().copy(), layout, false);
         let written = file.clone();
         // Nobody else holds the file before it is written, even if the buffer is gone.
         let held = conversation.holding().held();
@@ -59,13 +70,15 @@ impl Workspace {
         self.flights().end(buffer);
     }
 
-    /// Writes a text to a buffer's file, and waits for it, but not for ever.
+    /// Writes a buffer's text to its file, and waits for it, but not for ever.
     ///
     /// # Errors
     /// What went wrong, as a sentence for the user.
-    pub fn save_now(&self, buffer: i32, path: PathBuf, bytes: Vec<u8>, is_forced: bool) -> Result<(), UserError> {
+    pub fn save_now(&self, buffer: i32, path: PathBuf, layout: FileLayout, is_forced: bool) -> Result<(), UserError> {
         let Some(file) = self.file_of(buffer) else { return Ok(()) };
-        let text = file.take(path, bytes, is_forced);
+        // The conversation may be gone.
+        let lines = Lines::of(&*self.host().text(buffer));
+        let text = file.take(path, lines, layout, is_forced);
         file.write_now(text)
     }
 

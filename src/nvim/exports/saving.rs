@@ -5,11 +5,7 @@ use std::path::PathBuf;
 use mlua::Table;
 
 use super::table::Exports;
-use crate::{
-    chat::Text,
-    nvim::buffer::BufferText,
-    workspace::{FileLayout, LineBreak},
-};
+use crate::workspace::{FileLayout, LineBreak};
 
 /// Adds the functions.
 pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
@@ -27,10 +23,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     exports.add("is_on_disk", |_, binding, buffer: i32| Ok(binding.workspace.is_on_disk(buffer)))?;
     // save(buffer, path, layout, tick) -> whether it was begun; `saved` of the shim hears of its end, and calls `landed`
     exports.add("save", |_, binding, (buffer, path, layout, tick): (i32, PathBuf, Table, i64)| {
-        if binding.workspace.conversation(buffer).is_none() {
-            return Ok(false);
-        }
-        Ok(binding.workspace.save(buffer, path, bytes(buffer, &layout)?, tick))
+        Ok(binding.workspace.save(buffer, path, layout_of(&layout)?, tick))
     })?;
     exports.add("landed", |_, binding, buffer: i32| {
         binding.workspace.landed(buffer);
@@ -38,29 +31,23 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     })?;
     // save_now(buffer, path, layout, forced) -> what went wrong, or nil
     exports.add("save_now", |_, binding, (buffer, path, layout, is_forced): (i32, PathBuf, Table, bool)| {
-        Ok(binding
-            .workspace
-            .save_now(buffer, path, bytes(buffer, &layout)?, is_forced)
-            .err()
-            .map(|error| error.to_string()))
+        let saved = binding.workspace.save_now(buffer, path, layout_of(&layout)?, is_forced);
+        Ok(saved.err().map(|error| error.to_string()))
     })
 }
 
-/// A buffer's text as the bytes of its file. `layout` has the options of the buffer that matter.
-fn bytes(buffer: i32, layout: &Table) -> mlua::Result<Vec<u8>> {
-    let format: String = layout.get("format")?;
-    let text = BufferText(buffer);
-    let is_empty: bool = layout.get("is_empty")?;
-    let count = if is_empty { 0 } else { text.line_count() };
-    let layout = FileLayout {
+/// What the options of a buffer say about its file.
+fn layout_of(options: &Table) -> mlua::Result<FileLayout> {
+    let format: String = options.get("format")?;
+    Ok(FileLayout {
         line_break: match format.as_str() {
             "dos" => LineBreak::Dos,
             "mac" => LineBreak::Mac,
             _ => LineBreak::Unix,
         },
-        byte_order_mark: layout.get("byte_order_mark")?,
-        end_of_line: layout.get("end_of_line")?,
-        end_of_file: layout.get("end_of_file")?,
-    };
-    Ok(layout.bytes(count, |each| text.read_bytes(0..count, each)))
+        byte_order_mark: options.get("byte_order_mark")?,
+        end_of_line: options.get("end_of_line")?,
+        end_of_file: options.get("end_of_file")?,
+        is_empty: options.get("is_empty")?,
+    })
 }

@@ -13,3 +13,4 @@ mod references;
 mod regions;
 mod replies;
 mod roundtrip;
+mod text_copy;

@@ -6,33 +6,47 @@ use flemma::workspace::{FileLayout, LineBreak};
 
 use super::harness::{Harness, NOTES};
 
-const PLAIN: FileLayout =
-    FileLayout { line_break: LineBreak::Unix, byte_order_mark: false, end_of_line: true, end_of_file: false };
-
-fn bytes(layout: FileLayout, lines: &[&[u8]]) -> Vec<u8> {
-    layout.bytes(lines.len(), |each| lines.iter().for_each(|line| each(line)))
-}
+const PLAIN: FileLayout = FileLayout {
+    line_break: LineBreak::Unix,
+    byte_order_mark: false,
+    end_of_line: true,
+    end_of_file: false,
+    is_empty: false,
+};
 
 #[test]
 fn lines_become_the_bytes_that_write_would_write() {
-    let lines: &[&[u8]] = &[b"one", b"", b"t\xffo"];
+    let bytes = |layout: FileLayout, pieces: &[&'static [u8]]| layout.bytes(pieces.iter().copied());
+    let lines: &[&[u8]] = &[b"one\n\n", b"t\xffo\n"];
     assert_eq!(bytes(PLAIN, lines), b"one\n\nt\xffo\n");
-    assert_eq!(bytes(FileLayout { line_break: LineBreak::Dos, ..PLAIN }, lines), b"one\r\n\r\nt\xffo\r\n");
-    assert_eq!(bytes(FileLayout { line_break: LineBreak::Mac, ..PLAIN }, lines), b"one\r\rt\xffo\r");
+    let dos = FileLayout { line_break: LineBreak::Dos, ..PLAIN };
+    assert_eq!(bytes(dos, lines), b"one\r\n\r\nt\xffo\r\n");
+    assert_eq!(bytes(FileLayout { end_of_line: false, ..dos }, lines), b"one\r\n\r\nt\xffo");
+    let mac = FileLayout { line_break: LineBreak::Mac, ..PLAIN };
+    assert_eq!(bytes(mac, lines), b"one\r\rt\xffo\r");
+    assert_eq!(bytes(FileLayout { end_of_line: false, ..mac }, lines), b"one\r\rt\xffo");
+    // In a Mac file a carriage return in a line stands for a line feed.
+    assert_eq!(bytes(mac, &[b"a\0b\rc\n"]), b"a\0b\nc\r");
     assert_eq!(bytes(FileLayout { end_of_line: false, ..PLAIN }, lines), b"one\n\nt\xffo");
-    assert_eq!(bytes(FileLayout { byte_order_mark: true, ..PLAIN }, &[b"x"]), b"\xef\xbb\xbfx\n");
-    assert_eq!(bytes(FileLayout { end_of_file: true, ..PLAIN }, &[b"x"]), b"x\n\x1a");
-    assert_eq!(bytes(PLAIN, &[]), b"", "an empty buffer is an empty file");
-    assert_eq!(bytes(PLAIN, &[b""]), b"\n");
-    // A line feed in a line stands for a NUL, and in a Mac file a carriage return for a line feed.
-    assert_eq!(bytes(PLAIN, &[b"a\nb\rc"]), b"a\0b\rc\n");
-    assert_eq!(bytes(FileLayout { line_break: LineBreak::Mac, ..PLAIN }, &[b"a\nb\rc"]), b"a\0b\nc\r");
+    assert_eq!(bytes(FileLayout { byte_order_mark: true, ..PLAIN }, &[b"x\n"]), b"\xef\xbb\xbfx\n");
+    assert_eq!(bytes(FileLayout { end_of_file: true, ..PLAIN }, &[b"x\n"]), b"x\n\x1a");
+    assert_eq!(bytes(FileLayout { is_empty: true, ..PLAIN }, &[b"\n"]), b"", "an empty buffer is an empty file");
+    assert_eq!(bytes(FileLayout { is_empty: true, end_of_line: false, ..PLAIN }, &[b"\n"]), b"");
+    assert_eq!(bytes(PLAIN, &[b"\n"]), b"\n");
 }
 
-/// Writes the file as the host does at the end of a turn, and waits for the end. Gives the problem.
+/// Gives the buffer this text.
+fn replace(chat: &Harness, text: &str) {
+    let count = chat.buffer().lines().len();
+    chat.host.edit(chat.current(), [(0..count, vec![text.to_owned()])]);
+}
+
+/// Writes the buffer with this text to a file, as the host does at the end of a turn, and waits for the end. Gives the
+/// problem.
 fn save(chat: &Harness, name: &str, text: &str, tick: i64) -> Option<String> {
     let before = chat.host.saved.borrow().len();
-    assert!(chat.workspace.save(NOTES, chat.work(name), text.as_bytes().to_vec(), tick));
+    replace(chat, text);
+    assert!(chat.workspace.save(NOTES, chat.work(name), PLAIN, tick));
     chat.drain_until("the end of the write", |chat| chat.host.saved.borrow().len() > before);
     chat.workspace.landed(NOTES);
     let (buffer, told, problem) = chat.host.saved.borrow().last().cloned().unwrap();
@@ -46,7 +60,7 @@ fn a_file_is_written_only_if_it_is_the_one_that_is_known() {
     assert!(chat.workspace.is_on_disk(NOTES));
     assert_eq!(save(&chat, "notes.chat", "first", 7), None);
     assert_eq!(save(&chat, "notes.chat", "second", 8), None, "its own write is known");
-    assert_eq!(fs::read_to_string(chat.work("notes.chat")).unwrap(), "second");
+    assert_eq!(fs::read_to_string(chat.work("notes.chat")).unwrap(), "second\n");
 
     chat.put("notes.chat", "by somebody else");
     assert!(!chat.workspace.is_on_disk(NOTES));
@@ -55,7 +69,8 @@ fn a_file_is_written_only_if_it_is_the_one_that_is_known() {
     assert_eq!(fs::read_to_string(chat.work("notes.chat")).unwrap(), "by somebody else");
 
     // `:write!` overwrites it, and then it is known again.
-    chat.workspace.save_now(NOTES, chat.work("notes.chat"), b"forced".to_vec(), true).unwrap();
+    replace(&chat, "forced");
+    chat.workspace.save_now(NOTES, chat.work("notes.chat"), PLAIN, true).unwrap();
     assert_eq!(save(&chat, "notes.chat", "fourth", 10), None);
 
     chat.workspace.on_disk(NOTES, None);
@@ -70,25 +85,27 @@ fn a_new_name_must_not_be_taken() {
     let problem = save(&chat, "taken.chat", "mine", 1).unwrap();
     assert!(problem.contains("taken.chat was not written: something else has created the file"), "{problem}");
     assert_eq!(save(&chat, "new.chat", "mine", 2), None);
-    assert_eq!(fs::read_to_string(chat.work("new.chat")).unwrap(), "mine");
+    assert_eq!(fs::read_to_string(chat.work("new.chat")).unwrap(), "mine\n");
 }
 
 #[test]
 fn the_latest_text_wins_whichever_thread_is_faster() {
     let chat = Harness::new("@You:\nHello", []);
     for n in 0..20_i64 {
-        assert!(chat.workspace.save(NOTES, chat.work("notes.chat"), format!("text {n}").into_bytes(), n));
+        replace(&chat, &format!("text {n}"));
+        assert!(chat.workspace.save(NOTES, chat.work("notes.chat"), PLAIN, n));
     }
-    chat.workspace.save_now(NOTES, chat.work("notes.chat"), b"the last".to_vec(), false).unwrap();
+    replace(&chat, "the last");
+    chat.workspace.save_now(NOTES, chat.work("notes.chat"), PLAIN, false).unwrap();
     chat.drain_until("all writes", |chat| chat.host.saved.borrow().len() == 20);
     assert!(chat.host.saved.borrow().iter().all(|(_, _, problem)| problem.is_none()), "{:?}", chat.host.saved.borrow());
-    assert_eq!(fs::read_to_string(chat.work("notes.chat")).unwrap(), "the last");
+    assert_eq!(fs::read_to_string(chat.work("notes.chat")).unwrap(), "the last\n");
 }
 
 #[test]
 fn a_write_outlives_its_buffer() {
     let chat = Harness::new("@You:\nHello", []);
-    assert!(chat.workspace.save(NOTES, chat.work("notes.chat"), b"on its way".to_vec(), 1));
+    assert!(chat.workspace.save(NOTES, chat.work("notes.chat"), PLAIN, 1));
     chat.workspace.detach(NOTES);
     // `:edit` during the write knows the file that the write makes.
     chat.workspace.attach(NOTES);
@@ -97,7 +114,7 @@ fn a_write_outlives_its_buffer() {
     chat.workspace.landed(NOTES);
     assert_eq!(save(&chat, "notes.chat", "and again", 2), None);
     chat.workspace.detach(NOTES);
-    assert!(!chat.workspace.save(NOTES, chat.work("notes.chat"), b"nobody's".to_vec(), 3), "there is no conversation");
-    assert_eq!(chat.workspace.save_now(NOTES, chat.work("notes.chat"), b"nobody's".to_vec(), true), Ok(()));
-    assert_eq!(fs::read_to_string(chat.work("notes.chat")).unwrap(), "and again");
+    assert!(!chat.workspace.save(NOTES, chat.work("notes.chat"), PLAIN, 3), "there is no conversation");
+    assert_eq!(chat.workspace.save_now(NOTES, chat.work("notes.chat"), PLAIN, true), Ok(()));
+    assert_eq!(fs::read_to_string(chat.work("notes.chat")).unwrap(), "and again\n");
 }
