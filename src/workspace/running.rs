@@ -30,7 +30,7 @@ use crate::{
 impl Workspace {
     /// Runs a call, once the journal is read and its start is recorded.
     pub(super) fn run(&self, conversation: &Conversation, call: &OpenCall) {
-        self.host().turn_over(conversation.buffer());
+        self.write_soon(conversation);
         self.start(conversation, call, |workspace, conversation, id, problem| {
             let problem = problem.to_string();
             workspace.feed(conversation, [Input::NotStarted { call: id.clone(), problem }]);

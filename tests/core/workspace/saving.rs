@@ -3,8 +3,12 @@
 use std::fs;
 
 use flemma::workspace::{FileLayout, LineBreak};
+use serde_json::json;
 
-use super::harness::{Harness, NOTES};
+use super::{
+    harness::{Harness, NOTES, Setup},
+    replies::calls,
+};
 
 const PLAIN: FileLayout = FileLayout {
     line_break: LineBreak::Unix,
@@ -117,4 +121,23 @@ fn a_write_outlives_its_buffer() {
     assert!(!chat.workspace.save(NOTES, chat.work("notes.chat"), PLAIN, 3), "there is no conversation");
     assert_eq!(chat.workspace.save_now(NOTES, chat.work("notes.chat"), PLAIN, true), Ok(()));
     assert_eq!(fs::read_to_string(chat.work("notes.chat")).unwrap(), "and again\n");
+}
+
+#[test]
+fn calls_that_start_together_make_one_write() {
+    let options = json!({ "tools": { "auto_approve": ["slow"] } });
+    let reply = calls((0..3).map(|_| ("slow", json!({}))));
+    let chat = Harness::start(Setup { options, ..Setup::default() }, [reply]);
+    chat.register("slow", |_, answer| {
+        // It never answers.
+        std::mem::forget(answer);
+        None
+    });
+    let writes =
+        |chat: &Harness| chat.host.announced.borrow().iter().filter(|line| line.starts_with("turn over")).count();
+    let before = writes(&chat);
+    chat.go();
+    chat.drain_until("the start of the calls", |chat| chat.text().matches("status=running").count() == 3);
+    chat.drain_until("the write", |chat| writes(chat) > before);
+    assert_eq!(writes(&chat) - before, 1);
 }
