@@ -64,5 +64,5 @@ pub use render::render;
 pub use reply::{Ending, ReplyWriter};
 pub use status::{Status, StatusBlock};
 pub use text::{Change, Text};
-pub use text_copy::{Lines, TextCopy};
+pub use text_copy::{Snapshot, TextCopy};
 pub use transcript::{Transcript, read};

@@ -34,9 +34,9 @@ impl Block {
 
 /// The lines of a text as they were once. A clone shares them.
 #[derive(Clone, Debug, Default)]
-pub struct Lines(Vec<Arc<Block>>);
+pub struct Snapshot(Vec<Arc<Block>>);
 
-impl Lines {
+impl Snapshot {
     /// The lines of a text as they are now, all of them read.
     #[must_use]
     pub fn of(text: &dyn Text) -> Self {
@@ -60,7 +60,7 @@ impl Lines {
 /// The lines that were taken last, and what has changed since.
 #[derive(Debug, Default)]
 pub struct TextCopy {
-    lines: Lines,
+    lines: Snapshot,
     /// All changes as one. The lines in between count as changed.
     change: Option<Change>,
 }
@@ -72,7 +72,7 @@ impl TextCopy {
     }
 
     /// The lines as they are now.
-    pub fn take(&mut self, text: &dyn Text) -> Lines {
+    pub fn take(&mut self, text: &dyn Text) -> Snapshot {
         if let Some(change) = self.change.take() {
             self.update(change, text);
         }
@@ -80,7 +80,7 @@ impl TextCopy {
         let is_right =
             self.lines.count() == text.line_count() && text.size().is_none_or(|size| size == self.lines.size());
         if !is_right {
-            self.lines = Lines::default();
+            self.lines = Snapshot::default();
             self.update(Change { first: 0, old_last: 0, new_last: text.line_count() }, text);
         }
         self.lines.clone()

@@ -18,7 +18,7 @@ use std::{
 
 use super::FileLayout;
 use crate::{
-    chat::Lines,
+    chat::Snapshot,
     model::UserError,
     runtime::save::{SaveError, Stamp, save},
 };
@@ -54,7 +54,7 @@ pub(super) struct FileText {
     /// Texts are written in the order in which they were taken, whichever thread is faster.
     number: u64,
     path: PathBuf,
-    lines: Lines,
+    lines: Snapshot,
     layout: FileLayout,
     /// Whether the file is overwritten whatever is in it now: `:write!`.
     is_forced: bool,
@@ -83,7 +83,7 @@ impl FileOnDisk {
     }
 
     /// Numbers a text.
-    pub(super) fn take(&self, path: PathBuf, lines: Lines, layout: FileLayout, is_forced: bool) -> FileText {
+    pub(super) fn take(&self, path: PathBuf, lines: Snapshot, layout: FileLayout, is_forced: bool) -> FileText {
         let number = self.0.taken.fetch_add(1, Ordering::Relaxed) + 1;
         FileText { number, path, lines, layout, is_forced }
     }

@@ -15,8 +15,8 @@ use std::{
 use super::{attached_files::AttachedFiles, effective::Source};
 use crate::{
     chat::{
-        self, Author, Change, Decoration, Diagnostic, Document, Lines, NamedFile, OpenCall, Provenance, Reattribution,
-        Region, Status, Text, TextCopy, Update,
+        self, Author, Change, Decoration, Diagnostic, Document, NamedFile, OpenCall, Provenance, Reattribution, Region,
+        Snapshot, Status, Text, TextCopy, Update,
     },
     journal::{CallKey, InputHash},
     model::CallId,
@@ -85,7 +85,7 @@ impl Page {
     }
 
     /// The lines as they are now, for another thread.
-    pub(super) fn copy(&self) -> Lines {
+    pub(super) fn copy(&self) -> Snapshot {
         self.copy.borrow_mut().take(self.text())
     }
 

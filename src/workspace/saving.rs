@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::{Conversation, FileLayout, Workspace, file_on_disk::FileOnDisk, ports::folder_of};
 use crate::{
     agent::Level,
-    chat::Lines,
+    chat::Snapshot,
     model::UserError,
     runtime::{ExternalFile, external_paths},
 };
@@ -77,7 +77,7 @@ impl Workspace {
     pub fn save_now(&self, buffer: i32, path: PathBuf, layout: FileLayout, is_forced: bool) -> Result<(), UserError> {
         let Some(file) = self.file_of(buffer) else { return Ok(()) };
         // The conversation may be gone.
-        let lines = Lines::of(&*self.host().text(buffer));
+        let lines = Snapshot::of(&*self.host().text(buffer));
         let text = file.take(path, lines, layout, is_forced);
         file.write_now(text)
     }

@@ -2,7 +2,7 @@
 
 use std::{cell::Cell, ops::Range};
 
-use flemma::chat::{Change, Lines, Text, TextCopy};
+use flemma::chat::{Change, Snapshot, Text, TextCopy};
 use proptest::{prelude::*, sample::Index};
 
 /// A text whose lines need not be UTF-8, and which counts how many of them are read.
@@ -69,7 +69,7 @@ impl Counted {
     }
 }
 
-fn bytes(lines: &Lines) -> Vec<u8> {
+fn bytes(lines: &Snapshot) -> Vec<u8> {
     lines.pieces().collect::<Vec<_>>().concat()
 }
 
