@@ -8,6 +8,9 @@
 //! A result adds `output`, and where they are needed `error`, `language` and `files`. Fields that are not known are
 //! ignored; a change that gives a known field another meaning needs a new version. A prefix of a line, and two lines
 //! without a line break between them, are not valid JSON, so that a line that was not written whole is no record.
+//!
+//! Nobody relies on a record before its line is on the disk. So a line that was cut off ([`LineError::Torn`]) says nothing.
+//! Any other line that cannot be read may be one that somebody relied on.
 
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -23,11 +26,14 @@ const VERSION: u64 = 1;
 /// Why a line is not a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum LineError {
+    /// It was cut off while it was written: by a kill, or by a loss of power, which can leave zeros.
+    #[error("it was not written whole")]
+    Torn,
     /// A newer version of Flemma wrote it.
-    #[error("the line was written by a newer version of Flemma")]
+    #[error("a newer version of Flemma wrote it. Update Flemma")]
     Newer,
-    /// It was not written whole, or not by Flemma.
-    #[error("the line is not a record")]
+    /// It was damaged, or Flemma did not write it.
+    #[error("it is damaged. If you can do without what it says of a call, delete it")]
     Broken,
 }
 
@@ -72,8 +78,9 @@ impl Record {
     pub fn from_line(line: &[u8]) -> Result<Self, LineError> {
         match serde_json::from_slice::<Line>(line) {
             Ok(line) if line.v == VERSION => line.record().ok_or(LineError::Broken),
-            _ => match serde_json::from_slice(line) {
+            read => match serde_json::from_slice(line) {
                 Ok(Version { v }) if v > VERSION => Err(LineError::Newer),
+                _ if line.contains(&0) || read.is_err_and(|error| error.is_eof()) => Err(LineError::Torn),
                 _ => Err(LineError::Broken),
             },
         }

@@ -118,8 +118,10 @@ impl ReplyLimit {
     fn call(&mut self, id: &CallId) -> Result<(), ProviderError> {
         self.calls += 1;
         if self.calls > MAX_CALLS {
-            let message =
-                format!("the reply was cut off: it makes more than {MAX_CALLS} tool calls. None of them was run");
+            let message = format!(
+                "the reply was cut off: it makes more than {MAX_CALLS} tool calls, and no reply may make more. None of them \
+                 was run; tell the model to make fewer calls at a time"
+            );
             return Err(ProviderError::new(ErrorKind::UnusableReply, message));
         }
         if id.0.len() > MAX_ID {

@@ -13,6 +13,11 @@ impl Generation {
         self.0.get()
     }
 
+    /// The number of the latest attempt.
+    pub(super) fn current(&self) -> u64 {
+        self.0.get()
+    }
+
     /// Whether this is the latest attempt.
     pub(super) fn is_current(&self, number: u64) -> bool {
         self.0.get() == number

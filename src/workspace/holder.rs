@@ -10,7 +10,7 @@ use std::{
 
 use tokio::task::AbortHandle;
 
-use super::wish::Wish;
+use super::{generation::Generation, wish::Wish};
 use crate::runtime::{
     Owner,
     holder::{BufferLocks, Held},
@@ -62,7 +62,7 @@ pub(super) struct Holding {
     /// The conversation's file.
     path: RefCell<String>,
     /// The number of the latest attempt to hold it. The results of earlier ones have no effect.
-    attempt: Cell<u64>,
+    attempts: Generation,
     watch: RefCell<Option<AbortHandle>>,
     /// Whether the buffer is read-only because of it. It stays so while another name is tried.
     is_observed: Cell<bool>,
@@ -94,13 +94,12 @@ impl Holding {
         if let Some(watch) = self.watch.take() {
             watch.abort();
         }
-        self.attempt.set(self.attempt.get() + 1);
-        self.attempt.get()
+        self.attempts.begin()
     }
 
     /// Whether this is the latest attempt.
     pub(super) fn is_latest(&self, attempt: u64) -> bool {
-        self.attempt.get() == attempt
+        self.attempts.is_current(attempt)
     }
 
     /// Notes who holds it. Gives the locks that are no longer noted here: dropping them may wait for the disk.
@@ -143,7 +142,7 @@ impl Holding {
     /// The number of the attempt, if this process holds the file of this name.
     pub(super) fn held_as(&self, path: &str) -> Option<u64> {
         let is_held = *self.path.borrow() == path && matches!(*self.holder.borrow(), Holder::This(_));
-        is_held.then(|| self.attempt.get())
+        is_held.then(|| self.attempts.current())
     }
 
     /// The locks of this process.

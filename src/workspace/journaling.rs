@@ -1,6 +1,10 @@
 //! Records what happens to calls, before it has an effect: see [`crate::journal`].
 
-use std::{fs, io, path::PathBuf};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use super::{Conversation, Workspace, records::needs_opening};
 use crate::{
@@ -8,8 +12,11 @@ use crate::{
     chat::{Language, OpenCall},
     journal::{Actor, CallKey, Event, Life, Record, RecordedResult, Role},
     model::{CallId, UserError},
-    runtime::COMPACT_ABOVE,
+    runtime::{COMPACT_ABOVE, Journal},
 };
+
+/// How long reading waits until what was recorded before is on the disk.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What is told of a record that could not be written.
 pub(super) fn not_recorded(error: &io::Error) -> UserError {
@@ -119,17 +126,13 @@ impl Workspace {
     /// The conversation has this file from now on: its journal is read, away from the main thread.
     pub(super) fn read_journal(&self, conversation: &Conversation, path: &str) {
         let path = PathBuf::from(path);
-        let Some(attempt) = conversation.records().begin_reading(&path) else { return };
+        let Some((attempt, origins)) = conversation.records().begin_reading(&path) else { return };
         let (journal, id) = (self.journal().clone(), conversation.id());
-        let then = move |workspace: &Self, conversation: &Conversation, (read, is_long)| {
-            workspace.journal_was_read(conversation, attempt, read, is_long);
+        let then = move |workspace: &Self, conversation: &Conversation, read| {
+            workspace.journal_was_read(conversation, attempt, read);
         };
-        let read = move || {
-            let size = fs::metadata(journal.file(&path)).map_or(0, |metadata| metadata.len());
-            (journal.read(&path), size > COMPACT_ABOVE)
-        };
-        if let Err(error) = self.run_for(id, read, then) {
-            self.journal_was_read(conversation, attempt, Err(error), false);
+        if let Err(error) = self.run_for(id, move || FromDisk::read(&journal, &path, &origins), then) {
+            self.journal_was_read(conversation, attempt, Err(error));
         }
     }
 
@@ -141,13 +144,7 @@ impl Workspace {
         }
     }
 
-    fn journal_was_read(
-        &self,
-        conversation: &Conversation,
-        attempt: u64,
-        read: io::Result<Vec<Record>>,
-        is_long: bool,
-    ) {
+    fn journal_was_read(&self, conversation: &Conversation, attempt: u64, read: io::Result<FromDisk>) {
         let records = conversation.records();
         if !records.is_latest(attempt) {
             return;
@@ -156,11 +153,10 @@ impl Workspace {
             Ok(read) => read,
             Err(error) => return self.journal_is_unreadable(conversation, &error),
         };
-        let missing = records.take(read, is_long);
+        let FromDisk { records: read, before, is_long } = read;
+        let missing = records.take(read, before, is_long);
         if let (Some(path), false) = (records.path(), missing.is_empty()) {
-            let conversation = path.to_string_lossy().into_owned();
-            let missing = missing.into_iter().map(|record| Record { conversation: conversation.clone(), ..record });
-            self.journal().append_soon(&path, missing.collect(), |_| {});
+            self.journal().append_soon(&path, missing, |_| {});
         }
         self.start_waiting(conversation);
         self.feed(conversation, [Input::ToolsReady]);
@@ -197,6 +193,26 @@ impl Workspace {
             }
         };
         let _ = self.background().run(move || journal.compact(&path, |key| ids.contains(&key.id)), then);
+    }
+}
+
+/// What was read for a conversation.
+struct FromDisk {
+    records: Vec<Record>,
+    /// The records from the journals of the files that it had before.
+    before: Vec<Record>,
+    /// Whether the journal is worth being rewritten.
+    is_long: bool,
+}
+
+impl FromDisk {
+    fn read(journal: &Journal, path: &Path, origins: &[PathBuf]) -> io::Result<Self> {
+        if !origins.is_empty() && !journal.settle(PATIENCE) {
+            return Err(io::Error::new(io::ErrorKind::TimedOut, "the disk does not answer"));
+        }
+        let before = origins.iter().map(|origin| journal.read(origin)).collect::<io::Result<Vec<_>>>()?.concat();
+        let size = fs::metadata(journal.file(path)).map_or(0, |metadata| metadata.len());
+        Ok(Self { records: journal.read(path)?, before, is_long: size > COMPACT_ABOVE })
     }
 }
 

@@ -30,8 +30,10 @@ enum Reading {
 #[derive(Default)]
 pub(super) struct Records {
     ledger: RefCell<Ledger>,
-    /// The records of lives that may be open, for the journal of another file name.
-    open: RefCell<Vec<Record>>,
+    /// The records from before the conversation had a file, for the journal that it gets with one.
+    unwritten: RefCell<Vec<Record>>,
+    /// The files that it had before. Its records are in their journals until they are carried over.
+    origins: RefCell<Vec<PathBuf>>,
     /// The file whose journal this is; empty for a conversation without one.
     path: RefCell<PathBuf>,
     reading: Cell<Reading>,
@@ -69,18 +71,24 @@ impl Records {
         (!path.as_os_str().is_empty()).then(|| path.clone())
     }
 
-    /// The conversation has this file from now on. Gives the number of the attempt to read its journal, if it has to be
-    /// read.
-    pub(super) fn begin_reading(&self, path: &Path) -> Option<u64> {
+    /// The conversation has this file from now on. If its journal has to be read, gives the number of the attempt, and the
+    /// files that it had before.
+    pub(super) fn begin_reading(&self, path: &Path) -> Option<(u64, Vec<PathBuf>)> {
         let is_same = *self.path.borrow() == path;
         if is_same && matches!(self.reading.get(), Reading::Begun | Reading::Done) {
             return None;
+        }
+        let mut origins = self.origins.borrow_mut();
+        if !is_same {
+            let before = self.path();
+            origins.retain(|origin| origin != path && Some(origin) != before.as_ref());
+            origins.extend(before);
         }
         path.clone_into(&mut self.path.borrow_mut());
         let attempt = self.attempts.begin();
         let has_file = !path.as_os_str().is_empty();
         self.reading.set(if has_file { Reading::Begun } else { Reading::Done });
-        has_file.then_some(attempt)
+        has_file.then(|| (attempt, origins.clone()))
     }
 
     /// Whether this is the latest attempt to read the journal.
@@ -100,12 +108,18 @@ impl Records {
         self.is_long.take()
     }
 
-    /// The journal of the file was read. `is_long` says whether it should be shortened. Gives the records of this session that it lacks.
-    pub(super) fn take(&self, read: Vec<Record>, is_long: bool) -> Vec<Record> {
+    /// The journal of the file was read, and those of the files before it. `is_long` says whether it should be shortened.
+    /// Gives the records that it lacks.
+    pub(super) fn take(&self, read: Vec<Record>, before: Vec<Record>, is_long: bool) -> Vec<Record> {
         self.reading.set(Reading::Done);
         self.problem.take();
         self.is_long.set(is_long);
-        let missing: Vec<Record> = self.open.borrow().iter().filter(|record| !read.contains(record)).cloned().collect();
+        self.origins.take();
+        let path = self.path.borrow().to_string_lossy().into_owned();
+        let unwritten = self.unwritten.take().into_iter();
+        let unwritten = unwritten.map(|record| Record { conversation: path.clone(), ..record });
+        let missing: Vec<Record> =
+            before.into_iter().chain(unwritten).filter(|record| !read.contains(record)).collect();
         *self.ledger.borrow_mut() = Ledger::replay(read.into_iter().chain(missing.iter().cloned()));
         missing
     }
@@ -113,12 +127,10 @@ impl Records {
     /// Something was recorded.
     pub(super) fn apply(&self, records: &[Record]) {
         let mut ledger = self.ledger.borrow_mut();
-        let mut open = self.open.borrow_mut();
-        for record in records {
-            ledger.apply(record);
-            open.push(record.clone());
+        records.iter().for_each(|record| ledger.apply(record));
+        if self.path().is_none() {
+            self.unwritten.borrow_mut().extend_from_slice(records);
         }
-        open.retain(|record| matches!(ledger.life(&record.key), Life::Open { .. }));
     }
 
     /// The latest life of a call.
@@ -189,7 +201,6 @@ impl Records {
     /// The journal has to be read again: another process has written to it.
     pub(super) fn forget(&self) {
         self.reading.take();
-        self.open.take();
         self.ledger.take();
     }
 

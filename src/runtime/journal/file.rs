@@ -75,13 +75,25 @@ pub(super) fn flush(path: &Path) -> io::Result<()> {
     open(path, false)?.sync_data()
 }
 
-/// Reads the records. A file that is not there has none, and lines that are no records are passed over.
+/// Reads the records. A file that is not there has none, and lines that were cut off are passed over. What another line
+/// says may be that a call has run: if it cannot be read, the file counts as one that cannot be read.
 pub(super) fn read(path: &Path) -> io::Result<Vec<Record>> {
     let bytes = match open_existing(path, Lock::Shared)? {
         None => return Ok(Vec::new()),
         Some(mut locked) => read_all(&mut locked.file)?,
     };
-    Ok(lines(&bytes).filter_map(|line| Record::from_line(line).ok()).collect())
+    let mut records = Vec::new();
+    for (index, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
+        match Record::from_line(line) {
+            Ok(record) => records.push(record),
+            Err(LineError::Torn) => {}
+            Err(error) => {
+                let message = format!("line {} cannot be read: {error}", index + 1);
+                return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+            }
+        }
+    }
+    Ok(records)
 }
 
 /// Rewrites a file of more than `above` bytes in one step, without the lives that ended and that `keep` does not want.
@@ -125,9 +137,9 @@ fn shorter(bytes: &[u8], keep: impl Fn(&CallKey) -> bool) -> Option<Vec<u8>> {
     for (line, kind) in kinds {
         let is_needed = match kind {
             Ok(()) => is_kept.next().unwrap_or(true),
-            // They matter to who wrote them.
-            Err(LineError::Newer) => true,
-            Err(LineError::Broken) => false,
+            // They matter to who reads them.
+            Err(LineError::Newer | LineError::Broken) => true,
+            Err(LineError::Torn) => false,
         };
         if is_needed {
             shorter.extend_from_slice(line);

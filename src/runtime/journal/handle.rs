@@ -67,11 +67,11 @@ impl Journal {
         self.send_append(conversation, records, Then::Failed(Box::new(failed)));
     }
 
-    /// Reads the records of a conversation. It blocks on the disk. If there is no file, there are no records; lines that
-    /// are not records are passed over.
+    /// Reads the records of a conversation, all or none. It blocks on the disk. If there is no file, there are no records;
+    /// lines that were cut off while they were written are passed over.
     ///
     /// # Errors
-    /// When the file cannot be read, or another process keeps it locked.
+    /// When the file or one of its lines cannot be read, or another process keeps it locked.
     pub fn read(&self, conversation: &Path) -> io::Result<Vec<Record>> {
         let file = self.file(conversation);
         file::read(&file).map_err(|error| named(&file, &error))

@@ -75,7 +75,7 @@ fn what_is_not_a_record_of_this_version_is_refused() {
         ("\"at\":\"1970", "\"at\":\"197"),
         ("\"pid\":1", "\"pid\":-1"),
         ("{", "[{"),
-        ("{", "\0{"),
+        ("{", "\x01{"),
     ];
     for (from, to) in broken {
         assert_eq!(with(from, to), Err(LineError::Broken), "{to}");
@@ -95,7 +95,9 @@ proptest! {
     fn a_line_that_was_not_written_whole_is_no_record(record in records(), other in records(), at in any::<prop::sample::Index>()) {
         let line = record.to_line().into_bytes();
         let at = at.index(line.len());
-        prop_assert_eq!(Record::from_line(&line[..at]), Err(LineError::Broken));
+        prop_assert_eq!(Record::from_line(&line[..at]), Err(LineError::Torn));
+        let zeros = [&line[..at], b"\0\0"].concat();
+        prop_assert_eq!(Record::from_line(&zeros), Err(LineError::Torn));
         prop_assert!(at == 0 || Record::from_line(&line[at..]).is_err());
         let glued = [&line[..at], other.to_line().as_bytes()].concat();
         prop_assert!(at == 0 || Record::from_line(&glued).is_err());

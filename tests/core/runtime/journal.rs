@@ -138,10 +138,71 @@ fn a_line_that_was_cut_off_spoils_no_other() {
         assert_eq!(desk.ids(), ["a", "b"]);
         fs::write(desk.file(), &line).unwrap();
     }
-    // A loss of power can leave zeros, and anything else can be in a file too.
-    fs::write(desk.file(), [b"\0\0\0\xFF{}\n\n[\n", line.as_slice(), b"\0\0"].concat()).unwrap();
+    // A loss of power can leave zeros.
+    let zeros = [b"\0\0\0\xFF{}\n\n", &line[..line.len() / 2], b"\0\0\n", line.as_slice(), b"\0\0"].concat();
+    fs::write(desk.file(), zeros).unwrap();
     desk.append(vec![opened("b")]).unwrap();
     assert_eq!(desk.ids(), ["a", "b"]);
+}
+
+#[test]
+fn a_line_that_cannot_be_read_is_named() {
+    let desk = Desk::new();
+    desk.append(vec![opened("a"), record("a", Event::Started), opened("b")]).unwrap();
+    let whole = fs::read_to_string(desk.file()).unwrap();
+    let cases = [
+        ("\"started\"", "\"stXrted\"", "damaged"),
+        ("\"started\"", "\"started", "damaged"),
+        ("\"a\",\"tool\"", "\"a\"\"tool\"", "damaged"),
+        ("\"started\"", "\"st\u{7f}\u{1}rted\"", "damaged"),
+        ("\"v\":1", "\"v\":2", "newer version"),
+    ];
+    for (from, to, cause) in cases {
+        let lines: Vec<_> = whole.lines().map(str::to_owned).collect();
+        assert!(lines[1].contains(from), "{}", lines[1]);
+        let text = [lines[0].clone(), lines[1].replace(from, to), lines[2].clone(), String::new()].join("\n");
+        fs::write(desk.file(), &text).unwrap();
+        // Appending is still possible, and repairs nothing.
+        desk.append(vec![opened("c")]).unwrap();
+        let error = desk.journal.read(&desk.chat).unwrap_err();
+        let (said, expected) = (error.to_string(), format!("{}: line 2 cannot be read", desk.file().display()));
+        assert!(said.starts_with(&expected) && said.contains(cause), "{to}: {said}");
+        // The user deletes it.
+        let rest: String = fs::read_to_string(desk.file())
+            .unwrap()
+            .lines()
+            .enumerate()
+            .fold(String::new(), |rest, (index, line)| if index == 1 { rest } else { rest + line + "\n" });
+        fs::write(desk.file(), rest).unwrap();
+        assert_eq!(desk.ids(), ["a", "b", "c"]);
+    }
+}
+
+#[test]
+fn a_file_that_is_no_journal_cannot_be_read() {
+    let desk = Desk::new();
+    fs::create_dir_all(desk.file()).unwrap();
+    desk.journal.read(&desk.chat).unwrap_err();
+    fs::remove_dir(desk.file()).unwrap();
+    symlink(desk.file(), desk.file()).unwrap();
+    desk.journal.read(&desk.chat).unwrap_err();
+    fs::remove_file(desk.file()).unwrap();
+    assert!(Command::new("mkfifo").arg(desk.file()).status().unwrap().success());
+    let error = desk.journal.read(&desk.chat).unwrap_err();
+    assert!(error.to_string().contains("it is a pipe"), "{error}");
+}
+
+#[test]
+fn a_file_that_stays_locked_cannot_be_read() {
+    let desk = Desk::new();
+    desk.append(vec![opened("a")]).unwrap();
+    let lock = File::open(desk.file()).unwrap();
+    lock.lock().unwrap();
+    let error = desk.journal.read(&desk.chat).unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+    assert!(error.to_string().contains("locked for 10 seconds"), "{error}");
+    drop(lock);
+    assert_eq!(desk.ids(), ["a"]);
 }
 
 #[test]
@@ -296,8 +357,11 @@ fn only_a_large_file_is_rewritten() {
     // A rewrite that was killed left this behind.
     fs::write(desk.file().with_extension("new"), "nothing").unwrap();
     assert!(desk.journal.compact(&desk.chat, |wanted| *wanted == key("c")).unwrap());
+    let shorter = fs::read_to_string(desk.file()).unwrap();
+    let (records, unknown) = shorter.split_once("broken\n").unwrap();
+    assert_eq!(unknown, format!("{newer}\n"), "what cannot be read stays, and what was cut off goes");
+    fs::write(desk.file(), records).unwrap();
     assert_eq!(desk.ids(), ["b", "c", "c"]);
-    assert!(fs::read_to_string(desk.file()).unwrap().ends_with(&format!("{newer}\n")), "lines of newer versions stay");
     assert_eq!(fs::metadata(desk.file()).unwrap().permissions().mode() & 0o777, 0o600);
     assert_eq!(fs::read_dir(desk.file().parent().unwrap()).unwrap().count(), 1, "nothing is left behind");
     desk.append(vec![opened("f")]).unwrap();

@@ -232,6 +232,58 @@ fn save_as(desk: &Desk, name: &str) {
 }
 
 #[test]
+fn saveas_takes_what_was_recorded_along() {
+    for has_name in [true, false] {
+        // The call has run, its result is undone, and the conversation has got another name twice.
+        let options = json!({ "tools": { "auto_approve": ["tool"] } });
+        let replies = [calls([("tool", json!({}))]), prose("fine"), prose("again")];
+        let chat = Harness::start(Setup { options, ..Setup::default() }, replies);
+        let desk = Desk { chat, runs: Rc::default() };
+        desk.register("tool", json!({}));
+        if !has_name {
+            desk.chat.unnamed("@You:\nHello");
+        }
+        desk.chat.go();
+        desk.chat.wait_for("@Assistant:\nfine");
+        for name in ["first.chat", "second.chat", "first.chat", "third.chat"] {
+            save_as(&desk, name);
+            if name == "first.chat" {
+                desk.wait_until_settled();
+            }
+        }
+        desk.wait_until_settled();
+        while desk.chat.text().contains("Tool Result") {
+            desk.chat.undo();
+        }
+        assert!(desk.chat.text().contains("Tool Use"));
+        desk.chat.go();
+        desk.chat.wait_for("@Assistant:\nagain");
+        assert_eq!(desk.runs.get(), 1, "has a name: {has_name}");
+        let journal = Journal::new(desk.chat.state("journal"));
+        let records = journal.read(&desk.chat.work("third.chat")).unwrap();
+        let ends = records.iter().filter(|record| matches!(record.event, Event::Resolved(_))).count();
+        assert_eq!(ends, 1, "{records:#?}");
+    }
+}
+
+#[test]
+fn saveas_does_not_get_around_a_journal_that_is_unread() {
+    let desk = Desk::new(&ended());
+    desk.break_journal("other.chat");
+    desk.open(&call("tool", ""));
+    desk.wait_until_settled();
+    save_as(&desk, "copy.chat");
+    desk.wait_until_settled();
+    desk.chat.go();
+    desk.wait_until_settled();
+    assert_eq!((desk.runs.get(), desk.chat.text().contains("Tool Result")), (0, false));
+    desk.fix_journal("other.chat");
+    desk.chat.go();
+    desk.chat.drain_until("the result", |chat| chat.text().contains("from the journal"));
+    assert_eq!(desk.runs.get(), 0);
+}
+
+#[test]
 fn a_round_waits_for_the_journal_of_another_name() {
     for is_readable in [true, false] {
         let (desk, answers) = in_a_round();
