@@ -410,6 +410,15 @@ impl Other {
         }
     }
 
+    /// Kills it; gives what else was safe by then.
+    fn kill(&mut self) -> Vec<String> {
+        self.child.kill().unwrap();
+        let mut rest = String::new();
+        self.said.read_to_string(&mut rest).unwrap();
+        let rest = rest.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+        rest.filter_map(|line| Some(line.trim_end().split_once("safe ")?.1.to_owned())).collect()
+    }
+
     fn all_safe(mut self) -> Vec<String> {
         std::iter::from_fn(|| self.safe()).collect()
     }
@@ -422,6 +431,9 @@ impl Drop for Other {
     }
 }
 
+/// The name of a process that rewrites the file again and again, until it is killed.
+const REWRITER: &str = "rewriter";
+
 /// What the other process does. As a test of its own it has nothing to do.
 #[test]
 #[ignore = "the other process of the tests in this file"]
@@ -429,12 +441,22 @@ fn another_process() {
     let (Some(chat), Some(name)) = (env::var_os(TOLD[0]), env::var(TOLD[1]).ok()) else { return };
     let chat = PathBuf::from(chat);
     let journal = Journal::new(chat.parent().unwrap().join("state/journal"));
+    let append = |records| {
+        let (sender, answer): (_, Receiver<io::Result<()>>) = mpsc::channel();
+        journal.append(&chat, records, move |outcome| sender.send(outcome).unwrap());
+        answer.recv_timeout(LIMIT).unwrap()
+    };
+    while name == REWRITER {
+        append(vec![opened("junk"), resolved("junk", COMPACT_ABOVE as usize)]).unwrap();
+        if journal.compact(&chat, |_| false).unwrap() {
+            println!("safe {REWRITER}");
+        }
+        io::stdout().flush().unwrap();
+    }
     for number in 0..400 {
         let (id, junk) = (format!("{name}-{number}"), format!("junk-{name}-{number}"));
         let records = vec![opened(&junk), resolved(&junk, 8000), opened(&id)];
-        let (sender, answer): (_, Receiver<io::Result<()>>) = mpsc::channel();
-        journal.append(&chat, records, move |outcome| sender.send(outcome).unwrap());
-        match answer.recv_timeout(LIMIT).unwrap() {
+        match append(records) {
             Ok(()) => println!("safe {id}"),
             Err(_) => break,
         }
@@ -469,17 +491,64 @@ fn a_killed_process_loses_nothing_that_was_acknowledged() {
         for _ in 0..1 + round * 5 {
             safe.push(other.safe().unwrap());
         }
-        other.child.kill().unwrap();
-        // What it said before it was killed counts too.
-        let mut rest = String::new();
-        other.said.read_to_string(&mut rest).unwrap();
-        let rest = rest.split_inclusive('\n').filter(|line| line.ends_with('\n'));
-        safe.extend(rest.filter_map(|line| Some(line.trim_end().split_once("safe ")?.1.to_owned())));
+        safe.extend(other.kill());
         let found = open_ids(&desk);
         assert!(safe.iter().all(|id| found.contains(id)), "{safe:?}: {found:?}");
         desk.append(vec![opened(&format!("after {round}"))]).unwrap();
         assert_eq!(open_ids(&desk).last().unwrap(), &format!("after {round}"));
     }
+}
+
+#[test]
+fn a_rewrite_that_is_killed_loses_nothing() {
+    let desk = Desk::new();
+    // The state folder may be anywhere.
+    fs::create_dir(desk.folder.path().join("elsewhere")).unwrap();
+    symlink("elsewhere", desk.folder.path().join("state")).unwrap();
+    let mut safe = [Vec::new(), Vec::new()];
+    let mut rewrites = 0;
+    for round in 0..8 {
+        let names = ["a", "b"].map(|name| format!("{name}{round}"));
+        let mut appenders = names.each_ref().map(|name| Other::append(&desk, name, None));
+        let mut rewriter = Other::append(&desk, REWRITER, None);
+        for _ in 0..=round {
+            rewriter.safe().unwrap();
+            rewrites += 1;
+        }
+        if round % 2 == 0 {
+            // In the middle of a rewrite, or just before or after it.
+            thread::sleep(Duration::from_micros(137 * round));
+            rewrites += rewriter.kill().len();
+        }
+        for (appender, safe) in appenders.iter_mut().zip(&mut safe) {
+            safe.push(appender.safe().unwrap());
+            safe.extend(appender.kill());
+        }
+        drop(rewriter);
+        let found = open_ids(&desk);
+        for (name, safe) in ["a", "b"].into_iter().zip(&safe) {
+            let theirs: Vec<_> = found.iter().filter(|id| id.starts_with(name) && safe.contains(id)).collect();
+            assert_eq!(theirs, safe.iter().collect::<Vec<_>>(), "each of them once, in order");
+        }
+    }
+    assert!(rewrites >= 36);
+    desk.append(vec![opened("junk"), resolved("junk", COMPACT_ABOVE as usize)]).unwrap();
+    assert!(desk.journal.compact(&desk.chat, |_| false).unwrap());
+    assert_eq!(fs::read_dir(desk.file().parent().unwrap()).unwrap().count(), 1, "nothing is left behind");
+}
+
+#[test]
+fn a_folder_that_is_deleted_is_made_again() {
+    let desk = Desk::new();
+    desk.append(vec![opened("a")]).unwrap();
+    fs::remove_dir_all(desk.folder.path().join("state")).unwrap();
+    desk.append(vec![opened("b")]).unwrap();
+    assert_eq!(desk.ids(), ["b"]);
+    let mode = fs::metadata(desk.file().parent().unwrap()).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode, 0o700);
+    fs::remove_file(desk.file()).unwrap();
+    desk.append(vec![opened("c")]).unwrap();
+    assert_eq!(desk.ids(), ["c"]);
 }
 
 #[test]
