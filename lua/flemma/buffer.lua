@@ -363,15 +363,20 @@ end
 --- only a conversation that was saved with an incomplete reply is written, so that the file says that the reply was cut off.
 --- More of the reply may have arrived since, but nothing else can have changed, because the buffer was locked.
 function M.leave()
+  local saved = {}
   for buf, state in pairs(attached) do
     if state.is_busy then
       local options = require("flemma.options").get()
       local is_kept = options and options.editing.auto_write or state.wrote_half or not vim.bo[buf].modified
-      local was_saved = is_kept and api.nvim_buf_get_name(buf) ~= ""
+      saved[buf] = is_kept and api.nvim_buf_get_name(buf) ~= "" or nil
       require("flemma.native").call("dispatch", buf, "cancel")
-      if was_saved and vim.bo[buf].modified then
-        require("flemma.saving").write_now(buf)
-      end
+    end
+  end
+  -- What was decided a moment ago comes into the buffers, and their files.
+  require("flemma.native").call("wind_up")
+  for buf in pairs(saved) do
+    if vim.bo[buf].modified then
+      require("flemma.saving").write_now(buf)
     end
   end
   require("flemma.saving").leave()

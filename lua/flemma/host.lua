@@ -213,6 +213,7 @@ function M.turn_over(buf)
   if options and options.editing.auto_write then
     require("flemma.saving").auto_write(buf)
   end
+  require("flemma.visits").leave_later(buf)
 end
 
 M.saved = function(...)

@@ -133,13 +133,16 @@ function M.say(level, message)
     return
   end
   message = "Flemma: " .. message
-  if shows_in_command_line() then
+  if not shows_in_command_line() then
+    vim.notify(message, level, { title = "Flemma" })
+  elseif #api.nvim_list_uis() == 0 then
+    -- Nobody sees a command line. Neovim prints the message, and may be about to exit.
+    api.nvim_echo({ { (message:gsub("%s+", " ")), highlights[level] } }, true, {})
+  else
     waiting[#waiting + 1] = { message = (message:gsub("%s+", " ")), level = level }
     if #waiting == 1 then
       vim.schedule(flush)
     end
-  else
-    vim.notify(message, level, { title = "Flemma" })
   end
 end
 

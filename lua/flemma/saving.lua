@@ -117,6 +117,13 @@ local function has_something_to_write(buf)
   return vim.bo[buf].modified and vim.bo[buf].buftype == "" and name ~= "" and not name:find("^%a[%w+.-]+://")
 end
 
+--- Whether the library is writing a buffer's file.
+---@param buf integer
+---@return boolean
+function M.is_writing(buf)
+  return states[buf] ~= nil and states[buf].writing
+end
+
 --- Why this buffer cannot be written automatically.
 ---@param is_forced? boolean whether the user used `:write!`
 ---@return string?
@@ -310,6 +317,7 @@ function M.finished(buf, tick, problem)
     state.again = false
     M.auto_write(buf)
   end
+  require("flemma.visits").leave_later(buf)
 end
 
 --- Neovim is exiting: writes a buffer while there is time, without asking.

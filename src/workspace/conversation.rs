@@ -33,6 +33,8 @@ pub struct Conversation {
     file: FileOnDisk,
     /// Whether the file is written when what happens now is over.
     is_write_due: Cell<bool>,
+    /// Whether the next turn is reviewed as soon as a caller is answered.
+    is_review_due: Cell<bool>,
     /// Whether diagnostics are shown, which have to go when their cause does.
     is_diagnosed: Cell<bool>,
 }
@@ -55,6 +57,7 @@ impl Conversation {
             deadlines: Generation::default(),
             file,
             is_write_due: Cell::new(false),
+            is_review_due: Cell::new(false),
             is_diagnosed: Cell::new(false),
         }
     }
@@ -117,6 +120,10 @@ impl Conversation {
     /// Sets whether the file is written when what happens now is over; gives what was set before.
     pub(super) fn set_write_due(&self, is_due: bool) -> bool {
         self.is_write_due.replace(is_due)
+    }
+
+    pub(super) fn is_review_due(&self) -> &Cell<bool> {
+        &self.is_review_due
     }
 
     /// Notes whether diagnostics are shown.

@@ -48,7 +48,7 @@ impl Workspace {
     }
 
     /// Does something with a conversation, unless it is closed.
-    fn with_conversation(&self, id: ConversationId, work: impl FnOnce(&Self, &Conversation)) {
+    pub(super) fn with_conversation(&self, id: ConversationId, work: impl FnOnce(&Self, &Conversation)) {
         if let Some(conversation) = self.conversations().by_id(id) {
             work(self, &conversation);
         }

@@ -226,9 +226,18 @@ impl Shell for Effects<'_> {
     }
 
     fn reviews_later(&self) -> bool {
+        if self.workspace.is_leaving().get() {
+            // There is no next turn. `wind_up` puts the conversation to rest.
+            return true;
+        }
         let is_answering = self.workspace.is_answering();
         if is_answering {
-            self.workspace.background().mailbox().input(self.conversation.id(), Input::Review);
+            self.conversation.is_review_due().set(true);
+            self.workspace.post_for(self.conversation.id(), |workspace, conversation| {
+                conversation.is_review_due().set(false);
+                workspace.feed(conversation, [Input::Review]);
+                workspace.came_to_rest(conversation);
+            });
         }
         is_answering
     }

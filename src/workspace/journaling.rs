@@ -1,12 +1,14 @@
 //! Records what happens to calls, before it has an effect: see [`crate::journal`].
 
 use std::{
+    collections::VecDeque,
     fs, io,
     path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
-use super::{Conversation, Workspace, records::needs_opening};
+use super::{Conversation, Job, Workspace, records::needs_opening};
 use crate::{
     agent::{CallResult, Input, Level, Placement},
     chat::{Language, OpenCall},
@@ -29,6 +31,21 @@ pub(super) fn not_recorded(error: &io::Error) -> UserError {
 /// What went wrong, without "(os error 28)", which does not help the user.
 fn words(error: &io::Error) -> String {
     error.to_string().split(" (os error").next().unwrap_or_default().to_owned()
+}
+
+/// What waited for records that are on the disk now, or that could not be written. When the editor exits, it is done without
+/// the rest of what background work has left.
+#[derive(Clone, Default)]
+pub(super) struct Commits(Arc<Mutex<VecDeque<Job>>>);
+
+impl Commits {
+    fn push(&self, next: impl FnOnce(&Workspace) + Send + 'static) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push_back(Box::new(next));
+    }
+
+    fn pop(&self) -> Option<Job> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+    }
 }
 
 impl Workspace {
@@ -72,16 +89,27 @@ impl Workspace {
             conversation.records().apply(&records);
             return then(self, conversation, Ok(()));
         };
-        let mailbox = self.background().mailbox().clone();
+        let (commits, mailbox) = (self.commits().clone(), self.background().mailbox().clone());
         self.journal().append(&path, records.clone(), move |written| {
-            mailbox.job_for(id, move |workspace, conversation| {
-                let written = written.map_err(|error| not_recorded(&error));
-                if written.is_ok() {
-                    conversation.records().apply(&records);
-                }
-                then(workspace, conversation, written);
+            commits.push(move |workspace| {
+                workspace.with_conversation(id, |workspace, conversation| {
+                    let written = written.map_err(|error| not_recorded(&error));
+                    if written.is_ok() {
+                        conversation.records().apply(&records);
+                    }
+                    then(workspace, conversation, written);
+                });
+            });
+            mailbox.job(|workspace: &Self| {
+                workspace.go_on_after_commit();
             });
         });
+    }
+
+    /// Does what waits longest for records that are on the disk now. Says whether there was anything.
+    pub(super) fn go_on_after_commit(&self) -> bool {
+        let next = self.commits().pop();
+        next.map(|next| next(self)).is_some()
     }
 
     /// Records something that nobody waits for.

@@ -6,7 +6,10 @@ use std::{
 };
 
 use super::{Conversation, Workspace, effects::Effects};
-use crate::{agent::Level, tools::overflow};
+use crate::{
+    agent::{Input, Level},
+    tools::overflow,
+};
 
 /// How long the editor waits for the disk when it exits.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -47,6 +50,23 @@ impl Workspace {
         }
     }
 
+    /// The editor is about to exit, and the files are written after this. Decisions, answers and expirations that are on their
+    /// way to the journal are waited for, but not for ever, and written into the documents. What may run now does not start,
+    /// and no request is sent.
+    pub fn wind_up(&self) {
+        self.is_leaving().set(true);
+        for conversation in self.conversations().all() {
+            conversation.records().cancel();
+            conversation.tasks().stop_all();
+        }
+        self.settle_journal();
+        while self.go_on_after_commit() {}
+        for conversation in self.conversations().all().into_iter().filter(|conversation| conversation.is_busy()) {
+            // It would go on with the next turn.
+            self.feed(&conversation, [Input::Cancel]);
+        }
+    }
+
     /// Stops everything: the editor is about to exit. Waits for the records that are on their way to the disk, but not for
     /// ever.
     pub fn shut_down(&self) {
@@ -54,9 +74,22 @@ impl Workspace {
             conversation.tasks().stop_all();
             self.leave(&conversation);
         }
+        self.settle_journal();
+        self.leave_all();
+    }
+
+    fn settle_journal(&self) {
         if !self.journal().settle(PATIENCE) {
             self.log(Level::Warn, "the journal could not be written before the editor exited");
         }
-        self.leave_all();
+    }
+
+    /// Whether nothing is under way in a buffer: its calls may wait for somebody, but nothing of it goes on by itself.
+    #[must_use]
+    pub fn is_at_rest(&self, buffer: i32) -> bool {
+        self.conversation(buffer).is_none_or(|conversation| {
+            let is_idle = !conversation.is_busy() && !conversation.is_review_due().get();
+            is_idle && !conversation.tasks().has_tools() && !conversation.records().is_under_way()
+        })
     }
 }

@@ -185,6 +185,11 @@ impl Records {
     /// anything is.
     pub(super) fn cancel(&self) -> bool {
         self.cancelled.set(self.cancelled.get() + 1);
+        self.is_under_way()
+    }
+
+    /// Whether a decision or a result is on its way to the disk.
+    pub(super) fn is_under_way(&self) -> bool {
         self.is_committing.get() || !self.resolving.borrow().is_empty()
     }
 

@@ -143,6 +143,11 @@ impl Tasks {
         self.tools.borrow().contains_key(call)
     }
 
+    /// Whether a tool runs, or waits for a user interface.
+    pub(super) fn has_tools(&self) -> bool {
+        !self.tools.borrow().is_empty()
+    }
+
     /// For how long the tool of this call has been running.
     pub(super) fn elapsed(&self, call: &CallId) -> Duration {
         self.tools.borrow().get(call).map(|tool| tool.started.elapsed()).unwrap_or_default()

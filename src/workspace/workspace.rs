@@ -16,6 +16,7 @@ use super::{
     background::{self, Background},
     file_on_disk::Flights,
     holder::Locks,
+    journaling::Commits,
     option_layers::OptionLayers,
     ports::{Host, Place, Scripts},
     toolbox::Toolbox,
@@ -46,6 +47,9 @@ pub struct Workspace {
     flights: Flights,
     locks: Locks,
     journal: Journal,
+    commits: Commits,
+    /// Whether the editor is about to exit, so that nothing new starts.
+    is_leaving: Cell<bool>,
     /// Whether a caller that resolves a call is to be answered before anything else follows from it.
     is_answering: Cell<bool>,
     /// Where the whole of a truncated output is kept for a few days.
@@ -118,6 +122,8 @@ impl Workspace {
             flights: Flights::default(),
             locks: Locks::new(state_dir.join("locks")),
             journal: Journal::new(state_dir.join("journal")),
+            commits: Commits::default(),
+            is_leaving: Cell::new(false),
             is_answering: Cell::new(false),
             outputs: state_dir.join("outputs"),
         };
@@ -181,6 +187,14 @@ impl Workspace {
 
     pub(super) fn journal(&self) -> &Journal {
         &self.journal
+    }
+
+    pub(super) fn commits(&self) -> &Commits {
+        &self.commits
+    }
+
+    pub(super) fn is_leaving(&self) -> &Cell<bool> {
+        &self.is_leaving
     }
 
     pub(super) fn locks(&self) -> &Locks {

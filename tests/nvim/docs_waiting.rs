@@ -122,12 +122,12 @@ const QUESTION: &str = "@You:\nHello\n\n@Assistant:\n**Tool Use:** `ask_user` (`
     {\"question\":\"Which port?\",\"options\":null,\"default\":null}\n```\n\n@You:\n**Tool Result:** `toolu_01`\n\n\
     ```flemma:tool status=pending kind=elicitation executor=human question=\"Which port?\"\n```\n";
 
-/// Runs the example for the shell as the user of this editor.
-fn run_in_shell(chat: &Chat) -> Output {
+/// Runs a script for the shell as the user of this editor.
+pub fn run_in_shell(chat: &Chat, script: &str) -> Output {
     let nvim = std::env::var_os("FLEMMA_NVIM").filter(|path| !path.is_empty()).unwrap_or_else(|| "nvim".into());
     let init = chat.nvim.folder("init.lua");
     // The user's own configuration, which the tests do not keep where Neovim looks for it.
-    let script = format!("nvim() {{ \"$NVIM_PROGRAM\" --clean -u \"$INIT\" \"$@\"; }}\n{}", example("sh", "headless"));
+    let script = format!("nvim() {{ timeout 20 \"$NVIM_PROGRAM\" --clean -u \"$INIT\" \"$@\"; }}\n{script}");
     let mut command = Command::new("sh");
     command.arg("-c").arg(script).current_dir(chat.nvim.work()).env_clear();
     for name in ["PATH", "LD_LIBRARY_PATH", "FLEMMA_NATIVE"] {
@@ -142,25 +142,68 @@ fn run_in_shell(chat: &Chat) -> Output {
 fn the_example_for_the_shell_answers_a_closed_file_once() {
     let mut chat = Chat::start(&Setup { text: Some(QUESTION), ..Setup::default() }, []);
     chat.nvim.wait_for("the call", |nvim| pending(nvim) == ["ask_user elicitation"]);
-    let printed = |output: &Output| String::from_utf8_lossy(&output.stderr).into_owned();
-    let held = printed(&run_in_shell(&chat));
+    let script = example("sh", "headless");
+    let run = |chat: &Chat| {
+        let output = run_in_shell(chat, &script);
+        (String::from_utf8_lossy(&output.stderr).into_owned(), output.status.code())
+    };
+    let (held, code) = run(&chat);
     assert!(held.contains("is open in another Neovim"), "{held}");
+    assert_eq!(code, Some(1), "{held}");
     let _ = chat.nvim.try_lua("vim.cmd('qall!')", &[]);
     chat.nvim.wait_for_exit();
     assert_eq!(chat.nvim.file("notes.chat"), QUESTION);
 
-    let answered = printed(&run_in_shell(&chat));
-    assert!(answered.contains("answered"), "{answered}");
+    let (answered, code) = run(&chat);
+    assert_eq!(code, Some(0), "{answered}");
+    // Each message once, on a line of its own.
+    let lines: Vec<&str> = answered.lines().map(str::trim_end).collect();
+    assert_eq!(lines, ["Flemma: autopilot is off: conversations wait for you after each step", "answered"]);
     let after = chat.nvim.file("notes.chat");
     assert!(after.ends_with("**Tool Result:** `toolu_01`\n\n```\n8080\n```\n"), "{after}");
-    let stale = printed(&run_in_shell(&chat));
+    let (stale, code) = run(&chat);
     assert!(stale.contains("stale") && !stale.contains("answered"), "{stale}");
+    assert_eq!(code, Some(1), "{stale}");
     assert_eq!((chat.nvim.file("notes.chat"), chat.server.requests().len()), (after, 0));
 
     let mut chat = again(&chat, [prose(&["fine"])]);
     chat.nvim.input("<C-]>");
     chat.nvim.wait_for("the reply", |nvim| nvim.text().contains("@Assistant:\nfine"));
     assert!(chat.messages(0)[2]["content"][0]["content"].to_string().contains("8080"), "{}", chat.messages(0));
+}
+
+#[test]
+fn what_is_recorded_is_in_the_file_when_a_headless_editor_goes() {
+    let expired = QUESTION.replace("executor=human", "executor=human expires=2020-01-01T00:00:00Z");
+    let mut chat = Chat::start(&Setup::default(), []);
+    let _ = chat.nvim.try_lua("vim.cmd('qall!')", &[]);
+    chat.nvim.wait_for_exit();
+    let resolve = "tools.resolve(FILE, [[toolu_01]], { answer = [[8080]] }";
+    // The way the file is opened, what is asked of it, how the editor goes, and what the file has then.
+    let late = "```\nThe user did not respond in time.\n```\n";
+    let cases = [
+        (&expired[..], "case.chat", format!("print({resolve}))"), "wqa", late),
+        (&expired[..], "", format!("print({resolve}))"), "wqa", late),
+        (&expired[..], "", format!("print({resolve}))"), "cquit 0", late),
+        (QUESTION, "", format!("print({resolve}))"), "qall!", "```\n8080\n```\n"),
+        // Nobody waits for the disk, and nothing is sent any more.
+        (QUESTION, "", format!("{resolve}, print)"), "qall!", "```\n8080\n```\n"),
+        (QUESTION, "case.chat", format!("{resolve}, print)"), "qall!", "```\n8080\n```\n"),
+    ];
+    for (index, (text, argument, code, end, result)) in cases.iter().enumerate() {
+        let name = format!("case-{index}.chat");
+        fs::write(chat.nvim.work().join(&name), text).unwrap();
+        let code = code.replace("FILE", &format!("[[{name}]]"));
+        let argument = argument.replace("case.chat", &name);
+        let script =
+            format!("nvim -n --headless {argument} -c 'lua local tools = require([[flemma.tools]]) {code}' -c '{end}'");
+        let output = run_in_shell(&chat, &script);
+        let after = chat.nvim.file(&name);
+        assert!(output.status.success(), "{script}: {output:?}");
+        assert!(after.ends_with(result), "{script}: {output:?}\n{after}");
+        assert!(!chat.nvim.work().join(format!(".{name}.flemma-lock")).exists());
+    }
+    assert_eq!(chat.server.requests().len(), 0);
 }
 
 #[test]

@@ -110,6 +110,56 @@ fn a_decision_that_cannot_be_recorded_runs_nothing() {
 }
 
 #[test]
+fn an_automatic_start_that_cannot_be_recorded_waits_for_the_user() {
+    let lua = format!("{LIMIT}\nvim.o.swapfile = false");
+    let setup = Setup { lua: &lua, options: "tools = { auto_approve = { 'bash' } }", ..Setup::default() };
+    for (trouble, cause) in [("full", "File too large"), ("folder", "Not a directory")] {
+        let command = bash("echo ran | tee -a ran");
+        let mut chat = Chat::start(&setup, [call("toolu_1", "bash", &command), prose(&["fine"])]);
+        let settled = "return require('flemma.native').call('is_settled', 1)";
+        chat.nvim.wait_for("the conversation to be read", |nvim| nvim.lua(settled, &[]) == true);
+        let folder = chat.nvim.folder("state").join("nvim/flemma/journal");
+        if trouble == "full" {
+            chat.nvim.lua("limit(0)", &[]);
+        } else {
+            let _ = fs::remove_dir_all(&folder);
+            fs::write(&folder, "").unwrap();
+        }
+        chat.nvim.input("<C-]>");
+        chat.nvim.wait_for(&format!("why not: {trouble}"), |nvim| {
+            let said = said(nvim);
+            said.contains("bash") && said.contains("could not be recorded") && said.contains(cause)
+        });
+        chat.wait_until_idle();
+        assert!(chat.nvim.text().contains("```flemma:tool status=pending"), "{}", chat.nvim.text());
+        assert!(is_waiting(&mut chat), "{trouble}");
+        // The same again: it is refused as long as the disk is full.
+        chat.nvim.command("messages clear");
+        chat.go_to("Tool Result");
+        chat.nvim.input("<M-CR>");
+        chat.nvim.wait_for("the refusal", |nvim| said(nvim).contains("could not be recorded"));
+        chat.wait_until_idle();
+        assert!(is_waiting(&mut chat), "{trouble}");
+        assert!(!chat.nvim.work().join("ran").exists(), "{trouble}");
+        if trouble == "full" {
+            chat.nvim.lua("limit()", &[]);
+        } else {
+            fs::remove_file(&folder).unwrap();
+        }
+        chat.go_to("Tool Result");
+        chat.nvim.input("<M-CR>");
+        chat.nvim.wait_for("the result", |nvim| nvim.text().contains("```\nran\n```"));
+        chat.wait_until_idle();
+        if chat.server.requests().len() == 1 {
+            chat.nvim.input("<C-]>");
+        }
+        chat.nvim.wait_for("the answer", |nvim| nvim.text().contains("fine"));
+        assert_eq!(chat.nvim.file("ran"), "ran\n", "{trouble}");
+        assert_eq!(chat.server.requests().len(), 2, "{trouble}");
+    }
+}
+
+#[test]
 fn a_disk_that_hangs_holds_up_no_key() {
     let mut chat =
         Chat::start(&Setup::default(), [call("toolu_1", "bash", &bash("echo ran >> ran")), prose(&["fine"])]);

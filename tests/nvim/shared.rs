@@ -254,6 +254,13 @@ fn an_observer_that_takes_over_answers_the_question_once() {
     assert_eq!(chat.server.requests().len(), 1);
 }
 
+/// A copy of a conversation, which is another conversation.
+fn copy_of(file: &Path) -> std::path::PathBuf {
+    let copy = file.with_file_name("copy.chat");
+    fs::copy(file, &copy).unwrap();
+    copy
+}
+
 #[test]
 fn a_program_resolves_a_call_once_nobody_holds_the_file() {
     let mut first = Chat::start(&Setup::default(), [question()]);
@@ -274,7 +281,22 @@ fn a_program_resolves_a_call_once_nobody_holds_the_file() {
     headless.wait_for("the acknowledgement", |nvim| resolve(nvim, &file, "8080")[0] == true);
     assert_eq!(resolve(&mut headless, &file, "8081"), json!([false, "stale"]));
     headless.wait_for("the reply in the file", |_| fs::read_to_string(&file).unwrap().contains("fine"));
+    // The program does not hold the file any longer than it has something to do there.
+    let lock = file.with_file_name(".notes.chat.flemma-lock");
+    let is_open = "return vim.fn.bufexists((...)) == 1";
+    let path: Value = file.to_str().unwrap().into();
+    headless.wait_for("the file to be let go", |nvim| !lock.exists() && nvim.lua(is_open, &[path.clone()]) == false);
     assert_eq!(resolve(&mut headless, &file, "8082"), json!([false, "stale"]));
+    headless.wait_for("the file to be let go", |nvim| !lock.exists() && nvim.lua(is_open, &[path.clone()]) == false);
+    // What the user has opened stays open.
+    headless.lua("vim.cmd.edit((...))", &[path.clone()]);
+    assert_eq!(resolve(&mut headless, &file, "8083"), json!([false, "stale"]));
+    assert_eq!(resolve(&mut headless, &copy_of(&file), "8084"), json!([false, "stale"]));
+    headless.wait_for("the copy to be let go", |nvim| {
+        nvim.lua(is_open, &[copy_of(&file).to_str().unwrap().into()]) == false
+    });
+    assert_eq!(headless.lua(is_open, &[path]), true);
+    wait_until_held(&mut headless, &file);
     let text = fs::read_to_string(&file).unwrap();
     assert_eq!(text.matches("**Tool Result:**").count(), 1);
     assert!(text.contains("```\n8080\n```"), "{text}");

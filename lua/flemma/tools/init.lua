@@ -234,10 +234,12 @@ end
 --- How long `resolve` waits for a conversation to be read.
 local PATIENCE = 5000
 
---- The buffer of a conversation. A file that is not open is loaded without a window.
+--- The buffer of a conversation. A file that is not open is loaded without a window, until `leave` is called and what was
+--- started is over.
 ---@param conversation integer|string
 ---@return integer? buf
 ---@return string? problem
+---@return fun()? leave
 local function buffer_of(conversation)
   local buffers = require("flemma.buffer")
   if type(conversation) == "number" then
@@ -250,21 +252,18 @@ local function buffer_of(conversation)
   if not vim.uv.fs_stat(path) then
     return nil, "stale"
   end
-  local buf = vim.fn.bufadd(path)
-  if not vim.api.nvim_buf_is_loaded(buf) then
-    -- With a swap file, Neovim would ask about that of another editor.
-    vim.cmd(("noswapfile call bufload(%d)"):format(buf))
-    if vim.bo[buf].filetype == "" then
-      vim.bo[buf].filetype = "chat"
-    end
+  local visits = require("flemma.visits")
+  local buf = visits.open(path)
+  local function leave()
+    visits.close(buf)
   end
   if not buffers.is_attached(buf) then
-    return nil, "stale"
+    return nil, "stale", leave
   end
   local is_ready = vim.wait(PATIENCE, function()
     return native("is_settled", buf)
   end, 5)
-  return is_ready and buf or nil, ("%s could not be read within %d seconds"):format(path, PATIENCE / 1000)
+  return is_ready and buf or nil, ("%s could not be read within %d seconds"):format(path, PATIENCE / 1000), leave
 end
 
 --- Resolves a call that waits. The forms of a result:
@@ -280,17 +279,33 @@ end
 ---@return true? ok
 ---@return string? problem "stale" if there is no such call, if it was resolved before, or if its time is over
 function M.resolve(conversation, call, result, callback)
-  local buf, problem = buffer_of(conversation)
   if type(call) ~= "string" then
-    buf, problem = nil, ("resolve: the id of the call must be a string, not a %s"):format(type(call))
+    local problem = ("resolve: the id of the call must be a string, not a %s"):format(type(call))
+    if callback then
+      return callback(nil, problem)
+    end
+    return nil, problem
   end
-  if buf then
-    return native("resolve_call", buf, call, result, false, callback)
-  elseif callback then
-    callback(nil, problem)
+  local buf, problem, leave = buffer_of(conversation)
+  leave = leave or function() end
+  if callback then
+    local function reply(...)
+      leave()
+      callback(...)
+    end
+    if buf then
+      native("resolve_call", buf, call, result, false, reply)
+    else
+      reply(nil, problem)
+    end
     return
   end
-  return nil, problem
+  local ok
+  if buf then
+    ok, problem = native("resolve_call", buf, call, result, false)
+  end
+  leave()
+  return ok, problem
 end
 
 --- The calls that wait.

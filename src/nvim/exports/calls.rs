@@ -47,7 +47,9 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         calls.into_iter().map(|call| describe(lua, call)).collect::<mlua::Result<Vec<_>>>()
     })?;
     // is_settled(buffer) -> whether its calls can be resolved: its text and its journal are read
-    exports.add("is_settled", |_, binding, buffer: i32| Ok(binding.workspace.is_settled(buffer)))
+    exports.add("is_settled", |_, binding, buffer: i32| Ok(binding.workspace.is_settled(buffer)))?;
+    // is_at_rest(buffer) -> whether nothing is under way in it
+    exports.add("is_at_rest", |_, binding, buffer: i32| Ok(binding.workspace.is_at_rest(buffer)))
 }
 
 fn words(error: &ResolveError) -> UserError {

@@ -73,6 +73,11 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         binding.workspace.drain();
         Ok(())
     })?;
+    // wind_up(): Neovim is about to exit, and writes the files afterwards
+    exports.add("wind_up", |_, binding, ()| {
+        binding.workspace.wind_up();
+        Ok(())
+    })?;
     exports.add("shut_down", |_, binding, ()| {
         binding.workspace.shut_down();
         Ok(())
