@@ -5,7 +5,7 @@
 //!
 //! - An approval counts only in an open life, and only until the call is categorised again.
 //! - A start is kept until there is an end, wherever its record stands: a start without [`Event::Opened`] before it begins
-//!   a life.
+//!   a life. Only [`Event::Withdrawn`] takes it back, and only as the very next record of its key.
 //! - An end without [`Event::Opened`] before it is kept too. The end of a life that has ended is ignored.
 
 use std::collections::BTreeMap;
@@ -42,6 +42,8 @@ pub enum Life {
 struct Lives {
     /// The latest life.
     life: Life,
+    /// If the latest record is a start: the start before it.
+    before_start: Option<Option<Timestamp>>,
     endings: usize,
     last_result: Option<RecordedResult>,
     ending: Option<Ending>,
@@ -109,6 +111,7 @@ impl Ledger {
 
 impl Lives {
     fn apply(&mut self, record: &Record) {
+        let before_start = self.before_start.take();
         match (&record.event, &mut self.life) {
             (Event::Opened, Life::Open { approved, .. }) => *approved = None,
             (Event::Opened, life) => *life = Life::Open { approved: None, started: None },
@@ -117,8 +120,18 @@ impl Lives {
             }
             // There is nothing to decide about.
             (Event::Decided(_), _) => {}
-            (Event::Started, Life::Open { started, .. }) => *started = Some(record.at),
-            (Event::Started, life) => *life = Life::Open { approved: None, started: Some(record.at) },
+            (Event::Started, Life::Open { started, .. }) => {
+                self.before_start = Some(started.replace(record.at));
+            }
+            (Event::Started, life) => {
+                *life = Life::Open { approved: None, started: Some(record.at) };
+                self.before_start = Some(None);
+            }
+            (Event::Withdrawn, Life::Open { approved, started }) => {
+                *approved = None;
+                *started = before_start.unwrap_or(*started);
+            }
+            (Event::Withdrawn, _) => {}
             // The first end counts.
             (Event::Resolved(_) | Event::Expired(_), Life::Ended) => {}
             (Event::Resolved(result) | Event::Expired(result), life) => {

@@ -137,6 +137,7 @@ impl Line {
             ("approved", None) => Event::Decided(Decision::Approved),
             ("rejected", None) => Event::Decided(Decision::Rejected),
             ("started", None) => Event::Started,
+            ("withdrawn", None) => Event::Withdrawn,
             ("resolved", Some(result)) => Event::Resolved(result),
             ("expired", Some(result)) => Event::Expired(result),
             _ => return None,
@@ -151,6 +152,7 @@ fn event_name(event: &Event) -> &'static str {
         Event::Decided(Decision::Approved) => "approved",
         Event::Decided(Decision::Rejected) => "rejected",
         Event::Started => "started",
+        Event::Withdrawn => "withdrawn",
         Event::Resolved(_) => "resolved",
         Event::Expired(_) => "expired",
     }

@@ -31,6 +31,8 @@ pub enum Event {
     Decided(Decision),
     /// The tool is about to run.
     Started,
+    /// What was recorded just before did not happen: the tool was not started, and the call waits again.
+    Withdrawn,
     /// The call has a result: of the tool, an answer, a rejection or a cancellation.
     Resolved(RecordedResult),
     /// The call was not resolved in time.

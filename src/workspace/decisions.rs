@@ -132,16 +132,34 @@ impl Workspace {
         });
     }
 
-    /// The user has stopped everything before their approval of these calls was on the disk: it does not count.
-    pub(super) fn take_back<'a>(&self, conversation: &Conversation, calls: impl Iterator<Item = &'a OpenCall>) {
-        let records = calls
-            .map(|call| {
-                conversation.records().release(&call.id);
-                let key = CallKey::of(&call.id, &call.name, &call.input);
-                self.record(conversation, key, Event::Opened, Role::User)
-            })
-            .collect();
+    /// The user has stopped everything before their approval of these calls was on the disk: it does not count, and those of
+    /// which the start was recorded did not start.
+    pub(super) fn take_back(&self, conversation: &Conversation, approved: Vec<CallKey>, started: Vec<CallKey>) {
+        let waits = approved.into_iter().filter(|key| !started.contains(key));
+        let records = waits.map(|key| self.record(conversation, key, Event::Opened, Role::User)).collect();
         self.note(conversation, records);
+        self.withdraw(conversation, started);
+    }
+
+    /// The starts of these calls are recorded: they may start once. What was edited meanwhile is another call.
+    pub(super) fn let_start(&self, conversation: &Conversation, started: Vec<CallKey>) {
+        let (same, other): (Vec<_>, Vec<_>) = started.into_iter().partition(|key| self.is_open(conversation, key));
+        same.into_iter().for_each(|key| conversation.records().let_start(key));
+        self.withdraw(conversation, other);
+    }
+
+    /// Whether a call with this key is open.
+    pub(super) fn is_open(&self, conversation: &Conversation, key: &CallKey) -> bool {
+        let open = conversation.page().open_calls();
+        open.iter()
+            .rfind(|call| call.id == key.id)
+            .is_some_and(|call| CallKey::of(&call.id, &call.name, &call.input) == *key)
+    }
+
+    /// These starts were recorded, and did not happen.
+    pub(super) fn withdraw(&self, conversation: &Conversation, started: impl IntoIterator<Item = CallKey>) {
+        let records = started.into_iter().map(|key| self.record(conversation, key, Event::Withdrawn, Role::User));
+        self.note(conversation, records.collect());
     }
 
     /// Says why a key had no effect.

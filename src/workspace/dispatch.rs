@@ -96,6 +96,7 @@ impl Workspace {
         } else {
             self.feed(conversation, [Input::Cancel]);
         }
+        self.withdraw(conversation, conversation.records().take_starts());
     }
 
     fn answer(&self, conversation: &Conversation, question: u64, is_yes: bool) {

@@ -134,7 +134,8 @@ impl Workspace {
         let mut records = Vec::new();
         for call in open.iter().filter(|call| calls.iter().any(|(id, _)| *id == call.id)) {
             let key = CallKey::of(&call.id, &call.name, &call.input);
-            records.push(self.record(conversation, key, Event::Opened, Role::Policy));
+            let event = if conversation.records().take_start(&key) { Event::Withdrawn } else { Event::Opened };
+            records.push(self.record(conversation, key, event, Role::Policy));
         }
         self.note(conversation, records);
     }
@@ -144,6 +145,8 @@ impl Workspace {
         let open = conversation.page().with_document(|document, text| document.open_calls(text));
         let Some(call) = open.iter().rfind(|call| call.id == *id) else { return };
         let key = CallKey::of(&call.id, &call.name, &call.input);
+        // Vendors reuse ids: the next call with this key needs a record of its own.
+        conversation.records().take_start(&key);
         if matches!(conversation.records().life(&key), Life::Open { .. }) {
             let role = if conversation.tasks().is_running(id) { Role::Tool } else { Role::User };
             let event = Event::Resolved(recorded(answer));

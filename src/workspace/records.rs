@@ -181,6 +181,11 @@ impl Records {
         self.startable.borrow_mut().remove(key)
     }
 
+    /// Takes the recorded starts of calls that were not started.
+    pub(super) fn take_starts(&self) -> HashSet<CallKey> {
+        self.startable.take()
+    }
+
     /// The user stops everything: what is on its way to the disk must not start anything when it is there. Says whether
     /// anything is.
     pub(super) fn cancel(&self) -> bool {

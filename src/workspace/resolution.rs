@@ -85,6 +85,10 @@ pub(super) struct Prepared {
 }
 
 impl Prepared {
+    fn key(&self) -> CallKey {
+        CallKey::of(&self.call.id, &self.call.name, &self.call.input)
+    }
+
     /// Whether it lets a call run.
     fn is_approval(&self) -> bool {
         matches!(self.input, Input::Decide(_, Choice::Approve, _))
@@ -334,7 +338,8 @@ impl Workspace {
         written.map_err(|problem| ResolveError::NotRecorded(problem.to_string()))?;
         let is_stopped = |prepared: &Prepared| prepared.cancellations != records.cancellations();
         if prepared.iter().any(|prepared| prepared.is_approval() && is_stopped(prepared)) {
-            self.take_back(conversation, prepared.iter().map(|prepared| &prepared.call));
+            let approved = prepared.iter().map(Prepared::key).collect();
+            self.take_back(conversation, approved, started(&prepared));
             return Err(ResolveError::Stale);
         }
         // What was started meanwhile goes on. To stop it here would leave it without a result.
@@ -346,15 +351,12 @@ impl Workspace {
             // What the user interface still does for it is not waited for any more.
             self.stop_tool(conversation, &call.id);
         }
-        for Prepared { call, .. } in prepared.iter().filter(|prepared| prepared.starts) {
-            records.let_start(CallKey::of(&call.id, &call.name, &call.input));
-        }
+        self.let_start(conversation, started(&prepared));
         // What was decided about may be another call now. It asks for itself.
         let open = conversation.page().open_calls();
         let is_same = |prepared: &Prepared| {
-            let decided = &prepared.call;
-            let now = open.iter().rfind(|call| call.id == decided.id);
-            now.is_some_and(|call| call.name == decided.name && call.input == decided.input)
+            let now = open.iter().rfind(|call| call.id == prepared.call.id);
+            now.is_some_and(|call| call.name == prepared.call.name && call.input == prepared.call.input)
         };
         let same: Vec<&Prepared> = prepared.iter().filter(|prepared| is_same(prepared)).collect();
         let input = match together {
@@ -379,6 +381,11 @@ impl Workspace {
         }
         self.watch_deadlines(conversation, false);
     }
+}
+
+/// The calls whose start was recorded together with the decision.
+fn started(prepared: &[Prepared]) -> Vec<CallKey> {
+    prepared.iter().filter(|prepared| prepared.starts).map(Prepared::key).collect()
 }
 
 /// The result that shows an answer: a string as it is, anything else as JSON.

@@ -19,7 +19,7 @@ struct Written {
     /// Answers, which take effect before anything else.
     answers: Vec<Input>,
     /// The calls that may run.
-    approved: Vec<OpenCall>,
+    approved: Vec<CallKey>,
     /// Those of them that start at once.
     starts: Vec<CallKey>,
     /// All calls that it is about: nobody else may resolve them meanwhile.
@@ -64,10 +64,13 @@ impl Workspace {
                 return workspace.host().notify(Level::Error, &problem.to_string());
             }
             let is_cancelled = conversation.records().cancellations() != cancellations;
-            if is_cancelled {
-                workspace.take_back(conversation, approved.iter());
+            // A key runs the call that the user saw. If they have edited it since, it waits.
+            let is_same = only.is_none() || approved.iter().all(|key| workspace.is_open(conversation, key));
+            let goes_on = is_same && !is_cancelled;
+            if goes_on {
+                workspace.let_start(conversation, starts);
             } else {
-                starts.into_iter().for_each(|key| conversation.records().let_start(key));
+                workspace.take_back(conversation, approved, starts);
             }
             // An answer of one call carries the conversation on by itself.
             let is_answered = only.is_some() && !answers.is_empty();
@@ -77,7 +80,7 @@ impl Workspace {
                 }
                 workspace.want(conversation, Wish::Recorded(answer));
             }
-            if !is_answered && !is_cancelled {
+            if !is_answered && goes_on {
                 workspace.want(conversation, Wish::Recorded(input));
             }
             workspace.came_to_rest(conversation);
@@ -142,8 +145,9 @@ impl Workspace {
                 free = free.saturating_sub(usize::from(starts));
                 let events = [Event::Decided(Decision::Approved)].into_iter().chain(starts.then_some(Event::Started));
                 self.add(conversation, &mut written, &call, events);
-                written.approved.push(call.clone());
-                written.starts.extend(starts.then(|| CallKey::of(&call.id, &call.name, &call.input)));
+                let key = CallKey::of(&call.id, &call.name, &call.input);
+                written.starts.extend(starts.then(|| key.clone()));
+                written.approved.push(key);
             }
         }
         Some(written)

@@ -67,6 +67,19 @@ fn a_start_is_known_until_its_end() {
 }
 
 #[test]
+fn a_start_is_withdrawn_by_the_next_record_only() {
+    let ledger = replay([Event::Opened, approved(), Event::Started, Event::Withdrawn]);
+    assert_eq!(ledger.life(&key(0)), Life::Open { approved: None, started: None });
+    // An earlier start happened, and stays.
+    let again = [Event::Opened, Event::Started, Event::Opened, approved(), Event::Started, Event::Withdrawn];
+    assert_eq!(starts(&replay(again)), [2]);
+    let twice = [Event::Opened, Event::Started, Event::Opened, Event::Withdrawn, Event::Withdrawn];
+    assert_eq!(starts(&replay(twice)), [2]);
+    assert_eq!(replay([Event::Withdrawn]).life(&key(0)), Life::Unknown);
+    assert_eq!(replay([Event::Opened, resolved(""), Event::Withdrawn]).life(&key(0)), Life::Ended);
+}
+
+#[test]
 fn the_first_end_of_a_life_counts() {
     let ledger = replay([Event::Opened, Event::Expired(result("late")), resolved("an answer")]);
     assert_eq!((ledger.last_result(&key(0)), ledger.endings(&key(0))), (Some(&result("late")), 1));
@@ -100,14 +113,16 @@ proptest! {
     #[test]
     fn no_step_forgets_a_start_or_grants_anything(history in histories()) {
         let mut ledger = Ledger::default();
-        for record in &history {
+        for (at, record) in history.iter().enumerate() {
             let key = &record.key;
+            let latest = history[..at].iter().rfind(|record| record.key == *key);
+            let is_undone = record.event == Event::Withdrawn && latest.is_some_and(|latest| latest.event == Event::Started);
             let (before, endings) = (ledger.life(key), ledger.endings(key));
             let last = ledger.last_result(key).cloned();
             ledger.apply(record);
             let (after, is_end) = (ledger.life(key), matches!(record.event, Event::Resolved(_) | Event::Expired(_)));
             let started = |life: &Life| matches!(life, Life::Open { started: Some(_), .. });
-            prop_assert!(!started(&before) || is_end || started(&after), "a start was forgotten");
+            prop_assert!(!started(&before) || is_end || is_undone || started(&after), "a start was forgotten");
             prop_assert!(record.event != Event::Started || started(&after), "a start was ignored");
             prop_assert!(!is_end || after == Life::Ended, "an end was ignored");
             let ended = usize::from(is_end && before != Life::Ended);
@@ -132,7 +147,7 @@ proptest! {
             let last = own.iter().rposition(|record| record.event != Event::Started);
             let approval = last.filter(|last| {
                 // It belongs to a life that had begun before it.
-                let begun = own[..*last].iter().rfind(|record| !matches!(record.event, Event::Decided(_)));
+                let begun = own[..*last].iter().rfind(|record| !matches!(record.event, Event::Decided(_) | Event::Withdrawn));
                 own[*last].event == approved() && begun.is_some_and(|begun| matches!(begun.event, Event::Opened | Event::Started))
             });
             prop_assert_eq!(approver(&ledger, &key), approval.map(|approval| own[approval].by.clone()));

@@ -35,7 +35,7 @@ fn rejected() -> Event {
 
 /// Records of a few keys, numbered by their times, with a different result for each end.
 fn histories() -> impl Strategy<Value = Vec<Record>> {
-    proptest::collection::vec((0..4_usize, 0..6_u8), 0..40).prop_map(|events| {
+    proptest::collection::vec((0..4_usize, 0..7_u8), 0..40).prop_map(|events| {
         let numbered = events.into_iter().enumerate();
         let records = numbered.map(|(at, (index, event))| {
             let event = match event {
@@ -43,6 +43,7 @@ fn histories() -> impl Strategy<Value = Vec<Record>> {
                 1 => approved(),
                 2 => rejected(),
                 3 => Event::Started,
+                6 => Event::Withdrawn,
                 4 => Event::Resolved(result(&at.to_string())),
                 _ => Event::Expired(result(&at.to_string())),
             };
@@ -70,6 +71,7 @@ fn records() -> impl Strategy<Value = Record> {
         Just(approved()),
         Just(rejected()),
         Just(Event::Started),
+        Just(Event::Withdrawn),
         result.clone().prop_map(Event::Resolved),
         result.prop_map(Event::Expired),
     ];

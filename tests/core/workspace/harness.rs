@@ -91,6 +91,15 @@ impl Harness {
 
     /// The same in a folder that was there before.
     fn start_in(folder: TempDir, setup: Setup<'_>, replies: impl IntoIterator<Item = Reply>) -> Self {
+        let text = screen(setup.text).join("\n") + "\n";
+        let chat = Self::prepare_in(folder, setup, replies);
+        chat.put("notes.chat", &text);
+        chat.edit("notes.chat");
+        chat
+    }
+
+    /// An editor that was started in a folder, and has opened nothing.
+    fn prepare_in(folder: TempDir, setup: Setup<'_>, replies: impl IntoIterator<Item = Reply>) -> Self {
         let root = folder.path().canonicalize().unwrap();
         let (waker, woken) = mpsc::channel();
         let host = Rc::new(FakeHost::new(root.join("work"), waker.clone()));
@@ -117,8 +126,6 @@ impl Harness {
         for (name, text) in setup.files {
             chat.put(name, text);
         }
-        chat.put("notes.chat", &(screen(setup.text).join("\n") + "\n"));
-        chat.edit("notes.chat");
         chat
     }
 
@@ -135,9 +142,9 @@ impl Harness {
         let clock = self.host.clock.get();
         let Self { workspace, host, scripts, folder, .. } = self;
         drop((workspace, host, scripts));
-        let chat = Self::start_in(folder, Setup { options, ..Setup::default() }, replies);
+        // Nothing is opened yet: a lock that was let go a moment ago could still be on its way to this process.
+        let chat = Self::prepare_in(folder, Setup { options, ..Setup::default() }, replies);
         chat.host.clock.set(clock);
-        chat.wipe(NOTES);
         chat.put("notes.chat", text);
         chat
     }

@@ -1,6 +1,11 @@
 //! A conversation that is opened again after a kill: what the journal acknowledged is there, and nothing happens twice.
 
-use std::{cell::RefCell, fs, rc::Rc};
+use std::{
+    cell::RefCell,
+    fs,
+    rc::Rc,
+    time::{Duration, Instant},
+};
 
 use flemma::{
     agent::Choice,
@@ -62,6 +67,15 @@ fn journal(chat: &Harness) -> String {
 fn block_journal(chat: &Harness) {
     chat.drain_until("the journal", |chat| chat.workspace.is_settled(chat.current()));
     fs::write(chat.state("journal"), "in the way").unwrap();
+}
+
+/// Waits until the journal has an event of this name.
+fn wait_for_record(chat: &Harness, event: &str) {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while !journal(chat).contains(&format!("\"{event}\"")) {
+        assert!(Instant::now() < deadline, "there is no `{event}` in\n{}", journal(chat));
+        chat.drain_once();
+    }
 }
 
 fn automatic() -> Value {
@@ -391,11 +405,52 @@ fn a_stop_before_the_record_is_written_holds() {
             std::thread::yield_now();
         }
         // It is heard of, and taken back.
-        while journal(&chat).matches("\"opened\"").count() <= approvals {
+        while journal(&chat).matches("\"withdrawn\"").count() < approvals {
             chat.drain_once();
         }
         assert!(!chat.work("ran").exists() && !chat.conversation().is_busy(), "by hand: {by_hand}");
     }
+}
+
+#[test]
+fn a_call_that_was_stopped_before_it_started_is_no_interrupted_call() {
+    for by_hand in [false, true] {
+        let chat = Harness::new("@You:\nHello", [commands(&["touch ran"]), prose("fine")]);
+        chat.go();
+        chat.wait_for_pending(1);
+        let saved = chat.text();
+        if by_hand {
+            chat.replace("status=pending", "status=approved");
+            chat.workspace.dispatch(chat.current(), Command::Advance);
+        } else {
+            let line = chat.line_with("status=pending");
+            chat.workspace.dispatch(chat.current(), Command::Execute { line });
+        }
+        chat.workspace.dispatch(chat.current(), Command::Cancel);
+        chat.settle();
+        wait_for_record(&chat, "withdrawn");
+        let chat = chat.kill(&saved, Value::Null, [prose("fine")]);
+        let buffer = chat.edit("notes.chat");
+        chat.go_to(buffer);
+        chat.drain_until("the journal", |chat| chat.workspace.is_settled(buffer));
+        assert!(!chat.text().contains("interrupted"), "by hand: {by_hand}\n{}", chat.text());
+        chat.go();
+        assert!(!chat.text().contains("interrupted") && !chat.work("ran").exists(), "by hand: {by_hand}");
+        assert_eq!(chat.waiting(), ["call_0 approval"]);
+    }
+}
+
+#[test]
+fn a_start_of_a_call_that_was_edited_meanwhile_is_withdrawn() {
+    let chat = Harness::new("@You:\nHello", [commands(&["touch ran"]), prose("fine")]);
+    chat.go();
+    chat.wait_for_pending(1);
+    let line = chat.line_with("status=pending");
+    chat.workspace.dispatch(chat.current(), Command::Execute { line });
+    chat.replace("touch ran", "touch other");
+    wait_for_record(&chat, "withdrawn");
+    assert!(!chat.work("ran").exists() && !chat.work("other").exists());
+    assert_eq!(chat.waiting(), ["call_0 approval"]);
 }
 
 #[test]
