@@ -111,6 +111,13 @@ function M.has_ui()
   return #api.nvim_list_uis() > 0
 end
 
+--- Whether the user is typing in a buffer: in Insert, Replace or Select mode.
+---@param buf integer
+---@return boolean
+function M.is_typing(buf)
+  return api.nvim_get_current_buf() == buf and api.nvim_get_mode().mode:find("^n?[iRsS\19]") ~= nil
+end
+
 --- Opens the form of a call that asks the user a question.
 ---@param buf integer
 ---@param call string

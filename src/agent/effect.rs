@@ -42,6 +42,8 @@ pub enum Effect {
     SetStatus(CallId, Status),
     /// Replace a call's status block by its result.
     Settle(CallId, CallResult),
+    /// Append the text that the user typed in a block, and that is not its result, to their message.
+    Keep(String),
     /// Run a tool.
     Run(OpenCall),
     /// Stop a tool. If its result still arrives, it is dropped.

@@ -86,7 +86,9 @@ pub enum ResolvedBy {
     Person,
     /// The user, with text in the document that a key carries out. The key decides what follows.
     Document,
-    /// The editor's user interface or the clock. The conversation goes on if it would have done so by itself.
+    /// The clock: its deadline has passed. The conversation goes on if it would have done so by itself.
+    Clock,
+    /// The editor's user interface. The conversation goes on if it would have done so by itself.
     Other,
 }
 

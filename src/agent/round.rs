@@ -160,7 +160,7 @@ impl Agent {
                     let warning = format!(
                         "{}: a policy denies this call, so your text in its block was not sent. To send it as the \
                          reason, undo and write `status=rejected`.",
-                        call.name
+                        call.label()
                     );
                     effects.push(Effect::Notify(Level::Warn, warning));
                 }
@@ -176,7 +176,7 @@ impl Agent {
                 let warning = format!(
                     "{}: your text in the block was used as the result, and the tool did not run. Press Ctrl-] to \
                      continue.",
-                    call.name
+                    call.label()
                 );
                 let answer = CallResult::text(own_words(content, ""));
                 self.settle(&call, answer, effects);
@@ -192,11 +192,11 @@ impl Agent {
             }
             Status::Approved | Status::Running => {
                 let warning = if status == Status::Running {
-                    format!("{}: this call is no longer running, so it is pending again.", call.name)
+                    format!("{}: this call is no longer running, so it is pending again.", call.label())
                 } else {
                     format!(
                         "{}: you did not set `status=approved` in this session, so the call is pending again.",
-                        call.name
+                        call.label()
                     )
                 };
                 self.ask_again(&call, view, effects);
@@ -209,7 +209,7 @@ impl Agent {
     fn run_approved(&mut self, call: OpenCall, view: &dyn View, effects: &mut Vec<Effect>) {
         if self.was_changed(&call) && view.verdict(&call) == Verdict::Ask {
             let warning =
-                format!("{}: its input was changed after the approval, so the call is pending again.", call.name);
+                format!("{}: its input was changed after the approval, so the call is pending again.", call.label());
             self.ask_again(&call, view, effects);
             effects.push(Effect::Notify(Level::Warn, warning));
         } else {
@@ -344,7 +344,7 @@ impl Agent {
 pub(super) fn restored(call: &OpenCall, view: &dyn View) -> Effect {
     let is_run = view.suspends_as(call).is_none();
     let end = if is_run { " The tool did not run again." } else { "" };
-    let message = format!("{}: this call has its result already, which was restored.{end}", call.name);
+    let message = format!("{}: this call has its result already, which was restored.{end}", call.label());
     Effect::Notify(Level::Info, message)
 }
 

@@ -300,6 +300,11 @@ impl Session {
                 let (edits, _) = shell.with_document(|document, text| chat::open_prompt(document, text));
                 shell.apply(&edits);
             }
+            Effect::Keep(words) => {
+                let (edits, _) = shell.with_document(|document, text| chat::open_prompt(document, text));
+                shell.apply(&edits);
+                shell.apply(&[shell.with_document(|_, text| chat::append_words(text, &words))]);
+            }
             Effect::Review if shell.reviews_later() => {}
             Effect::Review => self.inbox.borrow_mut().push_front(Input::Review),
             Effect::Cursor(target) => {

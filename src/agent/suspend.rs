@@ -38,15 +38,22 @@ impl Agent {
             return;
         }
         effects.push(Effect::UndoStep);
-        let has_text = call.placeholder.as_ref().is_some_and(|placeholder| !placeholder.content.is_empty());
-        if has_text && by != ResolvedBy::Document {
-            let message = format!(
-                "{}: the call was resolved elsewhere, so your text in its block was not used. Undo brings it back.",
-                call.name
-            );
-            effects.push(Effect::Notify(Level::Warn, message));
-        }
         self.settle(call, answer, effects);
+        let typed = call.placeholder.as_ref().map_or("", |placeholder| &placeholder.content);
+        if !typed.is_empty() && by != ResolvedBy::Document {
+            let why = match by {
+                ResolvedBy::Clock => deadline_passed(call),
+                _ => format!("{}: the call got another result", call.label()),
+            };
+            let message = format!(
+                "{why}, so your text in its block was not used. It is at the end of your message now. Press Ctrl-] to \
+                 send it."
+            );
+            effects.push(Effect::Keep(typed.to_owned()));
+            effects.push(Effect::Notify(Level::Warn, message));
+            // What the user has not submitted is not sent without them.
+            return self.pause();
+        }
         if self.is_busy() {
             return;
         }
@@ -73,7 +80,7 @@ impl Agent {
         let Some(call) = self.running.remove(id) else { return };
         self.ask_again(&call, view, effects);
         self.pause();
-        effects.push(Effect::Notify(Level::Error, format!("{}: {problem}", call.name)));
+        effects.push(Effect::Notify(Level::Error, format!("{}: {problem}", call.label())));
         self.start_queued(view.settings(), effects);
     }
 
@@ -96,8 +103,8 @@ impl Agent {
                 self.settle(&call, answer, effects);
             } else if view.is_interrupted(&call) && view.verdict(&call) == Verdict::Run {
                 let message = format!(
-                    "{} ({}): this call was interrupted and runs again, which its tool declares to be harmless",
-                    call.name, call.id
+                    "{}: this call was interrupted and runs again, which its tool declares to be harmless",
+                    call.label()
                 );
                 effects.push(Effect::Notify(Level::Info, message));
                 self.run_if_possible(call, view, effects);
@@ -105,9 +112,9 @@ impl Agent {
                 || (status == Some(Status::Pending) && view.is_interrupted(&call))
             {
                 let message = format!(
-                    "{} ({}): this call was interrupted while it was running, and may have had an effect; its block asks \
+                    "{}: this call was interrupted while it was running, and may have had an effect; its block asks \
                      whether to run it again",
-                    call.name, call.id
+                    call.label()
                 );
                 effects.push(Effect::Notify(Level::Warn, message));
                 self.ask_again(&call, view, effects);
@@ -123,4 +130,12 @@ impl Agent {
         self.armed = false;
         self.is_paused = true;
     }
+}
+
+/// Says that the deadline of a call has passed.
+#[must_use]
+pub fn deadline_passed(call: &OpenCall) -> String {
+    let expires = call.awaiting().and_then(|awaiting| awaiting.expires);
+    let at = expires.map_or_else(String::new, |expires| format!(" at {expires}"));
+    format!("{}: its deadline passed{at}", call.label())
 }

@@ -30,6 +30,12 @@ pub struct OpenCall {
 }
 
 impl OpenCall {
+    /// The call in a message: `bash (toolu_01)`. Several calls of one tool may wait.
+    #[must_use]
+    pub fn label(&self) -> String {
+        format!("{} ({})", self.name, self.id)
+    }
+
     /// What its block says that it waits for; `None` if it does not wait.
     #[must_use]
     pub fn awaiting(&self) -> Option<Awaiting> {

@@ -56,7 +56,9 @@ pub use document::{Document, Update};
 pub use edit::{Position, TextEdit};
 pub use escape::{escape, unescape};
 pub use frontmatter_edit::{approve_always, mark_cut_off, restore_frontmatter};
-pub use plan::{insert_placeholders, open_prompt, set_block, set_status, write_result, write_result_with_attachments};
+pub use plan::{
+    append_words, insert_placeholders, open_prompt, set_block, set_status, write_result, write_result_with_attachments,
+};
 pub use provenance::{Author, Provenance, Reattribution};
 pub use reference::NamedFile;
 pub use regions::Region;

@@ -13,6 +13,7 @@ use super::{
     BlockKind, Document, Language, Position, ResultBody, Speaker, Status, StatusBlock, Text, TextEdit, ToolFence,
     attributes, blocks,
     calls::{Site, Turn},
+    escape::escape,
     syntax,
 };
 use crate::{
@@ -177,6 +178,18 @@ pub fn open_prompt(document: &Document, text: &dyn Text) -> (Vec<TextEdit>, Posi
         }
         Some(_) => (Vec::new(), end),
     }
+}
+
+/// Appends words of the user to the text under the last prompt. Nothing in them acts as more than text.
+#[must_use]
+pub fn append_words(text: &dyn Text, words: &str) -> TextEdit {
+    let last = text.line_count().saturating_sub(1);
+    let mut lines: Vec<String> =
+        words.trim_end_matches('\n').split('\n').map(|line| escape(line).into_owned()).collect();
+    if !text.line(last).trim().is_empty() {
+        lines.splice(0..0, [String::new(), String::new()]);
+    }
+    TextEdit::insert(Position { line: last, column: text.length(last) }, lines)
 }
 
 /// Insertions by place, so that several at one place become one edit in call order.

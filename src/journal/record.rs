@@ -97,8 +97,16 @@ pub struct Actor {
 
 impl Role {
     /// All roles.
-    pub(super) const ALL: [Self; 7] =
-        [Self::Policy, Self::User, Self::Script, Self::CommandLine, Self::Clock, Self::Tool, Self::Client];
+    pub(super) const ALL: [Self; 8] = [
+        Self::Policy,
+        Self::User,
+        Self::Document,
+        Self::Script,
+        Self::CommandLine,
+        Self::Clock,
+        Self::Tool,
+        Self::Client,
+    ];
 
     /// The word for it in the journal and in Lua.
     #[must_use]
@@ -106,6 +114,7 @@ impl Role {
         match self {
             Self::Policy => "policy",
             Self::User => "user",
+            Self::Document => "document",
             Self::Script => "script",
             Self::CommandLine => "command-line",
             Self::Clock => "clock",
@@ -122,6 +131,8 @@ pub enum Role {
     Policy,
     /// The user, by a key or a command.
     User,
+    /// The text of a file, which a key of the user carried out: anybody may have written it.
+    Document,
     /// Lua code, by `resolve()`.
     Script,
     /// The command line.

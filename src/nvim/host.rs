@@ -326,6 +326,11 @@ impl Host for NvimHost {
         self.shim.ask("has_ui", ())
     }
 
+    /// `:help nvim_get_mode()`.
+    fn is_typing(&self, buffer: i32) -> bool {
+        self.shim.ask("is_typing", buffer)
+    }
+
     /// `:help vim.ui.input()`.
     fn open_form(&self, buffer: i32, call: &CallId) {
         self.shim.tell("open_form", (buffer, call.0.as_str()));

@@ -38,7 +38,7 @@ impl Workspace {
         match (self.effective_kind(conversation, call), call.awaiting()) {
             (AwaitKind::Elicitation, Some(awaiting)) if !has_text => {
                 if awaiting.is_over(self.host().now()) {
-                    return self.expire_call(conversation, call);
+                    return self.expire_by_key(conversation, call);
                 }
                 if let Err(error) = self.check_held(conversation) {
                     return self.host().notify(Level::Info, &error.to_string());
@@ -164,6 +164,9 @@ impl Workspace {
 
     /// Says why a key had no effect.
     fn explain(&self, conversation: &Conversation, id: &CallId, error: &ResolveError) {
+        if *error == ResolveError::Late {
+            return;
+        }
         let open = conversation.page().open_calls();
         let kind = open.iter().find(|call| call.id == *id).map(|call| self.effective_kind(conversation, call));
         let message = match (error, kind) {

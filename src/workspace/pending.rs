@@ -48,7 +48,7 @@ impl Workspace {
         let now = self.host().now();
         let calls = conversation.page().open_calls().into_iter().filter(|call| !call.aborted);
         let waiting = calls.filter_map(|call| {
-            let awaiting = call.awaiting().filter(|awaiting| !awaiting.is_over(now))?;
+            let awaiting = self.waits(conversation, &call).filter(|awaiting| !awaiting.is_over(now))?;
             if conversation.session().is_working_on(&call.id) || conversation.records().is_claimed(&call.id) {
                 return None;
             }

@@ -177,6 +177,11 @@ pub trait Host {
         true
     }
 
+    /// Whether the user is typing in this buffer (Insert mode and the like).
+    fn is_typing(&self, _buffer: i32) -> bool {
+        false
+    }
+
     /// Opens the form of a call that asks the user a question. The answer comes back as a resolution of the call.
     fn open_form(&self, _buffer: i32, _call: &CallId) {}
 

@@ -52,6 +52,8 @@ pub(super) struct Records {
     is_long: Cell<bool>,
     /// The lost calls that the user was told of.
     told: RefCell<Vec<String>>,
+    /// The calls of which the user was told that their deadline has passed.
+    late: RefCell<HashSet<CallId>>,
 }
 
 impl Records {
@@ -212,6 +214,11 @@ impl Records {
     pub(super) fn forget(&self) {
         self.reading.take();
         self.ledger.take();
+    }
+
+    /// Whether the user was not told yet that the deadline of this call has passed.
+    pub(super) fn is_late_news(&self, call: &CallId) -> bool {
+        self.late.borrow_mut().insert(call.clone())
     }
 
     /// Whether the user was not told of these lost calls before.

@@ -56,6 +56,9 @@ pub enum ResolveError {
     /// There is no such call, it has its result, its time is over, or it does not wait for this.
     #[error("stale")]
     Stale,
+    /// Its deadline has passed. The user is told so.
+    #[error("stale")]
+    Late,
     /// Another process holds the conversation.
     #[error("{0}")]
     Held(String),
@@ -212,7 +215,7 @@ impl Workspace {
         if matches!(self.standing(conversation, &call), Standing::Ended(_)) {
             return Err(ResolveError::Stale);
         }
-        let awaiting = call.awaiting();
+        let awaiting = self.waits(conversation, &call);
         if awaiting.is_none() && role != Role::User {
             // It was never asked about, or the user has written a decision that no key has carried out yet.
             return Err(ResolveError::Stale);
@@ -221,9 +224,13 @@ impl Workspace {
         match (&resolution, is_over) {
             (Resolution::Expire, false) => return Err(ResolveError::Stale),
             (Resolution::Expire, true) | (_, false) => {}
+            (_, true) if role == Role::User => {
+                self.expire_by_key(conversation, &call);
+                return Err(ResolveError::Late);
+            }
             (_, true) => {
                 self.expire_call(conversation, &call);
-                return Err(ResolveError::Stale);
+                return Err(ResolveError::Late);
             }
         }
         let kind = self.effective_kind(conversation, &call);
@@ -275,10 +282,10 @@ impl Workspace {
     }
 
     fn resolved(&self, call: &OpenCall, answer: CallResult, role: Role) -> Input {
-        let by = if matches!(role, Role::User | Role::Script | Role::CommandLine) {
-            ResolvedBy::Person
-        } else {
-            ResolvedBy::Other
+        let by = match role {
+            Role::User | Role::Script | Role::CommandLine => ResolvedBy::Person,
+            Role::Clock => ResolvedBy::Clock,
+            Role::Policy | Role::Document | Role::Tool | Role::Client => ResolvedBy::Other,
         };
         Input::Resolve { call: call.id.clone(), answer, by }
     }

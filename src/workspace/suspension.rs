@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
 use super::{Conversation, Workspace, resolution::Resolution, standing::Standing};
 use crate::{
-    chat::{AwaitKind, Awaiting, OpenCall, deadline},
+    agent::{Level, deadline_passed},
+    chat::{AwaitKind, Awaiting, OpenCall, Status, deadline},
     config::Wait,
     journal::{CallKey, Life, Role},
     model::{CallId, ToolInput},
@@ -25,6 +26,9 @@ const QUESTION: usize = 160;
 /// How often deadlines are looked at. A laptop that slept does not count its sleep, so the clock has to be read again.
 const TICK: Duration = Duration::from_secs(30);
 
+/// How soon deadlines are looked at again while the user is typing.
+const TYPING: SignedDuration = SignedDuration::from_secs(1);
+
 impl Workspace {
     /// What a call that may run waits for, if this process does not run it itself.
     pub(super) fn suspends_as(&self, call: &OpenCall) -> Option<AwaitKind> {
@@ -41,6 +45,20 @@ impl Workspace {
             Some(AwaitKind::Elicitation) => AwaitKind::Elicitation,
             Some(AwaitKind::ClientExec) if conversation.is_at_work_on(&call.id) => AwaitKind::ClientExec,
             _ => AwaitKind::Approval,
+        }
+    }
+
+    /// What a call says that waits for somebody; `None` if it waits for nobody. What a status in a file claims does not
+    /// matter: an approval or a run that nobody here knows of waits for the user like any other call.
+    pub(super) fn waits(&self, conversation: &Conversation, call: &OpenCall) -> Option<Awaiting> {
+        let block = &call.placeholder.as_ref()?.block;
+        match block.status {
+            Status::Pending => Some(block.awaiting()),
+            Status::Approved | Status::Running => {
+                let is_real = conversation.is_at_work_on(&call.id) || self.counts(conversation, call);
+                (!is_real).then(|| Awaiting { expires: None, ..block.awaiting() })
+            }
+            Status::Denied | Status::Rejected => None,
         }
     }
 
@@ -117,6 +135,10 @@ impl Workspace {
             }
             if now < expires {
                 next = Some(next.map_or(expires, |next| next.min(expires)));
+            } else if self.host().is_typing(conversation.buffer()) {
+                // Nothing is written and nothing is sent under their hands.
+                let soon = now.saturating_add(TYPING).unwrap_or(now);
+                next = Some(next.map_or(soon, |next| next.min(soon)));
             } else if !is_opening || self.is_known(conversation, &call) {
                 self.expire_call(conversation, &call);
             }
@@ -143,8 +165,27 @@ impl Workspace {
         matches!(conversation.records().life(&key), Life::Open { .. })
     }
 
-    /// The deadline of a call has passed.
+    /// The deadline of a call has passed. While the user is typing here, or its block has their text, nothing happens: the
+    /// next key of theirs deals with it.
     pub(super) fn expire_call(&self, conversation: &Conversation, call: &OpenCall) {
+        if call.placeholder.as_ref().is_some_and(|placeholder| !placeholder.content.is_empty()) {
+            if conversation.records().is_late_news(&call.id) {
+                let message = format!(
+                    "{}. Your text stays in its block, but it is too late for an answer: Ctrl-] moves it into your message.",
+                    deadline_passed(call)
+                );
+                self.host().notify(Level::Warn, &message);
+            }
+        } else if !self.host().is_typing(conversation.buffer()) {
+            self.resolve_call(conversation, &call.id, Resolution::Expire, Role::Clock, |_, _| {});
+        }
+    }
+
+    /// A key meets a call whose deadline has passed.
+    pub(super) fn expire_by_key(&self, conversation: &Conversation, call: &OpenCall) {
+        if call.placeholder.as_ref().is_none_or(|placeholder| placeholder.content.is_empty()) {
+            self.host().notify(Level::Info, &deadline_passed(call));
+        }
         self.resolve_call(conversation, &call.id, Resolution::Expire, Role::Clock, |_, _| {});
     }
 

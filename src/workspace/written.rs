@@ -93,12 +93,13 @@ impl Workspace {
         let mut written = Written::default();
         let mut free = self.free_slots(conversation);
         let now = self.host().now();
+        let mut is_late = false;
         for call in conversation.page().open_calls() {
             if only.is_some_and(|id| *id != call.id) || call.aborted {
                 continue;
             }
             if conversation.is_at_work_on(&call.id) {
-                self.stopped_by_hand(conversation, &mut written, &call);
+                self.written_at_work(conversation, &mut written, &call)?;
                 continue;
             }
             if matches!(self.standing(conversation, &call), Standing::Ended(_)) {
@@ -106,8 +107,9 @@ impl Workspace {
                 continue;
             }
             if call.awaiting().is_some_and(|awaiting| awaiting.is_over(now)) {
-                self.expire_call(conversation, &call);
-                return None;
+                self.expire_by_key(conversation, &call);
+                is_late = true;
+                continue;
             }
             let status = call.placeholder.as_ref().map(|placeholder| placeholder.block.status);
             let content = call.placeholder.as_ref().map_or("", |placeholder| &placeholder.content);
@@ -130,7 +132,7 @@ impl Workspace {
                     continue;
                 }
                 Some(_) if !content.is_empty() => {
-                    let answer = CallResult::text(own_words(content, ""));
+                    let answer = self.typed_result(&call, content)?;
                     self.add(conversation, &mut written, &call, [Event::Resolved(recorded(&answer))]);
                     continue;
                 }
@@ -150,7 +152,7 @@ impl Workspace {
                 written.approved.push(key);
             }
         }
-        Some(written)
+        (!is_late).then_some(written)
     }
 
     fn add(
@@ -161,18 +163,56 @@ impl Workspace {
         events: impl IntoIterator<Item = Event>,
     ) {
         written.calls.push(call.id.clone());
-        written.records.extend(self.records_of(conversation, call, Role::User, events));
+        written.records.extend(self.records_of(conversation, call, self.role_of(conversation, call), events));
     }
 
-    /// `status=rejected` in the block of a call that the editor's user interface runs stops it.
-    fn stopped_by_hand(&self, conversation: &Conversation, written: &mut Written, call: &OpenCall) {
-        let status = call.placeholder.as_ref().map(|placeholder| placeholder.block.status);
-        if status == Some(Status::Rejected) && !conversation.session().is_working_on(&call.id) {
-            let answer = rejection(call, None, false);
-            let events = [Event::Decided(Decision::Rejected), Event::Resolved(recorded(&answer))];
-            self.add(conversation, written, call, events);
-            written.answers.push(Input::Resolve { call: call.id.clone(), answer, by: ResolvedBy::Document });
+    /// In the block of a call that the editor's user interface runs, `status=rejected` stops it, and text is its result. `None`
+    /// after a message.
+    fn written_at_work(&self, conversation: &Conversation, written: &mut Written, call: &OpenCall) -> Option<()> {
+        if conversation.session().is_working_on(&call.id) {
+            return Some(());
         }
+        let placeholder = call.placeholder.as_ref()?;
+        let (answer, decided) = match placeholder.block.status {
+            Status::Rejected => (rejection(call, None, false), Some(Event::Decided(Decision::Rejected))),
+            _ if placeholder.content.is_empty() => return Some(()),
+            _ => (self.typed_result(call, &placeholder.content)?, None),
+        };
+        let events = decided.into_iter().chain([Event::Resolved(recorded(&answer))]);
+        self.add(conversation, written, call, events);
+        written.answers.push(Input::Resolve { call: call.id.clone(), answer, by: ResolvedBy::Document });
+        Some(())
+    }
+
+    /// Who has written the block of a call: the user in this session, or somebody whose file this is.
+    fn role_of(&self, conversation: &Conversation, call: &OpenCall) -> Role {
+        let Some(placeholder) = &call.placeholder else { return Role::User };
+        let fence = placeholder.fence;
+        let content = fence + 1..fence + 1 + placeholder.content.lines().count();
+        let page = conversation.page();
+        let is_own = if content.is_empty() { page.is_authorised(call) } else { page.is_by_user(content) };
+        if is_own || placeholder.block.status == Status::Pending && placeholder.content.is_empty() {
+            Role::User
+        } else {
+            Role::Document
+        }
+    }
+
+    /// The result that text in the block of any other call makes; `None` after a message: it does not match the
+    /// `result_schema` of a tool that the editor answers.
+    fn typed_result(&self, call: &OpenCall, content: &str) -> Option<CallResult> {
+        let definition = self.toolbox().get(&call.name);
+        let client = definition.filter(|definition| matches!(definition.executor, Executor::Client(_)));
+        let value = serde_json::from_str(content).unwrap_or_else(|_| Value::from(content.trim_end_matches('\n')));
+        if let Some(Err(mistakes)) = client.map(|definition| definition.check_answer(&value)) {
+            let message = format!(
+                "{}: your text is not used as the result, because it does not match the result_schema of the tool:\n{mistakes}",
+                call.label()
+            );
+            self.host().notify(Level::Warn, &message);
+            return None;
+        }
+        Some(CallResult::text(own_words(content, "")))
     }
 
     fn is_server(&self, call: &OpenCall) -> bool {
@@ -194,7 +234,7 @@ impl Workspace {
                 // The content begins in the line after the fence.
                 let above = call.placeholder.as_ref().map_or(0, |placeholder| placeholder.fence + 1);
                 let place = mistake.line.map_or_else(String::new, |line| format!("line {}: ", above + line));
-                let message = format!("{}: your answer is not sent: {place}{}", call.name, mistake.message);
+                let message = format!("{}: your answer is not sent: {place}{}", call.label(), mistake.message);
                 self.host().notify(Level::Warn, &message);
                 None
             }

@@ -377,7 +377,7 @@ fn approved_and_running_in_an_opened_file_read_as_pending() {
         assert_eq!(harness.statuses(), ["a pending"]);
         assert!(harness.text().contains("```flemma:tool status=pending note=\"x y\"\n"), "only the word changes");
         let told = harness.log(&["warn", "run", "moment", "cursor"]);
-        assert_eq!(told, ["moment: pending a", &*format!("warn: bash: {why}"), "cursor pending 13",]);
+        assert_eq!(told, ["moment: pending a", &*format!("warn: bash (a): {why}"), "cursor pending 13",]);
         // From here on it is this user's.
         harness.replace("status=pending", "status=approved");
         harness.go();
@@ -422,7 +422,10 @@ fn a_policys_approval_holds_for_the_input_that_it_saw() {
     harness.replace("\"ls\"", "\"rm -rf /\"");
     harness.go();
     assert_eq!(harness.statuses(), ["a pending", "b pending"]);
-    assert_eq!(harness.told(), ["warn: bash: its input was changed after the approval, so the call is pending again."]);
+    assert_eq!(
+        harness.told(),
+        ["warn: bash (a): its input was changed after the approval, so the call is pending again."]
+    );
 
     // What the user approves then is what stands there.
     harness.replace("`a`\n\n```flemma:tool status=pending", "`a`\n\n```flemma:tool status=approved");

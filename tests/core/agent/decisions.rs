@@ -152,7 +152,7 @@ fn an_approval_is_bound_to_what_was_approved() {
     assert_eq!(harness.statuses(), ["a pending", "b running"]);
     assert_eq!(
         harness.log(&["warn"]),
-        ["warn: bash: its input was changed after the approval, so the call is pending again."]
+        ["warn: bash (a): its input was changed after the approval, so the call is pending again."]
     );
 }
 

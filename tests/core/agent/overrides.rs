@@ -16,7 +16,7 @@ fn waiting() -> Harness {
 
 fn warning(tool: &str) -> String {
     format!(
-        "warn: {tool}: your text in the block was used as the result, and the tool did not run. Press Ctrl-] to \
+        "warn: {tool} (a): your text in the block was used as the result, and the tool did not run. Press Ctrl-] to \
              continue."
     )
 }

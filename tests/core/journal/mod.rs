@@ -55,8 +55,17 @@ fn histories() -> impl Strategy<Value = Vec<Record>> {
 
 /// Records with every kind of content.
 fn records() -> impl Strategy<Value = Record> {
-    let roles =
-        [Role::Policy, Role::User, Role::Script, Role::CommandLine, Role::Clock, Role::Tool, Role::Client].as_slice();
+    let roles = [
+        Role::Policy,
+        Role::User,
+        Role::Document,
+        Role::Script,
+        Role::CommandLine,
+        Role::Clock,
+        Role::Tool,
+        Role::Client,
+    ]
+    .as_slice();
     let file = (".*", ".*").prop_map(|(path, media_type)| RecordedFile { path, media_type });
     let result = (".*", any::<bool>(), prop_oneof![Just(String::new()), Just("json".into()), ".*"])
         .prop_flat_map(move |words| (Just(words), proptest::collection::vec(file.clone(), 0..3)))

@@ -176,7 +176,7 @@ fn what_runs_is_what_was_approved() {
     chat.replace("echo one", "touch ran");
     chat.go();
     let told = chat.told();
-    let words = "bash: its input was changed after the approval";
+    let words = "bash (call_0): its input was changed after the approval";
     assert!(told.iter().any(|told| told.contains(words)), "{told:?}");
     assert!(chat.text().contains("status=pending"));
     assert!(!chat.work("ran").exists());

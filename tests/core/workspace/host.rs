@@ -139,6 +139,7 @@ pub struct FakeHost {
     /// The time, if it is not the system's.
     pub clock: Cell<Option<Timestamp>>,
     pub has_ui: Cell<bool>,
+    pub is_typing: Cell<bool>,
     /// The calls whose forms were opened.
     pub forms: RefCell<Vec<String>>,
 }
@@ -157,6 +158,7 @@ impl FakeHost {
             estimates: RefCell::default(),
             clock: Cell::default(),
             has_ui: Cell::new(true),
+            is_typing: Cell::default(),
             forms: RefCell::default(),
             saved: RefCell::default(),
         }
@@ -350,6 +352,10 @@ impl Host for FakeHost {
 
     fn has_ui(&self) -> bool {
         self.has_ui.get()
+    }
+
+    fn is_typing(&self, _: i32) -> bool {
+        self.is_typing.get()
     }
 
     fn open_form(&self, _: i32, call: &CallId) {

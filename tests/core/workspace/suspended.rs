@@ -253,6 +253,128 @@ fn an_answer_counts_until_the_deadline() {
 }
 
 #[test]
+fn the_clock_leaves_the_users_text_alone() {
+    let chat = Harness::new("@You:\nHello", [calls([("ask", question("Why?"))]), prose("fine")]);
+    chat.host.clock.set(Some("2026-01-01T00:00:00Z".parse().unwrap()));
+    chat.define("ask", json!({ "executor": "human" }));
+    chat.go();
+    chat.wait_for("expires=2026-01-02T00:00:00Z");
+    chat.type_at(chat.line_with("kind=elicitation") + 1, "because\n@You: too");
+    let typed = chat.text();
+    chat.told();
+    chat.host.clock.set(Some("2026-01-02T00:00:00Z".parse().unwrap()));
+    // A program that comes too late does not disturb them either.
+    assert_eq!(chat.resolve("call_0", answer(json!("late"))), stale());
+    chat.settle();
+    assert_eq!(chat.resolve("call_0", answer(json!("late"))), stale());
+    assert_eq!(chat.text(), typed);
+    let told = chat.told();
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].contains("ask (call_0): its deadline passed at 2026-01-02T00:00:00Z. Your text stays"), "{told:?}");
+    // The key makes room: nothing is lost, and nothing is sent.
+    chat.go();
+    chat.wait_for("The user did not respond in time.");
+    assert!(chat.text().trim_end().ends_with("```\n\nbecause\n\\@You: too"), "{}", chat.text());
+    assert!(
+        chat.told().iter().any(|told| told.contains("its deadline passed at") && told.contains("end of your message"))
+    );
+    assert_eq!(chat.sent(), 1);
+    chat.go();
+    chat.wait_for("@Assistant:\nfine");
+    assert_eq!(chat.results(1), ["Error: The user did not respond in time."]);
+    assert!(chat.body(1).to_string().contains("because\\n@You: too"), "{}", chat.body(1));
+}
+
+#[test]
+fn the_clock_waits_for_a_user_who_is_typing() {
+    let chat = asked(Value::Null, [("ask", question("Why?"))]);
+    chat.wait_for("kind=elicitation");
+    chat.host.is_typing.set(true);
+    let before = chat.text();
+    let expires = before.split("expires=").nth(1).and_then(|rest| rest.split_whitespace().next()).unwrap();
+    chat.host.clock.set(Some(expires.parse().unwrap()));
+    assert_eq!(chat.resolve("call_0", answer(json!("late"))), stale());
+    chat.settle();
+    assert_eq!((chat.text(), chat.sent()), (before.clone(), 1));
+    chat.host.is_typing.set(false);
+    assert_eq!(chat.resolve("call_0", answer(json!("late"))), stale());
+    chat.wait_for("@Assistant:\nfine");
+    assert_eq!(chat.results(1), ["Error: The user did not respond in time."]);
+}
+
+#[test]
+fn text_is_not_lost_to_another_result() {
+    let chat = asked(Value::Null, [("ask", question("Why?"))]);
+    chat.wait_for("kind=elicitation");
+    chat.type_at(chat.line_with("kind=elicitation") + 1, "half a th");
+    assert_eq!(chat.resolve("call_0", answer(json!("now"))), Ok(()));
+    while chat.drain_once() {}
+    assert!(chat.text().contains("now\n```\n\nhalf a th"), "{}", chat.text());
+    assert_eq!(chat.sent(), 1, "what the user has not submitted is not sent");
+    chat.go();
+    chat.wait_for("@Assistant:\nfine");
+    assert_eq!(chat.results(1), ["now"]);
+}
+
+#[test]
+fn a_key_says_that_the_deadline_has_passed() {
+    type Press = fn(&Harness);
+    let presses: [(&str, Press); 4] = [
+        ("Ctrl-]", |chat| chat.go()),
+        ("Alt-Enter", |chat| chat.execute("kind=elicitation")),
+        ("approve", |chat| chat.approve("kind=elicitation")),
+        ("reject", |chat| chat.reject("kind=elicitation", None)),
+    ];
+    for (key, press) in presses {
+        let chat = asked(Value::Null, [("ask", question("Why?"))]);
+        chat.wait_for("kind=elicitation");
+        chat.replace("expires=2", "expires=1");
+        while chat.text().contains("kind=elicitation") && chat.told().is_empty() {
+            press(&chat);
+            while chat.drain_once() {}
+        }
+        chat.wait_for("@Assistant:\nfine");
+        assert_eq!(chat.results(1), ["Error: The user did not respond in time."], "{key}");
+    }
+}
+
+#[test]
+fn the_text_for_a_client_tool_has_to_match_its_schema() {
+    for is_running in [false, true] {
+        let call = ("pick", json!({ "later": true }));
+        let chat = Harness::new("@You:\nHello", [calls([call]), prose("fine")]);
+        let schema = json!({ "type": "object", "required": ["n"], "properties": { "n": { "type": "integer" } } });
+        let approval = if is_running { "auto" } else { "requires_approval" };
+        let runs = client(&chat, json!({ "result_schema": schema, "approval": approval }));
+        chat.go();
+        chat.drain_until("its wait", |chat| {
+            chat.text().contains("status=pending") && !chat.conversation().is_busy() && (runs.get() == 1) == is_running
+        });
+        chat.type_at(chat.line_with("status=pending") + 1, "{\"n\": \"x\"}");
+        chat.told();
+        chat.go();
+        while chat.drain_once() {}
+        let told = chat.told();
+        assert!(
+            told.iter().any(|told| told.contains("pick (call_0): your text is not used as the result")),
+            "{told:?}"
+        );
+        assert!(told.iter().any(|told| told.contains("`/n`: expected integer")), "{told:?}");
+        assert!(chat.text().contains("{\"n\": \"x\"}") && chat.text().contains("status=pending"));
+        chat.replace("\"x\"", "7");
+        chat.go();
+        chat.drain_until("the result", |chat| {
+            !chat.text().contains("status=pending") && !chat.conversation().is_busy()
+        });
+        if !is_running {
+            chat.go();
+        }
+        chat.wait_for("@Assistant:\nfine");
+        assert_eq!(chat.results(1), ["{\"n\": 7}"], "running: {is_running}");
+    }
+}
+
+#[test]
 fn keys_and_programs_have_one_winner() {
     for round in 0..100 {
         let chat = asked(Value::Null, [("bash", bash("echo ran >> runs"))]);
