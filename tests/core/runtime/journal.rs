@@ -446,12 +446,14 @@ fn another_process() {
         journal.append(&chat, records, move |outcome| sender.send(outcome).unwrap());
         answer.recv_timeout(LIMIT).unwrap()
     };
-    while name == REWRITER {
-        append(vec![opened("junk"), resolved("junk", COMPACT_ABOVE as usize)]).unwrap();
-        if journal.compact(&chat, |_| false).unwrap() {
-            println!("safe {REWRITER}");
+    if name == REWRITER {
+        loop {
+            append(vec![opened("junk"), resolved("junk", COMPACT_ABOVE as usize)]).unwrap();
+            if journal.compact(&chat, |_| false).unwrap() {
+                println!("safe {REWRITER}");
+            }
+            io::stdout().flush().unwrap();
         }
-        io::stdout().flush().unwrap();
     }
     for number in 0..400 {
         let (id, junk) = (format!("{name}-{number}"), format!("junk-{name}-{number}"));
