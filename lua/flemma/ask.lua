@@ -30,6 +30,11 @@ end
 ---@param on_confirm fun(text: string?)
 function M.input(opts, on_confirm)
   draw()
+  if opts.default then
+    -- Neovim's own prompt takes each character as a key: CTRL-R would insert the value of an expression, which may come from
+    -- a model.
+    opts = vim.tbl_extend("force", opts, { default = (opts.default:gsub("%c", " ")) })
+  end
   local answered = false
   local ok, problem = pcall(vim.ui.input, opts, function(text)
     answered = true

@@ -273,12 +273,10 @@ end
 ---@param problem? string what was wrong with the last answer
 local function ask_text(form, at, problem)
   local field = form.spec.fields[at]
-  local text = form.typed[at] or field.default
   prompt(form, function(callback)
     require("flemma.ask").input({
       prompt = prompt_of(form, field, problem) .. " ",
-      -- Neovim's own prompt takes each character as a key, and CTRL-R would insert the value of an expression.
-      default = text and text:gsub("%c", " ") or nil,
+      default = form.typed[at] or field.default,
     }, callback)
   end, function(typed)
     if typed == nil then

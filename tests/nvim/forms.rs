@@ -201,6 +201,31 @@ fn a_picker_stays_open_when_the_call_has_its_result() {
     assert_eq!(answers(&mut chat), json!([]));
 }
 
+#[test]
+fn a_late_answer_is_told_what_the_user_has_done_meanwhile() {
+    let ways: [(Act, &str); 2] = [
+        (
+            &|chat| chat.nvim.command("call search('status=pending') | Flemma tool:reject"),
+            "the call was rejected or cancelled",
+        ),
+        (&|chat| chat.nvim.input("gg/status=pending<CR>ored<Esc><M-CR>"), "you have answered the call already"),
+    ];
+    for (act, why) in ways {
+        let replies = [call("toolu_1", "ask_user", &colours()), prose(&["fine"])];
+        let mut chat = Chat::start(&Setup { lua: LATER, ..Setup::default() }, replies);
+        chat.nvim.input("<C-]>");
+        chat.nvim.wait_for("the call to wait", |nvim| !previews(nvim).is_empty());
+        chat.wait_until_idle();
+        chat.nvim.lua("open()", &[]);
+        act(&mut chat);
+        chat.nvim.wait_for("the result", |nvim| !nvim.text().contains("status=pending"));
+        chat.nvim.lua("choose('red')", &[]);
+        let words = format!("ask_user (toolu_1): not answered: {why}");
+        chat.nvim.wait_for(&words, |nvim| said(nvim).contains(&words));
+        assert_eq!(answers(&mut chat), json!([]));
+    }
+}
+
 /// Opens the form, waits for Neovim's own prompt, types, lets something happen, and types the rest.
 fn type_around(chat: &mut Chat, first: &str, happens: impl FnOnce(&mut Chat), rest: &str) {
     chat.go_to("status=pending");

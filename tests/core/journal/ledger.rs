@@ -1,6 +1,9 @@
 //! The state of all calls, according to their records.
 
-use flemma::journal::{Actor, CallKey, Event, Ledger, Life, Record};
+use flemma::{
+    journal::{Actor, CallKey, Event, Ledger, Life, Record},
+    model::CallId,
+};
 use proptest::prelude::*;
 
 use super::{approved, histories, key, record, rejected, result};
@@ -40,6 +43,18 @@ fn a_call_lives_from_its_categorisation_to_its_result() {
     assert_eq!((ledger.life(&key(0)), ledger.endings(&key(0))), (Life::Ended, 1));
     assert_eq!(ledger.last_result(&key(0)), Some(&result("done")));
     assert!(starts(&ledger).is_empty());
+}
+
+#[test]
+fn the_latest_end_of_an_id_says_who_ended_it() {
+    let id = key(0).id;
+    assert_eq!(replay([Event::Opened]).last_ending(&id), None);
+    let ledger = replay([Event::Opened, resolved("done"), resolved("late"), Event::Opened]);
+    let ending = ledger.last_ending(&id).unwrap().clone();
+    assert!(!ending.is_error, "the first end counts");
+    let ledger = replay([Event::Opened, resolved("done"), Event::Opened, Event::Started, resolved("again")]);
+    assert!(ledger.last_ending(&id).unwrap().at > ending.at, "the latest life");
+    assert_eq!(ledger.last_ending(&CallId("another".to_owned())), None);
 }
 
 #[test]
