@@ -1,14 +1,12 @@
 //! Records what happens to calls, before it has an effect: see [`crate::journal`].
 
 use std::{
-    collections::VecDeque,
     fs, io,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
-use super::{Conversation, Job, Workspace, records::needs_opening};
+use super::{Conversation, Workspace, records::needs_opening};
 use crate::{
     agent::{CallResult, Input, Level, Placement},
     chat::{Language, OpenCall},
@@ -31,21 +29,6 @@ pub(super) fn not_recorded(error: &io::Error) -> UserError {
 /// What went wrong, without "(os error 28)", which does not help the user.
 fn words(error: &io::Error) -> String {
     error.to_string().split(" (os error").next().unwrap_or_default().to_owned()
-}
-
-/// What waited for records that are on the disk now, or that could not be written. When the editor exits, it is done without
-/// the rest of what background work has left.
-#[derive(Clone, Default)]
-pub(super) struct Commits(Arc<Mutex<VecDeque<Job>>>);
-
-impl Commits {
-    fn push(&self, next: impl FnOnce(&Workspace) + Send + 'static) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push_back(Box::new(next));
-    }
-
-    fn pop(&self) -> Option<Job> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
-    }
 }
 
 impl Workspace {
@@ -91,7 +74,7 @@ impl Workspace {
         };
         let (commits, mailbox) = (self.commits().clone(), self.background().mailbox().clone());
         self.journal().append(&path, records.clone(), move |written| {
-            commits.push(move |workspace| {
+            commits.push(move |workspace: &Self| {
                 workspace.with_conversation(id, |workspace, conversation| {
                     let written = written.map_err(|error| not_recorded(&error));
                     if written.is_ok() {

@@ -72,6 +72,7 @@ mod attached_files;
 mod background;
 mod buffer_view;
 mod changes;
+mod commits;
 mod conversation;
 mod decisions;
 mod dispatch;

@@ -14,9 +14,9 @@ use super::{
     accounts::Accounting,
     approval_chain,
     background::{self, Background},
+    commits::Commits,
     file_on_disk::Flights,
     holder::Locks,
-    journaling::Commits,
     option_layers::OptionLayers,
     ports::{Host, Place, Scripts},
     toolbox::Toolbox,
@@ -47,7 +47,7 @@ pub struct Workspace {
     flights: Flights,
     locks: Locks,
     journal: Journal,
-    commits: Commits,
+    commits: Commits<Workspace>,
     /// Whether the editor is about to exit, so that nothing new starts.
     is_leaving: Cell<bool>,
     /// Whether a caller that resolves a call is to be answered before anything else follows from it.
@@ -189,7 +189,7 @@ impl Workspace {
         &self.journal
     }
 
-    pub(super) fn commits(&self) -> &Commits {
+    pub(super) fn commits(&self) -> &Commits<Self> {
         &self.commits
     }
 
