@@ -84,6 +84,8 @@ pub enum Input {
 pub enum ResolvedBy {
     /// The user, here or by a program. Autopilot continues.
     Person,
+    /// The user, with the text in its block, which a key for this call carries out. Autopilot continues.
+    Typed,
     /// The user, with text in the document that a key carries out. The key decides what follows.
     Document,
     /// The clock: its deadline has passed. The conversation goes on if it would have done so by itself.

@@ -40,7 +40,7 @@ impl Agent {
         effects.push(Effect::UndoStep);
         self.settle(call, answer, effects);
         let typed = call.placeholder.as_ref().map_or("", |placeholder| &placeholder.content);
-        if !typed.is_empty() && by != ResolvedBy::Document {
+        if !typed.is_empty() && !matches!(by, ResolvedBy::Document | ResolvedBy::Typed) {
             let why = match by {
                 ResolvedBy::Clock => deadline_passed(call),
                 _ => format!("{}: the call got another result", call.label()),
@@ -59,7 +59,7 @@ impl Agent {
         }
         let next = calls.iter().find(|other| other.id != *id && super::turn::waits_for_user(other));
         let is_last = calls.len() == 1;
-        let is_person = by == ResolvedBy::Person;
+        let is_person = matches!(by, ResolvedBy::Person | ResolvedBy::Typed);
         if is_person {
             self.reset_counters();
         }

@@ -119,7 +119,7 @@ impl Workspace {
                 }
                 let answer = self.typed_answer(&call, content)?;
                 self.add(conversation, &mut written, &call, [Event::Resolved(recorded(&answer))]);
-                let by = if only.is_some() { ResolvedBy::Person } else { ResolvedBy::Document };
+                let by = if only.is_some() { ResolvedBy::Typed } else { ResolvedBy::Document };
                 written.answers.push(Input::Resolve { call: call.id.clone(), answer, by });
                 continue;
             }

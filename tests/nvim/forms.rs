@@ -368,7 +368,7 @@ fn json_that_is_broken_is_named_where_it_breaks() {
     chat.nvim.input("o{\"version\": \"2\",<CR>channel: \"beta\"}<Esc><M-CR>");
     let line = chat.nvim.lines(0).iter().position(|line| line.starts_with("channel:")).unwrap() + 1;
     let words = format!(
-        "release: your answer is not sent: line {line}: not valid JSON: key must be a string, found \
+        "release (toolu_1): your answer is not sent: line {line}: not valid JSON: key must be a string, found \
          `channel: \"beta\"}}`; write each key in double quotes. Write a JSON object: {{\"version\""
     );
     chat.nvim.wait_for("a message", |nvim| said(nvim).contains(&words));

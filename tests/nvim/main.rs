@@ -15,6 +15,7 @@ mod colours;
 mod completions;
 mod contract;
 mod cursor;
+mod deadlines;
 mod docs;
 mod docs_waiting;
 mod durable;

@@ -59,6 +59,18 @@ fn a_question_is_answered_in_its_block() {
 }
 
 #[test]
+fn the_text_in_a_block_is_answered_with_by_its_own_key() {
+    let chat = asked(Value::Null, [("ask", question("Which port?"))]);
+    chat.wait_for("kind=elicitation");
+    chat.type_at(chat.line_with("kind=elicitation") + 1, "8080");
+    chat.told();
+    chat.execute("kind=elicitation");
+    chat.wait_for("@Assistant:\nfine");
+    assert_eq!((chat.results(1), chat.text().matches("8080").count()), (vec!["8080".to_owned()], 1));
+    assert_eq!(chat.told(), [] as [&str; 0]);
+}
+
+#[test]
 fn a_question_is_not_approved() {
     let chat = asked(Value::Null, [("ask", question("Which port?"))]);
     chat.wait_for("kind=elicitation");
