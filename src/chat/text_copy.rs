@@ -28,6 +28,8 @@ impl Block {
             block.bytes.push(b'\n');
             block.lines += 1;
         });
+        // The block stays as long as the conversation is open.
+        block.bytes.shrink_to_fit();
         block
     }
 }

@@ -29,12 +29,13 @@ pub enum LineBreak {
 impl FileLayout {
     /// The bytes of a file, whose lines come in pieces, as a Unix file has them.
     pub fn bytes<'a>(self, pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<u8> {
-        let mut bytes = Vec::new();
+        let pieces: Vec<&[u8]> = pieces.into_iter().filter(|_| !self.is_empty).collect();
+        let mut bytes = Vec::with_capacity(pieces.iter().map(|piece| piece.len()).sum());
         if self.byte_order_mark {
             bytes.extend_from_slice(b"\xef\xbb\xbf");
         }
         let begin = bytes.len();
-        for piece in pieces.into_iter().filter(|_| !self.is_empty) {
+        for piece in pieces {
             match self.line_break {
                 LineBreak::Unix | LineBreak::Mac => bytes.extend_from_slice(piece),
                 LineBreak::Dos => piece.split_inclusive(|byte| *byte == b'\n').for_each(|line| {
