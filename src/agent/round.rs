@@ -340,11 +340,14 @@ impl Agent {
     }
 }
 
-/// Tells the user that a call has its result already.
+/// Tells the user that a call has its result already: of the tool, of somebody's decision or answer, or of the clock.
 pub(super) fn restored(call: &OpenCall, view: &dyn View) -> Effect {
-    let is_run = view.suspends_as(call).is_none();
-    let end = if is_run { " The tool did not run again." } else { "" };
-    let message = format!("{}: this call has its result already, which was restored.{end}", call.label());
+    let what = if view.suspends_as(call) == Some(AwaitKind::Elicitation) {
+        "this question was resolved before, and its result was restored"
+    } else {
+        "this call was resolved before, and its result was restored; nothing was run"
+    };
+    let message = format!("{}: {what}", call.label());
     Effect::Notify(Level::Info, message)
 }
 

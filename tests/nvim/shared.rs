@@ -1,6 +1,6 @@
 //! One file in two editors: one holds it, the other one shows it, follows it, and takes over.
 
-use std::{fs, os::unix::fs::symlink, path::Path};
+use std::{fs, os::unix::fs::symlink, path::Path, slice};
 
 use serde_json::{Value, json};
 
@@ -285,11 +285,13 @@ fn a_program_resolves_a_call_once_nobody_holds_the_file() {
     let lock = file.with_file_name(".notes.chat.flemma-lock");
     let is_open = "return vim.fn.bufexists((...)) == 1";
     let path: Value = file.to_str().unwrap().into();
-    headless.wait_for("the file to be let go", |nvim| !lock.exists() && nvim.lua(is_open, &[path.clone()]) == false);
+    headless
+        .wait_for("the file to be let go", |nvim| !lock.exists() && nvim.lua(is_open, slice::from_ref(&path)) == false);
     assert_eq!(resolve(&mut headless, &file, "8082"), json!([false, "stale"]));
-    headless.wait_for("the file to be let go", |nvim| !lock.exists() && nvim.lua(is_open, &[path.clone()]) == false);
+    headless
+        .wait_for("the file to be let go", |nvim| !lock.exists() && nvim.lua(is_open, slice::from_ref(&path)) == false);
     // What the user has opened stays open.
-    headless.lua("vim.cmd.edit((...))", &[path.clone()]);
+    headless.lua("vim.cmd.edit((...))", slice::from_ref(&path));
     assert_eq!(resolve(&mut headless, &file, "8083"), json!([false, "stale"]));
     assert_eq!(resolve(&mut headless, &copy_of(&file), "8084"), json!([false, "stale"]));
     headless.wait_for("the copy to be let go", |nvim| {

@@ -174,6 +174,7 @@ fn a_result_that_the_file_lacks_is_restored() {
     let chat = reopen(chat, &before, setup().options, [prose("fine")]);
     chat.drain_until("the result", |chat| chat.text().contains("ran\n```"));
     assert_eq!((runs(&chat), chat.sent()), (1, 0), "restored, and nothing is sent by itself");
+    chat.wait_for_words("bash (call_0): this call was resolved before, and its result was restored; nothing was run");
     chat.go();
     chat.wait_for("@Assistant:\nfine");
     assert_eq!((chat.results(0), runs(&chat)), (vec!["ran".to_owned()], 1));
@@ -350,8 +351,28 @@ fn an_undone_answer_is_restored_without_a_form() {
     assert_eq!(chat.resolve("call_0", Resolution::Answer(json!("because"))), Ok(()));
     chat.undo();
     assert!(!chat.text().contains("because"));
+    chat.told();
     chat.execute("kind=elicitation");
     assert!(chat.text().contains("because\n```") && chat.host.forms.borrow().is_empty());
+    let restored = "info: ask (call_0): this question was resolved before, and its result was restored";
+    assert_eq!(chat.told(), [restored]);
+}
+
+#[test]
+fn an_undone_rejection_is_restored_and_speaks_of_no_run() {
+    let chat = Harness::new("@You:\nHello", [calls([("bash", bash("true")), ("bash", bash("false"))])]);
+    chat.go();
+    chat.wait_for("status=pending");
+    assert_eq!(chat.resolve("call_0", Resolution::Reject(Some("not now".to_owned()))), Ok(()));
+    chat.undo();
+    assert!(!chat.text().contains("not now"));
+    chat.told();
+    chat.execute("`call_0`)");
+    assert!(chat.text().contains("not now"), "{}", chat.text());
+    assert_eq!(
+        chat.told(),
+        ["info: bash (call_0): this call was resolved before, and its result was restored; nothing was run"]
+    );
 }
 
 #[test]
