@@ -37,9 +37,15 @@ fn open(chat: &mut Chat, answer: &str) {
 
 /// Leaves what Neovim says on the screen alone for longer than a lock is tried, and then goes on.
 fn read_on(chat: &mut Chat) {
-    chat.nvim.wait_for("the end of the recovery", |nvim| nvim.screen().join(" ").contains("Recovery completed"));
+    chat.nvim.wait_for("the end of the recovery", |nvim| {
+        let screen = nvim.screen().join(" ");
+        ["Press ENTER", "typed before the kill"].iter().any(|sign| screen.contains(sign))
+    });
     std::thread::sleep(std::time::Duration::from_millis(400));
-    chat.nvim.input("<CR>");
+    // Versions of Neovim differ in whether they ask for it.
+    while chat.nvim.request("nvim_get_mode", &[])["blocking"] == true {
+        chat.nvim.input("<CR>");
+    }
     chat.nvim.wait_for("the text", |nvim| nvim.text() == "@You:\nHello\ntyped before the kill\n");
 }
 
