@@ -434,7 +434,7 @@ fn a_stop_before_the_record_is_written_holds() {
 }
 
 #[test]
-fn a_call_that_was_stopped_before_it_started_is_no_interrupted_call() {
+fn a_call_stopped_before_it_started_is_not_interrupted() {
     for by_hand in [false, true] {
         let chat = Harness::new("@You:\nHello", [commands(&["touch ran"]), prose("fine")]);
         chat.go();
