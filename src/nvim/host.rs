@@ -23,7 +23,7 @@ pub(super) struct Shim {
 }
 
 /// The names that `host.lua` has to define.
-pub(super) const NAMES: [&str; 34] = [
+pub(super) const NAMES: [&str; 35] = [
     "announce",
     "ask_files",
     "ask_trust",
@@ -38,6 +38,7 @@ pub(super) const NAMES: [&str; 34] = [
     "follow",
     "guard",
     "has_ui",
+    "is_typing",
     "languages",
     "lock",
     "notify",
