@@ -149,9 +149,20 @@ local function type_on(buf)
   if not was or not api.nvim_buf_is_loaded(buf) or require("flemma.buffer").is_locked(buf) then
     return
   end
+  local mode = api.nvim_get_mode().mode
+  if mode:sub(1, 1) == "i" then
+    -- The turn was so short that `:stopinsert` has not taken effect yet.
+    api.nvim_create_autocmd("InsertLeave", {
+      once = true,
+      callback = function()
+        M.type_on_later(buf)
+      end,
+    })
+    return
+  end
   forget_typing(buf)
   local win = api.nvim_get_current_win()
-  if win ~= was.win or api.nvim_win_get_buf(win) ~= buf or api.nvim_get_mode().mode ~= "n" then
+  if win ~= was.win or api.nvim_win_get_buf(win) ~= buf or mode ~= "n" then
     return
   end
   local cursor = api.nvim_win_get_cursor(win)

@@ -200,10 +200,13 @@ fn gated(gate: &Gate) -> Reply {
 
 #[test]
 fn insert_mode_comes_back_when_the_turn_is_over() {
-    let mut chat = Chat::start(&Setup::default(), [prose(&["one"]), prose(&["two"])]);
+    let lua = "entered = 0
+        vim.api.nvim_create_autocmd('InsertEnter', { callback = function() entered = entered + 1 end })";
+    let mut chat = Chat::start(&Setup { lua, ..Setup::default() }, [prose(&["one"]), prose(&["two"])]);
     chat.nvim.input("A there<C-]>");
-    chat.nvim
-        .wait_for("the prompt, in insert mode", |nvim| nvim.text().contains("one\n\n@You:\n") && nvim.mode() == "i");
+    chat.nvim.wait_for("the prompt, in insert mode", |nvim| {
+        nvim.text().contains("one\n\n@You:\n") && nvim.lua("return entered", &[]) == 2 && nvim.mode() == "i"
+    });
     chat.nvim.type_text("more");
     chat.nvim.wait_for("the typed text", |nvim| nvim.text().ends_with("@You:\nmore\n"));
     chat.nvim.input("<C-]>");
@@ -212,6 +215,24 @@ fn insert_mode_comes_back_when_the_turn_is_over() {
     chat.nvim.input("<C-]>");
     chat.nvim.wait_for("the message", |nvim| nvim.messages().contains("Nothing to send"));
     chat.nvim.wait_for("insert mode", |nvim| nvim.mode() == "i");
+}
+
+#[test]
+fn insert_mode_comes_back_after_a_turn_that_is_over_at_once() {
+    let mut chat = Chat::start(&Setup::default(), [prose(&["one"])]);
+    chat.nvim.input("A there");
+    chat.nvim.wait_for("insert mode", |nvim| nvim.mode() == "i");
+    // All of it is one event for the editor, which leaves Insert mode afterwards.
+    let lua = "entered = 0
+        vim.api.nvim_create_autocmd('InsertEnter', { callback = function() entered = entered + 1 end })
+        vim.cmd('Flemma send')
+        return vim.wait(10000, function()
+          return vim.fn.search([[^one$]], 'nw') ~= 0 and not require('flemma.buffer').is_locked(0)
+        end, 1)";
+    assert_eq!(chat.nvim.lua(lua, &[]), true);
+    chat.nvim.wait_for("insert mode, entered again", |nvim| nvim.lua("return entered", &[]) == 1 && nvim.mode() == "i");
+    chat.nvim.type_text("more");
+    chat.nvim.wait_for("the typed text", |nvim| nvim.text().ends_with("@You:\nmore\n"));
 }
 
 #[test]
