@@ -208,7 +208,7 @@
 ---@alias flemma.Level "debug"|"info"|"warn"|"error"
 
 ---@class flemma.Editing
----@field auto_write? boolean whether a conversation is written when a tool starts and at every pause; `true` by default
+---@field auto_write? boolean whether a conversation is written when it is sent, when a tool starts, and at every pause; `true` by default
 
 --- A call that waits. See `:help flemma.tools.pending()`.
 ---@class flemma.PendingCall

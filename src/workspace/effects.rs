@@ -108,6 +108,8 @@ impl Shell for Effects<'_> {
                 ProviderError::new(ErrorKind::InvalidRequest, format!("no thread could be started: {error}"))
             })?;
         self.conversation.tasks().add_request(request, handle);
+        // What was sent must not be lost, and the reply may take minutes.
+        self.workspace.write_soon(self.conversation);
         Ok(())
     }
 

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::{
     anthropic::Stream,
     chat::{Chat, Setup, call, prose, reply, said},
+    http::{Gate, Reply},
 };
 
 /// `limit(bytes)`: no file of this process can grow beyond so many bytes, as on a disk that is full. Without an argument it can.
@@ -257,4 +258,21 @@ fn of_a_key_and_a_program_one_wins() {
     assert_eq!(chat.server.requests().len(), 2, "one next request");
     let both = [runs.as_object().unwrap().len(), CALLS - runs.as_object().unwrap().len()];
     assert!(both.iter().all(|count| *count > 10), "both win often: {both:?}");
+}
+
+#[test]
+fn a_message_that_was_sent_is_in_the_file_while_its_reply_arrives() {
+    let gate = Gate::new();
+    let stream = Stream::new().text(&["some words", " and more"]).end("end_turn");
+    let events = stream.events();
+    let reply = events.iter().enumerate().fold(Reply::stream(), |reply, (n, event)| {
+        let reply = reply.chunk(event.as_str());
+        if n == 2 { reply.hold(&gate) } else { reply }
+    });
+    let mut chat = Chat::start(&Setup { text: None, ..Setup::default() }, [reply]);
+    chat.nvim.input("GoA long message<C-]>");
+    chat.nvim.wait_for("the reply", |nvim| nvim.text().contains("some words"));
+    chat.nvim.wait_for("the file", |nvim| fs::read_to_string(nvim.work().join("notes.chat")).is_ok());
+    chat.nvim.kill();
+    assert_eq!(chat.nvim.file("notes.chat"), "@You:\n\nA long message\n");
 }
