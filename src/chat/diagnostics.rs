@@ -47,9 +47,8 @@ impl Document {
         if let Some(matter) = &self.frontmatter {
             from = matter.lines;
             if !matter.closed {
-                let marks = matter.fence.marks();
-                let note =
-                    format!("The frontmatter is not closed. Close it with a line `{marks}` before the first message.");
+                let line = matter.fence.closing_line();
+                let note = format!("The frontmatter is not closed. Close it with {line} before the first message.");
                 return found.push(Diagnostic::error(0, note));
             }
         }
@@ -207,18 +206,18 @@ fn check_status(line: usize, text: &dyn Text, found: &mut Vec<Diagnostic>) {
 }
 
 fn unclosed(what: &str, fence: Fence) -> String {
-    format!("{what} is not closed. Close it with a line `{}`.", fence.marks())
+    format!("{what} is not closed. Close it with {}.", fence.closing_line())
 }
 
 const fn describe(stray: InvalidHeader) -> &'static str {
     match stray {
         InvalidHeader::BrokenUse => {
-            "A tool use is written ``**Tool Use:** `name` (`id`)``. To send this line as text, put a backslash in \
-             front of it."
+            "This tool use is not complete. Write it as **Tool Use:** `name` (`id`) or, to send this line as text, put a \
+             backslash in front of it."
         }
         InvalidHeader::BrokenResult => {
-            "A tool result is written ``**Tool Result:** `id` ``, with ` (error)` after it for an error. To send this \
-             line as text, put a backslash in front of it."
+            "This tool result is not complete. Write it as **Tool Result:** `id` (followed by (error) if it is one) or, \
+             to send this line as text, put a backslash in front of it."
         }
         InvalidHeader::MisplacedUse => {
             "A tool use can only be in `@Assistant:`. To send this line as text, put a backslash in front of it."

@@ -47,6 +47,13 @@ impl Fence {
         char::from(self.mark).to_string().repeat(self.length as usize)
     }
 
+    /// The closing line in words. Inside the backticks of a message, marks would look like more of them.
+    #[must_use]
+    pub fn closing_line(self) -> String {
+        let name = if self.mark == b'~' { "tildes" } else { "backticks" };
+        format!("a line of {} {name}", self.length)
+    }
+
     /// The indent and the marks at the start of a line, and what follows them.
     fn run(line: &str) -> Option<(Self, &str)> {
         let bytes = line.as_bytes();

@@ -13,6 +13,8 @@ fn says(text: &str, expected: &[(usize, Severity, &str)]) {
     for (found, (line, severity, part)) in found.iter().zip(expected) {
         assert_eq!((found.line, found.severity), (*line, *severity), "{found:?}");
         assert!(found.message.contains(part), "{found:?}");
+        // Marks between marks cannot be told apart.
+        assert!(!found.message.contains("``") && !found.message.contains("~~"), "{found:?}");
     }
 }
 
@@ -27,10 +29,13 @@ fn a_sound_conversation_has_none() {
 
 #[test]
 fn what_is_not_closed_is_told_with_what_closes_it() {
-    says("```lua\nx = 1\n@You:\nhi", &[(0, Error, "line `````")]);
-    says("@You:\n~~~~\ncode", &[(1, Warning, "`~~~~`")]);
+    says("```lua\nx = 1\n@You:\nhi", &[(0, Error, "Close it with a line of 3 backticks before")]);
+    says("@You:\n~~~~\ncode", &[(1, Warning, "Close it with a line of 4 tildes.")]);
     says("@Assistant:\n<thinking>\n@You:\nhi", &[(1, Error, "`</thinking>`")]);
-    says("@Assistant:\n**Tool Use:** `read` (`a`)\n\n````json\n{}\n@You:", &[(3, Error, "````")]);
+    says(
+        "@Assistant:\n**Tool Use:** `read` (`a`)\n\n````json\n{}\n@You:",
+        &[(3, Error, "Close it with a line of 4 backticks.")],
+    );
     says(&format!("{CALL}@You:\n**Tool Result:** `a`\n\n```\nx"), &[(10, Error, "result of the call `a`")]);
 }
 
