@@ -232,7 +232,7 @@ impl Definition {
         match (input, self.compiled()) {
             (ToolInput::Malformed(text), _) => Err(schema_errors::malformed(&self.name, text)),
             (ToolInput::Json(value), Ok(schema)) => schema.check("the input", value).map_err(|mistakes| {
-                ModelError::new(format!("The input of `{}` does not match its schema:\n{mistakes}", self.name))
+                ModelError::new(format!("The input of `{}` does not match its schema:\n{}", self.name, mistakes.list()))
             }),
             (ToolInput::Json(_), Err(problem)) => Err(ModelError::new(format!(
                 "The input of `{}` cannot be checked: its input_schema {problem}.",

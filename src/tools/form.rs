@@ -192,10 +192,7 @@ impl Form {
     fn check(&self, answer: Value) -> Result<Value, FormMistake> {
         match self.schema.as_ref().map_or(Ok(()), |schema| schema.check("the answer", &answer)) {
             Ok(()) => Ok(answer),
-            Err(mistakes) => {
-                let lines: Vec<&str> = mistakes.lines().collect();
-                Err(FormMistake { field: None, line: None, message: lines.join("; ") })
-            }
+            Err(mistakes) => Err(FormMistake { field: None, line: None, message: mistakes.sentence() }),
         }
     }
 
@@ -344,7 +341,7 @@ impl FormField {
 
     fn mistake(&self, value: &Value) -> Option<String> {
         let mistakes = self.schema.as_ref()?.check("", value).err()?;
-        let lines = mistakes.lines().map(|line| line.trim_start_matches(": "));
+        let lines = mistakes.each().map(|line| line.trim_start_matches(": "));
         Some(lines.collect::<Vec<_>>().join("; "))
     }
 }

@@ -21,15 +21,26 @@ const MAX_MISTAKES: usize = 5;
 #[error("{0}")]
 pub(super) struct SchemaError(String);
 
-/// What is wrong with a value, a line for each invalid path. The audience is whoever gave the value.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{0}")]
-pub struct AnswerMistakes(String);
+/// What is wrong with a value: a mistake for each invalid path. The audience is whoever gave the value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AnswerMistakes(Vec<String>);
 
 impl AnswerMistakes {
-    /// The mistakes, without the marks of a list.
-    pub(super) fn lines(&self) -> impl Iterator<Item = &str> {
-        self.0.lines().map(|line| line.trim_start_matches("- "))
+    /// All mistakes in one sentence, for the user.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        self.0.join("; ")
+    }
+
+    /// The mistakes.
+    pub(super) fn each(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(String::as_str)
+    }
+
+    /// A list with a line for each of them, for a model.
+    #[must_use]
+    pub fn list(&self) -> String {
+        self.0.iter().map(|mistake| format!("- {mistake}")).collect::<Vec<_>>().join("\n")
     }
 }
 
@@ -63,7 +74,7 @@ impl CompiledSchema {
     /// Checks a value, which messages call `subject`: "the input".
     ///
     /// # Errors
-    /// A list of what is wrong, a line each.
+    /// What is wrong.
     pub(super) fn check(&self, subject: &str, input: &Value) -> Result<(), AnswerMistakes> {
         let mut mistakes = Vec::new();
         let mut more = 0;
@@ -72,15 +83,15 @@ impl CompiledSchema {
                 more += 1;
                 continue;
             }
-            mistakes.push(format!("- {}: {}", pointer(&error, subject), describe(&error, &self.schema)));
+            mistakes.push(format!("{}: {}", pointer(&error, subject), describe(&error, &self.schema)));
         }
         if mistakes.is_empty() {
             return Ok(());
         }
         if more > 0 {
-            mistakes.push(format!("- and {more} more"));
+            mistakes.push(format!("and {more} more"));
         }
-        Err(AnswerMistakes(mistakes.join("\n")))
+        Err(AnswerMistakes(mistakes))
     }
 
     fn may_be_missing(&self, error: &ValidationError<'_>) -> bool {

@@ -301,7 +301,8 @@ impl Workspace {
             Resolution::Answer(value) => {
                 if let Some(Err(mistakes)) = definition.map(|definition| definition.check_answer(&value)) {
                     let name = definition.map(|definition| definition.name.as_str()).unwrap_or_default();
-                    let message = format!("the answer does not match the result_schema of `{name}`:\n{mistakes}");
+                    let mistakes = mistakes.sentence();
+                    let message = format!("the answer does not match the result_schema of `{name}`: {mistakes}");
                     return Err(ResolveError::Invalid(message));
                 }
                 Ok(answer_text(&value))

@@ -280,8 +280,9 @@ impl Workspace {
             .flatten();
         let resolution = match mistakes {
             Some(mistakes) => Resolution::Fail(format!(
-                "The result of the client tool `{}` does not match its result_schema:\n{mistakes}",
-                call.name
+                "The result of the client tool `{}` does not match its result_schema:\n{}",
+                call.name,
+                mistakes.list()
             )),
             None => Resolution::Result(rendered.into()),
         };

@@ -203,11 +203,15 @@ impl Workspace {
     fn typed_result(&self, call: &OpenCall, content: &str) -> Option<CallResult> {
         let definition = self.toolbox().get(&call.name);
         let client = definition.filter(|definition| matches!(definition.executor, Executor::Client(_)));
-        let value = serde_json::from_str(content).unwrap_or_else(|_| Value::from(content.trim_end_matches('\n')));
+        let json = serde_json::from_str(content);
+        let fix = if json.is_ok() { "Correct it" } else { "Write JSON that matches it" };
+        let value = json.unwrap_or_else(|_| Value::from(content.trim_end_matches('\n')));
         if let Some(Err(mistakes)) = client.map(|definition| definition.check_answer(&value)) {
             let message = format!(
-                "{}: your text is not used as the result, because it does not match the result_schema of the tool:\n{mistakes}",
-                call.label()
+                "{}: your text is not used as the result, because it does not match the result_schema of the tool: \
+                 {}. {fix} in the block, and press Ctrl-] again.",
+                call.label(),
+                mistakes.sentence()
             );
             self.host().notify(Level::Warn, &message);
             return None;
@@ -234,7 +238,11 @@ impl Workspace {
                 // The content begins in the line after the fence.
                 let above = call.placeholder.as_ref().map_or(0, |placeholder| placeholder.fence + 1);
                 let place = mistake.line.map_or_else(String::new, |line| format!("line {}: ", above + line));
-                let message = format!("{}: your answer is not sent: {place}{}", call.label(), mistake.message);
+                let message = format!(
+                    "{}: your answer is not sent: {place}{}. Alt-Enter opens the form of the question.",
+                    call.label(),
+                    mistake.message
+                );
                 self.host().notify(Level::Warn, &message);
                 None
             }

@@ -312,8 +312,9 @@ fn only_an_answer_has_a_schema() {
     let human = [("executor", Field::Value("human".into())), schema.clone()];
     let definition = declare(None, written(&human)).unwrap();
     assert_eq!(definition.check_answer(&json!("yes")), Ok(()));
-    let mistakes = definition.check_answer(&json!("never")).unwrap_err().to_string();
-    assert_eq!(mistakes, "- the answer: expected text of at most 3 characters, got the string \"never\"");
+    let mistakes = definition.check_answer(&json!("never")).unwrap_err();
+    let words = "the answer: expected text of at most 3 characters, got the string \"never\"";
+    assert_eq!((mistakes.sentence(), mistakes.list()), (words.to_owned(), format!("- {words}")));
     assert_eq!(describe(&definition)["result_schema"]["maxLength"], 3);
     let error = declare(None, written(&[("execute", Field::Function(LuaRef(7))), schema])).unwrap_err();
     assert_eq!(error.field, "result_schema");
