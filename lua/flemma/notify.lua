@@ -118,6 +118,10 @@ local function flush()
   })
 end
 
+--- What is said while |M.unless_returned| runs a function.
+---@type { level: integer, message: string }[]?
+local held_back
+
 --- Shows a message. Safe to call from anywhere, including libuv callbacks.
 ---@param level integer one of vim.log.levels
 ---@param message string
@@ -126,6 +130,10 @@ function M.say(level, message)
     vim.schedule(function()
       M.say(level, message)
     end)
+    return
+  end
+  if held_back then
+    held_back[#held_back + 1] = { level = level, message = message }
     return
   end
   local options = require("flemma.options").taken()
@@ -144,6 +152,27 @@ function M.say(level, message)
       vim.schedule(flush)
     end
   end
+end
+
+--- Runs a function that returns a problem to a program, which tells the user if it wants to. So a message that says the same
+--- is dropped. The other messages are shown when the function returns.
+---@param run fun(): any, string?
+---@return any value
+---@return string? problem
+function M.unless_returned(run)
+  local outer, mine = held_back, {}
+  held_back = mine
+  local ok, value, problem = pcall(run)
+  held_back = outer
+  for _, item in ipairs(mine) do
+    if item.message ~= problem then
+      M.say(item.level, item.message)
+    end
+  end
+  if not ok then
+    error(value, 0)
+  end
+  return value, problem
 end
 
 --- Shows a message only the first time.

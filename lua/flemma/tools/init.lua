@@ -249,8 +249,9 @@ local function buffer_of(conversation)
     return nil, ("resolve: the conversation must be a buffer or a path, not a %s"):format(type(conversation))
   end
   local path = vim.fn.fnamemodify(conversation, ":p")
-  if not vim.uv.fs_stat(path) then
-    return nil, "stale"
+  local found = vim.uv.fs_stat(path)
+  if not found or found.type == "directory" then
+    return nil, ("there is no file %s"):format(conversation)
   end
   local visits = require("flemma.visits")
   local buf = visits.open(path)
@@ -258,7 +259,7 @@ local function buffer_of(conversation)
     visits.close(buf)
   end
   if not buffers.is_attached(buf) then
-    return nil, "stale", leave
+    return nil, ("%s is not a conversation"):format(conversation), leave
   end
   local is_ready = vim.wait(PATIENCE, function()
     return native("is_settled", buf)
@@ -277,7 +278,8 @@ end
 ---@param result any
 ---@param callback? fun(ok?: true, problem?: string)
 ---@return true? ok
----@return string? problem "stale" if there is no such call, if it was resolved before, or if its time is over
+---@return string? problem "stale" if there is no such call, if it was resolved before, or if its time is over; anything
+---  else is a sentence
 function M.resolve(conversation, call, result, callback)
   if type(call) ~= "string" then
     local problem = ("resolve: the id of the call must be a string, not a %s"):format(type(call))
@@ -286,26 +288,34 @@ function M.resolve(conversation, call, result, callback)
     end
     return nil, problem
   end
-  local buf, problem, leave = buffer_of(conversation)
-  leave = leave or function() end
-  if callback then
-    local function reply(...)
-      leave()
-      callback(...)
+  local is_late = false
+  local ok, problem = notify.unless_returned(function()
+    local buf, problem, leave = buffer_of(conversation)
+    leave = leave or function() end
+    local ok
+    if buf and callback then
+      local outcome
+      native("resolve_call", buf, call, result, false, function(...)
+        outcome = { ... }
+        leave()
+        if is_late then
+          callback(...)
+        end
+      end)
+      is_late = outcome == nil
+      ok, problem = unpack(outcome or {}, 1, 2)
+      return ok, problem
+    elseif buf then
+      ok, problem = native("resolve_call", buf, call, result, false)
     end
-    if buf then
-      native("resolve_call", buf, call, result, false, reply)
-    else
-      reply(nil, problem)
-    end
-    return
+    leave()
+    return ok, problem
+  end)
+  if not callback then
+    return ok, problem
+  elseif not is_late then
+    callback(ok, problem)
   end
-  local ok
-  if buf then
-    ok, problem = native("resolve_call", buf, call, result, false)
-  end
-  leave()
-  return ok, problem
 end
 
 --- The calls that wait.
