@@ -111,6 +111,13 @@ function M.has_ui()
   return #api.nvim_list_uis() > 0
 end
 
+--- A moment as the user reads it, in the time zone of the system or of $TZ.
+---@param at integer seconds since 1970
+---@return string
+function M.local_time(at)
+  return vim.fn.strftime("%Y-%m-%d %H:%M", at)
+end
+
 --- Whether the user is typing in a buffer: in Insert, Replace or Select mode.
 ---@param buf integer
 ---@return boolean

@@ -64,5 +64,4 @@ pub use progress::Progress;
 pub use round::{own_words, rejection};
 pub use session::Session;
 pub use shell::{CursorReason, CursorTarget, LifecycleEvent, Shell};
-pub use suspend::deadline_passed;
 pub use turn::{Agent, Settings, Verdict, View};

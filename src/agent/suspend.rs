@@ -42,12 +42,16 @@ impl Agent {
         let typed = call.placeholder.as_ref().map_or("", |placeholder| &placeholder.content);
         if !typed.is_empty() && !matches!(by, ResolvedBy::Document | ResolvedBy::Typed) {
             let why = match by {
-                ResolvedBy::Clock => deadline_passed(call),
-                _ => format!("{}: the call got another result", call.label()),
+                ResolvedBy::Clock => "its deadline has passed",
+                _ => "the call got another result",
+            };
+            let when = match calls.len() {
+                1 => "Press Ctrl-] to send it.",
+                _ => "When the other calls have their results, Ctrl-] sends it.",
             };
             let message = format!(
-                "{why}, so your text in its block was not used. It is at the end of your message now. Press Ctrl-] to \
-                 send it."
+                "{}: {why}, so your text in its block was not used. It is at the end of your message now. {when}",
+                call.label()
             );
             effects.push(Effect::Keep(typed.to_owned()));
             effects.push(Effect::Notify(Level::Warn, message));
@@ -130,12 +134,4 @@ impl Agent {
         self.armed = false;
         self.is_paused = true;
     }
-}
-
-/// Says that the deadline of a call has passed.
-#[must_use]
-pub fn deadline_passed(call: &OpenCall) -> String {
-    let expires = call.awaiting().and_then(|awaiting| awaiting.expires);
-    let at = expires.map_or_else(String::new, |expires| format!(" at {expires}"));
-    format!("{}: its deadline passed{at}", call.label())
 }

@@ -54,6 +54,8 @@ struct Lives {
 pub struct Ending {
     /// When.
     pub at: Timestamp,
+    /// When it had started, if it had.
+    pub started: Option<Timestamp>,
     /// Who ended it.
     pub by: Actor,
     /// Whether its result is an error: it was rejected, cancelled or failed, or it expired.
@@ -107,9 +109,19 @@ impl Ledger {
             _ => None,
         })
     }
+
+    /// The calls that have started and ended, in the order of their keys, with the latest start.
+    pub fn finished(&self) -> impl Iterator<Item = (&CallKey, Timestamp)> {
+        self.calls.iter().filter_map(|(key, lives)| Some((key, lives.finished()?)))
+    }
 }
 
 impl Lives {
+    /// When its latest life started, if that has ended.
+    fn finished(&self) -> Option<Timestamp> {
+        if self.life == Life::Ended { self.ending.as_ref()?.started } else { None }
+    }
+
     fn apply(&mut self, record: &Record) {
         let before_start = self.before_start.take();
         match (&record.event, &mut self.life) {
@@ -135,10 +147,12 @@ impl Lives {
             // The first end counts.
             (Event::Resolved(_) | Event::Expired(_), Life::Ended) => {}
             (Event::Resolved(result) | Event::Expired(result), life) => {
+                let started = if let Life::Open { started, .. } = life { *started } else { None };
                 *life = Life::Ended;
                 self.endings += 1;
                 self.last_result = Some(result.clone());
-                self.ending = Some(Ending { at: record.at, by: record.by.clone(), is_error: result.is_error });
+                let (at, by) = (record.at, record.by.clone());
+                self.ending = Some(Ending { at, started, by, is_error: result.is_error });
             }
         }
     }

@@ -27,13 +27,13 @@ const VERSION: u64 = 1;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum LineError {
     /// It was cut off while it was written: by a kill, or by a loss of power, which can leave zeros.
-    #[error("it was not written whole")]
+    #[error("was not written completely")]
     Torn,
     /// A newer version of Flemma wrote it.
-    #[error("a newer version of Flemma wrote it. Update Flemma")]
+    #[error("was written by a newer version of Flemma; update Flemma")]
     Newer,
     /// It was damaged, or Flemma did not write it.
-    #[error("it is damaged. If you can do without what it says of a call, delete it")]
+    #[error("is damaged; if you can do without what it says about a call, delete that line")]
     Broken,
 }
 

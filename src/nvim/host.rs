@@ -2,6 +2,7 @@
 
 use std::{path::PathBuf, rc::Rc, time::Duration};
 
+use jiff::Timestamp;
 use mlua::{Function, IntoLuaMulti, Lua, LuaString, Table, Value};
 
 use super::{buffer::BufferText, convert, usage_table, waker::Waker};
@@ -23,7 +24,7 @@ pub(super) struct Shim {
 }
 
 /// The names that `host.lua` has to define.
-pub(super) const NAMES: [&str; 35] = [
+pub(super) const NAMES: [&str; 36] = [
     "announce",
     "ask_files",
     "ask_trust",
@@ -40,6 +41,7 @@ pub(super) const NAMES: [&str; 35] = [
     "has_ui",
     "is_typing",
     "languages",
+    "local_time",
     "lock",
     "notify",
     "observe",
@@ -320,6 +322,11 @@ impl Host for NvimHost {
     /// `:help extmarks`.
     fn show(&self, buffer: i32, is_busy: bool) {
         self.shim.tell("show", (buffer, is_busy));
+    }
+
+    /// `:help strftime()`.
+    fn local_time(&self, at: Timestamp) -> String {
+        self.shim.ask("local_time", at.as_second())
     }
 
     /// `:help nvim_list_uis()`.

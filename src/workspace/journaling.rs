@@ -6,6 +6,8 @@ use std::{
     time::Duration,
 };
 
+use jiff::Timestamp;
+
 use super::{Conversation, Workspace, records::needs_opening};
 use crate::{
     agent::{CallResult, Input, Level, Placement},
@@ -20,8 +22,13 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What is told of a record that could not be written.
 pub(super) fn not_recorded(error: &io::Error) -> UserError {
+    let fix = match error.kind() {
+        // The error says who has to end.
+        io::ErrorKind::TimedOut => "",
+        _ => "make room or fix the state folder, and ",
+    };
     UserError::new(format!(
-        "it could not be recorded ({}), so nothing was run or changed; make room or fix the state folder, and try again",
+        "it could not be recorded ({}), so nothing was run or changed; {fix}try again",
         words(error)
     ))
 }
@@ -167,7 +174,8 @@ impl Workspace {
             Ok(read) => read,
             Err(error) => return self.journal_is_unreadable(conversation, &error),
         };
-        let FromDisk { records: read, before, is_long } = read;
+        let FromDisk { records: read, before, is_long, written } = read;
+        records.set_written(written);
         let missing = records.take(read, before, is_long);
         if let (Some(path), false) = (records.path(), missing.is_empty()) {
             self.journal().append_soon(&path, missing, |_| {});
@@ -180,8 +188,8 @@ impl Workspace {
     /// The journal could not be read. What needs it is told why, and waits for another attempt.
     fn journal_is_unreadable(&self, conversation: &Conversation, error: &io::Error) {
         let problem = UserError::new(format!(
-            "nothing can be sent, run or decided in {}: its journal cannot be read ({}). Fix that and try again \
-             (:help flemma-journal-unread)",
+            "nothing can be sent, run or decided in {}, because its journal cannot be read: {}. It is read again with \
+             your next key (:help flemma-journal-unread)",
             conversation.holding().name(),
             words(error)
         ));
@@ -217,6 +225,8 @@ struct FromDisk {
     before: Vec<Record>,
     /// Whether the journal is worth being rewritten.
     is_long: bool,
+    /// When the conversation's own file was last written.
+    written: Option<Timestamp>,
 }
 
 impl FromDisk {
@@ -226,7 +236,9 @@ impl FromDisk {
         }
         let before = origins.iter().map(|origin| journal.read(origin)).collect::<io::Result<Vec<_>>>()?.concat();
         let size = fs::metadata(journal.file(path)).map_or(0, |metadata| metadata.len());
-        Ok(Self { records: journal.read(path)?, before, is_long: size > COMPACT_ABOVE })
+        let written = fs::metadata(path).and_then(|metadata| metadata.modified()).ok();
+        let written = written.and_then(|time| Timestamp::try_from(time).ok());
+        Ok(Self { records: journal.read(path)?, before, is_long: size > COMPACT_ABOVE, written })
     }
 }
 

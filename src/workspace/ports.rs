@@ -172,6 +172,11 @@ pub trait Host {
         Timestamp::now()
     }
 
+    /// A moment as the user reads it, to the minute.
+    fn local_time(&self, at: Timestamp) -> String {
+        at.strftime("%Y-%m-%d %H:%M UTC").to_string()
+    }
+
     /// Whether a user interface is attached, so that tools can run in it.
     fn has_ui(&self) -> bool {
         true

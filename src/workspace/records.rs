@@ -6,6 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use jiff::Timestamp;
+
 use super::generation::Generation;
 use crate::{
     journal::{Actor, CallKey, Event, Ledger, Life, Record},
@@ -50,6 +52,8 @@ pub(super) struct Records {
     cancelled: Cell<u64>,
     /// Whether the journal is so long that it is worth being rewritten.
     is_long: Cell<bool>,
+    /// When the file was last written, as of the latest reading of the journal, until somebody has used it.
+    written: Cell<Option<Timestamp>>,
     /// The lost calls that the user was told of.
     told: RefCell<Vec<String>>,
     /// The calls of which the user was told that their deadline has passed.
@@ -108,6 +112,16 @@ impl Records {
     /// Takes the duty to shorten the journal, if it is long.
     pub(super) fn take_long(&self) -> bool {
         self.is_long.take()
+    }
+
+    /// The file was last written then; `None` if that is not known.
+    pub(super) fn set_written(&self, written: Option<Timestamp>) {
+        self.written.set(written);
+    }
+
+    /// When the file was last written. It is known once after each reading of the journal.
+    pub(super) fn take_written(&self) -> Option<Timestamp> {
+        self.written.take()
     }
 
     /// The journal of the file was read, and those of the files before it. `is_long` says whether it should be shortened.

@@ -1,5 +1,7 @@
 //! A file that was opened: what the journal knows of its calls is brought together with what the file says.
 
+use jiff::Timestamp;
+
 use super::{Conversation, Workspace, standing::Standing, suspension::INTERRUPTED};
 use crate::{
     agent::{Input, Level},
@@ -7,6 +9,9 @@ use crate::{
     journal::CallKey,
     model::{CallId, UserError},
 };
+
+/// How many calls a message names.
+const LISTED: usize = 5;
 
 impl Workspace {
     /// Parses the next lines of a file that was just opened; says whether there are more. After the last of them the
@@ -95,19 +100,46 @@ impl Workspace {
     /// Tells of calls that were started and that the file knows nothing of: it was not written in time.
     fn report_lost(&self, conversation: &Conversation, calls: &[OpenCall]) {
         let here: Vec<CallKey> = calls.iter().map(|call| CallKey::of(&call.id, &call.name, &call.input)).collect();
-        let lost: Vec<String> = conversation.records().with_ledger(|ledger| {
+        let written = conversation.records().take_written();
+        let (unfinished, finished) = conversation.records().with_ledger(|ledger| {
+            let answered = |key: &CallKey| conversation.page().answered(key);
             let unfinished = ledger.unfinished().filter(|(key, _)| !here.contains(key));
-            unfinished
-                .filter(|(key, _)| conversation.page().answered(key) == ledger.endings(key))
-                .map(|(key, at)| format!("`{}` ({}, {at})", key.tool, key.id))
-                .collect()
+            let unfinished = unfinished.filter(|(key, _)| answered(key) == ledger.endings(key));
+            // If the file was written after the start, it had the call then, and the user has deleted it.
+            let finished = ledger.finished().filter(|(_, at)| written.is_some_and(|written| written < *at));
+            let finished = finished.filter(|(key, _)| !here.contains(key) && answered(key) < ledger.endings(key));
+            (self.named(unfinished), self.named(finished))
         });
-        if !lost.is_empty() && conversation.records().is_news(&lost) {
+        if !unfinished.is_empty() && conversation.records().is_news(&unfinished) {
             self.warn(&format!(
                 "the editor ended while tools were running, before their calls were written to this file. It is not known \
                  whether they had an effect: {}",
-                lost.join(", ")
+                listed(&unfinished)
             ));
         }
+        if !finished.is_empty() {
+            self.warn(&format!(
+                "tools have run whose calls are not in this file, because it was not written after that: {}. Their results \
+                 are only in the journal (:help flemma-waiting-write)",
+                listed(&finished)
+            ));
+        }
+    }
+
+    /// Calls as messages name them, the earliest first.
+    fn named<'a>(&self, calls: impl Iterator<Item = (&'a CallKey, Timestamp)>) -> Vec<String> {
+        let mut calls: Vec<_> = calls.collect();
+        calls.sort_by_key(|(_, at)| *at);
+        let name = |(key, at): (&CallKey, _)| format!("`{}` ({}, {})", key.tool, key.id, self.host().local_time(at));
+        calls.into_iter().map(name).collect()
+    }
+}
+
+/// The first calls of many.
+fn listed(calls: &[String]) -> String {
+    let first = calls[..calls.len().min(LISTED)].join(", ");
+    match calls.len().saturating_sub(LISTED) {
+        0 => first,
+        more => format!("{first}, and {more} more"),
     }
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{Conversation, Workspace, resolution::Resolution, standing::Standing};
 use crate::{
-    agent::{Level, deadline_passed},
+    agent::Level,
     chat::{AwaitKind, Awaiting, OpenCall, Status, deadline},
     config::Wait,
     journal::{CallKey, Life, Role},
@@ -172,7 +172,7 @@ impl Workspace {
             if conversation.records().is_late_news(&call.id) {
                 let message = format!(
                     "{}. Your text stays in its block, but it is too late for an answer: Ctrl-] moves it into your message.",
-                    deadline_passed(call)
+                    self.deadline_passed(call)
                 );
                 self.host().notify(Level::Warn, &message);
             }
@@ -181,10 +181,17 @@ impl Workspace {
         }
     }
 
+    /// Says that the deadline of a call has passed.
+    fn deadline_passed(&self, call: &OpenCall) -> String {
+        let expires = call.awaiting().and_then(|awaiting| awaiting.expires);
+        let at = expires.map_or_else(String::new, |expires| format!(" at {}", self.host().local_time(expires)));
+        format!("{}: its deadline passed{at}", call.label())
+    }
+
     /// A key meets a call whose deadline has passed.
     pub(super) fn expire_by_key(&self, conversation: &Conversation, call: &OpenCall) {
         if call.placeholder.as_ref().is_none_or(|placeholder| placeholder.content.is_empty()) {
-            self.host().notify(Level::Info, &deadline_passed(call));
+            self.host().notify(Level::Info, &self.deadline_passed(call));
         }
         self.resolve_call(conversation, &call.id, Resolution::Expire, Role::Clock, |_, _| {});
     }

@@ -88,7 +88,7 @@ pub(super) fn read(path: &Path) -> io::Result<Vec<Record>> {
             Ok(record) => records.push(record),
             Err(LineError::Torn) => {}
             Err(error) => {
-                let message = format!("line {} cannot be read: {error}", index + 1);
+                let message = format!("line {} {error}", index + 1);
                 return Err(io::Error::new(io::ErrorKind::InvalidData, message));
             }
         }
@@ -240,7 +240,7 @@ fn lock(file: &File, kind: Lock) -> io::Result<bool> {
             Err(TryLockError::WouldBlock) => {
                 let seconds = LOCK_WAIT.as_secs();
                 let note =
-                    format!("another process has kept it locked for {seconds} seconds. End or resume that process.");
+                    format!("another process has kept it locked for {seconds} seconds; end or resume that process");
                 return Err(io::Error::new(io::ErrorKind::TimedOut, note));
             }
             Err(TryLockError::Error(error)) if has_no_locks(&error) => return Ok(false),

@@ -1,7 +1,12 @@
 //! The table of `:help flemma-reopening`: what becomes of a call when its file is opened, for all that the journal and the
 //! block can say.
 
-use std::{cell::Cell, fs, rc::Rc, time::Duration};
+use std::{
+    cell::Cell,
+    fs,
+    rc::Rc,
+    time::{Duration, SystemTime},
+};
 
 use flemma::{
     journal::{Actor, CallKey, Decision, Event, Record, RecordedResult, Role},
@@ -173,4 +178,43 @@ fn a_file_is_opened_again_as_the_help_says() {
             }
         }
     }
+}
+
+/// Opens a conversation that was last written at second 100, and that has the calls with these ids. In the journal, the
+/// call `a` started at `started`, if it did, and ended. Gives the message about calls that the file lacks.
+fn missing(started: Option<i64>, calls: &str) -> Option<String> {
+    let options = json!({ "tools": { "autopilot": { "enabled": false } } });
+    let chat = Harness::start(Setup { options, ..Setup::default() }, []);
+    let path = chat.work("other.chat");
+    chat.put("other.chat", if calls.is_empty() { "@You:\nHi\n".to_owned() } else { file(calls) });
+    let written = SystemTime::UNIX_EPOCH + Duration::from_secs(100);
+    fs::File::options().write(true).open(&path).unwrap().set_modified(written).unwrap();
+    let record = |(event, second)| Record {
+        at: Timestamp::from_second(second).unwrap(),
+        conversation: path.to_string_lossy().into_owned(),
+        key: CallKey::of(&"a".into(), "tool", &ToolInput::Json(json!({}))),
+        event,
+        by: Actor { role: Role::Tool, process: 1, host: "another".to_owned() },
+    };
+    let started = started.map(|second| (Event::Started, second));
+    let events = [(Event::Opened, 1)].into_iter().chain(started);
+    let events = events.chain([(Event::Resolved(RecordedResult::default()), 1000)]).map(record);
+    let journal = Journal::new(chat.state("journal"));
+    journal.append(&path, events.collect(), |written| written.unwrap());
+    assert!(journal.settle(Duration::from_secs(60)));
+    let buffer = chat.edit("other.chat");
+    chat.drain_until("the journal", |chat| chat.workspace.is_settled(buffer));
+    chat.settle();
+    let told = chat.told();
+    assert!(told.iter().filter(|told| told.contains("not in this file")).count() < 2, "{told:?}");
+    told.into_iter().find(|told| told.contains("not in this file"))
+}
+
+#[test]
+fn calls_that_a_file_was_never_written_with_are_named() {
+    let told = missing(Some(200), "").expect("it ran after the file was written");
+    assert!(told.contains("`tool` (a, 1970-01-01 00:03 UTC)"), "{told}");
+    assert_eq!(missing(Some(50), ""), None, "the file was written after it began, so the user has deleted it");
+    assert_eq!(missing(None, ""), None, "it did not run");
+    assert_eq!(missing(Some(200), "running"), None, "its result is restored");
 }

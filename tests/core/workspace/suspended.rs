@@ -282,19 +282,47 @@ fn the_clock_leaves_the_users_text_alone() {
     assert_eq!(chat.text(), typed);
     let told = chat.told();
     assert_eq!(told.len(), 1, "{told:?}");
-    assert!(told[0].contains("ask (call_0): its deadline passed at 2026-01-02T00:00:00Z. Your text stays"), "{told:?}");
+    assert!(told[0].contains("ask (call_0): its deadline passed at 2026-01-02 00:00 UTC. Your text stays"), "{told:?}");
     // The key makes room: nothing is lost, and nothing is sent.
     chat.go();
     chat.wait_for("The user did not respond in time.");
     assert!(chat.text().trim_end().ends_with("```\n\nbecause\n\\@You: too"), "{}", chat.text());
     assert!(
-        chat.told().iter().any(|told| told.contains("its deadline passed at") && told.contains("end of your message"))
+        chat.told()
+            .iter()
+            .any(|told| told.contains("its deadline has passed, so your text") && told.contains(SENDS_IT))
     );
     assert_eq!(chat.sent(), 1);
     chat.go();
     chat.wait_for("@Assistant:\nfine");
     assert_eq!(chat.results(1), ["Error: The user did not respond in time."]);
     assert!(chat.body(1).to_string().contains("because\\n@You: too"), "{}", chat.body(1));
+}
+
+const SENDS_IT: &str = "It is at the end of your message now. Press Ctrl-] to send it.";
+
+#[test]
+fn text_that_came_too_late_says_what_sends_it() {
+    let chat = asked(Value::Null, [("ask", question("Why?")), ("ask", question("Where?"))]);
+    chat.wait_for_pending(2);
+    for (call, sends_it) in [
+        ("call_0", "It is at the end of your message now. When the other calls have their results, Ctrl-] sends it."),
+        ("call_1", SENDS_IT),
+    ] {
+        chat.type_at(chat.line_with("kind=elicitation") + 1, "because");
+        chat.told();
+        let by_client = |workspace: &flemma::workspace::Workspace, buffer| {
+            let resolution = Resolution::Answer(json!("elsewhere"));
+            workspace.resolve_later(buffer, &call.into(), resolution, flemma::journal::Role::Client, |_, _| {});
+        };
+        by_client(&chat.workspace, chat.current());
+        chat.drain_until("the message", |chat| {
+            let news = format!("({call}): the call got another result");
+            chat.host.told.borrow().iter().any(|told| told.contains(&news))
+        });
+        let told = chat.told();
+        assert!(told.iter().any(|told| told.contains(call) && told.ends_with(sends_it)), "{told:?}");
+    }
 }
 
 #[test]
@@ -371,7 +399,16 @@ fn the_text_for_a_client_tool_has_to_match_its_schema() {
             told.iter().any(|told| told.contains("pick (call_0): your text is not used as the result")),
             "{told:?}"
         );
-        assert!(told.iter().any(|told| told.contains("`/n`: expected integer")), "{told:?}");
+        let fix = ": `/n`: expected integer, got the string \"x\". Correct it in the block, and press Ctrl-] again.";
+        assert!(told.iter().any(|told| told.ends_with(fix)), "{told:?}");
+        chat.replace("{\"n\": \"x\"}", "five");
+        chat.go();
+        while chat.drain_once() {}
+        let fix = ": the answer: expected object, got the string \"five\". Write JSON that matches it in the block, and \
+                   press Ctrl-] again.";
+        let told = chat.told();
+        assert!(told.iter().any(|told| told.ends_with(fix)), "{told:?}");
+        chat.replace("five", "{\"n\": \"x\"}");
         assert!(chat.text().contains("{\"n\": \"x\"}") && chat.text().contains("status=pending"));
         chat.replace("\"x\"", "7");
         chat.go();

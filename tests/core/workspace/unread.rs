@@ -132,7 +132,12 @@ fn no_key_starts_or_decides_anything_before_it_is_read() {
             desk.open(&call("tool", status));
             desk.chat.drain_until("the reason", |_| desk.times_told(UNREADABLE) == 1);
             let told = desk.chat.told().join("\n");
-            assert!(told.contains("other.chat") && told.contains(&desk.journal("other.chat").display().to_string()));
+            let journal = desk.journal("other.chat").display().to_string();
+            let sentence = format!(
+                "nothing can be sent, run or decided in other.chat, because {UNREADABLE}: {journal}: Is a directory. It is \
+                 read again with your next key (:help flemma-journal-unread)"
+            );
+            assert!(told.ends_with(&sentence), "{told}");
             let before = desk.chat.text();
             for again in 2..4 {
                 press(&desk.chat);
