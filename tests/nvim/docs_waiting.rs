@@ -251,3 +251,31 @@ fn an_interrupted_call_asks_as_the_help_says() {
     assert!(told.contains("it is not known whether it had an effect"), "{told}");
     assert_eq!(fs::read_to_string(&ran).unwrap(), "ran\n", "{}", said(&mut second.nvim));
 }
+
+#[test]
+fn what_ran_and_was_never_written_is_named() {
+    let command = json!({ "label": null, "command": "echo ran", "timeout": null });
+    let setup = Setup {
+        options: "editing = { auto_write = false }, tools = { auto_approve = { 'bash' } }",
+        ..Setup::default()
+    };
+    let mut chat = Chat::start(&setup, [calls([("bash", command)]), prose(&["fine"])]);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the end of the turn", |nvim| nvim.text().contains("@Assistant:\nfine"));
+    chat.wait_until_idle();
+    chat.nvim.kill();
+
+    let mut second = again(&chat, []);
+    second.nvim.wait_for("the message", |nvim| said(nvim).contains("tools have run whose calls are not in this file"));
+    let told = said(&mut second.nvim);
+    assert!(told.contains("`bash` (toolu_01, "), "{told}");
+    // A file that was written since lacks them because the user wants it so.
+    second.nvim.command("silent write");
+    let _ = second.nvim.try_lua("vim.cmd('qall!')", &[]);
+    second.nvim.wait_for_exit();
+    let mut third = again(&chat, []);
+    third.nvim.wait_for("the journal", |nvim| {
+        nvim.lua("return require('flemma.native').call('is_settled', vim.fn.bufnr())", &[]) == true
+    });
+    assert!(!said(&mut third.nvim).contains("not in this file"), "{}", said(&mut third.nvim));
+}
