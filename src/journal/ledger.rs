@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::{Actor, CallKey, Decision, Event, Record, RecordedResult};
+use super::{Actor, Asked, CallKey, Decision, Event, Record, RecordedResult};
 use crate::model::CallId;
 
 /// The state of all calls of a conversation.
@@ -47,6 +47,8 @@ struct Lives {
     endings: usize,
     last_result: Option<RecordedResult>,
     ending: Option<Ending>,
+    /// What it waits for.
+    asked: Option<Asked>,
 }
 
 /// How a life ended.
@@ -94,6 +96,12 @@ impl Ledger {
         self.calls.get(key)?.last_result.as_ref()
     }
 
+    /// What the latest life of a key waits for, as far as that was recorded.
+    #[must_use]
+    pub fn asked(&self, key: &CallKey) -> Option<&Asked> {
+        self.calls.get(key)?.asked.as_ref()
+    }
+
     /// How the latest life with this id ended, whatever its input was; `None` if none has ended.
     #[must_use]
     pub fn last_ending(&self, id: &CallId) -> Option<&Ending> {
@@ -123,10 +131,19 @@ impl Lives {
     }
 
     fn apply(&mut self, record: &Record) {
-        let before_start = self.before_start.take();
+        let before_start = match &record.event {
+            Event::Asked(_) => None,
+            _ => self.before_start.take(),
+        };
         match (&record.event, &mut self.life) {
-            (Event::Opened, Life::Open { approved, .. }) => *approved = None,
-            (Event::Opened, life) => *life = Life::Open { approved: None, started: None },
+            (Event::Asked(asked), _) => self.asked = Some(asked.clone()),
+            (Event::Opened, life) => {
+                self.asked = None;
+                match life {
+                    Life::Open { approved, .. } => *approved = None,
+                    life => *life = Life::Open { approved: None, started: None },
+                }
+            }
             (Event::Decided(decision), Life::Open { approved, .. }) => {
                 *approved = (*decision == Decision::Approved).then(|| record.by.clone());
             }

@@ -5,7 +5,8 @@
 //!  "event":"approved","role":"user","pid":4711,"host":"laptop"}
 //! ```
 //!
-//! A result adds `output`, and where they are needed `error`, `language` and `files`. Fields that are not known are
+//! A result adds `output`, and where they are needed `error`, `language` and `files`; a question adds `kind`, and where there
+//! is one, `schema`. Fields that are not known are
 //! ignored; a change that gives a known field another meaning needs a new version. A prefix of a line, and two lines
 //! without a line break between them, are not valid JSON, so that a line that was not written whole is no record.
 //!
@@ -17,7 +18,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use thiserror::Error;
 
-use super::{Actor, CallKey, Decision, Event, InputHash, Record, RecordedFile, RecordedResult, Role};
+use super::{Actor, Asked, CallKey, Decision, Event, InputHash, Record, RecordedFile, RecordedResult, Role};
 use crate::model::CallId;
 
 /// The version of the format.
@@ -65,6 +66,12 @@ impl Record {
                 put("files", attachments.iter().map(file).collect());
             }
         }
+        if let Event::Asked(Asked { kind, schema }) = event {
+            put("kind", kind.as_str().into());
+            if let Some(schema) = schema {
+                put("schema", schema.clone());
+            }
+        }
         put("role", by.role.as_str().into());
         put("pid", by.process.into());
         put("host", by.host.as_str().into());
@@ -109,6 +116,8 @@ struct Line {
     language: String,
     #[serde(default)]
     files: Vec<File>,
+    kind: Option<String>,
+    schema: Option<Value>,
     role: String,
     pid: u32,
     host: String,
@@ -132,8 +141,10 @@ impl Line {
             let attachments = attachments.collect();
             RecordedResult { output, is_error, language, attachments }
         });
+        let asked = self.kind.map(|kind| Asked { kind, schema: self.schema });
         let event = match (self.event.as_str(), result) {
             ("opened", None) => Event::Opened,
+            ("asked", None) => Event::Asked(asked?),
             ("approved", None) => Event::Decided(Decision::Approved),
             ("rejected", None) => Event::Decided(Decision::Rejected),
             ("started", None) => Event::Started,
@@ -149,6 +160,7 @@ impl Line {
 fn event_name(event: &Event) -> &'static str {
     match event {
         Event::Opened => "opened",
+        Event::Asked(_) => "asked",
         Event::Decided(Decision::Approved) => "approved",
         Event::Decided(Decision::Rejected) => "rejected",
         Event::Started => "started",

@@ -18,4 +18,4 @@ pub use compaction::kept;
 pub use key::{CallKey, InputHash};
 pub use ledger::{Ending, Ledger, Life};
 pub use line::LineError;
-pub use record::{Actor, Decision, Event, Record, RecordedFile, RecordedResult, Role};
+pub use record::{Actor, Asked, Decision, Event, Record, RecordedFile, RecordedResult, Role};

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use jiff::Timestamp;
+use serde_json::Value;
 
 use super::CallKey;
 use crate::model::Attachment;
@@ -27,6 +28,8 @@ pub struct Record {
 pub enum Event {
     /// The call was categorised: a new life of its key begins.
     Opened,
+    /// The call waits for an answer, or for the editor's user interface.
+    Asked(Asked),
     /// It was decided whether the call may run. In the same batch, a rejection is followed by [`Event::Resolved`].
     Decided(Decision),
     /// The tool is about to run.
@@ -37,6 +40,15 @@ pub enum Event {
     Resolved(RecordedResult),
     /// The call was not resolved in time.
     Expired(RecordedResult),
+}
+
+/// What a call waits for, for programs that do not know its tool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// The kind, as the conversation writes it: `elicitation` or `client_exec`.
+    pub kind: String,
+    /// The JSON Schema that the answer has to match, if there is one.
+    pub schema: Option<Value>,
 }
 
 /// Whether a call may run.

@@ -6,7 +6,7 @@ use flemma::{
 };
 use proptest::prelude::*;
 
-use super::{approved, histories, key, record, rejected, result};
+use super::{approved, asked, histories, key, record, rejected, result};
 
 fn replay(events: impl IntoIterator<Item = Event>) -> Ledger {
     let numbered = events.into_iter().zip(1..);
@@ -104,6 +104,25 @@ fn the_first_end_of_a_life_counts() {
     assert_eq!((ledger.last_result(&key(0)), ledger.endings(&key(0))), (Some(&result("an answer")), 1));
 }
 
+/// It only says what a call waits for, and changes nothing else.
+fn is_question(record: &Record) -> bool {
+    matches!(record.event, Event::Asked(_))
+}
+
+#[test]
+fn a_question_is_that_of_the_latest_life() {
+    let title = |events: &[Event]| {
+        let ledger = replay(events.iter().cloned());
+        ledger.asked(&key(0)).and_then(|asked| asked.schema.as_ref()?["title"].as_str().map(str::to_owned))
+    };
+    assert_eq!(title(&[Event::Opened]), None);
+    assert_eq!(title(&[Event::Opened, asked("1"), asked("2")]).as_deref(), Some("2"));
+    assert_eq!(title(&[Event::Opened, asked("1"), resolved(""), Event::Opened]), None, "an id was reused");
+    assert_eq!(title(&[asked("1"), Event::Started, asked("2"), Event::Withdrawn]).as_deref(), Some("2"));
+    let ledger = replay([Event::Opened, Event::Started, asked("1"), Event::Withdrawn]);
+    assert!(starts(&ledger).is_empty(), "a question does not come between a start and its withdrawal");
+}
+
 proptest! {
     #[test]
     fn a_replay_can_be_continued_at_any_record(history in histories(), at in any::<prop::sample::Index>()) {
@@ -130,7 +149,7 @@ proptest! {
         let mut ledger = Ledger::default();
         for (at, record) in history.iter().enumerate() {
             let key = &record.key;
-            let latest = history[..at].iter().rfind(|record| record.key == *key);
+            let latest = history[..at].iter().rfind(|record| record.key == *key && !is_question(record));
             let is_undone = record.event == Event::Withdrawn && latest.is_some_and(|latest| latest.event == Event::Started);
             let (before, endings) = (ledger.life(key), ledger.endings(key));
             let last = ledger.last_result(key).cloned();
@@ -158,7 +177,7 @@ proptest! {
     fn an_approval_is_the_last_word_about_an_open_call(history in histories()) {
         let ledger = Ledger::replay(history.clone());
         for key in (0..4).map(key) {
-            let own: Vec<&Record> = history.iter().filter(|record| record.key == key).collect();
+            let own: Vec<&Record> = history.iter().filter(|record| record.key == key && !is_question(record)).collect();
             let last = own.iter().rposition(|record| record.event != Event::Started);
             let approval = last.filter(|last| {
                 // It belongs to a life that had begun before it.

@@ -4,7 +4,7 @@ mod compaction;
 mod ledger;
 mod lines;
 
-use flemma::journal::{Actor, CallKey, Decision, Event, Record, RecordedFile, RecordedResult, Role};
+use flemma::journal::{Actor, Asked, CallKey, Decision, Event, Record, RecordedFile, RecordedResult, Role};
 use flemma::model::{CallId, ToolInput};
 use jiff::Timestamp;
 use proptest::prelude::*;
@@ -25,6 +25,10 @@ fn result(output: &str) -> RecordedResult {
     RecordedResult { output: output.into(), ..RecordedResult::default() }
 }
 
+fn asked(title: &str) -> Event {
+    Event::Asked(Asked { kind: "elicitation".into(), schema: Some(json!({ "title": title })) })
+}
+
 fn approved() -> Event {
     Event::Decided(Decision::Approved)
 }
@@ -35,7 +39,7 @@ fn rejected() -> Event {
 
 /// Records of a few keys, numbered by their times, with a different result for each end.
 fn histories() -> impl Strategy<Value = Vec<Record>> {
-    proptest::collection::vec((0..4_usize, 0..7_u8), 0..40).prop_map(|events| {
+    proptest::collection::vec((0..4_usize, 0..8_u8), 0..40).prop_map(|events| {
         let numbered = events.into_iter().enumerate();
         let records = numbered.map(|(at, (index, event))| {
             let event = match event {
@@ -44,6 +48,7 @@ fn histories() -> impl Strategy<Value = Vec<Record>> {
                 2 => rejected(),
                 3 => Event::Started,
                 6 => Event::Withdrawn,
+                7 => asked(&at.to_string()),
                 4 => Event::Resolved(result(&at.to_string())),
                 _ => Event::Expired(result(&at.to_string())),
             };
@@ -81,6 +86,10 @@ fn records() -> impl Strategy<Value = Record> {
         Just(rejected()),
         Just(Event::Started),
         Just(Event::Withdrawn),
+        (any::<String>(), any::<bool>()).prop_map(|(kind, has_schema)| {
+            let schema = has_schema.then(|| json!({ "enum": [kind, null, 1.5] }));
+            Event::Asked(Asked { kind, schema })
+        }),
         result.clone().prop_map(Event::Resolved),
         result.prop_map(Event::Expired),
     ];
