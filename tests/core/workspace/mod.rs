@@ -11,6 +11,7 @@ mod typing;
 mod accounting;
 mod approval;
 mod dispatch;
+mod file_layout;
 mod files;
 mod frontmatter;
 mod gate;
