@@ -1,10 +1,11 @@
 # Every target sets up what it needs and reports what it does. Requires Rust, git and Python 3.
 # CARGO_TARGET_DIR is respected. FLEMMA_NVIM selects a Neovim; otherwise scripts/nvim finds or installs one.
 
-.PHONY: help build demo test test-core test-sdk test-nvim test-peer lint bench nvim clean
+.PHONY: help build cli demo test test-core test-sdk test-nvim test-peer lint bench nvim clean
 
 help:
 	@echo "make build      the native library, into build/"
+	@echo "make cli        the command line, into build/"
 	@echo "make demo       a guided tour with a scripted model: no key, no network"
 	@echo "make test       all tests: the core, requests against the vendors' SDKs, a real Neovim, an independent peer"
 	@echo "make test-core  tests of the core; no Neovim needed"
@@ -19,6 +20,12 @@ help:
 build:
 	@echo "==> building the native library"
 	@scripts/build
+
+cli:
+	@echo "==> building the command line"
+	@cargo build --release --bin flemma && mkdir -p build && \
+	  cp "$${CARGO_TARGET_DIR:-target}/release/flemma" build/flemma.new && mv -f build/flemma.new build/flemma && \
+	  echo "build: build/flemma"
 
 demo: build
 	@scripts/demo

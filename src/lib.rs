@@ -8,6 +8,7 @@
 //! | module          | what lives there                                                    |
 //! |-----------------|---------------------------------------------------------------------|
 //! | `nvim`          | the only code that knows Neovim (feature `nvim`)                    |
+//! | `cli`           | the command line, `flemma` (feature `cli`)                          |
 //! | [`runtime`]     | tokio: sockets, timers, and the queue to the main thread            |
 //! | [`agent`]       | the turn as a pure state machine                                    |
 //! | [`tools`]       | definitions, registry, approval, previews, built-in tools           |
@@ -30,6 +31,8 @@
 
 pub mod agent;
 pub mod chat;
+#[cfg(feature = "cli")]
+pub mod cli;
 pub mod config;
 pub mod journal;
 pub mod lua_pattern;

@@ -344,7 +344,7 @@ function M.open(buf, call, answer)
     given = {},
     typed = {},
     answer = answer or function(result, done)
-      native("resolve_call", buf, call, { answer_json = result }, true, done)
+      native("resolve_call", buf, call, { answer_json = result }, "user", done)
     end,
   }
   open[key] = form

@@ -105,6 +105,12 @@ M.languages = function()
   return require("flemma.codeblock.parsers").languages()
 end
 
+--- Where the command line reaches this Neovim: `:help v:servername`.
+---@return string
+function M.server()
+  return vim.v.servername
+end
+
 --- Whether a user can see this Neovim, so that tools can run in its user interface.
 ---@return boolean
 function M.has_ui()

@@ -104,6 +104,35 @@ impl Document {
         self.open_sites().into_iter().map(|(site, result)| self.describe(site, result, text)).collect()
     }
 
+    /// The calls of the last reply, if nothing but their results comes after it; otherwise none.
+    #[must_use]
+    pub fn calls_at_end(&self, text: &dyn Text) -> Vec<CallId> {
+        let [.., reply, results] = &self.messages[..] else { return Vec::new() };
+        let is_blank = |block: &Block| {
+            let begin = results.start + block.offset as usize;
+            let mut is_blank = true;
+            // A message's first line is its marker.
+            text.read(begin.max(results.start + 1)..results.start + block.end(), &mut |line| {
+                is_blank &= line.trim().is_empty();
+            });
+            is_blank
+        };
+        let is_only_results = results.role == Speaker::You
+            && results.blocks.iter().all(|block| match &block.kind {
+                BlockKind::ToolResult(_) => true,
+                BlockKind::Text => is_blank(block),
+                _ => false,
+            });
+        if reply.role != Speaker::Assistant || !is_only_results {
+            return Vec::new();
+        }
+        let calls = reply.blocks.iter().filter_map(|block| match &block.kind {
+            BlockKind::ToolUse(call) if !call.hosted => Some(call.id.clone()),
+            _ => None,
+        });
+        calls.collect()
+    }
+
     /// The open calls, in order, each with its placeholder or its empty header. Turns that are known to be settled are
     /// not searched again until they change.
     pub(super) fn open_sites(&self) -> Vec<(Site, Option<Site>)> {

@@ -24,7 +24,7 @@ pub(super) struct Shim {
 }
 
 /// The names that `host.lua` has to define.
-pub(super) const NAMES: [&str; 36] = [
+pub(super) const NAMES: [&str; 37] = [
     "announce",
     "ask_files",
     "ask_trust",
@@ -54,6 +54,7 @@ pub(super) const NAMES: [&str; 36] = [
     "refresh",
     "run_frontmatter",
     "saved",
+    "server",
     "show",
     "turn_over",
     "usage",
@@ -332,6 +333,10 @@ impl Host for NvimHost {
     /// `:help nvim_list_uis()`.
     fn has_ui(&self) -> bool {
         self.shim.ask("has_ui", ())
+    }
+
+    fn server(&self) -> Option<String> {
+        Some(self.shim.ask("server", ())).filter(|address: &String| !address.is_empty())
     }
 
     /// `:help nvim_get_mode()`.

@@ -19,7 +19,7 @@ use std::{
 use sha2::{Digest, Sha256};
 
 use super::{
-    lock_file::{LockFile, Owner, Refusal},
+    lock_file::{self, LockFile, Owner, Refusal},
     save::Stamp,
 };
 use crate::tools::paths::real;
@@ -69,9 +69,19 @@ pub struct Ours {
 /// A buffer may be opened anew before the main thread has heard of a lock that was just taken for it, or while another thread
 /// takes it. Every attempt for the buffer shares what the others have taken, so that none of them is in the way of the next.
 #[derive(Clone, Debug, Default)]
-pub struct BufferLocks(Arc<Mutex<Vec<Weak<LockFile>>>>);
+pub struct BufferLocks {
+    locks: Arc<Mutex<Vec<Weak<LockFile>>>>,
+    /// Where other programs of the user reach this process.
+    server: Option<Arc<str>>,
+}
 
 impl BufferLocks {
+    /// None yet. `server` is the address at which other programs reach this process.
+    #[must_use]
+    pub fn new(server: Option<&str>) -> Self {
+        Self { server: server.map(Into::into), ..Self::default() }
+    }
+
     /// Tries to hold the conversation at `path`, which need not be there yet. `folder` is where the locks of this user lie. It
     /// blocks on the disk, and for a fifth of a second at most on another owner.
     #[must_use]
@@ -87,12 +97,14 @@ impl BufferLocks {
     }
 
     fn try_hold(&self, folder: &Path, path: &Path) -> Hold {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.locks.lock().unwrap_or_else(PoisonError::into_inner);
         let before: Vec<Arc<LockFile>> = all.iter().filter_map(Weak::upgrade).collect();
         let (mut locks, mut problems) = (Vec::new(), Vec::new());
-        for LockPlace { path, mode } in places(folder, path) {
+        for LockPlace { path, mode, is_own } in places(folder, path) {
             let kept = before.iter().find(|lock| lock.is_still_at(&path));
-            match kept.map_or_else(|| LockFile::take(&path, mode).map(Arc::new), |lock| Ok(Arc::clone(lock))) {
+            // Others could put another address where they can write.
+            let server = self.server.as_deref().filter(|_| is_own);
+            match kept.map_or_else(|| LockFile::take(&path, mode, server).map(Arc::new), |lock| Ok(Arc::clone(lock))) {
                 Ok(lock) => locks.push(lock),
                 Err(Refusal::Locked(owner)) => return Hold::Theirs(owner),
                 Err(Refusal::Failed(error)) => problems.push(format!("{}: {error}", path.display())),
@@ -112,8 +124,8 @@ impl BufferLocks {
     pub fn is_used(&self) -> bool {
         // Whoever is taking one has a clone, so this waits for nobody.
         let has_locks =
-            || self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|lock| lock.strong_count() > 0);
-        Arc::strong_count(&self.0) > 1 || has_locks()
+            || self.locks.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|lock| lock.strong_count() > 0);
+        Arc::strong_count(&self.locks) > 1 || has_locks()
     }
 }
 
@@ -121,6 +133,8 @@ impl BufferLocks {
 struct LockPlace {
     path: PathBuf,
     mode: u32,
+    /// Whether only this user can write it.
+    is_own: bool,
 }
 
 /// The locks of a conversation, in the order in which everybody takes them.
@@ -134,20 +148,26 @@ fn places(folder: &Path, path: &Path) -> Vec<LockPlace> {
         lock.push(EXTENSION);
         // Whoever may write the conversation may write its lock.
         let mode = metadata.as_ref().map_or(0o666, |metadata| metadata.permissions().mode() & 0o666 | PRIVATE);
-        places.push(LockPlace { path: parent.join(lock), mode });
+        places.push(LockPlace { path: parent.join(lock), mode, is_own: false });
     }
     // Without the folder each of them fails, and says so.
     let _ = make(folder);
     let digest = Sha256::digest(path.as_os_str().as_encoded_bytes());
     let hex: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
-    places.push(LockPlace { path: folder.join(format!("path-{hex}")), mode: PRIVATE });
+    let own = |name: String| LockPlace { path: folder.join(name), mode: PRIVATE, is_own: true };
+    places.push(own(format!("path-{hex}")));
     // The inode of a file with one name changes whenever it is written in one step.
     let is_linked = |metadata: &Metadata| metadata.nlink() > 1;
     if let Some(metadata) = metadata.filter(is_linked) {
-        let name = format!("inode-{}-{}", metadata.dev(), metadata.ino());
-        places.push(LockPlace { path: folder.join(name), mode: PRIVATE });
+        places.push(own(format!("inode-{}-{}", metadata.dev(), metadata.ino())));
     }
     places
+}
+
+/// Where the process of this user listens that holds the conversation at `path`, if it says so. It blocks on the disk.
+#[must_use]
+pub fn server(folder: &Path, path: &Path) -> Option<PathBuf> {
+    places(folder, path).iter().filter(|place| place.is_own).find_map(|place| lock_file::server(&place.path))
 }
 
 fn make(folder: &Path) -> io::Result<()> {

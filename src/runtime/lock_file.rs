@@ -51,11 +51,9 @@ impl Owner {
         Self { process: std::process::id(), host: plain(&host.nodename().to_string_lossy()) }
     }
 
-    /// What the first line of a lock file says.
+    /// Who has the lock, according to the file.
     fn read(contents: &[u8]) -> Option<Self> {
-        let line = contents.split(|byte| *byte == b'\n').next()?;
-        let Self { process, host } = serde_json::from_slice(line).ok()?;
-        Some(Self { process, host: plain(&host) })
+        Words::read(contents).map(|words| words.owner)
     }
 
     /// Whether this process may be there. One that was killed leaves its words behind, and they stay in the file until the
@@ -65,6 +63,35 @@ impl Owner {
         let is_gone = |number| matches!(test_kill_process(number), Err(Errno::SRCH));
         self.host != Self::this().host || !number.is_none_or(is_gone)
     }
+}
+
+/// What a lock file says.
+#[derive(Debug, Serialize, Deserialize)]
+struct Words {
+    #[serde(flatten)]
+    owner: Owner,
+    /// Where the owner listens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    server: Option<PathBuf>,
+}
+
+impl Words {
+    /// What the first line says.
+    fn read(contents: &[u8]) -> Option<Self> {
+        let line = contents.split(|byte| *byte == b'\n').next()?;
+        let mut words: Self = serde_json::from_slice(line).ok()?;
+        words.owner.host = plain(&words.owner.host);
+        Some(words)
+    }
+}
+
+/// Where the owner of the lock at `path` listens, if that is a living process of this machine and says so. Whoever can write
+/// the file can send the asker anywhere, so this is for files of the user's own. It blocks on the disk.
+#[must_use]
+pub fn server(path: &Path) -> Option<PathBuf> {
+    let words = Words::read(&contents(&open_to_read(path).ok()?).ok()?)?;
+    let is_here = words.owner.host == Owner::this().host && words.owner.can_be_alive();
+    words.server.filter(|_| is_here)
 }
 
 /// A host's name for messages. Anybody may have written it into a file.
@@ -105,12 +132,12 @@ pub struct LockFile {
 }
 
 impl LockFile {
-    /// Tries to lock the file at `path`, and makes it with this mode if it is not there. It blocks on the disk, but not on
-    /// other processes.
+    /// Tries to lock the file at `path`, and makes it with this mode if it is not there. `server` is the address at which
+    /// other programs reach this process, if the file is to say it. It blocks on the disk, but not on other processes.
     ///
     /// # Errors
     /// When somebody else has it, or there can be no lock here.
-    pub fn take(path: &Path, mode: u32) -> Result<Self, Refusal> {
+    pub fn take(path: &Path, mode: u32, server: Option<&str>) -> Result<Self, Refusal> {
         for _ in 0..ATTEMPTS {
             let Some(file) = open(path, mode)? else { continue };
             let metadata = file.metadata()?;
@@ -118,7 +145,7 @@ impl LockFile {
                 return Err(io::Error::other("something else is in its place").into());
             }
             match file.try_lock() {
-                Ok(()) if is_at(path, &metadata) => return Ok(Self::locked(path, file, &metadata)),
+                Ok(()) if is_at(path, &metadata) => return Ok(Self::locked(path, file, &metadata, server)),
                 Err(TryLockError::WouldBlock) if is_at(path, &metadata) => {
                     return Err(Refusal::Locked(Owner::read(&contents(&file)?).filter(Owner::can_be_alive)));
                 }
@@ -131,12 +158,12 @@ impl LockFile {
     }
 
     /// The file was just locked: it says so, unless it is somebody's own file.
-    fn locked(path: &Path, file: File, metadata: &Metadata) -> Self {
+    fn locked(path: &Path, file: File, metadata: &Metadata, server: Option<&str>) -> Self {
         let is_ours = metadata.nlink() == 1
             && contents(&file).is_ok_and(|contents| contents.is_empty() || Owner::read(&contents).is_some());
         if is_ours {
             // The lock holds without these words, which a full disk does not take.
-            let _ = write_owner(&file);
+            let _ = write_owner(&file, server);
         }
         Self { path: path.to_owned(), file, is_ours }
     }
@@ -186,6 +213,11 @@ fn open(path: &Path, mode: u32) -> io::Result<Option<File>> {
     }
 }
 
+fn open_to_read(path: &Path) -> io::Result<File> {
+    let flags = i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits()).unwrap_or_default();
+    OpenOptions::new().read(true).custom_flags(flags).open(path)
+}
+
 fn is_denied(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
 }
@@ -201,8 +233,8 @@ fn contents(file: &File) -> io::Result<Vec<u8>> {
 }
 
 /// Somebody may read the file meanwhile: the new line is there before the rest of the old one is gone.
-fn write_owner(file: &File) -> io::Result<()> {
-    let mut line = serde_json::to_vec(&Owner::this())?;
+fn write_owner(file: &File, server: Option<&str>) -> io::Result<()> {
+    let mut line = serde_json::to_vec(&Words { owner: Owner::this(), server: server.map(Into::into) })?;
     line.push(b'\n');
     file.write_all_at(&line, 0)?;
     file.set_len(line.len() as u64)

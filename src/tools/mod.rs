@@ -79,5 +79,5 @@ pub use native::{Context, NativeTool, Outcome, Output, Protected, Rendered};
 pub use presets::{Policy, Preset, Presets};
 pub use registry::{Registered, Registry};
 pub use retention::RetentionRules;
-pub use schema::AnswerMistakes;
+pub use schema::{AnswerMistakes, check_answer};
 pub use sources::{SourceEnd, SourceId, Sources};

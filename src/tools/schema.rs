@@ -44,6 +44,14 @@ impl AnswerMistakes {
     }
 }
 
+/// Checks an answer against the schema of a tool that is not known here. A schema that is not valid checks nothing.
+///
+/// # Errors
+/// Each invalid path with the expected and the actual value, a line each.
+pub fn check_answer(schema: &Value, answer: &Value) -> Result<(), AnswerMistakes> {
+    CompiledSchema::compile(&Arc::new(schema.clone())).map_or(Ok(()), |schema| schema.check("the answer", answer))
+}
+
 /// A compiled schema.
 #[derive(Clone, Debug)]
 pub(super) struct CompiledSchema {

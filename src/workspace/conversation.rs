@@ -35,6 +35,8 @@ pub struct Conversation {
     is_write_due: Cell<bool>,
     /// Whether the next turn is reviewed as soon as a caller is answered.
     is_review_due: Cell<bool>,
+    /// Whether it was looked at whether it has to be carried on.
+    is_revived: Cell<bool>,
     /// Whether diagnostics are shown, which have to go when their cause does.
     is_diagnosed: Cell<bool>,
 }
@@ -58,6 +60,7 @@ impl Conversation {
             file,
             is_write_due: Cell::new(false),
             is_review_due: Cell::new(false),
+            is_revived: Cell::new(false),
             is_diagnosed: Cell::new(false),
         }
     }
@@ -124,6 +127,10 @@ impl Conversation {
 
     pub(super) fn is_review_due(&self) -> &Cell<bool> {
         &self.is_review_due
+    }
+
+    pub(super) fn is_revived(&self) -> &Cell<bool> {
+        &self.is_revived
     }
 
     /// Notes whether diagnostics are shown.

@@ -203,6 +203,7 @@ impl Shell for Effects<'_> {
                 host.check_files();
             }
             LifecycleEvent::ToolPending(id, kind) => {
+                self.workspace.note_asked(self.conversation, id, kind);
                 host.announce(self.buffer(), Announcement::ToolPending { call: &id.0, kind });
             }
         }
@@ -255,7 +256,7 @@ impl Shell for Effects<'_> {
     /// Also whether its journal is read, and the conversation itself: what a request says of messages that were never sent is put together here,
     /// some of them at a time. The answer *no* comes with another [`Input::ToolsReady`] while there is more to read.
     fn tools_ready(&self) -> bool {
-        if !self.workspace.toolbox().is_ready() || !self.conversation.records().is_read() {
+        if !self.workspace.can_run_tools() || !self.conversation.records().is_read() {
             return false;
         }
         let more = self.conversation.page().read_on();
@@ -269,7 +270,7 @@ impl Shell for Effects<'_> {
         let file = self.workspace.frontmatter(self.conversation);
         let tools = &file.config.tools;
         Settings {
-            autopilot: tools.autopilot.enabled,
+            autopilot: tools.autopilot.enabled && self.workspace.host().carries_on(),
             max_turns: tools.autopilot.max_turns,
             max_concurrent: tools.max_concurrent as usize,
         }

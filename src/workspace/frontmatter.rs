@@ -54,7 +54,8 @@ impl Workspace {
             is_policy_function: false,
             fault,
         };
-        let Some(source) = source else { return without(None) };
+        // The options say how the conversation goes on.
+        let Some(source) = source.filter(|_| self.host().carries_on()) else { return without(None) };
         let FrontmatterRun { file, policy } = match self.read_frontmatter(conversation, source, is_trusted) {
             Ok(run) => run,
             Err(fault) => return without(Some(fault)),

@@ -10,7 +10,7 @@ use std::{
 
 use tokio::task::AbortHandle;
 
-use super::{generation::Generation, wish::Wish};
+use super::{generation::Generation, ports::Host, wish::Wish};
 use crate::runtime::{
     Owner,
     holder::{BufferLocks, Held},
@@ -233,9 +233,13 @@ impl Locks {
         self.leaving.borrow_mut().extend(held);
     }
 
-    /// Those of a buffer.
-    pub(super) fn of(&self, buffer: i32) -> BufferLocks {
-        self.buffers.borrow_mut().entry(buffer).or_default().clone()
+    /// Those of a buffer. `host` says where this process listens.
+    pub(super) fn of(&self, buffer: i32, host: &dyn Host) -> BufferLocks {
+        if let Some(locks) = self.buffers.borrow().get(&buffer) {
+            return locks.clone();
+        }
+        let locks = BufferLocks::new(host.server().as_deref());
+        self.buffers.borrow_mut().entry(buffer).or_insert(locks).clone()
     }
 
     /// What happened is over. Gives the locks that nobody needed.

@@ -54,7 +54,7 @@ impl Workspace {
             // No name, or one that another plugin gives a meaning to.
             return self.is_held_now(conversation, None);
         }
-        let locks = self.locks().of(conversation.buffer());
+        let locks = self.locks().of(conversation.buffer(), self.host());
         let (folder, file, id) = (self.locks().folder.clone(), holding.path(), conversation.id());
         let then = move |workspace: &Self, hold| workspace.hold_was_tried(id, attempt, hold);
         if let Err(error) = self.background().run(move || locks.hold(&folder, &file), then) {
@@ -65,7 +65,7 @@ impl Workspace {
 
     /// The file was written: the lock beside it may have been deleted, or there may be a folder for it only now.
     fn renew(&self, conversation: &Conversation, attempt: u64) {
-        let locks = self.locks().of(conversation.buffer());
+        let locks = self.locks().of(conversation.buffer(), self.host());
         let (folder, file, id) = (self.locks().folder.clone(), conversation.holding().path(), conversation.id());
         let then = move |workspace: &Self, renewed| {
             let conversation = workspace.conversations().by_id(id);
@@ -158,7 +158,7 @@ impl Workspace {
             let message = other.message(&holding.name()) + if has_changes { advice } else { "" };
             self.host().notify(Level::Warn, &message);
         }
-        let locks = self.locks().of(buffer);
+        let locks = self.locks().of(buffer, self.host());
         let mut watch = Watch::new(locks, self.locks().folder.clone(), holding.path(), owner);
         let id = conversation.id();
         let then = move |workspace: &Self, sighting| workspace.sighted(id, attempt, sighting);
@@ -256,6 +256,17 @@ impl Workspace {
         let Some(other) = conversation.holding().other() else { return false };
         self.host().notify(Level::Warn, &other.message(&conversation.holding().name()));
         true
+    }
+
+    /// Who holds the conversation of a buffer: `Ok` for this process, `Err` for another one and who, if that is known; `None`
+    /// while it is being found out, or without a conversation.
+    #[must_use]
+    pub fn holder(&self, buffer: i32) -> Option<Result<(), Option<Owner>>> {
+        let conversation = self.conversation(buffer)?;
+        match conversation.holding().other() {
+            Some(other) => Some(Err(other.0)),
+            None => conversation.is_held_here().then_some(Ok(())),
+        }
     }
 
     /// Whether this process may resolve and run calls of a conversation.

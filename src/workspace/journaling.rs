@@ -11,8 +11,8 @@ use jiff::Timestamp;
 use super::{Conversation, Workspace, records::needs_opening};
 use crate::{
     agent::{CallResult, Input, Level, Placement},
-    chat::{Language, OpenCall},
-    journal::{Actor, CallKey, Event, Life, Record, RecordedResult, Role},
+    chat::{AwaitKind, Language, OpenCall},
+    journal::{Actor, Asked, CallKey, Event, Life, Record, RecordedResult, Role},
     model::{CallId, UserError},
     runtime::{COMPACT_ABOVE, Journal},
 };
@@ -128,6 +128,19 @@ impl Workspace {
             records.push(self.record(conversation, key, event, Role::Policy));
         }
         self.note(conversation, records);
+    }
+
+    /// A call waits for an answer, or for the user interface.
+    pub(super) fn note_asked(&self, conversation: &Conversation, id: &CallId, kind: AwaitKind) {
+        if kind == AwaitKind::Approval {
+            return;
+        }
+        let open = conversation.page().with_document(|document, text| document.open_calls(text));
+        let Some(call) = open.iter().rfind(|call| call.id == *id) else { return };
+        let schema = self.toolbox().get(&call.name).and_then(|definition| definition.result_schema.as_deref().cloned());
+        let asked = Asked { kind: kind.to_string(), schema };
+        let key = CallKey::of(&call.id, &call.name, &call.input);
+        self.note(conversation, vec![self.record(conversation, key, Event::Asked(asked), Role::Policy)]);
     }
 
     /// A call has its result. It is recorded unless that was done before.

@@ -101,6 +101,7 @@ mod records;
 mod recovery;
 mod resolution;
 mod resolve;
+mod revival;
 mod running;
 mod saving;
 mod standing;

@@ -383,6 +383,11 @@ impl Page {
         self.with_document(|document, _| document.call_ids().cloned().collect())
     }
 
+    /// The calls whose results end the conversation: see [`crate::chat::Document::calls_at_end`].
+    pub(super) fn calls_at_end(&self) -> Vec<CallId> {
+        self.with_document(|document, text| document.calls_at_end(text))
+    }
+
     /// How many calls with this key have a result here.
     pub(super) fn answered(&self, key: &CallKey) -> usize {
         let inputs = self.with_document(|document, text| document.answered_inputs(&key.id, &key.tool, text));

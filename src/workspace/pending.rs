@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{Conversation, Workspace};
 use crate::{
-    chat::AwaitKind,
+    chat::{AwaitKind, OpenCall},
     model::{CallId, ToolInput},
 };
 
@@ -41,6 +41,42 @@ impl Workspace {
         let all = self.conversations().all();
         let wanted = all.iter().filter(|conversation| buffer.is_none_or(|buffer| conversation.buffer() == buffer));
         wanted.flat_map(|conversation| self.pending_in(conversation)).collect()
+    }
+
+    /// The calls in a buffer whose deadline has passed, without those that are being resolved.
+    #[must_use]
+    pub fn overdue(&self, buffer: i32) -> Vec<CallId> {
+        self.conversation(buffer).map_or_else(Vec::new, |conversation| {
+            let calls = self.overdue_in(&conversation);
+            calls.into_iter().map(|call| call.id).collect()
+        })
+    }
+
+    /// Gives them their error results, whoever's file it is. Gives the calls.
+    pub fn expire_overdue(&self, buffer: i32) -> Vec<CallId> {
+        let Some(conversation) = self.conversation(buffer) else { return Vec::new() };
+        let calls = self.overdue_in(&conversation);
+        calls.iter().for_each(|call| self.expire_call(&conversation, call));
+        calls.into_iter().map(|call| call.id).collect()
+    }
+
+    /// Whether a call in a buffer is being resolved.
+    #[must_use]
+    pub fn is_resolving(&self, buffer: i32) -> bool {
+        self.conversation(buffer).is_some_and(|conversation| {
+            let calls = conversation.page().open_calls();
+            calls.iter().any(|call| conversation.records().is_claimed(&call.id))
+        })
+    }
+
+    fn overdue_in(&self, conversation: &Conversation) -> Vec<OpenCall> {
+        let now = self.host().now();
+        let mut calls = conversation.page().open_calls();
+        calls.retain(|call| {
+            let is_over = call.awaiting().is_some_and(|awaiting| awaiting.is_over(now));
+            is_over && !call.aborted && !conversation.records().is_claimed(&call.id)
+        });
+        calls
     }
 
     fn pending_in(&self, conversation: &Conversation) -> Vec<PendingCall> {

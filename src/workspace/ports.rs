@@ -187,6 +187,17 @@ pub trait Host {
         false
     }
 
+    /// The address at which the user's other programs reach this process; `None` if there is none.
+    fn server(&self) -> Option<String> {
+        None
+    }
+
+    /// Whether conversations go on here. Where they do not, decisions and answers are recorded and written, and neither does
+    /// a tool run nor is a request sent.
+    fn carries_on(&self) -> bool {
+        true
+    }
+
     /// Opens the form of a call that asks the user a question. The answer comes back as a resolution of the call.
     fn open_form(&self, _buffer: i32, _call: &CallId) {}
 

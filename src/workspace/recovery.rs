@@ -64,7 +64,7 @@ impl Workspace {
                 self.host().notify(Level::Warn, message);
             }
             Some(wish) => self.want_alone(conversation, wish),
-            None => {}
+            None => self.revive(conversation),
         }
     }
 
@@ -87,6 +87,8 @@ impl Workspace {
     fn needs_recovery(&self, conversation: &Conversation, call: &OpenCall) -> bool {
         match self.standing(conversation, call) {
             Standing::Ended(_) => true,
+            // Where nothing runs, that is left to who opens it next.
+            Standing::Interrupted if !self.host().carries_on() => false,
             Standing::Interrupted => {
                 let status = call.placeholder.as_ref().map(|placeholder| placeholder.block.status);
                 // The file may be older than the start. Nobody may approve the call without knowing of it.

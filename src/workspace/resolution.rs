@@ -25,9 +25,9 @@ use super::{
 use crate::{
     agent::{CallResult, Choice, Input, ResolvedBy, UndoStep, rejection},
     chat::{AwaitKind, Language, OpenCall},
-    journal::{CallKey, Decision, Event, Record, Role},
+    journal::{Asked, CallKey, Decision, Event, Record, Role},
     model::{CallId, UserError},
-    tools::{Definition, Executor, LuaRef, form::Form},
+    tools::{Definition, Executor, LuaRef, check_answer, form::Form},
 };
 
 /// How long a caller that waits for the acknowledgement waits for the disk.
@@ -255,7 +255,8 @@ impl Workspace {
             }
             (_, AwaitKind::Approval) => return Err(ResolveError::Stale),
             (resolution, kind) => {
-                let answer = self.answer_of(definition.as_deref(), resolution, kind)?;
+                let asked = self.asked(conversation, &call);
+                let answer = self.answer_of(&call, definition.as_deref(), asked, resolution, kind)?;
                 (vec![Event::Resolved(recorded(&answer))], self.resolved(&call, answer, role), false)
             }
         };
@@ -278,7 +279,7 @@ impl Workspace {
     /// Whether a call that is approved now starts in the same step.
     fn starts_at_once(&self, conversation: &Conversation, definition: Option<&Definition>) -> bool {
         let is_server = definition.is_some_and(|definition| matches!(definition.executor, Executor::Server(_)));
-        is_server && self.toolbox().is_ready() && conversation.records().is_read()
+        is_server && self.can_run_tools() && conversation.records().is_read()
     }
 
     fn resolved(&self, call: &OpenCall, answer: CallResult, role: Role) -> Input {
@@ -293,16 +294,21 @@ impl Workspace {
     /// The result that an answer makes.
     fn answer_of(
         &self,
+        call: &OpenCall,
         definition: Option<&Definition>,
+        asked: Option<Asked>,
         resolution: Resolution,
         kind: AwaitKind,
     ) -> Result<CallResult, ResolveError> {
         match resolution {
             Resolution::Answer(value) => {
-                if let Some(Err(mistakes)) = definition.map(|definition| definition.check_answer(&value)) {
-                    let name = definition.map(|definition| definition.name.as_str()).unwrap_or_default();
+                let checked = match definition {
+                    Some(definition) => definition.check_answer(&value),
+                    None => asked.and_then(|asked| asked.schema).map_or(Ok(()), |schema| check_answer(&schema, &value)),
+                };
+                if let Err(mistakes) = checked {
                     let mistakes = mistakes.sentence();
-                    let message = format!("the answer does not match the result_schema of `{name}`: {mistakes}");
+                    let message = format!("the answer does not match the result_schema of `{}`: {mistakes}", call.name);
                     return Err(ResolveError::Invalid(message));
                 }
                 Ok(answer_text(&value))

@@ -10,7 +10,7 @@ use crate::{
     agent::Level,
     chat::{AwaitKind, Awaiting, OpenCall, Status, deadline},
     config::Wait,
-    journal::{CallKey, Life, Role},
+    journal::{Asked, CallKey, Life, Role},
     model::{CallId, ToolInput},
     text::one_line,
     tools::{Definition, Executor, form::Form},
@@ -44,8 +44,23 @@ impl Workspace {
         match self.suspends_as(call) {
             Some(AwaitKind::Elicitation) => AwaitKind::Elicitation,
             Some(AwaitKind::ClientExec) if conversation.is_at_work_on(&call.id) => AwaitKind::ClientExec,
+            None if self.toolbox().get(&call.name).is_none() => self.kind_of_unknown(conversation, call),
             _ => AwaitKind::Approval,
         }
+    }
+
+    /// What a call of a tool waits for that is not known here: what was recorded of it. Where conversations do not go on, the
+    /// word of its block will do: its answer is a text, and nothing runs.
+    fn kind_of_unknown(&self, conversation: &Conversation, call: &OpenCall) -> AwaitKind {
+        let recorded = self.asked(conversation, call).and_then(|asked| AwaitKind::parse(&asked.kind));
+        let written = || call.awaiting().filter(|_| !self.host().carries_on()).map(|awaiting| awaiting.kind);
+        recorded.or_else(written).unwrap_or_default()
+    }
+
+    /// What was recorded of the question of a call.
+    pub(super) fn asked(&self, conversation: &Conversation, call: &OpenCall) -> Option<Asked> {
+        let key = CallKey::of(&call.id, &call.name, &call.input);
+        conversation.records().with_ledger(|ledger| ledger.asked(&key).cloned())
     }
 
     /// What a call says that waits for somebody; `None` if it waits for nobody. What a status in a file claims does not

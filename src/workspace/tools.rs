@@ -65,6 +65,11 @@ impl Workspace {
         self.toolbox().is_ready()
     }
 
+    /// Whether tools may run now: conversations go on here, and every tool is known.
+    pub(super) fn can_run_tools(&self) -> bool {
+        self.host().carries_on() && self.tools_are_ready()
+    }
+
     /// A source of tools begins. `label` is how messages call it.
     pub fn begin_source(&self, label: String) -> SourceId {
         self.toolbox().begin_source(label)

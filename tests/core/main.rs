@@ -7,6 +7,7 @@ mod agent;
 mod anthropic;
 mod chat;
 mod circles;
+mod cli;
 #[path = "../support/completions.rs"]
 mod completions;
 mod config;

@@ -11,6 +11,7 @@ mod attachments;
 mod chat;
 mod client_tools;
 mod colours;
+mod command_line;
 #[path = "../support/completions.rs"]
 mod completions;
 mod contract;

@@ -295,7 +295,7 @@ function M.resolve(conversation, call, result, callback)
     local ok
     if buf and callback then
       local outcome
-      native("resolve_call", buf, call, result, false, function(...)
+      native("resolve_call", buf, call, result, "script", function(...)
         outcome = { ... }
         leave()
         if is_late then
@@ -306,7 +306,7 @@ function M.resolve(conversation, call, result, callback)
       ok, problem = unpack(outcome or {}, 1, 2)
       return ok, problem
     elseif buf then
-      ok, problem = native("resolve_call", buf, call, result, false)
+      ok, problem = native("resolve_call", buf, call, result, "script")
     end
     leave()
     return ok, problem

@@ -11,15 +11,19 @@ use crate::{
 };
 
 /// What `resolve_call` takes.
-type Resolving = (i32, LuaString, Value, bool, Option<Function>);
+type Resolving = (i32, LuaString, Value, String, Option<Function>);
 
 /// Adds the functions.
 pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
-    // resolve_call(buffer, call, result, by the user, callback or nil) -> true, or nil and why not. It waits for the disk,
+    // resolve_call(buffer, call, result, "user", "script" or "command-line", callback or nil) -> true, or nil and why not. It waits for the disk,
     // unless there is a callback, which gets these values then.
-    exports.add("resolve_call", |lua, binding, (buffer, call, result, is_by_user, callback): Resolving| {
+    exports.add("resolve_call", |lua, binding, (buffer, call, result, role, callback): Resolving| {
         let call = CallId(call.to_string_lossy());
-        let role = if is_by_user { Role::User } else { Role::Script };
+        let role = match role.as_str() {
+            "user" => Role::User,
+            "command-line" => Role::CommandLine,
+            _ => Role::Script,
+        };
         let resolution = resolution(lua, result);
         let Some(callback) = callback else {
             let resolved = resolution.and_then(|resolution| {

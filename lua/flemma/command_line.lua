@@ -1,0 +1,54 @@
+--- What the command line (`flemma`) asks of an editor that has a conversation open. Texts go in and out, and none of them
+--- is evaluated.
+local M = {}
+
+local function native(...)
+  return require("flemma.native").call(...)
+end
+
+--- The buffer of a conversation, by its file.
+---@param path string
+---@return integer?
+local function buffer_of(path)
+  local real = vim.uv.fs_realpath(path)
+  for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+    if require("flemma.buffer").is_attached(buf) then
+      local name = vim.api.nvim_buf_get_name(buf)
+      if name == path or (real and vim.uv.fs_realpath(name) == real) then
+        return buf
+      end
+    end
+  end
+end
+
+local results = {
+  approve = function()
+    return { approved = true }
+  end,
+  reject = function(text)
+    return { approved = false, message = text ~= "" and text or nil }
+  end,
+  answer = function(text)
+    return { answer_json = text }
+  end,
+  error = function(text)
+    return { error = text }
+  end,
+}
+
+--- Resolves a call that waits.
+---@param path string the conversation
+---@param call string the call's id
+---@param kind "approve"|"reject"|"answer"|"error"
+---@param text string the message, or the answer as JSON
+---@return "done"|"closed"|string outcome `closed` if the conversation is not open here; otherwise why it was not resolved
+function M.resolve(path, call, kind, text)
+  local buf = buffer_of(path)
+  if not buf then
+    return "closed"
+  end
+  local ok, problem = native("resolve_call", buf, call, results[kind](text), "command-line")
+  return ok and "done" or problem or "the native library is missing"
+end
+
+return M

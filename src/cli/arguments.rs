@@ -1,0 +1,97 @@
+//! The arguments of `flemma`, with the texts of its help, its manual page and its completions.
+
+use std::path::PathBuf;
+
+use clap::{ArgGroup, Args, Parser, Subcommand};
+use clap_complete::Shell;
+
+/// Answers, lists and checks conversations without an editor.
+#[derive(Debug, Parser)]
+#[command(
+    name = "flemma",
+    version,
+    arg_required_else_help = true,
+    disable_help_subcommand = true,
+    after_help = "Exit codes:\n  0  done\n  1  failed\n  2  wrong usage\n  3  suspended: something waits for a decision or an answer\n  4  held by another machine"
+)]
+pub struct Arguments {
+    /// Write one JSON value to standard output, also for an error
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// List the calls that wait for a decision or an answer
+    ///
+    /// Looks into a conversation, or into all `.chat` files of a folder and of the folders in it. What `.gitignore`
+    /// excludes, and what is hidden, is left out.
+    Pending(Place),
+    /// Show where a conversation stands, and the input of each call that waits
+    Show(File),
+    /// Approve, reject or answer a call that waits
+    ///
+    /// If an editor on this machine has the conversation open, the editor resolves the call. Otherwise it is recorded, and
+    /// the file is written. No tool runs before the conversation is opened in an editor.
+    Resolve(Resolve),
+    /// Give calls whose deadline has passed an error result
+    ///
+    /// An editor does that by itself for the conversations that it has open, so those are left to it.
+    Sweep(Place),
+    /// Check conversations for mistakes in their text
+    ///
+    /// The exit code is 1 if there is an error. Warnings are listed, and do not count.
+    Check(Place),
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell
+        #[arg(value_enum)]
+        shell: Shell,
+    },
+    /// Print the manual page
+    Man,
+}
+
+/// A conversation, or a folder of them.
+#[derive(Args, Debug)]
+pub struct Place {
+    /// A conversation, or a folder
+    #[arg(value_name = "DIR", default_value = ".")]
+    pub path: PathBuf,
+}
+
+/// One conversation.
+#[derive(Args, Debug)]
+pub struct File {
+    /// The conversation
+    #[arg(value_name = "FILE")]
+    pub path: PathBuf,
+}
+
+/// A call, and what becomes of it.
+#[derive(Args, Debug)]
+#[command(group(ArgGroup::new("resolution").required(true)))]
+pub struct Resolve {
+    /// The conversation
+    #[arg(value_name = "FILE")]
+    pub path: PathBuf,
+    /// The call's id, as `flemma pending` prints it
+    #[arg(value_name = "CALL", allow_hyphen_values = true)]
+    pub call: String,
+    /// Let the call run
+    #[arg(long, group = "resolution")]
+    pub approve: bool,
+    /// Do not let the call run, and tell the model why
+    #[arg(long, value_name = "MESSAGE", group = "resolution", allow_hyphen_values = true)]
+    pub reject: Option<String>,
+    /// Give the call this result, as JSON; `-` reads it from standard input
+    #[arg(long, value_name = "JSON", group = "resolution", allow_hyphen_values = true)]
+    pub result: Option<String>,
+    /// Give the call an error result with this message
+    #[arg(long, value_name = "MESSAGE", group = "resolution", allow_hyphen_values = true)]
+    pub error: Option<String>,
+}

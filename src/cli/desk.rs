@@ -1,0 +1,165 @@
+//! One conversation, open without an editor: its lock is held here, its journal is read, and nothing runs.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    rc::Rc,
+    sync::mpsc::{self, Receiver},
+    time::{Duration, Instant},
+};
+
+use super::{
+    host::{BUFFER, FileHost},
+    report::Failure,
+    state,
+};
+use crate::{
+    journal::Role,
+    model::CallId,
+    runtime::Owner,
+    workspace::{FileLayout, NoScripts, Resolution, ResolveError, Workspace},
+};
+
+/// How long the disk may take for one thing.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Whether a conversation could be opened.
+pub(super) enum Opened {
+    /// It is held here.
+    Here(Box<Desk>),
+    /// Another process holds it; who, if it is known.
+    Elsewhere(Option<Owner>),
+}
+
+/// An open conversation.
+pub(super) struct Desk {
+    workspace: Rc<Workspace>,
+    host: Rc<FileHost>,
+    woken: Receiver<()>,
+    path: PathBuf,
+    layout: FileLayout,
+}
+
+impl Desk {
+    /// Opens a conversation. What its journal has and its file lacks is in its text then.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub(super) fn open(path: &Path) -> Result<Opened, Failure> {
+        let path = state::absolute(path)?;
+        // Before there is a lock file beside it.
+        let (layout, _) = read(&path)?;
+        let name = path.to_str().ok_or_else(|| {
+            Failure::Usage(format!("{} is no name that a conversation can have: it is not UTF-8", path.display()))
+        })?;
+        let folder = state::folder()?;
+        let (waker, woken) = mpsc::channel();
+        let cwd = env::current_dir().unwrap_or_default();
+        let host = Rc::new(FileHost::new(name.to_owned(), cwd, waker.clone()));
+        let wake = move || {
+            let _ = waker.send(());
+        };
+        let workspace = Rc::new(Workspace::new(host.clone(), Rc::new(NoScripts), &folder, wake));
+        host.report_to(&workspace);
+        let conversation = workspace.attach(BUFFER);
+        let mut desk = Self { workspace, host, woken, path, layout };
+        desk.wait("the lock", |desk| desk.workspace.holder(BUFFER).map(drop))?;
+        if let Some(Err(owner)) = desk.workspace.holder(BUFFER) {
+            return Ok(Opened::Elsewhere(owner));
+        }
+        // Nobody else writes it from now on.
+        let lines;
+        (desk.layout, lines) = read(&desk.path)?;
+        // Whatever is added to an empty file is a line.
+        desk.layout.is_empty = false;
+        desk.host.load(lines);
+        desk.workspace.on_disk(BUFFER, Some(desk.path.clone()));
+        while desk.workspace.reloaded(BUFFER) {}
+        while conversation.index_on() {}
+        desk.wait("the journal", |desk| desk.workspace.is_settled(BUFFER).then_some(()))?;
+        Ok(Opened::Here(Box::new(desk)))
+    }
+
+    /// The workspace.
+    pub(super) fn workspace(&self) -> &Workspace {
+        &self.workspace
+    }
+
+    /// Does what the background leaves, until there is an answer.
+    ///
+    /// # Errors
+    /// When it takes too long. `what` names what was waited for.
+    pub(super) fn wait<T>(&self, what: &str, mut look: impl FnMut(&Self) -> Option<T>) -> Result<T, Failure> {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            if let Some(found) = look(self) {
+                return Ok(found);
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if self.woken.recv_timeout(left).is_err() {
+                let seconds = PATIENCE.as_secs();
+                return Err(Failure::Failed(format!(
+                    "{}: {what} was waited for in vain for {seconds} seconds; the disk does not answer",
+                    self.path.display()
+                )));
+            }
+            self.workspace.drain();
+        }
+    }
+
+    /// Resolves a call. When this returns, the resolution is recorded and in the text.
+    ///
+    /// # Errors
+    /// Why it was not resolved, or that it is not known whether it was.
+    pub(super) fn resolve(&self, call: &CallId, resolution: Resolution) -> Result<Result<(), ResolveError>, Failure> {
+        let (tell, told) = mpsc::channel();
+        self.workspace.resolve_later(BUFFER, call, resolution, Role::CommandLine, move |_, resolved| {
+            let _ = tell.send(resolved);
+        });
+        let resolved = self.wait("the record of the call", |_| told.try_recv().ok())?;
+        self.settle()?;
+        Ok(resolved)
+    }
+
+    /// Waits until everything that is being resolved is: a call that was answered too late gets its error result.
+    ///
+    /// # Errors
+    /// When it takes too long.
+    pub(super) fn settle(&self) -> Result<(), Failure> {
+        self.wait("the record of a call", |desk| (!desk.workspace.is_resolving(BUFFER)).then_some(()))
+    }
+
+    /// Writes the file, if its text was changed, and gives the conversation back. Gives what there was to be told.
+    ///
+    /// # Errors
+    /// When the file was not written. What was recorded comes into it when it is opened next.
+    pub(super) fn close(self) -> (Vec<String>, Result<(), Failure>) {
+        let written = if self.host.is_changed() {
+            let saved = self.workspace.save_now(BUFFER, self.path.clone(), self.layout, false);
+            saved.map_err(|error| Failure::Failed(error.to_string()))
+        } else {
+            Ok(())
+        };
+        self.workspace.shut_down();
+        (self.host.told(), written)
+    }
+}
+
+/// The text of a conversation's file.
+///
+/// # Errors
+/// When it cannot be read, or is no text.
+pub(super) fn read(path: &Path) -> Result<(FileLayout, Vec<String>), Failure> {
+    let bytes = fs::read(path).map_err(|error| {
+        let words = error.to_string();
+        let words = words.split(" (os error").next().unwrap_or_default();
+        Failure::Failed(format!("{} cannot be read: {words}", path.display()))
+    })?;
+    FileLayout::read(&bytes).map_err(|error| {
+        Failure::Failed(format!(
+            "{} is not UTF-8 text (byte {}); open it in an editor",
+            path.display(),
+            error.valid_up_to()
+        ))
+    })
+}

@@ -1,0 +1,68 @@
+//! The command line: conversations without an editor.
+//!
+//! A command looks into files, or opens one conversation as an editor does: with its lock, its journal and its state
+//! machine ([`crate::workspace`]), and with a host that runs nothing. So a decision or an answer from here takes the same
+//! way as a key press, and there is one winner between them.
+
+mod arguments;
+mod check;
+mod desk;
+mod editor;
+mod files;
+mod host;
+mod pending;
+mod report;
+mod resolve;
+mod show;
+mod state;
+mod sweep;
+mod waiting;
+
+use std::{io, process::ExitCode};
+
+use clap::{CommandFactory, Parser};
+use serde_json::json;
+
+use arguments::{Arguments, Command};
+use report::{Failure, Report};
+
+/// Runs the command of the process's arguments. Gives the exit code.
+#[must_use]
+pub fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            // The help and the version come this way, too.
+            let _ = error.print();
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+        }
+    };
+    report::print(run(&arguments.command), arguments.json)
+}
+
+fn run(command: &Command) -> Result<Report, Failure> {
+    match command {
+        Command::Pending(place) => pending::pending(place),
+        Command::Show(file) => show::show(file),
+        Command::Resolve(arguments) => resolve::resolve(arguments),
+        Command::Sweep(place) => sweep::sweep(place),
+        Command::Check(place) => check::check(place),
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(*shell, &mut Arguments::command(), "flemma", &mut script);
+            Ok(printed(script))
+        }
+        Command::Man => {
+            let mut page = Vec::new();
+            clap_mangen::Man::new(Arguments::command())
+                .render(&mut page)
+                .map_err(|error: io::Error| Failure::Failed(format!("the manual page was not made: {error}")))?;
+            Ok(printed(page))
+        }
+    }
+}
+
+fn printed(bytes: Vec<u8>) -> Report {
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    Report::done(text.clone(), json!({ "ok": true, "text": text }))
+}

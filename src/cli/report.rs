@@ -1,0 +1,144 @@
+//! What a command says, and the exit code.
+
+use std::{
+    io::{self, Write},
+    process::ExitCode,
+};
+
+use serde_json::{Value, json};
+use thiserror::Error;
+
+use crate::runtime::Owner;
+
+/// The exit codes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// Everything that was asked for is done.
+    Done = 0,
+    /// It failed, for a reason that standard error names.
+    Failed = 1,
+    /// The arguments are wrong. (`clap` uses the same number.)
+    Usage = 2,
+    /// Something waits for a person or a program.
+    Suspended = 3,
+    /// The conversation is held where it cannot be handed over to.
+    Held = 4,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+/// Why a command did not do what it was asked for.
+#[derive(Debug, Error)]
+pub enum Failure {
+    /// The arguments make no sense together with what is there.
+    #[error("{0}")]
+    Usage(String),
+    /// Something else.
+    #[error("{0}")]
+    Failed(String),
+    /// Another process holds the conversation, and cannot be asked.
+    #[error("{file} is held {}", place(.owner.as_ref()))]
+    Held {
+        /// The conversation.
+        file: String,
+        /// Who holds it, if that is known.
+        owner: Option<Owner>,
+    },
+}
+
+fn place(owner: Option<&Owner>) -> String {
+    owner.map_or_else(|| "by another process".to_owned(), |owner| format!("by {owner}"))
+}
+
+impl Failure {
+    /// The exit code.
+    #[must_use]
+    pub const fn exit(&self) -> Exit {
+        match self {
+            Self::Usage(_) => Exit::Usage,
+            Self::Failed(_) => Exit::Failed,
+            Self::Held { .. } => Exit::Held,
+        }
+    }
+
+    fn to_json(&self) -> Value {
+        let mut value = json!({ "ok": false, "error": self.to_string() });
+        if let Self::Held { owner: Some(owner), .. } = self {
+            value["host"] = owner.host.as_str().into();
+            value["pid"] = owner.process.into();
+        }
+        value
+    }
+}
+
+/// What a command has to say.
+#[derive(Debug)]
+pub struct Report {
+    /// For a person.
+    pub text: String,
+    /// The same for a program.
+    pub json: Value,
+    /// What went wrong beside it, for standard error.
+    pub warnings: Vec<String>,
+    /// The exit code.
+    pub exit: Exit,
+}
+
+impl Report {
+    /// What is said of something that is done.
+    #[must_use]
+    pub fn done(text: impl Into<String>, json: Value) -> Self {
+        Self { text: text.into(), json, warnings: Vec::new(), exit: Exit::Done }
+    }
+
+    /// The same, where some of it failed for these reasons.
+    #[must_use]
+    pub fn with_errors(text: impl Into<String>, json: Value, errors: Vec<String>) -> Self {
+        let exit = if errors.is_empty() { Exit::Done } else { Exit::Failed };
+        Self { text: text.into(), json, warnings: errors, exit }
+    }
+}
+
+/// Prints the outcome of a command: a report to standard output, an error to standard error. With `is_json` either goes to
+/// standard output.
+#[must_use]
+pub fn print(outcome: Result<Report, Failure>, is_json: bool) -> ExitCode {
+    let (text, exit) = match &outcome {
+        Ok(report) if is_json => (report.json.to_string(), report.exit),
+        Ok(report) => {
+            for warning in &report.warnings {
+                let _ = writeln!(io::stderr(), "flemma: {warning}");
+            }
+            (report.text.clone(), report.exit)
+        }
+        Err(failure) if is_json => (failure.to_json().to_string(), failure.exit()),
+        Err(failure) => {
+            let _ = writeln!(io::stderr(), "flemma: {failure}");
+            return failure.exit().into();
+        }
+    };
+    match put(&text) {
+        Ok(()) => exit.into(),
+        Err(error) => {
+            // Who reads it is gone, or the disk is full. What was done is done.
+            let _ = writeln!(io::stderr(), "flemma: the output was not written: {error}");
+            if exit == Exit::Done { Exit::Failed.into() } else { exit.into() }
+        }
+    }
+}
+
+fn put(text: &str) -> io::Result<()> {
+    if text.is_empty() {
+        return Ok(());
+    }
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    if !text.ends_with('\n') {
+        out.write_all(b"\n")?;
+    }
+    out.flush()
+}

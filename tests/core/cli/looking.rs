@@ -1,0 +1,137 @@
+//! `pending`, `show`, `check`, `sweep`, and what comes with every program.
+
+use std::{fs, os::unix::fs::PermissionsExt};
+
+use serde_json::json;
+
+use super::harness::{Shell, WAITING};
+
+#[test]
+fn calls_that_wait_are_listed_from_all_folders() {
+    let shell = Shell::with_notes();
+    shell.put("deep/er/more.chat", WAITING);
+    shell.put("deep/done.chat", "@You:\nHello\n");
+    shell.put("deep/notes.md", WAITING);
+    let said = shell.flemma(&["pending"]);
+    assert_eq!((said.code, said.err.as_str()), (0, ""));
+    assert_eq!(
+        said.out.lines().collect::<Vec<_>>(),
+        [
+            "./deep/er/more.chat:28: call_ask ask_user elicitation: Why?",
+            "./deep/er/more.chat:33: call_bash bash approval",
+            "./deep/er/more.chat:38: call_theirs theirs elicitation, expires 2999-01-01T00:00:00Z: Which?",
+            "./notes.chat:28: call_ask ask_user elicitation: Why?",
+            "./notes.chat:33: call_bash bash approval",
+            "./notes.chat:38: call_theirs theirs elicitation, expires 2999-01-01T00:00:00Z: Which?",
+        ]
+    );
+    let said = shell.flemma(&["pending", "notes.chat", "--json"]).json();
+    assert_eq!(said["pending"].as_array().unwrap().len(), 3);
+    assert_eq!(
+        said["pending"][1],
+        json!({
+            "file": "notes.chat", "line": 33, "call": "call_bash", "tool": "bash", "kind": "approval", "expires": null,
+            "overdue": false, "question": null, "input": { "label": null, "command": "touch ran", "timeout": null },
+        })
+    );
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_named() {
+    let shell = Shell::with_notes();
+    shell.put("a.chat", b"\xff\xfe\n");
+    fs::set_permissions(shell.path("a.chat"), fs::Permissions::from_mode(0o644)).unwrap();
+    let said = shell.flemma(&["pending"]);
+    assert_eq!((said.code, said.out.lines().count()), (1, 3));
+    assert_eq!(said.err, "flemma: ./a.chat is not UTF-8 text (byte 0); open it in an editor\n");
+    let said = shell.flemma(&["pending", "none.chat"]);
+    assert_eq!((said.code, said.err.as_str()), (1, "flemma: none.chat: No such file or directory\n"));
+    let said = shell.flemma(&["--json", "show", "none.chat"]);
+    assert_eq!(said.code, 1);
+    assert_eq!(said.json(), json!({ "ok": false, "error": "none.chat cannot be read: No such file or directory" }));
+}
+
+#[test]
+fn a_conversation_is_shown_with_its_inputs() {
+    let shell = Shell::with_notes();
+    let said = shell.flemma(&["show", "notes.chat"]);
+    assert_eq!(said.code, 0);
+    assert!(said.out.contains("calls     3 without a result, 3 waiting"), "{}", said.out);
+    assert!(said.out.contains("    \"command\": \"touch ran\""), "{}", said.out);
+    // What a file says cannot control the terminal.
+    assert!(!said.out.contains('\u{1b}'), "{:?}", said.out);
+    let said = shell.flemma(&["show", "notes.chat", "--json"]).json();
+    assert_eq!(said["messages"], json!({ "user": 2, "assistant": 1 }));
+}
+
+#[test]
+fn words_of_a_file_do_not_control_the_terminal() {
+    let shell = Shell::new();
+    let hostile = WAITING.replace("question=\"Why?\"", "question=\"Why\u{1b}[2J\u{7}?\"");
+    shell.put("a\u{1b}]0;b\n.chat", &hostile);
+    let said = shell.flemma(&["pending"]);
+    assert_eq!((said.code, said.out.lines().count()), (0, 3));
+    assert!(said.out.chars().all(|letter| letter == '\n' || !letter.is_control()), "{:?}", said.out);
+    assert_eq!(shell.flemma(&["pending", "--json"]).json()["pending"][0]["file"], "./a\u{1b}]0;b\n.chat");
+}
+
+#[test]
+fn mistakes_are_listed_and_errors_count() {
+    let shell = Shell::with_notes();
+    assert_eq!(shell.flemma(&["check"]).code, 0);
+    shell.put("bad.chat", "@You:\n**Tool Result:** `call_x`\n\n```\nwhat\n```\n");
+    let said = shell.flemma(&["check"]);
+    assert_eq!(said.code, 1, "{said:?}");
+    assert!(said.out.starts_with("./bad.chat:2: error: "), "{}", said.out);
+    assert_eq!(shell.flemma(&["check", "--json"]).json()["ok"], false);
+}
+
+#[test]
+fn calls_whose_deadline_has_passed_get_an_error_result() {
+    let shell = Shell::with_notes();
+    shell.put("old.chat", WAITING.replace("2999", "2020"));
+    shell.put("older.chat", WAITING.replace("question=\"Why?\"", "expires=2020-01-01T00:00:00Z question=\"Why?\""));
+    let said = shell.flemma(&["sweep"]);
+    assert_eq!((said.code, said.err.as_str()), (0, ""));
+    assert_eq!(said.out, "./old.chat: call_theirs has expired\n./older.chat: call_ask has expired\n");
+    assert!(shell.text("old.chat").contains("**Tool Result:** `call_theirs` (error)\n\n```\nThe user did not respond"));
+    assert_eq!(shell.text("notes.chat"), WAITING, "nothing there is over");
+    assert_eq!(shell.flemma(&["sweep", "--json"]).json()["expired"], json!([]));
+}
+
+#[test]
+fn completions_and_the_manual_page_name_every_command() {
+    let shell = Shell::new();
+    for (arguments, begin) in [
+        (["completions", "bash"].as_slice(), "_flemma"),
+        (&["completions", "zsh"], "#compdef flemma"),
+        (&["completions", "fish"], "# Print"),
+        (&["man"], ".ie"),
+    ] {
+        let said = shell.flemma(arguments);
+        assert_eq!(said.code, 0, "{said:?}");
+        assert!(said.out.starts_with(begin), "{arguments:?}: {}", said.out.lines().next().unwrap());
+        for command in ["pending", "show", "resolve", "sweep", "check"] {
+            assert!(said.out.contains(command), "{arguments:?} {command}");
+        }
+    }
+}
+
+#[test]
+fn wrong_usage_has_an_exit_code_of_its_own() {
+    let shell = Shell::with_notes();
+    for arguments in [
+        [].as_slice(),
+        &["pendin"],
+        &["resolve", "notes.chat"],
+        &["resolve", "notes.chat", "call_ask"],
+        &["resolve", "notes.chat", "call_ask", "--approve", "--reject", "no"],
+        &["resolve", "notes.chat", "call_ask", "--result", "yes"],
+        &["resolve", "notes.chat", "call_ask", "--result"],
+    ] {
+        let said = shell.flemma(arguments);
+        assert_eq!((said.code, said.out.as_str()), (2, ""), "{arguments:?}: {}", said.err);
+        assert!(!said.err.is_empty(), "{arguments:?}");
+    }
+    assert_eq!(shell.text("notes.chat"), WAITING);
+}
