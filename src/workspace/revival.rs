@@ -12,7 +12,11 @@ impl Workspace {
     /// yet. It takes the way of a key, so what the file brings has to be trusted first.
     pub(super) fn revive(&self, conversation: &Conversation) {
         let is_first = !conversation.is_revived().replace(true);
-        if is_first && self.host().carries_on() && !conversation.is_busy() && self.is_left(conversation) {
+        if !is_first || !self.host().carries_on() || conversation.is_busy() || !self.is_left(conversation) {
+            return;
+        }
+        // Without autopilot, each step is the user's. What the file says of it may not be trusted yet, but that is asked first.
+        if self.frontmatter(conversation).config.tools.autopilot.enabled {
             self.want_alone(conversation, Input::Advance.into());
         }
     }

@@ -44,8 +44,13 @@ fn run(mut command: Command) -> (i32, String) {
 
 /// The next editor of the same user, with this file.
 fn next(before: &Chat, file: &Path, lua: &str, replies: impl IntoIterator<Item = Reply>) -> Chat {
+    next_with("", before, file, lua, replies)
+}
+
+/// The same with these options.
+fn next_with(options: &str, before: &Chat, file: &Path, lua: &str, replies: impl IntoIterator<Item = Reply>) -> Chat {
     let server = Server::start(replies);
-    let init = init(&server.base_url(), "") + "\n" + lua;
+    let init = init(&server.base_url(), options) + "\n" + lua;
     let state = before.nvim.folder("state");
     let nvim = Nvim::start(&Options {
         arguments: &["-n", file.to_str().unwrap()],
@@ -54,6 +59,13 @@ fn next(before: &Chat, file: &Path, lua: &str, replies: impl IntoIterator<Item =
         ..Options::default()
     });
     Chat { nvim, server }
+}
+
+/// Waits until the conversation is read, and its journal, and it is known who holds it.
+fn wait_until_settled(chat: &mut Chat) {
+    let settled = "return require('flemma.native').call('is_settled', 1)";
+    chat.nvim.wait_for("the conversation", |nvim| nvim.lua(settled, &[]) == true);
+    chat.wait_until_idle();
 }
 
 fn ask() -> Reply {
@@ -97,6 +109,13 @@ fn an_answer_while_nobody_has_it_open_is_carried_on_by_the_next_editor() {
     let (code, words) = run(flemma(&chat, &file, "toolu_1", &["--result", "8080"]));
     assert_eq!(code, 0, "{words}");
     assert!(fs::read_to_string(&file).unwrap().contains("```json\n8080\n```"));
+    // Without autopilot, each step is the user's.
+    let without = "tools = { autopilot = { enabled = false } }";
+    let mut other = next_with(without, &chat, &file, PORT, []);
+    wait_until_settled(&mut other);
+    assert_eq!(other.server.requests().len(), 0);
+    other.nvim.input(":qall<CR>");
+    other.nvim.wait_for_exit();
     let mut chat = next(&chat, &file, PORT, [prose(&["fine"])]);
     chat.nvim.wait_for("the reply", |nvim| nvim.text().contains("fine"));
     chat.wait_until_idle();
@@ -106,10 +125,7 @@ fn an_answer_while_nobody_has_it_open_is_carried_on_by_the_next_editor() {
     });
     chat.nvim.kill();
     let mut again = next(&chat, &file, PORT, []);
-    again.nvim.wait_for("the conversation", |nvim| {
-        nvim.lua("return require('flemma.native').call('is_settled', 1)", &[]) == true
-    });
-    again.wait_until_idle();
+    wait_until_settled(&mut again);
     assert_eq!((chat.server.requests().len(), again.server.requests().len()), (1, 0));
 }
 
@@ -129,10 +145,7 @@ fn a_call_that_the_command_line_approved_runs_once_when_it_is_opened() {
     fs::copy(&file, &copy).unwrap();
     let folder = format!("vim.cmd.cd({:?})", file.parent().unwrap());
     let mut of_copy = next(&chat, &copy, &folder, []);
-    of_copy
-        .nvim
-        .wait_for("the copy", |nvim| nvim.lua("return require('flemma.native').call('is_settled', 1)", &[]) == true);
-    of_copy.wait_until_idle();
+    wait_until_settled(&mut of_copy);
     assert!(!file.with_file_name("ran").exists());
     let mut chat = next(&chat, &file, &folder, [prose(&["fine"])]);
     chat.nvim.wait_for("the reply", |nvim| nvim.text().contains("fine"));
@@ -157,9 +170,7 @@ fn between_a_key_and_the_command_line_there_is_one_winner() {
     let options = "tools = { autopilot = { enabled = false }, max_concurrent = 100 }";
     let mut chat = Chat::start(&Setup { text: Some(&text), options, ..Setup::default() }, []);
     let file = chat.nvim.work().join("notes.chat");
-    chat.nvim.wait_for("the conversation", |nvim| {
-        nvim.lua("return require('flemma.native').call('is_settled', 1)", &[]) == true
-    });
+    wait_until_settled(&mut chat);
     let mut won = Vec::new();
     for n in 0..CALLS {
         let rival = flemma(&chat, &file, &format!("call_{n}"), &["--reject", &format!("refused {n}")]).spawn().unwrap();
