@@ -160,12 +160,16 @@ local function type_on(buf)
     })
     return
   end
-  forget_typing(buf)
   local win = api.nvim_get_current_win()
+  local cursor = api.nvim_win_get_cursor(win)
+  if win == was.win and require("flemma.native").call("waits_at", buf, cursor[1] - 1) then
+    -- The turn goes on when the call has its result. What is typed on the block would break it.
+    return
+  end
+  forget_typing(buf)
   if win ~= was.win or api.nvim_win_get_buf(win) ~= buf or mode ~= "n" then
     return
   end
-  local cursor = api.nvim_win_get_cursor(win)
   if not watcher or watcher.win ~= win or watcher.line ~= cursor[1] or not vim.bo[buf].modifiable then
     return
   end
@@ -192,12 +196,12 @@ end
 --- Whether the user is about to decide about a call. The cursor must not move to another one then.
 ---@param buf integer
 ---@param win integer
----@param reason "pending"|"result"|"prompt" why the cursor should move
+---@param reason "pending"|"awaited"|"result"|"prompt" why the cursor should move
 ---@return boolean
 local function is_deciding(buf, win, reason)
   local watcher = watcher_in(buf, win)
   local was_led_here = watcher ~= nil and watcher.decides == true
-  if reason == "prompt" or (reason == "pending" and not was_led_here) then
+  if reason == "prompt" or (reason ~= "result" and not was_led_here) then
     return false
   end
   return require("flemma.native").call("waits_at", buf, api.nvim_win_get_cursor(win)[1] - 1) == true
@@ -206,7 +210,7 @@ end
 --- Moves the cursor in the windows that follow the conversation. Other windows do not move.
 ---@param buf integer
 ---@param line integer from 0
----@param reason "pending"|"result"|"prompt"
+---@param reason "pending"|"awaited"|"result"|"prompt"
 function M.cursor(buf, line, reason)
   local options = require("flemma.options").get()
   local wanted = options and options.tools.cursor_after_result

@@ -83,8 +83,10 @@ pub enum RequestKind {
 /// Where to move the cursor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cursor {
-    /// To a pending status block.
+    /// To a status block that waits for the user.
     Pending(CallId),
+    /// To a status block that waits for the editor, or for whatever else answers it.
+    Awaited(CallId),
     /// To the place that `tools.cursor_after_result` chooses after this call's result.
     Result(CallId),
     /// To the new, empty user message.

@@ -455,13 +455,17 @@ fn first_error(diagnostics: &[Diagnostic]) -> Option<String> {
 fn find(document: &Document, text: &dyn Text, target: Cursor) -> Option<CursorTarget> {
     let (reason, line) = match target {
         Cursor::Prompt => (CursorReason::Prompt, text.line_count().saturating_sub(1)),
-        Cursor::Pending(id) => {
-            let call = document.open_calls(text).into_iter().find(|call| call.id == id)?;
-            (CursorReason::Pending, call.placeholder?.fence)
-        }
+        Cursor::Pending(id) => (CursorReason::Pending, fence_of(document, text, &id)?),
+        Cursor::Awaited(id) => (CursorReason::Awaited, fence_of(document, text, &id)?),
         Cursor::Result(id) => (CursorReason::Result, result_line(document, &id)?),
     };
     Some(CursorTarget { reason, line })
+}
+
+/// The first line of the status block of an open call.
+fn fence_of(document: &Document, text: &dyn Text, id: &CallId) -> Option<usize> {
+    let call = document.open_calls(text).into_iter().find(|call| call.id == *id)?;
+    Some(call.placeholder?.fence)
 }
 
 /// The header of the last result with this id.

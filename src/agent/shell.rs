@@ -122,8 +122,10 @@ pub struct CursorTarget {
 /// Why the cursor moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CursorReason {
-    /// A status block is pending.
+    /// A status block waits for the user.
     Pending,
+    /// A status block waits for the editor, and the user may wait with it.
+    Awaited,
     /// A tool's result was written.
     Result,
     /// The user's new message begins here.

@@ -428,10 +428,12 @@ impl Agent {
             }
             ReviewCause::Round | ReviewCause::Decision => {
                 self.rest();
-                if let Some(call) = calls.into_iter().find(waits_for_user) {
+                if let Some(call) = calls.iter().find(|call| waits_for_user(call)) {
                     // It may be waiting only because its status is misspelt.
                     effects.push(Effect::Diagnose);
-                    effects.push(Effect::Cursor(Cursor::Pending(call.id)));
+                    effects.push(Effect::Cursor(Cursor::Pending(call.id.clone())));
+                } else if let Some(call) = calls.into_iter().find(is_pending) {
+                    effects.push(Effect::Cursor(Cursor::Awaited(call.id)));
                 }
             }
         }
@@ -479,10 +481,13 @@ impl Agent {
     }
 }
 
+/// Whether a call waits for somebody.
+fn is_pending(call: &OpenCall) -> bool {
+    call.placeholder.as_ref().is_some_and(|placeholder| placeholder.block.status == Status::Pending)
+}
+
 /// Whether a call waits for the user.
 pub(super) fn waits_for_user(call: &OpenCall) -> bool {
-    call.placeholder.as_ref().is_some_and(|placeholder| {
-        let block = &placeholder.block;
-        block.status == Status::Pending && block.awaiting().kind != AwaitKind::ClientExec
-    })
+    let kind = call.placeholder.as_ref().map(|placeholder| placeholder.block.awaiting().kind);
+    is_pending(call) && kind != Some(AwaitKind::ClientExec)
 }

@@ -366,6 +366,7 @@ impl Host for NvimHost {
     fn cursor(&self, buffer: i32, target: CursorTarget) {
         let reason = match target.reason {
             CursorReason::Pending => "pending",
+            CursorReason::Awaited => "awaited",
             CursorReason::Result => "result",
             CursorReason::Prompt => "prompt",
         };

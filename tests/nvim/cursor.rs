@@ -93,3 +93,25 @@ fn a_usage_event_before_the_text_moves_nothing() {
     chat.nvim.input("<C-]>");
     chat.wait_for_text("@You:\nHello\n\n@Assistant:\nhi\n\n@You:\n\n");
 }
+
+#[test]
+fn the_cursor_rests_on_a_call_that_something_else_answers() {
+    let lua = "require('flemma.tools').register('sign', {
+        description = 'Have something sign.', executor = 'client', approval = 'auto',
+        input_schema = { type = 'object', properties = vim.empty_dict() },
+      })";
+    for (keys, mode) in [("<C-]>", "n"), ("A there<C-]>", "i")] {
+        let replies = [call("toolu_1", "sign", &json!({})), prose(&["fine"])];
+        let mut chat = Chat::start(&Setup { lua, ..Setup::default() }, replies);
+        chat.nvim.input(keys);
+        chat.nvim.wait_for("the call", |nvim| nvim.text().contains("kind=client_exec"));
+        chat.wait_until_idle();
+        let fence = chat.nvim.lines(0).iter().position(|line| line.contains("kind=client_exec")).unwrap() as u64 + 1;
+        chat.nvim.wait_for("the cursor", |nvim| nvim.cursor() == (fence, 0));
+        // Insert mode does not come back on the fence, but at the end of the turn.
+        assert_eq!(chat.nvim.mode(), "n");
+        chat.nvim.lua("require('flemma.tools').resolve(0, 'toolu_1', 'signed')", &[]);
+        chat.nvim.wait_for("the end", |nvim| nvim.text().ends_with("fine\n\n@You:\n\n") && nvim.mode() == mode);
+        assert!(chat.nvim.text().contains("\n```\nsigned\n```\n"), "{}", chat.nvim.text());
+    }
+}

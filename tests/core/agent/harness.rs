@@ -411,6 +411,7 @@ impl Shell for Harness {
     fn cursor(&self, target: CursorTarget) {
         let reason = match target.reason {
             CursorReason::Pending => "pending",
+            CursorReason::Awaited => "awaited",
             CursorReason::Result => "result",
             CursorReason::Prompt => "prompt",
         };
