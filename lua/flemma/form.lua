@@ -314,10 +314,11 @@ ask = function(form, at, problem)
 end
 
 --- Opens the form of a call that waits for the user's answer. Nothing happens if it is open already.
----@param buf integer the conversation
+---@param buf integer the conversation; 0 for the current buffer
 ---@param call string the call's id
 ---@param answer? fun(result: string, done: fun(ok?: boolean, problem?: string)) passes the answer on; resolves the call by default
 function M.open(buf, call, answer)
+  buf = buf == 0 and api.nvim_get_current_buf() or buf
   local key = key_of(buf, call)
   local before = open[key]
   if before and can_be_answered(before) then

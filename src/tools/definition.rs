@@ -244,10 +244,10 @@ impl Definition {
     /// Checks the answer of the user or of the editor against `result_schema`. Without one every answer is valid.
     ///
     /// # Errors
-    /// Each invalid path with the expected and the actual value, a line each.
+    /// What is wrong, and what to do if the answer is JSON text.
     pub fn check_answer(&self, answer: &Value) -> Result<(), AnswerMistakes> {
         match self.compiled_result() {
-            Ok(Some(schema)) => schema.check("the answer", answer),
+            Ok(Some(schema)) => schema.check_answer("the answer", answer),
             // A definition whose schema is not valid is not registered.
             Ok(None) | Err(_) => Ok(()),
         }

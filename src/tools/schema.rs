@@ -102,6 +102,22 @@ impl CompiledSchema {
         Err(AnswerMistakes(mistakes))
     }
 
+    /// The same for an answer, which may be the JSON text of what is expected.
+    ///
+    /// # Errors
+    /// What is wrong, and what to do.
+    pub(super) fn check_answer(&self, subject: &str, answer: &Value) -> Result<(), AnswerMistakes> {
+        let Err(AnswerMistakes(mut mistakes)) = self.check(subject, answer) else { return Ok(()) };
+        let meant: Option<Value> = answer.as_str().and_then(|text| serde_json::from_str(text).ok());
+        let advice = match meant {
+            Some(Value::Object(_) | Value::Array(_)) => Some("pass a table, and not its JSON text"),
+            Some(value) if self.check(subject, &value).is_ok() => Some("pass the value itself, and not its text"),
+            _ => None,
+        };
+        mistakes.extend(advice.map(str::to_owned));
+        Err(AnswerMistakes(mistakes))
+    }
+
     fn may_be_missing(&self, error: &ValidationError<'_>) -> bool {
         match error.kind() {
             Kind::Required { property } => {

@@ -101,12 +101,11 @@ fn the_examples_in_lua_resolve_every_kind_of_call() {
     let documented = rows("flemma-waiting-block");
     assert!(words.filter(|word| word != "status").all(|word| documented.contains(&word)), "{documented:?}");
 
-    // The key approves the first call, the form answers the second, and the key answers the third.
+    // The key approves the first call, and opens the forms of the others.
     chat.nvim.input("<Space>w");
     chat.nvim.wait_for("the tool", |nvim| nvim.text().contains("sent for the script"));
-    chat.go_to("kind=elicitation");
-    chat.nvim.input("<M-CR>");
-    chat.nvim.wait_for("the form", |nvim| pending(nvim) == ["ask_user elicitation"]);
+    chat.nvim.input("<Space>w");
+    chat.nvim.wait_for("the first form", |nvim| pending(nvim) == ["ask_user elicitation"]);
     chat.nvim.input("<Space>w");
     chat.nvim.wait_for("the last reply", |nvim| nvim.text().contains("@Assistant:\nfine"));
     let sent = chat.messages(1)[2]["content"].clone();

@@ -316,6 +316,24 @@ fn only_an_answer_has_a_schema() {
     let words = "the answer: expected text of at most 3 characters, got the string \"never\"";
     assert_eq!((mistakes.sentence(), mistakes.list()), (words.to_owned(), format!("- {words}")));
     assert_eq!(describe(&definition)["result_schema"]["maxLength"], 3);
+    // Text that is JSON, where a value is expected.
+    let port = json!({ "type": "object", "properties": { "port": { "type": "integer" } }, "required": ["port"] });
+    for (schema, answer, advice) in [
+        (&port, r#"{"port": 8080}"#, Some("pass a table, and not its JSON text")),
+        (&port, r#" {"prot": 1}"#, Some("pass a table, and not its JSON text")),
+        (&json!({ "type": "array" }), "[1]", Some("pass a table, and not its JSON text")),
+        (&json!({ "type": "integer" }), "8080", Some("pass the value itself, and not its text")),
+        (&json!({ "type": "boolean" }), "true", Some("pass the value itself, and not its text")),
+        (&port, "8080", None),
+        (&port, "{port = 8080}", None),
+        (&json!({ "type": "string", "maxLength": 3 }), "never", None),
+    ] {
+        let schema = ("result_schema", Field::Value(schema.clone()));
+        let definition = declare(None, written(&[("executor", Field::Value("human".into())), schema])).unwrap();
+        let mistakes = definition.check_answer(&json!(answer)).unwrap_err().sentence();
+        assert_eq!(mistakes.contains("; pass "), advice.is_some(), "{answer}: {mistakes}");
+        assert!(advice.is_none_or(|advice| mistakes.ends_with(advice)), "{answer}: {mistakes}");
+    }
     let error = declare(None, written(&[("execute", Field::Function(LuaRef(7))), schema])).unwrap_err();
     assert_eq!(error.field, "result_schema");
     let broken =
