@@ -2,7 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::chat::{Chat, Setup, call, prose, said};
+use super::{
+    chat::{Chat, Setup, call, prose, said},
+    support::{Nvim, Options},
+};
 
 /// A function that runs a tool of the editor for the conversation, as a call does.
 const RUN: &str = "_G.run = function(tool, input)
@@ -584,4 +587,66 @@ fn a_file_that_is_picked_too_late_is_refused() {
     chat.nvim.lua("pick()", &[]);
     let words = "pick_file (toolu_1): notes.chat is not passed on: a plugin or another program has answered the call";
     chat.nvim.wait_for("a message", |nvim| said(nvim).contains(words));
+}
+
+#[test]
+fn a_location_with_a_swap_file_is_left_to_the_user() {
+    let mut chat = chat();
+    let (file, state) = (chat.nvim.work().join("src/lib.rs"), chat.nvim.folder("state"));
+    let mut other = Nvim::start(&Options {
+        arguments: &[file.to_str().unwrap()],
+        environment: &[("XDG_STATE_HOME", state.to_str().unwrap())],
+        ..Options::default()
+    });
+    other.input("Gochanged there<Esc>:preserve<CR>");
+    other.wait_for("the swap file", |nvim| said(nvim).contains("File preserved"));
+    let process = other.lua("return vim.fn.getpid()", &[]);
+    let swap_files = |chat: &Chat| -> Vec<_> {
+        let files = std::fs::read_dir(chat.nvim.folder("state").join("nvim/swap")).unwrap();
+        files
+            .map(|file| file.unwrap().file_name().into_string().unwrap())
+            .filter(|name| name.contains("lib.rs"))
+            .collect()
+    };
+    let before = swap_files(&chat);
+    assert_eq!(before.len(), 1);
+
+    // The other Neovim is alive: the file can be looked at.
+    let result = run(&mut chat, "open_location", json!({ "path": "src/lib.rs", "column": 5 }));
+    let note = format!("it is open read-only, because another Neovim (process {process}) is editing it");
+    assert_eq!(result, json!({ "path": "src/lib.rs", "line": 1, "column": 5, "note": note }));
+    assert_eq!(windows(&mut chat), json!(["src/lib.rs:1", "notes.chat:1"]));
+    let state = chat.nvim.lua(
+        "local b = vim.fn.bufnr('src/lib.rs') return { vim.bo[b].readonly, vim.bo[b].buflisted, vim.bo[b].filetype }",
+        &[],
+    );
+    assert_eq!(state, json!([true, true, "rust"]));
+    chat.nvim.command("only! | bwipeout! src/lib.rs");
+
+    // It was killed: what becomes of the swap file is the user's decision.
+    other.kill();
+    let error = failure(&mut chat, "open_location", json!({ "path": "src/lib.rs" }));
+    let words = "src/lib.rs was not opened: a Neovim that is no longer running has left a swap file of it, ";
+    assert!(error.starts_with(words), "{error}");
+    assert!(error.ends_with("The user has to open the file and decide whether to recover it."), "{error}");
+    assert_eq!(chat.nvim.lua("return vim.fn.bufexists('src/lib.rs')", &[]), 0);
+    assert_eq!(windows(&mut chat), json!(["notes.chat:1"]));
+    assert_eq!(swap_files(&chat), before);
+    // An autocommand of the user's neither recovers nor deletes for a model.
+    for choice in ["r", "d", "e", "a"] {
+        chat.nvim.lua(
+            "vim.api.nvim_create_augroup('own', { clear = true })
+             vim.api.nvim_create_autocmd('SwapExists', { group = 'own', command = 'let v:swapchoice = \"' .. ... .. '\"' })",
+            &[choice.into()],
+        );
+        assert_eq!(failure(&mut chat, "open_location", json!({ "path": "src/lib.rs" })), error, "{choice}");
+        assert_eq!(swap_files(&chat), before, "{choice}");
+    }
+    let screen = chat.nvim.screen().join("\n") + &said(&mut chat.nvim);
+    assert!(!screen.contains("E325") && !screen.contains("^@") && !screen.contains("ATTENTION"), "{screen}");
+    // A buffer that the user has is kept.
+    chat.nvim.command("badd src/lib.rs");
+    assert_eq!(failure(&mut chat, "open_location", json!({ "path": "src/lib.rs" })), error);
+    assert_eq!(chat.nvim.lua("return vim.fn.bufexists('src/lib.rs')", &[]), 1);
+    assert_eq!(chat.nvim.lua("return vim.fn.exists('#flemma.swap')", &[]), 0);
 }

@@ -70,18 +70,70 @@ local function window_for(tab, buf)
   return best
 end
 
---- Loads a file without a question: there is none about a swap file.
+---@class flemma.SwapFile
+---@field name string
+---@field process integer the Neovim that has the file open; 0 if it is not running
+
+--- Decides about a swap file without asking: a file that another Neovim is editing is opened read-only. What a Neovim that
+--- has ended left behind is not touched, and the file is not opened.
+---@param run fun()
+---@return flemma.SwapFile? found
+local function with_swap_files(run)
+  local found
+  local group = api.nvim_create_augroup("flemma.swap", { clear = true })
+  api.nvim_create_autocmd("SwapExists", {
+    group = group,
+    desc = "Flemma: decide about a swap file for `open_location`",
+    callback = function()
+      local info = vim.fn.swapinfo(vim.v.swapname)
+      found = { name = vim.fn.fnamemodify(vim.v.swapname, ":~"), process = info.pid or 0 }
+      vim.v.swapchoice = found.process > 0 and "o" or "q"
+    end,
+  })
+  local ok, thrown = pcall(run)
+  api.nvim_del_augroup_by_id(group)
+  if not ok then
+    error(thrown, 0)
+  end
+  return found
+end
+
+--- Loads a file without a question.
 ---@param path string
 ---@return integer? buf
----@return string? problem
+---@return string? note what is special about the file; what is wrong if there is no buffer
 local function load(path)
+  local is_known = vim.fn.bufexists(path) == 1
   local buf = vim.fn.bufadd(path)
-  local ok, problem = pcall(vim.fn.bufload, buf)
-  if not ok or not api.nvim_buf_is_loaded(buf) then
-    return nil, tostring(problem):match("[^\n]*")
+  local ok, result = true, nil
+  if not api.nvim_buf_is_loaded(buf) then
+    local was_listed = vim.bo[buf].buflisted
+    -- `bufload()` does not ask autocommands about swap files: it prints them all.
+    ok, result = pcall(with_swap_files, function()
+      api.nvim_buf_call(buf, function()
+        vim.cmd("silent keepalt edit")
+      end)
+    end)
+    if not api.nvim_buf_is_loaded(buf) then
+      vim.bo[buf].buflisted = was_listed
+    end
   end
-  vim.bo[buf].buflisted = true
-  return buf
+  if ok and api.nvim_buf_is_loaded(buf) then
+    vim.bo[buf].buflisted = true
+    local words = "it is open read-only, because another Neovim (process %d) is editing it"
+    return buf, result and words:format(result.process) or nil
+  end
+  if not is_known then
+    pcall(api.nvim_buf_delete, buf, { force = true })
+  end
+  if not ok then
+    return nil, ("could not be opened: %s"):format(tostring(result):match("[^\n]*"))
+  elseif result then
+    local words = "was not opened: a Neovim that is no longer running has left a swap file of it, %s. "
+      .. "The user has to open the file and decide whether to recover it."
+    return nil, words:format(result.name)
+  end
+  return nil, "could not be opened: it is not known why."
 end
 
 --- The place of a text, from a line on.
@@ -103,13 +155,14 @@ end
 
 ---@param buf integer
 ---@param input table
+---@param note? string
 ---@return integer line
 ---@return integer byte
 ---@return string? note
-local function place(buf, input)
+local function place(buf, input, note)
   local last = api.nvim_buf_line_count(buf)
   local line = math.min(input.line or 1, last)
-  local note = (input.line or 1) > last and ("the file has only %d lines"):format(last) or nil
+  note = places.notes(note, (input.line or 1) > last and ("the file has only %d lines"):format(last) or nil)
   if input.pattern and input.pattern ~= "" then
     local found, byte = find(buf, line, input.pattern)
     if found and byte then
@@ -141,9 +194,9 @@ return function(input, ctx)
   elseif stat.size > MAX_SIZE then
     return places.failure(("%s is too large to be opened for the user: it has more than 64 MB."):format(input.path))
   end
-  local buf, problem = load(path)
+  local buf, special = load(path)
   if not buf then
-    return places.failure(("%s could not be opened: %s"):format(input.path, problem))
+    return places.failure(("%s %s"):format(input.path, special))
   end
   local tab, chat = tab_of(ctx.bufnr)
   local win = window_for(tab, buf)
@@ -163,7 +216,7 @@ return function(input, ctx)
     local why = tostring(thrown or "another plugin closed it"):match("[^\n]*")
     return places.failure(("There is no window for %s: %s"):format(input.path, why))
   end
-  local line, byte, note = place(buf, input)
+  local line, byte, note = place(buf, input, special)
   api.nvim_win_set_cursor(win, { line, byte })
   api.nvim_win_call(win, function()
     vim.cmd("normal! zvzz")
