@@ -6,6 +6,10 @@ local function draw()
   vim.cmd.redraw()
 end
 
+local function end_line()
+  require("flemma.notify").end_line()
+end
+
 --- Like |vim.ui.select()|.
 ---@generic T
 ---@param items T[]
@@ -16,6 +20,7 @@ function M.select(items, opts, on_choice)
   local answered = false
   local ok, problem = pcall(vim.ui.select, items, opts, function(item, index)
     answered = true
+    end_line()
     on_choice(item, index)
   end)
   if not ok and not answered and tostring(problem):find("Keyboard interrupt", 1, true) then
@@ -38,6 +43,7 @@ function M.input(opts, on_confirm)
   local answered = false
   local ok, problem = pcall(vim.ui.input, opts, function(text)
     answered = true
+    end_line()
     on_confirm(text)
   end)
   if not ok and not answered and tostring(problem):find("Keyboard interrupt", 1, true) then

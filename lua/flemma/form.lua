@@ -79,24 +79,20 @@ end
 ---@param form flemma.OpenForm
 ---@return string
 local function why_ended(form)
-  return native("form_ended", form.buf, form.call) or "the library is not loaded any more"
+  return require("flemma.late").why(form.buf, form.call)
 end
 
---- Keeps what the user has typed, in the register of small deletions.
+--- What the user has typed.
 ---@param form flemma.OpenForm
----@return string where it is; empty if they typed nothing
-local function keep(form)
+---@return string
+local function typed_text(form)
   local texts = {}
   for at = 1, #form.spec.fields do
     if form.typed[at] and form.typed[at]:find("%S") then
       texts[#texts + 1] = form.typed[at]
     end
   end
-  if #texts == 0 then
-    return ""
-  end
-  vim.fn.setreg("-", table.concat(texts, "\n"), "c")
-  return '. Your text is in register -: "-p puts it'
+  return table.concat(texts, "\n")
 end
 
 --- Ends a form whose answer is not taken, and keeps what the user has typed.
@@ -105,7 +101,7 @@ end
 ---@param why? string how the call has ended by default
 local function refuse(form, level, why)
   finish(form)
-  say(form, level, ("not answered: %s%s"):format(why or why_ended(form), keep(form)))
+  require("flemma.late").refuse(level, form.spec.tool, form.call, why or why_ended(form), typed_text(form))
 end
 
 --- Whether the user can still answer the prompt of a form. A prompt cannot be answered any more if all windows that it has

@@ -192,6 +192,19 @@ function M.when_drawn(run)
   end)
 end
 
+--- A tool's answer came when its call had ended. It may come from anywhere, libuv's callbacks included.
+---@param buf integer
+---@param tool string
+---@param call string the call's id
+---@param text string
+function M.refuse_late(buf, tool, call, text)
+  vim.schedule(function()
+    local late = require("flemma.late")
+    require("flemma.notify").end_line()
+    late.refuse(vim.log.levels.WARN, tool, call, late.why(buf, call), text)
+  end)
+end
+
 --- Calls a tool's own preview, which must not change the buffer.
 ---@param buf integer
 ---@param format fun(input: any, max_length: integer): any

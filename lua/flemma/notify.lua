@@ -122,6 +122,13 @@ end
 ---@type { level: integer, message: string }[]?
 local held_back
 
+--- A prompt is over. Without a user interface, Neovim prints it, and what follows would be on the same line.
+function M.end_line()
+  if #api.nvim_list_uis() == 0 then
+    io.stderr:write("\n")
+  end
+end
+
 --- Shows a message. Safe to call from anywhere, including libuv callbacks.
 ---@param level integer one of vim.log.levels
 ---@param message string

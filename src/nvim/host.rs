@@ -24,7 +24,7 @@ pub(super) struct Shim {
 }
 
 /// The names that `host.lua` has to define.
-pub(super) const NAMES: [&str; 37] = [
+pub(super) const NAMES: [&str; 38] = [
     "announce",
     "ask_files",
     "ask_trust",
@@ -52,6 +52,7 @@ pub(super) const NAMES: [&str; 37] = [
     "preview",
     "read_again",
     "refresh",
+    "refuse_late",
     "run_frontmatter",
     "saved",
     "server",
@@ -159,6 +160,14 @@ impl Shim {
     /// What the shim threw.
     pub(super) fn when_drawn(&self, run: Function) -> mlua::Result<()> {
         self.table.get::<Function>("when_drawn")?.call(run)
+    }
+
+    /// Tells the user that an answer came when its call had ended, and keeps what they typed.
+    ///
+    /// # Errors
+    /// What the shim threw.
+    pub(super) fn refuse_late(&self, buffer: i32, tool: &str, call: &str, text: &LuaString) -> mlua::Result<()> {
+        self.table.get::<Function>("refuse_late")?.call((buffer, tool, call, text))
     }
 
     /// Runs the Lua of a file's frontmatter: whether it ran to its end, else what is wrong and in which line (from 1).

@@ -3,7 +3,11 @@
 //! A Lua tool runs on the main thread. It answers by what it returns, or, if it is `async`, by its callback, which
 //! may come from anywhere, libuv's callbacks included: an answer only goes into a queue.
 
-use std::{cell::RefCell, rc::Rc, sync::Arc};
+use std::{
+    cell::{Cell, RefCell},
+    rc::Rc,
+    sync::Arc,
+};
 
 use mlua::{Function, Lua, Table, Value};
 
@@ -116,15 +120,52 @@ pub(super) fn start(lua: &Lua, shim: &Rc<Shim>, execute: &Function, run: ToolRun
             return None;
         }
     };
-    let run = Run {
-        execute: execute.clone(),
-        input,
-        context,
-        is_async: definition.is_async,
+    let is_client = matches!(definition.executor, Executor::Client(_));
+    let answers = Answers {
         answer,
         schema: definition.result_schema.clone(),
+        late: is_client.then(|| Late { shim: Rc::clone(shim), buffer, call: call.id.0.clone() }),
+        is_first: Rc::new(Cell::new(true)),
     };
-    if matches!(definition.executor, Executor::Client(_)) { run.when_drawn(lua, shim) } else { run.now(lua, shim) }
+    let run = Run { execute: execute.clone(), input, context, is_async: definition.is_async, answers };
+    if is_client { run.when_drawn(lua, shim) } else { run.now(lua, shim) }
+}
+
+/// Where the answers of one run go. The first one counts.
+#[derive(Clone)]
+struct Answers {
+    answer: ToolAnswer,
+    schema: Option<Arc<serde_json::Value>>,
+    /// Hears of an answer that comes when the call has ended; `None` for a tool that asks the user nothing.
+    late: Option<Late>,
+    /// Whether no answer of the run has been taken or refused yet.
+    is_first: Rc<Cell<bool>>,
+}
+
+/// The call of a client tool: the user may have typed its answer.
+#[derive(Clone)]
+struct Late {
+    shim: Rc<Shim>,
+    buffer: i32,
+    call: String,
+}
+
+impl Answers {
+    /// Takes a value that the tool has returned or passed to its callback.
+    fn take(&self, lua: &Lua, value: Value, problem: Value) -> mlua::Result<()> {
+        let outcome = outcome(lua, self.answer.tool(), self.schema.as_deref(), value, problem);
+        let Some(refused) = self.answer.finish(outcome) else {
+            self.is_first.set(false);
+            return Ok(());
+        };
+        let late = self.late.as_ref().filter(|_| self.is_first.get());
+        if let Some((late, text)) = late.zip(refused.worth_keeping()) {
+            self.is_first.set(false);
+            let text = lua.create_string(text)?;
+            late.shim.refuse_late(late.buffer, self.answer.tool(), &late.call, &text)?;
+        }
+        Ok(())
+    }
 }
 
 /// A call that is ready to run.
@@ -133,32 +174,36 @@ struct Run {
     input: Value,
     context: Table,
     is_async: bool,
-    answer: ToolAnswer,
-    schema: Option<Arc<serde_json::Value>>,
+    answers: Answers,
 }
 
 impl Run {
     /// Runs it here and now.
     fn now(self, lua: &Lua, shim: &Shim) -> Option<StopTool> {
-        let Self { execute, input, context, is_async, answer, schema } = self;
-        let returned = callback(lua, &answer, schema.clone())
-            .and_then(|callback| shim.execute(&execute, input, context, callback));
-        let outcome = match returned {
-            Err(error) => failed(&answer, &convert::words(&error)),
-            Ok((false, thrown, _)) => failed(&answer, &thrown.to_string().unwrap_or_default()),
+        let Self { execute, input, context, is_async, answers } = self;
+        let answer = &answers.answer;
+        let returned = callback(lua, &answers).and_then(|callback| shim.execute(&execute, input, context, callback));
+        let taken = match returned {
             Ok((true, Value::Function(stop), _)) if is_async => {
                 return Some(Box::new(move || stop.call::<()>(()).map_err(|error| convert::lua_error(&error))));
             }
             Ok((true, Value::Nil, Value::Nil)) if is_async => return None,
-            Ok((true, value, problem)) => outcome(lua, answer.tool(), schema.as_deref(), value, problem),
+            Ok((true, value, problem)) => answers.take(lua, value, problem),
+            Ok((false, thrown, _)) => {
+                answer.finish(failed(answer, &thrown.to_string().unwrap_or_default()));
+                return None;
+            }
+            Err(error) => Err(error),
         };
-        answer.finish(outcome);
+        if let Err(error) = taken {
+            answer.finish(failed(answer, &convert::words(&error)));
+        }
         None
     }
 
     /// Runs it when the reply that calls the tool is on the screen: it may ask the user something.
     fn when_drawn(self, lua: &Lua, shim: &Rc<Shim>) -> Option<StopTool> {
-        let state = Rc::new(RefCell::new(Later::Waits(self)));
+        let state = Rc::new(RefCell::new(Later::Waits(Box::new(self))));
         let (begun, its_shim) = (Rc::clone(&state), Rc::clone(shim));
         let begin = lua.create_function(move |lua, ()| {
             if let Later::Waits(run) = begun.replace(Later::Runs(None)) {
@@ -171,7 +216,8 @@ impl Run {
         });
         if let Err(error) = begin.and_then(|begin| shim.when_drawn(begin)) {
             if let Later::Waits(run) = state.replace(Later::Runs(None)) {
-                run.answer.finish(failed(&run.answer, &convert::words(&error)));
+                let answer = &run.answers.answer;
+                answer.finish(failed(answer, &convert::words(&error)));
             }
             return None;
         }
@@ -184,7 +230,7 @@ impl Run {
 
 /// A run that begins when the screen is drawn.
 enum Later {
-    Waits(Run),
+    Waits(Box<Run>),
     /// With the function that stops it, once it has returned one.
     Runs(Option<StopTool>),
 }
@@ -193,12 +239,9 @@ fn failed(answer: &ToolAnswer, what: &str) -> LuaOutcome {
     LuaOutcome::failure(format!("The tool `{}` failed: {what}", answer.tool()))
 }
 
-fn callback(lua: &Lua, answer: &ToolAnswer, schema: Option<Arc<serde_json::Value>>) -> mlua::Result<Function> {
-    let answer = answer.clone();
-    lua.create_function(move |lua, (value, problem): (Value, Value)| {
-        answer.finish(outcome(lua, answer.tool(), schema.as_deref(), value, problem));
-        Ok(())
-    })
+fn callback(lua: &Lua, answers: &Answers) -> mlua::Result<Function> {
+    let answers = answers.clone();
+    lua.create_function(move |lua, (value, problem): (Value, Value)| answers.take(lua, value, problem))
 }
 
 /// What a tool's value means. `problem` is what came behind it: Lua's own functions return `nil` and a reason.

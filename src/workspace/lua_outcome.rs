@@ -61,6 +61,16 @@ impl LuaOutcome {
         Self { value, is_part }
     }
 
+    /// What somebody would miss if it were dropped; `None` for a failure and for a blank text.
+    #[must_use]
+    pub fn worth_keeping(self) -> Option<Vec<u8>> {
+        match self.value {
+            LuaValue::Text(text) => (!text.trim_ascii().is_empty()).then_some(text),
+            LuaValue::Structured { ok: true, value } | LuaValue::Table(value) => Some(value.to_string().into_bytes()),
+            LuaValue::Structured { ok: false, .. } | LuaValue::Failure { .. } => None,
+        }
+    }
+
     /// Whether it can be dealt with at once.
     pub(super) fn is_small(&self) -> bool {
         !self.is_part

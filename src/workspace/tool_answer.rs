@@ -46,10 +46,10 @@ impl ToolAnswer {
         !self.is_answered.swap(true, Ordering::SeqCst)
     }
 
-    /// Answers, unless that was done before. What may take long is done on another thread.
-    pub fn finish(&self, outcome: LuaOutcome) {
+    /// Answers, unless that was done before: then the outcome comes back. What may take long is done on another thread.
+    pub fn finish(&self, outcome: LuaOutcome) -> Option<LuaOutcome> {
         if !self.claim() {
-            return;
+            return Some(outcome);
         }
         match self.threads.as_ref().filter(|_| !outcome.is_small()) {
             Some(threads) => {
@@ -58,5 +58,6 @@ impl ToolAnswer {
             }
             None => (self.deliver)(outcome.render(&self.tool, &self.outputs)),
         }
+        None
     }
 }

@@ -585,8 +585,66 @@ fn a_file_that_is_picked_too_late_is_refused() {
     chat.nvim.lua("require('flemma.tools').resolve('notes.chat', 'toolu_1', { error = 'no' })", &[]);
     chat.nvim.wait_for("the end", |nvim| nvim.text().contains("@Assistant:\nfine"));
     chat.nvim.lua("pick()", &[]);
-    let words = "pick_file (toolu_1): notes.chat is not passed on: a plugin or another program has answered the call";
+    let words = "pick_file (toolu_1): not answered: a plugin or another program has answered the call. Your text is in register -";
     chat.nvim.wait_for("a message", |nvim| said(nvim).contains(words));
+    assert_eq!(chat.nvim.lua("return vim.fn.getreg('-')", &[]), "notes.chat");
+}
+
+#[test]
+fn what_a_tool_of_the_user_passes_on_too_late_is_kept() {
+    // How the tool answers, how its call ends while the prompt is open, and why.
+    let by_callback = "async = true, timeout = 3, execute = function(_, _, callback)
+        vim.ui.input({ prompt = 'Your name? ' }, function(text) callback(text); callback('again') end)
+      end";
+    let by_return = "execute = function() return vim.fn.input('Your name? ') end";
+    let as_table = "async = true, execute = function(_, _, callback)
+        vim.ui.input({ prompt = 'Your name? ' }, function(text) callback({ name = text }) end)
+      end";
+    let ways = [
+        (by_callback, "", "its deadline has passed", "half a name"),
+        (by_return, "{ error = 'no' }", "a plugin or another program has answered the call", "half a name"),
+        (as_table, "'else'", "a plugin or another program has answered the call", r#"{"name":"half a name"}"#),
+    ];
+    for (execute, resolution, why, kept) in ways {
+        let lua = format!(
+            "require('flemma.tools').register('sign', {{
+               description = 'Have the user sign.', executor = 'client', approval = 'auto',
+               input_schema = {{ type = 'object', properties = vim.empty_dict() }}, {execute},
+             }})"
+        );
+        let replies = [call("toolu_1", "sign", &json!({})), prose(&["fine"])];
+        let mut chat = Chat::start(&Setup { lua: &lua, ..Setup::default() }, replies);
+        chat.nvim.input("<C-]>");
+        chat.nvim.wait_for("the prompt", |nvim| nvim.mode() == "c");
+        chat.nvim.type_text("half a");
+        if !resolution.is_empty() {
+            chat.nvim.lua(&format!("require('flemma.tools').resolve('notes.chat', 'toolu_1', {resolution})"), &[]);
+        }
+        chat.nvim.wait_for("the end of the call", |nvim| nvim.text().contains("@Assistant:\nfine"));
+        chat.nvim.type_text(" name\n");
+        let words = format!("sign (toolu_1): not answered: {why}. Your text is in register -: \"-p puts it");
+        chat.nvim.wait_for("a message", |nvim| said(nvim).contains(&words));
+        assert_eq!(chat.nvim.lua("return vim.fn.getreg('-')", &[]), kept);
+        assert_eq!(said(&mut chat.nvim).matches("not answered").count(), 1, "{}", said(&mut chat.nvim));
+    }
+    // A tool that says that nothing came has nothing to keep.
+    let lua = "require('flemma.tools').register('sign', {
+        description = 'Have the user sign.', executor = 'client', approval = 'auto', async = true,
+        input_schema = { type = 'object', properties = vim.empty_dict() },
+        execute = function(_, _, callback)
+          _G.answer = callback
+          return function() callback(nil) end
+        end,
+      })";
+    let replies = [call("toolu_1", "sign", &json!({})), prose(&["fine"])];
+    let mut chat = Chat::start(&Setup { lua, ..Setup::default() }, replies);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the tool", |nvim| nvim.lua("return answer ~= nil", &[]) == true);
+    chat.nvim.lua("require('flemma.tools').resolve('notes.chat', 'toolu_1', { error = 'no' })", &[]);
+    chat.nvim.wait_for("the end of the call", |nvim| nvim.text().contains("@Assistant:\nfine"));
+    chat.nvim.lua("answer({ success = false, error = 'closed' }); answer('  ')", &[]);
+    chat.wait_until_idle();
+    assert!(!said(&mut chat.nvim).contains("not answered"), "{}", said(&mut chat.nvim));
 }
 
 #[test]

@@ -186,6 +186,30 @@ fn the_example_for_the_shell_answers_a_closed_file_once() {
 }
 
 #[test]
+fn a_message_after_a_prompt_begins_a_line_without_a_screen() {
+    let expired = QUESTION.replace("executor=human", "executor=human expires=2020-01-01T00:00:00Z");
+    let chat = Chat::start(&Setup::default(), []);
+    fs::write(chat.nvim.work().join("late.chat"), expired).unwrap();
+    // A question of Flemma, and a tool's own prompt whose answer is passed on too late.
+    let ways = [
+        "require([[flemma.form]]).open(0, [[toolu_01]])",
+        "vim.ui.input({ prompt = [[Name? ]] }, function(text)
+           require([[flemma.host]]).refuse_late(vim.fn.bufnr(), [[ask_user]], [[toolu_01]], text)
+         end)",
+    ];
+    for way in ways {
+        let script = format!(
+            "nvim -n --headless late.chat -c 'lua vim.api.nvim_feedkeys(\"half typed\\r\", \"nt\", false) {way}
+             vim.wait(10000, function() return vim.fn.execute([[messages]]):find([[not answered]]) end)' -c 'qall!'"
+        );
+        let output = run_in_shell(&chat, &script);
+        let shown = String::from_utf8_lossy(&output.stderr).replace('\r', "\n");
+        assert!(shown.contains("half typed"), "{shown}");
+        assert!(shown.lines().any(|line| line.starts_with("Flemma: ask_user (toolu_01): not answered")), "{shown}");
+    }
+}
+
+#[test]
 fn what_is_recorded_is_in_the_file_when_a_headless_editor_goes() {
     let expired = QUESTION.replace("executor=human", "executor=human expires=2020-01-01T00:00:00Z");
     let mut chat = Chat::start(&Setup::default(), []);

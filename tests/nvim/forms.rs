@@ -277,6 +277,20 @@ fn what_is_typed_for_a_call_that_is_over_is_kept_and_runs_nothing() {
         let replies = [call("toolu_1", "ask_user", &json!({ "question": "A name?" })), prose(&["fine"])];
         let mut chat = Chat::start(&Setup { options, ..Setup::default() }, replies);
         chat.nvim.lua("vim.fn.setreg('\"', 'yanked')", &[]);
+        // The last lines of the screen after each part of a message.
+        chat.nvim.lua(
+            "_G.shown = {}
+             local echo = vim.api.nvim_echo
+             vim.api.nvim_echo = function(...)
+               echo(...)
+               for row = vim.o.lines - 3, vim.o.lines do
+                 local cells = {}
+                 for column = 1, vim.o.columns do cells[column] = vim.fn.screenstring(row, column) end
+                 table.insert(shown, vim.trim(table.concat(cells)))
+               end
+             end",
+            &[],
+        );
         chat.nvim.input("<C-]>");
         chat.nvim.wait_for("the call to wait", |nvim| !previews(nvim).is_empty());
         chat.wait_until_idle();
@@ -292,6 +306,8 @@ fn what_is_typed_for_a_call_that_is_over_is_kept_and_runs_nothing() {
         );
         let words = format!("ask_user (toolu_1): not answered: {why}. Your text is in register -: \"-p puts it");
         chat.nvim.wait_for("a message", |nvim| said(nvim).contains(&words));
+        let shown = chat.nvim.lua("return shown", &[]).to_string();
+        assert!(shown.contains("not answered") && !shown.contains("dd more"), "a line of its own: {shown}");
         let kept = before.lines().take(7).collect::<Vec<_>>();
         assert!(kept.len() == 7, "{before}");
         assert!(chat.nvim.text().starts_with(&kept.join("\n")), "no key was taken for a command: {}", chat.nvim.text());

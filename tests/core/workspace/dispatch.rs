@@ -36,7 +36,7 @@ fn with_tool(answers: impl Fn(ToolAnswer) + 'static) -> Harness {
 /// The text of the result that an answer of a tool becomes.
 fn rendered(outcome: LuaOutcome) -> (Harness, String) {
     let outcome = Cell::new(Some(outcome));
-    let chat = with_tool(move |answer| answer.finish(outcome.take().unwrap()));
+    let chat = with_tool(move |answer| assert!(answer.finish(outcome.take().unwrap()).is_none()));
     chat.go();
     chat.wait_for("@Assistant:\nfine");
     let result = chat.results(1).remove(0);

@@ -57,9 +57,8 @@ end
 ---@param ctx flemma.ExecutionContext
 ---@param path string what they picked or typed
 local function say_late(ctx, path)
-  local why = require("flemma.native").call("form_ended", ctx.bufnr, ctx.call_id)
-  local words = ("pick_file (%s): %s is not passed on: %s"):format(ctx.call_id, path, why or "the library is not loaded any more")
-  require("flemma.notify").say(vim.log.levels.WARN, words)
+  local late = require("flemma.late")
+  late.refuse(vim.log.levels.WARN, "pick_file", ctx.call_id, late.why(ctx.bufnr, ctx.call_id), path)
 end
 
 ---@param input { root?: string, prompt?: string }
