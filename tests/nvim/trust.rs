@@ -147,7 +147,8 @@ fn the_users_own_code_stays_trusted_through_undo() {
         chat.nvim.input(keys);
         chat.nvim.wait_for("the keys", |nvim| nvim.mode() == "n");
     }
-    assert_eq!(chat.nvim.lines(0)[1], "flemma.opt.model = 'second' -- said");
+    let last = "flemma.opt.model = 'second' -- said";
+    chat.nvim.wait_for("the last key", |nvim| nvim.lines(0)[1] == last);
     go(&mut chat);
     assert_eq!(chat.nvim.lua("return vim.g.asked", &[]), 0, "{}", said(&mut chat.nvim));
     assert_eq!(chat.server.wait_for_requests(1)[0].json()["model"], "second");
