@@ -253,6 +253,11 @@ local function buffer_of(conversation)
   if not found or found.type == "directory" then
     return nil, ("there is no file %s"):format(conversation)
   end
+  local kind = vim.filetype.match({ filename = path })
+  if kind and kind ~= "chat" and vim.fn.bufloaded(path) == 0 then
+    -- To open it would run what the user has for files of that kind.
+    return nil, ("%s is not a conversation"):format(conversation)
+  end
   local visits = require("flemma.visits")
   local buf = visits.open(path)
   local function leave()
