@@ -12,7 +12,7 @@ use clap_complete::Shell;
     version,
     arg_required_else_help = true,
     disable_help_subcommand = true,
-    after_help = "Exit codes:\n  0  done\n  1  failed\n  2  wrong usage\n  3  suspended: something waits for a decision or an answer\n  4  held by another machine"
+    after_help = "Exit codes:\n  0  done\n  1  failed\n  2  wrong usage\n  4  held by another process that cannot be asked"
 )]
 pub struct Arguments {
     /// Write one JSON value to standard output, also for an error

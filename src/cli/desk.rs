@@ -1,7 +1,7 @@
 //! One conversation, open without an editor: its lock is held here, its journal is read, and nothing runs.
 
 use std::{
-    env, fs,
+    env, fs, io,
     path::{Path, PathBuf},
     rc::Rc,
     sync::mpsc::{self, Receiver},
@@ -150,11 +150,16 @@ impl Desk {
 /// # Errors
 /// When it cannot be read, or is no text.
 pub(super) fn read(path: &Path) -> Result<(FileLayout, Vec<String>), Failure> {
-    let bytes = fs::read(path).map_err(|error| {
+    let unreadable = |error: io::Error| {
         let words = error.to_string();
         let words = words.split(" (os error").next().unwrap_or_default();
         Failure::Failed(format!("{} cannot be read: {words}", path.display()))
-    })?;
+    };
+    // A pipe would wait for a writer, and a device may have no end.
+    if !fs::metadata(path).map_err(unreadable)?.is_file() {
+        return Err(Failure::Failed(format!("{} is not a regular file", path.display())));
+    }
+    let bytes = fs::read(path).map_err(unreadable)?;
     FileLayout::read(&bytes).map_err(|error| {
         Failure::Failed(format!(
             "{} is not UTF-8 text (byte {}); open it in an editor",

@@ -18,7 +18,7 @@ mod state;
 mod sweep;
 mod waiting;
 
-use std::{io, process::ExitCode};
+use std::{env, io, process::ExitCode};
 
 use clap::{CommandFactory, Parser};
 use serde_json::json;
@@ -32,6 +32,10 @@ pub fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => {
+            let is_json = error.use_stderr() && env::args_os().any(|argument| argument == "--json");
+            if is_json {
+                return report::print(Err(Failure::Usage(error.render().to_string())), true);
+            }
             // The help and the version come this way, too.
             let _ = error.print();
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));

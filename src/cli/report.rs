@@ -19,8 +19,6 @@ pub enum Exit {
     Failed = 1,
     /// The arguments are wrong. (`clap` uses the same number.)
     Usage = 2,
-    /// Something waits for a person or a program.
-    Suspended = 3,
     /// The conversation is held where it cannot be handed over to.
     Held = 4,
 }
@@ -125,7 +123,8 @@ pub fn print(outcome: Result<Report, Failure>, is_json: bool) -> ExitCode {
         Ok(()) => exit.into(),
         Err(error) => {
             // Who reads it is gone, or the disk is full. What was done is done.
-            let _ = writeln!(io::stderr(), "flemma: the output was not written: {error}");
+            let _ =
+                writeln!(io::stderr(), "flemma: the command was carried out, but its output was not written: {error}");
             if exit == Exit::Done { Exit::Failed.into() } else { exit.into() }
         }
     }

@@ -212,8 +212,11 @@ impl Workspace {
         if conversation.records().is_claimed(id) || session.is_working_on(id) || session.has_request() {
             return Err(ResolveError::Stale);
         }
-        if matches!(self.standing(conversation, &call), Standing::Ended(_)) {
-            return Err(ResolveError::Stale);
+        match self.standing(conversation, &call) {
+            Standing::Ended(_) => return Err(ResolveError::Stale),
+            // The first decision counts, also where the file has not got it yet. A key of the user may change it.
+            Standing::Approved(_) if role != Role::User => return Err(ResolveError::Stale),
+            _ => {}
         }
         let awaiting = self.waits(conversation, &call);
         if awaiting.is_none() && role != Role::User {

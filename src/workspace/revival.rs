@@ -2,9 +2,10 @@
 
 use super::{Conversation, Workspace};
 use crate::{
-    agent::Input,
+    agent::{Choice, Input, UndoStep},
     chat::OpenCall,
     journal::{CallKey, Life, Role},
+    model::CallId,
 };
 
 impl Workspace {
@@ -12,30 +13,39 @@ impl Workspace {
     /// yet. It takes the way of a key, so what the file brings has to be trusted first.
     pub(super) fn revive(&self, conversation: &Conversation) {
         let is_first = !conversation.is_revived().replace(true);
-        if !is_first || !self.host().carries_on() || conversation.is_busy() || !self.is_left(conversation) {
+        if !is_first || !self.host().carries_on() || conversation.is_busy() {
             return;
         }
+        let Some(input) = self.left_to_do(conversation) else { return };
         // Without autopilot, each step is the user's. What the file says of it may not be trusted yet, but that is asked first.
         if self.frontmatter(conversation).config.tools.autopilot.enabled {
-            self.want_alone(conversation, Input::Advance.into());
+            self.want_alone(conversation, input.into());
         }
     }
 
-    /// Whether the command line has left something to do: a call that it approved and nobody has started, or a last result that
-    /// nobody has sent.
-    fn is_left(&self, conversation: &Conversation) -> bool {
+    /// What the command line has left to be done: to start calls that it approved, or to send a last result.
+    fn left_to_do(&self, conversation: &Conversation) -> Option<Input> {
         let open = conversation.page().open_calls();
-        let is_approved = |call: &OpenCall| {
+        if open.is_empty() {
+            let calls = conversation.page().calls_at_end();
+            let is_left = conversation.records().with_ledger(|ledger| {
+                let mut endings = calls.iter().filter_map(|id| ledger.last_ending(id));
+                endings.any(|ending| ending.by.role == Role::CommandLine)
+            });
+            return is_left.then_some(Input::Advance);
+        }
+        let is_approved = |call: &&OpenCall| {
             let life = conversation.records().life(&CallKey::of(&call.id, &call.name, &call.input));
             matches!(life, Life::Open { approved: Some(by), started: None } if by.role == Role::CommandLine)
         };
-        if !open.is_empty() {
-            return open.iter().any(is_approved);
+        let approved: Vec<&OpenCall> = open.iter().filter(is_approved).collect();
+        // The file may not have got the decision.
+        let pending = approved.iter().filter(|call| call.awaiting().is_some()).map(|call| call.id.clone());
+        let pending: Vec<CallId> = pending.collect();
+        match (approved.is_empty(), pending.is_empty()) {
+            (true, _) => None,
+            (false, true) => Some(Input::Advance),
+            (false, false) => Some(Input::Decide(pending, Choice::Approve, UndoStep::Own)),
         }
-        let calls = conversation.page().calls_at_end();
-        conversation.records().with_ledger(|ledger| {
-            let mut endings = calls.iter().filter_map(|id| ledger.last_ending(id));
-            endings.any(|ending| ending.by.role == Role::CommandLine)
-        })
     }
 }

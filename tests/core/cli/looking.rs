@@ -133,5 +133,8 @@ fn wrong_usage_has_an_exit_code_of_its_own() {
         assert_eq!((said.code, said.out.as_str()), (2, ""), "{arguments:?}: {}", said.err);
         assert!(!said.err.is_empty(), "{arguments:?}");
     }
+    let said = shell.flemma(&["--json", "resolve", "notes.chat"]);
+    assert_eq!((said.code, said.err.as_str()), (2, ""));
+    assert_eq!(said.json()["ok"], false);
     assert_eq!(shell.text("notes.chat"), WAITING);
 }

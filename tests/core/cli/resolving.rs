@@ -166,6 +166,52 @@ fn what_is_recorded_is_done_even_if_the_file_cannot_be_written() {
 }
 
 #[test]
+fn the_first_decision_counts_also_where_the_file_lacks_it() {
+    let shell = Shell::with_notes();
+    assert_eq!(shell.flemma(&["resolve", "notes.chat", "call_bash", "--approve"]).code, 0);
+    assert_eq!(shell.flemma(&["resolve", "notes.chat", "call_ask", "--result", "1"]).code, 0);
+    // As if it could not have been written.
+    shell.put("notes.chat", WAITING);
+    for (call, result) in [("call_bash", ["--reject", "no"]), ("call_ask", ["--result", "2"])] {
+        let said = shell.flemma(&["resolve", "notes.chat", call, result[0], result[1]]);
+        assert!(said.code == 1 && said.err.contains("stale"), "{said:?}");
+    }
+    assert_eq!(shell.flemma(&["resolve", "notes.chat", "call_bash", "--approve"]).code, 1);
+}
+
+#[test]
+fn what_is_no_regular_file_is_named_and_not_read() {
+    let shell = Shell::with_notes();
+    let pipe = std::process::Command::new("mkfifo").arg(shell.path("pipe.chat")).status().unwrap();
+    assert!(pipe.success());
+    std::os::unix::fs::symlink("/dev/zero", shell.path("zero.chat")).unwrap();
+    for arguments in [["pending", "."], ["check", "."], ["sweep", "."]] {
+        let said = shell.flemma(&arguments);
+        let names = "flemma: ./pipe.chat is not a regular file\nflemma: ./zero.chat is not a regular file\n";
+        assert_eq!((said.code, said.err.as_str()), (1, names), "{arguments:?}");
+    }
+    let said = shell.flemma(&["resolve", "pipe.chat", "call_bash", "--approve"]);
+    assert_eq!(
+        (said.code, said.err.as_str()),
+        (1, format!("flemma: {} is not a regular file\n", shell.path("pipe.chat").display()).as_str())
+    );
+}
+
+#[test]
+fn a_state_folder_that_no_editor_has_is_refused() {
+    let shell = Shell::with_notes();
+    for (name, value) in
+        [("NVIM_APPNAME", "/abs"), ("NVIM_APPNAME", "../x"), ("XDG_STATE_HOME", "relative/p"), ("HOME", "")]
+    {
+        let mut command = shell.command(&["resolve", "notes.chat", "call_bash", "--approve"]);
+        let output = command.env(name, value).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{name}={value}");
+        assert!(String::from_utf8(output.stderr).unwrap().contains(name), "{name}={value}");
+    }
+    assert_eq!(shell.text("notes.chat"), WAITING);
+}
+
+#[test]
 fn the_layout_of_a_file_stays() {
     let shell = Shell::new();
     let dos = WAITING.replace('\n', "\r\n");
