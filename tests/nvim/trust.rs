@@ -144,11 +144,17 @@ fn the_users_own_code_stays_trusted_through_undo() {
     chat.nvim.input("ggO```lua<CR>flemma.opt.model = 'first'<CR>```<Esc>");
     let keys = "j:2substitute/first/second/<CR>|u|u|<C-r>|<C-r>|u|<C-r>|g-|g-|g+|g+|2GA -- said<Esc>|u|<C-r>";
     for keys in keys.split('|') {
+        let done = chat.nvim.lua("return vim.fn.changenr() .. ' ' .. vim.b.changedtick", &[]);
         chat.nvim.input(keys);
-        chat.nvim.wait_for("the keys", |nvim| nvim.mode() == "n");
+        // Its change has come, and what was scheduled with it.
+        let changed = "return vim.fn.changenr() .. ' ' .. vim.b.changedtick";
+        chat.nvim.wait_for("the keys", |nvim| nvim.mode() == "n" && nvim.lua(changed, &[]) != done);
+        let turn = "local is_over = false
+            vim.schedule(function() is_over = true end)
+            return vim.wait(10000, function() return is_over end, 1)";
+        assert_eq!(chat.nvim.lua(turn, &[]), true);
     }
-    let last = "flemma.opt.model = 'second' -- said";
-    chat.nvim.wait_for("the last key", |nvim| nvim.lines(0)[1] == last);
+    assert_eq!(chat.nvim.lines(0)[1], "flemma.opt.model = 'second' -- said");
     go(&mut chat);
     assert_eq!(chat.nvim.lua("return vim.g.asked", &[]), 0, "{}", said(&mut chat.nvim));
     assert_eq!(chat.server.wait_for_requests(1)[0].json()["model"], "second");
