@@ -1,5 +1,7 @@
 //! A conversation in a real editor, against a scripted server.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 
 use super::{
@@ -54,6 +56,26 @@ impl Chat {
             init: &init,
             environment,
             screen: Some((100, 40)),
+        });
+        Self { nvim, server }
+    }
+
+    /// Another editor of the same user, with this file: what is kept between sessions is that of `before`. `options` and `lua`
+    /// are those of [`Setup`].
+    pub fn another(
+        before: &Self,
+        file: &Path,
+        (options, lua): (&str, &str),
+        replies: impl IntoIterator<Item = Reply>,
+    ) -> Self {
+        let server = Server::start(replies);
+        let init = init(&server.base_url(), options) + "\n" + lua;
+        let state = before.nvim.folder("state");
+        let nvim = Nvim::start(&Options {
+            arguments: &["-n", file.to_str().unwrap()],
+            init: &init,
+            environment: &[("ANTHROPIC_API_KEY", KEY), ("XDG_STATE_HOME", state.to_str().unwrap())],
+            ..Options::default()
         });
         Self { nvim, server }
     }

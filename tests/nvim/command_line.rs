@@ -10,9 +10,8 @@ use std::{
 use serde_json::json;
 
 use super::{
-    chat::{Chat, KEY, Setup, call, init, prose, said},
-    http::{Reply, Server},
-    support::{Nvim, Options},
+    chat::{Chat, Setup, call, prose, said},
+    http::Reply,
 };
 
 /// A tool whose calls a person answers, with a number.
@@ -40,25 +39,6 @@ fn said_by(output: &Output) -> (i32, String) {
 
 fn run(mut command: Command) -> (i32, String) {
     said_by(&command.output().unwrap())
-}
-
-/// The next editor of the same user, with this file.
-fn next(before: &Chat, file: &Path, lua: &str, replies: impl IntoIterator<Item = Reply>) -> Chat {
-    next_with("", before, file, lua, replies)
-}
-
-/// The same with these options.
-fn next_with(options: &str, before: &Chat, file: &Path, lua: &str, replies: impl IntoIterator<Item = Reply>) -> Chat {
-    let server = Server::start(replies);
-    let init = init(&server.base_url(), options) + "\n" + lua;
-    let state = before.nvim.folder("state");
-    let nvim = Nvim::start(&Options {
-        arguments: &["-n", file.to_str().unwrap()],
-        init: &init,
-        environment: &[("ANTHROPIC_API_KEY", KEY), ("XDG_STATE_HOME", state.to_str().unwrap())],
-        ..Options::default()
-    });
-    Chat { nvim, server }
 }
 
 /// Waits until the conversation is read, and its journal, and it is known who holds it.
@@ -111,12 +91,12 @@ fn an_answer_while_nobody_has_it_open_is_carried_on_by_the_next_editor() {
     assert!(fs::read_to_string(&file).unwrap().contains("```json\n8080\n```"));
     // Without autopilot, each step is the user's.
     let without = "tools = { autopilot = { enabled = false } }";
-    let mut other = next_with(without, &chat, &file, PORT, []);
+    let mut other = Chat::another(&chat, &file, (without, PORT), []);
     wait_until_settled(&mut other);
     assert_eq!(other.server.requests().len(), 0);
     other.nvim.input(":qall<CR>");
     other.nvim.wait_for_exit();
-    let mut chat = next(&chat, &file, PORT, [prose(&["fine"])]);
+    let mut chat = Chat::another(&chat, &file, ("", PORT), [prose(&["fine"])]);
     chat.nvim.wait_for("the reply", |nvim| nvim.text().contains("fine"));
     chat.wait_until_idle();
     // It has had its effect.
@@ -124,7 +104,7 @@ fn an_answer_while_nobody_has_it_open_is_carried_on_by_the_next_editor() {
         fs::read_to_string(&file).unwrap().contains("fine") && nvim.lua("return vim.bo.modified", &[]) == false
     });
     chat.nvim.kill();
-    let mut again = next(&chat, &file, PORT, []);
+    let mut again = Chat::another(&chat, &file, ("", PORT), []);
     wait_until_settled(&mut again);
     assert_eq!((chat.server.requests().len(), again.server.requests().len()), (1, 0));
 }
@@ -147,10 +127,10 @@ fn a_call_that_the_command_line_approved_runs_once_when_it_is_opened() {
     let copy = file.with_file_name("copy.chat");
     fs::copy(&file, &copy).unwrap();
     let folder = format!("vim.cmd.cd({:?})", file.parent().unwrap());
-    let mut of_copy = next(&chat, &copy, &folder, []);
+    let mut of_copy = Chat::another(&chat, &copy, ("", &folder), []);
     wait_until_settled(&mut of_copy);
     assert!(!file.with_file_name("ran").exists());
-    let mut chat = next(&chat, &file, &folder, [prose(&["fine"])]);
+    let mut chat = Chat::another(&chat, &file, ("", &folder), [prose(&["fine"])]);
     chat.nvim.wait_for("the reply", |nvim| nvim.text().contains("fine"));
     assert_eq!(fs::read_to_string(file.with_file_name("ran")).unwrap(), "x\n");
     assert_eq!(said(&mut chat.nvim), "");

@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 
 use super::{
     anthropic::Stream,
-    chat::{Chat, KEY, Setup, init, prose, reply, said},
+    chat::{Chat, Setup, prose, reply, said},
     docs::{annotated, file, help},
-    http::{Reply, Server},
-    support::{Nvim, Options},
+    http::Reply,
+    support::Nvim,
 };
 
 /// The code block of the chapter that contains `text`.
@@ -56,15 +56,7 @@ fn pending(nvim: &mut Nvim) -> Vec<String> {
 
 /// Another editor with the home of the first one, on the file of its conversation.
 fn again(first: &Chat, replies: impl IntoIterator<Item = Reply>) -> Chat {
-    let server = Server::start(replies);
-    let (state, file) = (first.nvim.folder("state"), first.nvim.work().join("notes.chat"));
-    let nvim = Nvim::start(&Options {
-        arguments: &["-n", file.to_str().unwrap()],
-        init: &init(&server.base_url(), ""),
-        environment: &[("ANTHROPIC_API_KEY", KEY), ("XDG_STATE_HOME", state.to_str().unwrap())],
-        ..Options::default()
-    });
-    Chat { nvim, server }
+    Chat::another(first, &first.nvim.work().join("notes.chat"), ("", ""), replies)
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod anthropic;
 mod approval;
 mod attachments;
 mod chat;
+mod client_calls;
 mod client_tools;
 mod colours;
 mod command_line;

@@ -16,16 +16,7 @@ const WAITING: &str = "@You:\nHello\n\n@Assistant:\n**Tool Use:** `bash` (`a`)\n
 
 /// A second editor of the same user, with this file.
 fn second(first: &Chat, file: &Path, replies: impl IntoIterator<Item = Reply>) -> Chat {
-    let server = Server::start(replies);
-    let init = init(&server.base_url(), "");
-    let state = first.nvim.folder("state");
-    let nvim = Nvim::start(&Options {
-        arguments: &["-n", file.to_str().unwrap()],
-        init: &init,
-        environment: &[("ANTHROPIC_API_KEY", KEY), ("XDG_STATE_HOME", state.to_str().unwrap())],
-        ..Options::default()
-    });
-    Chat { nvim, server }
+    Chat::another(first, file, ("", ""), replies)
 }
 
 fn is_observer(nvim: &mut Nvim) -> bool {
