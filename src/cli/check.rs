@@ -4,9 +4,10 @@ use serde_json::{Value, json};
 
 use super::{
     arguments::Place,
-    desk, files,
+    desk,
+    files::Found,
+    names,
     report::{Exit, Failure, Report},
-    waiting::plain,
 };
 use crate::chat::{Diagnostic, Document, Severity};
 
@@ -15,9 +16,10 @@ use crate::chat::{Diagnostic, Document, Severity};
 /// # Errors
 /// When there is no such file or folder.
 pub(super) fn check(place: &Place) -> Result<Report, Failure> {
-    let (mut lines, mut found, mut unread) = (Vec::new(), Vec::new(), Vec::new());
+    let Found { files, mut unread } = Found::at(&place.path)?;
+    let (mut lines, mut found) = (Vec::new(), Vec::new());
     let mut has_error = false;
-    for file in files::conversations(&place.path)? {
+    for file in files {
         let text = match desk::read(&file) {
             Ok((_, text)) => text,
             Err(failure) => {
@@ -25,12 +27,13 @@ pub(super) fn check(place: &Place) -> Result<Report, Failure> {
                 continue;
             }
         };
-        let name = file.display().to_string();
+        let (name, true_name) = (names::path(&file), file.to_string_lossy());
         for diagnostic in Document::parse(&text).diagnostics(&text) {
             has_error |= diagnostic.severity == Severity::Error;
             let line = diagnostic.line + 1;
-            lines.push(plain(&format!("{name}:{line}: {}: {}", word(diagnostic.severity), diagnostic.message)));
-            found.push(to_json(&name, &diagnostic));
+            let message = names::message(&diagnostic.message);
+            lines.push(format!("{name}:{line}: {}: {message}", word(diagnostic.severity)));
+            found.push(to_json(&true_name, &diagnostic));
         }
     }
     let json = json!({ "ok": !has_error && unread.is_empty(), "diagnostics": found, "errors": unread });

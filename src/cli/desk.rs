@@ -10,7 +10,8 @@ use std::{
 
 use super::{
     host::{BUFFER, FileHost},
-    report::Failure,
+    names,
+    report::{Failure, words},
     state,
 };
 use crate::{
@@ -50,7 +51,7 @@ impl Desk {
         // Before there is a lock file beside it.
         let (layout, _) = read(&path)?;
         let name = path.to_str().ok_or_else(|| {
-            Failure::Usage(format!("{} is no name that a conversation can have: it is not UTF-8", path.display()))
+            Failure::Failed(format!("{} is not UTF-8: rename the file or its folder", names::path(&path)))
         })?;
         let folder = state::folder()?;
         let (waker, woken) = mpsc::channel();
@@ -100,7 +101,7 @@ impl Desk {
                 let seconds = PATIENCE.as_secs();
                 return Err(Failure::Failed(format!(
                     "{}: {what} was waited for in vain for {seconds} seconds; the disk does not answer",
-                    self.path.display()
+                    names::path(&self.path)
                 )));
             }
             self.workspace.drain();
@@ -111,9 +112,14 @@ impl Desk {
     ///
     /// # Errors
     /// Why it was not resolved, or that it is not known whether it was.
-    pub(super) fn resolve(&self, call: &CallId, resolution: Resolution) -> Result<Result<(), ResolveError>, Failure> {
+    pub(super) fn resolve(
+        &self,
+        call: &CallId,
+        resolution: Resolution,
+        role: Role,
+    ) -> Result<Result<(), ResolveError>, Failure> {
         let (tell, told) = mpsc::channel();
-        self.workspace.resolve_later(BUFFER, call, resolution, Role::CommandLine, move |_, resolved| {
+        self.workspace.resolve_later(BUFFER, call, resolution, role, move |_, resolved| {
             let _ = tell.send(resolved);
         });
         let resolved = self.wait("the record of the call", |_| told.try_recv().ok())?;
@@ -136,7 +142,7 @@ impl Desk {
     pub(super) fn close(self) -> (Vec<String>, Result<(), Failure>) {
         let written = if self.host.is_changed() {
             let saved = self.workspace.save_now(BUFFER, self.path.clone(), self.layout, false);
-            saved.map_err(|error| Failure::Failed(error.to_string()))
+            saved.map_err(|error| Failure::Failed(not_written(&error.to_string())))
         } else {
             Ok(())
         };
@@ -145,26 +151,30 @@ impl Desk {
     }
 }
 
+/// Why a file was not written, without what to do about it in an editor.
+fn not_written(problem: &str) -> String {
+    let Some((name, why)) = problem.split_once(" was not written: ") else { return problem.to_owned() };
+    let why = why.split(". ").next().unwrap_or(why).trim_end_matches('.');
+    format!("{name} was not written: {why}.")
+}
+
 /// The text of a conversation's file.
 ///
 /// # Errors
 /// When it cannot be read, or is no text.
 pub(super) fn read(path: &Path) -> Result<(FileLayout, Vec<String>), Failure> {
-    let unreadable = |error: io::Error| {
-        let words = error.to_string();
-        let words = words.split(" (os error").next().unwrap_or_default();
-        Failure::Failed(format!("{} cannot be read: {words}", path.display()))
-    };
+    let name = names::path(path);
+    let unreadable = |error: io::Error| Failure::Failed(format!("{name} cannot be read: {}", words(&error)));
+    if path.to_str().is_none() {
+        let problem = "is no name that a conversation can have, because it is not UTF-8: rename the file";
+        return Err(Failure::Failed(format!("{name} {problem}")));
+    }
     // A pipe would wait for a writer, and a device may have no end.
     if !fs::metadata(path).map_err(unreadable)?.is_file() {
-        return Err(Failure::Failed(format!("{} is not a regular file", path.display())));
+        return Err(Failure::Failed(format!("{name} is not a regular file")));
     }
     let bytes = fs::read(path).map_err(unreadable)?;
     FileLayout::read(&bytes).map_err(|error| {
-        Failure::Failed(format!(
-            "{} is not UTF-8 text (byte {}); open it in an editor",
-            path.display(),
-            error.valid_up_to()
-        ))
+        Failure::Failed(format!("{name} is not UTF-8 text (byte {}); open it in an editor", error.valid_up_to()))
     })
 }

@@ -2,30 +2,58 @@
 
 use std::path::{Path, PathBuf};
 
-use ignore::WalkBuilder;
+use ignore::{Error, WalkBuilder};
 
-use super::report::Failure;
+use super::{
+    names,
+    report::{Failure, words},
+};
 
-/// The conversations at a path: the file itself, or the `.chat` files of a folder and the folders in it, sorted.
-///
-/// # Errors
-/// When there is nothing, or a folder cannot be read.
-pub(super) fn conversations(path: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let metadata = path.metadata().map_err(|error| failed(path, &error.to_string()))?;
-    if !metadata.is_dir() {
-        return Ok(vec![path.to_owned()]);
-    }
-    let mut found = Vec::new();
-    for entry in WalkBuilder::new(path).sort_by_file_path(Path::cmp).build() {
-        let entry = entry.map_err(|error| Failure::Failed(error.to_string()))?;
-        let is_file = entry.file_type().is_some_and(|kind| !kind.is_dir());
-        if is_file && entry.path().extension().is_some_and(|extension| extension == "chat") {
-            found.push(entry.into_path());
-        }
-    }
-    Ok(found)
+/// What was found.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// The conversations, sorted.
+    pub(super) files: Vec<PathBuf>,
+    /// What could not be looked into, and why.
+    pub(super) unread: Vec<String>,
 }
 
-fn failed(path: &Path, words: &str) -> Failure {
-    Failure::Failed(format!("{}: {}", path.display(), words.split(" (os error").next().unwrap_or_default()))
+impl Found {
+    /// The conversations at a path: the file itself, or the `.chat` files of a folder and the folders in it.
+    ///
+    /// # Errors
+    /// When there is nothing.
+    pub(super) fn at(path: &Path) -> Result<Self, Failure> {
+        let missing = |error| Failure::Failed(format!("{}: {}", names::path(path), words(&error)));
+        if !path.metadata().map_err(missing)?.is_dir() {
+            return Ok(Self { files: vec![path.to_owned()], unread: Vec::new() });
+        }
+        let mut found = Self::default();
+        for entry in WalkBuilder::new(path).sort_by_file_path(Path::cmp).build() {
+            match entry {
+                Ok(entry) => {
+                    let is_file = entry.file_type().is_some_and(|kind| !kind.is_dir());
+                    if is_file && entry.path().extension().is_some_and(|extension| extension == "chat") {
+                        found.files.push(entry.into_path());
+                    }
+                }
+                Err(error) => found.unread.push(unread(&error, path)),
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// The errors of a walk are nested; the innermost one says what happened, and one around it says where.
+fn unread(error: &Error, place: &Path) -> String {
+    match error {
+        Error::WithPath { path, err } => unread(err, path),
+        Error::WithDepth { err, .. } | Error::WithLineNumber { err, .. } => unread(err, place),
+        Error::Io(error) => {
+            // Its words name the path once more.
+            let system = error.raw_os_error().map(std::io::Error::from_raw_os_error);
+            format!("{} cannot be looked into: {}", names::path(place), words(system.as_ref().unwrap_or(error)))
+        }
+        error => format!("{} cannot be looked into: {}", names::path(place), words(error)),
+    }
 }

@@ -10,6 +10,7 @@ mod desk;
 mod editor;
 mod files;
 mod host;
+mod names;
 mod pending;
 mod report;
 mod resolve;
@@ -18,7 +19,11 @@ mod state;
 mod sweep;
 mod waiting;
 
-use std::{env, io, process::ExitCode};
+use std::{
+    env,
+    io::{self, Write},
+    process::ExitCode,
+};
 
 use clap::{CommandFactory, Parser};
 use serde_json::json;
@@ -36,9 +41,10 @@ pub fn main() -> ExitCode {
             if is_json {
                 return report::print(Err(Failure::Usage(error.render().to_string())), true);
             }
-            // The help and the version come this way, too.
-            let _ = error.print();
-            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+            // The help and the version come this way, too. Who reads them is gone if they cannot be written.
+            let is_written = error.print().and_then(|()| io::stdout().flush()).is_ok();
+            let code = if is_written || error.use_stderr() { error.exit_code() } else { 1 };
+            return ExitCode::from(u8::try_from(code).unwrap_or(2));
         }
     };
     report::print(run(&arguments.command), arguments.json)

@@ -1,13 +1,12 @@
 //! `flemma pending`: the calls that wait.
 
-use jiff::Timestamp;
 use serde_json::json;
 
 use super::{
     arguments::Place,
-    files,
+    files::Found,
     report::{Failure, Report},
-    waiting::{self, Waiting},
+    waiting::{Call, Look},
 };
 
 /// Lists the calls that wait in a conversation, or in all of a folder.
@@ -15,17 +14,19 @@ use super::{
 /// # Errors
 /// When there is no such file or folder. A file that cannot be read is named, and does not keep the others from being listed.
 pub(super) fn pending(place: &Place) -> Result<Report, Failure> {
-    let (mut calls, mut unread) = (Vec::new(), Vec::new());
-    for file in files::conversations(&place.path)? {
-        match waiting::in_file(&file, Timestamp::now()) {
-            Ok(found) => calls.extend(found),
+    let look = Look::new()?;
+    let Found { files, unread } = Found::at(&place.path)?;
+    let (mut calls, mut unread) = (Vec::new(), unread);
+    for file in files {
+        match look.at(&file) {
+            Ok(found) => calls.extend(found.into_iter().filter(Call::is_waiting)),
             Err(failure) => unread.push(failure.to_string()),
         }
     }
-    let lines: Vec<String> = calls.iter().map(Waiting::to_line).collect();
+    let lines: Vec<String> = calls.iter().map(Call::to_line).collect();
     let json = json!({
         "ok": unread.is_empty(),
-        "pending": calls.iter().map(Waiting::to_json).collect::<Vec<_>>(),
+        "pending": calls.iter().map(Call::to_json).collect::<Vec<_>>(),
         "errors": unread,
     });
     Ok(Report::with_errors(lines.join("\n"), json, unread))

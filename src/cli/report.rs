@@ -1,6 +1,7 @@
 //! What a command says, and the exit code.
 
 use std::{
+    fmt,
     io::{self, Write},
     process::ExitCode,
 };
@@ -8,6 +9,7 @@ use std::{
 use serde_json::{Value, json};
 use thiserror::Error;
 
+use super::names;
 use crate::runtime::Owner;
 
 /// The exit codes.
@@ -39,7 +41,7 @@ pub enum Failure {
     #[error("{0}")]
     Failed(String),
     /// Another process holds the conversation, and cannot be asked.
-    #[error("{file} is held {}", place(.owner.as_ref()))]
+    #[error("{file} is held {}. Close it there, or wait, and try again", place(.owner.as_ref()))]
     Held {
         /// The conversation.
         file: String,
@@ -109,13 +111,13 @@ pub fn print(outcome: Result<Report, Failure>, is_json: bool) -> ExitCode {
         Ok(report) if is_json => (report.json.to_string(), report.exit),
         Ok(report) => {
             for warning in &report.warnings {
-                let _ = writeln!(io::stderr(), "flemma: {warning}");
+                let _ = writeln!(io::stderr(), "flemma: {}", names::message(warning));
             }
             (report.text.clone(), report.exit)
         }
         Err(failure) if is_json => (failure.to_json().to_string(), failure.exit()),
         Err(failure) => {
-            let _ = writeln!(io::stderr(), "flemma: {failure}");
+            let _ = writeln!(io::stderr(), "flemma: {}", names::message(&failure.to_string()));
             return failure.exit().into();
         }
     };
@@ -123,11 +125,18 @@ pub fn print(outcome: Result<Report, Failure>, is_json: bool) -> ExitCode {
         Ok(()) => exit.into(),
         Err(error) => {
             // Who reads it is gone, or the disk is full. What was done is done.
+            let words = words(&error);
             let _ =
-                writeln!(io::stderr(), "flemma: the command was carried out, but its output was not written: {error}");
+                writeln!(io::stderr(), "flemma: the command was carried out, but its output was not written: {words}");
             if exit == Exit::Done { Exit::Failed.into() } else { exit.into() }
         }
     }
+}
+
+/// What went wrong, without "(os error 28)", which does not help the user.
+pub(super) fn words(error: &impl fmt::Display) -> String {
+    let words = error.to_string();
+    words.split(" (os error ").next().unwrap_or_default().to_owned()
 }
 
 fn put(text: &str) -> io::Result<()> {

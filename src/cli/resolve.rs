@@ -12,11 +12,12 @@ use super::{
     arguments::Resolve,
     desk::{Desk, Opened},
     editor::Editor,
-    report::{Failure, Report},
+    names,
+    report::{Failure, Report, words},
     state,
-    waiting::plain,
 };
 use crate::{
+    journal::Role,
     model::CallId,
     runtime::{Owner, holder},
     workspace::Resolution,
@@ -42,27 +43,27 @@ pub(super) fn resolve(arguments: &Resolve) -> Result<Report, Failure> {
             Opened::Elsewhere(owner) => owner,
         };
         if owner.as_ref().is_some_and(|owner| owner.host != Owner::this().host) {
-            return Err(Failure::Held { file: arguments.path.display().to_string(), owner });
+            return Err(Failure::Held { file: names::path(&arguments.path), owner });
         }
         match hand_over(arguments, &resolution)? {
             Some(report) => return Ok(report),
             // Another `flemma`, or an editor that is just opening or closing it.
             None if Instant::now() < deadline => thread::sleep(PAUSE),
-            None => return Err(Failure::Held { file: arguments.path.display().to_string(), owner }),
+            None => return Err(Failure::Held { file: names::path(&arguments.path), owner }),
         }
     }
 }
 
 fn resolve_here(desk: Desk, arguments: &Resolve, resolution: Resolution) -> Result<Report, Failure> {
     let call = CallId(arguments.call.clone());
-    let resolved = desk.resolve(&call, resolution);
+    let resolved = desk.resolve(&call, resolution, Role::CommandLine);
     let (told, written) = desk.close();
-    resolved?.map_err(|problem| refused(arguments, &problem.to_string()))?;
+    resolved?.map_err(|problem| refused(arguments, &problem.explained()))?;
     // It is recorded, so it is done. The next one who opens the file puts it there.
     let unwritten = written.err().map(|failure| {
-        format!("the call is resolved, but {failure} The file gets it when the conversation is opened next.")
+        format!("the decision is recorded, but {failure} The file gets it when the conversation is opened next.")
     });
-    let mut report = done(arguments, unwritten.is_none());
+    let mut report = done(arguments, Place::Here, unwritten.is_none());
     report.warnings = told.into_iter().chain(unwritten).collect();
     Ok(report)
 }
@@ -82,13 +83,14 @@ fn hand_over(arguments: &Resolve, resolution: &Resolution) -> Result<Option<Repo
     let path = path.to_string_lossy();
     let outcome = editor.lua(HAND_OVER, &[&path, &arguments.call, kind, &text]);
     match outcome.as_deref() {
-        Ok("done") => Ok(Some(done(arguments, true))),
+        Ok("done") => Ok(Some(done(arguments, Place::Editor, true))),
         Ok("closed") => Ok(None),
         Ok(problem) => Err(refused(arguments, problem)),
         Err(error) => Err(Failure::Failed(format!(
-            "{}: the editor that has it open does not answer ({error}); it may show a prompt. Look there whether the call \
-             is resolved",
-            arguments.path.display()
+            "{}: the editor that has it open does not answer ({}); it may show a prompt. Look there whether the call is \
+             resolved",
+            names::path(&arguments.path),
+            no_answer(error)
         ))),
     }
 }
@@ -96,19 +98,54 @@ fn hand_over(arguments: &Resolve, resolution: &Resolution) -> Result<Option<Repo
 /// What is run in the editor.
 const HAND_OVER: &str = "return require('flemma.command_line').resolve(...)";
 
-fn done(arguments: &Resolve, is_written: bool) -> Report {
-    let (file, call) = (arguments.path.display().to_string(), &arguments.call);
-    let json = json!({ "ok": true, "file": file, "call": call, "written": is_written });
-    Report::done(plain(&format!("{file}: {call} is resolved")), json)
+/// Where a call was resolved.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Here,
+    Editor,
+}
+
+fn done(arguments: &Resolve, place: Place, is_written: bool) -> Report {
+    let (file, call) = (names::path(&arguments.path), names::word(&arguments.call));
+    let text = format!("{file}: {call} {}", outcome(arguments, place));
+    let true_name = arguments.path.to_string_lossy();
+    Report::done(text, json!({ "ok": true, "file": true_name, "call": arguments.call, "written": is_written }))
+}
+
+/// What has become of the call.
+fn outcome(arguments: &Resolve, place: Place) -> &'static str {
+    match (arguments, place) {
+        (Resolve { approve: true, .. }, Place::Here) => "is approved; it runs when the conversation is opened next",
+        (Resolve { approve: true, .. }, Place::Editor) => "is approved, in the editor that has the conversation open",
+        (Resolve { reject: Some(_), .. }, Place::Here) => {
+            "is rejected; the model is told when the conversation is opened next and no call waits"
+        }
+        (Resolve { reject: Some(_), .. }, Place::Editor) => "is rejected, in the editor that has the conversation open",
+        (Resolve { error: Some(_), .. }, Place::Here) => {
+            "has an error result; it is sent when the conversation is opened next and no call waits"
+        }
+        (Resolve { error: Some(_), .. }, Place::Editor) => {
+            "has an error result, in the editor that has the conversation open"
+        }
+        (_, Place::Here) => "has its result; it is sent when the conversation is opened next and no call waits",
+        (_, Place::Editor) => "has its result, in the editor that has the conversation open",
+    }
+}
+
+/// Why an editor did not answer.
+fn no_answer(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => "it was waited for ten seconds".to_owned(),
+        io::ErrorKind::UnexpectedEof | io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset => {
+            "it has ended the connection".to_owned()
+        }
+        _ => words(error),
+    }
 }
 
 fn refused(arguments: &Resolve, problem: &str) -> Failure {
-    let why = if problem == "stale" {
-        "stale: no such call waits for this. It was resolved before, its deadline has passed, or it waits for something else"
-    } else {
-        problem
-    };
-    Failure::Failed(format!("{}: {}: {why}", arguments.path.display(), plain(&arguments.call)))
+    let (file, call) = (names::path(&arguments.path), names::word(&arguments.call));
+    Failure::Failed(format!("{file}: {call}: {problem}"))
 }
 
 fn resolution(arguments: &Resolve) -> Result<Resolution, Failure> {
@@ -128,12 +165,19 @@ fn value(json: &str) -> Result<Value, Failure> {
     if json == "-" {
         text.clear();
         let read = io::stdin().lock().take(LONGEST + 1).read_to_string(&mut text);
-        read.map_err(|error| Failure::Failed(format!("the result cannot be read from standard input: {error}")))?;
+        read.map_err(|error| {
+            Failure::Failed(format!("the result cannot be read from standard input: {}", words(&error)))
+        })?;
         if text.len() as u64 > LONGEST {
             return Err(Failure::Usage(format!("the result has more than {} MB", LONGEST >> 20)));
         }
     }
     serde_json::from_str(&text).map_err(|error| {
-        Failure::Usage(format!("--result is not JSON ({error}); a text needs quotes, as in --result '\"yes\"'"))
+        let problem = error.to_string();
+        Failure::Usage(if problem.starts_with("recursion limit") {
+            "--result is nested too deeply: lists and objects may be 127 levels deep".to_owned()
+        } else {
+            format!("--result is not JSON ({problem}); a text needs quotes, as in --result '\"yes\"'")
+        })
     })
 }

@@ -2,19 +2,15 @@
 
 use std::fmt::Write;
 
-use jiff::Timestamp;
 use serde_json::json;
 
 use super::{
     arguments::File,
-    desk,
+    desk, names,
     report::{Failure, Report},
-    waiting::{self, Waiting, plain},
+    waiting::{Call, Look},
 };
-use crate::{
-    chat::{Document, Severity, Speaker},
-    model::ToolInput,
-};
+use crate::chat::{Document, Severity, Speaker};
 
 /// Shows where a conversation stands.
 ///
@@ -26,38 +22,36 @@ pub(super) fn show(file: &File) -> Result<Report, Failure> {
     let diagnostics = document.diagnostics(&lines);
     let errors = diagnostics.iter().filter(|found| found.severity == Severity::Error).count();
     let warnings = diagnostics.len() - errors;
-    let calls = waiting::in_document(&file.path, &document, &lines, Timestamp::now());
-    let open = document.open_calls(&lines).len();
+    let calls = Look::new()?.of(&file.path, &document, &lines)?;
+    let (open, waiting) = (calls.len(), calls.iter().filter(|call| call.is_waiting()).count());
     let count = |speaker: Speaker| document.messages().iter().filter(|message| message.role == speaker).count();
     let (of_user, of_model) = (count(Speaker::You), count(Speaker::Assistant));
 
-    let mut text = plain(&file.path.display().to_string());
+    let mut text = names::path(&file.path);
     let _ = write!(
         text,
-        "\n  messages  {of_user} of yours, {of_model} of the model\n  calls     {open} without a result, {} waiting\n  \
-         mistakes  {errors} errors, {warnings} warnings",
-        calls.len()
+        "\n  messages  {of_user} of yours, {of_model} of the model\n  calls     {open} without a result, {waiting} waiting\n  \
+         mistakes  {}, {}",
+        counted(errors, "error"),
+        counted(warnings, "warning")
     );
     for call in &calls {
-        let _ = write!(text, "\n\n{}\n{}", call.to_line(), input(call));
+        let _ = write!(text, "\n\n{}\n{}", call.to_line(), call.input());
     }
     let json = json!({
         "ok": true,
-        "file": file.path.display().to_string(),
+        "file": file.path.to_string_lossy(),
         "messages": { "user": of_user, "assistant": of_model },
         "open": open,
         "errors": errors,
         "warnings": warnings,
-        "pending": calls.iter().map(Waiting::to_json).collect::<Vec<_>>(),
+        "pending": calls.iter().filter(|call| call.is_waiting()).map(Call::to_json).collect::<Vec<_>>(),
+        "calls": calls.iter().map(Call::to_json).collect::<Vec<_>>(),
     });
     Ok(Report::done(text, json))
 }
 
-/// The input of a call, indented. JSON escapes what could control a terminal.
-fn input(call: &Waiting) -> String {
-    let text = match &call.input {
-        ToolInput::Json(value) => serde_json::to_string_pretty(value).unwrap_or_default(),
-        ToolInput::Malformed(text) => text.lines().map(plain).collect::<Vec<_>>().join("\n"),
-    };
-    text.lines().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
+/// `1 error`, `2 errors`.
+fn counted(count: usize, word: &str) -> String {
+    format!("{count} {word}{}", if count == 1 { "" } else { "s" })
 }

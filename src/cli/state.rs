@@ -5,7 +5,10 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use super::report::Failure;
+use super::{
+    names,
+    report::{Failure, words},
+};
 
 /// The folder of `stdpath("state")` in Neovim, and in it that of Flemma.
 ///
@@ -37,5 +40,5 @@ fn base() -> Result<PathBuf, Failure> {
 /// # Errors
 /// When it is no path of a file.
 pub(super) fn absolute(path: &Path) -> Result<PathBuf, Failure> {
-    std::path::absolute(path).map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))
+    std::path::absolute(path).map_err(|error| Failure::Usage(format!("{}: {}", names::path(path), words(&error))))
 }

@@ -1,60 +1,90 @@
 //! `flemma sweep`: the calls whose deadline has passed.
 
-use jiff::Timestamp;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
     arguments::Place,
     desk::{Desk, Opened},
-    files,
+    files::Found,
     host::BUFFER,
+    names,
     report::{Failure, Report},
-    waiting::{self, plain},
+    waiting::{Call, Look},
 };
+use crate::{journal::Role, workspace::Resolution};
 
-/// Gives the calls of a conversation, or of all in a folder, whose deadline has passed their error result.
+/// What was done.
+#[derive(Default)]
+struct Swept {
+    lines: Vec<String>,
+    expired: Vec<Value>,
+    held: Vec<String>,
+    left: Vec<Value>,
+    errors: Vec<String>,
+}
+
+/// Gives the calls of a conversation, or of all in a folder, whose deadline has passed their error result. Words of a file
+/// authorise nothing, but a deadline only lets a call end.
 ///
 /// # Errors
 /// When there is no such file or folder.
 pub(super) fn sweep(place: &Place) -> Result<Report, Failure> {
-    let (mut lines, mut expired, mut held, mut errors) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    for file in files::conversations(&place.path)? {
-        let name = file.display().to_string();
-        let is_due = match waiting::in_file(&file, Timestamp::now()) {
-            Ok(calls) => calls.iter().any(|call| call.is_overdue),
+    let look = Look::new()?;
+    let Found { files, unread } = Found::at(&place.path)?;
+    let mut swept = Swept { errors: unread, ..Swept::default() };
+    for file in files {
+        let name = names::path(&file);
+        let true_name = file.to_string_lossy();
+        match look.at(&file) {
+            Ok(calls) if calls.iter().any(Call::is_overdue) => {}
+            Ok(_) => continue,
             Err(failure) => {
-                errors.push(failure.to_string());
+                swept.errors.push(failure.to_string());
                 continue;
             }
-        };
-        if !is_due {
-            continue;
         }
         match Desk::open(&file) {
-            Ok(Opened::Here(desk)) => match sweep_one(*desk) {
-                Ok((calls, problems)) => {
-                    lines.extend(calls.iter().map(|call| plain(&format!("{name}: {call} has expired"))));
-                    expired.extend(calls.into_iter().map(|call| json!({ "file": name, "call": call })));
-                    errors.extend(problems);
-                }
-                Err(failure) => errors.push(failure.to_string()),
-            },
+            Ok(Opened::Here(desk)) => swept.one(*desk, &name, &true_name),
             // Whoever holds it watches its deadlines.
-            Ok(Opened::Elsewhere(_)) => held.push(name),
-            Err(failure) => errors.push(failure.to_string()),
+            Ok(Opened::Elsewhere(owner)) => {
+                let owner = owner.map_or_else(|| "another process".to_owned(), |owner| owner.to_string());
+                swept.lines.push(format!("{name}: left to {owner}, which has it open"));
+                swept.held.push(true_name.into_owned());
+            }
+            Err(failure) => swept.errors.push(failure.to_string()),
         }
     }
-    let json = json!({ "ok": errors.is_empty(), "expired": expired, "held": held, "errors": errors });
+    let Swept { lines, expired, held, left, errors } = swept;
+    let json = json!({ "ok": errors.is_empty(), "expired": expired, "held": held, "left": left, "errors": errors });
     Ok(Report::with_errors(lines.join("\n"), json, errors))
 }
 
-/// The calls that were expired, and what went wrong.
-fn sweep_one(desk: Desk) -> Result<(Vec<String>, Vec<String>), Failure> {
-    let due = desk.workspace().expire_overdue(BUFFER);
-    let done = desk.settle();
-    let left = desk.workspace().overdue(BUFFER);
-    let calls = due.into_iter().filter(|call| !left.contains(call)).map(|call| call.0).collect();
-    let (told, written) = desk.close();
-    done?;
-    Ok((calls, told.into_iter().chain(written.err().map(|failure| failure.to_string())).collect()))
+impl Swept {
+    /// Lets the calls of one conversation expire.
+    fn one(&mut self, desk: Desk, name: &str, true_name: &str) {
+        for (call, has_text) in desk.workspace().overdue(BUFFER) {
+            let id = names::word(&call.0);
+            if has_text {
+                let why = "its deadline has passed, but its block has text that was not sent; open it in an editor";
+                self.lines.push(format!("{name}: {id} was left as it is: {why}"));
+                self.left.push(json!({ "file": true_name, "call": call.0, "why": why }));
+                continue;
+            }
+            match desk.resolve(&call, Resolution::Expire, Role::Clock) {
+                Ok(Ok(())) => {
+                    self.lines.push(format!("{name}: {id} has expired"));
+                    self.expired.push(json!({ "file": true_name, "call": call.0 }));
+                }
+                Ok(Err(problem)) => {
+                    let why = names::message(&problem.explained());
+                    self.errors.push(format!("{name}: {id} was left as it is: {why}"));
+                    self.left.push(json!({ "file": true_name, "call": call.0, "why": why }));
+                }
+                Err(failure) => self.errors.push(failure.to_string()),
+            }
+        }
+        let (told, written) = desk.close();
+        self.errors.extend(told);
+        self.errors.extend(written.err().map(|failure| failure.to_string()));
+    }
 }

@@ -49,6 +49,10 @@ struct Lives {
     ending: Option<Ending>,
     /// What it waits for.
     asked: Option<Asked>,
+    /// When it was approved, if that counts.
+    approved_at: Option<Timestamp>,
+    /// Whether it was approved after its latest start.
+    is_approved_again: bool,
 }
 
 /// How a life ended.
@@ -102,6 +106,26 @@ impl Ledger {
         self.calls.get(key)?.asked.as_ref()
     }
 
+    /// Who has approved the latest life of a key, and when; `None` if that does not count.
+    #[must_use]
+    pub fn approval(&self, key: &CallKey) -> Option<(&Actor, Timestamp)> {
+        let lives = self.calls.get(key)?;
+        let Life::Open { approved: Some(by), .. } = &lives.life else { return None };
+        Some((by, lives.approved_at?))
+    }
+
+    /// Whether a call was started, and approved again since: whoever did that knew that it was interrupted.
+    #[must_use]
+    pub fn is_approved_again(&self, key: &CallKey) -> bool {
+        self.approval(key).is_some() && self.calls.get(key).is_some_and(|lives| lives.is_approved_again)
+    }
+
+    /// How the latest life of a key that has ended did; `None` if none has.
+    #[must_use]
+    pub fn ending(&self, key: &CallKey) -> Option<&Ending> {
+        self.calls.get(key)?.ending.as_ref()
+    }
+
     /// How the latest life with this id ended, whatever its input was; `None` if none has ended.
     #[must_use]
     pub fn last_ending(&self, id: &CallId) -> Option<&Ending> {
@@ -146,13 +170,17 @@ impl Lives {
             }
             (Event::Decided(decision), Life::Open { approved, .. }) => {
                 *approved = (*decision == Decision::Approved).then(|| record.by.clone());
+                self.approved_at = Some(record.at);
+                self.is_approved_again = true;
             }
             // There is nothing to decide about.
             (Event::Decided(_), _) => {}
             (Event::Started, Life::Open { started, .. }) => {
+                self.is_approved_again = false;
                 self.before_start = Some(started.replace(record.at));
             }
             (Event::Started, life) => {
+                self.is_approved_again = false;
                 *life = Life::Open { approved: None, started: Some(record.at) };
                 self.before_start = Some(None);
             }

@@ -120,6 +120,21 @@ impl Role {
         Self::Client,
     ];
 
+    /// Who that is, in words for the user.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Policy => "a policy",
+            Self::User => "you",
+            Self::Document => "a key, as the file said",
+            Self::Script => "a script",
+            Self::CommandLine => "the command line",
+            Self::Clock => "the clock",
+            Self::Tool => "the tool",
+            Self::Client => "the editor",
+        }
+    }
+
     /// The word for it in the journal and in Lua.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

@@ -100,6 +100,8 @@ impl BufferLocks {
         let mut all = self.locks.lock().unwrap_or_else(PoisonError::into_inner);
         let before: Vec<Arc<LockFile>> = all.iter().filter_map(Weak::upgrade).collect();
         let (mut locks, mut problems) = (Vec::new(), Vec::new());
+        // Without the folder each of its locks fails, and says so.
+        let _ = make(folder);
         for LockPlace { path, mode, is_own } in places(folder, path) {
             let kept = before.iter().find(|lock| lock.is_still_at(&path));
             // Others could put another address where they can write.
@@ -150,8 +152,6 @@ fn places(folder: &Path, path: &Path) -> Vec<LockPlace> {
         let mode = metadata.as_ref().map_or(0o666, |metadata| metadata.permissions().mode() & 0o666 | PRIVATE);
         places.push(LockPlace { path: parent.join(lock), mode, is_own: false });
     }
-    // Without the folder each of them fails, and says so.
-    let _ = make(folder);
     let digest = Sha256::digest(path.as_os_str().as_encoded_bytes());
     let hex: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
     let own = |name: String| LockPlace { path: folder.join(name), mode: PRIVATE, is_own: true };
@@ -168,6 +168,13 @@ fn places(folder: &Path, path: &Path) -> Vec<LockPlace> {
 #[must_use]
 pub fn server(folder: &Path, path: &Path) -> Option<PathBuf> {
     places(folder, path).iter().filter(|place| place.is_own).find_map(|place| lock_file::server(&place.path))
+}
+
+/// Whether a process holds the conversation at `path` now, for who only looks: nothing is made or kept. It blocks on the
+/// disk. `None` if nobody does.
+#[must_use]
+pub fn look(folder: &Path, path: &Path) -> Option<Option<Owner>> {
+    places(folder, path).iter().find_map(|place| lock_file::look(&place.path))
 }
 
 fn make(folder: &Path) -> io::Result<()> {

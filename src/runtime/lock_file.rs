@@ -94,6 +94,18 @@ pub fn server(path: &Path) -> Option<PathBuf> {
     words.server.filter(|_| is_here)
 }
 
+/// Who has the lock at `path` now, if that is known; `None` if nobody has it. Whoever takes it in this moment may have to try
+/// again. It blocks on the disk.
+#[must_use]
+pub fn look(path: &Path) -> Option<Option<Owner>> {
+    let file = open_to_read(path).ok()?;
+    match file.try_lock_shared() {
+        Err(TryLockError::WouldBlock) => Some(Owner::read(&contents(&file).ok()?).filter(Owner::can_be_alive)),
+        // It ends with the file.
+        Ok(()) | Err(TryLockError::Error(_)) => None,
+    }
+}
+
 /// A host's name for messages. Anybody may have written it into a file.
 fn plain(host: &str) -> String {
     let is_plain = |letter: &char| letter.is_alphanumeric() || "-._".contains(*letter);

@@ -125,7 +125,8 @@ impl Workspace {
                 resolved = resolved.and(workspace.apply(conversation, vec![other], None, written.clone()));
             }
             // The user knows that they have stopped everything.
-            if let Err(error) = resolved.or_else(|error| if error == ResolveError::Stale { Ok(()) } else { Err(error) })
+            if let Err(error) =
+                resolved.or_else(|error| if matches!(error, ResolveError::Stale(_)) { Ok(()) } else { Err(error) })
             {
                 workspace.host().notify(Level::Error, &error.to_string());
             }
@@ -164,18 +165,18 @@ impl Workspace {
 
     /// Says why a key had no effect.
     fn explain(&self, conversation: &Conversation, id: &CallId, error: &ResolveError) {
-        if *error == ResolveError::Late {
+        if matches!(error, ResolveError::Late(_)) {
             return;
         }
         let open = conversation.page().open_calls();
         let kind = open.iter().find(|call| call.id == *id).map(|call| self.effective_kind(conversation, call));
         let message = match (error, kind) {
-            (ResolveError::Stale, Some(AwaitKind::Elicitation)) => {
+            (ResolveError::Stale(_), Some(AwaitKind::Elicitation)) => {
                 "this call asks you a question; press Alt-Enter for the form, or write the answer in its block"
                     .to_owned()
             }
-            (ResolveError::Stale, Some(AwaitKind::ClientExec)) => "this call is being run by the editor".to_owned(),
-            (ResolveError::Stale, _) => "no pending call is selected".to_owned(),
+            (ResolveError::Stale(_), Some(AwaitKind::ClientExec)) => "this call is being run by the editor".to_owned(),
+            (ResolveError::Stale(_), _) => "no pending call is selected".to_owned(),
             (error, _) => error.to_string(),
         };
         self.host().notify(Level::Info, &message);

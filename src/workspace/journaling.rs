@@ -15,6 +15,7 @@ use crate::{
     journal::{Actor, Asked, CallKey, Event, Life, Record, RecordedResult, Role},
     model::{CallId, UserError},
     runtime::{COMPACT_ABOVE, Journal},
+    tools::Registry,
 };
 
 /// How long reading waits until what was recorded before is on the disk.
@@ -143,6 +144,30 @@ impl Workspace {
         self.note(conversation, vec![self.record(conversation, key, Event::Asked(asked), Role::Policy)]);
     }
 
+    /// What the calls of a file wait for that was just opened, as far as that is not recorded: the command line does not know
+    /// the tools of the user. It begins no life, since nobody has looked at the calls here.
+    pub(super) fn note_found(&self, conversation: &Conversation, calls: &[OpenCall]) {
+        let is_unrecorded = |call: &&OpenCall| {
+            let key = CallKey::of(&call.id, &call.name, &call.input);
+            let is_open = matches!(conversation.records().life(&key), Life::Open { .. });
+            let is_asked = conversation.records().with_ledger(|ledger| ledger.asked(&key).is_some());
+            call.awaiting().is_some() && !is_open && !is_asked
+        };
+        let found: Vec<&OpenCall> = calls.iter().filter(is_unrecorded).collect();
+        if found.is_empty() || !self.host().carries_on() {
+            return;
+        }
+        let built_in = Registry::with_builtins();
+        let records = found.into_iter().filter_map(|call| {
+            let tool = self.toolbox().get(&call.name).filter(|_| built_in.get(&call.name).is_none())?;
+            let kind = self.effective_kind(conversation, call).to_string();
+            let asked = Asked { kind, schema: tool.result_schema.as_deref().cloned() };
+            let key = CallKey::of(&call.id, &call.name, &call.input);
+            Some(self.record(conversation, key, Event::Asked(asked), Role::Policy))
+        });
+        self.note(conversation, records.collect());
+    }
+
     /// A call has its result. It is recorded unless that was done before.
     pub(super) fn note_settled(&self, conversation: &Conversation, id: &CallId, answer: &CallResult) {
         let open = conversation.page().with_document(|document, text| document.open_calls(text));
@@ -200,11 +225,12 @@ impl Workspace {
 
     /// The journal could not be read. What needs it is told why, and waits for another attempt.
     fn journal_is_unreadable(&self, conversation: &Conversation, error: &io::Error) {
+        let again = " It is read again with your next key (:help flemma-journal-unread)";
         let problem = UserError::new(format!(
-            "nothing can be sent, run or decided in {}, because its journal cannot be read: {}. It is read again with \
-             your next key (:help flemma-journal-unread)",
+            "nothing can be sent, run or decided in {}, because its journal cannot be read: {}.{}",
             conversation.holding().name(),
-            words(error)
+            words(error),
+            if self.host().carries_on() { again } else { "" }
         ));
         let is_news = conversation.records().fail(problem.clone());
         // A wish that waited for longer would come as a surprise.

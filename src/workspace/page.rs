@@ -390,8 +390,7 @@ impl Page {
 
     /// How many calls with this key have a result here.
     pub(super) fn answered(&self, key: &CallKey) -> usize {
-        let inputs = self.with_document(|document, text| document.answered_inputs(&key.id, &key.tool, text));
-        inputs.iter().filter(|input| InputHash::of(input) == key.input).count()
+        self.with_document(|document, text| answered(document, text, key))
     }
 
     /// The open calls, in their order.
@@ -435,4 +434,10 @@ impl Page {
     pub(super) fn cut_off(&self) -> Vec<chat::TextEdit> {
         self.with_document(|document, text| chat::mark_cut_off(document, text))
     }
+}
+
+/// How many calls with this key have a result in a document.
+pub(super) fn answered(document: &Document, text: &dyn Text, key: &CallKey) -> usize {
+    let inputs = document.answered_inputs(&key.id, &key.tool, text);
+    inputs.iter().filter(|input| InputHash::of(input) == key.input).count()
 }

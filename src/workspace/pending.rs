@@ -43,21 +43,19 @@ impl Workspace {
         wanted.flat_map(|conversation| self.pending_in(conversation)).collect()
     }
 
-    /// The calls in a buffer whose deadline has passed, without those that are being resolved.
+    /// The calls in a buffer whose deadline has passed, without those that are being resolved. Each with whether its block has
+    /// text that was not submitted.
     #[must_use]
-    pub fn overdue(&self, buffer: i32) -> Vec<CallId> {
-        self.conversation(buffer).map_or_else(Vec::new, |conversation| {
-            let calls = self.overdue_in(&conversation);
-            calls.into_iter().map(|call| call.id).collect()
-        })
-    }
-
-    /// Gives them their error results, whoever's file it is. Gives the calls.
-    pub fn expire_overdue(&self, buffer: i32) -> Vec<CallId> {
+    pub fn overdue(&self, buffer: i32) -> Vec<(CallId, bool)> {
         let Some(conversation) = self.conversation(buffer) else { return Vec::new() };
-        let calls = self.overdue_in(&conversation);
-        calls.iter().for_each(|call| self.expire_call(&conversation, call));
-        calls.into_iter().map(|call| call.id).collect()
+        let now = self.host().now();
+        let calls = conversation.page().open_calls().into_iter().filter(|call| {
+            let awaiting = self.waits(&conversation, call);
+            let is_over = awaiting.is_some_and(|awaiting| awaiting.is_over(now));
+            is_over && !call.aborted && !conversation.records().is_claimed(&call.id)
+        });
+        let has_text = |call: &OpenCall| call.placeholder.as_ref().is_some_and(|found| !found.content.is_empty());
+        calls.map(|call| (call.id.clone(), has_text(&call))).collect()
     }
 
     /// Whether a call in a buffer is being resolved.
@@ -67,16 +65,6 @@ impl Workspace {
             let calls = conversation.page().open_calls();
             calls.iter().any(|call| conversation.records().is_claimed(&call.id))
         })
-    }
-
-    fn overdue_in(&self, conversation: &Conversation) -> Vec<OpenCall> {
-        let now = self.host().now();
-        let mut calls = conversation.page().open_calls();
-        calls.retain(|call| {
-            let is_over = call.awaiting().is_some_and(|awaiting| awaiting.is_over(now));
-            is_over && !call.aborted && !conversation.records().is_claimed(&call.id)
-        });
-        calls
     }
 
     fn pending_in(&self, conversation: &Conversation) -> Vec<PendingCall> {

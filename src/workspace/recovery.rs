@@ -77,6 +77,7 @@ impl Workspace {
             self.feed(conversation, [Input::Recover(known.clone())]);
             self.came_to_rest(conversation);
         }
+        self.note_found(conversation, &calls);
         self.report_lost(conversation, &calls);
         self.shorten_journal(conversation);
         self.watch_deadlines(conversation, true);

@@ -13,18 +13,20 @@ use std::{
     time::Duration,
 };
 
+use jiff::Timestamp;
 use serde_json::Value;
 use thiserror::Error;
 
 use super::{
     Conversation, Workspace,
     journaling::{not_recorded, recorded},
+    stale::Stale,
     standing::Standing,
     wish::Wish,
 };
 use crate::{
     agent::{CallResult, Choice, Input, ResolvedBy, UndoStep, rejection},
-    chat::{AwaitKind, Language, OpenCall},
+    chat::{AwaitKind, Language, OpenCall, Severity},
     journal::{Asked, CallKey, Decision, Event, Record, Role},
     model::{CallId, UserError},
     tools::{Definition, Executor, LuaRef, check_answer, form::Form},
@@ -55,10 +57,10 @@ pub enum Resolution {
 pub enum ResolveError {
     /// There is no such call, it has its result, its time is over, or it does not wait for this.
     #[error("stale")]
-    Stale,
-    /// Its deadline has passed. The user is told so.
+    Stale(Stale),
+    /// Its deadline has passed, then. The user is told so.
     #[error("stale")]
-    Late,
+    Late(Timestamp),
     /// Another process holds the conversation.
     #[error("{0}")]
     Held(String),
@@ -71,6 +73,18 @@ pub enum ResolveError {
     /// It could not be recorded.
     #[error("{0}")]
     NotRecorded(String),
+}
+
+impl ResolveError {
+    /// The same in words that name the reason, for the command line.
+    #[must_use]
+    pub fn explained(&self) -> String {
+        match self {
+            Self::Stale(why) => format!("stale: {why}"),
+            Self::Late(at) => format!("stale: its deadline passed at {at}"),
+            other => other.to_string(),
+        }
+    }
 }
 
 /// A resolution that was checked, and whose call nobody else can resolve now.
@@ -131,7 +145,7 @@ impl Workspace {
     ) {
         match self.conversation(buffer) {
             Some(conversation) => self.resolve_call(&conversation, call, resolution, role, reply),
-            None => reply(self, Err(ResolveError::Stale)),
+            None => reply(self, Err(missing(call))),
         }
     }
 
@@ -146,7 +160,7 @@ impl Workspace {
         resolution: Resolution,
         role: Role,
     ) -> Result<(), ResolveError> {
-        let conversation = self.conversation(buffer).ok_or(ResolveError::Stale)?;
+        let conversation = self.conversation(buffer).ok_or_else(|| missing(call))?;
         let prepared = self.prepare(&conversation, call, resolution, role, self.free_slots(&conversation))?;
         let written = match conversation.records().path() {
             None => Ok(()),
@@ -207,38 +221,52 @@ impl Workspace {
         self.check_held(conversation).map_err(|held| ResolveError::Held(held.to_string()))?;
         self.check_known(conversation).map_err(|unread| ResolveError::Unread(unread.to_string()))?;
         let calls = conversation.page().open_calls();
-        let call = calls.into_iter().rfind(|call| call.id == *id && !call.aborted).ok_or(ResolveError::Stale)?;
+        let Some(call) = calls.iter().rfind(|call| call.id == *id && !call.aborted).cloned() else {
+            return Err(ResolveError::Stale(self.why_not_open(conversation, id, &calls)));
+        };
+        let stale = |why: Stale| Err(ResolveError::Stale(why));
         let session = conversation.session();
         if conversation.records().is_claimed(id) || session.is_working_on(id) || session.has_request() {
-            return Err(ResolveError::Stale);
-        }
-        match self.standing(conversation, &call) {
-            Standing::Ended(_) => return Err(ResolveError::Stale),
-            // The first decision counts, also where the file has not got it yet. A key of the user may change it.
-            Standing::Approved(_) if role != Role::User => return Err(ResolveError::Stale),
-            _ => {}
+            return stale(Stale::Busy);
         }
         let awaiting = self.waits(conversation, &call);
+        let key = CallKey::of(&call.id, &call.name, &call.input);
+        match self.standing(conversation, &call) {
+            Standing::Ended(_) => {
+                let ending = conversation.records().with_ledger(|ledger| ledger.ending(&key).cloned());
+                return stale(Stale::Resolved(ending.map(|ending| (ending.by, ending.at))));
+            }
+            // The first decision counts, also where the file has not got it yet. A key of the user may change it.
+            Standing::Approved(by) if role != Role::User && (by.role == Role::CommandLine || awaiting.is_none()) => {
+                let approval =
+                    conversation.records().with_ledger(|ledger| ledger.approval(&key).map(|(by, at)| (by.clone(), at)));
+                return stale(Stale::Approved(approval));
+            }
+            _ => {}
+        }
         if awaiting.is_none() && role != Role::User {
             // It was never asked about, or the user has written a decision that no key has carried out yet.
-            return Err(ResolveError::Stale);
+            return stale(if call.placeholder.is_none() { Stale::Undecided } else { Stale::Refused });
         }
-        let is_over = awaiting.as_ref().is_some_and(|awaiting| awaiting.is_over(self.host().now()));
-        match (&resolution, is_over) {
-            (Resolution::Expire, false) => return Err(ResolveError::Stale),
-            (Resolution::Expire, true) | (_, false) => {}
-            (_, true) if role == Role::User => {
+        let over = awaiting.and_then(|awaiting| awaiting.expires).filter(|expires| self.host().now() >= *expires);
+        match (&resolution, over) {
+            (Resolution::Expire, None) => return stale(Stale::NotDue),
+            (Resolution::Expire, Some(_)) | (_, None) => {}
+            (_, Some(at)) if role == Role::User => {
                 self.expire_by_key(conversation, &call);
-                return Err(ResolveError::Late);
+                return Err(ResolveError::Late(at));
             }
-            (_, true) => {
+            (_, Some(at)) => {
                 self.expire_call(conversation, &call);
-                return Err(ResolveError::Late);
+                return Err(ResolveError::Late(at));
             }
         }
         let kind = self.effective_kind(conversation, &call);
         let definition = self.toolbox().get(&call.name);
         let (events, input, starts) = match (resolution, kind) {
+            (Resolution::Approve, AwaitKind::Approval) if self.is_unknown(conversation, &call) => {
+                return stale(Stale::Unknown(call.name));
+            }
             (Resolution::Approve, AwaitKind::Approval) => {
                 let starts = free > 0 && self.starts_at_once(conversation, definition.as_deref());
                 let events = [Event::Decided(Decision::Approved)].into_iter().chain(starts.then_some(Event::Started));
@@ -251,12 +279,12 @@ impl Workspace {
                 let events = vec![Event::Decided(Decision::Rejected), Event::Resolved(recorded(&answer))];
                 (events, Input::Decide(vec![id.clone()], Choice::Reject(words), UndoStep::Own), false)
             }
-            (Resolution::Approve, _) => return Err(ResolveError::Stale),
+            (Resolution::Approve, kind) => return stale(Stale::WaitsFor(kind)),
             (Resolution::Expire, kind) => {
                 let answer = CallResult::error(self.expired(kind));
                 (vec![Event::Expired(recorded(&answer))], self.resolved(&call, answer, role), false)
             }
-            (_, AwaitKind::Approval) => return Err(ResolveError::Stale),
+            (_, AwaitKind::Approval) => return stale(Stale::WaitsFor(AwaitKind::Approval)),
             (resolution, kind) => {
                 let asked = self.asked(conversation, &call);
                 let answer = self.answer_of(&call, definition.as_deref(), asked, resolution, kind)?;
@@ -264,19 +292,48 @@ impl Workspace {
             }
         };
         if self.frontmatter(conversation).fault.as_ref().is_some_and(|fault| fault.lacks_trust) {
-            let message =
-                "the code in the frontmatter of this conversation is not trusted yet; open it and press Ctrl-]";
+            let message = "the code in the frontmatter of this conversation is not trusted yet; open it in an editor, \
+                           press Ctrl-], and decide";
             return Err(ResolveError::Invalid(message.to_owned()));
         }
         if self.is_at_fault(conversation) {
-            let message = "nothing was changed: the document has an error, which its diagnostics show".to_owned();
-            return Err(ResolveError::Invalid(message));
+            return Err(ResolveError::Invalid(self.document_fault(conversation)));
         }
         conversation.records().claim(id);
         let records = self.records_of(conversation, &call, role, events);
         let cancellations = conversation.records().cancellations();
         let is_awaited = matches!(role, Role::Script | Role::CommandLine);
         Ok(Prepared { call, records, input, starts, cancellations, is_awaited })
+    }
+
+    /// Why there is no open call of this name.
+    fn why_not_open(&self, conversation: &Conversation, id: &CallId, open: &[OpenCall]) -> Stale {
+        if open.iter().any(|call| call.id == *id) {
+            return Stale::CutOff;
+        }
+        if conversation.page().call_ids().contains(id) {
+            let ending = conversation.records().with_ledger(|ledger| ledger.last_ending(id).cloned());
+            return Stale::Resolved(ending.map(|ending| (ending.by, ending.at)));
+        }
+        let waiting = open.iter().filter(|call| self.waits(conversation, call).is_some());
+        Stale::Missing(id.clone(), waiting.map(|call| call.id.clone()).collect())
+    }
+
+    /// Whether only the block of a call says what it waits for. Where conversations do not go on, the tools of the user are
+    /// not known.
+    fn is_unknown(&self, conversation: &Conversation, call: &OpenCall) -> bool {
+        !self.host().carries_on() && self.recorded_kind(conversation, call).is_none()
+    }
+
+    /// Says that the document has to be put right first.
+    fn document_fault(&self, conversation: &Conversation) -> String {
+        if self.host().carries_on() {
+            return "nothing was changed: the document has an error, which its diagnostics show".to_owned();
+        }
+        let diagnostics = conversation.page().diagnostics();
+        let first = diagnostics.into_iter().find(|found| found.severity == Severity::Error);
+        let first = first.map_or_else(String::new, |found| format!(" in line {}: {}", found.line + 1, found.message));
+        format!("nothing was changed, because the file has an error{first} (`flemma check` lists all)")
     }
 
     /// Whether a call that is approved now starts in the same step.
@@ -326,7 +383,8 @@ impl Workspace {
                 };
                 Ok(CallResult::error(words.unwrap_or_else(|| declined.to_owned())))
             }
-            Resolution::Approve | Resolution::Expire => Err(ResolveError::Stale),
+            // Neither is an answer.
+            Resolution::Approve | Resolution::Expire => Err(ResolveError::Stale(Stale::WaitsFor(kind))),
         }
     }
 
@@ -357,12 +415,12 @@ impl Workspace {
         if prepared.iter().any(|prepared| prepared.is_approval() && is_stopped(prepared)) {
             let approved = prepared.iter().map(Prepared::key).collect();
             self.take_back(conversation, approved, started(&prepared));
-            return Err(ResolveError::Stale);
+            return Err(ResolveError::Stale(Stale::Overtaken));
         }
         // What was started meanwhile goes on. To stop it here would leave it without a result.
         prepared.retain(|prepared| !conversation.session().is_working_on(&prepared.call.id));
         if prepared.is_empty() {
-            return Err(ResolveError::Stale);
+            return Err(ResolveError::Stale(Stale::Overtaken));
         }
         for Prepared { call, .. } in &prepared {
             // What the user interface still does for it is not waited for any more.
@@ -398,6 +456,11 @@ impl Workspace {
         }
         self.watch_deadlines(conversation, false);
     }
+}
+
+/// There is no conversation, and so no call.
+fn missing(call: &CallId) -> ResolveError {
+    ResolveError::Stale(Stale::Missing(call.clone(), Vec::new()))
 }
 
 /// The calls whose start was recorded together with the decision.

@@ -1,10 +1,10 @@
 //! A conversation whose calls the command line has resolved while nobody had it open. Who opens it next carries it on.
 
-use super::{Conversation, Workspace};
+use super::{Conversation, Workspace, standing::Standing};
 use crate::{
     agent::{Choice, Input, UndoStep},
     chat::OpenCall,
-    journal::{CallKey, Life, Role},
+    journal::Role,
     model::CallId,
 };
 
@@ -34,10 +34,7 @@ impl Workspace {
             });
             return is_left.then_some(Input::Advance);
         }
-        let is_approved = |call: &&OpenCall| {
-            let life = conversation.records().life(&CallKey::of(&call.id, &call.name, &call.input));
-            matches!(life, Life::Open { approved: Some(by), started: None } if by.role == Role::CommandLine)
-        };
+        let is_approved = |call: &&OpenCall| matches!(self.standing(conversation, call), Standing::Approved(by) if by.role == Role::CommandLine);
         let approved: Vec<&OpenCall> = open.iter().filter(is_approved).collect();
         // The file may not have got the decision.
         let pending = approved.iter().filter(|call| call.awaiting().is_some()).map(|call| call.id.clone());

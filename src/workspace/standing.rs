@@ -3,8 +3,9 @@
 use super::{Conversation, Workspace, journaling::restored};
 use crate::{
     agent::CallResult,
-    chat::OpenCall,
-    journal::{Actor, CallKey, Life},
+    chat::{AwaitKind, Awaiting, OpenCall, Status},
+    journal::{Actor, CallKey, Ledger, Life},
+    tools::Executor,
 };
 
 /// What is known of an open call from before.
@@ -20,25 +21,62 @@ pub(super) enum Standing {
     Ended(CallResult),
 }
 
+impl Standing {
+    /// What a journal says of an open call that nothing is at work on. `answered` counts the results of calls with this key
+    /// in the document.
+    pub(super) fn of(ledger: &Ledger, key: &CallKey, answered: impl FnOnce() -> usize) -> Self {
+        match ledger.life(key) {
+            Life::Open { started: None, approved: Some(actor) } => Self::Approved(actor),
+            Life::Open { approved: Some(actor), .. } if ledger.is_approved_again(key) => Self::Approved(actor),
+            Life::Open { started: Some(_), .. } => Self::Interrupted,
+            Life::Unknown | Life::Open { .. } => Self::New,
+            // Vendors reuse ids: the life that has ended may be that of an earlier call, which has its result.
+            Life::Ended => match ledger.last_result(key) {
+                Some(result) if ledger.endings(key) > answered() => Self::Ended(restored(result)),
+                _ => Self::New,
+            },
+        }
+    }
+
+    /// What a call waits for, where the tools of the user are not known; `None` if that was not recorded either. `executor`
+    /// is that of the built-in tool of this name: the user may have another one instead, and then that is recorded.
+    pub(super) fn kind(&self, ledger: &Ledger, key: &CallKey, executor: Option<&Executor>) -> Option<AwaitKind> {
+        if *self == Self::Interrupted {
+            return Some(AwaitKind::Approval);
+        }
+        let recorded = ledger.asked(key).and_then(|asked| AwaitKind::parse(&asked.kind));
+        recorded.or_else(|| match executor {
+            Some(Executor::Human) => Some(AwaitKind::Elicitation),
+            Some(Executor::Client(_) | Executor::Server(_) | Executor::Provider) => Some(AwaitKind::Approval),
+            // It was categorised here, and asks for nothing else.
+            None => matches!(ledger.life(key), Life::Open { .. }).then_some(AwaitKind::Approval),
+        })
+    }
+}
+
+/// What a call says that waits for somebody; `None` if it waits for nobody. What a status in a file claims does not matter:
+/// an approval or a run that nobody here knows of (`is_real`) waits for the user like any other call.
+pub(super) fn waits(call: &OpenCall, is_real: impl FnOnce() -> bool) -> Option<Awaiting> {
+    let block = &call.placeholder.as_ref()?.block;
+    match block.status {
+        Status::Pending => Some(block.awaiting()),
+        Status::Approved | Status::Running => (!is_real()).then(|| Awaiting { expires: None, ..block.awaiting() }),
+        Status::Denied | Status::Rejected => None,
+    }
+}
+
 impl Workspace {
     /// What the journal says of an open call.
     pub(super) fn standing(&self, conversation: &Conversation, call: &OpenCall) -> Standing {
         let key = CallKey::of(&call.id, &call.name, &call.input);
         let records = conversation.records();
-        match records.life(&key) {
-            Life::Unknown => Standing::New,
-            Life::Open { started: None, approved: Some(actor) } => Standing::Approved(actor),
-            Life::Open { approved: Some(actor), .. } if records.may_start(&key) => Standing::Approved(actor),
-            Life::Open { started: Some(_), .. } if !conversation.is_at_work_on(&call.id) => Standing::Interrupted,
-            Life::Open { .. } => Standing::New,
-            Life::Ended => {
-                // Vendors reuse ids: the life that has ended may be that of an earlier call, which has its result.
-                let answered = conversation.page().answered(&key);
-                records.with_ledger(|ledger| match ledger.last_result(&key) {
-                    Some(result) if ledger.endings(&key) > answered => Standing::Ended(restored(result)),
-                    _ => Standing::New,
-                })
+        let standing = records.with_ledger(|ledger| Standing::of(ledger, &key, || conversation.page().answered(&key)));
+        match standing {
+            Standing::Interrupted if records.may_start(&key) => {
+                records.approved_by(&key).map_or(Standing::Interrupted, Standing::Approved)
             }
+            Standing::Interrupted if conversation.is_at_work_on(&call.id) => Standing::New,
+            standing => standing,
         }
     }
 

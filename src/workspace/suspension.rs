@@ -5,10 +5,14 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
-use super::{Conversation, Workspace, resolution::Resolution, standing::Standing};
+use super::{
+    Conversation, Workspace,
+    resolution::Resolution,
+    standing::{Standing, waits},
+};
 use crate::{
     agent::Level,
-    chat::{AwaitKind, Awaiting, OpenCall, Status, deadline},
+    chat::{AwaitKind, Awaiting, OpenCall, deadline},
     config::Wait,
     journal::{Asked, CallKey, Life, Role},
     model::{CallId, ToolInput},
@@ -41,20 +45,29 @@ impl Workspace {
 
     /// What a pending call really waits for. What its block says does not matter: anybody may have written that.
     pub(super) fn effective_kind(&self, conversation: &Conversation, call: &OpenCall) -> AwaitKind {
+        if !self.host().carries_on() {
+            // An answer is a text, and nothing runs, so for that the word of the block will do.
+            let written = || call.awaiting().map(|awaiting| awaiting.kind);
+            return self.recorded_kind(conversation, call).or_else(written).unwrap_or_default();
+        }
         match self.suspends_as(call) {
             Some(AwaitKind::Elicitation) => AwaitKind::Elicitation,
             Some(AwaitKind::ClientExec) if conversation.is_at_work_on(&call.id) => AwaitKind::ClientExec,
-            None if self.toolbox().get(&call.name).is_none() => self.kind_of_unknown(conversation, call),
+            None if self.toolbox().get(&call.name).is_none() => {
+                let asked = self.asked(conversation, call);
+                asked.and_then(|asked| AwaitKind::parse(&asked.kind)).unwrap_or_default()
+            }
             _ => AwaitKind::Approval,
         }
     }
 
-    /// What a call of a tool waits for that is not known here: what was recorded of it. Where conversations do not go on, the
-    /// word of its block will do: its answer is a text, and nothing runs.
-    fn kind_of_unknown(&self, conversation: &Conversation, call: &OpenCall) -> AwaitKind {
-        let recorded = self.asked(conversation, call).and_then(|asked| AwaitKind::parse(&asked.kind));
-        let written = || call.awaiting().filter(|_| !self.host().carries_on()).map(|awaiting| awaiting.kind);
-        recorded.or_else(written).unwrap_or_default()
+    /// What a call waits for, where the user's tools are not known; `None` if nothing here says so.
+    pub(super) fn recorded_kind(&self, conversation: &Conversation, call: &OpenCall) -> Option<AwaitKind> {
+        let key = CallKey::of(&call.id, &call.name, &call.input);
+        let standing = self.standing(conversation, call);
+        let tool = self.toolbox().get(&call.name);
+        let executor = tool.as_deref().map(|tool| &tool.executor);
+        conversation.records().with_ledger(|ledger| standing.kind(ledger, &key, executor))
     }
 
     /// What was recorded of the question of a call.
@@ -63,18 +76,9 @@ impl Workspace {
         conversation.records().with_ledger(|ledger| ledger.asked(&key).cloned())
     }
 
-    /// What a call says that waits for somebody; `None` if it waits for nobody. What a status in a file claims does not
-    /// matter: an approval or a run that nobody here knows of waits for the user like any other call.
+    /// What a call says that waits for somebody; `None` if it waits for nobody.
     pub(super) fn waits(&self, conversation: &Conversation, call: &OpenCall) -> Option<Awaiting> {
-        let block = &call.placeholder.as_ref()?.block;
-        match block.status {
-            Status::Pending => Some(block.awaiting()),
-            Status::Approved | Status::Running => {
-                let is_real = conversation.is_at_work_on(&call.id) || self.counts(conversation, call);
-                (!is_real).then(|| Awaiting { expires: None, ..block.awaiting() })
-            }
-            Status::Denied | Status::Rejected => None,
-        }
+        waits(call, || conversation.is_at_work_on(&call.id) || self.counts(conversation, call))
     }
 
     /// What the block of a call says that begins to wait now.
@@ -185,8 +189,9 @@ impl Workspace {
     pub(super) fn expire_call(&self, conversation: &Conversation, call: &OpenCall) {
         if call.placeholder.as_ref().is_some_and(|placeholder| !placeholder.content.is_empty()) {
             if conversation.records().is_late_news(&call.id) {
+                let how = if self.host().carries_on() { ": Ctrl-] moves it into your message" } else { "" };
                 let message = format!(
-                    "{}. Your text stays in its block, but it is too late for an answer: Ctrl-] moves it into your message.",
+                    "{}. Your text stays in its block, but it is too late for an answer{how}.",
                     self.deadline_passed(call)
                 );
                 self.host().notify(Level::Warn, &message);

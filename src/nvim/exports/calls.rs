@@ -27,7 +27,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         let resolution = resolution(lua, result);
         let Some(callback) = callback else {
             let resolved = resolution.and_then(|resolution| {
-                binding.workspace.resolve_now(buffer, &call, resolution, role).map_err(|error| words(&error))
+                binding.workspace.resolve_now(buffer, &call, resolution, role).map_err(|error| words(&error, role))
             });
             return Ok(match resolved {
                 Ok(()) => (Some(true), None),
@@ -38,7 +38,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         match resolution {
             Ok(resolution) => {
                 binding.workspace.resolve_later(buffer, &call, resolution, role, move |workspace, resolved| {
-                    workspace.call_back(callback, resolved.map_err(|error| words(&error)));
+                    workspace.call_back(callback, resolved.map_err(|error| words(&error, role)));
                 });
             }
             Err(problem) => binding.workspace.call_back(callback, Err(problem)),
@@ -56,8 +56,9 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     exports.add("is_at_rest", |_, binding, buffer: i32| Ok(binding.workspace.is_at_rest(buffer)))
 }
 
-fn words(error: &ResolveError) -> UserError {
-    UserError::new(error.to_string())
+/// The command line says the reason; for everybody else it is one word.
+fn words(error: &ResolveError, role: Role) -> UserError {
+    UserError::new(if role == Role::CommandLine { error.explained() } else { error.to_string() })
 }
 
 /// What a value means: `{ approved = true }`, `{ approved = false, message = … }`, `{ answer = … }`, `{ error = … }`, or an

@@ -78,10 +78,22 @@ pub(super) fn flush(path: &Path) -> io::Result<()> {
 /// Reads the records. A file that is not there has none, and lines that were cut off are passed over. What another line
 /// says may be that a call has run: if it cannot be read, the file counts as one that cannot be read.
 pub(super) fn read(path: &Path) -> io::Result<Vec<Record>> {
-    let bytes = match open_existing(path, Lock::Shared)? {
-        None => return Ok(Vec::new()),
-        Some(mut locked) => read_all(&mut locked.file)?,
-    };
+    match open_existing(path, Lock::Shared)? {
+        None => Ok(Vec::new()),
+        Some(mut locked) => records(&read_all(&mut locked.file)?),
+    }
+}
+
+/// The same without a lock, so that it waits for nobody: for who only looks. A line that is being written counts as cut
+/// off.
+pub(super) fn look(path: &Path) -> io::Result<Vec<Record>> {
+    match open(path, false) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        file => records(&read_all(&mut file?)?),
+    }
+}
+
+fn records(bytes: &[u8]) -> io::Result<Vec<Record>> {
     let mut records = Vec::new();
     for (index, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
         match Record::from_line(line) {

@@ -77,6 +77,16 @@ impl Journal {
         file::read(&file).map_err(|error| named(&file, &error))
     }
 
+    /// Reads the records of a conversation without a lock, for who only looks: nothing is made, and nobody waits for it. It
+    /// blocks on the disk. A record that is being written may be among them or not.
+    ///
+    /// # Errors
+    /// When the file or one of its lines cannot be read.
+    pub fn look(&self, conversation: &Path) -> io::Result<Vec<Record>> {
+        let file = self.file(conversation);
+        file::look(&file).map_err(|error| named(&file, &error))
+    }
+
     /// Rewrites the file of a conversation in one step if it is larger than [`COMPACT_ABOVE`]: without the lives that ended
     /// and whose keys `keep` does not want. Says whether it was rewritten. It blocks on the disk.
     ///

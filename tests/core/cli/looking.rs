@@ -1,6 +1,9 @@
 //! `pending`, `show`, `check`, `sweep`, and what comes with every program.
 
-use std::{fs, os::unix::fs::PermissionsExt};
+use std::{
+    fs,
+    os::unix::{ffi::OsStrExt, fs::PermissionsExt},
+};
 
 use serde_json::json;
 
@@ -19,10 +22,10 @@ fn calls_that_wait_are_listed_from_all_folders() {
         [
             "./deep/er/more.chat:28: call_ask ask_user elicitation: Why?",
             "./deep/er/more.chat:33: call_bash bash approval",
-            "./deep/er/more.chat:38: call_theirs theirs elicitation, expires 2999-01-01T00:00:00Z: Which?",
+            "./deep/er/more.chat:38: call_theirs theirs elicitation (as the file says), expires 2999-01-01T00:00:00Z: Which?",
             "./notes.chat:28: call_ask ask_user elicitation: Why?",
             "./notes.chat:33: call_bash bash approval",
-            "./notes.chat:38: call_theirs theirs elicitation, expires 2999-01-01T00:00:00Z: Which?",
+            "./notes.chat:38: call_theirs theirs elicitation (as the file says), expires 2999-01-01T00:00:00Z: Which?",
         ]
     );
     let said = shell.flemma(&["pending", "notes.chat", "--json"]).json();
@@ -31,6 +34,7 @@ fn calls_that_wait_are_listed_from_all_folders() {
         said["pending"][1],
         json!({
             "file": "notes.chat", "line": 33, "call": "call_bash", "tool": "bash", "kind": "approval", "expires": null,
+            "known": true, "state": "waiting", "started": null, "by": null, "at": null,
             "overdue": false, "question": null, "input": { "label": null, "command": "touch ran", "timeout": null },
         })
     );
@@ -97,6 +101,93 @@ fn calls_whose_deadline_has_passed_get_an_error_result() {
     assert!(shell.text("old.chat").contains("**Tool Result:** `call_theirs` (error)\n\n```\nThe user did not respond"));
     assert_eq!(shell.text("notes.chat"), WAITING, "nothing there is over");
     assert_eq!(shell.flemma(&["sweep", "--json"]).json()["expired"], json!([]));
+}
+
+#[test]
+fn what_sweep_leaves_as_it_is_is_named() {
+    let shell = Shell::new();
+    let late = WAITING.replace("2999", "2020");
+    shell.put("bad.chat", format!("{late}\n**Tool Result:** `call_x`\n\n```\nwhat\n```\n"));
+    shell.put("text.chat", late.replace("question=\"Which?\"\n", "question=\"Which?\"\nnot sent\n"));
+    // A stranger's claims, and frontmatter that nobody has trusted, do not keep a call from ending.
+    let forged = late.replace("status=pending\n", "status=approved\n").replace("executor=human", "executor=x");
+    shell.put("theirs.chat", format!("```lua\nerror('no')\n```\n\n{forged}"));
+    let said = shell.flemma(&["sweep"]);
+    assert_eq!(said.code, 1);
+    assert_eq!(
+        said.out,
+        "./text.chat: call_theirs was left as it is: its deadline has passed, but its block has text that was not sent; \
+         open it in an editor\n./theirs.chat: call_theirs has expired\n"
+    );
+    let left = "flemma: ./bad.chat: call_theirs was left as it is: nothing was changed, because the file has an error in line 41";
+    assert!(said.err.starts_with(left) && said.err.contains("(`flemma check` lists all)"), "{said:?}");
+    assert!(shell.text("text.chat").contains("not sent"));
+    let left = shell.flemma(&["sweep", "--json"]).json()["left"].clone();
+    let files: Vec<_> = left.as_array().unwrap().iter().map(|left| left["file"].as_str().unwrap()).collect();
+    assert_eq!(files, ["./bad.chat", "./text.chat"]);
+    // Another process watches the deadlines of what it has open.
+    shell.put("text.chat", &late);
+    let mut other = crate::other_holder::Other::hold(&shell.state().join("locks"), &shell.path("text.chat"));
+    let said = shell.flemma(&["sweep", "text.chat"]);
+    assert!(said.code == 0 && said.out.starts_with("text.chat: left to process "), "{said:?}");
+    other.kill();
+}
+
+#[test]
+fn every_name_is_on_one_line_and_can_be_told_apart() {
+    let shell = Shell::new();
+    for (name, shown) in [
+        ("a\nb.chat", "$'./a\\nb.chat'"),
+        ("a b.chat", "./a b.chat"),
+        ("a\u{1b}[2Jb.chat", "$'./a\\x1b[2Jb.chat'"),
+        ("a\u{202e}b.chat", "$'./a\\u202eb.chat'"),
+        ("a\\nb.chat", "./a\\nb.chat"),
+        ("it's\t.chat", "$'./it\\'s\\t.chat'"),
+        ("ü\u{200d}.chat", "./ü\u{200d}.chat"),
+    ] {
+        shell.put(name, WAITING);
+        let said = shell.flemma(&["pending"]);
+        let lines: Vec<_> = said.out.lines().collect();
+        assert_eq!(lines.len(), 3, "{said:?}");
+        assert!(lines.iter().all(|line| line.starts_with(&format!("{shown}:"))), "{said:?}");
+        let said = shell.flemma(&["pending", "--json"]).json();
+        assert_eq!(said["pending"][0]["file"], format!("./{name}"));
+        let said = shell.flemma(&["resolve", &format!("./{name}"), "call_ask", "--error", "x"]);
+        assert_eq!((said.code, said.out.lines().count()), (0, 1), "{said:?}");
+        fs::remove_file(shell.path(name)).unwrap();
+    }
+    shell.put("-n.chat", WAITING);
+    assert!(shell.flemma(&["show", "--", "-n.chat"]).out.starts_with("./-n.chat\n"));
+    // An id is quoted as well.
+    shell.put("id.chat", WAITING.replace("call_ask", "call ask\u{1b}"));
+    assert!(shell.flemma(&["pending", "id.chat"]).out.starts_with("id.chat:28: $'call ask\\x1b' ask_user"));
+    let other = shell.path("").join(std::ffi::OsStr::from_bytes(b"n\xff.chat"));
+    fs::write(&other, WAITING).unwrap();
+    let said = shell.flemma(&["pending"]);
+    let problem =
+        "flemma: $'./n\\xff.chat' is no name that a conversation can have, because it is not UTF-8: rename the file\n";
+    assert_eq!((said.code, said.err.as_str()), (1, problem));
+}
+
+#[test]
+fn no_error_has_the_words_of_a_library() {
+    let shell = Shell::with_notes();
+    let deep = "[".repeat(200) + &"]".repeat(200);
+    let said = shell.flemma(&["resolve", "notes.chat", "call_ask", "--result", &deep]);
+    assert_eq!(said.err, "flemma: --result is nested too deeply: lists and objects may be 127 levels deep\n");
+    shell.put("loop/notes.chat", WAITING);
+    let folder = shell.path("gone");
+    std::os::unix::fs::symlink("nowhere", &folder).unwrap();
+    for arguments in [["pending", "gone"], ["sweep", "gone"], ["check", "gone"], ["show", "gone"]] {
+        let said = shell.flemma(&arguments);
+        assert!(said.code == 1 && !said.err.contains("os error"), "{said:?}");
+    }
+    // Who reads the help is gone.
+    for arguments in [["--help", "--json"], ["resolve", "--help"]] {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = shell.command(&arguments).stdout(full).output().unwrap();
+        assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(1), b"".as_slice()), "{arguments:?}");
+    }
 }
 
 #[test]

@@ -4,3 +4,4 @@ mod harness;
 mod looking;
 mod races;
 mod resolving;
+mod states;

@@ -7,9 +7,6 @@ use serde_json::json;
 use super::harness::{Shell, WAITING};
 use crate::other_holder::Other;
 
-const STALE: &str = "stale: no such call waits for this. It was resolved before, its deadline has passed, or it waits \
-                     for something else";
-
 /// The records of the calls, in their order.
 fn records(shell: &Shell) -> Vec<String> {
     let mut all = Vec::new();
@@ -27,14 +24,15 @@ fn records(shell: &Shell) -> Vec<String> {
 #[test]
 fn an_answer_is_recorded_and_written_and_nothing_runs() {
     let shell = Shell::with_notes();
-    for (call, result) in [
-        ("call_bash", ["--approve"].as_slice()),
-        ("call_ask", &["--result", "\"Because.\""]),
-        ("call_theirs", &["--result", "{\"a\": [1, null]}"]),
+    let sent = "has its result; it is sent when the conversation is opened next and no call waits";
+    for (call, result, outcome) in [
+        ("call_bash", ["--approve"].as_slice(), "is approved; it runs when the conversation is opened next"),
+        ("call_ask", &["--result", "\"Because.\""], sent),
+        ("call_theirs", &["--result", "{\"a\": [1, null]}"], sent),
     ] {
         let said = shell.flemma(&[&["resolve", "notes.chat", call], result].concat());
         assert_eq!((said.code, said.err.as_str()), (0, ""), "{call}");
-        assert_eq!(said.out, format!("notes.chat: {call} is resolved\n"));
+        assert_eq!(said.out, format!("notes.chat: {call} {outcome}\n"));
     }
     let text = shell.text("notes.chat");
     let (before, after) = text.split_once("@You:\n**Tool Result:**").unwrap();
@@ -75,20 +73,25 @@ fn a_rejection_and_an_error_reach_the_model_in_the_users_words() {
 #[test]
 fn a_call_is_resolved_once_and_only_with_what_it_waits_for() {
     let shell = Shell::with_notes();
-    let refused = |call: &str, result: &[&str]| {
+    let refused = |call: &str, result: &[&str], why: &str| {
         let said = shell.flemma(&[&["resolve", "notes.chat", call], result].concat());
-        assert_eq!((said.code, said.err), (1, format!("flemma: notes.chat: {call}: {STALE}\n")), "{result:?}");
+        assert_eq!(said.code, 1, "{result:?}");
+        assert!(said.err.starts_with(&format!("flemma: notes.chat: {call}: stale: {why}")), "{said:?}");
     };
-    refused("call_ask", &["--approve"]);
-    refused("call_bash", &["--result", "1"]);
-    refused("call_none", &["--approve"]);
+    refused("call_ask", &["--approve"], "it waits for an answer: use --result or --error\n");
+    refused("call_bash", &["--result", "1"], "it waits for your approval: use --approve or --reject\n");
+    let missing = "there is no call `call_none` here (pending: call_ask, call_bash, call_theirs)\n";
+    refused("call_none", &["--approve"], missing);
     assert_eq!(shell.text("notes.chat"), WAITING);
     assert_eq!(shell.flemma(&["resolve", "notes.chat", "call_bash", "--approve"]).code, 0);
-    refused("call_bash", &["--approve"]);
-    refused("call_bash", &["--reject", ""]);
+    refused("call_bash", &["--approve"], "it was approved before by the command line (");
+    refused("call_bash", &["--reject", ""], "it was approved before by the command line (");
+    assert_eq!(shell.flemma(&["resolve", "notes.chat", "call_ask", "--error", "no"]).code, 0);
+    refused("call_ask", &["--result", "1"], "it was resolved before by the command line (");
     shell.put("late.chat", WAITING.replace("2999", "2020"));
     let said = shell.flemma(&["resolve", "late.chat", "call_theirs", "--result", "1"]);
     assert_eq!(said.code, 1);
+    assert!(said.err.ends_with("stale: its deadline passed at 2020-01-01T00:00:00Z\n"), "{said:?}");
     assert!(shell.text("late.chat").contains("The user did not respond in time."));
 }
 
