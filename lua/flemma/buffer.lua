@@ -235,8 +235,9 @@ function M.attach(buf)
       end
       -- The library knows the author of the text that we write ourselves.
       local step = not state.is_writing and step_of(buf, state, old_last == new_last) or nil
+      local is_typed = api.nvim_get_mode().mode:find("^[iR]") ~= nil
       first, old_last, new_last, step = burst.join(buf, first, old_last, new_last, step)
-      draw_anew(first, native.call("changed", buf, first, old_last, new_last, step))
+      draw_anew(first, native.call("changed", buf, first, old_last, new_last, step, is_typed))
     end,
     on_changedtick = function()
       -- Neovim calls this after undo and redo, when their changes have been reported.

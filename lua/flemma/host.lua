@@ -89,6 +89,12 @@ function M.refresh(buf)
   require("flemma.ui").schedule_refresh(buf)
 end
 
+--- The user's edit is not settled yet.
+---@param buf integer
+function M.unsettled(buf)
+  require("flemma.unsettled").add(buf)
+end
+
 M.run_frontmatter = function(...)
   return require("flemma.frontmatter").run(...)
 end
@@ -282,6 +288,7 @@ for _, name in ipairs({
   "refresh",
   "show",
   "turn_over",
+  "unsettled",
   "usage",
   "write",
 }) do

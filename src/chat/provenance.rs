@@ -13,8 +13,8 @@
 //! not matter whether it was in a valid block when the file was opened.
 //!
 //! A line that the user edits keeps its author. It becomes the user's when they empty it and type it again, or when
-//! they insert it. If a line that another author wrote is inserted elsewhere, it was moved or copied, and keeps its
-//! author.
+//! they insert it. If a line that another author wrote is inserted elsewhere, or a command writes it over a line of the
+//! user's, it was moved, copied or restored, and keeps its author.
 
 use std::{
     cell::RefCell,
@@ -30,8 +30,13 @@ use super::{
 /// Who changed the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Author {
-    /// The user, by typing, pasting or a command. `step` is the number of the undo step that the change belongs to.
+    /// The user, by typing in Insert mode. `step` is the number of the undo step that the change belongs to.
     User {
+        /// See `:help changenr()`.
+        step: u64,
+    },
+    /// The user, by pasting or a command. `U` restores a line like this, and does not say so.
+    Command {
         /// See `:help changenr()`.
         step: u64,
     },
@@ -50,6 +55,16 @@ enum Extent {
     Whole,
     /// As one change per line.
     EachLine,
+}
+
+/// A change by the user.
+#[derive(Clone, Copy, Debug)]
+struct Edit {
+    extent: Extent,
+    /// The undo step that it belongs to.
+    step: u64,
+    /// Whether it was made in Insert mode.
+    is_typed: bool,
 }
 
 /// The user wrote it in this session.
@@ -154,7 +169,7 @@ impl Provenance {
     /// result equals that of one call of [`Provenance::follow`] per line.
     pub fn follow_lines(&mut self, document: &mut Document, lines: Range<usize>, step: u64, text: &dyn Text) -> Update {
         let change = Change { first: lines.start, old_last: lines.end, new_last: lines.end };
-        self.follow_as(Extent::EachLine, document, change, Author::User { step }, text)
+        self.follow_as(Extent::EachLine, document, change, Author::Command { step }, text)
     }
 
     /// Indexes about `lines` lines of an opened file in advance. Returns whether there are more.
@@ -201,7 +216,10 @@ impl Provenance {
         let update = document.update(change, &scanned);
         let scan = scan.into_inner();
         match author {
-            Author::User { step } => self.edited(extent, change, step, &scan, document.head().end, text),
+            Author::User { step } | Author::Command { step } => {
+                let edit = Edit { extent, step, is_typed: matches!(author, Author::User { .. }) };
+                self.edited(edit, change, &scan, document.head().end, text);
+            }
             Author::Flemma | Author::Stranger | Author::Model => {
                 self.known.extend(&scan.lines);
                 self.step = None;
@@ -308,7 +326,8 @@ impl Provenance {
     }
 
     /// Handles a change by the user: determines which lines and approvals are theirs.
-    fn edited(&mut self, extent: Extent, change: Change, step: u64, scan: &LineScan, head: usize, text: &dyn Text) {
+    fn edited(&mut self, edit: Edit, change: Change, scan: &LineScan, head: usize, text: &dyn Text) {
+        let Edit { extent, step, is_typed } = edit;
         let Change { first, old_last, .. } = change;
         let old: Vec<u8> = self.lines[first..old_last].to_vec();
         let in_place = old.len() == scan.lines.len();
@@ -327,7 +346,12 @@ impl Provenance {
             let replaces_users =
                 if in_place { before.is_some_and(|flags| flags & (BY_USER | BLANK) != 0) } else { all_by_user };
             let is_blank = flags & BLANK != 0;
-            let own = replaces_users && (by_hand || is_blank || self.was_typed(hash) || !self.known.contains(hash));
+            let is_new = is_blank || (by_hand && is_typed) || !self.known.contains(hash) || self.was_typed(hash);
+            // Changes of one line each see what the ones before them have left.
+            let own = replaces_users && (is_new || (extent == Extent::EachLine && typed.contains(&hash)));
+            if extent == Extent::EachLine && !own && !is_blank {
+                self.known.insert(hash);
+            }
             if own && !is_blank && first + index < head && (by_hand || old.is_empty()) {
                 typed.push(hash);
             }

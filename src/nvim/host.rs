@@ -24,7 +24,7 @@ pub(super) struct Shim {
 }
 
 /// The names that `host.lua` has to define.
-pub(super) const NAMES: [&str; 38] = [
+pub(super) const NAMES: [&str; 39] = [
     "announce",
     "ask_files",
     "ask_trust",
@@ -58,6 +58,7 @@ pub(super) const NAMES: [&str; 38] = [
     "server",
     "show",
     "turn_over",
+    "unsettled",
     "usage",
     "wake",
     "wake_after",
@@ -361,6 +362,11 @@ impl Host for NvimHost {
     /// `:help nvim__redraw()` is not needed: the shim schedules its own drawing.
     fn refresh(&self, buffer: i32) {
         self.shim.tell("refresh", buffer);
+    }
+
+    /// `:help vim.on_key()`.
+    fn unsettled(&self, buffer: i32) {
+        self.shim.tell("unsettled", buffer);
     }
 
     /// `:help vim.diagnostic.set()`.

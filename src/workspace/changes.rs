@@ -23,7 +23,7 @@ impl Workspace {
     /// Gives what [`Workspace::changed`] does.
     pub fn changed_lines(&self, buffer: i32, runs: &[[usize; 2]], step: u64) -> Option<usize> {
         let conversation = self.conversation(buffer)?;
-        let author = self.author(&conversation, Author::User { step });
+        let author = self.author(&conversation, Author::Command { step });
         let changed = conversation.page().changed_lines(runs, step, author);
         Some(self.after_change(&conversation, changed))
     }
@@ -44,7 +44,7 @@ impl Workspace {
             page.touch(!page.is_writing() && page.is_complete() && !is_busy);
         }
         if page.is_unsettled() {
-            self.host().refresh(conversation.buffer());
+            self.host().unsettled(conversation.buffer());
         }
         if is_busy && !page.is_writing() {
             self.stop_for_foreign_change(conversation);

@@ -175,6 +175,11 @@ impl Conversation {
         self.page.undone();
     }
 
+    /// The changes that were reported so far are complete, and were not undo.
+    pub fn settle(&self) {
+        self.page.settle();
+    }
+
     /// Lines came from another file or from a command.
     pub fn read_in(&self, lines: Range<usize>) {
         self.page.read_in(lines);

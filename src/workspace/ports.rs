@@ -149,8 +149,13 @@ pub trait Host {
     /// Shows whether the conversation is busy.
     fn show(&self, _buffer: i32, _is_busy: bool) {}
 
-    /// The status blocks have changed, or the user's edit has to be settled ([`super::Workspace::noticed`]).
+    /// The status blocks have changed, which has to be noticed ([`super::Workspace::noticed`]).
     fn refresh(&self, _buffer: i32) {}
+
+    /// The user's edit has to be settled when it is complete: before the next key, which may be undo
+    /// ([`Conversation::settle`](super::Conversation::settle)), and at the latest when nothing else is to be done
+    /// ([`super::Workspace::noticed`]).
+    fn unsettled(&self, _buffer: i32) {}
 
     /// Shows diagnostics in place of those before.
     fn diagnose(&self, _buffer: i32, _diagnostics: &[Diagnostic]) {}

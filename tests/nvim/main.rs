@@ -55,6 +55,7 @@ mod switching;
 mod tools;
 mod trouble;
 mod trust;
+mod undo;
 mod usage;
 #[path = "../support/vertex.rs"]
 mod vertex;

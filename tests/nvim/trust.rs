@@ -237,6 +237,13 @@ fn no_movement_through_undo_history_approves() {
         ":%delete<CR>|u|<C-]>",
         "ggdG|u|:%s/Hello/Hi/<CR>|u|<C-r>|<C-]>",
         "<C-]>|:write<CR>|u|:write<CR>|<C-]>",
+        // In one burst.
+        ":%s/approved/pending/<CR>u<C-r>u<C-]>",
+        ":%s/approved/pending/<CR>:undo 0<CR>:redo<CR>g-<C-]>",
+        ":%delete<CR>u<C-]>",
+        "ggdGu:%s/Hello/Hi/<CR>u<C-r>u<C-]>",
+        "2GA more<Esc>:$-1substitute/approved/pending/<CR>2u2<C-r>u<C-]>",
+        "G?approved<CR>ciwpending<Esc>GA<CR>more<Esc>:earlier 2<CR>:later 2<CR>:undo 0<CR><C-]>",
     ];
     for walk in walks {
         std::fs::write(chat.nvim.work().join("a.chat"), &text).unwrap();

@@ -14,11 +14,16 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     exports.add("index_on", |_, binding, buffer: i32| {
         Ok(binding.workspace.conversation(buffer).is_some_and(|conversation| conversation.index_on()))
     })?;
-    // changed(buffer, first, old_last, new_last, step) -> the line up to which the text may look different now. `step` is
-    // the number of the user's step of undo; nil where the text did not come from the user.
-    exports.add("changed", |_, binding, args: (i32, usize, usize, usize, Option<u64>)| {
-        let (buffer, first, old_last, new_last, step) = args;
-        let author = step.map_or(Author::Stranger, |step| Author::User { step });
+    // changed(buffer, first, old_last, new_last, step, is_typed) -> the line up to which the text may look different now.
+    // `step` is the number of the user's step of undo; nil where the text did not come from the user. `is_typed` says
+    // whether it was typed in Insert mode.
+    exports.add("changed", |_, binding, args: (i32, usize, usize, usize, Option<u64>, Option<bool>)| {
+        let (buffer, first, old_last, new_last, step, is_typed) = args;
+        let author = match (step, is_typed) {
+            (None, _) => Author::Stranger,
+            (Some(step), Some(true)) => Author::User { step },
+            (Some(step), _) => Author::Command { step },
+        };
         Ok(binding.workspace.changed(buffer, Change { first, old_last, new_last }, author))
     })?;
     // changed_lines(buffer, runs, step) -> as above. `runs` is a list of pairs: the first line and one past the last. Each
@@ -44,6 +49,13 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     // noticed(buffer): an edit of the user's is complete
     exports.add("noticed", |_, binding, buffer: i32| {
         binding.workspace.noticed(buffer);
+        Ok(())
+    })?;
+    // settle(buffer): the changes that were reported so far are complete, and were not undo
+    exports.add("settle", |_, binding, buffer: i32| {
+        if let Some(conversation) = binding.workspace.conversation(buffer) {
+            conversation.settle();
+        }
         Ok(())
     })?;
     // reloaded(buffer) -> whether `parse_on` has more to do

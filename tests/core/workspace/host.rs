@@ -319,6 +319,10 @@ impl Host for FakeHost {
         }
     }
 
+    fn unsettled(&self, buffer: i32) {
+        self.refresh(buffer);
+    }
+
     fn diagnose(&self, buffer: i32, diagnostics: &[Diagnostic]) {
         if let Some(buffer) = self.find(buffer) {
             diagnostics.clone_into(&mut buffer.diagnostics.borrow_mut());
