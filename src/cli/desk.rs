@@ -49,7 +49,7 @@ impl Desk {
     pub(super) fn open(path: &Path) -> Result<Opened, Failure> {
         let path = state::absolute(path)?;
         // Before there is a lock file beside it.
-        let (layout, _) = read(&path)?;
+        let (layout, before) = read(&path)?;
         let name = path.to_str().ok_or_else(|| {
             Failure::Failed(format!("{} is not UTF-8: rename the file or its folder", names::path(&path)))
         })?;
@@ -62,6 +62,8 @@ impl Desk {
         };
         let workspace = Rc::new(Workspace::new(host.clone(), Rc::new(NoScripts), &folder, wake));
         host.report_to(&workspace);
+        // With no text, the journal would have calls that the file seems to lack.
+        host.load(before.clone());
         let conversation = workspace.attach(BUFFER);
         let mut desk = Self { workspace, host, woken, path, layout };
         desk.wait("the lock", |desk| desk.workspace.holder(BUFFER).map(drop))?;
@@ -73,9 +75,14 @@ impl Desk {
         (desk.layout, lines) = read(&desk.path)?;
         // Whatever is added to an empty file is a line.
         desk.layout.is_empty = false;
-        desk.host.load(lines);
         desk.workspace.on_disk(BUFFER, Some(desk.path.clone()));
-        while desk.workspace.reloaded(BUFFER) {}
+        if lines != before {
+            // What was told before was about the other text.
+            desk.host.told();
+            desk.host.load(lines);
+            desk.workspace.reloaded(BUFFER);
+        }
+        while desk.workspace.parse_on(BUFFER) {}
         while conversation.index_on() {}
         desk.wait("the journal", |desk| desk.workspace.is_settled(BUFFER).then_some(()))?;
         Ok(Opened::Here(Box::new(desk)))

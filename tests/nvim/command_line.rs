@@ -69,12 +69,15 @@ fn an_editor_that_has_the_conversation_open_resolves_the_call() {
     assert_eq!(code, 1, "{words}");
     assert!(words.contains("does not match the result_schema of `port`"), "{words}");
     let (code, words) = run(flemma(&chat, &file, "toolu_1", &["--approve"]));
-    assert_eq!(code, 1, "{words}");
-    assert_eq!(run(flemma(&chat, &file, "toolu_1", &["--result", "8080"])).0, 0);
+    assert!(code == 1 && words.contains("stale: it waits for an answer: use --result or --error"), "{words}");
+    let (code, words) = run(flemma(&chat, &file, "toolu_2", &["--approve"]));
+    assert!(code == 1 && words.contains("there is no call `toolu_2` here (pending: toolu_1)"), "{words}");
+    let (code, words) = run(flemma(&chat, &file, "toolu_1", &["--result", "8080"]));
+    assert!(code == 0 && words.ends_with("has its result, in the editor that has the conversation open\n"), "{words}");
     assert!(chat.nvim.text().contains("**Tool Result:** `toolu_1`\n\n```json\n8080\n```"), "{}", chat.nvim.text());
     chat.nvim.wait_for("the reply", |nvim| nvim.text().contains("fine"));
     let (code, words) = run(flemma(&chat, &file, "toolu_1", &["--result", "8081"]));
-    assert!(code == 1 && words.contains("stale"), "{words}");
+    assert!(code == 1 && words.contains("stale: it was resolved before by the command line ("), "{words}");
     assert_eq!(chat.server.requests().len(), 2);
 }
 
@@ -107,6 +110,63 @@ fn an_answer_while_nobody_has_it_open_is_carried_on_by_the_next_editor() {
     let mut again = Chat::another(&chat, &file, ("", PORT), []);
     wait_until_settled(&mut again);
     assert_eq!((chat.server.requests().len(), again.server.requests().len()), (1, 0));
+}
+
+/// What `flemma pending` prints of a file.
+fn pending(chat: &Chat, file: &Path) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_flemma"));
+    command.arg("pending").arg(file).env_clear().env("HOME", "/nowhere");
+    command.env("XDG_STATE_HOME", chat.nvim.folder("state")).stdin(Stdio::null());
+    run(command).1
+}
+
+#[test]
+fn an_interrupted_call_runs_again_only_after_an_approval() {
+    let command = "echo x >> ran; [ $(wc -l < ran) -gt 1 ] || sleep 600";
+    let bash = call("toolu_1", "bash", &json!({ "label": null, "command": command, "timeout": null }));
+    let mut chat = Chat::start(&Setup::default(), [bash]);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the call", |nvim| nvim.file("notes.chat").contains("status=pending"));
+    chat.wait_until_idle();
+    let file = chat.nvim.work().join("notes.chat");
+    let ran = |times| fs::read_to_string(file.with_file_name("ran")).is_ok_and(|text| text == "x\n".repeat(times));
+    chat.nvim.input("<M-CR>");
+    chat.nvim.wait_for("the command", |_| ran(1));
+    // Whoever looks does not take a call that runs for one that was interrupted.
+    assert_eq!(pending(&chat, &file), "");
+    chat.nvim.kill();
+    let listed = pending(&chat, &file);
+    assert!(listed.contains(": toolu_1 bash approval, interrupted: it was started 2"), "{listed}");
+    let (code, words) = run(flemma(&chat, &file, "toolu_1", &["--approve"]));
+    assert!(code == 0 && words.ends_with("is approved; it runs when the conversation is opened next\n"), "{words}");
+    assert_eq!(pending(&chat, &file), "");
+    let folder = format!("vim.cmd.cd({:?})", file.parent().unwrap());
+    let mut again = Chat::another(&chat, &file, ("", &folder), [prose(&["fine"])]);
+    again.nvim.wait_for("the reply", |nvim| nvim.text().contains("fine"));
+    assert!(ran(2));
+}
+
+#[test]
+fn an_editor_records_what_the_calls_of_a_file_wait_for() {
+    let (mut chat, file) = with_question([]);
+    chat.nvim.kill();
+    // As it comes from somebody else, with a lie.
+    let theirs = file.with_file_name("theirs.chat");
+    fs::write(&theirs, fs::read_to_string(&file).unwrap().replace("kind=elicitation", "kind=approval")).unwrap();
+    assert!(pending(&chat, &theirs).contains(" toolu_1 port approval (as the file says)"));
+    let (code, words) = run(flemma(&chat, &theirs, "toolu_1", &["--approve"]));
+    assert!(code == 1 && words.contains("it is not known here what the tool `port` does"), "{words}");
+    let mut other = Chat::another(&chat, &theirs, ("", PORT), []);
+    wait_until_settled(&mut other);
+    other.nvim.input(":qall!<CR>");
+    other.nvim.wait_for_exit();
+    let listed = pending(&chat, &theirs);
+    assert!(listed.contains(" toolu_1 port elicitation,"), "{listed}");
+    let (code, words) = run(flemma(&chat, &theirs, "toolu_1", &["--approve"]));
+    assert!(code == 1 && words.contains("it waits for an answer"), "{words}");
+    let (code, words) = run(flemma(&chat, &theirs, "toolu_1", &["--result", "0"]));
+    assert!(code == 1 && words.contains("does not match the result_schema of `port`"), "{words}");
+    assert_eq!(run(flemma(&chat, &theirs, "toolu_1", &["--result", "8080"])).0, 0);
 }
 
 #[test]

@@ -215,6 +215,18 @@ fn a_state_folder_that_no_editor_has_is_refused() {
 }
 
 #[test]
+fn a_long_conversation_is_resolved_and_swept() {
+    let shell = Shell::new();
+    let long =
+        format!("@You:\nHello\n\n@Assistant:\n{}\n{}", "A line.\n".repeat(30_000), WAITING.replace("2999", "2020"));
+    shell.put("notes.chat", &long);
+    assert_eq!(shell.flemma(&["sweep"]).out, "./notes.chat: call_theirs has expired\n");
+    assert_eq!(shell.flemma(&["resolve", "notes.chat", "call_ask", "--result", "1"]).code, 0);
+    let text = shell.text("notes.chat");
+    assert!(text.contains("```json\n1\n```") && text.contains("The user did not respond in time."));
+}
+
+#[test]
 fn the_layout_of_a_file_stays() {
     let shell = Shell::new();
     let dos = WAITING.replace('\n', "\r\n");

@@ -142,7 +142,8 @@ fn an_interrupted_call_is_a_decision_for_a_person() {
             "call_bash bash approval, interrupted: it was started 2026-01-02T03:04:05Z, and may have had an effect";
         assert!(shell.flemma(&["pending"]).out.contains(line), "{status}");
         // The decision counts, and is not asked for again.
-        assert_eq!(resolve(&shell, "call_bash", &["--approve"]).code, 0, "{status}");
+        let said = resolve(&shell, "call_bash", &["--approve"]);
+        assert_eq!((said.code, said.err.as_str()), (0, ""), "{status}");
         assert_eq!(states(&shell)[1].1, "approved", "{status}");
         assert!(!listed(&shell).contains(&"call_bash".to_owned()), "{status}");
     }
