@@ -83,6 +83,8 @@ impl Desk {
             desk.workspace.reloaded(BUFFER);
         }
         while desk.workspace.parse_on(BUFFER) {}
+        // It may have been read before the lock was free.
+        desk.workspace.read_journal_again(BUFFER);
         while conversation.index_on() {}
         desk.wait("the journal", |desk| desk.workspace.is_settled(BUFFER).then_some(()))?;
         Ok(Opened::Here(Box::new(desk)))
