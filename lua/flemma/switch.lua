@@ -83,12 +83,19 @@ local function place()
   return { vim.api.nvim_get_mode().mode, buf, vim.api.nvim_get_current_win(), vim.api.nvim_buf_get_changedtick(buf) }
 end
 
+---@param provider string?
+local function set_asking(provider)
+  asking = provider
+  local interrupt = require("flemma.interrupt")
+  interrupt.watch(interrupt.ANYWHERE, provider ~= nil)
+end
+
 --- Cancels a request to a server.
 ---@return string? provider whose server was asked
 function M.take_back()
   generation = generation + 1
   local provider = asking
-  asking = nil
+  set_asking(nil)
   return provider
 end
 
@@ -103,12 +110,12 @@ function M.pick_model(provider, parameters)
   end
   M.take_back()
   local own, from = generation, place()
-  asking = provider
+  set_asking(provider)
   native("models", provider, function(models, problem)
     if own ~= generation then
       return
     end
-    asking = nil
+    set_asking(nil)
     local notify = require("flemma.notify")
     if not models then
       notify.say(vim.log.levels.ERROR, ("cannot list the models of %s: %s"):format(provider, problem))

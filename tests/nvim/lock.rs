@@ -161,13 +161,14 @@ fn a_plugin_that_restores_modifiable_does_not_lock_the_buffer() {
             }
             chat.nvim.wait_for("the end", |nvim| nvim.text().ends_with("@You:\n\n"));
             chat.nvim.lua("restore()", &[]);
+            let what = format!("{way} after {end}: the buffer to be the user's");
+            let is_restored = |nvim: &mut Nvim| nvim.lua("return vim.bo.modifiable", &[]) == true;
             if way.contains("noautocmd") {
                 // No event reports this change. The next Ctrl-C notices it.
-                chat.nvim.input("<C-c>");
+                chat.nvim.interrupt_until(&what, is_restored);
+            } else {
+                chat.nvim.wait_for(&what, is_restored);
             }
-            chat.nvim.wait_for(&format!("{way} after {end}: the buffer to be the user's"), |nvim| {
-                nvim.lua("return vim.bo.modifiable", &[]) == true
-            });
         }
     }
 }
@@ -206,15 +207,15 @@ fn ctrl_c_gives_modifiable_back_whatever_plugins_did_with_it() {
         );
         chat.nvim.lua(&format!("ran = true {after}"), &[]);
         chat.nvim.wait_for("the plugin to end", |nvim| nvim.lua("return ran", &[]) == true);
-        chat.nvim.input("<C-c>");
-        chat.nvim.wait_for(&format!("{during}; {after}: the buffer to be the user's"), |nvim| {
+        chat.nvim.interrupt_until(&format!("{during}; {after}: the buffer to be the user's"), |nvim| {
             nvim.lua("return vim.bo.modifiable", &[]) == true
         });
         // What the user sets then is theirs, and stays through another Ctrl-C.
         chat.nvim.input(":setlocal nomodifiable<CR>");
+        chat.nvim
+            .wait_for("the command", |nvim| nvim.mode() == "n" && nvim.lua("return vim.bo.modifiable", &[]) == false);
         chat.nvim.command("messages clear");
-        chat.nvim.input("<C-c>");
-        chat.nvim.wait_for("the answer", |nvim| said(nvim).contains("nothing is running here"));
+        chat.nvim.interrupt_until("the answer", |nvim| said(nvim).contains("nothing is running here"));
         assert_eq!(chat.nvim.lua("return vim.bo.modifiable", &[]), false, "{during}; {after}");
     }
     // A user mapping that runs Lua works every time.
@@ -235,8 +236,7 @@ fn the_users_own_modifiable_is_restored() {
     chat.nvim.input("<C-c>");
     chat.wait_until_idle();
     chat.nvim.command("setlocal nomodifiable");
-    chat.nvim.input("<C-c>");
-    chat.nvim.wait_for("the answer", |nvim| said(nvim).contains("nothing is running here"));
+    chat.nvim.interrupt_until("the answer", |nvim| said(nvim).contains("nothing is running here"));
     assert_eq!(chat.nvim.lua("return vim.bo.modifiable", &[]), false);
     // A plugin that sets 'modifiable' during a reply and leaves it set does not unlock the buffer for good.
     let (mut chat, gate) = start("");

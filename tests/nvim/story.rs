@@ -282,9 +282,7 @@ fn ctrl_c_stops_a_reply_also_while_neovim_runs_something_else() {
         assert!(!chat.nvim.messages().to_lowercase().contains("running here"), "{way}: {}", chat.nvim.messages());
         assert!(!chat.nvim.messages().contains(":qa"), "{way}: {}", chat.nvim.messages());
         // A key that comes later is an ordinary one.
-        chat.nvim.input("<C-c>");
-        chat.nvim.wait_for("the answer", |nvim| {
-            nvim.messages().to_lowercase().matches("nothing is running here").count() == 1
-        });
+        chat.nvim
+            .interrupt_until("the answer", |nvim| nvim.messages().to_lowercase().contains("nothing is running here"));
     }
 }

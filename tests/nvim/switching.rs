@@ -195,8 +195,9 @@ fn a_late_list_of_models_takes_no_input_and_is_kept() {
     chat.nvim.lua(PICK, &["qwen".into()]);
     chat.nvim.command("Flemma switch openai_compatible");
     local.wait_for_requests(1);
-    // Ctrl-C cancels the question. A list that arrives later opens no picker.
-    chat.nvim.input("<C-c>");
+    // Ctrl-C cancels the question, also where Neovim takes the key for an interrupt and passes it on without its mapping.
+    // A list that arrives later opens no picker.
+    chat.nvim.lua("vim.fn.timer_start(1, function() vim.api.nvim_input('<C-c>') end)", &[]);
     wait_for_words(&mut chat.nvim, "cancelled: the request for the models of openai_compatible");
     chat.nvim.command("Flemma switch openai_compatible");
     local.wait_for_requests(2);

@@ -29,6 +29,8 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const REPORT_PATIENCE: Duration = Duration::from_secs(2);
 /// How long a condition that does not hold yet is left alone.
 const POLL: Duration = Duration::from_millis(5);
+/// How long a key may take to have an effect before it counts as lost.
+const RETYPE: Duration = Duration::from_secs(1);
 /// Neovim 0.11 (`:help api-metadata`).
 const LEAST_API_LEVEL: u64 = 13;
 
@@ -266,6 +268,23 @@ impl Nvim {
             }
             thread::sleep(POLL);
         }
+    }
+
+    /// Presses Ctrl-C until `condition` holds. Neovim may take a Ctrl-C for an interrupt of what it is just doing, and then
+    /// does not apply its mapping. While something is running, Flemma stops it all the same, so that a test of that presses
+    /// the key once; while nothing is, the user presses it again.
+    ///
+    /// # Panics
+    /// As [`Nvim::wait_for`].
+    pub fn interrupt_until(&mut self, what: &str, mut condition: impl FnMut(&mut Self) -> bool) {
+        let mut pressed: Option<Instant> = None;
+        self.wait_for(what, |nvim| {
+            if pressed.is_none_or(|at| at.elapsed() > RETYPE) {
+                nvim.input("<C-c>");
+                pressed = Some(Instant::now());
+            }
+            condition(nvim)
+        });
     }
 
     /// Waits until a row of the screen contains `text`.
