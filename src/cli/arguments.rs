@@ -41,7 +41,7 @@ pub enum Command {
     /// Give calls whose deadline has passed an error result
     ///
     /// An editor does that by itself for the conversations that it has open, so those are left to it.
-    Sweep(Place),
+    Sweep(Sweep),
     /// Check conversations for mistakes in their text
     ///
     /// The exit code is 1 if there is an error. Warnings are listed, and do not count.
@@ -72,6 +72,29 @@ pub struct File {
     pub path: PathBuf,
 }
 
+/// What is swept.
+#[derive(Args, Debug)]
+pub struct Sweep {
+    /// A conversation, or a folder of them.
+    #[command(flatten)]
+    pub place: Place,
+    /// What happens to a lock that is in the way.
+    #[command(flatten)]
+    pub takeover: Takeover,
+}
+
+/// What happens to a conversation that another process holds.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct Takeover {
+    /// Take over a conversation whose holder does not answer
+    ///
+    /// For a process that is stopped, or one on another machine that is gone. It is the end of what that process does with
+    /// the conversation: if it lives, it writes and runs nothing more there, and says who has taken it over. An editor on
+    /// this machine that answers is asked as usual, and keeps the conversation.
+    #[arg(long)]
+    pub steal: bool,
+}
+
 /// A call, and what becomes of it.
 #[derive(Args, Debug)]
 #[command(group(ArgGroup::new("resolution").required(true)))]
@@ -94,4 +117,7 @@ pub struct Resolve {
     /// Give the call an error result with this message
     #[arg(long, value_name = "MESSAGE", group = "resolution", allow_hyphen_values = true)]
     pub error: Option<String>,
+    /// What happens to a lock that is in the way.
+    #[command(flatten)]
+    pub takeover: Takeover,
 }

@@ -41,12 +41,21 @@ pub(super) struct Desk {
     layout: FileLayout,
 }
 
+/// What happens if another process holds the conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lock {
+    /// It is left to that process.
+    Ask,
+    /// It is taken away from that process, which notices before it writes or runs anything more.
+    Steal,
+}
+
 impl Desk {
     /// Opens a conversation. What its journal has and its file lacks is in its text then.
     ///
     /// # Errors
-    /// When the file cannot be read.
-    pub(super) fn open(path: &Path) -> Result<Opened, Failure> {
+    /// When the file cannot be read, or the conversation cannot be taken over.
+    pub(super) fn open(path: &Path, lock: Lock) -> Result<Opened, Failure> {
         let path = state::absolute(path)?;
         // Before there is a lock file beside it.
         let (layout, before) = read(&path)?;
@@ -67,6 +76,15 @@ impl Desk {
         let conversation = workspace.attach(BUFFER);
         let mut desk = Self { workspace, host, woken, path, layout };
         desk.wait("the lock", |desk| desk.workspace.holder(BUFFER).map(drop))?;
+        if lock == Lock::Steal && matches!(desk.workspace.holder(BUFFER), Some(Err(_))) {
+            desk.workspace.steal(BUFFER);
+            desk.wait("the lock", |desk| desk.workspace.holder(BUFFER).map(drop))?;
+            if let (Some(Err(_)), Some(problem)) = (desk.workspace.holder(BUFFER), desk.host.told().pop()) {
+                return Err(Failure::Failed(problem));
+            }
+            // Who held it is no news.
+            desk.host.told();
+        }
         if let Some(Err(owner)) = desk.workspace.holder(BUFFER) {
             return Ok(Opened::Elsewhere(owner));
         }

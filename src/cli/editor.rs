@@ -14,8 +14,24 @@ use rmpv::{
 };
 use rustix::net::sockopt::socket_peercred;
 
+use super::{report::Failure, state};
+use crate::runtime::holder;
+
 /// How long it may take to answer. It reads its socket while it waits for keys, but not in all of its prompts.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long it may take to say that it is there.
+const SOON: Duration = Duration::from_secs(2);
+
+/// Whether an editor of this user on this machine has the conversation open, and answers.
+///
+/// # Errors
+/// When there is no state folder.
+pub(super) fn has_answering(conversation: &Path) -> Result<bool, Failure> {
+    let path = state::absolute(conversation)?;
+    let Some(server) = holder::server(&state::folder()?.join("locks"), &path) else { return Ok(false) };
+    Ok(Editor::connect(&server).is_ok_and(|mut editor| editor.answers()))
+}
 
 /// A connection.
 pub(super) struct Editor {
@@ -38,6 +54,13 @@ impl Editor {
         to.set_write_timeout(Some(PATIENCE))?;
         let from = BufReader::new(to.try_clone()?);
         Ok(Self { to, from })
+    }
+
+    /// Whether it answers now.
+    pub(super) fn answers(&mut self) -> bool {
+        let answer = self.to.set_read_timeout(Some(SOON)).and_then(|()| self.lua("return 'here'", &[]));
+        let _ = self.to.set_read_timeout(Some(PATIENCE));
+        answer.is_ok_and(|answer| answer == "here")
     }
 
     /// Runs Lua code with texts as its arguments, and gives the text that it returns. The arguments are data: nothing of them

@@ -10,6 +10,7 @@ mod desk;
 mod editor;
 mod files;
 mod host;
+mod manual;
 mod names;
 mod pending;
 mod report;
@@ -25,7 +26,7 @@ use std::{
     process::ExitCode,
 };
 
-use clap::{CommandFactory, Parser};
+use clap::FromArgMatches;
 use serde_json::json;
 
 use arguments::{Arguments, Command};
@@ -34,7 +35,8 @@ use report::{Failure, Report};
 /// Runs the command of the process's arguments. Gives the exit code.
 #[must_use]
 pub fn main() -> ExitCode {
-    let arguments = match Arguments::try_parse() {
+    let parsed = manual::command().try_get_matches().and_then(|matches| Arguments::from_arg_matches(&matches));
+    let arguments = match parsed {
         Ok(arguments) => arguments,
         Err(error) => {
             let is_json = error.use_stderr() && env::args_os().any(|argument| argument == "--json");
@@ -59,14 +61,12 @@ fn run(command: &Command) -> Result<Report, Failure> {
         Command::Check(place) => check::check(place),
         Command::Completions { shell } => {
             let mut script = Vec::new();
-            clap_complete::generate(*shell, &mut Arguments::command(), "flemma", &mut script);
+            clap_complete::generate(*shell, &mut manual::command(), "flemma", &mut script);
             Ok(printed(script))
         }
         Command::Man => {
-            let mut page = Vec::new();
-            clap_mangen::Man::new(Arguments::command())
-                .render(&mut page)
-                .map_err(|error: io::Error| Failure::Failed(format!("the manual page was not made: {error}")))?;
+            let made = manual::page();
+            let page = made.map_err(|error| Failure::Failed(format!("the manual page was not made: {error}")))?;
             Ok(printed(page))
         }
     }

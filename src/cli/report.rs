@@ -41,7 +41,7 @@ pub enum Failure {
     #[error("{0}")]
     Failed(String),
     /// Another process holds the conversation, and cannot be asked.
-    #[error("{file} is held {}. Close it there, or wait, and try again", place(.owner.as_ref()))]
+    #[error("{file} is held {}", place(.owner.as_ref()))]
     Held {
         /// The conversation.
         file: String,
@@ -51,7 +51,20 @@ pub enum Failure {
 }
 
 fn place(owner: Option<&Owner>) -> String {
-    owner.map_or_else(|| "by another process".to_owned(), |owner| format!("by {owner}"))
+    match owner {
+        Some(owner) if owner.host != Owner::this().host => format!(
+            "by {owner}. Run this command on {}, or close the conversation there. If that process or machine is gone, \
+             --steal takes it over",
+            owner.host
+        ),
+        Some(owner) => format!(
+            "by {owner}, which does not answer. Close the conversation there, or end the process. --steal takes it over \
+             from a process that is stopped"
+        ),
+        None => "by another process, which does not say who it is. Close the conversation there. If that process is \
+                 gone, --steal takes it over"
+            .to_owned(),
+    }
 }
 
 impl Failure {

@@ -2,6 +2,7 @@
 
 use std::{
     io::{self, Read},
+    path::Path,
     thread,
     time::{Duration, Instant},
 };
@@ -10,8 +11,8 @@ use serde_json::{Value, json};
 
 use super::{
     arguments::Resolve,
-    desk::{Desk, Opened},
-    editor::Editor,
+    desk::{Desk, Lock, Opened},
+    editor::{self, Editor},
     names,
     report::{Failure, Report, words},
     state,
@@ -37,12 +38,26 @@ const LONGEST: u64 = 64 << 20;
 pub(super) fn resolve(arguments: &Resolve) -> Result<Report, Failure> {
     let resolution = resolution(arguments)?;
     let deadline = Instant::now() + PATIENCE;
+    let mut lock = Lock::Ask;
     loop {
-        let owner = match Desk::open(&arguments.path)? {
+        let owner = match Desk::open(&arguments.path, lock)? {
             Opened::Here(desk) => return resolve_here(*desk, arguments, resolution),
             Opened::Elsewhere(owner) => owner,
         };
-        if owner.as_ref().is_some_and(|owner| owner.host != Owner::this().host) {
+        let is_far = owner.as_ref().is_some_and(|owner| owner.host != Owner::this().host);
+        if arguments.takeover.steal && (is_far || !editor::has_answering(&arguments.path)?) {
+            // Another `flemma` has no server, and ends soon.
+            lock = if is_far || Instant::now() >= deadline || is_editor(&arguments.path)? {
+                Lock::Steal
+            } else {
+                Lock::Ask
+            };
+            if lock == Lock::Ask {
+                thread::sleep(PAUSE);
+            }
+            continue;
+        }
+        if is_far {
             return Err(Failure::Held { file: names::path(&arguments.path), owner });
         }
         match hand_over(arguments, &resolution)? {
@@ -93,6 +108,11 @@ fn hand_over(arguments: &Resolve, resolution: &Resolution) -> Result<Option<Repo
             no_answer(error)
         ))),
     }
+}
+
+/// Whether an editor on this machine says that it holds the conversation.
+fn is_editor(path: &Path) -> Result<bool, Failure> {
+    Ok(holder::server(&state::folder()?.join("locks"), &state::absolute(path)?).is_some())
 }
 
 /// What is run in the editor.

@@ -1,17 +1,21 @@
 //! `flemma sweep`: the calls whose deadline has passed.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 
 use super::{
-    arguments::Place,
-    desk::{Desk, Opened},
+    arguments::{Sweep, Takeover},
+    desk::{Desk, Lock, Opened},
+    editor,
     files::Found,
     host::BUFFER,
     names,
     report::{Failure, Report},
+    state,
     waiting::{Call, Look},
 };
-use crate::{journal::Role, workspace::Resolution};
+use crate::{journal::Role, runtime::holder, workspace::Resolution};
 
 /// What was done.
 #[derive(Default)]
@@ -28,7 +32,7 @@ struct Swept {
 ///
 /// # Errors
 /// When there is no such file or folder.
-pub(super) fn sweep(place: &Place) -> Result<Report, Failure> {
+pub(super) fn sweep(Sweep { place, takeover }: &Sweep) -> Result<Report, Failure> {
     let look = Look::new()?;
     let Found { files, unread } = Found::at(&place.path)?;
     let mut swept = Swept { errors: unread, ..Swept::default() };
@@ -37,14 +41,17 @@ pub(super) fn sweep(place: &Place) -> Result<Report, Failure> {
         let true_name = file.to_string_lossy();
         match look.at(&file) {
             Ok(calls) if calls.iter().any(Call::is_overdue) => {}
-            Ok(_) => continue,
+            Ok(_) => {
+                holder::tidy(&state::folder()?.join("locks"), &file);
+                continue;
+            }
             Err(failure) => {
                 swept.errors.push(failure.to_string());
                 continue;
             }
         }
-        match Desk::open(&file) {
-            Ok(Opened::Here(desk)) => swept.one(*desk, &name, &true_name),
+        match open(&file, *takeover) {
+            Ok(Opened::Here(desk)) => swept.one(*desk, &file, &look, &name),
             // Whoever holds it watches its deadlines.
             Ok(Opened::Elsewhere(owner)) => {
                 let owner = owner.map_or_else(|| "another process".to_owned(), |owner| owner.to_string());
@@ -61,7 +68,10 @@ pub(super) fn sweep(place: &Place) -> Result<Report, Failure> {
 
 impl Swept {
     /// Lets the calls of one conversation expire.
-    fn one(&mut self, desk: Desk, name: &str, true_name: &str) {
+    fn one(&mut self, desk: Desk, file: &Path, look: &Look, name: &str) {
+        let true_name = &*file.to_string_lossy();
+        // Calls that the journal knows expire when they are opened.
+        self.errors.extend(desk.settle().err().map(|failure| failure.to_string()));
         for (call, has_text) in desk.workspace().overdue(BUFFER) {
             let id = names::word(&call.0);
             if has_text {
@@ -71,10 +81,7 @@ impl Swept {
                 continue;
             }
             match desk.resolve(&call, Resolution::Expire, Role::Clock) {
-                Ok(Ok(())) => {
-                    self.lines.push(format!("{name}: {id} has expired"));
-                    self.expired.push(json!({ "file": true_name, "call": call.0 }));
-                }
+                Ok(Ok(())) => {}
                 Ok(Err(problem)) => {
                     let why = names::message(&problem.explained());
                     self.errors.push(format!("{name}: {id} was left as it is: {why}"));
@@ -86,5 +93,23 @@ impl Swept {
         let (told, written) = desk.close();
         self.errors.extend(told);
         self.errors.extend(written.err().map(|failure| failure.to_string()));
+        match look.expired_here(file) {
+            Ok(calls) => {
+                for call in calls {
+                    self.lines.push(format!("{name}: {} has expired", names::word(&call)));
+                    self.expired.push(json!({ "file": true_name, "call": call }));
+                }
+            }
+            Err(failure) => self.errors.push(failure.to_string()),
+        }
+    }
+}
+
+/// Opens a conversation, unless another process watches its deadlines.
+fn open(file: &Path, takeover: Takeover) -> Result<Opened, Failure> {
+    let opened = Desk::open(file, Lock::Ask)?;
+    match &opened {
+        Opened::Elsewhere(_) if takeover.steal && !editor::has_answering(file)? => Desk::open(file, Lock::Steal),
+        _ => Ok(opened),
     }
 }

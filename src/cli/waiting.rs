@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     chat::{AwaitKind, Awaiting, Document, Status},
-    journal::{Actor, Ledger},
+    journal::{Actor, Event, Ledger, Record},
     model::ToolInput,
     runtime::{Journal, Owner, holder},
     tools::Registry,
@@ -73,6 +73,19 @@ impl Look {
         self.of(path, &Document::parse(&lines), &lines)
     }
 
+    /// The calls of a file that this process has let expire, as the journal has it.
+    ///
+    /// # Errors
+    /// When the journal cannot be read.
+    pub(super) fn expired_here(&self, path: &Path) -> Result<Vec<String>, Failure> {
+        let records = self.journal.look(&state::absolute(path)?).map_err(|error| unreadable(path, &error))?;
+        let is_ours = |record: &Record| {
+            let is_expired = matches!(record.event, Event::Expired(_));
+            is_expired && record.by.process == std::process::id() && record.at >= self.now
+        };
+        Ok(records.into_iter().filter(is_ours).map(|record| record.key.id.0).collect())
+    }
+
     /// The open calls of a text, which is that of the file.
     ///
     /// # Errors
@@ -83,11 +96,7 @@ impl Look {
             return Ok(Vec::new());
         }
         let absolute = state::absolute(path)?;
-        let unreadable = |error: io::Error| {
-            let (name, words) = (names::path(path), words(&error));
-            Failure::Failed(format!("{name}: it is not known what waits, because its journal cannot be read: {words}"))
-        };
-        let ledger = Ledger::replay(self.journal.look(&absolute).map_err(unreadable)?);
+        let ledger = Ledger::replay(self.journal.look(&absolute).map_err(|error| unreadable(path, &error))?);
         let outlooks = outlooks(open, document, &lines, &ledger, &self.tools);
         let is_started = |outlook: &Outlook| matches!(outlook.state, CallState::Interrupted { .. });
         let holder = outlooks.iter().any(is_started).then(|| holder::look(&self.locks, &absolute)).flatten();
@@ -109,6 +118,12 @@ impl Look {
         });
         Ok(calls.collect())
     }
+}
+
+/// The journal of a conversation cannot be read.
+fn unreadable(path: &Path, error: &io::Error) -> Failure {
+    let (name, words) = (names::path(path), words(error));
+    Failure::Failed(format!("{name}: it is not known what waits, because its journal cannot be read: {words}"))
 }
 
 impl State {

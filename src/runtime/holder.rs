@@ -4,8 +4,19 @@
 //! other users, and other machines on a shared folder. Two more lie in the state folder, by the file's real path and, where
 //! it has several names (hard links), by its inode. They keep the processes of one user apart where the folder takes no
 //! new file, and when somebody deletes the file beside the conversation.
+//!
+//! A conversation can be taken over from a holder that does not answer ([`BufferLocks::steal`]). That holder may still live,
+//! so it looks at its locks ([`Guard`]) at the last moment before anything of it lands, and the one who takes over waits
+//! until nothing can land for which that moment is past:
+//!
+//! - A record is appended while the journal is locked. The look comes after that lock was taken, and the one who takes over
+//!   takes that lock, to read, after the locks of the conversation.
+//! - A file is replaced by a temporary one. The look comes after that one was made, and the one who takes over deletes all
+//!   temporary files of the conversation, so that there is nothing to put in its place. A file that is overwritten is locked
+//!   meanwhile, and the one who takes over takes that lock.
 
 use std::{
+    fmt,
     fs::{self, DirBuilder, Metadata},
     io,
     ops::ControlFlow,
@@ -19,8 +30,8 @@ use std::{
 use sha2::{Digest, Sha256};
 
 use super::{
-    lock_file::{self, LockFile, Owner, Refusal},
-    save::Stamp,
+    lock_file::{self, LockFile, Owner, Refusal, Taken},
+    save::{self, Stamp},
 };
 use crate::tools::paths::real;
 
@@ -44,6 +55,107 @@ impl Held {
     pub fn release(&self) {
         self.0.iter().for_each(|lock| lock.release());
     }
+
+    /// Gives back the locks that are left of a conversation that was taken over.
+    pub fn lose(&self) {
+        self.0.iter().for_each(|lock| lock.lose());
+        self.release();
+    }
+}
+
+/// Knows whether this process still holds a conversation. A clone is the same.
+#[derive(Clone)]
+pub struct Guard {
+    /// The locks when it was made.
+    held: Held,
+    /// Those that this process has had since: somebody may have deleted a file, and it was made again.
+    locks: BufferLocks,
+    /// Whether the conversation's file is as this process knows it.
+    is_current: Arc<dyn Fn() -> bool + Send + Sync>,
+    /// Hears that the conversation was taken over.
+    lost: Arc<dyn Fn() + Send + Sync>,
+}
+
+impl fmt::Debug for Guard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Guard").field("held", &self.held).finish_non_exhaustive()
+    }
+}
+
+impl Guard {
+    /// A guard of these locks, which are among the `locks` of a buffer. `is_current` says, and may wait for the disk,
+    /// whether the conversation's file is as this process knows it; `lost` hears that the conversation was taken over.
+    #[must_use]
+    pub fn new(
+        held: Held,
+        locks: BufferLocks,
+        is_current: impl Fn() -> bool + Send + Sync + 'static,
+        lost: impl Fn() + Send + Sync + 'static,
+    ) -> Self {
+        Self { held, locks, is_current: Arc::new(is_current), lost: Arc::new(lost) }
+    }
+
+    /// Whether this process still holds the conversation. Once it does not, these locks never count again. It blocks on the
+    /// disk.
+    ///
+    /// # Errors
+    /// Who has taken it.
+    pub fn check(&self) -> Result<(), Taken> {
+        if self.held.0.iter().all(|lock| self.is_held(lock)) {
+            return Ok(());
+        }
+        self.held.0.iter().for_each(|lock| lock.lose());
+        (self.lost)();
+        Err(Taken(
+            self.held.0.iter().find_map(|lock| lock_file::owner(lock.path()).filter(|owner| *owner != Owner::this())),
+        ))
+    }
+
+    fn is_held(&self, lock: &LockFile) -> bool {
+        if lock.is_lost() {
+            return false;
+        }
+        let is_there = |lock: &LockFile| !lock.is_lost() && lock.is_still_at(lock.path());
+        let is_renewed = || self.locks.all().iter().any(|other| other.path() == lock.path() && is_there(other));
+        // In the user's own folder nobody tidies up.
+        let is_made_again = || is_beside(lock) && (is_renewed() || self.was_deleted(lock));
+        lock.is_released() || is_there(lock) || is_made_again()
+    }
+
+    /// The same guard, which does not keep the locks.
+    #[must_use]
+    pub fn loosen(self) -> LooseGuard {
+        let locks = self.held.0.iter().map(Arc::downgrade).collect();
+        LooseGuard { locks, guard: Self { held: Held::default(), ..self } }
+    }
+
+    /// Whether the file beside the conversation was deleted by somebody who wants to tidy up. A process that has taken the
+    /// conversation over and is gone leaves the same behind: that makes no difference if it has written nothing.
+    fn was_deleted(&self, lock: &LockFile) -> bool {
+        let is_gone = || fs::symlink_metadata(lock.path()).is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+        is_gone() && (self.is_current)()
+    }
+}
+
+/// A [`Guard`] that does not keep the locks.
+#[derive(Debug)]
+pub struct LooseGuard {
+    locks: Vec<Weak<LockFile>>,
+    guard: Guard,
+}
+
+impl LooseGuard {
+    /// Whether this process still holds the conversation; `None` if it has given it back. See [`Guard::check`].
+    #[must_use]
+    pub fn check(&self) -> Option<Result<(), Taken>> {
+        let held: Vec<_> = self.locks.iter().filter_map(Weak::upgrade).filter(|lock| !lock.is_released()).collect();
+        (!held.is_empty()).then(|| Guard { held: Held(held), ..self.guard.clone() }.check())
+    }
+}
+
+/// Whether a lock is the one beside the conversation, where others can delete it.
+fn is_beside(lock: &LockFile) -> bool {
+    lock.path().as_os_str().as_encoded_bytes().ends_with(EXTENSION.as_bytes())
 }
 
 /// Whether this process holds a conversation.
@@ -62,6 +174,8 @@ pub struct Ours {
     pub held: Held,
     /// Which locks there could not be, and why.
     pub problems: Vec<String>,
+    /// Whether the conversation was not held before, by this buffer either.
+    pub is_new: bool,
 }
 
 /// The locks that this process has for one buffer, whoever has a copy of them. A clone is the same.
@@ -96,17 +210,56 @@ impl BufferLocks {
         }
     }
 
+    /// Takes the conversation over from whoever holds it, and waits until nothing that they have begun to write can land any
+    /// more. It blocks on the disk.
+    ///
+    /// # Errors
+    /// Why it could not be taken over.
+    pub fn steal(&self, folder: &Path, path: &Path) -> io::Result<Hold> {
+        let take = |path: &Path, mode, server: Option<&str>| LockFile::steal(path, mode, server);
+        let ours = match self.try_to(folder, path, take) {
+            Hold::Ours(ours) => ours,
+            theirs @ Hold::Theirs(_) => return Ok(theirs),
+        };
+        // Without a lock there is nothing that the other one could notice.
+        if let Some(problem) = ours.problems.first() {
+            return Err(io::Error::other(problem.clone()));
+        }
+        save::fence(&real(path))?;
+        Ok(Hold::Ours(ours))
+    }
+
+    fn all(&self) -> Vec<Arc<LockFile>> {
+        self.locks.lock().unwrap_or_else(PoisonError::into_inner).iter().filter_map(Weak::upgrade).collect()
+    }
+
+    /// Tries to hold it, and deletes the temporary files that a holder before has left behind.
     fn try_hold(&self, folder: &Path, path: &Path) -> Hold {
+        let hold = self.try_to(folder, path, LockFile::take);
+        if matches!(&hold, Hold::Ours(ours) if ours.is_new) {
+            // What cannot be deleted is left for the next one.
+            let _ = save::remove_temporary(&real(path));
+        }
+        hold
+    }
+
+    fn try_to(
+        &self,
+        folder: &Path,
+        path: &Path,
+        take: impl Fn(&Path, u32, Option<&str>) -> Result<LockFile, Refusal>,
+    ) -> Hold {
         let mut all = self.locks.lock().unwrap_or_else(PoisonError::into_inner);
         let before: Vec<Arc<LockFile>> = all.iter().filter_map(Weak::upgrade).collect();
-        let (mut locks, mut problems) = (Vec::new(), Vec::new());
+        let (mut locks, mut problems, mut is_new) = (Vec::new(), Vec::new(), true);
         // Without the folder each of its locks fails, and says so.
         let _ = make(folder);
         for LockPlace { path, mode, is_own } in places(folder, path) {
-            let kept = before.iter().find(|lock| lock.is_still_at(&path));
+            let kept = before.iter().find(|lock| !lock.is_lost() && lock.is_still_at(&path));
             // Others could put another address where they can write.
             let server = self.server.as_deref().filter(|_| is_own);
-            match kept.map_or_else(|| LockFile::take(&path, mode, server).map(Arc::new), |lock| Ok(Arc::clone(lock))) {
+            is_new &= kept.is_none();
+            match kept.map_or_else(|| take(&path, mode, server).map(Arc::new), |lock| Ok(Arc::clone(lock))) {
                 Ok(lock) => locks.push(lock),
                 Err(Refusal::Locked(owner)) => return Hold::Theirs(owner),
                 Err(Refusal::Failed(error)) => problems.push(format!("{}: {error}", path.display())),
@@ -118,7 +271,8 @@ impl BufferLocks {
             .chain(&locks)
             .map(Arc::downgrade)
             .collect();
-        Hold::Ours(Ours { held: Held(locks), problems })
+        let is_new = is_new && !locks.is_empty();
+        Hold::Ours(Ours { held: Held(locks), problems, is_new })
     }
 
     /// Whether there is a lock, or somebody may be taking one.
@@ -162,6 +316,16 @@ fn places(folder: &Path, path: &Path) -> Vec<LockPlace> {
         places.push(own(format!("inode-{}-{}", metadata.dev(), metadata.ino())));
     }
     places
+}
+
+/// Deletes what a process that was killed has left beside the conversation at `path`, if it has left a lock. It blocks on the
+/// disk.
+pub fn tidy(folder: &Path, path: &Path) {
+    let is_left = |place: &LockPlace| !place.is_own && place.path.exists();
+    if places(folder, path).iter().any(is_left) {
+        // Whoever holds it next deletes the rest, and gives it back here.
+        drop(BufferLocks::default().try_hold(folder, path));
+    }
 }
 
 /// Where the process of this user listens that holds the conversation at `path`, if it says so. It blocks on the disk.

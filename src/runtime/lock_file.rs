@@ -9,13 +9,17 @@
 //! Whoever has the lock deletes the file before letting go of it. So a file that was locked may be one that is no longer
 //! there: then the lock is worth nothing, and the file is opened again. What stands at the path and is not a lock file (a
 //! link, a folder, a file with other contents) is neither followed, written to nor deleted.
+//!
+//! A lock can be taken away ([`LockFile::steal`]): a new file, locked, takes the place of the old one in one step. Its owner
+//! notices that another file is there, and has lost the lock for good.
 
 use std::{
     fmt,
-    fs::{self, File, Metadata, OpenOptions, TryLockError},
+    fs::{self, File, Metadata, OpenOptions, Permissions, TryLockError},
     io::{self, Read},
-    os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt},
+    os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
+    sync::atomic::{AtomicBool, Ordering},
 };
 
 use rustix::{
@@ -134,6 +138,17 @@ impl From<io::Error> for Refusal {
     }
 }
 
+/// Another process has taken this lock away, and who, if its file still says so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Taken(pub Option<Owner>);
+
+impl fmt::Display for Taken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("another process has taken over the conversation")?;
+        self.0.as_ref().map_or(Ok(()), |owner| write!(f, " ({owner})"))
+    }
+}
+
 /// A lock of this process. Dropping it deletes the file, which may wait for the disk.
 #[derive(Debug)]
 pub struct LockFile {
@@ -141,6 +156,10 @@ pub struct LockFile {
     file: File,
     /// Whether the file is a lock file, and not something else that was in its place.
     is_ours: bool,
+    /// Whether this process has given it back.
+    is_released: AtomicBool,
+    /// Whether it was taken away.
+    is_lost: AtomicBool,
 }
 
 impl LockFile {
@@ -171,17 +190,77 @@ impl LockFile {
 
     /// The file was just locked: it says so, unless it is somebody's own file.
     fn locked(path: &Path, file: File, metadata: &Metadata, server: Option<&str>) -> Self {
-        let is_ours = metadata.nlink() == 1
-            && contents(&file).is_ok_and(|contents| contents.is_empty() || Owner::read(&contents).is_some());
+        let is_ours = is_lock_file(&file, metadata);
         if is_ours {
             // The lock holds without these words, which a full disk does not take.
             let _ = write_owner(&file, server);
         }
-        Self { path: path.to_owned(), file, is_ours }
+        Self::new(path, file, is_ours)
+    }
+
+    fn new(path: &Path, file: File, is_ours: bool) -> Self {
+        Self {
+            path: path.to_owned(),
+            file,
+            is_ours,
+            is_released: AtomicBool::default(),
+            is_lost: AtomicBool::default(),
+        }
+    }
+
+    /// Takes the lock at `path` away from whoever has it: see [`LockFile::take`] for the rest. It blocks on the disk.
+    ///
+    /// # Errors
+    /// When there can be no new lock file here, or something else is in its place.
+    pub fn steal(path: &Path, mode: u32, server: Option<&str>) -> Result<Self, Refusal> {
+        match Self::take(path, mode, server) {
+            Err(Refusal::Locked(_)) => {}
+            taken => return taken,
+        }
+        let old = open_to_read(path)?;
+        if !is_lock_file(&old, &old.metadata()?) {
+            return Err(io::Error::other("something else is in its place").into());
+        }
+        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(io::Error::other("it has no folder").into());
+        };
+        let mut prefix = name.to_owned();
+        prefix.push("-");
+        let new =
+            tempfile::Builder::new().prefix(&prefix).permissions(Permissions::from_mode(mode)).tempfile_in(folder)?;
+        // Nobody else knows this file, so it is locked and says by whom before it is there.
+        new.as_file().try_lock().map_err(io::Error::from)?;
+        let _ = write_owner(new.as_file(), server);
+        let file = new.persist(path).map_err(|error| error.error)?;
+        Ok(Self::new(path, file, true))
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether this process has given it back.
+    #[must_use]
+    pub fn is_released(&self) -> bool {
+        self.is_released.load(Ordering::SeqCst)
+    }
+
+    /// Whether it was taken away, so that it counts no more even if it could be taken again.
+    #[must_use]
+    pub fn is_lost(&self) -> bool {
+        self.is_lost.load(Ordering::SeqCst)
+    }
+
+    /// Notes that it was taken away.
+    pub fn lose(&self) {
+        self.is_lost.store(true, Ordering::SeqCst);
     }
 
     /// Deletes the file, and lets go of the lock. It may wait for the disk.
     pub fn release(&self) {
+        self.is_released.store(true, Ordering::SeqCst);
         // The lock is still ours, so nobody else puts another lock file here meanwhile.
         if self.is_ours && self.is_still_at(&self.path) {
             // One that stays behind does no harm.
@@ -236,6 +315,18 @@ fn is_denied(error: &io::Error) -> bool {
 
 fn is_at(path: &Path, file: &Metadata) -> bool {
     fs::symlink_metadata(path).is_ok_and(|there| (there.dev(), there.ino()) == (file.dev(), file.ino()))
+}
+
+/// Whether it is a lock file, and not somebody's own.
+fn is_lock_file(file: &File, metadata: &Metadata) -> bool {
+    let is_ours = |contents: Vec<u8>| contents.is_empty() || Owner::read(&contents).is_some();
+    metadata.is_file() && metadata.nlink() == 1 && contents(file).is_ok_and(is_ours)
+}
+
+/// Who has the lock at `path`, if its file says so.
+#[must_use]
+pub fn owner(path: &Path) -> Option<Owner> {
+    Owner::read(&contents(&open_to_read(path).ok()?).ok()?)
 }
 
 fn contents(file: &File) -> io::Result<Vec<u8>> {

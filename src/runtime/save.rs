@@ -7,17 +7,36 @@
 //! overwritten in place: the space is reserved first, and the old text is put back if the write fails.
 
 use std::{
+    ffi::{OsStr, OsString},
     fmt,
-    fs::{self, File, Metadata, OpenOptions, Permissions},
+    fs::{self, File, Metadata, OpenOptions, Permissions, TryLockError},
     io::{self, Seek, SeekFrom, Write},
     os::unix::fs::{MetadataExt, PermissionsExt, fchown},
     path::{Path, PathBuf},
+    thread,
+    time::{Duration, Instant},
 };
 
 use rustix::fs::{Access, FallocateFlags};
+use sha2::{Digest, Sha256};
 
-/// How the name of a temporary file begins.
-const TEMPORARY: &str = ".flemma-";
+use super::lock_file::Taken;
+
+/// What the name of a temporary file has between that of the conversation and six letters or digits.
+const TEMPORARY: &str = ".flemma-new-";
+
+/// How many letters and digits that are.
+const RANDOM: usize = 6;
+
+/// The longest name of a conversation that is part of the name of its temporary files. File systems take 255 bytes.
+const LONGEST_NAME: usize = 200;
+
+/// How often a temporary file is made anew that somebody has deleted.
+const ATTEMPTS: usize = 3;
+
+/// How long the lock of a file that is overwritten is waited for.
+const LOCK_WAIT: Duration = Duration::from_secs(10);
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// Tells one state of a file on the disk from another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +87,8 @@ pub enum SaveError {
     ReadOnly,
     /// The path leads to something that is not a regular file.
     NotAFile,
+    /// Another process holds the conversation now.
+    Taken(Taken),
     /// The system said no, in its own words.
     Failed(String),
 }
@@ -87,6 +108,7 @@ impl fmt::Display for SaveError {
             Self::NoFolder => f.write_str("its folder does not exist. Create the folder, or use `:saveas`"),
             Self::ReadOnly => f.write_str("the file is read-only. Make it writable, or use `:saveas`"),
             Self::NotAFile => f.write_str("it is not a regular file. Use `:saveas`"),
+            Self::Taken(taken) => write!(f, "{taken}. Your text is kept: `:saveas` writes it to another file"),
             Self::Failed(words) => write!(f, "{words}. Use `:write` when there is room, or `:saveas`"),
         }
     }
@@ -112,13 +134,25 @@ impl From<io::Error> for SaveError {
     }
 }
 
+impl From<Taken> for SaveError {
+    fn from(taken: Taken) -> Self {
+        Self::Taken(taken)
+    }
+}
+
 /// Writes `bytes` to the file at `path` if that is still the file of `known`: `None` for a file that was not there.
-/// Gives the new stamp. It blocks on the disk.
+/// Gives the new stamp. It blocks on the disk. `check` says, at the last moment, whether this process still holds the
+/// conversation.
 ///
 /// # Errors
 /// Why nothing was written.
-pub fn save(path: &Path, bytes: &[u8], known: Option<Stamp>) -> Result<Stamp, SaveError> {
-    let Some(known) = known else { return create(path, bytes) };
+pub fn save(
+    path: &Path,
+    bytes: &[u8],
+    known: Option<Stamp>,
+    check: impl Fn() -> Result<(), Taken>,
+) -> Result<Stamp, SaveError> {
+    let Some(known) = known else { return create(path, bytes, check) };
     let target = match fs::canonicalize(path) {
         Ok(target) => target,
         Err(error) if is_missing(&error) => {
@@ -138,15 +172,24 @@ pub fn save(path: &Path, bytes: &[u8], known: Option<Stamp>) -> Result<Stamp, Sa
     if metadata.mode() & 0o222 == 0 || rustix::fs::access(&target, Access::WRITE_OK).is_err() {
         return Err(SaveError::ReadOnly);
     }
-    let replaced = !is_bound_to_its_inode(&target, &metadata) && replace(&target, &metadata, bytes, known)?;
+    let replaced = !is_bound_to_its_inode(&target, &metadata) && {
+        let mut attempts = 0..ATTEMPTS;
+        loop {
+            match replace(&target, &metadata, bytes, known, &check) {
+                // Whoever holds the conversation from now on, this process too, has deleted the temporary file.
+                Err(SaveError::NoFolder) if attempts.next().is_some() && target.parent().is_some_and(Path::is_dir) => {}
+                replaced => break replaced?,
+            }
+        }
+    };
     if !replaced {
-        overwrite(&target, bytes)?;
+        overwrite(&target, bytes, &check)?;
     }
     Ok(Stamp::from(&fs::metadata(&target)?))
 }
 
 /// Makes a file that must not be there yet.
-fn create(path: &Path, bytes: &[u8]) -> Result<Stamp, SaveError> {
+fn create(path: &Path, bytes: &[u8], check: impl Fn() -> Result<(), Taken>) -> Result<Stamp, SaveError> {
     match fs::symlink_metadata(path) {
         Ok(metadata) if metadata.is_symlink() && !path.exists() => return Err(SaveError::NotAFile),
         Ok(_) => return Err(SaveError::Appeared),
@@ -157,6 +200,8 @@ fn create(path: &Path, bytes: &[u8]) -> Result<Stamp, SaveError> {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(SaveError::Appeared),
         file => file?,
     };
+    lock(&file)?;
+    check()?;
     let written = file.write_all(bytes).and_then(|()| file.sync_all());
     if let Err(error) = written {
         // This file is new, so nothing else has it open.
@@ -178,9 +223,16 @@ fn is_bound_to_its_inode(target: &Path, metadata: &Metadata) -> bool {
 }
 
 /// Replaces the old file by a new one. `false` if there cannot be a new file like the old one here.
-fn replace(target: &Path, old: &Metadata, bytes: &[u8], known: Stamp) -> Result<bool, SaveError> {
+fn replace(
+    target: &Path,
+    old: &Metadata,
+    bytes: &[u8],
+    known: Stamp,
+    check: impl Fn() -> Result<(), Taken>,
+) -> Result<bool, SaveError> {
     let Some(folder) = target.parent() else { return Ok(false) };
-    let mut temporary = match tempfile::Builder::new().prefix(TEMPORARY).tempfile_in(folder) {
+    let prefix = temporary_prefix(target);
+    let mut temporary = match tempfile::Builder::new().prefix(&prefix).rand_bytes(RANDOM).tempfile_in(folder) {
         Ok(temporary) => temporary,
         Err(error) if matches!(SaveError::of(&error), SaveError::ReadOnly) => return Ok(false),
         Err(error) => return Err(error.into()),
@@ -198,16 +250,94 @@ fn replace(target: &Path, old: &Metadata, bytes: &[u8], known: Stamp) -> Result<
     if Stamp::of(target)? != Some(known) {
         return Err(SaveError::Changed);
     }
-    temporary.persist(target).map_err(|error| error.error)?;
+    check()?;
+    if let Err(error) = temporary.persist(target) {
+        // Whoever has taken the conversation over meanwhile has deleted it.
+        check()?;
+        return Err(error.error.into());
+    }
     // The name is safe once the folder is; not every system lets a folder be flushed.
     let _ = File::open(folder).and_then(|folder| folder.sync_all());
     Ok(true)
 }
 
+/// How the names of the temporary files for a conversation begin.
+fn temporary_prefix(target: &Path) -> OsString {
+    let name = target.file_name().unwrap_or_default();
+    let mut prefix = OsString::from(".");
+    if name.len() <= LONGEST_NAME {
+        prefix.push(name);
+    } else {
+        let digest = Sha256::digest(name.as_encoded_bytes());
+        prefix.extend(digest.iter().take(16).map(|byte| format!("{byte:02x}").into()).collect::<Vec<OsString>>());
+    }
+    prefix.push(TEMPORARY);
+    prefix
+}
+
+/// Deletes the temporary files for the conversation at `target`, which is no link. It blocks on the disk.
+///
+/// # Errors
+/// When the folder cannot be read or changed.
+pub fn remove_temporary(target: &Path) -> io::Result<()> {
+    let Some(folder) = target.parent() else { return Ok(()) };
+    let prefix = temporary_prefix(target);
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if is_temporary(&entry.file_name(), &prefix) && entry.file_type()?.is_file() {
+            match fs::remove_file(entry.path()) {
+                Err(error) if !is_missing(&error) => return Err(error),
+                _ => {}
+            }
+        }
+    }
+    Ok(())
+}
+
+fn is_temporary(name: &OsStr, prefix: &OsStr) -> bool {
+    let end = name.as_encoded_bytes().strip_prefix(prefix.as_encoded_bytes());
+    end.is_some_and(|end| end.len() == RANDOM && end.iter().all(u8::is_ascii_alphanumeric))
+}
+
+/// Sees to it that no write of the conversation at `target`, which is no link, lands any more if its last look at who holds
+/// the conversation was before this. It blocks on the disk, and on a process that is writing.
+///
+/// # Errors
+/// When that cannot be seen to.
+pub fn fence(target: &Path) -> io::Result<()> {
+    match remove_temporary(target) {
+        // There cannot be any.
+        Err(error) if matches!(SaveError::of(&error), SaveError::ReadOnly) => {}
+        outcome => outcome?,
+    }
+    match OpenOptions::new().read(true).write(true).open(target) {
+        Ok(file) => lock(&file),
+        // It is not there, or nobody can write it.
+        Err(_) => Ok(()),
+    }
+}
+
+/// Locks a file that is overwritten, where the file system has locks. The lock ends with the file.
+fn lock(file: &File) -> io::Result<()> {
+    let deadline = Instant::now() + LOCK_WAIT;
+    loop {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) if Instant::now() < deadline => thread::sleep(PAUSE),
+            Err(TryLockError::WouldBlock) => {
+                return Err(io::Error::other("another process keeps the file locked; end or resume that process"));
+            }
+            // No locks, no stealing.
+            Ok(()) | Err(TryLockError::Error(_)) => return Ok(()),
+        }
+    }
+}
+
 /// Writes over the old text. If that fails, the old text is put back.
-fn overwrite(target: &Path, bytes: &[u8]) -> Result<(), SaveError> {
-    let old = fs::read(target)?;
+fn overwrite(target: &Path, bytes: &[u8], check: impl Fn() -> Result<(), Taken>) -> Result<(), SaveError> {
     let mut file = OpenOptions::new().write(true).open(target)?;
+    lock(&file)?;
+    check()?;
+    let old = fs::read(target)?;
     if bytes.len() > old.len()
         && let Err(error) = rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, bytes.len() as u64)
     {

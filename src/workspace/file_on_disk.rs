@@ -20,7 +20,10 @@ use super::FileLayout;
 use crate::{
     chat::Snapshot,
     model::UserError,
-    runtime::save::{SaveError, Stamp, save},
+    runtime::{
+        Fence,
+        save::{SaveError, Stamp, save},
+    },
 };
 
 /// How long the editor waits for the disk where it has to wait: on exit, and for a `:write` during a write of ours.
@@ -58,6 +61,8 @@ pub(super) struct FileText {
     layout: FileLayout,
     /// Whether the file is overwritten whatever is in it now: `:write!`.
     is_forced: bool,
+    /// Says whether this process still holds the conversation.
+    fence: Option<Fence>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -83,9 +88,16 @@ impl FileOnDisk {
     }
 
     /// Numbers a text.
-    pub(super) fn take(&self, path: PathBuf, lines: Snapshot, layout: FileLayout, is_forced: bool) -> FileText {
+    pub(super) fn take(
+        &self,
+        path: PathBuf,
+        lines: Snapshot,
+        layout: FileLayout,
+        is_forced: bool,
+        fence: Option<Fence>,
+    ) -> FileText {
         let number = self.0.taken.fetch_add(1, Ordering::Relaxed) + 1;
-        FileText { number, path, lines, layout, is_forced }
+        FileText { number, path, lines, layout, is_forced, fence }
     }
 
     /// Writes the file, unless a later text was written meanwhile. It blocks on the disk.
@@ -94,7 +106,7 @@ impl FileOnDisk {
     /// When it was not written.
     pub(super) fn write(
         &self,
-        FileText { number, path, lines, layout, is_forced }: &FileText,
+        FileText { number, path, lines, layout, is_forced, fence }: &FileText,
     ) -> Result<(), UserError> {
         let mut written = lock(&self.0.written);
         if *written > *number {
@@ -114,7 +126,8 @@ impl FileOnDisk {
                 return Err(not_written(path, why));
             }
         };
-        let stamp = save(path, &layout.bytes(lines.pieces()), stamp).map_err(failed)?;
+        let check = || fence.as_ref().map_or(Ok(()), |fence| fence());
+        let stamp = save(path, &layout.bytes(lines.pieces()), stamp, check).map_err(failed)?;
         self.set(KnownState::At(path.clone(), Some(stamp)));
         *written = *number;
         Ok(())

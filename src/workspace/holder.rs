@@ -48,6 +48,12 @@ impl OtherHolder {
         }
     }
 
+    /// Says that the conversation of this name was taken away from here.
+    pub(super) fn message_of_loss(&self, name: &str) -> String {
+        let by = self.0.as_ref().map_or_else(|| "another process".to_owned(), ToString::to_string);
+        format!("{name} was taken over by {by}. It is read-only here until that process closes it.")
+    }
+
     /// Says that the conversation of this name is only shown here.
     pub(super) fn message(&self, name: &str) -> String {
         let end = if self.is_this_process() { "that buffer is closed" } else { "that editor closes it" };
@@ -70,6 +76,8 @@ pub(super) struct Holding {
     is_told: Cell<bool>,
     /// Whether the file was written while it was being found out, so that its locks have to be looked at again.
     is_written: Cell<bool>,
+    /// Whether the conversation was taken over from this process, which has not heard yet who holds it now.
+    is_lost: Cell<bool>,
     wanted: RefCell<Option<Wish>>,
 }
 
@@ -80,6 +88,7 @@ impl Holding {
             self.is_told.set(false);
         }
         self.is_written.set(false);
+        self.is_lost.set(false);
         path.clone_into(&mut self.path.borrow_mut());
         (self.next_attempt(), self.set(Holder::Unknown))
     }
@@ -123,6 +132,16 @@ impl Holding {
     /// Notes whether the file was written meanwhile; gives what was noted before.
     pub(super) fn set_written(&self, is_written: bool) -> bool {
         self.is_written.replace(is_written)
+    }
+
+    /// Notes whether the conversation was taken over from this process; gives what was noted before.
+    pub(super) fn set_lost(&self, is_lost: bool) -> bool {
+        self.is_lost.replace(is_lost)
+    }
+
+    /// Whether the conversation was taken over from this process, or another one holds it.
+    pub(super) fn is_barred(&self) -> bool {
+        self.is_lost.get() || matches!(*self.holder.borrow(), Holder::Other(_))
     }
 
     /// Notes whether the user was told; gives what was noted before.

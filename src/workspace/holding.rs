@@ -4,8 +4,10 @@
 //! [`Workspace::want_alone`] is the one way for a wish to reach the trust gate and the session.
 
 use std::{
+    io,
+    ops::ControlFlow,
     path::Path,
-    sync::{PoisonError, mpsc},
+    sync::{Arc, PoisonError, mpsc},
     thread,
     time::Duration,
 };
@@ -19,13 +21,17 @@ use crate::{
     agent::{Input, Level},
     model::UserError,
     runtime::{
-        ConversationId, Owner,
-        holder::{Held, Hold, Ours, Sighting, Watch},
+        ConversationId, Fence, Owner, Taken,
+        holder::{Guard, Held, Hold, Ours, Sighting, Watch},
+        save::Stamp,
     },
 };
 
 /// How often the file of an observed conversation is looked at.
 const LOOK: Duration = Duration::from_millis(500);
+
+/// How often the locks of a held conversation are looked at.
+const OWN_LOOK: Duration = Duration::from_secs(1);
 
 /// How long a wish may wait without a word.
 const SOON: Duration = Duration::from_secs(1);
@@ -76,17 +82,18 @@ impl Workspace {
                     let before = conversation.holding().set(Holder::This(held));
                     workspace.release(before);
                 }
-                (Some(conversation), Hold::Theirs(_)) => {
-                    let path = conversation.holding().path();
-                    workspace.log(Level::Warn, &format!("the lock of {} was deleted and taken", path.display()));
-                }
+                (Some(conversation), Hold::Theirs(_)) => workspace.was_taken(&conversation),
                 (None, renewed) => workspace.forget(renewed),
             }
         };
         let is_closing = self.locks().is_closing();
+        let guard = self.guard(conversation);
+        let is_held = move || guard.as_ref().is_none_or(|guard| guard.check().is_ok());
         let renew = move || {
             let is_closing = is_closing.lock().unwrap_or_else(PoisonError::into_inner);
-            (!*is_closing).then(|| locks.hold(&folder, &file))
+            // What was taken over is not made again.
+            let renewed = (!*is_closing && is_held()).then(|| locks.hold(&folder, &file));
+            renewed.filter(|_| is_held())
         };
         if let Err(error) = self.background().run(renew, then) {
             self.log(Level::Warn, &format!("the lock of a conversation was not checked: {error}"));
@@ -111,7 +118,8 @@ impl Workspace {
     /// This process holds the conversation, or without locks need not.
     fn is_held_now(&self, conversation: &Conversation, ours: Option<Ours>) {
         let holding = conversation.holding();
-        let holder = ours.map_or(Holder::Free, |Ours { held, problems }| {
+        let is_new = ours.as_ref().is_some_and(|ours| ours.is_new);
+        let holder = ours.map_or(Holder::Free, |Ours { held, problems, .. }| {
             for problem in problems {
                 self.log(Level::Info, &format!("{} is held without one of its locks: {problem}", holding.name()));
             }
@@ -119,6 +127,8 @@ impl Workspace {
         });
         let before = holding.set(holder);
         self.release(before);
+        holding.set_lost(false);
+        self.watch_own(conversation);
         let buffer = conversation.buffer();
         let mut has_changes = false;
         let was_observed = holding.set_observed(false);
@@ -131,8 +141,9 @@ impl Workspace {
             let news = format!("{} can be edited here now: nobody else has it open.", holding.name());
             self.host().notify(Level::Info, &(news + if has_changes { advice } else { "" }));
         }
-        if was_observed {
-            // The other one may have recorded more.
+        if was_observed || is_new && conversation.records().problem().is_none() {
+            // Whoever held it before may have recorded more since the journal was read. One that could not be read is read
+            // again with the next key.
             conversation.records().forget();
             self.read_journal(conversation, &holding.path().to_string_lossy());
         }
@@ -144,18 +155,13 @@ impl Workspace {
         let other = OtherHolder(owner.clone());
         let before = holding.set(Holder::Other(other.clone()));
         self.release(before);
-        holding.take_wish();
-        conversation.gate().cancel();
-        if conversation.is_busy() {
-            // It has got the name of the other's file meanwhile.
-            self.feed(conversation, [Input::Cancel]);
-        }
-        holding.set_observed(true);
-        let has_changes = self.host().observe(buffer, true);
-        self.host().show(buffer, conversation.is_busy());
+        let was_lost = holding.set_lost(false);
+        let has_changes = self.give_way(conversation);
         if !holding.set_told(true) || has_changes {
             let advice = " Your changes are kept: `:saveas` writes them to another file, `:edit!` discards them.";
-            let message = other.message(&holding.name()) + if has_changes { advice } else { "" };
+            let message =
+                if was_lost { other.message_of_loss(&holding.name()) } else { other.message(&holding.name()) };
+            let message = message + if has_changes { advice } else { "" };
             self.host().notify(Level::Warn, &message);
         }
         let locks = self.locks().of(buffer, self.host());
@@ -165,6 +171,125 @@ impl Workspace {
         match self.background().watch(LOOK, move || watch.look(), then) {
             Ok(watch) => holding.set_watch(watch),
             Err(error) => self.log(Level::Warn, &format!("{} is not followed: {error}", holding.name())),
+        }
+    }
+
+    /// What is under way in a conversation ends, and its buffer is read-only. Says whether it has changes that its file
+    /// lacks.
+    fn give_way(&self, conversation: &Conversation) -> bool {
+        conversation.holding().take_wish();
+        conversation.gate().cancel();
+        if conversation.is_busy() {
+            self.feed(conversation, [Input::Cancel]);
+        }
+        conversation.holding().set_observed(true);
+        let has_changes = self.host().observe(conversation.buffer(), true);
+        self.host().show(conversation.buffer(), conversation.is_busy());
+        has_changes
+    }
+
+    /// What records and writes of a conversation have to pass; `None` where it needs no lock.
+    pub(super) fn fence(&self, conversation: &Conversation) -> Option<Fence> {
+        if conversation.holding().is_barred() {
+            let owner = conversation.holding().other().and_then(|other| other.0);
+            return Some(Arc::new(move || Err(Taken(owner.clone()))));
+        }
+        let guard = self.guard(conversation)?;
+        Some(Arc::new(move || guard.check()))
+    }
+
+    fn guard(&self, conversation: &Conversation) -> Option<Guard> {
+        let held = conversation.holding().held()?;
+        let locks = self.locks().of(conversation.buffer(), self.host());
+        let (file, mailbox, id) = (conversation.file().clone(), self.background().mailbox().clone(), conversation.id());
+        let lost = move || {
+            mailbox.job_for(id, |workspace: &Self, conversation| workspace.was_taken(conversation));
+        };
+        let path = conversation.holding().path();
+        // Who takes a conversation over does not delete it.
+        let is_current = move || file.is_current() || matches!(Stamp::of(&path), Ok(None));
+        Some(Guard::new(held, locks, is_current, lost))
+    }
+
+    /// Looks at the locks of a conversation again and again, so that the user hears soon that it was taken over.
+    fn watch_own(&self, conversation: &Conversation) {
+        let Some(guard) = self.guard(conversation) else { return };
+        let guard = guard.loosen();
+        let look = move || match guard.check() {
+            Some(Ok(())) => ControlFlow::Continue(None),
+            Some(Err(_)) | None => ControlFlow::Break(()),
+        };
+        // The guard itself tells it.
+        if let Ok(watch) = self.background().watch(OWN_LOOK, look, |_: &Self, _| {}) {
+            conversation.holding().set_watch(watch);
+        }
+    }
+
+    /// Another process has taken the conversation over. Nothing of it is recorded, written or run here any more, unless that
+    /// process is gone: then it is read again, as it stands.
+    fn was_taken(&self, conversation: &Conversation) {
+        let holding = conversation.holding();
+        if holding.is_barred() || holding.held().is_none() {
+            return;
+        }
+        let path = holding.path();
+        let (attempt, held) = holding.begin(&path.to_string_lossy());
+        holding.set_lost(true);
+        let has_changes = self.give_way(conversation);
+        let locks = self.locks().of(conversation.buffer(), self.host());
+        let (folder, id) = (self.locks().folder.clone(), conversation.id());
+        let hold = move || {
+            // Those that are left are in the way.
+            held.iter().for_each(Held::lose);
+            locks.hold(&folder, &path)
+        };
+        let then = move |workspace: &Self, hold| workspace.was_tried_again(id, attempt, hold, has_changes);
+        if let Err(error) = self.background().run(hold, then) {
+            self.log(Level::Warn, &format!("{} cannot be locked: {error}", holding.name()));
+        }
+    }
+
+    /// It was found out who holds a conversation that was taken over.
+    fn was_tried_again(&self, id: ConversationId, attempt: u64, hold: Hold, has_changes: bool) {
+        let conversation = self.conversations().by_id(id);
+        match (conversation.filter(|conversation| conversation.holding().is_latest(attempt)), hold) {
+            (Some(conversation), Hold::Ours(ours)) => {
+                let name = conversation.holding().name();
+                let end = if has_changes {
+                    "Your changes are kept: `:write!` replaces the file with them, `:edit!` discards them."
+                } else {
+                    "It is read again."
+                };
+                let news =
+                    format!("the lock of {name} was gone, so another process may have changed it meanwhile. {end}");
+                self.host().notify(Level::Warn, &news);
+                self.take_over(&conversation, attempt, ours);
+            }
+            (_, hold) => self.hold_was_tried(id, attempt, hold),
+        }
+    }
+
+    /// Takes the conversation of a buffer over from the process that holds it, which does not answer or is gone. The outcome
+    /// is what [`Workspace::holder`] says then.
+    pub fn steal(&self, buffer: i32) {
+        let Some(conversation) = self.conversation(buffer) else { return };
+        let holding = conversation.holding();
+        let (path, owner) = (holding.path(), holding.other().and_then(|other| other.0));
+        let (attempt, held) = holding.begin(&path.to_string_lossy());
+        self.locks().keep(held);
+        let locks = self.locks().of(buffer, self.host());
+        let (folder, id) = (self.locks().folder.clone(), conversation.id());
+        let then = move |workspace: &Self, stolen: io::Result<Hold>| {
+            let hold = stolen.unwrap_or_else(|error| {
+                let name = path.display();
+                workspace.host().notify(Level::Error, &format!("{name} cannot be taken over: {error}"));
+                Hold::Theirs(owner)
+            });
+            workspace.hold_was_tried(id, attempt, hold);
+        };
+        let (folder, file) = (folder, holding.path());
+        if let Err(error) = self.background().run(move || locks.steal(&folder, &file), then) {
+            self.host().notify(Level::Error, &format!("{} cannot be taken over: {error}", holding.name()));
         }
     }
 

@@ -26,6 +26,10 @@ pub(super) fn not_recorded(error: &io::Error) -> UserError {
     let fix = match error.kind() {
         // The error says who has to end.
         io::ErrorKind::TimedOut => "",
+        // Whoever has taken the conversation over has to end.
+        io::ErrorKind::ResourceBusy => {
+            return UserError::new(format!("{}; nothing was run or changed here", words(error)));
+        }
         _ => "make room or fix the state folder, and ",
     };
     UserError::new(format!(
@@ -81,7 +85,7 @@ impl Workspace {
             return then(self, conversation, Ok(()));
         };
         let (commits, mailbox) = (self.commits().clone(), self.background().mailbox().clone());
-        self.journal().append(&path, records.clone(), move |written| {
+        self.journal().fenced(self.fence(conversation)).append(&path, records.clone(), move |written| {
             commits.push(move |workspace: &Self| {
                 workspace.with_conversation(id, |workspace, conversation| {
                     let written = written.map_err(|error| not_recorded(&error));
@@ -110,9 +114,10 @@ impl Workspace {
         }
         conversation.records().apply(&records);
         let Some(path) = conversation.records().path() else { return };
+        let fence = self.fence(conversation);
         let mailbox = self.background().mailbox().clone();
         let name = path.display().to_string();
-        self.journal().append_soon(&path, records, move |error| {
+        self.journal().fenced(fence).append_soon(&path, records, move |error| {
             mailbox.job(move |workspace: &Self| {
                 workspace.log(Level::Warn, &format!("{name}: the journal could not be written: {error}"));
             });
@@ -190,7 +195,8 @@ impl Workspace {
         let then = move |workspace: &Self, conversation: &Conversation, read| {
             workspace.journal_was_read(conversation, attempt, read);
         };
-        if let Err(error) = self.run_for(id, move || FromDisk::read(&journal, &path, &origins), then) {
+        let settles = conversation.records().take_forgotten() || !origins.is_empty();
+        if let Err(error) = self.run_for(id, move || FromDisk::read(&journal, &path, &origins, settles), then) {
             self.journal_was_read(conversation, attempt, Err(error));
         }
     }
@@ -224,7 +230,7 @@ impl Workspace {
         records.set_written(written);
         let missing = records.take(read, before, is_long);
         if let (Some(path), false) = (records.path(), missing.is_empty()) {
-            self.journal().append_soon(&path, missing, |_| {});
+            self.journal().fenced(self.fence(conversation)).append_soon(&path, missing, |_| {});
         }
         self.start_waiting(conversation);
         self.feed(conversation, [Input::ToolsReady]);
@@ -277,8 +283,8 @@ struct FromDisk {
 }
 
 impl FromDisk {
-    fn read(journal: &Journal, path: &Path, origins: &[PathBuf]) -> io::Result<Self> {
-        if !origins.is_empty() && !journal.settle(PATIENCE) {
+    fn read(journal: &Journal, path: &Path, origins: &[PathBuf], settles: bool) -> io::Result<Self> {
+        if settles && !journal.settle(PATIENCE) {
             return Err(io::Error::new(io::ErrorKind::TimedOut, "the disk does not answer"));
         }
         let before = origins.iter().map(|origin| journal.read(origin)).collect::<io::Result<Vec<_>>>()?.concat();

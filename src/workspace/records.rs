@@ -50,6 +50,8 @@ pub(super) struct Records {
     is_committing: Cell<bool>,
     /// How often the user has stopped everything.
     cancelled: Cell<u64>,
+    /// Whether it was read before, and what was recorded since may not be on the disk.
+    is_forgotten: Cell<bool>,
     /// Whether the journal is so long that it is worth being rewritten.
     is_long: Cell<bool>,
     /// When the file was last written, as of the latest reading of the journal, until somebody has used it.
@@ -228,6 +230,12 @@ impl Records {
     pub(super) fn forget(&self) {
         self.reading.take();
         self.ledger.take();
+        self.is_forgotten.set(true);
+    }
+
+    /// Whether what this process has recorded has to be on the disk before the journal is read. Says so once.
+    pub(super) fn take_forgotten(&self) -> bool {
+        self.is_forgotten.take()
     }
 
     /// Whether the user was not told yet that the deadline of this call has passed.

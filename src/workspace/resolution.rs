@@ -170,7 +170,8 @@ impl Workspace {
                 let is_taken = Arc::new(AtomicBool::new(false));
                 let (taken, id, late) = (Arc::clone(&is_taken), conversation.id(), prepared.clone());
                 let mailbox = self.background().mailbox().clone();
-                self.journal().append(&path, prepared.records.clone(), move |written| {
+                let journal = self.journal().fenced(self.fence(&conversation));
+                journal.append(&path, prepared.records.clone(), move |written| {
                     if !taken.swap(true, Ordering::SeqCst) {
                         let _ = tell.send(written);
                         return;

@@ -47,7 +47,8 @@ impl Workspace {
     pub fn save(&self, buffer: i32, path: PathBuf, layout: FileLayout, tick: i64) -> bool {
         let Some(conversation) = self.conversation(buffer) else { return false };
         let file = conversation.file().clone();
-        let text = file.take(path, conversation.page().copy(), layout, false);
+        let fence = self.fence(&conversation);
+        let text = file.take(path, conversation.page().copy(), layout, false, fence);
         let written = file.clone();
         // Nobody else holds the file before it is written, even if the buffer is gone.
         let held = conversation.holding().held();
@@ -78,7 +79,8 @@ impl Workspace {
         let Some(file) = self.file_of(buffer) else { return Ok(()) };
         // The conversation may be gone.
         let lines = Snapshot::of(&*self.host().text(buffer));
-        let text = file.take(path, lines, layout, is_forced);
+        let fence = self.conversation(buffer).and_then(|conversation| self.fence(&conversation));
+        let text = file.take(path, lines, layout, is_forced, fence);
         file.write_now(text)
     }
 

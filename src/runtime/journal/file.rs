@@ -8,17 +8,24 @@ use std::{
     io::{self, Read, Write},
     os::unix::fs::{DirBuilderExt, FileExt, FileTypeExt, MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
+    sync::Arc,
     thread,
     time::{Duration, Instant},
 };
 
-use crate::journal::{CallKey, LineError, Record, kept};
+use crate::{
+    journal::{CallKey, LineError, Record, kept},
+    runtime::lock_file::Taken,
+};
 
 /// How long a write waits for a lock. Others hold it for a write and a flush.
 const LOCK_WAIT: Duration = Duration::from_secs(10);
 
 /// The longest pause between two attempts to take a lock.
 const LONGEST_PAUSE: Duration = Duration::from_millis(16);
+
+/// Says at the last moment whether records may be appended. It may wait for the disk.
+pub type Fence = Arc<dyn Fn() -> Result<(), Taken> + Send + Sync>;
 
 /// Why an append failed.
 pub(super) enum Fault {
@@ -49,9 +56,14 @@ struct Locked {
     is_locked: bool,
 }
 
-/// Appends lines, each of which ends with a line break. Makes the file if it is not there.
-pub(super) fn append(path: &Path, lines: &[u8], flush: Flush) -> Result<(), Fault> {
+/// Appends lines, each of which ends with a line break, if all of `fences` let them through. Makes the file if it is not
+/// there.
+pub(super) fn append(path: &Path, lines: &[u8], flush: Flush, fences: &[Fence]) -> Result<(), Fault> {
     let mut locked = open_or_create(path).map_err(Fault::NotWritten)?;
+    for fence in fences {
+        // Under the lock: see `runtime::holder`.
+        fence().map_err(|taken| Fault::NotWritten(io::Error::new(io::ErrorKind::ResourceBusy, taken.to_string())))?;
+    }
     let length = locked.file.metadata().map_err(Fault::NotWritten)?.len();
     let written = is_torn(&locked.file, length).and_then(|is_torn| {
         // In one write, so that what is written is cut off in one place at most.

@@ -1,7 +1,7 @@
 //! The journal, as its users see it.
 
 use std::{
-    io,
+    fmt, io,
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -13,7 +13,7 @@ use std::{
 };
 
 use super::{
-    file,
+    file::{self, Fence},
     writer::{Append, Job, Then, Writer, file_of},
 };
 use crate::journal::{CallKey, Record};
@@ -24,8 +24,14 @@ pub const COMPACT_ABOVE: u64 = 1 << 20;
 /// The journal below a folder. A copy is the same journal.
 ///
 /// Its thread starts with the first append and ends with the last copy, after it has written what waits.
-#[derive(Clone, Debug)]
-pub struct Journal(Arc<Shared>);
+#[derive(Clone)]
+pub struct Journal(Arc<Shared>, Option<Fence>);
+
+impl fmt::Debug for Journal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Journal").field(&self.0).finish_non_exhaustive()
+    }
+}
 
 #[derive(Debug)]
 struct Shared {
@@ -40,7 +46,13 @@ impl Journal {
     /// Journals below `folder`, which does not have to be there. Only this user can read it.
     #[must_use]
     pub fn new(folder: PathBuf) -> Self {
-        Self(Arc::new(Shared { folder, thread: Mutex::default(), sent: Arc::default() }))
+        Self(Arc::new(Shared { folder, thread: Mutex::default(), sent: Arc::default() }), None)
+    }
+
+    /// The same journal, to which nothing is appended any more when the fence refuses it.
+    #[must_use]
+    pub fn fenced(&self, fence: Option<Fence>) -> Self {
+        Self(Arc::clone(&self.0), fence)
     }
 
     /// Appends records in one write and flushes them to the disk. `then` hears of it on the journal's thread, in the order
@@ -128,7 +140,7 @@ impl Journal {
         let sender = thread.insert(sender);
         // Numbers are in the order of the jobs, since this holds the lock.
         let number = self.0.sent.fetch_add(1, Ordering::SeqCst) + 1;
-        let append = Append { number, conversation: conversation.to_owned(), records, then };
+        let append = Append { number, conversation: conversation.to_owned(), records, fence: self.1.clone(), then };
         if let Err(mpsc::SendError(Job::Append(append))) = sender.send(Job::Append(append)) {
             // The next append starts another thread.
             *thread = None;

@@ -5,11 +5,13 @@
 //! it, and nobody but the thread waits for the disk.
 //!
 //! A conversation belongs to one process at a time, but several may append to its journal: each write and each rewrite
-//! holds a kernel lock on the file.
+//! holds a kernel lock on the file. With a [`Fence`], an append looks once more, while it has that lock, whether the
+//! conversation still belongs to this process.
 
 mod file;
 mod handle;
 mod lost;
 mod writer;
 
+pub use file::Fence;
 pub use handle::{COMPACT_ABOVE, Journal};

@@ -16,7 +16,7 @@ use std::{
 use sha2::{Digest, Sha256};
 
 use super::{
-    file::{self, Fault, Flush},
+    file::{self, Fault, Fence, Flush},
     lost::{Failure, Lost},
 };
 use crate::{
@@ -44,6 +44,7 @@ pub(super) struct Append {
     pub(super) number: u64,
     pub(super) conversation: PathBuf,
     pub(super) records: Vec<Record>,
+    pub(super) fence: Option<Fence>,
     pub(super) then: Then,
 }
 
@@ -79,6 +80,7 @@ struct Pending {
 struct Lines {
     bytes: Vec<u8>,
     flush: Flush,
+    fences: Vec<Fence>,
 }
 
 /// What was written to a file and not flushed yet.
@@ -165,15 +167,16 @@ impl Writer {
         files: &mut HashMap<PathBuf, PathBuf>,
         lines: &mut BTreeMap<PathBuf, Lines>,
     ) -> Pending {
-        let Append { number, conversation, records, then } = append;
+        let Append { number, conversation, records, fence, then } = append;
         let file = files.entry(conversation).or_insert_with_key(|path| file_of(&self.folder, path)).clone();
         let keys = records.iter().map(|record| record.key.clone()).collect();
         let failure = self.lost.before(number, &file, &keys);
         match &failure {
             Some(failure) => self.lost.insert(number, &file, &keys, failure),
             None => {
-                let empty = || Lines { bytes: Vec::new(), flush: Flush::Later };
+                let empty = || Lines { bytes: Vec::new(), flush: Flush::Later, fences: Vec::new() };
                 let lines = lines.entry(file.clone()).or_insert_with(empty);
+                lines.fences.extend(fence);
                 for record in &records {
                     lines.bytes.extend_from_slice(record.to_line().as_bytes());
                     lines.bytes.push(b'\n');
@@ -189,7 +192,7 @@ impl Writer {
     /// Writes the lines for a file, and notes with the appends that they come from what became of them.
     fn write(&mut self, file: &Path, lines: &Lines, pending: &mut Vec<Pending>) {
         let is_ours = |append: &Pending| append.failure.is_none() && append.file == file;
-        let failure = match file::append(file, &lines.bytes, lines.flush) {
+        let failure = match file::append(file, &lines.bytes, lines.flush, &lines.fences) {
             Ok(()) if lines.flush == Flush::Now => {
                 self.unflushed.remove(file);
                 return;

@@ -1,5 +1,7 @@
 //! Several command lines at once.
 
+use std::fs;
+
 use super::harness::{Said, Shell, WAITING};
 
 /// How many rounds there are.
@@ -61,4 +63,67 @@ fn a_command_line_that_is_killed_loses_nothing_acknowledged() {
         assert_eq!(results[0] + results[1], 1, "{text}");
         assert_eq!(second.code == 0, results[1] == 1, "{second:?}\n{text}");
     }
+}
+
+/// How many races of two there are.
+const PAIRS: usize = 300;
+
+/// The ends of a call's life that its journal has.
+fn ends(shell: &Shell, name: &str, call: &str) -> Vec<String> {
+    let (file, call) = (format!("/{name}\""), format!("\"{call}\""));
+    let files = fs::read_dir(shell.state().join("journal")).unwrap();
+    let text: String = files.map(|file| fs::read_to_string(file.unwrap().path()).unwrap()).collect();
+    let of_call = text.lines().filter(|line| line.contains(&file) && line.contains(&call));
+    let events = of_call
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["event"].as_str().unwrap().to_owned());
+    events.filter(|event| ["approved", "resolved", "expired"].contains(&event.as_str())).collect()
+}
+
+#[test]
+fn of_two_command_lines_of_any_kind_one_wins() {
+    let shell = Shell::new();
+    let overdue = WAITING.replace("question=\"Why?\"", "expires=2020-01-01T00:00:00Z question=\"Why?\"");
+    let answers: [&[&str]; 4] =
+        [&["--result", "\"one\""], &["--result", "{\"a\": 1}"], &["--error", "two"], &["--reject", "three"]];
+    let decisions: [&[&str]; 2] = [&["--approve"], &["--reject", "four"]];
+    let mut won = [0, 0];
+    for round in 0..PAIRS {
+        let name = format!("{round}.chat");
+        // A question, a decision, and a question that is too late.
+        let (call, ways, text) = match round % 3 {
+            0 => ("call_ask", &answers[..], WAITING),
+            1 => ("call_bash", &decisions[..], WAITING),
+            _ => ("call_ask", &answers[..], overdue.as_str()),
+        };
+        shell.put(&name, text);
+        let one = [&["resolve", name.as_str(), call], ways[round / 3 % ways.len()]].concat();
+        let other = [&["resolve", name.as_str(), call], ways[(round / 3 + 1 + round / 7) % ways.len()]].concat();
+        let is_swept = round % 3 == 2;
+        let other = if is_swept { vec!["--json", "sweep", name.as_str()] } else { other };
+        let pair = if round % 2 == 0 { [&one, &other] } else { [&other, &one] };
+        let children = pair.map(|arguments| shell.spawn(arguments));
+        let said = children.map(|child| Said::from(child.wait_with_output().unwrap()));
+        let of = |command: &Vec<&str>| said.iter().zip(pair).find(|(_, arguments)| *arguments == command).unwrap().0;
+        let ends = ends(&shell, &name, call);
+        assert_eq!(ends.len(), 1, "{pair:?} {said:?} {ends:?}");
+        if is_swept {
+            // The answer is late whoever of them sees to that.
+            let swept = of(&other);
+            assert_eq!((of(&one).code, ends[0].as_str()), (1, "expired"), "{said:?}");
+            // It may have come too late as well.
+            assert!(swept.code == 0 || swept.json()["left"][0]["call"] == call, "{said:?}");
+        } else {
+            let winners: Vec<_> = (0..2).filter(|at| said[*at].code == 0).collect();
+            assert_eq!(winners.len(), 1, "{pair:?} {said:?}");
+            won[winners[0]] += 1;
+            let loser = &said[1 - winners[0]];
+            let is_told = ["stale", "resolved", "approved", "rejected"].iter().any(|word| loser.err.contains(word));
+            assert!(loser.code == 1 && is_told, "{said:?}");
+        }
+        let text = shell.text(&name);
+        assert_eq!(text.matches(&format!("**Tool Result:** `{call}`")).count(), 1, "{text}");
+        let words = ["\none\n", "{\"a\":1}", "\ntwo\n", "three", "four", "status=approved", "did not respond in time"];
+        assert_eq!(words.iter().filter(|words| text.contains(**words)).count(), 1, "{pair:?} {text}");
+    }
+    assert!(won.iter().all(|won| *won > 0), "{won:?}");
 }

@@ -5,4 +5,5 @@ mod holder;
 mod journal;
 mod queue;
 mod save;
+mod steal;
 mod trust;

@@ -6,7 +6,15 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use flemma::runtime::save::{SaveError, Stamp, save};
+use flemma::runtime::{
+    Owner, Taken,
+    save::{self, SaveError, Stamp},
+};
+
+/// Writes a conversation that this process holds.
+fn save(path: &Path, bytes: &[u8], known: Option<Stamp>) -> Result<Stamp, SaveError> {
+    save::save(path, bytes, known, || Ok(()))
+}
 
 fn folder_with(text: &str) -> (tempfile::TempDir, PathBuf, Option<Stamp>) {
     let folder = tempfile::tempdir().unwrap();
@@ -133,4 +141,48 @@ fn a_full_disk_leaves_the_old_file_whole() {
         assert_eq!(fs::read(folder.path().join(name)).unwrap(), old, "{name}");
     }
     assert_eq!(files_in(folder.path()), ["linked.chat", "plain.chat", "second name"]);
+}
+
+#[test]
+fn a_write_that_was_overtaken_does_not_land() {
+    let (folder, path, stamp) = folder_with("old");
+    let taken = Taken(Some(Owner::this()));
+    // The one who takes over comes right after the last look.
+    let looks = std::cell::Cell::new(0);
+    let check = || {
+        looks.set(looks.get() + 1);
+        if looks.get() > 1 {
+            return Err(taken.clone());
+        }
+        save::fence(&path).unwrap();
+        Ok(())
+    };
+    assert_eq!(save::save(&path, b"new", stamp, check), Err(SaveError::Taken(taken.clone())));
+    assert_eq!(fs::read_to_string(&path).unwrap(), "old");
+    assert_eq!(files_in(folder.path()), ["a.chat"]);
+    // And before it, where the file is overwritten or new.
+    fs::hard_link(&path, folder.path().join("b.chat")).unwrap();
+    let stamp = Stamp::of(&path).unwrap();
+    assert_eq!(save::save(&path, b"new", stamp, || Err(taken.clone())), Err(SaveError::Taken(taken.clone())));
+    assert_eq!(fs::read_to_string(&path).unwrap(), "old");
+}
+
+#[test]
+fn only_the_temporary_files_of_a_conversation_are_deleted() {
+    let (folder, path, _) = folder_with("old");
+    let long = "n".repeat(240) + ".chat";
+    let others =
+        [".a.chat.flemma-lock", ".a.chat.flemma-new-", ".a.chat.flemma-new-1234567", ".b.chat.flemma-new-abcdef"];
+    for name in others.iter().chain(&[".a.chat.flemma-new-abcDE0", long.as_str()]) {
+        fs::write(folder.path().join(name), "").unwrap();
+    }
+    save::remove_temporary(&path).unwrap();
+    let mut left: Vec<_> =
+        others.iter().map(|name| (*name).to_owned()).chain(["a.chat".to_owned(), long.clone()]).collect();
+    left.sort();
+    assert_eq!(files_in(folder.path()), left);
+    // A name that leaves no room for another one can be written.
+    let long = folder.path().join(long);
+    save(&long, b"new", Stamp::of(&long).unwrap()).unwrap();
+    assert_eq!(fs::read_to_string(&long).unwrap(), "new");
 }

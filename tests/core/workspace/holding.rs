@@ -8,7 +8,7 @@ use std::{
 
 use flemma::{
     agent::Choice,
-    runtime::holder::Hold,
+    runtime::holder::{BufferLocks, Hold},
     workspace::{Command, Host, ports::Question},
 };
 use serde_json::json;
@@ -336,4 +336,29 @@ fn ctrl_c_takes_back_what_waits_for_the_lock() {
     chat.go();
     chat.wait_for("@Assistant:\nok");
     assert_eq!(chat.sent(), 1, "only the other conversation was sent");
+}
+
+#[test]
+fn a_holder_that_is_taken_over_becomes_an_observer() {
+    let chat = Harness::new("@You:\nHello", []);
+    chat.put("shared.chat", waiting());
+    chat.edit("shared.chat");
+    wait_until(&chat, "the lock", |chat| is_held(chat, "shared.chat"));
+    chat.told();
+    let stolen = BufferLocks::default().steal(&chat.state("locks"), &chat.work("shared.chat")).unwrap();
+    // Whatever it does first, nothing lands.
+    chat.execute("Tool Result");
+    wait_until_observed(&chat);
+    wait_until(&chat, "the message", |chat| {
+        chat.host.told.borrow().iter().any(|told| told.contains("shared.chat was taken over by"))
+    });
+    assert_eq!(fs::read_to_string(chat.work("shared.chat")).unwrap(), waiting());
+    chat.execute("Tool Result");
+    assert!(!chat.text().contains("```\nhi\n```"), "nothing runs");
+    let told = chat.told();
+    assert!(told.last().unwrap().contains("is open"), "{told:?}");
+    chat.put("shared.chat", "@You:\nTheirs\n");
+    drop(stolen);
+    wait_until_taken_over(&chat);
+    assert!(is_held(&chat, "shared.chat"));
 }
