@@ -107,6 +107,18 @@ M.parse = function(...)
   return require("flemma.codeblock.parsers").parse(...)
 end
 
+---@param buf integer
+---@return string problem empty if the file has the text
+function M.write_now(buf)
+  return require("flemma.saving").write_now(buf) or ""
+end
+
+--- A conversation that `flemma run` carries on has come to its end.
+---@param buf integer
+function M.driven(buf)
+  require("flemma.headless").driven(buf)
+end
+
 M.languages = function()
   return require("flemma.codeblock.parsers").languages()
 end

@@ -129,6 +129,10 @@ function M.end_line()
   end
 end
 
+--- Gets the messages in place of the user, if there is none.
+---@type fun(level: integer, message: string)?
+M.listener = nil
+
 --- Shows a message. Safe to call from anywhere, including libuv callbacks.
 ---@param level integer one of vim.log.levels
 ---@param message string
@@ -142,6 +146,9 @@ function M.say(level, message)
   if held_back then
     held_back[#held_back + 1] = { level = level, message = message }
     return
+  end
+  if M.listener then
+    return M.listener(level, message)
   end
   local options = require("flemma.options").taken()
   if options and level < levels[options.notify.level] then

@@ -322,6 +322,7 @@ end
 
 --- Neovim is exiting: writes a buffer while there is time, without asking.
 ---@param buf integer
+---@return string? problem
 function M.write_now(buf)
   local state = states[buf]
   if not state or not has_something_to_write(buf) then
@@ -333,6 +334,7 @@ function M.write_now(buf)
   else
     settle(buf, state, true)
   end
+  return problem
 end
 
 --- The buffer is about to be unloaded: writes it one last time. Neovim forgets the file together with the buffer.

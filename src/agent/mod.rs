@@ -55,6 +55,7 @@ mod progress;
 mod round;
 mod session;
 mod shell;
+mod stop;
 mod suspend;
 mod turn;
 
@@ -64,4 +65,5 @@ pub use progress::Progress;
 pub use round::{own_words, rejection};
 pub use session::Session;
 pub use shell::{CursorReason, CursorTarget, LifecycleEvent, Shell};
+pub use stop::Stop;
 pub use turn::{Agent, Settings, Verdict, View};

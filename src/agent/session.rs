@@ -14,7 +14,7 @@ use std::{
 
 use super::{
     Activity, Agent, CallResult, Cursor, CursorReason, CursorTarget, Effect, Input, LifecycleEvent, Placement,
-    Progress, RequestId, RequestKind, Settings, Shell, Verdict, View,
+    Progress, RequestId, RequestKind, Settings, Shell, Stop, Verdict, View,
 };
 use crate::{
     chat::{
@@ -115,6 +115,11 @@ impl Session {
     pub fn activity(&self) -> Activity {
         // The agent is borrowed during a step that calls the shell.
         self.agent.try_borrow().map_or(Activity::Waiting, |agent| agent.activity())
+    }
+
+    /// Why the conversation came to rest before its end, since the last key press.
+    pub fn stop(&self) -> Option<Stop> {
+        self.agent.try_borrow().ok().and_then(|agent| agent.stop().cloned())
     }
 
     /// Whether part of a reply is in the document and the rest has not arrived.

@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::{Activity, CallResult, Cursor, Effect, Input, Level, RequestId, RequestKind, guard::LoopGuard};
+use super::{Activity, CallResult, Cursor, Effect, Input, Level, RequestId, RequestKind, Stop, guard::LoopGuard};
 use crate::{
     chat::{AwaitKind, OpenCall, Status},
     model::{CallId, Event, ModelError, StopReason, ToolInput},
@@ -135,6 +135,8 @@ pub struct Agent {
     turns: u32,
     last_request: u64,
     locked: bool,
+    /// Why it came to rest, since the last key press.
+    stop: Option<Stop>,
 }
 
 impl Agent {
@@ -221,8 +223,15 @@ impl Agent {
         self.reset_counters();
     }
 
+    /// Why the conversation came to rest before its end, since the last key press.
+    #[must_use]
+    pub fn stop(&self) -> Option<&Stop> {
+        self.stop.as_ref()
+    }
+
     /// Restarts the counters that limit what happens without the user.
     pub(super) fn reset_counters(&mut self) {
+        self.stop = None;
         self.turns = 0;
         self.guard = LoopGuard::default();
     }
@@ -281,26 +290,25 @@ impl Agent {
     /// Sends without a key press, unless a limit is reached.
     fn send_on_autopilot(&mut self, kind: RequestKind, view: &dyn View, effects: &mut Vec<Effect>) {
         let settings = view.settings();
-        let pause = if self.turns >= settings.max_turns {
-            let limit = settings.max_turns;
-            Some(format!(
-                "Autopilot paused after {limit} requests (tools.autopilot.max_turns); press Ctrl-] to continue."
-            ))
+        self.stop = if self.turns >= settings.max_turns {
+            Some(Stop::TurnLimit(settings.max_turns))
         } else {
-            self.guard.end_round().map(|tools| {
-                format!(
-                    "Autopilot paused: {tools} gave the same result for the same input three times; press Ctrl-] to \
-                     continue."
-                )
-            })
+            self.guard.end_round().map(Stop::Repetition)
         };
-        match pause {
-            Some(message) => {
-                self.give_up(kind, effects);
-                effects.push(Effect::Notify(Level::Warn, message));
+        let message = match &self.stop {
+            None | Some(Stop::Incomplete) => return self.send(kind, view, effects),
+            Some(Stop::TurnLimit(limit)) => {
+                format!(
+                    "Autopilot paused after {limit} requests (tools.autopilot.max_turns); press Ctrl-] to continue."
+                )
             }
-            None => self.send(kind, view, effects),
-        }
+            Some(Stop::Repetition(tools)) => format!(
+                "Autopilot paused: {tools} gave the same result for the same input three times; press Ctrl-] to \
+                 continue."
+            ),
+        };
+        self.give_up(kind, effects);
+        effects.push(Effect::Notify(Level::Warn, message));
     }
 
     fn event(&mut self, request: RequestId, event: Event, effects: &mut Vec<Effect>) {
@@ -350,6 +358,7 @@ impl Agent {
             StopReason::Refusal => Some("The provider ended the reply: the model refused to continue.".to_owned()),
             StopReason::Other(reason) => Some(format!("The provider ended the reply: {reason}.")),
         };
+        self.stop = stopped.is_some().then_some(Stop::Incomplete);
         if matches!(reason, StopReason::Refusal | StopReason::Blocked(_)) {
             // Calls before that must not run without the user.
             self.armed = false;

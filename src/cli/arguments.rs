@@ -12,7 +12,7 @@ use clap_complete::Shell;
     version,
     arg_required_else_help = true,
     disable_help_subcommand = true,
-    after_help = "Exit codes:\n  0  done\n  1  failed\n  2  wrong usage\n  4  held by another process that cannot be asked"
+    after_help = "Exit codes:\n  0  done\n  1  failed\n  2  wrong usage\n  3  suspended: it waits for a person (`flemma run`)\n  4  held by another process that cannot be asked"
 )]
 pub struct Arguments {
     /// Write one JSON value to standard output, also for an error
@@ -38,6 +38,12 @@ pub enum Command {
     /// If an editor on this machine has the conversation open, the editor resolves the call. Otherwise it is recorded, and
     /// the file is written. No tool runs before the conversation is opened in an editor.
     Resolve(Resolve),
+    /// Carry a conversation on, in a Neovim without a user interface
+    ///
+    /// Neovim reads your configuration, so your tools and policies count. The conversation goes on until the model has
+    /// replied, a call waits for a person, or it fails. You can run it again at any time: it goes on where the file stands.
+    /// What waits is on standard output, a line each, which begins with `kind=`.
+    Run(Run),
     /// Give calls whose deadline has passed an error result
     ///
     /// An editor does that by itself for the conversations that it has open, so those are left to it.
@@ -84,7 +90,7 @@ pub struct Sweep {
 }
 
 /// What happens to a conversation that another process holds.
-#[derive(Args, Clone, Copy, Debug)]
+#[derive(Args, Clone, Copy, Debug, Default)]
 pub struct Takeover {
     /// Take over a conversation whose holder does not answer
     ///
@@ -93,6 +99,32 @@ pub struct Takeover {
     /// this machine that answers is asked as usual, and keeps the conversation.
     #[arg(long)]
     pub steal: bool,
+}
+
+/// A conversation, and how it is carried on.
+#[derive(Args, Debug, Default)]
+pub struct Run {
+    /// The conversation
+    #[arg(value_name = "FILE")]
+    pub path: PathBuf,
+    /// Trust what the file brings: its frontmatter, and the files that it names. This is remembered
+    #[arg(long)]
+    pub trust: bool,
+    /// Stop after so many requests, in place of tools.autopilot.max_turns
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_turns: Option<u32>,
+    /// Stop after so many seconds
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    pub timeout: Option<u64>,
+    /// Talk to this provider, whatever the configuration and the file say
+    #[arg(long, value_name = "NAME")]
+    pub provider: Option<String>,
+    /// Talk to this model, whatever the configuration and the file say
+    #[arg(long, value_name = "NAME")]
+    pub model: Option<String>,
+    /// What happens to a lock that is in the way.
+    #[command(flatten)]
+    pub takeover: Takeover,
 }
 
 /// A call, and what becomes of it.
@@ -120,4 +152,7 @@ pub struct Resolve {
     /// What happens to a lock that is in the way.
     #[command(flatten)]
     pub takeover: Takeover,
+    /// Carry the conversation on after that, like `flemma run`, unless an editor has it open
+    #[arg(long = "continue")]
+    pub is_continued: bool,
 }

@@ -1,20 +1,20 @@
-//! A Neovim of this user's on this machine, which is spoken to by MessagePack-RPC (`:help RPC`).
+//! A Neovim of this user's on this machine, by its socket.
 
 use std::{
-    io::{self, BufReader, Write},
+    io::{self, BufReader},
     os::unix::net::UnixStream,
     path::Path,
     time::Duration,
 };
 
-use rmpv::{
-    Value,
-    decode::{self, Error},
-    encode,
-};
+use rmpv::Value;
 use rustix::net::sockopt::socket_peercred;
 
-use super::{report::Failure, state};
+use super::{
+    report::Failure,
+    rpc::{self, Message},
+    state,
+};
 use crate::runtime::holder;
 
 /// How long it may take to answer. It reads its socket while it waits for keys, but not in all of its prompts.
@@ -70,34 +70,13 @@ impl Editor {
     /// What it threw, or that there was no answer in time. Then it may still run.
     pub(super) fn lua(&mut self, code: &str, arguments: &[&str]) -> io::Result<String> {
         let arguments = arguments.iter().map(|argument| Value::from(*argument)).collect();
-        let parameters = Value::Array(vec![code.into(), Value::Array(arguments)]);
-        let message = Value::Array(vec![0.into(), 0.into(), "nvim_exec_lua".into(), parameters]);
-        encode::write_value(&mut self.to, &message).map_err(io::Error::from)?;
-        self.to.flush()?;
+        rpc::request_lua(&mut self.to, code, arguments)?;
         loop {
-            let Value::Array(message) = decode::read_value(&mut self.from).map_err(failed)? else { continue };
-            // [1, id, error, result]; anything else is a notification.
-            if let [kind, _, error, result] = &message[..]
-                && kind.as_u64() == Some(1)
-            {
-                return match (error, result) {
-                    (Value::Nil, result) => Ok(result.as_str().unwrap_or_default().to_owned()),
-                    (error, _) => Err(io::Error::other(words(error))),
-                };
+            match rpc::read(&mut self.from)? {
+                Message::Response(value) => return Ok(value.as_str().unwrap_or_default().to_owned()),
+                Message::Refusal(problem) => return Err(io::Error::other(problem)),
+                Message::Notification(..) => {}
             }
         }
     }
-}
-
-fn failed(error: Error) -> io::Error {
-    match error {
-        Error::InvalidMarkerRead(error) | Error::InvalidDataRead(error) => error,
-        Error::DepthLimitExceeded => io::Error::other("its answer makes no sense"),
-    }
-}
-
-/// Neovim's errors are `[type, message]`.
-fn words(error: &Value) -> String {
-    let message = error.as_array().and_then(|parts| parts.get(1)).unwrap_or(error);
-    message.as_str().map_or_else(|| message.to_string(), str::to_owned)
 }

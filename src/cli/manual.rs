@@ -12,8 +12,10 @@ const PLACES: &str = "\
 Environment:
   HOME, XDG_STATE_HOME  where your state is: `$XDG_STATE_HOME`, or `$HOME/.local/state`
   NVIM_APPNAME          the folder in there, if it is not `nvim`
+  XDG_CONFIG_HOME       where the configuration is, if not in `$HOME/.config`
 
 Files:
+  ~/.config/flemma/config.toml        `continue = true` for `resolve --continue`, and `nvim`, the Neovim of `run`
   ~/.local/state/nvim/flemma/journal  what happened to each call: decisions, starts and results
   ~/.local/state/nvim/flemma/locks    which of your processes holds which conversation
   .NAME.flemma-lock                   beside an open conversation: the lock that other users and machines meet

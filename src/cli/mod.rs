@@ -6,15 +6,19 @@
 
 mod arguments;
 mod check;
+mod configuration;
 mod desk;
 mod editor;
 mod files;
+mod headless;
 mod host;
 mod manual;
 mod names;
 mod pending;
 mod report;
 mod resolve;
+mod rpc;
+mod run;
 mod show;
 mod state;
 mod sweep;
@@ -57,6 +61,7 @@ fn run(command: &Command) -> Result<Report, Failure> {
         Command::Pending(place) => pending::pending(place),
         Command::Show(file) => show::show(file),
         Command::Resolve(arguments) => resolve::resolve(arguments),
+        Command::Run(arguments) => run::run(arguments),
         Command::Sweep(place) => sweep::sweep(place),
         Command::Check(place) => check::check(place),
         Command::Completions { shell } => {

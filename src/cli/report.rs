@@ -21,6 +21,8 @@ pub enum Exit {
     Failed = 1,
     /// The arguments are wrong. (`clap` uses the same number.)
     Usage = 2,
+    /// The conversation waits for a person. What for is on standard output.
+    Suspended = 3,
     /// The conversation is held where it cannot be handed over to.
     Held = 4,
 }
@@ -78,7 +80,9 @@ impl Failure {
         }
     }
 
-    fn to_json(&self) -> Value {
+    /// The same for a program.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
         let mut value = json!({ "ok": false, "error": self.to_string() });
         if let Self::Held { owner: Some(owner), .. } = self {
             value["host"] = owner.host.as_str().into();

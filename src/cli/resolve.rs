@@ -10,12 +10,13 @@ use std::{
 use serde_json::{Value, json};
 
 use super::{
-    arguments::Resolve,
+    arguments::{Resolve, Run},
+    configuration::Configuration,
     desk::{Desk, Lock, Opened},
     editor::{self, Editor},
     names,
-    report::{Failure, Report, words},
-    state,
+    report::{Exit, Failure, Report, words},
+    run, state,
 };
 use crate::{
     journal::Role,
@@ -37,11 +38,17 @@ const LONGEST: u64 = 64 << 20;
 /// Why it was not resolved.
 pub(super) fn resolve(arguments: &Resolve) -> Result<Report, Failure> {
     let resolution = resolution(arguments)?;
+    // A mistake in it is said before anything is done.
+    let is_continued = arguments.is_continued || Configuration::read()?.is_continued;
     let deadline = Instant::now() + PATIENCE;
     let mut lock = Lock::Ask;
     loop {
         let owner = match Desk::open(&arguments.path, lock)? {
-            Opened::Here(desk) => return resolve_here(*desk, arguments, resolution),
+            Opened::Here(desk) => {
+                let place = if is_continued { Place::Run } else { Place::Here };
+                let resolved = resolve_here(*desk, arguments, resolution, place)?;
+                return Ok(if is_continued { go_on(arguments, resolved) } else { resolved });
+            }
             Opened::Elsewhere(owner) => owner,
         };
         let is_far = owner.as_ref().is_some_and(|owner| owner.host != Owner::this().host);
@@ -69,7 +76,7 @@ pub(super) fn resolve(arguments: &Resolve) -> Result<Report, Failure> {
     }
 }
 
-fn resolve_here(desk: Desk, arguments: &Resolve, resolution: Resolution) -> Result<Report, Failure> {
+fn resolve_here(desk: Desk, arguments: &Resolve, resolution: Resolution, place: Place) -> Result<Report, Failure> {
     let call = CallId(arguments.call.clone());
     let resolved = desk.resolve(&call, resolution, Role::CommandLine);
     let (told, written) = desk.close();
@@ -78,9 +85,26 @@ fn resolve_here(desk: Desk, arguments: &Resolve, resolution: Resolution) -> Resu
     let unwritten = written.err().map(|failure| {
         format!("the decision is recorded, but {failure} The file gets it when the conversation is opened next.")
     });
-    let mut report = done(arguments, Place::Here, unwritten.is_none());
+    let mut report = done(arguments, place, unwritten.is_none());
     report.warnings = told.into_iter().chain(unwritten).collect();
     Ok(report)
+}
+
+/// Carries the conversation on. What is resolved stays so, whatever comes of it.
+fn go_on(arguments: &Resolve, resolved: Report) -> Report {
+    let run = Run { path: arguments.path.clone(), takeover: arguments.takeover, ..Run::default() };
+    let mut json = resolved.json;
+    let mut report = run::run(&run).unwrap_or_else(|failure| Report {
+        text: String::new(),
+        json: failure.to_json(),
+        warnings: vec![failure.to_string()],
+        exit: failure.exit(),
+    });
+    json["ok"] = (report.exit == Exit::Done).into();
+    json["run"] = report.json.take();
+    let text = [resolved.text, report.text].into_iter().filter(|text| !text.is_empty());
+    let warnings = resolved.warnings.into_iter().chain(report.warnings).collect();
+    Report { text: text.collect::<Vec<_>>().join("\n"), json, warnings, exit: report.exit }
 }
 
 /// Resolves it in the editor that holds the conversation. `None` if there is none, or it no longer does.
@@ -121,7 +145,11 @@ const HAND_OVER: &str = "return require('flemma.command_line').resolve(...)";
 /// Where a call was resolved.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
+    /// By this process, for whoever opens the conversation next.
     Here,
+    /// By this process, which carries it on.
+    Run,
+    /// By the editor that has it open.
     Editor,
 }
 
@@ -135,6 +163,10 @@ fn done(arguments: &Resolve, place: Place, is_written: bool) -> Report {
 /// What has become of the call.
 fn outcome(arguments: &Resolve, place: Place) -> &'static str {
     match (arguments, place) {
+        (Resolve { approve: true, .. }, Place::Run) => "is approved",
+        (Resolve { reject: Some(_), .. }, Place::Run) => "is rejected",
+        (Resolve { error: Some(_), .. }, Place::Run) => "has an error result",
+        (_, Place::Run) => "has its result",
         (Resolve { approve: true, .. }, Place::Here) => "is approved; it runs when the conversation is opened next",
         (Resolve { approve: true, .. }, Place::Editor) => "is approved, in the editor that has the conversation open",
         (Resolve { reject: Some(_), .. }, Place::Here) => {

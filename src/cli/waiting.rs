@@ -206,6 +206,11 @@ impl Call {
         self.state.kind().is_some() || matches!(self.state, State::Known(CallState::Undecided))
     }
 
+    /// What it waits for.
+    pub(super) fn kind(&self) -> Option<&'static str> {
+        self.state.kind().map(AwaitKind::as_str)
+    }
+
     /// Whether its deadline has passed.
     pub(super) fn is_overdue(&self) -> bool {
         self.is_overdue
@@ -224,7 +229,7 @@ impl Call {
             "line": self.line,
             "call": self.id,
             "tool": self.tool,
-            "kind": self.state.kind().map(AwaitKind::as_str),
+            "kind": self.kind(),
             "known": !matches!(self.state, State::Known(CallState::Waits { kind: None, .. })),
             "state": self.state.word(),
             "started": since.map(|since| since.to_string()),

@@ -24,7 +24,7 @@ pub(super) struct Shim {
 }
 
 /// The names that `host.lua` has to define.
-pub(super) const NAMES: [&str; 39] = [
+pub(super) const NAMES: &[&str] = &[
     "announce",
     "ask_files",
     "ask_trust",
@@ -34,6 +34,7 @@ pub(super) const NAMES: [&str; 39] = [
     "current_buffer",
     "cursor",
     "diagnose",
+    "driven",
     "estimate",
     "execute",
     "follow",
@@ -64,6 +65,7 @@ pub(super) const NAMES: [&str; 39] = [
     "wake_after",
     "when_drawn",
     "write",
+    "write_now",
 ];
 
 /// What the context of one run is made of.
@@ -84,7 +86,7 @@ impl Shim {
     /// # Errors
     /// When it lacks one of [`NAMES`]: then the shim and the library are not of one version.
     pub(super) fn new(lua: &Lua, table: Table) -> mlua::Result<Self> {
-        for name in NAMES {
+        for &name in NAMES {
             table.get::<Function>(name)?;
         }
         Ok(Self { lua: lua.clone(), table })
@@ -432,6 +434,18 @@ impl Host for NvimHost {
 
     fn saved(&self, buffer: i32, tick: i64, problem: Option<UserError>) {
         self.shim.tell("saved", (buffer, tick, problem.map(|error| error.to_string())));
+    }
+
+    fn write_now(&self, buffer: i32) -> Option<UserError> {
+        // Without an answer, the shim has failed, and the file may not be written.
+        let problem: Option<String> = self.shim.ask("write_now", buffer);
+        let problem = problem.unwrap_or_else(|| "the file could not be written".to_owned());
+        (!problem.is_empty()).then(|| UserError::new(problem))
+    }
+
+    /// `:help rpcnotify()`.
+    fn driven(&self, buffer: i32) {
+        self.shim.tell("driven", buffer);
     }
 
     /// `:help vim.ui.select()`.

@@ -57,6 +57,9 @@ impl Workspace {
     /// Asks the user.
     pub(super) fn ask(&self, conversation: &Conversation, question: Question) {
         let number = conversation.questions().begin(&question);
+        if self.drive_was_asked(conversation, number, &question) {
+            return;
+        }
         self.host().ask(conversation.buffer(), number, question);
     }
 

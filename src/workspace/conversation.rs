@@ -7,8 +7,8 @@ use std::{
 };
 
 use super::{
-    accounts::Accounts, effective::Evaluated, file_on_disk::FileOnDisk, generation::Generation, holder::Holding,
-    page::Page, ports::Host, questions::Questions, records::Records, tasks::Tasks, trust::Gate,
+    accounts::Accounts, drive::Drive, effective::Evaluated, file_on_disk::FileOnDisk, generation::Generation,
+    holder::Holding, page::Page, ports::Host, questions::Questions, records::Records, tasks::Tasks, trust::Gate,
 };
 use crate::{
     agent::Session,
@@ -30,6 +30,7 @@ pub struct Conversation {
     questions: Questions,
     records: Records,
     deadlines: Generation,
+    drive: Drive,
     file: FileOnDisk,
     /// Whether the file is written when what happens now is over.
     is_write_due: Cell<bool>,
@@ -57,6 +58,7 @@ impl Conversation {
             questions: Questions::default(),
             records: Records::default(),
             deadlines: Generation::default(),
+            drive: Drive::default(),
             file,
             is_write_due: Cell::new(false),
             is_review_due: Cell::new(false),
@@ -114,6 +116,10 @@ impl Conversation {
     /// Which of the timers for deadlines counts.
     pub(super) fn deadlines(&self) -> &Generation {
         &self.deadlines
+    }
+
+    pub(super) fn drive(&self) -> &Drive {
+        &self.drive
     }
 
     pub(super) fn file(&self) -> &FileOnDisk {

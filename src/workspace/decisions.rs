@@ -19,7 +19,10 @@ impl Workspace {
         match input {
             Input::Decide(calls, choice, step) => self.decide(conversation, calls, &choice, step),
             Input::Execute(call) => self.execute_call(conversation, call),
-            Input::Advance => self.go_on_as_written(conversation, Input::Advance),
+            Input::Advance => {
+                self.drop_cut_off(conversation);
+                self.go_on_as_written(conversation, Input::Advance);
+            }
             input => self.feed(conversation, [input]),
         }
     }

@@ -72,6 +72,7 @@ impl Workspace {
             // Counted from here: however long a slice takes, the user's keys get the pause.
             NextDrain::After(pause) => self.host().wake_after(pause),
         }
+        self.look_at_drives();
         if let Err(panic) = fed {
             resume_unwind(panic);
         }

@@ -108,6 +108,7 @@ impl Shell for Effects<'_> {
                 ProviderError::new(ErrorKind::InvalidRequest, format!("no thread could be started: {error}"))
             })?;
         self.conversation.tasks().add_request(request, handle);
+        self.conversation.drive().count_request();
         // What was sent must not be lost, and the reply may take minutes.
         self.workspace.write_soon(self.conversation);
         Ok(())
@@ -268,10 +269,10 @@ impl Shell for Effects<'_> {
 
     fn settings(&self) -> Settings {
         let file = self.workspace.frontmatter(self.conversation);
-        let tools = &file.config.tools;
+        let (tools, drive) = (&file.config.tools, self.conversation.drive());
         Settings {
-            autopilot: tools.autopilot.enabled && self.workspace.host().carries_on(),
-            max_turns: tools.autopilot.max_turns,
+            autopilot: (tools.autopilot.enabled || drive.is_on()) && self.workspace.host().carries_on(),
+            max_turns: drive.max_turns().unwrap_or(tools.autopilot.max_turns),
             max_concurrent: tools.max_concurrent as usize,
         }
     }

@@ -39,7 +39,9 @@ impl Workspace {
         if let Some(known) = conversation.evaluated().get(&basis) {
             return known;
         }
-        let effective = Rc::new(self.evaluate(conversation, basis.source.as_ref(), is_trusted));
+        let mut effective = self.evaluate(conversation, basis.source.as_ref(), is_trusted);
+        self.steer(conversation, &mut effective);
+        let effective = Rc::new(effective);
         conversation.evaluated().keep(basis, &effective);
         effective
     }
@@ -60,7 +62,7 @@ impl Workspace {
             Ok(run) => run,
             Err(fault) => return without(Some(fault)),
         };
-        let config = match self.options().with_file(&file.layer) {
+        let config = match self.options().with(&[&file.layer]) {
             Ok(config) => config,
             Err(problem) => return without(Some(Fault::new(0, format!("the frontmatter: {problem}")))),
         };
@@ -78,6 +80,19 @@ impl Workspace {
         };
         let tools = file.tools.as_ref().map(|list| list.items().iter().cloned().collect());
         Effective { config: Rc::new(config), tools, policy, file, is_policy_function, fault: None }
+    }
+
+    /// Whom a driven conversation talks to beats what its file says.
+    fn steer(&self, conversation: &Conversation, effective: &mut Effective) {
+        let steered = conversation
+            .drive()
+            .layer(&effective.config)
+            .and_then(|layer| layer.map(|layer| self.options().with(&[&effective.file.layer, &layer])).transpose());
+        match steered {
+            Ok(None) => {}
+            Ok(Some(config)) => effective.config = Rc::new(config),
+            Err(problem) => effective.fault = effective.fault.take().or(Some(Fault::new(0, problem.to_string()))),
+        }
     }
 
     /// What the text says.

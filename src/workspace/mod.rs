@@ -22,6 +22,7 @@
 //! * `running` starts a tool once its start is recorded.
 //! * `recovery` brings a file that was opened together with the journal: `standing` is what that says of one call.
 //! * `holding` keeps it to one process for each conversation.
+//! * `driving` carries a conversation on without a user.
 //!
 //! ```
 //! use std::{cell::RefCell, rc::Rc, sync::mpsc, time::Duration};
@@ -77,6 +78,8 @@ mod conversation;
 mod decisions;
 mod dispatch;
 mod drain;
+mod drive;
+mod driving;
 mod effective;
 mod effects;
 mod file_layout;
@@ -125,6 +128,7 @@ mod written;
 pub use buffer_view::{LiveView, Preview, RunningView};
 pub use conversation::Conversation;
 pub use dispatch::Command;
+pub use drive::{DriveEnd, DriveOptions};
 pub use file_layout::{FileLayout, LineBreak};
 pub use forms::AskedForm;
 pub use latest_output::LatestOutput;

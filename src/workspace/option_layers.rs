@@ -50,13 +50,13 @@ impl OptionLayers {
         [self.setup.borrow().clone(), self.runtime.borrow().clone()]
     }
 
-    /// The options with those of a file over them.
+    /// The options with these layers over them, such as that of a file.
     ///
     /// # Errors
     /// When they do not go together.
-    pub(super) fn with_file(&self, file: &Value) -> Result<Config, UserError> {
-        let [setup, runtime] = self.layers();
-        Ok(Config::from_layers(&[setup, runtime, file.clone()])?)
+    pub(super) fn with(&self, over: &[&Value]) -> Result<Config, UserError> {
+        let layers: Vec<Value> = self.layers().iter().chain(over.iter().copied()).cloned().collect();
+        Ok(Config::from_layers(&layers)?)
     }
 
     /// Takes what `setup` was given, and forgets what was set since. `config` is what it comes to.

@@ -221,6 +221,15 @@ pub trait Host {
     /// A write of a buffer's file has ended. `tick` is what came with the text.
     fn saved(&self, _buffer: i32, _tick: i64, _problem: Option<UserError>) {}
 
+    /// Writes the file of a buffer that has changes, and waits for the disk: for conversations that no user looks at. Gives
+    /// why it was not written.
+    fn write_now(&self, _buffer: i32) -> Option<UserError> {
+        None
+    }
+
+    /// A drive has ended ([`super::Workspace::drive_result`]).
+    fn driven(&self, _buffer: i32) {}
+
     /// Asks the user. The answer comes back as [`super::Command::Answer`] with this number; the answer to an earlier question
     /// has no effect any more.
     fn ask(&self, buffer: i32, number: u64, question: Question);

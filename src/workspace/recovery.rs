@@ -66,6 +66,7 @@ impl Workspace {
             Some(wish) => self.want_alone(conversation, wish),
             None => self.revive(conversation),
         }
+        self.look_at_drive_later(conversation);
     }
 
     /// Gives the calls of which the journal knew more than the file.

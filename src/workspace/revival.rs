@@ -13,7 +13,7 @@ impl Workspace {
     /// yet. It takes the way of a key, so what the file brings has to be trusted first.
     pub(super) fn revive(&self, conversation: &Conversation) {
         let is_first = !conversation.is_revived().replace(true);
-        if !is_first || !self.host().carries_on() || conversation.is_busy() {
+        if !is_first || !self.host().carries_on() || conversation.is_busy() || conversation.drive().is_on() {
             return;
         }
         let Some(input) = self.left_to_do(conversation) else { return };
@@ -24,7 +24,7 @@ impl Workspace {
     }
 
     /// What the command line has left to be done: to start calls that it approved, or to send a last result.
-    fn left_to_do(&self, conversation: &Conversation) -> Option<Input> {
+    pub(super) fn left_to_do(&self, conversation: &Conversation) -> Option<Input> {
         let open = conversation.page().open_calls();
         if open.is_empty() {
             let calls = conversation.page().calls_at_end();

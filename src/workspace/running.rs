@@ -30,11 +30,20 @@ use crate::{
 impl Workspace {
     /// Runs a call, once the journal is read and its start is recorded.
     pub(super) fn run(&self, conversation: &Conversation, call: &OpenCall) {
-        self.write_soon(conversation);
-        self.start(conversation, call, |workspace, conversation, id, problem| {
+        let not_started = |workspace: &Self, conversation: &Conversation, id: &CallId, problem: UserError| {
             let problem = problem.to_string();
             workspace.feed(conversation, [Input::NotStarted { call: id.clone(), problem }]);
-        });
+        };
+        if conversation.drive().is_on() {
+            // After a kill, nobody would be there to read that a tool ran whose call the file lacks, and the model would call
+            // it once more. And nobody is there who would notice the pause.
+            if let Some(problem) = self.host().write_now(conversation.buffer()) {
+                return not_started(self, conversation, &call.id, problem);
+            }
+        } else {
+            self.write_soon(conversation);
+        }
+        self.start(conversation, call, not_started);
     }
 
     /// Asks the user interface to run a call, once there is one, the journal is read and the call's start is recorded.

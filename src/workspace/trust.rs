@@ -142,6 +142,12 @@ impl Gate {
         self.held.take().is_some()
     }
 
+    /// Whether something waits.
+    #[must_use]
+    pub fn is_waiting(&self) -> bool {
+        self.held.is_some()
+    }
+
     /// The store has been read. Gives the wish that waited for it, to be wanted again.
     pub fn store_was_read(&mut self) -> Option<Wish> {
         match self.held.take_if(|held| matches!(held, HeldWish::Store(_))) {

@@ -43,6 +43,7 @@ mod registration;
 #[path = "../support/responses.rs"]
 mod responses;
 mod rules;
+mod run;
 mod saving;
 #[path = "../support/sdk.rs"]
 mod sdk;

@@ -8,6 +8,7 @@ mod approval;
 mod calls;
 mod checks;
 mod drawing;
+mod driving;
 mod faults;
 mod forms;
 mod keys;
@@ -53,6 +54,7 @@ fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     keys::fill(exports)?;
     calls::fill(exports)?;
     drawing::fill(exports)?;
+    driving::fill(exports)?;
     tools::fill(exports)?;
     forms::fill(exports)?;
     approval::fill(exports)?;

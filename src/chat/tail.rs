@@ -1,0 +1,70 @@
+//! What a conversation ends with, for those who carry it on without a user.
+
+use super::{Block, BlockKind, Document, ParsedMessage, Position, Speaker, Text, TextEdit};
+
+/// What a conversation ends with. Messages without content do not count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tail {
+    /// It has no message that could be sent or answered.
+    Nothing,
+    /// The user's message, or results of tools: the model has not replied to it yet.
+    Unanswered,
+    /// The model's reply.
+    Reply,
+    /// A reply that was cut off, and nothing after it.
+    CutOff,
+}
+
+impl Document {
+    /// What the conversation ends with.
+    #[must_use]
+    pub fn tail(&self, text: &dyn Text) -> Tail {
+        match self.last_spoken(text) {
+            None => Tail::Nothing,
+            Some(message) if message.role == Speaker::You => Tail::Unanswered,
+            Some(message) if is_cut_off(message, text) => Tail::CutOff,
+            Some(_) => Tail::Reply,
+        }
+    }
+
+    /// The last message of the user or the model that has content.
+    fn last_spoken(&self, text: &dyn Text) -> Option<&ParsedMessage> {
+        let spoken = self.messages().iter().rev().filter(|message| message.role != Speaker::System);
+        spoken.into_iter().find(|message| message.blocks.iter().any(|block| !is_blank(message, block, text)))
+    }
+}
+
+/// Whether the reply ends with the mark of one that was cut off. One with calls gets results, and so an answer.
+fn is_cut_off(message: &ParsedMessage, text: &dyn Text) -> bool {
+    let is_call = |block: &Block| matches!(&block.kind, BlockKind::ToolUse(call) if !call.hosted);
+    if message.blocks.iter().any(is_call) {
+        return false;
+    }
+    let last = message.blocks.iter().rfind(|block| !is_blank(message, block, text));
+    last.is_some_and(|block| block.kind == BlockKind::Aborted)
+}
+
+fn is_blank(message: &ParsedMessage, block: &Block, text: &dyn Text) -> bool {
+    let mut is_blank = block.kind == BlockKind::Text && block.offset > 0;
+    if is_blank {
+        text.read(message.lines_of(block), &mut |line| is_blank &= line.trim().is_empty());
+    }
+    is_blank
+}
+
+/// Deletes the reply at the end of a document that was cut off, so that it can be asked for again, with the empty prompt after
+/// it. No edits for a document that ends with anything else ([`Tail::CutOff`]).
+#[must_use]
+pub fn drop_cut_off(document: &Document, text: &dyn Text) -> Vec<TextEdit> {
+    let Some(message) = document.last_spoken(text).filter(|message| is_cut_off(message, text)) else {
+        return Vec::new();
+    };
+    let last = text.line_count().saturating_sub(1);
+    let end = Position { line: last, column: text.length(last) };
+    // With the line break before it. A document that begins with it becomes empty.
+    let start = match message.start.checked_sub(1) {
+        Some(line) => Position { line, column: text.length(line) },
+        None => Position { line: 0, column: 0 },
+    };
+    vec![TextEdit { start, end, lines: vec![String::new()] }]
+}

@@ -1,0 +1,207 @@
+//! A Neovim without a user interface, with the user's configuration, in which one conversation is carried on.
+//!
+//! It is spoken to through its standard input and output. If this process is killed, Neovim sees the end of its input, ends
+//! what is under way, and exits.
+
+use std::{
+    io::{self, BufReader, Read},
+    os::unix::process::CommandExt,
+    path::Path,
+    process::{Child, ChildStdin, Command, Stdio},
+    sync::mpsc::{self, Receiver, RecvTimeoutError, Sender},
+    thread,
+    time::{Duration, Instant},
+};
+
+use rmpv::Value;
+use serde_json::Value as Json;
+use signal_hook::{
+    consts::{SIGHUP, SIGINT, SIGTERM},
+    iterator::Signals,
+};
+
+use super::rpc::{self, Message};
+
+/// How long it may take to exit.
+const PATIENCE: Duration = Duration::from_secs(10);
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// How long its last words may take to arrive.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// How much of what it printed is kept, in bytes.
+const KEPT: usize = 2048;
+
+/// What runs in it.
+const RUN: &str = "require('flemma.headless').run(...)";
+const STOP: &str = "require('flemma.headless').stop()";
+
+/// Something that happens while a conversation is carried on.
+#[derive(Debug)]
+pub(super) enum Happening {
+    /// The conversation is being carried on.
+    Begun,
+    /// It could not begin: Neovim does not have Flemma, or not this version of it.
+    Refused(String),
+    /// A message to the user, with its level (`:help vim.log.levels`).
+    Message(u64, String),
+    /// The end.
+    End(Json),
+    /// A signal to this process.
+    Signal(i32),
+    /// Neovim has exited.
+    Gone,
+}
+
+/// The Neovim.
+pub(super) struct Headless {
+    child: Child,
+    to: Option<ChildStdin>,
+    happenings: Receiver<Happening>,
+    printed: Receiver<String>,
+}
+
+impl Headless {
+    /// Starts it. The conversation at `path` is carried on once the configuration is read; `options` are those of
+    /// `lua/flemma/headless.lua`.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub(super) fn start(program: &Path, path: &str, options: &Json) -> io::Result<Self> {
+        let (tell, happenings) = mpsc::channel();
+        let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM])?;
+        let mut child = Command::new(program)
+            // Without swap files, whose questions nobody answers, and without a history that many would write at once.
+            .args(["--embed", "--headless", "-n", "-i", "NONE"])
+            // The keys of the terminal are for this process.
+            .process_group(0)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        let (Some(mut to), Some(from), Some(errors)) = (child.stdin.take(), child.stdout.take(), child.stderr.take())
+        else {
+            return Err(io::Error::other("it has no pipes"));
+        };
+        let (tell_printed, printed) = mpsc::channel();
+        let tell_happening = tell.clone();
+        thread::spawn(move || listen(BufReader::new(from), &tell_happening));
+        thread::spawn(move || tell_printed.send(last_of(errors)));
+        thread::spawn(move || {
+            for signal in signals.forever() {
+                if tell.send(Happening::Signal(signal)).is_err() {
+                    return;
+                }
+            }
+        });
+        // The channel of `--embed` (`:help --embed`, `:help channel-intro`).
+        let arguments = vec![1.into(), path.into(), options.to_string().into()];
+        // A Neovim that cannot read it has exited, which is heard of.
+        let _ = rpc::request_lua(&mut to, RUN, arguments);
+        Ok(Self { child, to: Some(to), happenings, printed })
+    }
+
+    /// The next that happens; `None` if nothing does until then.
+    pub(super) fn next(&self, until: Option<Instant>) -> Option<Happening> {
+        let Some(until) = until else { return Some(self.happenings.recv().unwrap_or(Happening::Gone)) };
+        match self.happenings.recv_timeout(until.saturating_duration_since(Instant::now())) {
+            Ok(happening) => Some(happening),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => Some(Happening::Gone),
+        }
+    }
+
+    /// Ends what is under way, as Ctrl-C does in an editor. The end follows.
+    pub(super) fn stop(&mut self) {
+        if let Some(to) = &mut self.to {
+            let _ = rpc::request_lua(to, STOP, Vec::new());
+        }
+    }
+
+    /// Lets it exit, and waits for that. One that does not is killed. Says whether it exited by itself.
+    pub(super) fn close(&mut self) -> bool {
+        if let Some(mut to) = self.to.take() {
+            let _ = rpc::request(&mut to, "nvim_command", vec!["qall!".into()]);
+            // The end of its input.
+            drop(to);
+        }
+        let deadline = Instant::now() + PATIENCE;
+        while Instant::now() < deadline {
+            match self.child.try_wait() {
+                Ok(None) => thread::sleep(PAUSE),
+                _ => return true,
+            }
+        }
+        self.kill();
+        false
+    }
+
+    /// Ends it at once.
+    pub(super) fn kill(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    /// The last that it printed, which is mostly an error in the configuration. Nothing, as long as it or a child of it may
+    /// print more.
+    pub(super) fn printed(&self) -> String {
+        self.printed.recv_timeout(LAST_WORDS).unwrap_or_default()
+    }
+}
+
+impl Drop for Headless {
+    fn drop(&mut self) {
+        if matches!(self.child.try_wait(), Ok(None)) {
+            self.kill();
+        }
+    }
+}
+
+/// Reads what Neovim sends, until it is gone.
+fn listen(mut from: impl Read, tell: &Sender<Happening>) {
+    while let Ok(message) = rpc::read(&mut from) {
+        let happening = match message {
+            Message::Response(_) => Happening::Begun,
+            Message::Refusal(problem) => Happening::Refused(problem),
+            Message::Notification(method, arguments) if method == "flemma" => match happening(&arguments) {
+                Some(happening) => happening,
+                None => continue,
+            },
+            Message::Notification(..) => continue,
+        };
+        if tell.send(happening).is_err() {
+            return;
+        }
+    }
+    let _ = tell.send(Happening::Gone);
+}
+
+/// What `lua/flemma/headless.lua` tells.
+fn happening(arguments: &[Value]) -> Option<Happening> {
+    match arguments {
+        [event, level, message] if event.as_str() == Some("message") => {
+            Some(Happening::Message(level.as_u64()?, text(message)))
+        }
+        [event, result] if event.as_str() == Some("end") => {
+            Some(Happening::End(serde_json::from_str(&text(result)).unwrap_or_default()))
+        }
+        _ => None,
+    }
+}
+
+fn text(value: &Value) -> String {
+    value
+        .as_str()
+        .map_or_else(|| String::from_utf8_lossy(value.as_slice().unwrap_or_default()).into_owned(), str::to_owned)
+}
+
+/// The last of what is printed.
+fn last_of(mut from: impl Read) -> String {
+    let (mut printed, mut piece) = (Vec::new(), [0; 1024]);
+    while let Ok(length @ 1..) = from.read(&mut piece) {
+        printed.extend_from_slice(&piece[..length]);
+        let excess = printed.len().saturating_sub(KEPT);
+        printed.drain(..excess);
+    }
+    String::from_utf8_lossy(&printed).trim().to_owned()
+}
