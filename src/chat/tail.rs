@@ -59,12 +59,19 @@ pub fn drop_cut_off(document: &Document, text: &dyn Text) -> Vec<TextEdit> {
     let Some(message) = document.last_spoken(text).filter(|message| is_cut_off(message, text)) else {
         return Vec::new();
     };
-    let last = text.line_count().saturating_sub(1);
-    let end = Position { line: last, column: text.length(last) };
-    // With the line break before it. A document that begins with it becomes empty.
-    let start = match message.start.checked_sub(1) {
-        Some(line) => Position { line, column: text.length(line) },
-        None => Position { line: 0, column: 0 },
+    let is_blank = |message: &ParsedMessage| message.blocks.iter().all(|block| is_blank(message, block, text));
+    let after = document.messages().iter().filter(|other| other.start > message.start);
+    // Instructions may follow.
+    let next = after.into_iter().find(|message| !is_blank(message)).map(|message| message.start);
+    let (start, end) = match (message.start.checked_sub(1), next) {
+        (_, Some(next)) => (Position { line: message.start, column: 0 }, Position { line: next, column: 0 }),
+        // With the line break before it. A document that begins with it becomes empty.
+        (before, None) => {
+            let last = text.line_count().saturating_sub(1);
+            let start =
+                before.map_or(Position { line: 0, column: 0 }, |line| Position { line, column: text.length(line) });
+            (start, Position { line: last, column: text.length(last) })
+        }
     };
     vec![TextEdit { start, end, lines: vec![String::new()] }]
 }

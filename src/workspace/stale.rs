@@ -71,7 +71,8 @@ impl fmt::Display for Stale {
                 escape_controls(&one_line(tool, NAME))
             ),
             Self::Undecided => f.write_str(
-                "nobody was asked about it yet: open the conversation in an editor, where your policies decide",
+                "nobody was asked about it yet: open the conversation in an editor, or carry it on with `flemma run`; your \
+                 policies decide there",
             ),
             Self::Refused => f.write_str(
                 "its block says that it may not run; open the conversation in an editor to change or send that",

@@ -13,4 +13,5 @@ mod references;
 mod regions;
 mod replies;
 mod roundtrip;
+mod tail;
 mod text_copy;
