@@ -19,6 +19,8 @@ local api = vim.api
 ---@field wrote_half? boolean whether the user wrote the file during this lock, so that it may contain an incomplete reply
 ---@field is_writing? boolean whether we are writing now
 ---@field is_setting? boolean whether we are setting 'modifiable' now
+---@field replaced? { tick: integer, is_part: boolean } what the change after this 'changedtick' replaces: only parts of
+---lines, or more
 ---@type table<integer, flemma.Attached>
 local attached = {}
 
@@ -126,6 +128,31 @@ local function step_of(buf, state, in_place)
   return vim.fn.changenr()
 end
 
+--- Notes what a change replaces. For most commands, Neovim reports this just before it reports the lines.
+---@param state flemma.Attached
+---@param tick integer 'changedtick' before the change
+---@param is_part boolean whether it replaces only a part of one line
+local function note_bytes(state, tick, is_part)
+  local replaced = state.replaced
+  if replaced and replaced.tick == tick then
+    replaced.is_part = replaced.is_part and is_part
+  else
+    state.replaced = { tick = tick, is_part = is_part }
+  end
+end
+
+--- How the user made the change of lines that is reported now.
+---@param state flemma.Attached
+---@param tick integer 'changedtick' after the change
+---@return "typing"|"part"|nil means nil for a command that may have written whole lines
+local function means_of(state, tick)
+  if api.nvim_get_mode().mode:find("^[iR]") then
+    return "typing"
+  end
+  local replaced = state.replaced
+  return replaced and replaced.tick == tick - 1 and replaced.is_part and "part" or nil
+end
+
 --- Forgets a buffer: its state, its keys and its autocommands. Previews and diagnostics stay.
 ---@param buf integer
 ---@param is_gone boolean whether the buffer was unloaded or read again
@@ -226,7 +253,7 @@ function M.attach(buf)
   })
   parse_on(native.call("attach", buf))
   api.nvim_buf_attach(buf, false, {
-    on_lines = function(_, _, _, first, old_last, new_last)
+    on_lines = function(_, _, tick, first, old_last, new_last)
       if attached[buf] ~= state then
         return true
       end
@@ -235,9 +262,15 @@ function M.attach(buf)
       end
       -- The library knows the author of the text that we write ourselves.
       local step = not state.is_writing and step_of(buf, state, old_last == new_last) or nil
-      local is_typed = api.nvim_get_mode().mode:find("^[iR]") ~= nil
+      local means = means_of(state, tick)
       first, old_last, new_last, step = burst.join(buf, first, old_last, new_last, step)
-      draw_anew(first, native.call("changed", buf, first, old_last, new_last, step, is_typed))
+      draw_anew(first, native.call("changed", buf, first, old_last, new_last, step, means))
+    end,
+    on_bytes = function(_, _, tick, _, column, _, old_rows, _, _, new_rows)
+      if attached[buf] ~= state then
+        return true
+      end
+      note_bytes(state, tick, column > 0 and old_rows == 0 and new_rows == 0)
     end,
     on_changedtick = function()
       -- Neovim calls this after undo and redo, when their changes have been reported.

@@ -14,7 +14,8 @@
 //!
 //! A line that the user edits keeps its author. It becomes the user's when they empty it and type it again, or when
 //! they insert it. If a line that another author wrote is inserted elsewhere, or a command writes it over a line of the
-//! user's, it was moved, copied or restored, and keeps its author.
+//! user's, it was moved, copied or restored, and keeps its author. In the same way, an `approved` that nobody decided does
+//! not count if a whole line brings it back. It counts if the user types it, or changes a part of the line to it.
 
 use std::{
     cell::RefCell,
@@ -37,6 +38,11 @@ pub enum Author {
     },
     /// The user, by pasting or a command. `U` restores a line like this, and does not say so.
     Command {
+        /// See `:help changenr()`.
+        step: u64,
+    },
+    /// The user, by a command that changes only a part of each line, such as `:substitute`.
+    Substitution {
         /// See `:help changenr()`.
         step: u64,
     },
@@ -63,8 +69,18 @@ struct Edit {
     extent: Extent,
     /// The undo step that it belongs to.
     step: u64,
-    /// Whether it was made in Insert mode.
-    is_typed: bool,
+    means: Means,
+}
+
+/// What a change by the user was made with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Means {
+    /// Insert mode.
+    Typing,
+    /// A command that changes a part of each line.
+    Part,
+    /// A command that may have written whole lines.
+    Line,
 }
 
 /// The user wrote it in this session.
@@ -87,6 +103,8 @@ pub struct Provenance {
     typed: Hashes,
     /// The lines that say `approved` because of the user's own edit or after a decision, with the hash of their text.
     authorised: Vec<(usize, u64)>,
+    /// The hashes of lines that say `approved` and were not authorised, including deleted ones.
+    undecided: Hashes,
     step: Option<EditStep>,
     /// Lines that were attributed to the user earlier in this undo step and turned out not to be theirs.
     suspected: Reattribution,
@@ -215,17 +233,20 @@ impl Provenance {
         let scanned = ScannedText { text, each: &|line, words| scan.borrow_mut().record(line, words, &self.hasher) };
         let update = document.update(change, &scanned);
         let scan = scan.into_inner();
-        match author {
-            Author::User { step } | Author::Command { step } => {
-                let edit = Edit { extent, step, is_typed: matches!(author, Author::User { .. }) };
-                self.edited(edit, change, &scan, document.head().end, text);
-            }
-            Author::Flemma | Author::Stranger | Author::Model => {
-                self.known.extend(&scan.lines);
-                self.step = None;
-                self.lines.splice(first..change.old_last, scan.lines.iter().map(|(flags, _)| *flags));
-                self.shift_authorised(change, Vec::new());
-            }
+        let edit = match author {
+            Author::User { step } => Some(Edit { extent, step, means: Means::Typing }),
+            Author::Substitution { step } => Some(Edit { extent, step, means: Means::Part }),
+            Author::Command { step } => Some(Edit { extent, step, means: Means::Line }),
+            Author::Flemma | Author::Stranger | Author::Model => None,
+        };
+        if let Some(edit) = edit {
+            self.edited(edit, change, &scan, document.head().end, text);
+        } else {
+            self.known.extend(&scan.lines);
+            self.undecided.extend(approvals(&scan.lines));
+            self.step = None;
+            self.lines.splice(first..change.old_last, scan.lines.iter().map(|(flags, _)| *flags));
+            self.shift_authorised(change, Vec::new());
         }
         update
     }
@@ -233,7 +254,7 @@ impl Provenance {
     /// Called when the latest changes were undo or redo. The restored text is not attributed to the user.
     pub fn undone(&mut self, text: &dyn Text) -> Reattribution {
         let Some(step) = self.step.take() else { return Reattribution::default() };
-        self.authorised.retain(|(line, _)| !step.touched.iter().any(|lines| lines.contains(line)));
+        self.withdraw(|line| step.touched.iter().any(|lines| lines.contains(&line)));
         let mut lost = Vec::new();
         for lines in &step.touched {
             for own in self.lines_by_user(lines.clone()) {
@@ -290,6 +311,7 @@ impl Provenance {
         self.step = None;
         self.look(lines, text, |provenance, at, flags, hash| {
             provenance.authorised.retain(|(line, _)| *line != at);
+            provenance.undecided.extend(approvals(&[(flags, hash)]));
             provenance.known.insert(hash);
             provenance.typed.remove(&hash);
             provenance.lines[at] = flags;
@@ -327,7 +349,7 @@ impl Provenance {
 
     /// Handles a change by the user: determines which lines and approvals are theirs.
     fn edited(&mut self, edit: Edit, change: Change, scan: &LineScan, head: usize, text: &dyn Text) {
-        let Edit { extent, step, is_typed } = edit;
+        let Edit { extent, step, means } = edit;
         let Change { first, old_last, .. } = change;
         let old: Vec<u8> = self.lines[first..old_last].to_vec();
         let in_place = old.len() == scan.lines.len();
@@ -346,7 +368,8 @@ impl Provenance {
             let replaces_users =
                 if in_place { before.is_some_and(|flags| flags & (BY_USER | BLANK) != 0) } else { all_by_user };
             let is_blank = flags & BLANK != 0;
-            let is_new = is_blank || (by_hand && is_typed) || !self.known.contains(hash) || self.was_typed(hash);
+            let is_new =
+                is_blank || (by_hand && means == Means::Typing) || !self.known.contains(hash) || self.was_typed(hash);
             // Changes of one line each see what the ones before them have left.
             let own = replaces_users && (is_new || (extent == Extent::EachLine && typed.contains(&hash)));
             if extent == Extent::EachLine && !own && !is_blank {
@@ -357,12 +380,16 @@ impl Provenance {
             }
             // When several lines change at once, a line with different text may have been moved.
             let was_authorised = before_change.get(&(first + index)).copied();
+            // `U` is such a change.
+            let may_be_restored = means == Means::Line && self.may_be_undecided(hash);
             let is_authorised = before.is_some_and(|before| match was_authorised {
-                Some(before) => is_single || before == hash,
-                None => !moved && before & NOT_APPROVED != 0,
+                Some(before) => before == hash || (is_single && !may_be_restored),
+                None => !moved && before & NOT_APPROVED != 0 && !may_be_restored,
             });
             if is_authorised && flags & SAYS_APPROVED != 0 {
                 authorised.push((first + index, hash));
+            } else {
+                self.undecided.extend(approvals(&[(flags, hash)]));
             }
             new.push(flags | if own { BY_USER } else { 0 });
         }
@@ -405,6 +432,7 @@ impl Provenance {
         }
         for (at, flags, hash) in seen {
             self.known.insert(hash);
+            self.undecided.extend(approvals(&[(flags, hash)]));
             if let Some(line) = self.lines.get_mut(at) {
                 *line |= flags;
             }
@@ -422,7 +450,7 @@ impl Provenance {
         let unsuspected = std::mem::replace(&mut step.unsuspected, vec![except.clone()]);
         self.suspected.touched.clone_from(&step.touched);
         let touched = std::mem::take(&mut step.touched);
-        self.authorised.retain(|(line, _)| except.contains(line) || !touched.iter().any(|lines| lines.contains(line)));
+        self.withdraw(|line| !except.contains(&line) && touched.iter().any(|lines| lines.contains(&line)));
         if let Some(step) = &mut self.step {
             step.touched = touched;
         }
@@ -455,6 +483,21 @@ impl Provenance {
         touch(&mut step.unsuspected, change);
     }
 
+    /// These lines are no longer authorised.
+    fn withdraw(&mut self, is_withdrawn: impl Fn(usize) -> bool) {
+        let undecided = &mut self.undecided;
+        self.authorised.retain(|(line, hash)| {
+            let is_kept = !is_withdrawn(*line);
+            undecided.extend((!is_kept).then_some(*hash));
+            is_kept
+        });
+    }
+
+    /// Whether a line with this text, which says `approved`, was or may have been in the buffer without a decision.
+    fn may_be_undecided(&self, hash: u64) -> bool {
+        self.known.incomplete || self.known.is_reading || self.undecided.contains(&hash)
+    }
+
     fn was_typed(&self, hash: u64) -> bool {
         self.typed.contains(&hash) || self.step.as_ref().is_some_and(|step| step.typed.contains(&hash))
     }
@@ -469,6 +512,11 @@ impl Provenance {
             at += 1;
         });
     }
+}
+
+/// The hashes of the lines that say `approved`.
+fn approvals(lines: &[(u8, u64)]) -> impl Iterator<Item = u64> {
+    lines.iter().filter(|(flags, _)| flags & SAYS_APPROVED != 0).map(|(_, hash)| *hash)
 }
 
 /// Adds the changed lines to the places changed before, and moves those with the change.

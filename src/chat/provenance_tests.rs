@@ -134,6 +134,37 @@ fn an_approval_counts_if_the_users_own_edit_wrote_it() {
 }
 
 #[test]
+fn a_line_that_is_restored_as_a_whole_does_not_approve() {
+    let restore = |page: &mut Page, line: usize, step| page.change(Author::Command { step }, line..line + 1, APPROVED);
+    // `U` restores a stranger's line, which may stand elsewhere by now; so does a plugin.
+    for line in [1, 2] {
+        let mut page = Page::opened(&format!("one\n{APPROVED}\n```\n{PENDING}"));
+        page.change(Author::Substitution { step: 1 }, 1..2, PENDING);
+        restore(&mut page, line, 2);
+        assert!(!page.provenance.is_authorised(line));
+        page.change(Author::Substitution { step: 3 }, line..line + 1, PENDING);
+        page.change(Author::Substitution { step: 4 }, line..line + 1, APPROVED);
+        assert!(page.provenance.is_authorised(line), "`:substitute` approves");
+    }
+    // What Flemma has taken back.
+    let mut page = Page::opened(APPROVED);
+    page.change(Author::Flemma, 0..1, PENDING);
+    restore(&mut page, 0, 1);
+    assert!(!page.provenance.is_authorised(0));
+    // What was undone.
+    let mut page = Page::opened(PENDING);
+    page.change(Author::Substitution { step: 1 }, 0..1, APPROVED);
+    page.provenance.undone(&page.lines.clone());
+    page.change(Author::Substitution { step: 2 }, 0..1, PENDING);
+    restore(&mut page, 0, 3);
+    assert!(!page.provenance.is_authorised(0));
+    // Nobody else's line.
+    let mut page = Page::opened(PENDING);
+    restore(&mut page, 0, 1);
+    assert!(page.provenance.is_authorised(0));
+}
+
+#[test]
 fn moved_pasted_undone_or_disguised_approvals_do_not_count() {
     for line in [
         APPROVED,

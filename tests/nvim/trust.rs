@@ -151,7 +151,7 @@ fn the_users_own_code_stays_trusted_through_undo() {
         chat.nvim.wait_for("the keys", |nvim| nvim.mode() == "n" && nvim.lua(changed, &[]) != done);
         let turn = "local is_over = false
             vim.schedule(function() is_over = true end)
-            return vim.wait(10000, function() return is_over end, 1)";
+            return vim.wait(30000, function() return is_over end, 1)";
         assert_eq!(chat.nvim.lua(turn, &[]), true);
     }
     assert_eq!(chat.nvim.lines(0)[1], "flemma.opt.model = 'second' -- said");
@@ -274,6 +274,74 @@ fn no_movement_through_undo_history_approves() {
         chat.nvim.command("silent bwipeout!");
     }
     assert_eq!(chat.nvim.lua("return vim.g.asked", &[]), json!(0));
+}
+
+#[test]
+fn no_line_that_is_restored_approves() {
+    let lua = "vim.g.taken = 0
+        vim.keymap.set({ 'n', 'i' }, '<F6>', function() vim.g.taken = vim.g.taken + 1 end)
+        -- As plugins do that reset a line to what version control says.
+        vim.keymap.set('n', '<F7>', function()
+          local line = vim.fn.search('status=')
+          vim.api.nvim_buf_set_lines(0, line - 1, line, false, { '```flemma:tool status=approved' })
+        end)";
+    let mut chat = open(&[], lua);
+    let mut walk = |id: &str, keys: &str| {
+        std::fs::write(chat.nvim.work().join("a.chat"), format!("@You:\nHello\n\n{}", approved(id))).unwrap();
+        edit(&mut chat.nvim, "a.chat");
+        for keys in keys.split('|') {
+            chat.nvim.lua("vim.g.taken = 0", &[]);
+            chat.nvim.input(&format!("{keys}<F6>"));
+            chat.nvim.wait_for(&format!("the keys {keys}"), |nvim| nvim.lua("return vim.g.taken", &[]) == 1);
+            chat.wait_until_idle();
+        }
+        chat.nvim.wait_for(&format!("what comes of {keys}"), |nvim| {
+            let text = nvim.text();
+            !text.contains("status=approved") && !text.contains("status=running")
+        });
+        chat.wait_until_idle();
+        let has_run = chat.nvim.work().join("ran").exists();
+        let text = chat.nvim.text();
+        if has_run {
+            std::fs::remove_file(chat.nvim.work().join("ran")).unwrap();
+        }
+        chat.nvim.command("silent bwipeout!");
+        (has_run, text)
+    };
+    for (number, keys) in [
+        ":%s/approved/pending/<CR>|U|<C-]>",
+        ":%s/approved/pending/<CR>U<C-]>",
+        ":%s/approved/pending/<CR>|U|U|U|<C-]>",
+        ":%s/approved/pending/<CR>|:normal! U<CR>|<C-]>",
+        ":%s/approved/pending/<CR>|i<C-o>U<Esc>|<C-]>",
+        "G?approved<CR>ciwpending<Esc>|U|<C-]>",
+        "G?approved<CR>ciwpending<Esc>U<C-]>",
+        // What Flemma has changed comes back in the same way.
+        "<C-]>|U|<C-]>",
+        // `U` writes to the number of the line, whatever stands there by now.
+        ":%s/approved/pending/<CR>|:call append(0, '')<CR>|U|<C-]>",
+        ":%s/approved/pending/<CR>|<F7>|<C-]>",
+        "<C-]>|<F7>|<C-]>",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let (has_run, text) = walk(&format!("no_{number}"), keys);
+        assert!(!has_run, "{keys}\n{text}");
+        assert!(text.contains("status=pending"), "{keys}\n{text}");
+    }
+    for (number, keys) in [
+        "<C-]>|:%s/pending/approved/<CR>|<C-]>",
+        "<C-]>|G?pending<CR>ciwapproved<Esc>|<C-]>",
+        ":%s/approved/pending/<CR>|U|U|:%s/pending/approved/<CR>|<C-]>",
+        ":%s/approved/pending/<CR>|U|G?approved<CR>ciwpending<Esc>|ciwapproved<Esc>|<C-]>",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let (has_run, text) = walk(&format!("yes_{number}"), keys);
+        assert!(has_run, "{keys}\n{text}");
+    }
 }
 
 #[test]

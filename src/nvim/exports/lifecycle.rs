@@ -14,14 +14,15 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     exports.add("index_on", |_, binding, buffer: i32| {
         Ok(binding.workspace.conversation(buffer).is_some_and(|conversation| conversation.index_on()))
     })?;
-    // changed(buffer, first, old_last, new_last, step, is_typed) -> the line up to which the text may look different now.
-    // `step` is the number of the user's step of undo; nil where the text did not come from the user. `is_typed` says
-    // whether it was typed in Insert mode.
-    exports.add("changed", |_, binding, args: (i32, usize, usize, usize, Option<u64>, Option<bool>)| {
-        let (buffer, first, old_last, new_last, step, is_typed) = args;
-        let author = match (step, is_typed) {
+    // changed(buffer, first, old_last, new_last, step, means) -> the line up to which the text may look different now.
+    // `step` is the number of the user's step of undo; nil where the text did not come from the user. `means` is "typing"
+    // for text that was typed in Insert mode, "part" for a command that changed a part of each line, and nil otherwise.
+    exports.add("changed", |_, binding, args: (i32, usize, usize, usize, Option<u64>, Option<String>)| {
+        let (buffer, first, old_last, new_last, step, means) = args;
+        let author = match (step, means.as_deref()) {
             (None, _) => Author::Stranger,
-            (Some(step), Some(true)) => Author::User { step },
+            (Some(step), Some("typing")) => Author::User { step },
+            (Some(step), Some("part")) => Author::Substitution { step },
             (Some(step), _) => Author::Command { step },
         };
         Ok(binding.workspace.changed(buffer, Change { first, old_last, new_last }, author))

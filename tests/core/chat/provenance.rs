@@ -293,6 +293,18 @@ impl Buffer {
                 let then = (action == 19).then(|| (start..(start + 1 + a % 2).min(count), Vec::new()));
                 self.burst(&lines, b.is_multiple_of(2), then);
             }
+            // A whole line as it was, there or elsewhere: `U`, or a plugin.
+            20 if count > 0 => {
+                let state = &self.states[b % self.states.len()];
+                if let Some(line) = state.get(a % 7 % state.len().max(1)).cloned() {
+                    let at = if a.is_multiple_of(2) { line_of(&self.lines, b) } else { a % count };
+                    let old = &self.lines[at];
+                    let approved = line.says() && (old.approved || line.approved);
+                    let foreign = line.foreign && !self.typed.contains(line.text.trim());
+                    let author = Author::Command { step: self.step };
+                    self.change(author, at..at + 1, vec![Line { approved, foreign, ..line }]);
+                }
+            }
             // Undo and redo, to any state there was.
             _ => {
                 // Neovim reports the first undo as part of the step that it reverts, in which edits may not be settled.
@@ -316,6 +328,12 @@ impl Buffer {
             assert!(!self.provenance.is_authorised(at) || line.approved, "line {at} was not approved: {line:?}");
         }
     }
+}
+
+/// A line that says something of a status, if there is one.
+fn line_of(lines: &[Line], n: usize) -> usize {
+    let found: Vec<usize> = (0..lines.len()).filter(|at| lines[*at].text.contains("status=")).collect();
+    found.get(n % found.len().max(1)).copied().unwrap_or(n % lines.len())
 }
 
 const STATUS: &str = "```flemma:tool status=pending";
