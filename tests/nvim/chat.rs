@@ -89,7 +89,7 @@ impl Chat {
 
     /// Waits until the buffer has exactly this text.
     pub fn wait_for_text(&mut self, text: &str) {
-        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
         while self.nvim.text() != text {
             if std::time::Instant::now() > deadline {
                 let is = self.nvim.text();

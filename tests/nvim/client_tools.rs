@@ -12,7 +12,7 @@ const RUN: &str = "_G.run = function(tool, input)
         require('flemma.tools.context').new(chat, tool, 10, nil, { call_id = 'toolu_1' }), function(value) result = value end)
       if type(returned) == 'function' then
         _G.stop = returned
-        vim.wait(10000, function() return result ~= nil end, 2)
+        vim.wait(30000, function() return result ~= nil end, 2)
       end
       return result or returned
     end";

@@ -12,6 +12,7 @@ use serde_json::json;
 use super::{
     chat::{Chat, Setup, call, prose, said},
     http::Reply,
+    support::Nvim,
 };
 
 /// A tool whose calls a person answers, with a number.
@@ -335,10 +336,14 @@ fn a_hostile_answer_reaches_the_editor_as_text() {
         let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
         child.stdin.take().unwrap().write_all(json!(text).to_string().as_bytes()).unwrap();
         let (code, words) = said_by(&child.wait_with_output().unwrap());
-        assert_eq!(code, 0, "{n} {words}");
-        let buffer = chat.nvim.text();
-        let left = buffer.matches("flemma:tool status=pending").count();
-        assert_eq!(left, texts.len() - n - 1, "{n}");
+        let left = |nvim: &mut Nvim| nvim.text().matches("flemma:tool status=pending").count();
+        if code == 1 && words.contains("It takes effect when it is") {
+            // On a busy machine, the journal takes longer for a long answer than the editor waits.
+            chat.nvim.wait_for("the answer to take effect", |nvim| left(nvim) == texts.len() - n - 1);
+        } else {
+            assert_eq!(code, 0, "{n} {words}");
+            assert_eq!(left(&mut chat.nvim), texts.len() - n - 1, "{n}");
+        }
     }
     assert_eq!(chat.nvim.text().matches("long long").count(), 1_000_000);
     assert!(!file.with_file_name("ran").exists());

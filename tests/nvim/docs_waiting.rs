@@ -192,7 +192,7 @@ fn a_message_after_a_prompt_begins_a_line_without_a_screen() {
     for way in ways {
         let script = format!(
             "nvim -n --headless late.chat -c 'lua vim.api.nvim_feedkeys(\"half typed\\r\", \"nt\", false) {way}
-             vim.wait(10000, function() return vim.fn.execute([[messages]]):find([[not answered]]) end)' -c 'qall!'"
+             vim.wait(30000, function() return vim.fn.execute([[messages]]):find([[not answered]]) end)' -c 'qall!'"
         );
         let output = run_in_shell(&chat, &script);
         let shown = String::from_utf8_lossy(&output.stderr).replace('\r', "\n");

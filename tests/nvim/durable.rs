@@ -177,7 +177,8 @@ fn a_disk_that_hangs_holds_up_no_key() {
         chat.nvim.input(keys);
         assert!(chat.nvim.text().contains("status=pending"));
     }
-    assert!(begun.elapsed() < Duration::from_secs(2), "the keys took {:?}", begun.elapsed());
+    // A key that waited for the disk would wait until the lock below is given up. Here it waits for a busy machine at most.
+    assert!(begun.elapsed() < Duration::from_secs(20), "the keys took {:?}", begun.elapsed());
     // To a program the call is not there to be resolved any more.
     assert_eq!(resolve(&mut chat), json!([false, "stale"]));
     assert!(!chat.nvim.work().join("ran").exists());

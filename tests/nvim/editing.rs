@@ -226,7 +226,7 @@ fn insert_mode_comes_back_after_a_turn_that_is_over_at_once() {
     let lua = "entered = 0
         vim.api.nvim_create_autocmd('InsertEnter', { callback = function() entered = entered + 1 end })
         vim.cmd('Flemma send')
-        return vim.wait(10000, function()
+        return vim.wait(30000, function()
           return vim.fn.search([[^one$]], 'nw') ~= 0 and not require('flemma.buffer').is_locked(0)
         end, 1)";
     assert_eq!(chat.nvim.lua(lua, &[]), true);
@@ -539,7 +539,7 @@ fn a_long_first_request_is_read_in_slices_and_can_be_cancelled() {
         for _, name in ipairs({ ... }) do
           require('flemma.core')[name]()
           local locks = name ~= 'cancel'
-          assert(vim.wait(20000, function() return vim.bo.modifiable ~= locks end, 1), name .. ' has no effect')
+          assert(vim.wait(50000, function() return vim.bo.modifiable ~= locks end, 1), name .. ' has no effect')
         end
       end";
     let setup = Setup { text: Some(&text), lua: presses, ..Setup::default() };

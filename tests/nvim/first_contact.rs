@@ -251,7 +251,7 @@ const LAZY: &str = "
         end
       end
       step()
-      vim.wait(15000, function() return done end, 5)
+      vim.wait(30000, function() return done end, 5)
       return { ok == true, tostring(problem), table.concat(lines, '|') }
     end
     _G.loads = 0

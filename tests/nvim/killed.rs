@@ -85,7 +85,8 @@ const DRIVER: &str = "
         if ok then
           note('acknowledged', call.id .. ' ' .. vim.json.encode(result))
           at('acknowledged')
-        elseif problem ~= 'stale' then
+        elseif problem ~= 'stale' and not problem:find('not read yet') then
+          -- A call is listed as soon as the file is read, and can be resolved once the journal is. The next step tries again.
           note('problems', problem)
         end
       end

@@ -263,7 +263,7 @@ fn whatever_the_code_does_it_ends_soon_and_takes_little_memory() {
         assert!(!problem.is_empty() && !problem.contains("bounded.lua"), "{code}: {problem}");
         assert_eq!(answer[2], true, "what was lent is given back: {code}");
         // A quarter of a second, and what one step may take beyond; a machine that is busy takes its time.
-        assert!(took < Duration::from_secs(5), "{code}: {took:?} ({problem})");
+        assert!(took < Duration::from_secs(20), "{code}: {took:?} ({problem})");
         assert!(grew < 200, "{code}: {grew} MB ({problem})");
         nvim.lua("collectgarbage()", &[]);
     }

@@ -234,7 +234,7 @@ fn user_commands_during_a_background_write_work_normally() {
     // The file is checked when it is new on the disk and Neovim does not know yet.
     chat.nvim.lua(
         &format!(
-            "{begin} vim.wait(2000, function() return #vim.fn.readfile('notes.chat') == 6 end, 5, true)
+            "{begin} vim.wait(30000, function() return #vim.fn.readfile('notes.chat') == 6 end, 5, true)
              vim.cmd('checktime')"
         ),
         &["three".into()],

@@ -16,7 +16,7 @@ use std::{
 use serde_json::{Value, json};
 
 /// How long a test waits for the peer.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 /// What it prints before its address.
 const LISTENING: &str = "listening on http://";
 const MEND: &str = "`make test-peer` installs it and sets FLEMMA_PEER";

@@ -115,7 +115,7 @@ impl Editor {
 
     /// Waits until the buffer has exactly this text and is unlocked.
     pub fn wait_for(&mut self, text: &str) {
-        let deadline = Instant::now() + Duration::from_secs(20);
+        let deadline = Instant::now() + Duration::from_secs(60);
         while self.shown() != text || self.nvim.lua("return vim.bo.modifiable", &[]) != true {
             if Instant::now() > deadline {
                 let is = self.shown();

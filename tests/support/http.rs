@@ -27,7 +27,7 @@ use std::{
 use serde_json::Value;
 
 /// How long a test waits for something that should happen at once.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How often a held stream looks whether it may go on.
 const TICK: Duration = Duration::from_millis(5);

@@ -33,7 +33,7 @@ use crate::{
 };
 
 /// How long a test waits for something that should happen at once.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The buffer of `notes.chat`.
 pub const NOTES: i32 = 1;

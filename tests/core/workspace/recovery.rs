@@ -71,7 +71,7 @@ fn block_journal(chat: &Harness) {
 
 /// Waits until the journal has an event of this name.
 fn wait_for_record(chat: &Harness, event: &str) {
-    let deadline = Instant::now() + Duration::from_secs(20);
+    let deadline = Instant::now() + Duration::from_secs(60);
     while !journal(chat).contains(&format!("\"{event}\"")) {
         assert!(Instant::now() < deadline, "there is no `{event}` in\n{}", journal(chat));
         chat.drain_once();
