@@ -148,7 +148,7 @@ fn a_command_that_ignores_the_polite_signal_is_killed() {
                    while :; do sleep 0.1; done";
     let text = shop.err("bash", bash_for(0.4, command));
     assert!(text.starts_with("Timed out"), "{text}");
-    assert!(started.elapsed() < Duration::from_secs(4), "took {:?}", started.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(15), "took {:?}", started.elapsed());
     wait_until("both die", || !is_alive(&shop.content("shell")) && !is_alive(&shop.content("child")));
 }
 
@@ -174,7 +174,7 @@ fn cancelling_stops_the_whole_group_and_keeps_the_output() {
     canceller.join().unwrap();
     assert!(text.starts_with("Cancelled by the user"), "{text}");
     assert!(text.contains("begun") && !text.contains("never"), "{text}");
-    assert!(started.elapsed() < Duration::from_secs(8));
+    assert!(started.elapsed() < Duration::from_secs(15));
     wait_until("the grandchild dies", || !is_alive(&shop.content("child")));
 }
 
@@ -222,7 +222,7 @@ fn a_background_process_keeps_running_without_blocking() {
     let shop = Workshop::new();
     let started = Instant::now();
     let text = shop.ok("bash", bash("sleep 1000 & echo $! > child; echo started"));
-    assert!(started.elapsed() < Duration::from_secs(5), "took {:?}", started.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(15), "took {:?}", started.elapsed());
     assert!(text.starts_with("started\n\n[A process that the command started in the background"), "{text}");
     let child = shop.content("child");
     assert!(is_alive(&child));
@@ -266,7 +266,7 @@ fn an_endless_output_ends_with_the_timeout() {
     let started = Instant::now();
     let text = shop.err("bash", bash_for(0.5, "yes"));
     assert!(text.starts_with("Timed out after 0.5 seconds"), "{}", &text[..60]);
-    assert!(started.elapsed() < Duration::from_secs(5), "took {:?}", started.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(15), "took {:?}", started.elapsed());
 }
 
 #[test]

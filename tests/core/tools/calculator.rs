@@ -106,7 +106,7 @@ fn numbers_without_end_are_given_up() {
             "Timed out after 0.3 seconds. The numbers are too large for this calculation: use smaller ones, or \
              calculate the logarithm."
         );
-        assert!(started.elapsed() < Duration::from_secs(3), "{expression}: {:?}", started.elapsed());
+        assert!(started.elapsed() < Duration::from_secs(15), "{expression}: {:?}", started.elapsed());
     }
     shop.context.timeout = Duration::from_secs(20);
     let long = shop.err("calculator", sum("10^10000"));
@@ -158,6 +158,6 @@ fn waiting_ends_with_the_users_patience_or_the_calls_time() {
         cancel.cancel();
     });
     assert_eq!(shop.err("calculator_async", long), "Cancelled by the user.");
-    assert!(started.elapsed() < Duration::from_secs(5));
+    assert!(started.elapsed() < Duration::from_secs(15));
     canceller.join().unwrap();
 }

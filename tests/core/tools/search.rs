@@ -309,7 +309,7 @@ fn pipes_and_devices_are_never_waited_for() {
         shop.err("grep", with(grep("x"), json!({ "path": "/dev/zero" }))),
         "/dev/zero is a device, not a directory."
     );
-    assert!(started.elapsed() < Duration::from_secs(5));
+    assert!(started.elapsed() < Duration::from_secs(15));
 }
 
 #[test]
@@ -352,7 +352,7 @@ fn a_search_ends_when_its_time_is_over_and_keeps_what_it_found() {
     // A pattern that has to look at every place of a long line.
     let started = Instant::now();
     let text = shop.err("grep", with(grep("needle|(?:x?){60}y"), json!({ "limit": 10 })));
-    assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(15), "{:?}", started.elapsed());
     assert!(text.starts_with("Timed out after 0.3 seconds. Choose a smaller folder in `path`"), "{text}");
     assert!(text.contains("Results up to then:\n\na.txt:1:needle"), "{text}");
 }
@@ -371,7 +371,7 @@ fn a_search_can_be_cancelled() {
     });
     let text = shop.err("grep", grep("(?:x?){60}y"));
     assert_eq!(text.lines().next(), Some("Cancelled by the user."), "{text}");
-    assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(15), "{:?}", started.elapsed());
     canceller.join().unwrap();
     // Whoever was cancelled before has nothing to show.
     assert_eq!(shop.err("find", find("*")), "Cancelled by the user.");
@@ -394,7 +394,7 @@ fn a_project_of_many_files_is_searched_fast() {
     assert_eq!(all.lines().count(), 2000);
     let found = shop.ok("find", find("*.txt"));
     assert!(found.ends_with("04/99.txt\n\n[500 of 2000 are shown. Narrow `pattern` or `path`, or raise `limit`]"));
-    assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(15), "{:?}", started.elapsed());
 }
 
 #[test]

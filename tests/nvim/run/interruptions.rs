@@ -63,9 +63,15 @@ fn a_signal_ends_the_turn_cleanly_and_the_next_run_asks_again() {
 #[test]
 fn the_time_that_is_given_ends_the_turn_cleanly() {
     let user = Desktop::new("", "", [half(), prose(&["fine"])]);
-    let said = user.flemma(&["run", "notes.chat", "--timeout", "2"]);
-    assert!(said.code == 1 && said.err.contains("after 2 seconds (--timeout)"), "{said:?}");
-    assert!(user.neovims().is_empty());
+    for seconds in ["2", "20", "40"] {
+        let said = user.flemma(&["run", "notes.chat", "--timeout", seconds]);
+        assert!(said.code == 1 && said.err.contains(&format!("after {seconds} seconds (--timeout)")), "{said:?}");
+        assert!(user.neovims().is_empty());
+        // On a busy machine, the time may be over before the request is sent.
+        if !user.server.requests().is_empty() {
+            break;
+        }
+    }
     assert_eq!(user.flemma(&["run", "notes.chat"]).code, 0);
     assert!(user.text("notes.chat").starts_with("@You:\nHello\n\n@Assistant:\nfine\n"));
 }
