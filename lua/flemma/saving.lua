@@ -113,6 +113,10 @@ end
 
 --- Whether the buffer has changes, and a file of its own to write them to.
 local function has_something_to_write(buf)
+  -- A signal makes Neovim unload all buffers before it exits: what is left in them is not the text.
+  if not api.nvim_buf_is_loaded(buf) then
+    return false
+  end
   local name = api.nvim_buf_get_name(buf)
   return vim.bo[buf].modified and vim.bo[buf].buftype == "" and name ~= "" and not name:find("^%a[%w+.-]+://")
 end

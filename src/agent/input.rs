@@ -26,6 +26,9 @@ pub enum Input {
     CancelTools,
     /// All tool sources have loaded.
     ToolsReady,
+    /// These running and queued calls are stopped without a result, because they do no harm when they run again: whoever carries the
+    /// conversation on next does that.
+    Interrupt(Vec<CallId>),
     /// The user stops this running tool.
     CancelTool(CallId),
     /// A piece of a reply arrived.

@@ -326,6 +326,17 @@ impl Agent {
         self.running.contains_key(id) || self.queue.iter().any(|call| call.id == *id)
     }
 
+    /// Stops running and queued calls, and leaves their blocks as they are. [`super::Input::Cancel`] ends the round.
+    pub(super) fn interrupt(&mut self, calls: &[CallId], effects: &mut Vec<Effect>) {
+        for id in calls {
+            self.approvals.remove(id);
+            self.queue.retain(|call| call.id != *id);
+            if self.running.remove(id).is_some() {
+                effects.push(Effect::Kill(id.clone()));
+            }
+        }
+    }
+
     /// Stops the round: running calls get error results, queued calls become pending.
     pub(super) fn stop_tools(&mut self, effects: &mut Vec<Effect>) {
         for (id, call) in std::mem::take(&mut self.running) {

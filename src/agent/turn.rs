@@ -150,6 +150,7 @@ impl Agent {
             Input::Decide(calls, choice, step) => self.decide(&calls, &choice, step, view, &mut effects),
             Input::ToolsReady => self.tools_ready(view, &mut effects),
             Input::Cancel => self.cancel(&mut effects),
+            Input::Interrupt(calls) => self.interrupt(&calls, &mut effects),
             Input::CancelTool(call) => self.cancel_tool(&call, view, &mut effects),
             Input::CancelTools => self.cancel_tools(view, &mut effects),
             Input::Event { request, event } => self.event(request, event, &mut effects),

@@ -58,7 +58,9 @@ impl Text for BufferText {
 
     /// `:help nvim_buf_get_offset()`.
     fn size(&self) -> Option<usize> {
-        api::Buffer::from(self.0).get_offset(self.line_count()).ok()
+        let buffer = api::Buffer::from(self.0);
+        // That of a buffer that is not loaded is -1, which the binding does not expect. Neovim unloads all when it exits.
+        if buffer.is_loaded() { buffer.get_offset(self.line_count()).ok() } else { None }
     }
 
     fn length(&self, line: usize) -> usize {

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     agent::{Input, Shell, Stop},
     chat::{self, AwaitKind, Tail},
-    model::UserError,
+    model::{CallId, UserError},
 };
 
 impl Workspace {
@@ -38,6 +38,18 @@ impl Workspace {
             self.dispatch(buffer, Command::Cancel);
         }
         self.look_at_drive_later(&conversation);
+    }
+
+    /// The calls of a driven conversation that run now or are about to, and that the next run may repeat. A user who stops a tool in an editor
+    /// tells the model; a run that is stopped is one that goes on elsewhere, and an error result would make the model call
+    /// the tool again, with another id.
+    pub(super) fn repeatable(&self, conversation: &Conversation) -> Vec<CallId> {
+        if !conversation.drive().is_on() {
+            return Vec::new();
+        }
+        let mut calls = conversation.page().open_calls();
+        calls.retain(|call| conversation.session().is_working_on(&call.id) && self.is_repeatable(call));
+        calls.into_iter().map(|call| call.id).collect()
     }
 
     /// What has happened may have brought a driven conversation to rest.

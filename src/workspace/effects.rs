@@ -247,7 +247,7 @@ impl Shell for Effects<'_> {
     }
 
     fn is_interrupted(&self, call: &OpenCall) -> bool {
-        self.workspace.is_interrupted(self.conversation, call)
+        self.workspace.is_interrupted(self.conversation, call) || self.workspace.is_repeated(self.conversation, call)
     }
 
     fn is_authorised(&self, call: &OpenCall) -> bool {

@@ -2,7 +2,7 @@
 
 use super::{Conversation, Workspace, journaling::restored};
 use crate::{
-    agent::CallResult,
+    agent::{CallResult, Verdict},
     chat::{AwaitKind, Awaiting, OpenCall, Status},
     journal::{Actor, CallKey, Ledger, Life},
     tools::Executor,
@@ -86,9 +86,29 @@ impl Workspace {
     }
 
     /// Whether the status in the block of a call counts: the user or a policy of theirs has written it in this session, or
-    /// the user's journal has the decision.
+    /// the user's journal has the decision, or a run that went before had got so far.
     pub(super) fn counts(&self, conversation: &Conversation, call: &OpenCall) -> bool {
-        conversation.page().is_authorised(call) || matches!(self.standing(conversation, call), Standing::Approved(_))
+        conversation.page().is_authorised(call)
+            || matches!(self.standing(conversation, call), Standing::Approved(_))
+            || self.is_repeated(conversation, call)
+    }
+
+    /// Whether a driven conversation has a call that a policy approves and that does no harm when it runs twice. A run that was
+    /// stopped or killed between writing the file and recording the start leaves such a call: its block says `approved` or
+    /// `running`, and the journal knows nothing of it. Nobody is there to be asked, and without the block it would run.
+    pub(super) fn is_repeated(&self, conversation: &Conversation, call: &OpenCall) -> bool {
+        let status = call.placeholder.as_ref().map(|placeholder| placeholder.block.status);
+        conversation.drive().is_on()
+            && matches!(status, Some(Status::Approved | Status::Running))
+            && self.is_repeatable(call)
+            && !conversation.is_at_work_on(&call.id)
+            && self.verdict(conversation, call) == Verdict::Run
+    }
+
+    /// Whether it does no harm when a call runs twice.
+    pub(super) fn is_repeatable(&self, call: &OpenCall) -> bool {
+        let is_idempotent = self.toolbox().get(&call.name).is_some_and(|definition| definition.idempotent);
+        is_idempotent && self.suspends_as(call).is_none()
     }
 }
 

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use mlua::Table;
+use nvim_oxi::api::Buffer;
 
 use super::table::Exports;
 use crate::workspace::{FileLayout, LineBreak};
@@ -23,7 +24,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     exports.add("is_on_disk", |_, binding, buffer: i32| Ok(binding.workspace.is_on_disk(buffer)))?;
     // save(buffer, path, layout, tick) -> whether it was begun; `saved` of the shim hears of its end, and calls `landed`
     exports.add("save", |_, binding, (buffer, path, layout, tick): (i32, PathBuf, Table, i64)| {
-        Ok(binding.workspace.save(buffer, path, layout_of(&layout)?, tick))
+        Ok(Buffer::from(buffer).is_loaded() && binding.workspace.save(buffer, path, layout_of(&layout)?, tick))
     })?;
     exports.add("landed", |_, binding, buffer: i32| {
         binding.workspace.landed(buffer);
@@ -31,6 +32,9 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     })?;
     // save_now(buffer, path, layout, forced) -> what went wrong, or nil
     exports.add("save_now", |_, binding, (buffer, path, layout, is_forced): (i32, PathBuf, Table, bool)| {
+        if !Buffer::from(buffer).is_loaded() {
+            return Ok(Some(format!("{} was not written: its buffer is not loaded", path.display())));
+        }
         let saved = binding.workspace.save_now(buffer, path, layout_of(&layout)?, is_forced);
         Ok(saved.err().map(|error| error.to_string()))
     })

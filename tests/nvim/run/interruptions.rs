@@ -112,6 +112,52 @@ fn a_call_that_is_idempotent_runs_again_after_a_kill() {
 }
 
 #[test]
+fn a_call_that_is_idempotent_runs_again_after_a_stop() {
+    let slow = slow("idempotent = true,");
+    for accident in [Some(Signal::TERM), Some(Signal::INT), Some(Signal::KILL), None] {
+        let user = Desktop::new("", &slow, [call("toolu_1", "slow", &json!({})), prose(&["fine"])]);
+        let timeout: &[&str] = if accident.is_none() { &["--timeout", "3"] } else { &[] };
+        let running = user.spawn(&[&["run", "notes.chat"], timeout].concat());
+        wait_for("the tool", || !user.text("effects").is_empty());
+        if let Some(signal) = accident {
+            running.signal(signal);
+        }
+        let said = running.wait();
+        assert!(matches!(said.code, 1 | -1), "{said:?}");
+        wait_for("Neovim to exit", || user.neovims().is_empty());
+        // The model has not heard of an error, and does not call the tool once more with another id.
+        let text = user.text("notes.chat");
+        assert!(text.contains("status=running") && !text.contains("cancelled"), "{accident:?}: {text}");
+        let said = user.flemma(&["run", "notes.chat"]);
+        assert_eq!(said.code, 0, "{accident:?}: {said:?}");
+        assert_eq!(user.text("effects"), "toolu_1\ntoolu_1\n", "{accident:?}");
+        assert!(user.text("notes.chat").contains("done at last"));
+    }
+}
+
+#[test]
+fn a_neovim_that_gets_a_signal_leaves_the_file_whole() {
+    // An engine may tell all processes of a job to end.
+    for is_both in [false, true] {
+        let replies = [call("toolu_1", "slow", &json!({})), prose(&["fine"])];
+        let user = Desktop::new("", &slow("idempotent = true,"), replies);
+        let running = user.spawn(&["run", "notes.chat"]);
+        wait_for("the tool", || !user.text("effects").is_empty());
+        let neovims = user.neovims();
+        if is_both {
+            running.signal(Signal::TERM);
+        }
+        neovims.into_iter().for_each(|neovim| kill_process(neovim, Signal::TERM).unwrap());
+        let said = running.wait();
+        assert!(said.code == 1 && !said.err.contains("internal error"), "{said:?}");
+        let text = user.text("notes.chat");
+        assert!(text.starts_with("@You:\nHello\n") && text.contains("status=running"), "{is_both}: {text}");
+        let said = user.flemma(&["run", "notes.chat"]);
+        assert_eq!((said.code, user.text("effects").as_str()), (0, "toolu_1\ntoolu_1\n"), "{said:?}");
+    }
+}
+
+#[test]
 fn neovim_ends_when_its_command_is_killed() {
     let user = Desktop::new("", &slow(""), [call("toolu_1", "slow", &json!({})), prose(&["fine"])]);
     let running = user.spawn(&["run", "notes.chat"]);
