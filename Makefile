@@ -1,7 +1,7 @@
 # Every target sets up what it needs and reports what it does. Requires Rust, git and Python 3.
 # CARGO_TARGET_DIR is respected. FLEMMA_NVIM selects a Neovim; otherwise scripts/nvim finds or installs one.
 
-.PHONY: help build cli demo test test-core test-sdk test-nvim test-peer lint bench nvim clean
+.PHONY: help build cli demo test test-core test-sdk test-nvim test-peer test-fleet lint bench nvim clean
 
 help:
 	@echo "make build      the native library, into build/"
@@ -12,6 +12,7 @@ help:
 	@echo "make test-sdk   requests against the types of the vendors' SDKs; needs Python 3 and, the first time, the network"
 	@echo "make test-nvim  tests in a real Neovim"
 	@echo "make test-peer  conversations between a real Neovim and an independent server; needs Node.js and, the first time, the network"
+	@echo "make test-fleet 200 conversations on Ray, while processes are killed; needs Python 3 and, the first time, the network"
 	@echo "make lint       formatting, lints, documentation, syntax"
 	@echo "make bench      measurements"
 	@echo "make nvim       prints the path of the Neovim in use, and installs one if there is none"
@@ -59,6 +60,11 @@ test-peer: build
 	  echo "==> skipped: the tests with an independent peer"; exit 0; }; \
 	nvim="$$(scripts/nvim)" && echo "==> talking to an independent peer ($$peer)" && \
 	  FLEMMA_PEER="$$peer" FLEMMA_NVIM="$$nvim" FLEMMA_NATIVE="$(CURDIR)/build/flemma.so" cargo test --test peer
+
+# Not part of `make test`: it takes minutes, and Ray is large.
+test-fleet: build cli
+	@python="$$(scripts/ray)" && nvim="$$(scripts/nvim)" && echo "==> 200 conversations on Ray ($$python)" && \
+	  "$$python" tests/fleet/ray_test.py build/flemma "$$nvim" build/flemma.so
 
 lint:
 	@scripts/lint

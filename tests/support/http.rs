@@ -184,9 +184,13 @@ impl Recorded {
     }
 }
 
+/// Decides what a request gets, if its replies are not in order.
+type Decide = Box<dyn Fn(&Recorded) -> Reply + Send + Sync>;
+
 #[derive(Default)]
 struct Shared {
     replies: Mutex<VecDeque<Reply>>,
+    decide: Option<Decide>,
     requests: Mutex<Vec<Recorded>>,
     /// What the server says about its models, by path, and who has asked.
     abilities: Mutex<Vec<(String, Value)>>,
@@ -206,9 +210,18 @@ pub struct Server {
 impl Server {
     /// Listens on a free port, with these replies to give.
     pub fn start(replies: impl IntoIterator<Item = Reply>) -> Self {
+        Self::listen(Shared { replies: Mutex::new(replies.into_iter().collect()), ..Shared::default() })
+    }
+
+    /// Listens on a free port, and gives each request the reply that it asks for: for clients that come in any order.
+    pub fn deciding(decide: impl Fn(&Recorded) -> Reply + Send + Sync + 'static) -> Self {
+        Self::listen(Shared { decide: Some(Box::new(decide)), ..Shared::default() })
+    }
+
+    fn listen(shared: Shared) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = listener.local_addr().expect("a bound address");
-        let shared = Arc::new(Shared { replies: Mutex::new(replies.into_iter().collect()), ..Shared::default() });
+        let shared = Arc::new(shared);
         let accepting = Arc::clone(&shared);
         thread::spawn(move || {
             for (number, stream) in listener.incoming().enumerate() {
@@ -295,10 +308,7 @@ impl Shared {
                 }
                 continue;
             }
-            let reply =
-                self.replies.lock().unwrap().pop_front().unwrap_or_else(|| {
-                    Reply::status(500).chunk("the test's server has no reply left for this request")
-                });
+            let reply = self.decide.as_ref().map_or_else(|| self.next_reply(), |decide| decide(&request));
             {
                 self.requests.lock().unwrap().push(request);
                 self.arrived.notify_all();
@@ -312,6 +322,11 @@ impl Shared {
                 }
             }
         }
+    }
+
+    fn next_reply(&self) -> Reply {
+        let reply = self.replies.lock().unwrap().pop_front();
+        reply.unwrap_or_else(|| Reply::status(500).chunk("the test's server has no reply left for this request"))
     }
 
     /// The answer to a question about the server's models; `None` for any other request.

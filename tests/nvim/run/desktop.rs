@@ -47,8 +47,12 @@ impl Said {
 impl Desktop {
     /// A user whose model answers with these replies, with more fields for `setup` and Lua after it. `notes.chat` says hello.
     pub fn new(options: &str, lua: &str, replies: impl IntoIterator<Item = Reply>) -> Self {
+        Self::with(options, lua, Server::start(replies))
+    }
+
+    /// The same with this model.
+    pub fn with(options: &str, lua: &str, server: Server) -> Self {
         let home = tempfile::Builder::new().prefix("flemma-test-").tempdir().unwrap();
-        let server = Server::start(replies);
         let desktop = Self { home, server };
         let root = env!("CARGO_MANIFEST_DIR");
         let init = init(&desktop.server.base_url(), options);
@@ -145,6 +149,18 @@ pub struct Running(Child);
 impl Running {
     pub fn signal(&self, signal: Signal) {
         kill_process_group(self.pid(), signal).unwrap();
+    }
+
+    /// Its Neovim, if it has one now.
+    pub fn neovim(&self) -> Option<Pid> {
+        let process = self.0.id();
+        let children = fs::read_to_string(format!("/proc/{process}/task/{process}/children")).ok()?;
+        Pid::from_raw(children.split_whitespace().next()?.parse().ok()?)
+    }
+
+    /// Whether it has ended.
+    pub fn has_ended(&mut self) -> bool {
+        self.0.try_wait().unwrap().is_some()
     }
 
     fn pid(&self) -> Pid {

@@ -2,5 +2,7 @@
 
 mod desktop;
 mod endings;
+mod fleet;
 mod interruptions;
+mod page;
 mod waiting;
