@@ -20,6 +20,7 @@
 //! | [`provider`]    | provider-neutral requests; a folder for each vendor                 |
 //! | [`options`]     | reading typed options out of untyped ones                           |
 //! | [`model`]       | what a conversation is made of: messages, calls, events, files      |
+//! | [`xml`]         | XML as models write it: reading and writing elements                 |
 //! | [`text`]        | plain text: fences, truncation, one line, "did you mean"            |
 //! | [`lua_pattern`] | Lua's patterns in a bounded number of steps, for the code of files  |
 //!
@@ -47,6 +48,7 @@ pub mod text;
 pub mod tools;
 pub mod usage;
 pub mod workspace;
+pub mod xml;
 
 /// The version of this library. The Lua side compares it with its own before it uses the library.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

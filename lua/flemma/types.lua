@@ -27,6 +27,7 @@
 ---@field max_reply_bytes? integer the maximum size of a reply, in bytes
 ---@field thinking? false|integer|"minimal"|"low"|"medium"|"high"|"max" how much the model may think
 ---@field cache_retention? "none"|"short"|"long" how long the provider caches what it has read
+---@field tool_protocol? "native"|"xml"|string[] how models call tools; a list has the models that use XML
 ---@field anthropic? flemma.Anthropic options for Anthropic only
 ---@field openai? flemma.OpenAi options for OpenAI only
 ---@field openai_compatible? flemma.OpenAiCompatible options for other servers with OpenAI's Chat Completions
@@ -42,6 +43,7 @@
 ---@field max_reply_bytes? integer the maximum size of a reply, in bytes
 ---@field thinking? false|integer|"minimal"|"low"|"medium"|"high"|"max" how much the model may think
 ---@field cache_retention? "none"|"short"|"long" how long the provider caches what it has read
+---@field tool_protocol? "native"|"xml"|string[] how models call tools; a list has the models that use XML
 
 ---@class flemma.Anthropic: flemma.OwnParameters
 ---@field base_url? string scheme and host instead of the vendor's; `/v1/messages` is appended
@@ -247,6 +249,7 @@
 ---@field idempotent? boolean whether calling the tool twice does no harm
 ---@field read_path_param? string the parameter with a path that the tool reads
 ---@field write_path_param? string the parameter with a path that the tool writes
+---@field system_prompt? string how the tool is described to models that call tools in XML
 ---@field executor? "server"|"human"|"client" who answers a call; `"server"` by default
 ---@field result_schema? table JSON Schema of the answer, for the executors `"human"` and `"client"`
 ---@field retention? flemma.Retention which results stay in requests

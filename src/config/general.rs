@@ -5,7 +5,10 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::seconds::some_seconds;
+use super::{
+    seconds::some_seconds,
+    tool_protocol::{TOOL_PROTOCOL, ToolProtocol},
+};
 use crate::{
     options::{
         Kind, Table,
@@ -54,6 +57,8 @@ pub struct ProviderOverrides {
     pub thinking: Option<Thinking>,
     /// Beats `parameters.cache_retention`.
     pub cache_retention: Option<CacheRetention>,
+    /// Beats `parameters.tool_protocol`.
+    pub tool_protocol: Option<ToolProtocol>,
 }
 
 impl ProviderOverrides {
@@ -64,6 +69,7 @@ impl ProviderOverrides {
         table.set_some("connect_timeout", &mut self.connect_timeout, &SECONDS);
         table.set_some("max_reply_bytes", &mut self.max_reply_bytes, &COUNT);
         table.set_some("thinking", &mut self.thinking, &THINKING);
+        table.set_some("tool_protocol", &mut self.tool_protocol, &TOOL_PROTOCOL);
         let mut retention = None;
         table.choose("cache_retention", &mut retention, &RETENTIONS.map(|(word, chosen)| (word, Some(chosen))));
         self.cache_retention = retention.or(self.cache_retention);

@@ -20,6 +20,7 @@ mod providers;
 mod retention;
 mod seconds;
 pub mod switch;
+mod tool_protocol;
 mod tools;
 
 pub use buffer::{FileOptions, Node};
@@ -31,4 +32,5 @@ pub use options::{Config, ProviderOptions};
 pub use parameters::Parameters;
 pub use providers::{ProviderTable, Providers};
 pub use retention::{Retention, RetentionMode, RetentionOptions};
+pub use tool_protocol::ToolProtocol;
 pub use tools::{Autopilot, CursorAfterResult, PresetOptions, Tools, WriteOutside};

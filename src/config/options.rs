@@ -142,6 +142,7 @@ impl Config {
                 temperature: own.temperature.or(general.temperature),
                 thinking: vendor.thinking().or(own.thinking).unwrap_or(general.thinking),
                 cache_retention: own.cache_retention.unwrap_or(general.cache_retention),
+                calls_in_xml: own.tool_protocol.as_ref().unwrap_or(&general.tool_protocol).is_xml(model),
             },
             timeout: own.timeout.unwrap_or(general.timeout),
             connect_timeout: own.connect_timeout.unwrap_or(general.connect_timeout),

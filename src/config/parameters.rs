@@ -11,6 +11,7 @@ use super::{
     general::{RETENTIONS, TEMPERATURE, THINKING},
     providers::Providers,
     seconds::seconds,
+    tool_protocol::{TOOL_PROTOCOL, ToolProtocol},
 };
 use crate::{
     options::{
@@ -39,6 +40,8 @@ pub struct Parameters {
     pub thinking: Thinking,
     /// For how long a provider keeps what it has read.
     pub cache_retention: CacheRetention,
+    /// How models call tools.
+    pub tool_protocol: ToolProtocol,
     /// What holds for one provider alone.
     #[serde(flatten)]
     pub providers: Providers,
@@ -54,6 +57,7 @@ impl Default for Parameters {
             max_reply_bytes: DEFAULT_REPLY_BYTES,
             thinking: Thinking::Off,
             cache_retention: CacheRetention::Short,
+            tool_protocol: ToolProtocol::Native,
             providers: Providers::default(),
         }
     }
@@ -68,6 +72,7 @@ impl Parameters {
         table.set("max_reply_bytes", &mut self.max_reply_bytes, &COUNT);
         table.set("thinking", &mut self.thinking, &THINKING);
         table.choose("cache_retention", &mut self.cache_retention, &RETENTIONS);
+        table.set("tool_protocol", &mut self.tool_protocol, &TOOL_PROTOCOL);
         self.providers.read(table);
     }
 }

@@ -81,6 +81,7 @@ mod vendor;
 mod vendor_error;
 pub mod vertex;
 mod wire;
+pub mod xml_tools;
 
 pub use capability_probe::{CapabilityProbe, ProbeRequest};
 pub use error::{Actor, ErrorKind, ProviderError};

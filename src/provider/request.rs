@@ -65,6 +65,9 @@ pub struct ToolSpec {
     pub input_schema: Arc<Value>,
     /// Whether the vendor's strict mode is asked for, where it has one.
     pub strict: bool,
+    /// How it is described to a model that calls tools in XML ([`super::xml_tools`]); `None` for the description and the
+    /// schema.
+    pub prompt: Option<Arc<str>>,
 }
 
 /// Sampling and limits. `None` leaves the choice to the provider.
@@ -78,6 +81,8 @@ pub struct RequestParameters {
     pub thinking: Thinking,
     /// For how long the provider is asked to keep what it has read.
     pub cache_retention: CacheRetention,
+    /// Whether the model calls tools in XML ([`super::xml_tools`]).
+    pub calls_in_xml: bool,
 }
 
 /// For how long a provider is asked to keep what it has read of a conversation, so that the next turn costs less.

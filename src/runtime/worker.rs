@@ -29,7 +29,7 @@ use crate::{
     model::{Event, Message, UserError},
     provider::{
         CapabilityProbe, ErrorKind, Exchange, HttpRequest, ProbeRequest, Provider, ProviderError, Request,
-        auth::Environment, credential::Credential, host, reply_limit::ReplyLimit,
+        auth::Environment, credential::Credential, host, reply_limit::ReplyLimit, xml_tools,
     },
 };
 
@@ -298,6 +298,7 @@ impl RequestTask {
         let Recipient { environment, credential, build, max_reply_bytes } = recipient;
         let environment = complete(&self.credentials, environment, credential.as_ref(), self.timeouts).await?;
         let provider = build(environment)?;
+        let provider = if request.parameters.calls_in_xml { xml_tools::apply(provider) } else { provider };
         let request = self.with_files(&*provider, request).await?;
         let probe = provider.capability_probe(&request);
         match provider.prepare(&request)? {

@@ -11,7 +11,7 @@ use super::{DeclaredApproval, Definition, DefinitionError, Executor, LuaRef, Run
 use crate::{config::Retention, text::suggest::nearest};
 
 /// The fields that a definition may have.
-pub const FIELDS: [&str; 18] = [
+pub const FIELDS: [&str; 19] = [
     "name",
     "description",
     "input_schema",
@@ -30,6 +30,7 @@ pub const FIELDS: [&str; 18] = [
     "retention",
     "read_path_param",
     "write_path_param",
+    "system_prompt",
 ];
 
 /// The value of one field.
@@ -89,6 +90,7 @@ pub fn declare(name: Option<&str>, fields: Vec<(String, Field)>) -> Result<Defin
     definition.timeout = reader.seconds("timeout", longest)?;
     definition.approval_timeout = reader.seconds("approval_timeout", seconds::LONGEST_WAIT)?;
     definition.result_schema = reader.table("result_schema")?.map(|schema| Arc::new(fix_empty_tables(schema)));
+    definition.system_prompt = reader.text("system_prompt")?.map(Into::into);
     definition.read_path_param = reader.text("read_path_param")?;
     definition.write_path_param = reader.text("write_path_param")?;
     definition.retention = reader.retention()?;

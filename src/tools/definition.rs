@@ -65,6 +65,9 @@ pub struct Definition {
     pub write_path_param: Option<String>,
     /// Whether it leaves out files that the user denies reading ([`super::Context::denied`]).
     pub leaves_out_denied: bool,
+    /// How the tool is described to a model that calls tools in XML, with an example; otherwise that is made from the
+    /// description and the schema.
+    pub system_prompt: Option<Arc<str>>,
     /// Who answers a call, and what runs it if Flemma does.
     pub executor: Executor,
     /// The Lua function that creates a preview; native tools have their own ([`NativeTool::preview`]).
@@ -143,6 +146,7 @@ impl Definition {
             read_path_param: None,
             write_path_param: None,
             leaves_out_denied: false,
+            system_prompt: None,
             executor,
             format_preview: None,
             compiled: OnceLock::new(),
@@ -157,6 +161,7 @@ impl Definition {
             description: self.description.clone(),
             input_schema: Arc::clone(&self.input_schema),
             strict: self.strict,
+            prompt: self.system_prompt.clone(),
         }
     }
 

@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::{
     model::ModelError,
     text::{escape_controls, suggest::nearest},
+    xml,
 };
 
 /// How much of a value a message quotes, in characters.
@@ -164,8 +165,14 @@ fn short(text: &str) -> String {
     }
 }
 
-/// The message for a model whose input is not a JSON object: the position and the text there.
+/// The message for a model whose input is not a JSON object, or not the XML that stands for one: the position and the text
+/// there.
 pub(super) fn malformed(tool: &str, text: &str) -> ModelError {
+    if text.trim_start().starts_with('<')
+        && let Err(fault) = xml::parse(text)
+    {
+        return ModelError::new(format!("The call of `{tool}` is {fault}. Write the whole call again."));
+    }
     let problem = match serde_json::from_str::<serde::de::IgnoredAny>(text) {
         Ok(_) => "it is not an object".to_owned(),
         Err(_) if text.trim().is_empty() => "it is empty".to_owned(),

@@ -149,6 +149,7 @@ fn an_estimate_measures_exactly_what_is_sent() {
         description: "x".repeat(3500),
         input_schema: Arc::new(json!({"type": "object"})),
         strict: false,
+        prompt: None,
     }]
     .into();
     assert!((base + 2000..base + 2030).contains(&estimate(&with_more).input));

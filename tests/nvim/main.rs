@@ -60,3 +60,4 @@ mod undo;
 mod usage;
 #[path = "../support/vertex.rs"]
 mod vertex;
+mod xml_tools;

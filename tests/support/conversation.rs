@@ -46,7 +46,13 @@ pub fn thinking(text: &str, provider: &str, value: &str) -> Part {
 
 pub fn tool(name: &str, strict: bool) -> ToolSpec {
     let schema = json!({"type": "object", "properties": {"path": {"type": "string"}}});
-    ToolSpec { name: name.to_owned(), description: "Reads a file.".to_owned(), input_schema: Arc::new(schema), strict }
+    ToolSpec {
+        name: name.to_owned(),
+        description: "Reads a file.".to_owned(),
+        input_schema: Arc::new(schema),
+        strict,
+        prompt: None,
+    }
 }
 
 /// What is sent, and what reads the reply.

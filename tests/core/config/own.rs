@@ -29,6 +29,7 @@ fn parameters() -> Vec<Parameter> {
         ("cache_retention", json!("none"), json!("long"), |options| {
             options.parameters.cache_retention == CacheRetention::Long
         }),
+        ("tool_protocol", json!("native"), json!("xml"), |options| options.parameters.calls_in_xml),
     ]
 }
 

@@ -73,6 +73,7 @@ fn a_plain_question_is_exactly_this() {
         description: "Reads a file.".to_owned(),
         input_schema: Arc::new(json!({"type": "object", "properties": {"path": {"type": "string"}}})),
         strict: true,
+        prompt: None,
     }]);
     // Bytes, not values: the order of the keys is a part of what is promised.
     assert_eq!(
@@ -320,6 +321,7 @@ fn tools_system_prompt_and_messages_are_marked_for_the_cache() {
             description: String::new(),
             input_schema: Arc::new(json!({"type": "object"})),
             strict: false,
+            prompt: None,
         };
         body(&Request {
             system: Some("Be brief.".to_owned()),

@@ -31,3 +31,4 @@ mod vertex_decode;
 mod vertex_encode;
 mod vertex_errors;
 mod vertex_schema;
+mod xml_tools;

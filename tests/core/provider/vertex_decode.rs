@@ -182,6 +182,7 @@ fn a_tool_renamed_for_the_api_is_called_by_its_own_name() {
         description: "Renders.".to_owned(),
         input_schema: std::sync::Arc::new(json!({"type": "object"})),
         strict: false,
+        prompt: None,
     }]
     .into();
     let bytes = Stream::new().call("_3d-render", json!({})).end("STOP").bytes();

@@ -57,6 +57,7 @@ fn tool(name: &str, input_schema: Value) -> ToolSpec {
         description: "Does it.".to_owned(),
         input_schema: Arc::new(input_schema),
         strict: true,
+        prompt: None,
     }
 }
 

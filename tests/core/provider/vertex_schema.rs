@@ -18,6 +18,7 @@ fn send(input_schema: Value) -> Result<Value, ProviderError> {
         description: "Does it.".to_owned(),
         input_schema: Arc::new(input_schema),
         strict: false,
+        prompt: None,
     };
     let question = conversation("gemini-test", vec![(Role::User, vec![Part::Text("Hi".to_owned())])]);
     let (request, _) = exchange(&Request { tools: Arc::new([tool]), ..question })?;
