@@ -7,9 +7,12 @@ local M = {}
 local api = vim.api
 
 local words = {
-  deleted = "%s is open here, but the file was deleted. `:write` creates it again.",
-  conflict = "%s was changed on disk and in its buffer. `:edit!` loads the file, `:write!` keeps the buffer.",
-  changed = "%s was changed on disk. `:edit!` loads the file.",
+  deleted = { "%s is open here, but the file was deleted.", "`:write` creates it again." },
+  conflict = {
+    "%s was changed on disk and in its buffer.",
+    "`:edit!` loads the file, `:write!` keeps the buffer.",
+  },
+  changed = { "%s was changed on disk.", "`:edit!` loads the file." },
 }
 
 --- Checks every open file.
@@ -29,7 +32,9 @@ function M.all()
       -- If only the timestamp is new, Neovim does not ask but records it.
       vim.v.fcs_choice = reason == "time" and "ask" or ""
       if words[reason] and (not is_handled or choice == "ask") then
-        news[#news + 1] = words[reason]:format(vim.fn.fnamemodify(args.match, ":~:."))
+        local message, advice = unpack(words[reason])
+        message = message:format(vim.fn.fnamemodify(args.match, ":~:."))
+        news[#news + 1] = require("flemma.notify").with_advice(message, advice)
       end
     end,
   })

@@ -11,7 +11,7 @@ local api = vim.api
 ---@type flemma.Headless?
 local current
 
----@param event "message"|"end"
+---@param event "begun"|"message"|"end"
 local function tell(event, ...)
   if current then
     -- The command line may be gone. Then Neovim exits as well.
@@ -38,8 +38,14 @@ local function open(path)
   vim.bo[buf].buflisted = true
   -- An error in an autocommand of another plugin is not in the way, as long as the conversation is there.
   local ok, problem = pcall(api.nvim_set_current_buf, buf)
-  if api.nvim_buf_is_loaded(buf) and vim.bo[buf].filetype == "" then
-    vim.bo[buf].filetype = "chat"
+  if api.nvim_buf_is_loaded(buf) then
+    if vim.bo[buf].filetype == "" then
+      vim.bo[buf].filetype = "chat"
+    end
+    if vim.bo[buf].filetype == "chat" and not require("flemma.buffer").is_attached(buf) then
+      -- 'eventignore' has kept the filetype plugin from doing it.
+      require("flemma.buffer").attach(buf)
+    end
   end
   if require("flemma.buffer").is_attached(buf) then
     return buf
@@ -53,6 +59,16 @@ local function start(path, options)
   local native = require("flemma.native")
   require("flemma.notify").listener = function(level, message)
     tell("message", level, message)
+  end
+  local shown = api.nvim_exec2("messages", { output = true }).output
+  for line in shown:gmatch("Flemma: ([^\n]+)") do
+    -- What `setup` said, to nobody.
+    tell("message", vim.log.levels.WARN, line)
+  end
+  local problem_line = vim.v.errmsg:match("[^\n]*")
+  if problem_line ~= "" and shown:find(problem_line, 1, true) then
+    -- The user of an editor sees it. What failed may have been a policy or a tool.
+    tell("message", vim.log.levels.WARN, "an error in the configuration of Neovim: " .. problem_line)
   end
   local library, why = native.load()
   local effective = require("flemma.options").get()
@@ -78,25 +94,16 @@ end
 ---@param options string JSON: `trust`, and perhaps `max_turns`, `provider`, `model`
 function M.run(channel, path, options)
   current = { channel = channel }
-  local function go()
-    local ok, problem = pcall(start, path, vim.json.decode(options, { luanil = { object = true } }))
-    if not ok then
-      fail(words(problem))
-    end
-  end
-  if vim.v.vim_did_enter == 1 then
-    go()
-  else
-    -- The configuration is still being read.
-    api.nvim_create_autocmd("VimEnter", { once = true, callback = vim.schedule_wrap(go) })
+  tell("begun")
+  local ok, problem = pcall(start, path, vim.json.decode(options, { luanil = { object = true } }))
+  if not ok then
+    fail(words(problem))
   end
 end
 
 --- Ends what is under way, as Ctrl-C does.
 function M.stop()
-  if current and current.buf then
-    require("flemma.native").call("stop_driving", current.buf)
-  else
+  if not (current and current.buf and require("flemma.native").call("stop_driving", current.buf)) then
     fail("it was stopped")
   end
 end
@@ -106,12 +113,14 @@ end
 function M.driven(buf)
   vim.schedule(function()
     local result = require("flemma.native").call("drive_result", buf)
+    if not result then
+      return fail("something in Neovim has unloaded the conversation or read it again")
+    end
     local problem = require("flemma.saving").write_now(buf)
     if problem then
-      fail(problem)
-    else
-      tell("end", result)
+      result = vim.json.encode({ state = "failed", error = problem, requests = vim.json.decode(result).requests })
     end
+    tell("end", result)
   end)
 end
 

@@ -133,6 +133,14 @@ end
 ---@type fun(level: integer, message: string)?
 M.listener = nil
 
+--- A message and what to do about it in an editor, for whom there is one.
+---@param message string
+---@param advice string a sentence that names keys or commands
+---@return string
+function M.with_advice(message, advice)
+  return M.listener and message or message .. " " .. advice
+end
+
 --- Shows a message. Safe to call from anywhere, including libuv callbacks.
 ---@param level integer one of vim.log.levels
 ---@param message string

@@ -134,17 +134,20 @@ end
 local function refusal(buf, is_forced)
   local name, bo = api.nvim_buf_get_name(buf), vim.bo[buf]
   local encoding = bo.fileencoding
-  local why
+  local why, advice = nil, "Use `:write`."
   if not vim.o.write then
-    why = "the option 'write' is off"
+    why, advice = "the option 'write' is off", "Switch it on."
   elseif bo.readonly and not is_forced then
-    why = "the option 'readonly' is set. Use `:write!`"
+    why, advice = "the option 'readonly' is set", "Use `:write!`."
   elseif encoding ~= "" and encoding ~= "utf-8" then
-    why = ("'fileencoding' is %s, and editing.auto_write writes UTF-8 only. Use `:write`"):format(encoding)
+    why = ("'fileencoding' is %s, and editing.auto_write writes UTF-8 only"):format(encoding)
   elseif is_written_by_another(buf, name) then
-    why = "another plugin writes this file (BufWriteCmd). Use `:write`"
+    why = "another plugin writes this file (BufWriteCmd)"
   end
-  return why and ("%s was not written: %s."):format(vim.fs.basename(name), why)
+  if why then
+    local problem = ("%s was not written: %s."):format(vim.fs.basename(name), why)
+    return require("flemma.notify").with_advice(problem, advice)
+  end
 end
 
 --- Whether the buffer is empty, without even an empty line. The API reports one line in this case.
@@ -283,7 +286,8 @@ function M.auto_write(buf)
   if not native("save", buf, name, layout(buf), api.nvim_buf_get_changedtick(buf)) then
     state.writing = false
     pcall(api.nvim_del_augroup_by_name, flight_of(buf))
-    tell(state, vim.fs.basename(name) .. " was not written: the system could not start a thread. Use `:write`.")
+    local why = vim.fs.basename(name) .. " was not written: the system could not start a thread."
+    tell(state, require("flemma.notify").with_advice(why, "Use `:write`."))
   end
 end
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{CallResult, RequestId};
+use super::{CallResult, RequestId, Stop};
 use crate::{
     chat::{AwaitKind, OpenCall, Status},
     model::{CallId, Event, Usage},
@@ -58,6 +58,10 @@ pub enum Effect {
     Diagnose,
     /// Tell the user something.
     Notify(Level, String),
+    /// The same, with a sentence about what to do in an editor.
+    Advise(Level, String, &'static str),
+    /// Tell the user why autopilot came to rest before the end.
+    Stopped(Stop),
 }
 
 /// What the first status block of a call says.

@@ -174,14 +174,13 @@ impl Agent {
             }
             _ if !content.is_empty() => {
                 let warning = format!(
-                    "{}: your text in the block was used as the result, and the tool did not run. Press Ctrl-] to \
-                     continue.",
+                    "{}: your text in the block was used as the result, and the tool did not run.",
                     call.label()
                 );
                 let answer = CallResult::text(own_words(content, ""));
                 self.settle(&call, answer, effects);
                 self.pause();
-                effects.push(Effect::Notify(Level::Warn, warning));
+                effects.push(Effect::Advise(Level::Warn, warning, "Press Ctrl-] to continue."));
             }
             _ if asked => self.run_if_possible(call, view, effects),
             Status::Pending => {}

@@ -319,6 +319,8 @@ impl Session {
             }
             Effect::Diagnose => shell.diagnose(&shell.diagnostics()),
             Effect::Notify(level, message) => shell.notify(level, &message),
+            Effect::Advise(level, message, advice) => shell.advise(level, &message, advice),
+            Effect::Stopped(stop) => shell.stopped(&stop),
         }
     }
 

@@ -1,6 +1,6 @@
 //! What a session needs from its environment, and what it tells it.
 
-use super::{Activity, CallResult, Input, Level, Placement, RequestId, Settings, Verdict};
+use super::{Activity, CallResult, Input, Level, Placement, RequestId, Settings, Stop, Verdict};
 use crate::{
     chat::{AwaitKind, Awaiting, Diagnostic, Document, OpenCall, Text, TextEdit, Transcript},
     model::{CallId, Usage},
@@ -60,6 +60,16 @@ pub trait Shell {
 
     /// Shows a message to the user.
     fn notify(&self, level: Level, message: &str);
+
+    /// The same, with a sentence about what to do in an editor, which names keys.
+    fn advise(&self, level: Level, message: &str, advice: &str) {
+        self.notify(level, &format!("{message} {advice}"));
+    }
+
+    /// Tells the user why autopilot came to rest before the end.
+    fn stopped(&self, stop: &Stop) {
+        self.notify(Level::Warn, &stop.to_string());
+    }
 
     /// The diagnostics of the document and its frontmatter, by line. While there is an error, nothing is sent and no
     /// tool runs.

@@ -50,11 +50,11 @@ impl Agent {
                 _ => "When the other calls have their results, Ctrl-] sends it.",
             };
             let message = format!(
-                "{}: {why}, so your text in its block was not used. It is at the end of your message now. {when}",
+                "{}: {why}, so your text in its block was not used. It is at the end of your message now.",
                 call.label()
             );
             effects.push(Effect::Keep(typed.to_owned()));
-            effects.push(Effect::Notify(Level::Warn, message));
+            effects.push(Effect::Advise(Level::Warn, message, when));
             // What the user has not submitted is not sent without them.
             return self.pause();
         }

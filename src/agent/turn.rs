@@ -296,20 +296,9 @@ impl Agent {
         } else {
             self.guard.end_round().map(Stop::Repetition)
         };
-        let message = match &self.stop {
-            None | Some(Stop::Incomplete) => return self.send(kind, view, effects),
-            Some(Stop::TurnLimit(limit)) => {
-                format!(
-                    "Autopilot paused after {limit} requests (tools.autopilot.max_turns); press Ctrl-] to continue."
-                )
-            }
-            Some(Stop::Repetition(tools)) => format!(
-                "Autopilot paused: {tools} gave the same result for the same input three times; press Ctrl-] to \
-                 continue."
-            ),
-        };
+        let Some(stop) = self.stop.clone() else { return self.send(kind, view, effects) };
         self.give_up(kind, effects);
-        effects.push(Effect::Notify(Level::Warn, message));
+        effects.push(Effect::Stopped(stop));
     }
 
     fn event(&mut self, request: RequestId, event: Event, effects: &mut Vec<Effect>) {
@@ -366,9 +355,13 @@ impl Agent {
         }
         if let Phase::Requesting { kind, .. } = self.phase {
             self.give_up(kind, effects);
-            let message =
-                stopped.unwrap_or_else(|| "The model's reply was empty; press Ctrl-] to ask again.".to_owned());
-            effects.push(Effect::Notify(Level::Warn, message));
+            effects.push(match stopped {
+                Some(message) => Effect::Notify(Level::Warn, message),
+                None => {
+                    let message = "The model's reply was empty.".to_owned();
+                    Effect::Advise(Level::Warn, message, "Press Ctrl-] to ask again.")
+                }
+            });
             return;
         }
         if let Some(message) = stopped {

@@ -169,20 +169,13 @@ impl Desk {
     pub(super) fn close(self) -> (Vec<String>, Result<(), Failure>) {
         let written = if self.host.is_changed() {
             let saved = self.workspace.save_now(BUFFER, self.path.clone(), self.layout, false);
-            saved.map_err(|error| Failure::Failed(not_written(&error.to_string())))
+            saved.map_err(|error| Failure::Failed(error.without_advice().to_string()))
         } else {
             Ok(())
         };
         self.workspace.shut_down();
         (self.host.told(), written)
     }
-}
-
-/// Why a file was not written, without what to do about it in an editor.
-fn not_written(problem: &str) -> String {
-    let Some((name, why)) = problem.split_once(" was not written: ") else { return problem.to_owned() };
-    let why = why.split(". ").next().unwrap_or(why).trim_end_matches('.');
-    format!("{name} was not written: {why}.")
 }
 
 /// The text of a conversation's file.

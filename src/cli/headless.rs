@@ -5,6 +5,7 @@
 
 use std::{
     io::{self, BufReader, Read},
+    mem,
     os::unix::process::CommandExt,
     path::Path,
     process::{Child, ChildStdin, Command, Stdio},
@@ -14,6 +15,7 @@ use std::{
 };
 
 use rmpv::Value;
+use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::Value as Json;
 use signal_hook::{
     consts::{SIGHUP, SIGINT, SIGTERM},
@@ -32,8 +34,35 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 /// How much of what it printed is kept, in bytes.
 const KEPT: usize = 2048;
 
-/// What runs in it.
-const RUN: &str = "require('flemma.headless').run(...)";
+/// How often it is asked whether it waits for a key.
+const TICK: Duration = Duration::from_secs(1);
+
+/// `vim.log.levels.WARN`.
+pub(super) const WARN: u64 = 3;
+
+/// What runs in it. Its arguments are the channel, the path, and the options. Flemma is there once the configuration is read,
+/// or, with some plugin managers, once a conversation is open.
+const RUN: &str = "local channel, path, options = ...
+local function run()
+  local ok, headless = pcall(require, 'flemma.headless')
+  if not ok then
+    pcall(vim.cmd.edit, { args = { path }, magic = { file = false, bar = false } })
+    if vim.bo.filetype ~= 'chat' then
+      pcall(function() vim.bo.filetype = 'chat' end)
+    end
+    ok, headless = pcall(require, 'flemma.headless')
+  end
+  if ok then
+    headless.run(channel, path, options)
+  else
+    vim.rpcnotify(channel, 'flemma', 'refused', (tostring(headless):match('[^\\n]*')))
+  end
+end
+if vim.v.vim_did_enter == 1 then
+  run()
+else
+  vim.api.nvim_create_autocmd('VimEnter', { once = true, callback = vim.schedule_wrap(run) })
+end";
 const STOP: &str = "require('flemma.headless').stop()";
 
 /// Something that happens while a conversation is carried on.
@@ -51,6 +80,8 @@ pub(super) enum Happening {
     Signal(i32),
     /// Neovim has exited.
     Gone,
+    /// Neovim says in which mode it is, and whether it waits for a key.
+    Mode(String, bool),
 }
 
 /// The Neovim.
@@ -59,6 +90,10 @@ pub(super) struct Headless {
     to: Option<ChildStdin>,
     happenings: Receiver<Happening>,
     printed: Receiver<String>,
+    /// Whether it was asked for its mode, and has not answered.
+    is_asked: bool,
+    /// Whether it waited for a key when it last answered.
+    is_blocked: bool,
 }
 
 impl Headless {
@@ -98,17 +133,52 @@ impl Headless {
         let arguments = vec![1.into(), path.into(), options.to_string().into()];
         // A Neovim that cannot read it has exited, which is heard of.
         let _ = rpc::request_lua(&mut to, RUN, arguments);
-        Ok(Self { child, to: Some(to), happenings, printed })
+        Ok(Self { child, to: Some(to), happenings, printed, is_asked: false, is_blocked: false })
     }
 
     /// The next that happens; `None` if nothing does until then.
-    pub(super) fn next(&self, until: Option<Instant>) -> Option<Happening> {
-        let Some(until) = until else { return Some(self.happenings.recv().unwrap_or(Happening::Gone)) };
-        match self.happenings.recv_timeout(until.saturating_duration_since(Instant::now())) {
-            Ok(happening) => Some(happening),
-            Err(RecvTimeoutError::Timeout) => None,
-            Err(RecvTimeoutError::Disconnected) => Some(Happening::Gone),
+    pub(super) fn next(&mut self, until: Option<Instant>) -> Option<Happening> {
+        loop {
+            let tick = Instant::now() + TICK;
+            let end = until.map_or(tick, |until| until.min(tick));
+            match self.happenings.recv_timeout(end.saturating_duration_since(Instant::now())) {
+                Ok(Happening::Mode(mode, is_blocked)) => {
+                    self.is_asked = false;
+                    // A key that is pressed a moment too late would mean something else.
+                    let is_stuck = is_blocked && mem::replace(&mut self.is_blocked, is_blocked);
+                    if is_stuck && self.press(&mode) {
+                        let words = "Neovim asked for a key or for text, which nobody can give it here. This was cancelled; \
+                                     your configuration or a tool has to do without";
+                        return Some(Happening::Message(WARN, words.to_owned()));
+                    }
+                }
+                Ok(happening) => return Some(happening),
+                Err(RecvTimeoutError::Timeout) if until.is_some_and(|until| Instant::now() >= until) => return None,
+                Err(RecvTimeoutError::Timeout) => self.ask_mode(),
+                Err(RecvTimeoutError::Disconnected) => return Some(Happening::Gone),
+            }
         }
+    }
+
+    fn ask_mode(&mut self) {
+        if let Some(to) = self.to.as_mut().filter(|_| !self.is_asked) {
+            self.is_asked = rpc::request(to, "nvim_get_mode", Vec::new()).is_ok();
+        }
+    }
+
+    /// Presses the key that ends what Neovim waits for. Says whether that was a question, rather than more to read
+    /// (`:help mode()`).
+    fn press(&mut self, mode: &str) -> bool {
+        self.is_blocked = false;
+        let (keys, is_question) = match mode {
+            "r" => ("<CR>", false),
+            "rm" => ("G", false),
+            _ => ("<C-c>", true),
+        };
+        if let Some(to) = &mut self.to {
+            let _ = rpc::request(to, "nvim_input", vec![keys.into()]);
+        }
+        is_question
     }
 
     /// Ends what is under way, as Ctrl-C does in an editor. The end follows.
@@ -138,7 +208,8 @@ impl Headless {
 
     /// Ends it at once.
     pub(super) fn kill(&mut self) {
-        let _ = self.child.kill();
+        // With its group: it may be a script that started Neovim.
+        let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
         let _ = self.child.wait();
     }
 
@@ -161,7 +232,11 @@ impl Drop for Headless {
 fn listen(mut from: impl Read, tell: &Sender<Happening>) {
     while let Ok(message) = rpc::read(&mut from) {
         let happening = match message {
-            Message::Response(_) => Happening::Begun,
+            Message::Response(Value::Map(fields)) => match mode(&fields) {
+                Some(mode) => mode,
+                None => continue,
+            },
+            Message::Response(_) => continue,
             Message::Refusal(problem) => Happening::Refused(problem),
             Message::Notification(method, arguments) if method == "flemma" => match happening(&arguments) {
                 Some(happening) => happening,
@@ -182,11 +257,22 @@ fn happening(arguments: &[Value]) -> Option<Happening> {
         [event, level, message] if event.as_str() == Some("message") => {
             Some(Happening::Message(level.as_u64()?, text(message)))
         }
+        [event] if event.as_str() == Some("begun") => Some(Happening::Begun),
+        [event, problem] if event.as_str() == Some("refused") => Some(Happening::Refused(text(problem))),
         [event, result] if event.as_str() == Some("end") => {
             Some(Happening::End(serde_json::from_str(&text(result)).unwrap_or_default()))
         }
         _ => None,
     }
+}
+
+/// The answer of `nvim_get_mode`.
+fn mode(fields: &[(Value, Value)]) -> Option<Happening> {
+    let get = |name: &str| fields.iter().find(|(key, _)| key.as_str() == Some(name)).map(|(_, value)| value);
+    let mode = text(get("mode")?);
+    // The command line of `input()` handles events, so Neovim does not say that it blocks.
+    let is_blocked = get("blocking")?.as_bool()? || mode == "c";
+    Some(Happening::Mode(mode, is_blocked))
 }
 
 fn text(value: &Value) -> String {

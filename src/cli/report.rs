@@ -50,6 +50,23 @@ pub enum Failure {
         /// Who holds it, if that is known.
         owner: Option<Owner>,
     },
+    /// A process that answers has the conversation open, and keeps it.
+    #[error("{} {how}", user_of(.file, .owner.as_ref()))]
+    InUse {
+        /// The conversation.
+        file: String,
+        /// Who has it open, if that is known.
+        owner: Option<Owner>,
+        /// What that process does with it, and what to do about it.
+        how: &'static str,
+    },
+}
+
+fn user_of(file: &str, owner: Option<&Owner>) -> String {
+    owner.map_or_else(
+        || format!("{file} is held by another process, which"),
+        |owner| format!("{file} is held by {owner}, which"),
+    )
 }
 
 fn place(owner: Option<&Owner>) -> String {
@@ -76,7 +93,7 @@ impl Failure {
         match self {
             Self::Usage(_) => Exit::Usage,
             Self::Failed(_) => Exit::Failed,
-            Self::Held { .. } => Exit::Held,
+            Self::Held { .. } | Self::InUse { .. } => Exit::Held,
         }
     }
 
@@ -84,7 +101,7 @@ impl Failure {
     #[must_use]
     pub fn to_json(&self) -> Value {
         let mut value = json!({ "ok": false, "error": self.to_string() });
-        if let Self::Held { owner: Some(owner), .. } = self {
+        if let Self::Held { owner: Some(owner), .. } | Self::InUse { owner: Some(owner), .. } = self {
             value["host"] = owner.host.as_str().into();
             value["pid"] = owner.process.into();
         }

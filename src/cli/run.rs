@@ -14,7 +14,7 @@ use super::{
     configuration::Configuration,
     desk::{self, Desk, Lock, Opened},
     editor::{self, Editor},
-    headless::{Happening, Headless},
+    headless::{Happening, Headless, WARN},
     names,
     report::{Exit, Failure, Report, words},
     state,
@@ -32,11 +32,11 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// How long what is under way may take to end.
 const GRACE: Duration = Duration::from_secs(15);
 
+/// The same before the conversation is carried on.
+const SHORT: Duration = Duration::from_secs(1);
+
 /// How long Neovim may take to start.
 const START: Duration = Duration::from_secs(120);
-
-/// `vim.log.levels.WARN`.
-const WARN: u64 = 3;
 
 /// Carries a conversation on until it is done, waits for a person, or fails.
 ///
@@ -90,22 +90,35 @@ fn wait_for_holder(path: &Path, takeover: Takeover) -> Result<(), Failure> {
         let is_late = is_far || Instant::now() >= deadline;
         if is_late && takeover.steal && lock == Lock::Ask && (is_far || !editor::has_answering(path)?) {
             lock = Lock::Steal;
-        } else if is_late || is_in_editor(path) {
-            return Err(Failure::Held { file: names::path(path), owner });
+        } else if is_late || attended(path) == Some(true) {
+            return Err(match attended(path).filter(|_| !is_far) {
+                Some(has_user) => in_use(path, has_user, owner),
+                None => Failure::Held { file: names::path(path), owner },
+            });
         } else {
             thread::sleep(PAUSE);
         }
     }
 }
 
-/// Whether a user has the conversation open.
-fn is_in_editor(path: &Path) -> bool {
-    let asked = || {
-        let path = state::absolute(path).ok()?;
-        let server = holder::server(&state::folder().ok()?.join("locks"), &path)?;
-        Editor::connect(&server).ok()?.lua("return tostring(#vim.api.nvim_list_uis() > 0)", &[]).ok()
+/// Whether a user has the conversation open, in a Neovim that answers; `None` if none does.
+fn attended(path: &Path) -> Option<bool> {
+    let path = state::absolute(path).ok()?;
+    let server = holder::server(&state::folder().ok()?.join("locks"), &path)?;
+    let mut editor = Editor::connect(&server).ok()?;
+    let answer = editor.answers().then(|| editor.lua("return tostring(#vim.api.nvim_list_uis() > 0)", &[]));
+    Some(answer?.ok()? == "true")
+}
+
+/// A Neovim that answers has the conversation open.
+fn in_use(path: &Path, has_user: bool, owner: Option<Owner>) -> Failure {
+    let file = names::path(path);
+    let how = if has_user {
+        "has it open in an editor. Close it there, or continue it there"
+    } else {
+        "is working on it. Wait until it has ended, or end it"
     };
-    asked().as_deref() == Some("true")
+    Failure::InUse { file, owner, how }
 }
 
 /// One conversation that is being carried on.
@@ -131,7 +144,7 @@ impl Drive {
                         until = self.timeout.map(|timeout| begin + timeout);
                     }
                 }
-                Some(Happening::Begun) => {}
+                Some(Happening::Begun | Happening::Mode(..)) => {}
                 Some(Happening::Refused(problem)) => break failed(&refusal(&problem)),
                 Some(Happening::Message(level, words)) => self.hear(level, words),
                 Some(Happening::End(result)) => break result,
@@ -139,7 +152,7 @@ impl Drive {
                 Some(Happening::Signal(signal)) if stopped.is_none() => {
                     let name = signal_hook::low_level::signal_name(signal).unwrap_or("a signal");
                     stopped = Some(format!("it was stopped by {name}"));
-                    until = Some(Instant::now() + GRACE);
+                    until = Some(Instant::now() + if has_begun { GRACE } else { SHORT });
                     self.neovim.stop();
                 }
                 // The user insists.
@@ -149,8 +162,7 @@ impl Drive {
                 }
                 None if stopped.is_some() => {
                     self.neovim.kill();
-                    let seconds = GRACE.as_secs();
-                    break failed(&format!("it did not stop within {seconds} seconds, and was killed"));
+                    break failed("it did not stop, and was killed");
                 }
                 None if !has_begun && self.timeout.is_none_or(|timeout| timeout > START) => {
                     self.neovim.kill();
@@ -158,14 +170,21 @@ impl Drive {
                     break failed(&with_details(&words, &self.neovim.printed()));
                 }
                 None => {
-                    let seconds = self.timeout.unwrap_or_default().as_secs();
-                    stopped = Some(format!("it was stopped after {seconds} seconds (--timeout)"));
-                    until = Some(Instant::now() + GRACE);
+                    let seconds = count(self.timeout.unwrap_or_default().as_secs(), "second");
+                    stopped = Some(format!("it was stopped after {seconds} (--timeout)"));
+                    until = Some(Instant::now() + if has_begun { GRACE } else { SHORT });
                     self.neovim.stop();
                 }
             }
         };
         self.neovim.close();
+        if stopped.is_none() && result["state"] == "failed" && result["requests"] == 0 {
+            // What the user of an editor would see, such as an error in the configuration.
+            let printed = self.neovim.printed();
+            if !printed.is_empty() && !result["error"].as_str().is_some_and(|error| error.contains(&printed)) {
+                self.warn(format!("Neovim printed: {printed}"));
+            }
+        }
         (self.conclude(result, stopped), self.warnings)
     }
 
@@ -191,11 +210,16 @@ impl Drive {
         if is_failed && result["error"].is_null() {
             result["error"] = self.last.take().unwrap_or_else(|| "it did not go on".to_owned()).into();
         }
-        if let Some(words) = self.last.take() {
+        if let Some(words) = self.last.take().filter(|words| result["error"] != words.as_str()) {
             self.warn(words);
         }
         result
     }
+}
+
+/// `1 second`, `2 seconds`.
+fn count(number: u64, word: &str) -> String {
+    format!("{number} {word}{}", if number == 1 { "" } else { "s" })
 }
 
 fn failed(reason: &str) -> Value {

@@ -20,12 +20,28 @@ impl ModelError {
 
 /// Why something that the user wants was not done. The user acts on it, by changing an option, a file or a command.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{0}")]
-pub struct UserError(String);
+#[error("{words}{}", .advice.as_ref().map(|advice| format!(" {advice}")).unwrap_or_default())]
+pub struct UserError {
+    words: String,
+    /// What to do about it in an editor.
+    advice: Option<String>,
+}
 
 impl UserError {
     /// An error with a message, which says what is wrong and what to do about it.
     pub fn new(message: impl Into<String>) -> Self {
-        Self(message.into())
+        Self { words: message.into(), advice: None }
+    }
+
+    /// The same, with what to do about it in an editor: a sentence that names keys or commands.
+    #[must_use]
+    pub fn with_advice(self, advice: impl Into<String>) -> Self {
+        Self { advice: Some(advice.into()), ..self }
+    }
+
+    /// The same for a user who has no editor there.
+    #[must_use]
+    pub fn without_advice(self) -> Self {
+        Self { advice: None, ..self }
     }
 }

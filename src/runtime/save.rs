@@ -96,25 +96,35 @@ pub enum SaveError {
 impl fmt::Display for SaveError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Changed => f.write_str(
-                "something else has changed the file since it was read. Use `:edit!` to load the file, or `:write!` to \
-                 keep the text of the buffer",
-            ),
-            Self::Appeared => f.write_str(
-                "something else has created the file. Use `:edit!` to load the file, or `:write!` to keep the text of \
-                 the buffer",
-            ),
-            Self::Gone => f.write_str("the file was deleted. Use `:write` to create it again"),
-            Self::NoFolder => f.write_str("its folder does not exist. Create the folder, or use `:saveas`"),
-            Self::ReadOnly => f.write_str("the file is read-only. Make it writable, or use `:saveas`"),
-            Self::NotAFile => f.write_str("it is not a regular file. Use `:saveas`"),
-            Self::Taken(taken) => write!(f, "{taken}. Your text is kept: `:saveas` writes it to another file"),
-            Self::Failed(words) => write!(f, "{words}. Use `:write` when there is room, or `:saveas`"),
+            Self::Changed => f.write_str("something else has changed the file since it was read"),
+            Self::Appeared => f.write_str("something else has created the file"),
+            Self::Gone => f.write_str("the file was deleted"),
+            Self::NoFolder => f.write_str("its folder does not exist"),
+            Self::ReadOnly => f.write_str("the file is read-only"),
+            Self::NotAFile => f.write_str("it is not a regular file"),
+            Self::Taken(taken) => taken.fmt(f),
+            Self::Failed(words) => f.write_str(words),
         }
     }
 }
 
 impl SaveError {
+    /// What to do about it in an editor.
+    #[must_use]
+    pub const fn advice(&self) -> &'static str {
+        match self {
+            Self::Changed | Self::Appeared => {
+                "Use `:edit!` to load the file, or `:write!` to keep the text of the buffer."
+            }
+            Self::Gone => "Use `:write` to create it again.",
+            Self::NoFolder => "Create the folder, or use `:saveas`.",
+            Self::ReadOnly => "Make it writable, or use `:saveas`.",
+            Self::NotAFile => "Use `:saveas`.",
+            Self::Taken(_) => "Your text is kept: `:saveas` writes it to another file.",
+            Self::Failed(_) => "Use `:write` when there is room, or `:saveas`.",
+        }
+    }
+
     fn of(error: &io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => Self::ReadOnly,

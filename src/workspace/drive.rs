@@ -106,6 +106,16 @@ impl Drive {
         self.options.borrow().is_some()
     }
 
+    /// Whether the conversation is driven, or was.
+    pub(super) fn is_known(&self) -> bool {
+        self.is_on() || self.end.borrow().is_some()
+    }
+
+    /// Whether the drive chooses the provider.
+    pub(super) fn names_provider(&self) -> bool {
+        self.options.borrow().as_ref().is_some_and(|options| options.provider.is_some())
+    }
+
     /// The maximum number of requests, if the drive sets one.
     pub(super) fn max_turns(&self) -> Option<u32> {
         self.options.borrow().as_ref()?.max_turns

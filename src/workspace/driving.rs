@@ -8,6 +8,7 @@
 use super::{
     Command, Conversation, Workspace,
     drive::{DriveEnd, DriveOptions},
+    effective::Effective,
     effects::Effects,
     ports::Question,
 };
@@ -15,6 +16,7 @@ use crate::{
     agent::{Input, Shell, Stop},
     chat::{self, AwaitKind, Tail},
     model::{CallId, UserError},
+    provider::rehearsal,
 };
 
 impl Workspace {
@@ -31,13 +33,39 @@ impl Workspace {
     }
 
     /// Ends what is under way in a driven conversation, as Ctrl-C does. The drive ends when that is over.
-    pub fn stop_driving(&self, buffer: i32) {
-        let Some(conversation) = self.conversation(buffer) else { return };
+    ///
+    /// Says whether the conversation is driven.
+    pub fn stop_driving(&self, buffer: i32) -> bool {
+        let Some(conversation) = self.conversation(buffer).filter(|it| it.drive().is_on()) else { return false };
         conversation.drive().cancel();
         if conversation.is_busy() || conversation.gate().is_waiting() || conversation.holding().has_wish() {
             self.dispatch(buffer, Command::Cancel);
         }
         self.look_at_drive_later(&conversation);
+        true
+    }
+
+    /// Whether the user of a conversation has keys and commands, which messages may name.
+    pub(super) fn has_editor(&self, conversation: &Conversation) -> bool {
+        self.host().carries_on() && !conversation.drive().is_known()
+    }
+
+    /// Why a driven conversation is not sent to this provider: nobody has chosen it, so a script would reply.
+    pub(super) fn lacks_provider(&self, conversation: &Conversation, file: &Effective) -> Option<String> {
+        let drive = conversation.drive();
+        let is_script = file.config.provider.name() == rehearsal::NAME;
+        if !drive.is_on() || !is_script || drive.names_provider() || self.is_provider_chosen(file) {
+            return None;
+        }
+        let words = "no provider is set. A script would answer instead of a model. Call `setup` with a `provider` in the \
+                     configuration of Neovim, before or at VimEnter, or use --provider";
+        Some(words.to_owned())
+    }
+
+    /// The buffer of a driven conversation is gone.
+    pub(super) fn lose_drive(&self, conversation: &Conversation) {
+        let problem = UserError::new("something in Neovim has unloaded the conversation or read it again");
+        self.end_drive(conversation, DriveEnd::Failed(Some(problem)));
     }
 
     /// The calls of a driven conversation that run now or are about to, and that the next run may repeat. A user who stops a tool in an editor
@@ -164,7 +192,8 @@ fn reason(stop: &Stop, is_given: bool) -> Option<UserError> {
     let words = match stop {
         Stop::TurnLimit(limit) => {
             let option = if is_given { "--max-turns" } else { "tools.autopilot.max_turns" };
-            format!("it was stopped after {limit} requests ({option}); run it again to go on")
+            let requests = if *limit == 1 { "request" } else { "requests" };
+            format!("it was stopped after {limit} {requests} ({option}); run it again to go on")
         }
         Stop::Repetition(tools) => {
             format!("it was stopped: {tools} gave the same result for the same input three times")

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     agent::{
-        Activity, CallResult, CursorTarget, Input, Level, LifecycleEvent, Placement, RequestId, Settings, Shell,
+        Activity, CallResult, CursorTarget, Input, Level, LifecycleEvent, Placement, RequestId, Settings, Shell, Stop,
         Verdict,
     },
     chat::{self, AwaitKind, Awaiting, Diagnostic, Document, OpenCall, Text, TextEdit},
@@ -94,6 +94,9 @@ impl Shell for Effects<'_> {
         self.workspace.check_names(true);
         let file = self.workspace.frontmatter(self.conversation);
         let config = &file.config;
+        if let Some(problem) = self.workspace.lacks_provider(self.conversation, &file) {
+            return Err(ProviderError::new(ErrorKind::InvalidRequest, problem));
+        }
         self.conversation.accounts().begin(PricedRequest::of(config));
         let mut body = self.request(&file, conversation);
         let page = self.conversation.page();
@@ -158,6 +161,21 @@ impl Shell for Effects<'_> {
 
     fn notify(&self, level: Level, message: &str) {
         self.workspace.host().notify(level, message);
+    }
+
+    fn advise(&self, level: Level, message: &str, advice: &str) {
+        if self.workspace.has_editor(self.conversation) {
+            self.notify(level, &format!("{message} {advice}"));
+        } else {
+            self.notify(level, message);
+        }
+    }
+
+    fn stopped(&self, stop: &Stop) {
+        // The end of a drive says so.
+        if self.workspace.has_editor(self.conversation) {
+            self.notify(Level::Warn, &stop.to_string());
+        }
     }
 
     fn diagnostics(&self) -> Vec<Diagnostic> {

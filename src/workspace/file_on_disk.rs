@@ -113,7 +113,7 @@ impl FileOnDisk {
             return Ok(());
         }
         let known = lock(&self.0.known).clone();
-        let failed = |trouble: SaveError| not_written(path, &trouble.to_string());
+        let failed = |trouble: SaveError| not_written(path, &trouble.to_string()).with_advice(trouble.advice());
         let stamp = match known {
             _ if *is_forced => Stamp::of(path).map_err(|error| failed(error.into()))?,
             KnownState::At(at, stamp) if at == *path => stamp,
@@ -121,9 +121,9 @@ impl FileOnDisk {
             KnownState::At(..) => None,
             KnownState::Nothing => {
                 let why = "Flemma cannot tell whether the file was changed elsewhere, because the buffer was already \
-                           modified when it was opened (as after the recovery of a swap file). Check the text and use \
-                           `:write`; after that it is written automatically";
-                return Err(not_written(path, why));
+                           modified when it was opened (as after the recovery of a swap file)";
+                let advice = "Check the text and use `:write`; after that it is written automatically.";
+                return Err(not_written(path, why).with_advice(advice));
             }
         };
         let check = || fence.as_ref().map_or(Ok(()), |fence| fence());

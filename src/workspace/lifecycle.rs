@@ -47,6 +47,7 @@ impl Workspace {
             conversation.session().account(&effects, false);
             conversation.tasks().stop_all();
             self.leave(&conversation);
+            self.lose_drive(&conversation);
         }
     }
 

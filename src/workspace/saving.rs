@@ -57,13 +57,22 @@ impl Workspace {
             drop(held);
             problem
         };
-        let then = move |workspace: &Self, problem| workspace.host().saved(buffer, tick, problem);
+        let then = move |workspace: &Self, problem: Option<UserError>| {
+            let problem = problem.map(|problem| workspace.to_user(buffer, problem));
+            workspace.host().saved(buffer, tick, problem);
+        };
         self.flights().begin(buffer, file);
         let is_begun = self.background().run(write, then).is_ok();
         if !is_begun {
             self.landed(buffer);
         }
         is_begun
+    }
+
+    /// A problem as the user of a buffer is told of it: only an editor has keys and commands.
+    fn to_user(&self, buffer: i32, problem: UserError) -> UserError {
+        let has_editor = self.conversation(buffer).is_none_or(|conversation| self.has_editor(&conversation));
+        if has_editor { problem } else { problem.without_advice() }
     }
 
     /// The end of a write of a buffer's file has been heard of.
@@ -81,7 +90,7 @@ impl Workspace {
         let lines = Snapshot::of(&*self.host().text(buffer));
         let fence = self.conversation(buffer).and_then(|conversation| self.fence(&conversation));
         let text = file.take(path, lines, layout, is_forced, fence);
-        file.write_now(text)
+        file.write_now(text).map_err(|problem| self.to_user(buffer, problem))
     }
 
     /// A buffer was written to the file `path`: what is trusted in it stays so there.

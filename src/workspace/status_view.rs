@@ -85,6 +85,12 @@ impl Workspace {
         }
     }
 
+    /// Whether the user has chosen the provider that is in effect for a file.
+    pub(super) fn is_provider_chosen(&self, file: &Effective) -> bool {
+        let [setup, runtime] = self.options().layers();
+        who(&[setup, runtime, file.file.layer.clone()], "/provider") != OptionLayer::Default
+    }
+
     /// Whether a conversation goes on by itself, and who set that.
     #[must_use]
     pub fn autopilot(&self, conversation: &Conversation) -> String {

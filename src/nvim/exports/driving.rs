@@ -19,11 +19,8 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         binding.workspace.drive(buffer, options);
         Ok(true)
     })?;
-    // stop_driving(buffer)
-    exports.add("stop_driving", |_, binding, buffer: i32| {
-        binding.workspace.stop_driving(buffer);
-        Ok(())
-    })?;
+    // stop_driving(buffer) -> whether it is driven
+    exports.add("stop_driving", |_, binding, buffer: i32| Ok(binding.workspace.stop_driving(buffer)))?;
     // drive_result(buffer) -> what it came to, as JSON; nil before its end
     exports.add("drive_result", |_, binding, buffer: i32| {
         let result = binding.workspace.drive_result(buffer);

@@ -128,7 +128,7 @@ fn a_reply_that_says_nothing_says_so() {
     for events in [vec![], vec![Event::Usage(Usage::default())]] {
         let harness = asking();
         harness.reply(events, StopReason::EndTurn);
-        assert_eq!(harness.told(), ["warn: The model's reply was empty; press Ctrl-] to ask again."]);
+        assert_eq!(harness.told(), ["warn: The model's reply was empty. Press Ctrl-] to ask again."]);
         harness.shows("@You:\nHello");
         harness.go();
         assert_eq!(harness.requests(), 2);

@@ -1,5 +1,6 @@
 //! `flemma run`, with a Neovim of the user's and their configuration.
 
+mod configurations;
 mod desktop;
 mod endings;
 mod fleet;
