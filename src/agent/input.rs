@@ -26,8 +26,8 @@ pub enum Input {
     CancelTools,
     /// All tool sources have loaded.
     ToolsReady,
-    /// These running and queued calls are stopped without a result, because they do no harm when they run again: whoever carries the
-    /// conversation on next does that.
+    /// These running and queued calls are stopped without a result, as if the editor had been killed: whoever carries the
+    /// conversation on next repeats them, or asks a person.
     Interrupt(Vec<CallId>),
     /// The user stops this running tool.
     CancelTool(CallId),

@@ -16,7 +16,7 @@ use crate::{
     agent::{Input, Shell, Stop},
     chat::{self, AwaitKind, Tail},
     model::{CallId, UserError},
-    provider::rehearsal,
+    provider::ProviderName,
 };
 
 impl Workspace {
@@ -53,7 +53,8 @@ impl Workspace {
     /// Why a driven conversation is not sent to this provider: nobody has chosen it, so a script would reply.
     pub(super) fn lacks_provider(&self, conversation: &Conversation, file: &Effective) -> Option<String> {
         let drive = conversation.drive();
-        let is_script = file.config.provider.name() == rehearsal::NAME;
+        // Where the options name none, it is the script.
+        let is_script = file.config.provider == ProviderName::default();
         if !drive.is_on() || !is_script || drive.names_provider() || self.is_provider_chosen(file) {
             return None;
         }
@@ -68,15 +69,15 @@ impl Workspace {
         self.end_drive(conversation, DriveEnd::Failed(Some(problem)));
     }
 
-    /// The calls of a driven conversation that run now or are about to, and that the next run may repeat. A user who stops a tool in an editor
-    /// tells the model; a run that is stopped is one that goes on elsewhere, and an error result would make the model call
-    /// the tool again, with another id.
-    pub(super) fn repeatable(&self, conversation: &Conversation) -> Vec<CallId> {
+    /// The calls of a driven conversation that run now or are about to. A user who stops a tool in an editor tells the model. A
+    /// run that is stopped is one that goes on elsewhere: an error result would make the model call the tool again, with
+    /// another id, although nobody knows whether the call had an effect.
+    pub(super) fn interruptible(&self, conversation: &Conversation) -> Vec<CallId> {
         if !conversation.drive().is_on() {
             return Vec::new();
         }
         let mut calls = conversation.page().open_calls();
-        calls.retain(|call| conversation.session().is_working_on(&call.id) && self.is_repeatable(call));
+        calls.retain(|call| conversation.session().is_working_on(&call.id));
         calls.into_iter().map(|call| call.id).collect()
     }
 

@@ -64,7 +64,8 @@ impl Workspace {
         while self.go_on_after_commit() {}
         for conversation in self.conversations().all().into_iter().filter(|conversation| conversation.is_busy()) {
             // It would go on with the next turn.
-            self.feed(&conversation, [Input::Cancel]);
+            let open = self.interruptible(&conversation);
+            self.feed(&conversation, [Input::Interrupt(open), Input::Cancel]);
         }
     }
 

@@ -161,19 +161,19 @@ impl Work<'_> {
         self.history.push(format!("accident {kind} after {begun} calls"));
     }
 
-    /// The person says no: nobody knows whether it had an effect.
+    /// The person says no: nobody knows whether it had an effect. A call that was stopped before its start was recorded
+    /// waits as well.
     fn answer(&mut self, said: &Said) {
         self.questions += 1;
         let json = said.json();
         let call = &json["waiting"][0];
-        if (&json["kinds"], &call["tool"], &call["state"])
-            != (&json!(["approval"]), &json!("once"), &json!("interrupted"))
-        {
-            self.fail("it waits for something else than the interrupted call");
+        if (&json["kinds"], &call["tool"]) != (&json!(["approval"]), &json!("once")) {
+            self.fail("it waits for something else than a call that is not idempotent");
         }
         let id = call["call"].as_str().unwrap();
-        if self.effects().get(id) != Some(&1) {
-            self.fail("the interrupted call has not begun exactly once");
+        let begun = self.effects().get(id).copied().unwrap_or_default();
+        if begun > usize::from(call["state"] == "interrupted") {
+            self.fail("a call that is not interrupted has begun, or it has begun twice");
         }
         let said = self.user.flemma(&["resolve", &self.name(), id, "--reject", "leave it"]);
         if said.code != 0 {
@@ -201,22 +201,18 @@ impl Work<'_> {
         };
         let (uses, results) = (ids("**Tool Use:** "), ids("**Tool Result:** "));
         let effects = self.effects();
-        let mut begun: Vec<String> = effects.keys().cloned().collect();
-        let mut written = uses.clone();
-        begun.sort();
-        written.sort();
-        if uses.len() != STEPS || uses != results || written != begun {
+        if uses.len() != STEPS || uses != results || !effects.keys().all(|id| uses.contains(id)) {
             self.fail("a call was lost or doubled");
         }
         for (step, id) in uses.iter().enumerate() {
             let is_taken = text.contains(&format!("step {step} is taken"));
             if is_once(self.job, step) {
-                let is_rejected = self.questions > 0;
-                if effects[id] != 1 || is_taken == is_rejected {
+                let (is_rejected, begun) = (self.questions > 0, effects.get(id).copied().unwrap_or_default());
+                if begun > 1 || (begun == 0 && !is_rejected) || is_taken == is_rejected {
                     self.fail("a call that is not idempotent has run again, or has no result");
                 }
-            } else if !is_taken {
-                self.fail("a call that is idempotent has no result");
+            } else if !is_taken || !effects.contains_key(id) {
+                self.fail("a call that is idempotent has not run, or has no result");
             }
         }
         let said = self.user.flemma(&["run", "--json", &self.name()]);
@@ -259,7 +255,7 @@ fn each_of_many_conversations_ends_once_despite_kills() {
         let workers: Vec<_> = (0..WORKERS).map(|_| scope.spawn(work)).collect();
         workers.into_iter().map(|worker| worker.join().unwrap()).sum()
     });
-    assert_eq!(questions, CONVERSATIONS / 4, "interrupted calls that are not idempotent");
+    assert!(questions >= CONVERSATIONS / 4, "{questions} interrupted calls that are not idempotent");
     // What the dead have left behind is tidied up.
     let said = user.flemma(&["sweep"]);
     assert_eq!(said.code, 0, "{said:?}");
