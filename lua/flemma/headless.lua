@@ -116,9 +116,11 @@ function M.driven(buf)
     if not result then
       return fail("something in Neovim has unloaded the conversation or read it again")
     end
-    local problem = require("flemma.saving").write_now(buf)
+    local decoded = vim.json.decode(result)
+    -- A conversation that another process has taken over is written there.
+    local problem = decoded.state ~= "held" and require("flemma.saving").write_now(buf) or nil
     if problem then
-      result = vim.json.encode({ state = "failed", error = problem, requests = vim.json.decode(result).requests })
+      result = vim.json.encode({ state = "failed", error = problem, requests = decoded.requests })
     end
     tell("end", result)
   end)

@@ -73,6 +73,8 @@ pub struct Settings {
     pub max_turns: u32,
     /// The maximum number of tools that run at once; 0 counts as 1.
     pub max_concurrent: usize,
+    /// Whether a reply that was cut off is asked for again, so that its calls get no results.
+    pub asks_again: bool,
 }
 
 /// What the agent is waiting for.
@@ -412,7 +414,9 @@ impl Agent {
         let settings = view.settings();
         match after {
             ReviewCause::AbortedReply => {
-                self.settle_aborted(&calls, effects);
+                if !settings.asks_again {
+                    self.settle_aborted(&calls, effects);
+                }
                 self.end_turn(effects);
             }
             ReviewCause::Reply | ReviewCause::PartOfReply if !calls.is_empty() => {

@@ -34,12 +34,9 @@ impl Document {
     }
 }
 
-/// Whether the reply ends with the mark of one that was cut off. One with calls gets results, and so an answer.
+/// Whether the reply ends with the mark of one that was cut off. Calls in it never run; if they have results, these are an
+/// answer.
 fn is_cut_off(message: &ParsedMessage, text: &dyn Text) -> bool {
-    let is_call = |block: &Block| matches!(&block.kind, BlockKind::ToolUse(call) if !call.hosted);
-    if message.blocks.iter().any(is_call) {
-        return false;
-    }
     let last = message.blocks.iter().rfind(|block| !is_blank(message, block, text));
     last.is_some_and(|block| block.kind == BlockKind::Aborted)
 }

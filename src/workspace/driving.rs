@@ -63,6 +63,11 @@ impl Workspace {
         Some(words.to_owned())
     }
 
+    /// Another process has taken a driven conversation over, and carries it on.
+    pub(super) fn drive_was_taken(&self, conversation: &Conversation) {
+        self.end_drive(conversation, DriveEnd::Held(None));
+    }
+
     /// The buffer of a driven conversation is gone.
     pub(super) fn lose_drive(&self, conversation: &Conversation) {
         let problem = UserError::new("something in Neovim has unloaded the conversation or read it again");

@@ -232,6 +232,7 @@ impl Workspace {
         if holding.is_barred() || holding.held().is_none() {
             return;
         }
+        self.drive_was_taken(conversation);
         let path = holding.path();
         let (attempt, held) = holding.begin(&path.to_string_lossy());
         holding.set_lost(true);

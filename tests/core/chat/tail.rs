@@ -46,11 +46,15 @@ fn a_reply_that_was_cut_off_is_deleted_whole() {
     assert_eq!(dropped(cut), "@You:\nHello\n");
     let instructed = format!("{cut}@System:\nBe brief.\n");
     assert_eq!(dropped(&instructed), "@You:\nHello\n\n@System:\nBe brief.\n");
-    // Whoever writes after it has seen it. Calls in it have got results, which are an answer.
+    let call =
+        "@You:\nHello\n\n@Assistant:\nHal\n\n**Tool Use:** `x` (`1`)\n\n```json\n{}\n```\n\n<!-- flemma:aborted -->\n";
+    assert_eq!(dropped(&format!("{call}\n@You:\n")), "@You:\nHello\n");
+    let answered = format!("{call}\n@You:\n**Tool Result:** `1` (error)\n\n```\naborted\n```\n");
+    // Whoever writes after it has seen it, and so do results.
     for kept in [
         "@You:\nHello\n\n@Assistant:\nHal\n\n<!-- flemma:aborted -->\n\n@You:\nGo on",
         "@You:\nHello\n\n@Assistant:\nHal\n\n<!-- flemma:aborted -->\n\nmine",
-        "@You:\nHello\n\n@Assistant:\nHal\n\n**Tool Use:** `x` (`1`)\n\n```json\n{}\n```\n\n<!-- flemma:aborted -->\n",
+        answered.as_str(),
         "@You:\n<!-- flemma:aborted -->\n",
         "@You:\nHello\n\n@Assistant:\nHal\n",
     ] {

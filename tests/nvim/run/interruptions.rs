@@ -61,6 +61,23 @@ fn a_signal_ends_the_turn_cleanly_and_the_next_run_asks_again() {
 }
 
 #[test]
+fn a_run_that_was_taken_over_writes_nothing_and_says_so() {
+    let user = Desktop::new("", "", [half(), prose(&["fine"])]);
+    let running = user.spawn(&["run", "notes.chat"]);
+    user.server.wait_for_requests(1);
+    let neovims = user.neovims();
+    neovims.iter().for_each(|neovim| kill_process(*neovim, Signal::STOP).unwrap());
+    let said = user.flemma(&["run", "notes.chat", "--steal"]);
+    neovims.iter().for_each(|neovim| kill_process(*neovim, Signal::CONT).unwrap());
+    assert_eq!(said.code, 0, "{said:?}");
+    let text = user.text("notes.chat");
+    assert!(text.contains("fine"), "{text}");
+    let said = running.wait();
+    assert!(said.code == 4 && !said.err.contains(":write"), "{said:?}");
+    assert_eq!(user.text("notes.chat"), text);
+}
+
+#[test]
 fn the_time_that_is_given_ends_the_turn_cleanly() {
     let user = Desktop::new("", "", [half(), prose(&["fine"])]);
     for seconds in ["2", "20", "40"] {
