@@ -111,6 +111,8 @@ end
 --- The conversation has come to its end.
 ---@param buf integer
 function M.driven(buf)
+  -- What is said from here on is for somebody who looks at the buffer.
+  require("flemma.notify").listener = function() end
   vim.schedule(function()
     local result = require("flemma.native").call("drive_result", buf)
     if not result then
