@@ -262,7 +262,7 @@ function M.attach(buf)
       end
       -- The library knows the author of the text that we write ourselves.
       local step = not state.is_writing and step_of(buf, state, old_last == new_last) or nil
-      local means = means_of(state, tick)
+      local means = step and means_of(state, tick)
       first, old_last, new_last, step = burst.join(buf, first, old_last, new_last, step)
       draw_anew(first, native.call("changed", buf, first, old_last, new_last, step, means))
     end,

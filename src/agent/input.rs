@@ -26,9 +26,6 @@ pub enum Input {
     CancelTools,
     /// All tool sources have loaded.
     ToolsReady,
-    /// These running and queued calls are stopped without a result, as if the editor had been killed: whoever carries the
-    /// conversation on next repeats them, or asks a person.
-    Interrupt(Vec<CallId>),
     /// The user stops this running tool.
     CancelTool(CallId),
     /// A piece of a reply arrived.

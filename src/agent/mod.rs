@@ -29,7 +29,7 @@
 //!     fn is_authorised(&self, _: &OpenCall) -> bool { false }
 //!     fn tools_ready(&self) -> bool { true }
 //!     fn fault(&self) -> Option<String> { None }
-//!     fn settings(&self) -> Settings { Settings { autopilot: true, max_turns: 100, max_concurrent: 4 , asks_again: false} }
+//!     fn settings(&self) -> Settings { Settings { autopilot: true, max_turns: 100, max_concurrent: 4, is_unattended: false } }
 //! }
 //!
 //! let mut agent = Agent::default();

@@ -316,7 +316,7 @@ impl Agent {
             effects.push(Effect::Notify(Level::Info, "no tool is running here".into()));
             return;
         }
-        self.stop_tools(effects);
+        self.stop_tools(view.settings(), effects);
         self.start_queued(view.settings(), effects);
     }
 
@@ -325,26 +325,21 @@ impl Agent {
         self.running.contains_key(id) || self.queue.iter().any(|call| call.id == *id)
     }
 
-    /// Stops running and queued calls, and leaves their blocks as they are. [`super::Input::Cancel`] ends the round.
-    pub(super) fn interrupt(&mut self, calls: &[CallId], effects: &mut Vec<Effect>) {
-        for id in calls {
-            self.approvals.remove(id);
-            self.queue.retain(|call| call.id != *id);
-            if self.running.remove(id).is_some() {
-                effects.push(Effect::Kill(id.clone()));
-            }
-        }
-    }
-
-    /// Stops the round: running calls get error results, queued calls become pending.
-    pub(super) fn stop_tools(&mut self, effects: &mut Vec<Effect>) {
+    /// Stops the round: running calls get error results, queued calls become pending. Where nobody has stopped it, the blocks
+    /// stay as they are: an error result would make the model call the tool again, with another id, although nobody knows
+    /// whether the call had an effect.
+    pub(super) fn stop_tools(&mut self, settings: Settings, effects: &mut Vec<Effect>) {
         for (id, call) in std::mem::take(&mut self.running) {
             effects.push(Effect::Kill(id));
-            self.settle(&call, CallResult::error(CANCELLED), effects);
+            if !settings.is_unattended {
+                self.settle(&call, CallResult::error(CANCELLED), effects);
+            }
         }
         for call in std::mem::take(&mut self.queue) {
             self.approvals.remove(&call.id);
-            effects.push(Effect::Await(call.id, AwaitKind::Approval));
+            if !settings.is_unattended {
+                effects.push(Effect::Await(call.id, AwaitKind::Approval));
+            }
         }
         self.rest();
     }

@@ -73,8 +73,9 @@ pub struct Settings {
     pub max_turns: u32,
     /// The maximum number of tools that run at once; 0 counts as 1.
     pub max_concurrent: usize,
-    /// Whether a reply that was cut off is asked for again, so that its calls get no results.
-    pub asks_again: bool,
+    /// Whether no user looks at the conversation. What is stopped then goes on with whoever carries it on next: a call that
+    /// was running gets no result, nor do the calls of a reply that was cut off, which is asked for again.
+    pub is_unattended: bool,
 }
 
 /// What the agent is waiting for.
@@ -151,8 +152,7 @@ impl Agent {
             Input::Execute(call) => self.execute_one(&call, view, &mut effects),
             Input::Decide(calls, choice, step) => self.decide(&calls, &choice, step, view, &mut effects),
             Input::ToolsReady => self.tools_ready(view, &mut effects),
-            Input::Cancel => self.cancel(&mut effects),
-            Input::Interrupt(calls) => self.interrupt(&calls, &mut effects),
+            Input::Cancel => self.cancel(view.settings(), &mut effects),
             Input::CancelTool(call) => self.cancel_tool(&call, view, &mut effects),
             Input::CancelTools => self.cancel_tools(view, &mut effects),
             Input::Event { request, event } => self.event(request, event, &mut effects),
@@ -414,7 +414,7 @@ impl Agent {
         let settings = view.settings();
         match after {
             ReviewCause::AbortedReply => {
-                if !settings.asks_again {
+                if !settings.is_unattended {
                     self.settle_aborted(&calls, effects);
                 }
                 self.end_turn(effects);
@@ -461,7 +461,7 @@ impl Agent {
         effects.push(Effect::Cursor(Cursor::Prompt));
     }
 
-    fn cancel(&mut self, effects: &mut Vec<Effect>) {
+    fn cancel(&mut self, settings: Settings, effects: &mut Vec<Effect>) {
         self.armed = false;
         match self.phase {
             Phase::Idle => {
@@ -483,7 +483,7 @@ impl Agent {
                 self.review_after(ReviewCause::AbortedReply, effects);
             }
             // A review comes before any key press, so there is something to stop here only if its own step failed.
-            Phase::Reviewing(_) | Phase::Executing => self.stop_tools(effects),
+            Phase::Reviewing(_) | Phase::Executing => self.stop_tools(settings, effects),
         }
     }
 }

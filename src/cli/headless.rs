@@ -188,8 +188,8 @@ impl Headless {
         }
     }
 
-    /// Lets it exit, and waits for that. One that does not is killed. Says whether it exited by itself.
-    pub(super) fn close(&mut self) -> bool {
+    /// Lets it exit, and waits for that. One that does not is killed.
+    pub(super) fn close(&mut self) {
         if let Some(mut to) = self.to.take() {
             let _ = rpc::request(&mut to, "nvim_command", vec!["qall!".into()]);
             // The end of its input.
@@ -199,11 +199,10 @@ impl Headless {
         while Instant::now() < deadline {
             match self.child.try_wait() {
                 Ok(None) => thread::sleep(PAUSE),
-                _ => return true,
+                _ => return,
             }
         }
         self.kill();
-        false
     }
 
     /// Ends it at once.

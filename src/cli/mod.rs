@@ -61,7 +61,7 @@ fn run(command: &Command) -> Result<Report, Failure> {
         Command::Pending(place) => pending::pending(place),
         Command::Show(file) => show::show(file),
         Command::Resolve(arguments) => resolve::resolve(arguments),
-        Command::Run(arguments) => run::run(arguments),
+        Command::Run(arguments) => Ok(run::run(arguments)),
         Command::Sweep(place) => sweep::sweep(place),
         Command::Check(place) => check::check(place),
         Command::Completions { shell } => {

@@ -94,12 +94,7 @@ fn resolve_here(desk: Desk, arguments: &Resolve, resolution: Resolution, place: 
 fn go_on(arguments: &Resolve, resolved: Report) -> Report {
     let run = Run { path: arguments.path.clone(), takeover: arguments.takeover, ..Run::default() };
     let mut json = resolved.json;
-    let mut report = run::run(&run).unwrap_or_else(|failure| Report {
-        text: String::new(),
-        json: failure.to_json(),
-        warnings: vec![failure.to_string()],
-        exit: failure.exit(),
-    });
+    let mut report = run::run(&run);
     json["ok"] = (report.exit == Exit::Done).into();
     json["run"] = report.json.take();
     let text = [resolved.text, report.text].into_iter().filter(|text| !text.is_empty());

@@ -39,10 +39,18 @@ const SHORT: Duration = Duration::from_secs(1);
 const START: Duration = Duration::from_secs(120);
 
 /// Carries a conversation on until it is done, waits for a person, or fails.
-///
-/// # Errors
-/// When it cannot be read, or another process holds it.
-pub(super) fn run(arguments: &Run) -> Result<Report, Failure> {
+pub(super) fn run(arguments: &Run) -> Report {
+    try_to_run(arguments).unwrap_or_else(|failure| {
+        let state = if failure.exit() == Exit::Held { "held" } else { "failed" };
+        let mut json = failure.to_json();
+        json["file"] = arguments.path.to_string_lossy().into();
+        json["state"] = state.into();
+        json["requests"] = 0.into();
+        Report { text: String::new(), json, warnings: vec![failure.to_string()], exit: failure.exit() }
+    })
+}
+
+fn try_to_run(arguments: &Run) -> Result<Report, Failure> {
     let configuration = Configuration::read()?;
     let (_, lines) = desk::read(&arguments.path)?;
     let document = Document::parse(&lines);
@@ -51,7 +59,6 @@ pub(super) fn run(arguments: &Run) -> Result<Report, Failure> {
     }
     wait_for_holder(&arguments.path, arguments.takeover)?;
     let path = state::absolute(&arguments.path)?;
-    let name = path.to_str().ok_or_else(|| Failure::Usage(format!("{} is not UTF-8", path.display())))?;
     let options = json!({
         "trust": arguments.trust,
         "max_turns": arguments.max_turns,
@@ -59,10 +66,14 @@ pub(super) fn run(arguments: &Run) -> Result<Report, Failure> {
         "model": arguments.model,
     });
     let program = configuration.nvim.unwrap_or_else(|| PathBuf::from("nvim"));
-    let neovim = Headless::start(&program, name, &options)
+    let neovim = Headless::start(&program, &path.to_string_lossy(), &options)
         .map_err(|error| Failure::Failed(format!("{} was not started: {}", program.display(), words(&error))))?;
     let timeout = arguments.timeout.map(Duration::from_secs);
     let (mut result, warnings) = Drive { neovim, timeout, warnings: Vec::new(), last: None }.follow();
+    if result["state"] == "held" {
+        let owner = serde_json::from_value(result["owner"].take()).ok();
+        return Err(Failure::Held { file: names::path(&arguments.path), owner });
+    }
     let mut lines = Vec::new();
     if result["state"] == "suspended" {
         let calls = Look::new()?.at(&arguments.path)?.into_iter().filter(Call::is_waiting);
@@ -248,7 +259,6 @@ fn report(path: &Path, result: &Value, lines: &[String], warnings: Vec<String>) 
     let (text, exit) = match state {
         "done" => (format!("{file}: done"), Exit::Done),
         "suspended" => (lines.join("\n"), Exit::Suspended),
-        "held" => (String::new(), Exit::Held),
         _ => (String::new(), Exit::Failed),
     };
     let mut json = json!({ "ok": exit == Exit::Done, "file": path.to_string_lossy(), "state": state });
@@ -259,22 +269,11 @@ fn report(path: &Path, result: &Value, lines: &[String], warnings: Vec<String>) 
     json["warnings"] = warnings.into();
     let mut report = Report::done(text, json);
     report.exit = exit;
-    match exit {
-        Exit::Failed => {
-            let error = result["error"].as_str().unwrap_or("it did not go on");
-            report.warnings = vec![format!("{file}: {}", names::message(error))];
-        }
-        Exit::Held => report.warnings = vec![format!("{file} is held by {}", names::message(&holder_of(result)))],
-        _ => {}
+    if exit == Exit::Failed {
+        let error = result["error"].as_str().unwrap_or("it did not go on");
+        report.warnings = vec![format!("{file}: {}", names::message(error))];
     }
     report
-}
-
-fn holder_of(result: &Value) -> String {
-    match (result["host"].as_str(), result["pid"].as_u64()) {
-        (Some(host), Some(process)) => format!("process {process} on {host}"),
-        _ => "another process".to_owned(),
-    }
 }
 
 fn kinds(waiting: &[Value]) -> Value {

@@ -94,7 +94,7 @@ impl Workspace {
         if (waited_for_trust || waited_for_holder || was_deciding) && !conversation.is_busy() {
             self.host().notify(Level::Info, "cancelled: nothing was sent or run");
         } else {
-            self.feed(conversation, [Input::Interrupt(self.interruptible(conversation)), Input::Cancel]);
+            self.feed(conversation, [Input::Cancel]);
         }
         self.withdraw(conversation, conversation.records().take_starts());
     }

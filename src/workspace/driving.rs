@@ -15,13 +15,12 @@ use super::{
 use crate::{
     agent::{Input, Shell, Stop},
     chat::{self, AwaitKind, Tail},
-    model::{CallId, UserError},
+    model::UserError,
     provider::ProviderName,
 };
 
 impl Workspace {
-    /// Carries the conversation in a buffer on without a user. [`super::Host::driven`] hears of the
-    /// end.
+    /// Carries the conversation in a buffer on without a user. [`super::Host::driven`] hears of the end.
     pub fn drive(&self, buffer: i32, options: DriveOptions) {
         let Some(conversation) = self.conversation(buffer) else { return };
         conversation.drive().begin(options);
@@ -72,18 +71,6 @@ impl Workspace {
     pub(super) fn lose_drive(&self, conversation: &Conversation) {
         let problem = UserError::new("something in Neovim has unloaded the conversation or read it again");
         self.end_drive(conversation, DriveEnd::Failed(Some(problem)));
-    }
-
-    /// The calls of a driven conversation that run now or are about to. A user who stops a tool in an editor tells the model. A
-    /// run that is stopped is one that goes on elsewhere: an error result would make the model call the tool again, with
-    /// another id, although nobody knows whether the call had an effect.
-    pub(super) fn interruptible(&self, conversation: &Conversation) -> Vec<CallId> {
-        if !conversation.drive().is_on() {
-            return Vec::new();
-        }
-        let mut calls = conversation.page().open_calls();
-        calls.retain(|call| conversation.session().is_working_on(&call.id));
-        calls.into_iter().map(|call| call.id).collect()
     }
 
     /// What has happened may have brought a driven conversation to rest.

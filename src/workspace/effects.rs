@@ -292,7 +292,7 @@ impl Shell for Effects<'_> {
             autopilot: (tools.autopilot.enabled || drive.is_on()) && self.workspace.host().carries_on(),
             max_turns: drive.max_turns().unwrap_or(tools.autopilot.max_turns),
             max_concurrent: tools.max_concurrent as usize,
-            asks_again: drive.is_on(),
+            is_unattended: drive.is_on(),
         }
     }
 

@@ -64,8 +64,7 @@ impl Workspace {
         while self.go_on_after_commit() {}
         for conversation in self.conversations().all().into_iter().filter(|conversation| conversation.is_busy()) {
             // It would go on with the next turn.
-            let open = self.interruptible(&conversation);
-            self.feed(&conversation, [Input::Interrupt(open), Input::Cancel]);
+            self.feed(&conversation, [Input::Cancel]);
         }
     }
 

@@ -5,22 +5,9 @@ use super::{Element, Node};
 /// How far an element is indented below its parent.
 const INDENT: &str = "  ";
 
-/// A text in which nothing can be read as markup.
-#[must_use]
-pub fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            // A line break of Windows would be read as one of Unix.
-            '\r' => escaped.push_str("&#13;"),
-            letter => escaped.push(letter),
-        }
-    }
-    escaped
+/// A text in which nothing can be read as markup. A line break of Windows would be read as one of Unix.
+fn escape(text: &str) -> String {
+    quick_xml::escape::escape(text).replace('\r', "&#13;")
 }
 
 /// An element on lines of its own. Elements in it are indented; its text is written as it is, in a CDATA section where that

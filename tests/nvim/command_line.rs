@@ -16,7 +16,7 @@ use super::{
 };
 
 /// A tool whose calls a person answers, with a number.
-const PORT: &str = "require('flemma.tools').register('port', {
+pub const PORT: &str = "require('flemma.tools').register('port', {
     description = 'Asks for a port.',
     executor = 'human',
     input_schema = { type = 'object' },

@@ -40,11 +40,7 @@ fn describe(end: &DriveEnd, requests: u32) -> Value {
         DriveEnd::Untrusted(Question::Files { files, line }) => {
             json!({ "state": "suspended", "waiting": [{ "kind": "trust", "files": files, "line": line + 1 }] })
         }
-        DriveEnd::Held(owner) => json!({
-            "state": "held",
-            "host": owner.as_ref().map(|owner| owner.host.as_str()),
-            "pid": owner.as_ref().map(|owner| owner.process),
-        }),
+        DriveEnd::Held(owner) => json!({ "state": "held", "owner": owner }),
         DriveEnd::Failed(reason) => {
             json!({ "state": "failed", "error": reason.as_ref().map(ToString::to_string) })
         }

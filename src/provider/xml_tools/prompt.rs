@@ -54,7 +54,7 @@ fn of_schema(tool: &ToolSpec) -> String {
     let element = values::call(&tool.name, &Value::Object(example));
     let _ = write!(text, "\n```xml\n{}```\n", xml::write_element(&element));
     for (name, schema) in properties {
-        let is_required = required.contains(&name.as_str()) && !kinds(schema).contains(&"null");
+        let is_required = required.contains(&name.as_str()) && !values::types(schema).contains(&"null");
         let need = if is_required { "required" } else { "optional" };
         let _ = write!(text, "\n- `{name}` ({}, {need})", kind(schema));
         if let Some(words) = schema.get("description").and_then(Value::as_str) {
@@ -86,8 +86,7 @@ fn example(schema: &Value) -> Value {
 
 /// The kind of a parameter, in a word for the model.
 fn kind(schema: &Value) -> &'static str {
-    let kinds = kinds(schema);
-    let word = kinds.into_iter().find(|kind| *kind != "null");
+    let word = values::types(schema).into_iter().find(|kind| *kind != "null");
     match word {
         Some("array") => "list",
         Some("object") => "object",
@@ -95,13 +94,5 @@ fn kind(schema: &Value) -> &'static str {
         Some("number") => "number",
         Some("boolean") => "true or false",
         _ => "text",
-    }
-}
-
-fn kinds(schema: &Value) -> Vec<&str> {
-    match schema.get("type") {
-        Some(Value::String(kind)) => vec![kind],
-        Some(Value::Array(kinds)) => kinds.iter().filter_map(Value::as_str).collect(),
-        _ => Vec::new(),
     }
 }

@@ -190,7 +190,7 @@ fn property<'a>(schema: &'a Value, name: &str) -> Option<&'a Value> {
 }
 
 /// The types that a schema allows; none for any.
-fn types(schema: &Value) -> Vec<&str> {
+pub(super) fn types(schema: &Value) -> Vec<&str> {
     match schema.get("type") {
         Some(Value::String(kind)) => vec![kind],
         Some(Value::Array(kinds)) => kinds.iter().filter_map(Value::as_str).collect(),

@@ -5,17 +5,10 @@ use serde_json::json;
 use super::{desktop::Desktop, endings::NOTE};
 use crate::{
     chat::{call, prose},
+    command_line::PORT,
     http::Reply,
     support::{Nvim, Options},
 };
-
-/// A tool whose calls a person answers, with a number.
-const PORT: &str = "require('flemma.tools').register('port', {
-    description = 'Asks for a port.',
-    executor = 'human',
-    input_schema = { type = 'object' },
-    result_schema = { type = 'integer', minimum = 1 },
-})";
 
 fn gated() -> String {
     NOTE.replace("approval = 'auto'", "approval = 'requires_approval'")
