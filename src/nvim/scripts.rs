@@ -2,13 +2,13 @@
 
 use std::rc::Rc;
 
-use mlua::{Lua, Value};
+use mlua::{Lua, Table, Value};
 
 use super::{convert, functions::Functions, host::Shim, lua_tools, opt, policies};
 use crate::{
     config::buffer::BufferOptions,
     model::{ModelError, UserError},
-    tools::{Definition, LuaError, LuaRef, approval::Resolve, builtin::FilesToPick},
+    tools::{Definition, LuaError, LuaRef, approval::Resolve, builtin::FilesToPick, command::CommandResult},
     workspace::{
         LuaOutcome, Scripts, StopTool,
         ports::{FrontmatterRun, ScriptError, ToolRun},
@@ -103,6 +103,24 @@ impl Scripts for LuaScripts {
             Err(problem) => function.call((Value::Nil, problem.to_string())),
         };
         if let Err(error) = called {
+            self.shim.report(&error);
+        }
+    }
+
+    fn command_ended(&self, callback: LuaRef, result: CommandResult) {
+        let Some(function) = self.functions.get(callback) else { return };
+        self.functions.release(callback);
+        let table = || {
+            let table = self.lua.create_table()?;
+            table.set("code", result.code)?;
+            table.set("signal", result.signal)?;
+            table.set("stdout", result.stdout)?;
+            table.set("stderr", result.stderr)?;
+            table.set("stopped", result.is_stopped)?;
+            table.set("problem", result.problem.map(|problem| problem.to_string()))?;
+            Ok(table)
+        };
+        if let Err(error) = table().and_then(|table: Table| function.call::<()>(table)) {
             self.shim.report(&error);
         }
     }

@@ -2,8 +2,8 @@
 //!
 //! The command leads its own session, so that it has no terminal to ask for passwords on, and everything it starts can
 //! be stopped as one group. Its standard output and standard error come through one pipe, in the order in which they
-//! were written, into an `OutputCapture`, which keeps the end in memory and all of it in a file. [`run`] then waits for
-//! the exit of the command and for the end of the pipe:
+//! were written, into an `OutputCapture`, which keeps the end in memory and all of it in a file; or each has a pipe and
+//! a capture of its own ([`Streams::Apart`]). [`run`] then waits for the exit of the command and for the end of the pipe:
 //!
 //! * *Exit, but the pipe is open*: a background process holds the pipe. After a short grace period the call returns and
 //!   leaves it running.
@@ -20,7 +20,7 @@ mod watchdog;
 
 use std::{
     ffi::OsString,
-    io,
+    io::{self, PipeWriter},
     path::PathBuf,
     process::{Command, Stdio},
     sync::Arc,
@@ -75,6 +75,17 @@ pub struct CommandSpec {
     pub progress: OnProgress,
     /// Creates the file for an output that is too long for memory.
     pub make_file: MakeFile,
+    /// Whether standard error is captured with standard output.
+    pub streams: Streams,
+}
+
+/// How the two outputs of a command are captured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Streams {
+    /// As one, in the order in which they were written.
+    Together,
+    /// Each by itself.
+    Apart,
 }
 
 /// The result of a command: how it ended, and its output.
@@ -84,10 +95,12 @@ pub struct Finished {
     pub end: CommandEnd,
     /// Why it was stopped, if it was.
     pub stopped: Option<StopCause>,
-    /// Whether a background process that it started still runs and holds the pipe.
+    /// Whether a background process that it started still runs and holds a pipe.
     pub left_running: bool,
     /// The output.
     pub output: Captured,
+    /// Standard error, with [`Streams::Apart`].
+    pub errors: Option<Captured>,
 }
 
 /// Why a command was stopped.
@@ -118,12 +131,19 @@ enum Phase {
 /// When it cannot be started: the program does not exist or is not executable, or the system has no pipes, threads or
 /// processes left.
 pub async fn run(spec: CommandSpec) -> io::Result<Finished> {
-    let (reader, writer) = io::pipe()?;
+    let (mut output, out_end) = Stream::new(&spec.make_file)?;
+    let (mut errors, err_end) = match spec.streams {
+        Streams::Together => (None, out_end.try_clone()?),
+        Streams::Apart => {
+            let (errors, err_end) = Stream::new(&spec.make_file)?;
+            (Some(errors), err_end)
+        }
+    };
     let (group, mut exited) = {
-        // The command is dropped at the end of this block, and with it our copies of the write end of the pipe.
+        // The command is dropped at the end of this block, and with it our copies of the write ends of the pipes.
         let mut command = Command::new(&spec.program);
         command.args(&spec.args).current_dir(&spec.cwd);
-        command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
+        command.stdin(Stdio::null()).stdout(out_end).stderr(err_end);
         for (name, value) in &spec.env {
             match value {
                 Some(value) => command.env(name, value),
@@ -132,26 +152,27 @@ pub async fn run(spec: CommandSpec) -> io::Result<Finished> {
         }
         Group::spawn(&mut command)?
     };
-    let mut pipe = pipe::Receiver::from_owned_fd(reader.into())?;
 
-    let mut capture = OutputCapture::new(spec.make_file);
-    let mut buffer = Vec::with_capacity(CHUNK);
-    let mut open = true;
     let mut end = None;
     let mut stopped = None;
     let mut phase = Phase::Running;
     let mut deadline = Instant::now() + spec.timeout.min(MAX_TIMEOUT);
     let mut unreported = false;
     let mut next_report = Instant::now();
-    while open || end.is_none() {
+    let is_open = |output: &Stream, errors: &Option<Stream>| {
+        output.is_open || errors.as_ref().is_some_and(|errors| errors.is_open)
+    };
+    while is_open(&output, &errors) || end.is_none() {
         let mut stop = None;
         tokio::select! {
-            read = pipe.read_buf(&mut buffer), if open => {
-                // Only this process holds the read end, so an error can only mean that no more data will come.
-                open = read.is_ok_and(|bytes| bytes > 0);
-                unreported |= open;
-                capture.push(&buffer).await;
-                buffer.clear();
+            () = output.fill(), if output.is_open => {
+                unreported |= output.is_open;
+                output.keep().await;
+            }
+            () = fill(errors.as_mut()), if errors.as_ref().is_some_and(|errors| errors.is_open) => {
+                if let Some(errors) = &mut errors {
+                    errors.keep().await;
+                }
             }
             ended = &mut exited, if end.is_none() => {
                 end = Some(ended.unwrap_or(CommandEnd::Unknown));
@@ -169,7 +190,7 @@ pub async fn run(spec: CommandSpec) -> io::Result<Finished> {
                 Phase::Draining | Phase::Killed => break,
             },
             () = tokio::time::sleep_until(next_report), if unreported => {
-                (spec.progress)(capture.last_lines(PROGRESS_LINES));
+                (spec.progress)(output.capture.last_lines(PROGRESS_LINES));
                 unreported = false;
                 next_report = Instant::now() + PROGRESS;
             }
@@ -186,7 +207,50 @@ pub async fn run(spec: CommandSpec) -> io::Result<Finished> {
     Ok(Finished {
         end: end.unwrap_or(CommandEnd::Unknown),
         stopped,
-        left_running: open && phase == Phase::Draining,
-        output: capture.finish().await,
+        left_running: is_open(&output, &errors) && phase == Phase::Draining,
+        output: output.capture.finish().await,
+        errors: match errors {
+            Some(errors) => Some(errors.capture.finish().await),
+            None => None,
+        },
     })
+}
+
+/// One output of a command while it runs.
+struct Stream {
+    pipe: pipe::Receiver,
+    /// What was read and is not captured yet.
+    buffer: Vec<u8>,
+    capture: OutputCapture,
+    is_open: bool,
+}
+
+impl Stream {
+    /// A new one, and the end that the command writes to.
+    fn new(make_file: &MakeFile) -> io::Result<(Self, PipeWriter)> {
+        let (reader, writer) = io::pipe()?;
+        let pipe = pipe::Receiver::from_owned_fd(reader.into())?;
+        let (buffer, capture) = (Vec::with_capacity(CHUNK), OutputCapture::new(Arc::clone(make_file)));
+        Ok((Self { pipe, buffer, capture, is_open: true }, writer))
+    }
+
+    /// Reads more, or finds that the output is closed. Nothing is lost if the future is dropped.
+    async fn fill(&mut self) {
+        // Only this process holds the read end, so an error can only mean that no more data will come.
+        self.is_open = self.pipe.read_buf(&mut self.buffer).await.is_ok_and(|bytes| bytes > 0);
+    }
+
+    /// Captures what was read.
+    async fn keep(&mut self) {
+        self.capture.push(&self.buffer).await;
+        self.buffer.clear();
+    }
+}
+
+/// Reads more of an output that there may not be.
+async fn fill(stream: Option<&mut Stream>) {
+    match stream {
+        Some(stream) => stream.fill().await,
+        None => std::future::pending().await,
+    }
 }

@@ -46,6 +46,7 @@
 pub mod approval;
 mod arrange;
 pub mod builtin;
+pub mod command;
 mod decision;
 pub mod declare;
 mod definition;

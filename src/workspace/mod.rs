@@ -73,6 +73,7 @@ mod attached_files;
 mod background;
 mod buffer_view;
 mod changes;
+mod commands;
 mod commits;
 mod conversation;
 mod decisions;

@@ -20,7 +20,7 @@ use crate::{
     config::{FileOptions, buffer::BufferOptions},
     journal::Actor,
     model::{CallId, ModelError, UserError},
-    tools::{Definition, LuaError, LuaRef, approval::Resolve, builtin::FilesToPick},
+    tools::{Definition, LuaError, LuaRef, approval::Resolve, builtin::FilesToPick, command::CommandResult},
     usage::Record,
 };
 
@@ -314,6 +314,9 @@ pub trait Scripts {
 
     /// Calls a function that asked for files to pick: with them, or with why there are none.
     fn files_to_pick(&self, _callback: LuaRef, _files: Result<FilesToPick, ModelError>) {}
+
+    /// Calls a function that waits for the end of a command.
+    fn command_ended(&self, _callback: LuaRef, _result: CommandResult) {}
 
     /// Calls a function that waits for the end of a resolution: with `true`, or with `nil` and why it failed.
     fn resolved(&self, callback: LuaRef, outcome: Result<(), UserError>);

@@ -7,6 +7,7 @@
 mod approval;
 mod calls;
 mod checks;
+mod commands;
 mod drawing;
 mod driving;
 mod faults;
@@ -61,6 +62,7 @@ fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     options::fill(exports)?;
     usage::fill(exports)?;
     checks::fill(exports)?;
+    commands::fill(exports)?;
     patterns::fill(exports)?;
     saving::fill(exports)?;
     text::fill(exports)?;

@@ -4,61 +4,23 @@
 //! cancelled or takes too long. Standard output and standard error are combined, and only the end is kept if they are long.
 //! A non-zero exit code is a failure that includes the output.
 //!
-//! The environment is the editor's, with some changes. `TERM=dumb` and the pagers set to `cat` keep programs from drawing
-//! and from waiting for a key. The editors are set to a command that fails: otherwise a program's editor would read commands
-//! from the input that nobody approved. The variables that Neovim sets for its own child processes are removed: `NVIM` would
-//! let a command control the editor without any approval, and `VIMRUNTIME` breaks any other Neovim that it starts. The keys
-//! of all providers are removed as well ([`secret_variables`]), except for those in `tools.bash.keep_env`.
+//! The environment is the editor's, with the changes that `command::environment` makes.
 
-use std::{
-    ffi::OsString, io, os::unix::process::ExitStatusExt, path::Path, process::ExitStatus, sync::Arc, time::Duration,
-};
+use std::{io, os::unix::process::ExitStatusExt, path::Path, process::ExitStatus, sync::Arc, time::Duration};
 
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::{Value, json};
 
 use crate::{
     model::ModelError,
-    process::{self, Captured, CommandEnd, CommandSpec, Finished, SavedOutput, StopCause},
-    provider::secret_variables,
+    process::{self, Captured, CommandEnd, CommandSpec, Finished, StopCause, Streams},
     text::truncate::{self, Limits, format_size},
-    tools::{Context, Definition, NativeTool, Outcome, overflow, preview, seconds},
+    tools::{
+        Context, Definition, NativeTool, Outcome,
+        command::{ShownPart, environment},
+        overflow, preview, seconds,
+    },
 };
-
-/// The variables that are set in the command's environment.
-const SET: [(&str, &str); 9] = [
-    ("TERM", "dumb"),
-    ("PAGER", "cat"),
-    ("GIT_PAGER", "cat"),
-    ("MANPAGER", "cat"),
-    ("SYSTEMD_PAGER", "cat"),
-    ("EDITOR", NO_EDITOR),
-    ("VISUAL", NO_EDITOR),
-    ("GIT_EDITOR", NO_EDITOR),
-    ("GIT_SEQUENCE_EDITOR", NO_EDITOR),
-];
-
-/// The editor for commands, which fails at once. A real one would wait for keys, or read commands from the input. Programs
-/// pass it to a shell followed by a file name. It also fails for programs that run it without a shell.
-const NO_EDITOR: &str =
-    "sh -c 'echo \"No editor is available here. Give the text in the command, as in git commit -m.\" >&2; exit 1'";
-
-/// The variables that are removed. The editors of individual programs would take precedence over `EDITOR`.
-const REMOVED: [&str; 13] = [
-    "NVIM",
-    "NVIM_LISTEN_ADDRESS",
-    "NVIM_LOG_FILE",
-    "VIM",
-    "VIMRUNTIME",
-    "MYVIMRC",
-    "CVSEDITOR",
-    "FCEDIT",
-    "GH_EDITOR",
-    "HGEDITOR",
-    "KUBE_EDITOR",
-    "SUDO_EDITOR",
-    "SVN_EDITOR",
-];
 
 /// The longest single argument that Linux passes to a program, in bytes, including its final NUL.
 const MAX_COMMAND: usize = 128 * 1024;
@@ -154,27 +116,26 @@ fn timeout(input: &Value, context: &Context) -> Result<Duration, ModelError> {
 }
 
 fn spec(shell: &str, command: &str, timeout: Duration, context: &Context) -> CommandSpec {
-    let set = SET.map(|(name, value)| (OsString::from(name), Some(OsString::from(value))));
-    let kept: Vec<&str> = context
+    let kept: Vec<String> = context
         .config
         .get("keep_env")
         .and_then(Value::as_array)
         .into_iter()
         .flatten()
         .filter_map(Value::as_str)
+        .map(str::to_owned)
         .collect();
-    let secret = secret_variables().filter(|name| !kept.contains(name));
-    let removed = REMOVED.into_iter().chain(secret).map(|name| (OsString::from(name), None));
     let overflow_dir = context.overflow_dir.clone();
     CommandSpec {
         program: shell.into(),
         args: vec!["-c".into(), command.into()],
         cwd: context.cwd.clone(),
-        env: set.into_iter().chain(removed).collect(),
+        env: environment(&kept),
         timeout,
         cancel: context.cancel.clone(),
         progress: Arc::clone(&context.progress),
         make_file: Arc::new(move || overflow::create(&overflow_dir, "bash")),
+        streams: Streams::Together,
     }
 }
 
@@ -217,38 +178,7 @@ async fn shown(output: Captured, overflow_dir: &Path) -> Option<String> {
             (_, false) => Some(content.to_owned()),
         };
     }
-    let saved = match output.saved {
-        SavedOutput::InMemory => save(&output.tail, overflow_dir).await,
-        saved => saved,
-    };
-    let range = if tail.last_line_partial {
-        format!("the last {} of line {}, which is the last line", format_size(tail.output_bytes as u64), output.lines)
-    } else {
-        let first = output.lines + 1 - tail.output_lines as u64;
-        format!("lines {first}-{} of {}", output.lines, output.lines)
-    };
-    let whole = match saved {
-        SavedOutput::InMemory => String::new(),
-        SavedOutput::InFile(path) => {
-            format!("The full output ({}) is in {}", format_size(output.bytes), path.display())
-        }
-        SavedOutput::Beginning(path, bytes) => format!(
-            "The full output was {}; only the first {} were saved, in {}",
-            format_size(output.bytes),
-            format_size(bytes),
-            path.display()
-        ),
-        SavedOutput::Lost(error) => format!("The rest could not be saved: {error}"),
-    };
-    Some(format!("{}\n\n[Showing {range}. {whole}]", tail.content))
-}
-
-/// Saves an output that fits in memory but is too long for the result.
-async fn save(output: &[u8], dir: &Path) -> SavedOutput {
-    let (output, dir) = (output.to_owned(), dir.to_owned());
-    let saved = tokio::task::spawn_blocking(move || overflow::save(&dir, "bash", &output)).await;
-    match saved.unwrap_or_else(|error| Err(io::Error::other(error))) {
-        Ok(path) => SavedOutput::InFile(path),
-        Err(error) => SavedOutput::Lost(error.to_string()),
-    }
+    let (part, content) = (ShownPart::of(&tail), tail.content.into_owned());
+    let note = part.note(output, overflow_dir, "bash").await;
+    Some(format!("{content}\n\n{note}"))
 }

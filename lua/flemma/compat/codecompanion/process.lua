@@ -1,0 +1,26 @@
+--- Runs commands off the main thread.
+local M = {}
+
+---@class flemma.compat.Command
+---@field argv? string[] the program and its arguments
+---@field shell? string in place of `argv`: a text for `sh -c`
+---@field cwd? string the working directory; the editor's if there is none
+---@field env? table<string, string> variables that are added to the environment
+
+---@class flemma.compat.CommandResult
+---@field code integer the exit code; 128 and its number for a signal; not 0 where there is a `problem`
+---@field signal? integer the signal that ended it
+---@field stdout string[] the lines of its output: the last ones if it is long, and a note that says so
+---@field stderr string[] the same of its errors
+---@field stopped boolean whether it was stopped before its end
+---@field problem? string why it could not be started
+
+--- Runs a command. `on_end` is called once, on the main loop, and never before this has returned.
+---@param command flemma.compat.Command
+---@param on_end fun(result: flemma.compat.CommandResult)
+---@return fun() stop ends the command with everything that it has started
+function M.run(command, on_end)
+  return require("flemma.native").call("run_command", command, on_end)
+end
+
+return M
