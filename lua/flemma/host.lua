@@ -223,20 +223,28 @@ function M.refuse_late(buf, tool, call, text)
   end)
 end
 
---- Calls a tool's own preview, which must not change the buffer.
+--- Calls a function of a tool's definition, which must not change the buffer.
 ---@param buf integer
----@param format fun(input: any, max_length: integer): any
+---@param ask function
 ---@return boolean ok
----@return any text the preview or the error
-function M.preview(buf, format, input, room)
-  local bo = vim.bo[buf]
-  local modifiable, ignored = bo.modifiable, vim.o.eventignore
-  vim.o.eventignore = "OptionSet"
-  bo.modifiable = false
-  local ok, text = pcall(format, input, room)
-  bo.modifiable = modifiable
-  vim.o.eventignore = ignored
-  return ok, ok and text or tostring(text)
+---@return any value what it returned, or the error
+function M.ask_tool(buf, ask, ...)
+  local is_loaded = api.nvim_buf_is_loaded(buf)
+  local modifiable, ignored = is_loaded and vim.bo[buf].modifiable, vim.o.eventignore
+  local function set_modifiable(value)
+    if is_loaded and api.nvim_buf_is_loaded(buf) then
+      vim.o.eventignore = "OptionSet"
+      vim.bo[buf].modifiable = value
+      vim.o.eventignore = ignored
+    end
+  end
+  set_modifiable(false)
+  local ok, value = pcall(ask, ...)
+  set_modifiable(modifiable)
+  if not ok and type(value) ~= "string" then
+    value = vim.inspect(value, { newline = " ", indent = "" })
+  end
+  return ok, value
 end
 
 --- A tool may have changed open files.

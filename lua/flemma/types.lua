@@ -232,6 +232,14 @@
 ---@field host string the name of the machine
 ---@field here boolean whether it was this editor
 
+--- The call that a function of a definition is asked about.
+---@class flemma.CallContext
+---@field bufnr integer the buffer of the conversation
+---@field call_id string the id of the call; empty if nobody has made it
+
+---@class flemma.RejectionContext: flemma.CallContext
+---@field reason? string the reason that the user gave
+
 --- A tool. See `:help flemma-definition`.
 ---@class flemma.Definition
 ---@field name? string 1 to 64 letters, digits, `_` and `-`; needed where it is not given beside the definition
@@ -241,11 +249,12 @@
 ---@field async? boolean whether the tool answers through its callback
 ---@field strict? boolean whether the schema follows strict mode
 ---@field enabled? boolean whether the tool is offered to models; `true` by default
----@field approval? "auto"|"requires_approval" only used if no list of the user names the tool
+---@field approval? "auto"|"requires_approval"|fun(input: table, ctx: flemma.CallContext): "auto"|"requires_approval"|nil only used if no list of the user names the tool
 ---@field timeout? number seconds until a call that may run is answered
 ---@field approval_timeout? number seconds that a call waits for approval
 ---@field streaming? boolean whether `ctx.progress` is shown
----@field format_preview? fun(input: table, max_length: integer): string the text of the preview, without the tool's name
+---@field format_preview? fun(input: table, max_length: integer, ctx: flemma.CallContext): string the text of the preview, without the tool's name
+---@field format_rejection? fun(input: table, ctx: flemma.RejectionContext): string? the text of the result when the user rejects a call
 ---@field idempotent? boolean whether calling the tool twice does no harm
 ---@field read_path_param? string the parameter with a path that the tool reads
 ---@field write_path_param? string the parameter with a path that the tool writes

@@ -11,6 +11,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::{
     Agent, CallResult, Cursor, Effect, Level, Placement,
+    rejection::own_words,
     turn::{ReviewCause, Settings, Verdict, View},
 };
 use crate::{
@@ -19,10 +20,6 @@ use crate::{
 };
 
 const DENIED: &str = "The user's policy denies this call; it did not run.";
-const REJECTED: &str = "The user rejected this call; it did not run.";
-/// The same for a call that was started before.
-const REJECTED_AGAIN: &str = "This call was interrupted: the editor ended while it was running, and it is not known \
-     whether it had an effect. The user decided not to run it again.";
 const ABORTED: &str = "The reply was aborted before this call could run.";
 const CANCELLED: &str = "The user cancelled this call while it was running.";
 const CANCELLED_BEFORE: &str = "The user cancelled this call before it ran.";
@@ -270,7 +267,7 @@ impl Agent {
     /// Settles a call that the user rejects. What was recorded is what is written.
     pub(super) fn reject(&mut self, call: &OpenCall, words: Option<&str>, view: &dyn View, effects: &mut Vec<Effect>) {
         let recorded = view.recorded(call);
-        let answer = recorded.unwrap_or_else(|| rejection(call, words, view.is_interrupted(call)));
+        let answer = recorded.unwrap_or_else(|| view.rejection(call, words));
         self.settle(call, answer, effects);
     }
 
@@ -381,26 +378,4 @@ pub(super) fn addressable(view: &dyn View) -> Vec<OpenCall> {
     let last: HashMap<_, _> = calls.iter().enumerate().map(|(index, call)| (call.id.clone(), index)).collect();
     let mut index = 0..;
     calls.into_iter().filter(|call| index.next() == last.get(&call.id).copied()).collect()
-}
-
-/// The result of a call that the user rejects: their words, the text that they typed in its block, or what Flemma says.
-/// `is_interrupted` says that the call was started before.
-#[must_use]
-pub fn rejection(call: &OpenCall, words: Option<&str>, is_interrupted: bool) -> CallResult {
-    let content = call.placeholder.as_ref().map_or("", |placeholder| &placeholder.content);
-    let said = match words {
-        Some(words) if !content.is_empty() => format!("{words}\n\n{}", own_words(content, "")),
-        Some(words) => words.to_owned(),
-        None if !content.is_empty() => own_words(content, ""),
-        None => return CallResult::error(if is_interrupted { REJECTED_AGAIN } else { REJECTED }),
-    };
-    // The model must not take the user's words for "it did not happen".
-    CallResult::error(if is_interrupted { format!("{REJECTED_AGAIN}\n\n{said}") } else { said })
-}
-
-/// The text that the user typed into a block, unchanged, or `otherwise`. A result loses its final line break, which
-/// ends its last line; a last line that the user left empty is kept.
-#[must_use]
-pub fn own_words(content: &str, otherwise: &str) -> String {
-    if content.is_empty() { otherwise.to_owned() } else { format!("{content}\n") }
 }

@@ -436,6 +436,10 @@ impl<S: Shell> View for ShellView<'_, S> {
         self.0.is_interrupted(call)
     }
 
+    fn rejection(&self, call: &OpenCall, reason: Option<&str>) -> CallResult {
+        self.0.rejection(call, reason)
+    }
+
     fn is_authorised(&self, call: &OpenCall) -> bool {
         self.0.is_authorised(call)
     }

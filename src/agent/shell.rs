@@ -1,6 +1,6 @@
 //! What a session needs from its environment, and what it tells it.
 
-use super::{Activity, CallResult, Input, Level, Placement, RequestId, Settings, Stop, Verdict};
+use super::{Activity, CallResult, Input, Level, Placement, RequestId, Settings, Stop, Verdict, rejection::rejection};
 use crate::{
     chat::{AwaitKind, Awaiting, Diagnostic, Document, OpenCall, Text, TextEdit, Transcript},
     model::{CallId, Usage},
@@ -106,6 +106,11 @@ pub trait Shell {
 
     /// See [`View::is_interrupted`](super::View::is_interrupted).
     fn is_interrupted(&self, call: &OpenCall) -> bool;
+
+    /// See [`View::rejection`](super::View::rejection).
+    fn rejection(&self, call: &OpenCall, reason: Option<&str>) -> CallResult {
+        rejection(call, reason, self.is_interrupted(call), |_| None)
+    }
 
     /// See [`View::is_authorised`](super::View::is_authorised).
     fn is_authorised(&self, call: &OpenCall) -> bool;

@@ -8,7 +8,10 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::{Activity, CallResult, Cursor, Effect, Input, Level, RequestId, RequestKind, Stop, guard::LoopGuard};
+use super::{
+    Activity, CallResult, Cursor, Effect, Input, Level, RequestId, RequestKind, Stop, guard::LoopGuard,
+    rejection::rejection,
+};
 use crate::{
     chat::{AwaitKind, OpenCall, Status},
     model::{CallId, Event, ModelError, StopReason, ToolInput},
@@ -35,6 +38,11 @@ pub trait View {
 
     /// Whether a call was started and it is not known whether it has ended.
     fn is_interrupted(&self, call: &OpenCall) -> bool;
+
+    /// The result of a call that the user rejects, for this reason.
+    fn rejection(&self, call: &OpenCall, reason: Option<&str>) -> CallResult {
+        rejection(call, reason, self.is_interrupted(call), |_| None)
+    }
 
     /// Whether the status in the call's block counts: it was written in this session, by the user's own edit or after a
     /// decision, or the user's journal has the decision.

@@ -10,7 +10,6 @@ use crate::{
     agent::{CursorReason, CursorTarget, Level},
     chat::{Diagnostic, Severity, Text, TextEdit},
     model::{CallId, UserError},
-    tools::LuaError,
     workspace::{
         Host,
         ports::{Announcement, HostError, Place, Question},
@@ -27,6 +26,7 @@ pub(super) struct Shim {
 pub(super) const NAMES: &[&str] = &[
     "announce",
     "ask_files",
+    "ask_tool",
     "ask_trust",
     "checktime",
     "client_tool",
@@ -50,7 +50,6 @@ pub(super) const NAMES: &[&str] = &[
     "open_form",
     "parse",
     "place",
-    "preview",
     "read_again",
     "refresh",
     "refuse_late",
@@ -198,19 +197,21 @@ impl Shim {
         if ok { Ok(value) } else { Err(mlua::Error::runtime(value.to_string().unwrap_or_default())) }
     }
 
-    /// What a tool's own `format_preview` says; `Err` is what it threw. It cannot change the buffer.
+    /// Calls a function of a definition, which cannot change the buffer.
     ///
     /// # Errors
-    /// What the shim threw.
-    pub(super) fn preview(
+    /// What it threw.
+    pub(super) fn ask_tool(
         &self,
         buffer: i32,
-        format: &Function,
-        input: Value,
-        room: usize,
-    ) -> mlua::Result<Result<Value, LuaError>> {
-        let (ok, value): (bool, Value) = self.table.get::<Function>("preview")?.call((buffer, format, input, room))?;
-        Ok(if ok { Ok(value) } else { Err(LuaError::new(value.to_string().unwrap_or_default())) })
+        function: &Function,
+        arguments: impl IntoLuaMulti,
+    ) -> mlua::Result<Value> {
+        let mut arguments = arguments.into_lua_multi(&self.lua)?;
+        arguments.push_front(Value::Function(function.clone()));
+        arguments.push_front(Value::Integer(buffer.into()));
+        let (ok, value): (bool, Value) = self.table.get::<Function>("ask_tool")?.call(arguments)?;
+        if ok { Ok(value) } else { Err(mlua::Error::runtime(value.to_string().unwrap_or_default())) }
     }
 
     /// What a parser that was registered for this language reads; `None` where there is none.

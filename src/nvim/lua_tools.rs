@@ -19,7 +19,7 @@ use super::{
 use crate::{
     model::UserError,
     tools::{
-        Definition, Executor, LuaRef, arranged,
+        DeclaredApproval, Definition, Executor, LuaRef, arranged,
         declare::{self, Field},
     },
     workspace::{LuaOutcome, LuaValue, MAX_TEXT, MAX_VALUES, StopTool, ToolAnswer, ports::ToolRun},
@@ -75,8 +75,13 @@ pub(super) fn fields(lua: &Lua, functions: &Functions, name: Option<&str>, table
 pub(super) fn describe(lua: &Lua, functions: &Functions, definition: &Definition) -> mlua::Result<Value> {
     let described = convert::from_json(lua, &declare::describe(definition))?;
     if let Value::Table(table) = &described {
-        table.set("execute", definition.executor.function().and_then(|function| functions.get(function)))?;
-        table.set("format_preview", definition.format_preview.and_then(|function| functions.get(function)))?;
+        let get = |function: Option<LuaRef>| function.and_then(|function| functions.get(function));
+        table.set("execute", get(definition.executor.function()))?;
+        table.set("format_preview", get(definition.format_preview))?;
+        table.set("format_rejection", get(definition.format_rejection))?;
+        if let Some(DeclaredApproval::Function(function)) = definition.approval {
+            table.set("approval", get(Some(function)))?;
+        }
     }
     Ok(described)
 }

@@ -17,6 +17,7 @@ mod opt;
 mod panics;
 mod policies;
 mod scripts;
+mod tool_functions;
 mod usage_table;
 mod waker;
 

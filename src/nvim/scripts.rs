@@ -2,16 +2,18 @@
 
 use std::rc::Rc;
 
-use mlua::{Lua, Table, Value};
+use mlua::{IntoLuaMulti, Lua, Table, Value};
 
-use super::{convert, functions::Functions, host::Shim, lua_tools, opt, policies};
+use super::{convert, functions::Functions, host::Shim, lua_tools, opt, policies, tool_functions};
 use crate::{
     config::buffer::BufferOptions,
     model::{ModelError, UserError},
-    tools::{Definition, LuaError, LuaRef, approval::Resolve, builtin::FilesToPick, command::CommandResult},
+    tools::{
+        DeclaredApproval, Definition, LuaError, LuaRef, approval::Resolve, builtin::FilesToPick, command::CommandResult,
+    },
     workspace::{
         LuaOutcome, Scripts, StopTool,
-        ports::{FrontmatterRun, ScriptError, ToolRun},
+        ports::{CallContext, FrontmatterRun, ScriptError, ToolRun},
     },
 };
 
@@ -25,6 +27,20 @@ pub(super) struct LuaScripts {
 impl LuaScripts {
     pub(super) fn new(lua: &Lua, shim: &Rc<Shim>, functions: &Rc<Functions>) -> Self {
         Self { lua: lua.clone(), shim: Rc::clone(shim), functions: Rc::clone(functions) }
+    }
+}
+
+impl LuaScripts {
+    /// Calls a function of a definition, which cannot change the buffer. One that was released says nothing.
+    fn ask_tool<A: IntoLuaMulti>(
+        &self,
+        buffer: i32,
+        function: LuaRef,
+        arguments: impl FnOnce() -> mlua::Result<A>,
+    ) -> Result<Value, LuaError> {
+        let Some(function) = self.functions.get(function) else { return Ok(Value::Nil) };
+        let asked = arguments().and_then(|arguments| self.shim.ask_tool(buffer, &function, arguments));
+        asked.map_err(|error| convert::lua_error(&error))
     }
 }
 
@@ -42,18 +58,49 @@ impl Scripts for LuaScripts {
 
     fn preview(
         &self,
-        buffer: i32,
         function: LuaRef,
         input: &serde_json::Value,
         width: usize,
+        context: CallContext<'_>,
     ) -> Result<Option<String>, LuaError> {
-        let Some(format) = self.functions.get(function) else { return Ok(None) };
-        let input = convert::from_json(&self.lua, input).map_err(|error| convert::lua_error(&error))?;
-        let body = self.shim.preview(buffer, &format, input, width).map_err(|error| convert::lua_error(&error))??;
-        Ok(match body {
+        let arguments = || {
+            let about = tool_functions::about(&self.lua, context)?;
+            Ok((convert::from_json(&self.lua, input)?, width, about))
+        };
+        Ok(match self.ask_tool(context.buffer, function, arguments)? {
             Value::String(body) => Some(body.to_string_lossy()),
             _ => None,
         })
+    }
+
+    fn rejection(
+        &self,
+        function: LuaRef,
+        input: &serde_json::Value,
+        context: CallContext<'_>,
+        reason: Option<&str>,
+    ) -> Result<Option<String>, LuaError> {
+        let arguments = || {
+            let about = tool_functions::about(&self.lua, context)?;
+            about.set("reason", reason)?;
+            Ok((convert::from_json(&self.lua, input)?, about))
+        };
+        let asked = self.ask_tool(context.buffer, function, arguments);
+        tool_functions::text(&asked.map_err(tool_functions::failed)?)
+    }
+
+    fn declared_approval(
+        &self,
+        function: LuaRef,
+        input: &serde_json::Value,
+        context: CallContext<'_>,
+    ) -> Result<Option<DeclaredApproval>, LuaError> {
+        let arguments = || {
+            let about = tool_functions::about(&self.lua, context)?;
+            Ok((convert::from_json(&self.lua, input)?, about))
+        };
+        let asked = self.ask_tool(context.buffer, function, arguments);
+        tool_functions::approval(&asked.map_err(tool_functions::failed)?)
     }
 
     fn policy_module(&self, module: &str) -> Resolve {
@@ -90,9 +137,7 @@ impl Scripts for LuaScripts {
     }
 
     fn release(&self, definition: &Definition) {
-        for function in [definition.executor.function(), definition.format_preview].into_iter().flatten() {
-            self.functions.release(function);
-        }
+        definition.functions().for_each(|function| self.functions.release(function));
     }
 
     fn files_to_pick(&self, callback: LuaRef, files: Result<FilesToPick, ModelError>) {

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 pub use super::decision::Decision;
 use super::{
-    DeclaredApproval, LuaError, Policy,
+    DeclaredApproval, LuaError, LuaRef, Policy,
     rules::{self, PathBase, ReadTarget, Subject},
 };
 use crate::model::CallId;
@@ -238,22 +238,28 @@ pub fn frontmatter() -> Resolver {
     }
 }
 
+/// How a definition's function decides on a call: [`DeclaredApproval::Function`].
+pub type AskTool = Rc<dyn Fn(LuaRef, &ApprovalCall<'_>) -> Result<Option<Decision>, LuaError>>;
+
 /// The resolver (priority -10) for what a tool declares: it only decides if no other resolver did. A tool's declaration
 /// that it is harmless is ignored if a list has left the tool out on purpose ([`Policy::silences`]): the list of the file,
-/// or `config`, the list of the configuration, which a file cannot extend in this respect either.
-pub fn declared(config: Policy) -> Resolver {
+/// or `config`, the list of the configuration, which a file cannot extend in this respect either. `ask` calls the function
+/// of a definition that declares one.
+pub fn declared(config: Policy, ask: AskTool) -> Resolver {
     Resolver {
         name: DECLARED.into(),
         description: Some("the tool's own `approval`".into()),
         priority: -10,
         resolve: Rc::new(move |call| {
             let file = matches!(call.frontmatter, Some(BufferPolicy::List(file)) if file.silences(call.tool));
-            Ok(match call.declared {
-                Some(DeclaredApproval::Auto) if file || config.silences(call.tool) => None,
+            let decision = match call.declared {
                 Some(DeclaredApproval::Auto) => Some(Decision::Approve),
                 Some(DeclaredApproval::RequiresApproval) => Some(Decision::RequireApproval),
+                Some(DeclaredApproval::Function(function)) => ask(function, call)?,
                 None => None,
-            })
+            };
+            let is_silenced = file || config.silences(call.tool);
+            Ok(decision.filter(|decision| *decision != Decision::Approve || !is_silenced))
         }),
     }
 }

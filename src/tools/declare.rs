@@ -11,7 +11,7 @@ use super::{DeclaredApproval, Definition, DefinitionError, Executor, LuaRef, Run
 use crate::{config::Retention, text::suggest::nearest};
 
 /// The fields that a definition may have.
-pub const FIELDS: [&str; 19] = [
+pub const FIELDS: [&str; 20] = [
     "name",
     "description",
     "input_schema",
@@ -20,6 +20,7 @@ pub const FIELDS: [&str; 19] = [
     "enabled",
     "execute",
     "format_preview",
+    "format_rejection",
     "executor",
     "approval",
     "streaming",
@@ -81,6 +82,7 @@ pub fn declare(name: Option<&str>, fields: Vec<(String, Field)>) -> Result<Defin
     let executor = reader.executor()?;
     let mut definition = Definition::new(&reader.tool.clone(), &description, fix_empty_tables(schema), executor);
     definition.format_preview = reader.function("format_preview")?;
+    definition.format_rejection = reader.function("format_rejection")?;
     definition.strict = reader.switch("strict")?.unwrap_or(false);
     definition.is_async = reader.switch("async")?.unwrap_or(false);
     definition.enabled = reader.switch("enabled")?.unwrap_or(true);
@@ -94,8 +96,10 @@ pub fn declare(name: Option<&str>, fields: Vec<(String, Field)>) -> Result<Defin
     definition.read_path_param = reader.text("read_path_param")?;
     definition.write_path_param = reader.text("write_path_param")?;
     definition.retention = reader.retention()?;
-    let approvals = [("auto", DeclaredApproval::Auto), ("requires_approval", DeclaredApproval::RequiresApproval)];
-    definition.approval = reader.choice("approval", &approvals)?;
+    definition.approval = match reader.take_function("approval") {
+        Some(function) => Some(DeclaredApproval::Function(function)),
+        None => reader.choice("approval", &DeclaredApproval::WORDS)?,
+    };
     definition.check()?;
     Ok(definition)
 }
@@ -125,6 +129,15 @@ impl FieldReader {
         match self.fields.swap_remove(at).1 {
             Field::Value(Value::Null) => None,
             field => Some(field),
+        }
+    }
+
+    /// Takes a field that may be a function, if it is one.
+    fn take_function(&mut self, name: &str) -> Option<LuaRef> {
+        let at = self.fields.iter().position(|(field, value)| field == name && matches!(value, Field::Function(_)))?;
+        match self.fields.swap_remove(at).1 {
+            Field::Function(function) => Some(function),
+            Field::Value(_) | Field::Other(_) => None,
         }
     }
 
@@ -267,12 +280,8 @@ pub fn describe(definition: &Definition) -> Value {
     put("streaming", definition.streaming.into());
     put("idempotent", definition.idempotent.into());
     put("executor", definition.executor.as_str().into());
-    if let Some(approval) = definition.approval {
-        let approval = match approval {
-            DeclaredApproval::Auto => "auto",
-            DeclaredApproval::RequiresApproval => "requires_approval",
-        };
-        put("approval", approval.into());
+    if let Some(word) = definition.approval.and_then(DeclaredApproval::word) {
+        put("approval", word.into());
     }
     for (key, limit) in [("timeout", definition.timeout), ("approval_timeout", definition.approval_timeout)] {
         if let Some(limit) = limit {

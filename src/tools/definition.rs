@@ -72,6 +72,8 @@ pub struct Definition {
     pub executor: Executor,
     /// The Lua function that creates a preview; native tools have their own ([`NativeTool::preview`]).
     pub format_preview: Option<LuaRef>,
+    /// The Lua function that words the result of a call that the user rejects.
+    pub format_rejection: Option<LuaRef>,
     compiled: OnceLock<Result<CompiledSchema, SchemaError>>,
     compiled_result: OnceLock<Result<CompiledSchema, SchemaError>>,
 }
@@ -100,7 +102,7 @@ pub enum Runner {
 }
 
 /// A Lua function, identified by its number in the Neovim layer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LuaRef(pub u64);
 
 /// What a tool declares about its own approval.
@@ -110,6 +112,19 @@ pub enum DeclaredApproval {
     Auto,
     /// It is not harmless: ask.
     RequiresApproval,
+    /// What a Lua function says of each call.
+    Function(LuaRef),
+}
+
+impl DeclaredApproval {
+    /// The words for it in a definition, and in what its function returns.
+    pub const WORDS: [(&str, Self); 2] = [("auto", Self::Auto), ("requires_approval", Self::RequiresApproval)];
+
+    /// The word for it; `None` for a function.
+    #[must_use]
+    pub fn word(self) -> Option<&'static str> {
+        Self::WORDS.iter().find(|(_, declared)| *declared == self).map(|(word, _)| *word)
+    }
 }
 
 /// Why a definition is rejected. The message names the tool, the field and the fix.
@@ -149,6 +164,7 @@ impl Definition {
             system_prompt: None,
             executor,
             format_preview: None,
+            format_rejection: None,
             compiled: OnceLock::new(),
             compiled_result: OnceLock::new(),
         }
@@ -195,8 +211,13 @@ impl Definition {
         {
             return refuse("input_schema", problem.to_string());
         }
-        if self.approval == Some(DeclaredApproval::RequiresApproval) && !self.executor.can_be_gated() {
-            return refuse("approval", format!("cannot be \"requires_approval\": {}", self.executor.why_ungated()));
+        let gate = match self.approval {
+            Some(DeclaredApproval::RequiresApproval) => Some("\"requires_approval\""),
+            Some(DeclaredApproval::Function(_)) => Some("a function"),
+            Some(DeclaredApproval::Auto) | None => None,
+        };
+        if let Some(gate) = gate.filter(|_| !self.executor.can_be_gated()) {
+            return refuse("approval", format!("cannot be {gate}: {}", self.executor.why_ungated()));
         }
         if self.result_schema.is_some() && !self.executor.is_answered() {
             let word = self.executor.as_str();
@@ -223,6 +244,15 @@ impl Definition {
             }
         }
         Ok(())
+    }
+
+    /// The Lua functions that belong to it.
+    pub fn functions(&self) -> impl Iterator<Item = LuaRef> {
+        let approval = match self.approval {
+            Some(DeclaredApproval::Function(function)) => Some(function),
+            _ => None,
+        };
+        [self.executor.function(), self.format_preview, self.format_rejection, approval].into_iter().flatten()
     }
 
     /// Checks what a model sent against the schema.

@@ -5,16 +5,20 @@
 //! *resolver* is a plugin's: it returns `"approve"`, `"require_approval"`, `"deny"` or nothing, and if it fails it is passed
 //! over.
 
-use std::{cell::Cell, rc::Rc};
+use std::{
+    cell::{Cell, RefCell},
+    collections::BTreeSet,
+    rc::Rc,
+};
 
-use super::ports::{Host, Scripts};
+use super::ports::{CallContext, Host, Scripts};
 use crate::{
     agent::Level,
     config::{Config, WriteOutside},
     model::UserError,
     tools::{
-        Policy, Preset, Presets,
-        approval::{self, CONFIG_PRIORITY, Decision, Resolve, Resolver},
+        DeclaredApproval, Policy, Preset, Presets,
+        approval::{self, AskTool, CONFIG_PRIORITY, Decision, Resolve, Resolver},
         presets,
         rules::Rule,
     },
@@ -75,7 +79,12 @@ pub(super) struct Built {
 }
 
 /// Builds the resolvers that the options want. `function` is `tools.auto_approve` where that is one.
-pub(super) fn build(config: &Config, function: Option<Resolve>, scripts: &dyn Scripts, host: &Rc<dyn Host>) -> Built {
+pub(super) fn build(
+    config: &Config,
+    function: Option<Resolve>,
+    scripts: &Rc<dyn Scripts>,
+    host: &Rc<dyn Host>,
+) -> Built {
     let presets = presets(config);
     let modules: Vec<String> =
         config.tools.auto_approve.iter().filter(|entry| presets::is_module(entry)).cloned().collect();
@@ -100,7 +109,7 @@ pub(super) fn build(config: &Config, function: Option<Resolve>, scripts: &dyn Sc
         }
     }));
     resolvers.push(approval::frontmatter());
-    resolvers.push(approval::declared(policy.clone()));
+    resolvers.push(approval::declared(policy.clone(), tool_function(host, scripts)));
     if !config.tools.require_approval {
         resolvers.push(approval::catch_all());
     }
@@ -116,6 +125,28 @@ pub(super) fn policy_function(host: &Rc<dyn Host>, label: String, policy: Resolv
             if !is_told.replace(true) {
                 let hint = "It may return true, false, \"deny\" or nil. Until it does, you are asked about each call";
                 host.notify(Level::Warn, &format!("{label} {problem}. {hint}"));
+            }
+            Ok(Some(Decision::RequireApproval))
+        })
+    })
+}
+
+/// The way to ask the function of a definition about a call. If it fails, the user is asked, and told why the first time.
+fn tool_function(host: &Rc<dyn Host>, scripts: &Rc<dyn Scripts>) -> AskTool {
+    let (host, scripts, told) = (Rc::clone(host), Rc::clone(scripts), RefCell::new(BTreeSet::new()));
+    Rc::new(move |function, call| {
+        let buffer = i32::try_from(call.buffer).unwrap_or_default();
+        let asked = scripts.declared_approval(function, call.input, CallContext { buffer, call: call.id });
+        let decided = asked.map(|declared| {
+            declared.map(|declared| match declared {
+                DeclaredApproval::Auto => Decision::Approve,
+                DeclaredApproval::RequiresApproval | DeclaredApproval::Function(_) => Decision::RequireApproval,
+            })
+        });
+        decided.or_else(|problem| {
+            if told.borrow_mut().insert(function) {
+                let hint = "It may return \"auto\", \"requires_approval\" or nil. Until it does, you are asked about each call";
+                host.notify(Level::Warn, &format!("the tool `{}`: `approval` {problem}. {hint}", call.tool));
             }
             Ok(Some(Decision::RequireApproval))
         })

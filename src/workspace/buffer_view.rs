@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Conversation, Workspace};
+use super::{Conversation, Workspace, ports::CallContext};
 use crate::{
     agent::{Activity, Level},
     chat::{OpenCall, Status},
@@ -67,8 +67,8 @@ impl Workspace {
         let waiting = waiting.map(|(line, call)| {
             let definition = self.toolbox().get(&call.name);
             let definition = definition.as_deref();
-            let own = definition
-                .and_then(|definition| self.own_preview(conversation.buffer(), definition, &call.input, width));
+            let own =
+                definition.and_then(|definition| self.own_preview(conversation.buffer(), definition, call, width));
             let text = own.unwrap_or_else(|| preview::call(definition, &call.name, &call.input, width));
             Preview { line, text }
         });
@@ -86,11 +86,11 @@ impl Workspace {
     }
 
     /// What a tool's own `format_preview` says; `None` where it has none, throws, or gives no text.
-    fn own_preview(&self, buffer: i32, definition: &Definition, input: &ToolInput, width: usize) -> Option<String> {
+    fn own_preview(&self, buffer: i32, definition: &Definition, call: &OpenCall, width: usize) -> Option<String> {
         let function = definition.format_preview?;
-        let ToolInput::Json(input) = input else { return None };
+        let ToolInput::Json(input) = &call.input else { return None };
         let room = preview::room(&definition.name, width);
-        match self.scripts().preview(buffer, function, input, room) {
+        match self.scripts().preview(function, input, room, CallContext { buffer, call: &call.id }) {
             Ok(body) => body.map(|body| preview::line(&definition.name, &body, width)),
             Err(thrown) => {
                 self.log(Level::Warn, &format!("format_preview of `{}` threw an error: {thrown}", definition.name));

@@ -268,6 +268,10 @@ impl Shell for Effects<'_> {
         self.workspace.is_interrupted(self.conversation, call) || self.workspace.is_repeated(self.conversation, call)
     }
 
+    fn rejection(&self, call: &OpenCall, reason: Option<&str>) -> CallResult {
+        self.workspace.rejection(self.conversation, call, reason)
+    }
+
     fn is_authorised(&self, call: &OpenCall) -> bool {
         self.workspace.counts(self.conversation, call)
     }

@@ -104,6 +104,7 @@ mod questions;
 mod recipient;
 mod records;
 mod recovery;
+mod rejection;
 mod resolution;
 mod resolve;
 mod revival;

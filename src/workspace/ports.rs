@@ -20,7 +20,9 @@ use crate::{
     config::{FileOptions, buffer::BufferOptions},
     journal::Actor,
     model::{CallId, ModelError, UserError},
-    tools::{Definition, LuaError, LuaRef, approval::Resolve, builtin::FilesToPick, command::CommandResult},
+    tools::{
+        DeclaredApproval, Definition, LuaError, LuaRef, approval::Resolve, builtin::FilesToPick, command::CommandResult,
+    },
     usage::Record,
 };
 
@@ -265,6 +267,15 @@ pub struct ToolRun<'a> {
     pub answer: ToolAnswer,
 }
 
+/// The call that a function of a definition is asked about.
+#[derive(Clone, Copy, Debug)]
+pub struct CallContext<'a> {
+    /// The conversation's buffer.
+    pub buffer: i32,
+    /// The call's id; empty where nobody has made the call.
+    pub call: &'a CallId,
+}
+
 /// What the code of a file's frontmatter came to.
 pub struct FrontmatterRun {
     /// The options that it has set.
@@ -292,7 +303,38 @@ pub trait Scripts {
     ///
     /// # Errors
     /// What it threw.
-    fn preview(&self, buffer: i32, function: LuaRef, input: &Value, width: usize) -> Result<Option<String>, LuaError>;
+    fn preview(
+        &self,
+        function: LuaRef,
+        input: &Value,
+        width: usize,
+        context: CallContext<'_>,
+    ) -> Result<Option<String>, LuaError>;
+
+    /// What a tool's own `format_rejection` says of a call that the user rejects, for this reason; `None` where it gives no
+    /// text.
+    ///
+    /// # Errors
+    /// What it threw, or what it returned instead; goes on after the name of the field.
+    fn rejection(
+        &self,
+        function: LuaRef,
+        input: &Value,
+        context: CallContext<'_>,
+        reason: Option<&str>,
+    ) -> Result<Option<String>, LuaError>;
+
+    /// What the function `approval` of a tool says of a call; `None` where it leaves that to others. It never gives
+    /// [`DeclaredApproval::Function`].
+    ///
+    /// # Errors
+    /// What it threw, or what it returned instead; goes on after the name of the field.
+    fn declared_approval(
+        &self,
+        function: LuaRef,
+        input: &Value,
+        context: CallContext<'_>,
+    ) -> Result<Option<DeclaredApproval>, LuaError>;
 
     /// The policy in a module that `tools.auto_approve` names. The module is loaded when the policy is first asked.
     fn policy_module(&self, module: &str) -> Resolve;
@@ -338,8 +380,21 @@ impl Scripts for NoScripts {
         None
     }
 
-    fn preview(&self, _: i32, _: LuaRef, _: &Value, _: usize) -> Result<Option<String>, LuaError> {
+    fn preview(&self, _: LuaRef, _: &Value, _: usize, _: CallContext<'_>) -> Result<Option<String>, LuaError> {
         Ok(None)
+    }
+
+    fn rejection(&self, _: LuaRef, _: &Value, _: CallContext<'_>, _: Option<&str>) -> Result<Option<String>, LuaError> {
+        Ok(None)
+    }
+
+    fn declared_approval(
+        &self,
+        _: LuaRef,
+        _: &Value,
+        _: CallContext<'_>,
+    ) -> Result<Option<DeclaredApproval>, LuaError> {
+        Err(LuaError::new(format!("failed: {NO_LUA}")))
     }
 
     fn policy_module(&self, _: &str) -> Resolve {

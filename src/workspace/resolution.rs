@@ -25,7 +25,7 @@ use super::{
     wish::Wish,
 };
 use crate::{
-    agent::{CallResult, Choice, Input, ResolvedBy, UndoStep, rejection},
+    agent::{CallResult, Choice, Input, ResolvedBy, UndoStep},
     chat::{AwaitKind, Language, OpenCall, Severity},
     journal::{Asked, CallKey, Decision, Event, Record, Role},
     model::{CallId, UserError},
@@ -275,10 +275,13 @@ impl Workspace {
                 (events.collect(), input, starts)
             }
             (Resolution::Reject(words), AwaitKind::Approval) => {
-                let is_interrupted = self.is_interrupted(conversation, &call);
-                let answer = rejection(&call, words.as_deref(), is_interrupted);
+                let answer = self.rejection(conversation, &call, words.as_deref());
                 let events = vec![Event::Decided(Decision::Rejected), Event::Resolved(recorded(&answer))];
                 (events, Input::Decide(vec![id.clone()], Choice::Reject(words), UndoStep::Own), false)
+            }
+            (Resolution::Reject(words), AwaitKind::Elicitation) if has_own_rejection(definition.as_deref()) => {
+                let answer = self.rejection(conversation, &call, words.as_deref());
+                (vec![Event::Resolved(recorded(&answer))], self.resolved(&call, answer, role), false)
             }
             (Resolution::Approve, kind) => return stale(Stale::WaitsFor(kind)),
             (Resolution::Expire, kind) => {
@@ -457,6 +460,11 @@ impl Workspace {
         }
         self.watch_deadlines(conversation, false);
     }
+}
+
+/// Whether a tool has words of its own for a call that the user rejects.
+fn has_own_rejection(definition: Option<&Definition>) -> bool {
+    definition.is_some_and(|definition| definition.format_rejection.is_some())
 }
 
 /// There is no conversation, and so no call.

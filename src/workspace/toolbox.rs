@@ -35,6 +35,8 @@ pub(super) struct Toolbox {
     unchecked_names: RefCell<Option<BTreeSet<String>>>,
     /// Tools that were reported as slow.
     slow: RefCell<BTreeSet<String>>,
+    /// Functions of definitions that failed, and whose failure was reported.
+    faulty: RefCell<BTreeSet<LuaRef>>,
     /// Counts what a file's frontmatter depends on besides its own text: options and tools.
     generation: Cell<u64>,
 }
@@ -49,6 +51,7 @@ impl Default for Toolbox {
             modules: RefCell::default(),
             unchecked_names: RefCell::default(),
             slow: RefCell::default(),
+            faulty: RefCell::default(),
             generation: Cell::new(0),
         }
     }
@@ -205,6 +208,11 @@ impl Toolbox {
     /// Whether this is the first time that the tool is reported as slow.
     pub(super) fn is_news_that_slow(&self, tool: &str) -> bool {
         self.slow.borrow_mut().insert(tool.to_owned())
+    }
+
+    /// Whether this is the first time that a failure of this function is reported.
+    pub(super) fn is_news_about(&self, function: LuaRef) -> bool {
+        self.faulty.borrow_mut().insert(function)
     }
 
     /// What is wrong with the names of tools in `auto_approve` and in presets, each of them once after each `setup`. All

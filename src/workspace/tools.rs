@@ -59,6 +59,13 @@ impl Workspace {
         self.toolbox().count()
     }
 
+    /// Warns the user about a function of a definition, once for each function.
+    pub(super) fn warn_once(&self, function: LuaRef, message: &str) {
+        if self.toolbox().is_news_about(function) {
+            self.warn(message);
+        }
+    }
+
     /// Whether every source of tools has ended.
     #[must_use]
     pub fn tools_are_ready(&self) -> bool {

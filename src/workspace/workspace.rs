@@ -128,7 +128,7 @@ impl Workspace {
             outputs: state_dir.join("outputs"),
         };
         let config = workspace.config();
-        let built = approval_chain::build(&config, None, &*workspace.scripts, &workspace.host);
+        let built = approval_chain::build(&config, None, &workspace.scripts, &workspace.host);
         workspace.toolbox.configure(&config, built);
         workspace
     }
@@ -268,7 +268,7 @@ impl Workspace {
             return Err(problems);
         }
         let is_policy_function = policy.is_some();
-        let built = approval_chain::build(&config, policy, &*self.scripts, &self.host);
+        let built = approval_chain::build(&config, policy, &self.scripts, &self.host);
         self.toolbox.configure(&config, built);
         self.options.set_up(options.clone(), Rc::new(config), is_policy_function, log_dir);
         Ok(())

@@ -126,7 +126,7 @@ impl Workspace {
             let is_approved = match status {
                 Some(Status::Denied) => continue,
                 Some(Status::Rejected) => {
-                    let answer = rejection(&call, None, self.is_interrupted(conversation, &call));
+                    let answer = self.rejection(conversation, &call, None);
                     let events = [Event::Decided(Decision::Rejected), Event::Resolved(recorded(&answer))];
                     self.add(conversation, &mut written, &call, events);
                     continue;
@@ -174,7 +174,7 @@ impl Workspace {
         }
         let placeholder = call.placeholder.as_ref()?;
         let (answer, decided) = match placeholder.block.status {
-            Status::Rejected => (rejection(call, None, false), Some(Event::Decided(Decision::Rejected))),
+            Status::Rejected => (rejection(call, None, false, |_| None), Some(Event::Decided(Decision::Rejected))),
             _ if placeholder.content.is_empty() => return Some(()),
             _ => (self.typed_result(call, &placeholder.content)?, None),
         };

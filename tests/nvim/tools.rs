@@ -362,3 +362,81 @@ fn progress_that_is_wider_than_the_window_is_cut_with_dots() {
     chat.nvim.command("Flemma tool:cancel");
     chat.nvim.wait_for("the end", |nvim| nvim.text().contains("@Assistant:\nfine"));
 }
+
+#[test]
+fn the_functions_about_a_call_know_it_and_change_no_text() {
+    let fields = "
+        execute = function() return 'ran' end,
+        format_preview = function(input, _, ctx)
+          return ('%s in %d of %s'):format(input.n, ctx.bufnr, ctx.call_id)
+        end,
+        format_rejection = function(input, ctx)
+          _G.written = pcall(vim.api.nvim_buf_set_lines, ctx.bufnr, 0, 0, false, { 'mine' })
+          return ('no %s for %s in %d: %s'):format(input.n, ctx.call_id, ctx.bufnr, ctx.reason)
+        end,
+        approval = function(input, ctx)
+          _G.asked = vim.tbl_extend('force', _G.asked or {}, { [ctx.call_id] = ctx.bufnr })
+          _G.undone = pcall(vim.cmd.undo)
+          return input.n == 1 and 'auto' or input.n == 2 and 'requires_approval' or nil
+        end";
+    let stream = (1..=3).fold(Stream::new(), |stream, n| {
+        stream.tool_use(&format!("toolu_{n}"), "mine", &[&json!({ "n": n }).to_string()])
+    });
+    let lua = register("mine", fields);
+    let setup = Setup { lua: &lua, ..Setup::default() };
+    let mut chat = Chat::start(&setup, [reply(&stream.end("tool_use")), prose(&["fine"])]);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the previews", |nvim| previews(nvim).len() == 2);
+    let found: Vec<String> = previews(&mut chat.nvim).into_iter().map(|(_, text)| text).collect();
+    assert_eq!(found, ["mine: 2 in 1 of toolu_2", "mine: 3 in 1 of toolu_3"]);
+    assert_eq!(chat.nvim.lua("return asked", &[]), json!({ "toolu_1": 1, "toolu_2": 1, "toolu_3": 1 }));
+    assert_eq!(chat.nvim.lua("return undone", &[]), false, "the text was not changed");
+    chat.nvim.command("Flemma tool:reject too late");
+    chat.nvim.wait_for("the first rejection", |nvim| nvim.text().matches("status=pending").count() == 1);
+    chat.nvim.command("Flemma tool:reject");
+    chat.nvim.wait_for("the end", |nvim| nvim.text().contains("@Assistant:\nfine"));
+    let results = chat.messages(1)[2]["content"].as_array().unwrap().clone();
+    let texts: Vec<_> =
+        results.iter().map(|result| result["content"].as_str().unwrap_or_default().trim_end()).collect();
+    assert_eq!(texts, ["ran", "no 2 for toolu_2 in 1: too late", "no 3 for toolu_3 in 1: nil"]);
+    assert_eq!(chat.nvim.lua("return written", &[]), false);
+    let kept = "local tool = require('flemma.tools').get('mine')
+        return { type(tool.approval), type(tool.format_rejection), tool.approval({ n = 1 }, { call_id = '' }) }";
+    assert_eq!(chat.nvim.lua(kept, &[]), json!(["function", "function", "auto"]));
+}
+
+#[test]
+fn a_function_about_a_call_that_fails_is_one_warning() {
+    for (field, body, words) in [
+        ("approval", "error('on purpose')", "`approval` failed: "),
+        ("approval", "error({ code = 7 })", "code = 7"),
+        (
+            "approval",
+            "return 'deny'",
+            "`approval` returned \"deny\". It may return \"auto\", \"requires_approval\" or nil",
+        ),
+        ("approval", "return true", "`approval` returned true, a boolean"),
+        ("format_rejection", "error('on purpose')", "`format_rejection` failed: "),
+        ("format_rejection", "return {}", "`format_rejection` returned a table, not a string. The model is told of"),
+    ] {
+        let lua = register("mine", &format!("execute = print, {field} = function() {body} end"));
+        let stream = ["a", "b"].iter().fold(Stream::new(), |stream, id| stream.tool_use(id, "mine", &["{}"]));
+        let setup = Setup { lua: &lua, ..Setup::default() };
+        let mut chat = Chat::start(&setup, [reply(&stream.end("tool_use")), prose(&["fine"])]);
+        chat.nvim.input("<C-]>");
+        for left in [2, 1] {
+            chat.nvim.wait_for("the calls to wait", |nvim| nvim.text().matches("status=pending").count() == left);
+            chat.wait_until_idle();
+            chat.nvim.command("Flemma tool:reject");
+        }
+        chat.nvim.wait_for("the end", |nvim| nvim.text().contains("@Assistant:\nfine"));
+        assert_eq!(
+            chat.nvim.text().matches("The user rejected this call; it did not run.").count(),
+            2,
+            "{field} {body}"
+        );
+        let said = said(&mut chat.nvim);
+        assert_eq!(said.matches(words).count(), 1, "{field} {body}: {said}");
+        assert!(!said.contains("traceback"), "{said}");
+    }
+}

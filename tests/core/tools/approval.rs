@@ -152,7 +152,7 @@ fn registering_a_name_again_replaces_the_resolver() {
 #[test]
 fn a_tools_own_declaration_is_heard_last() {
     let mut chain = Chain::new();
-    chain.register(approval::declared(Policy::default()));
+    chain.register(approval::declared(Policy::default(), Rc::new(|_, _| Ok(None))));
     assert_eq!(decide(&chain, "x", Some(DeclaredApproval::Auto)), (Decision::Approve, Some(approval::DECLARED.into())));
     assert_eq!(decide(&chain, "x", None), (Decision::RequireApproval, None));
     chain.register(approval::catch_all());
@@ -166,7 +166,7 @@ fn tools_that_only_look_run_unless_somebody_says_otherwise() {
     let declared = |tool: &str| registry.get(tool).unwrap().approval;
     let harmless = ["grep", "find", "ls"];
     let mut chain = Chain::new();
-    chain.register(approval::declared(policy(&["$default"])));
+    chain.register(approval::declared(policy(&["$default"]), Rc::new(|_, _| Ok(None))));
     chain.register(approval::config(policy(&["$default"])));
     for tool in harmless {
         let verdict = decide(&chain, tool, declared(tool));

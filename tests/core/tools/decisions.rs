@@ -135,7 +135,7 @@ impl Row {
             Throws => chain.register(resolver(CONFIG, CONFIG_PRIORITY, approval::overridable(always(Some(Ask))))),
         }
         chain.register(approval::frontmatter());
-        chain.register(approval::declared(listed));
+        chain.register(approval::declared(listed, Rc::new(|_, _| Ok(None))));
         if !self.require_approval {
             chain.register(approval::catch_all());
         }

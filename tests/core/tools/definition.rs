@@ -302,6 +302,13 @@ fn a_gate_goes_with_some_executors_only() {
     assert_eq!(pair("human", Some("auto"), false).as_deref(), Ok("human"));
     let problem = pair("human", Some("requires_approval"), false).unwrap_err();
     assert!(problem.starts_with("approval cannot be \"requires_approval\": the executor is \"human\""), "{problem}");
+    let function = [("approval", Field::Function(LuaRef(8)))];
+    let asks = [("executor", Field::Value("human".into())), function[0].clone()];
+    let problem = declare(None, written(&asks)).unwrap_err().to_string();
+    assert!(problem.contains("`approval` cannot be a function: the executor is \"human\""), "{problem}");
+    let runs = [("execute", Field::Function(LuaRef(7))), function[0].clone()];
+    let kept: Vec<_> = declare(None, written(&runs)).unwrap().functions().collect();
+    assert_eq!(kept, [LuaRef(7), LuaRef(8)]);
     let problem = pair("servant", None, true).unwrap_err();
     assert!(problem.contains("one of \"server\", \"human\", \"client\", \"provider\""), "{problem}");
 }

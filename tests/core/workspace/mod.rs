@@ -10,6 +10,7 @@ mod typing;
 
 mod accounting;
 mod approval;
+mod declared;
 mod dispatch;
 mod file_layout;
 mod files;
@@ -17,6 +18,7 @@ mod frontmatter;
 mod gate;
 mod holding;
 mod recovery;
+mod rejection;
 mod reopening;
 mod retention;
 mod saving;

@@ -10,17 +10,18 @@ use flemma::{
     config::buffer::BufferOptions,
     model::UserError,
     tools::{
-        Definition, LuaError, LuaRef,
+        DeclaredApproval, Definition, LuaError, LuaRef,
         approval::{Decision, Resolve},
     },
     workspace::{
         LuaOutcome, LuaValue, Scripts, StopTool, ToolAnswer,
-        ports::{FrontmatterRun, ScriptError, ToolRun},
+        ports::{CallContext, FrontmatterRun, ScriptError, ToolRun},
     },
 };
 use serde_json::{Value, json};
 
 type Tool = Rc<dyn Fn(&Value, ToolAnswer) -> Option<StopTool>>;
+type Hook = Rc<dyn Fn(&Value) -> Result<Value, String>>;
 type Parser = Rc<dyn Fn(&str) -> Result<Value, String>>;
 
 /// A success with this text.
@@ -38,6 +39,10 @@ fn list_operation(statement: &str) -> Option<(&str, (&str, &str))> {
 #[derive(Default)]
 pub struct FakeScripts {
     functions: RefCell<BTreeMap<u64, Tool>>,
+    /// The other functions of definitions.
+    hooks: RefCell<BTreeMap<u64, Hook>>,
+    /// What they were asked, oldest first.
+    pub asked: RefCell<Vec<Value>>,
     last: Cell<u64>,
     pub modules: RefCell<BTreeMap<String, Resolve>>,
     pub parsers: RefCell<BTreeMap<String, Parser>>,
@@ -59,6 +64,20 @@ impl FakeScripts {
         self.functions.borrow_mut().insert(function.0, Rc::new(tool));
         function
     }
+
+    /// Keeps another function of a definition: it gets what it is asked, and gives what it returns or throws.
+    pub fn hook(&self, hook: impl Fn(&Value) -> Result<Value, String> + 'static) -> LuaRef {
+        self.last.set(self.last.get() + 1);
+        self.hooks.borrow_mut().insert(self.last.get(), Rc::new(hook));
+        LuaRef(self.last.get())
+    }
+
+    fn answer(&self, function: LuaRef, question: Value) -> Result<Value, LuaError> {
+        let hook = self.hooks.borrow().get(&function.0).cloned().expect("the function was kept");
+        let answer = hook(&question);
+        self.asked.borrow_mut().push(question);
+        answer.map_err(|thrown| LuaError::new(format!("failed: {thrown}")))
+    }
 }
 
 impl Scripts for FakeScripts {
@@ -67,12 +86,34 @@ impl Scripts for FakeScripts {
         tool(run.input, run.answer)
     }
 
-    fn preview(&self, _: i32, _: LuaRef, input: &Value, _: usize) -> Result<Option<String>, LuaError> {
+    fn preview(&self, _: LuaRef, input: &Value, _: usize, _: CallContext<'_>) -> Result<Option<String>, LuaError> {
         match input.get("preview") {
             Some(Value::String(text)) => Ok(Some(text.clone())),
             Some(other) => Err(LuaError::new(format!("{other} is no text"))),
             None => Ok(None),
         }
+    }
+
+    fn rejection(
+        &self,
+        function: LuaRef,
+        input: &Value,
+        context: CallContext<'_>,
+        reason: Option<&str>,
+    ) -> Result<Option<String>, LuaError> {
+        let answer = self.answer(function, json!({ "input": input, "id": context.call.0, "reason": reason }))?;
+        Ok(answer.as_str().map(str::to_owned))
+    }
+
+    fn declared_approval(
+        &self,
+        function: LuaRef,
+        input: &Value,
+        context: CallContext<'_>,
+    ) -> Result<Option<DeclaredApproval>, LuaError> {
+        let answer = self.answer(function, json!({ "input": input, "id": context.call.0 }))?;
+        let known = DeclaredApproval::WORDS.iter().find(|(word, _)| answer == *word);
+        Ok(known.map(|(_, declared)| *declared))
     }
 
     fn policy_module(&self, module: &str) -> Resolve {

@@ -2,12 +2,12 @@
 
 use flemma::{
     journal::Role,
-    tools::{approval::Decision, declare::Field},
+    tools::{LuaRef, approval::Decision, declare::Field},
     workspace::{HypotheticalCall, Resolution, StopTool, ToolAnswer},
 };
 use serde_json::{Value, json};
 
-use super::harness::Harness;
+use super::{harness::Harness, scripts::text};
 
 impl Harness {
     /// What the chain decides about a call in the current buffer, and which resolver did.
@@ -24,6 +24,27 @@ impl Harness {
         ];
         let more = more.as_object().cloned().unwrap_or_default();
         fields.extend(more.into_iter().map(|(name, value)| (name, Field::Value(value))));
+        self.workspace.register_tool(Some(name), fields).unwrap();
+    }
+
+    /// Registers a tool with functions besides `execute`. A call of it returns `done`.
+    pub fn register_hooks(&self, name: &str, more: Value, hooks: &[(&str, LuaRef)]) {
+        let execute = self.scripts.keep(|_, answer| {
+            answer.finish(text("done"));
+            None
+        });
+        self.define_hooks(name, more, &[&[("execute", execute)], hooks].concat());
+    }
+
+    /// The same, without `execute`.
+    pub fn define_hooks(&self, name: &str, more: Value, hooks: &[(&str, LuaRef)]) {
+        let mut fields = vec![
+            ("description".to_owned(), Field::Value(json!("A tool."))),
+            ("input_schema".to_owned(), Field::Value(json!({ "type": "object" }))),
+        ];
+        let more = more.as_object().cloned().unwrap_or_default();
+        fields.extend(more.into_iter().map(|(name, value)| (name, Field::Value(value))));
+        fields.extend(hooks.iter().map(|(name, function)| ((*name).to_owned(), Field::Function(*function))));
         self.workspace.register_tool(Some(name), fields).unwrap();
     }
 

@@ -1,0 +1,44 @@
+//! The small functions of a definition besides `execute`: what they are given, and what their answers mean.
+
+use mlua::{Lua, Table, Value};
+
+use crate::{
+    tools::{DeclaredApproval, LuaError},
+    workspace::ports::CallContext,
+};
+
+/// The table that says which call a function is asked about.
+pub(super) fn about(lua: &Lua, context: CallContext<'_>) -> mlua::Result<Table> {
+    let about = lua.create_table()?;
+    about.set("bufnr", context.buffer)?;
+    about.set("call_id", context.call.0.as_str())?;
+    Ok(about)
+}
+
+/// A function has thrown this.
+pub(super) fn failed(thrown: LuaError) -> LuaError {
+    LuaError::new(format!("failed: {thrown}"))
+}
+
+/// A text, or nothing for nil. `Err` goes on after the name of the field, as those below.
+pub(super) fn text(answer: &Value) -> Result<Option<String>, LuaError> {
+    match answer {
+        Value::Nil => Ok(None),
+        Value::String(text) => Ok(Some(text.to_string_lossy())),
+        other => Err(LuaError::new(format!("returned a {}, not a string", other.type_name()))),
+    }
+}
+
+/// What the answer of the function `approval` means; nothing for nil.
+pub(super) fn approval(answer: &Value) -> Result<Option<DeclaredApproval>, LuaError> {
+    let word = match answer {
+        Value::Nil => return Ok(None),
+        Value::String(word) => word.to_string_lossy(),
+        other => {
+            let shown = other.to_string().unwrap_or_default();
+            return Err(LuaError::new(format!("returned {shown}, a {}", other.type_name())));
+        }
+    };
+    let known = DeclaredApproval::WORDS.iter().find(|(known, _)| *known == word);
+    known.map(|(_, declared)| Some(*declared)).ok_or_else(|| LuaError::new(format!("returned \"{word}\"")))
+}

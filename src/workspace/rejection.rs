@@ -1,0 +1,37 @@
+//! What the model is told of a call that the user rejects: the tool may have words of its own for it.
+
+use super::{Conversation, Workspace, ports::CallContext};
+use crate::{
+    agent::{self, CallResult},
+    chat::OpenCall,
+    model::ToolInput,
+    text::truncate::{self, MAX_BYTES},
+};
+
+impl Workspace {
+    /// The result of a call that the user rejects, for this reason.
+    pub(super) fn rejection(&self, conversation: &Conversation, call: &OpenCall, reason: Option<&str>) -> CallResult {
+        let is_interrupted = self.is_interrupted(conversation, call);
+        agent::rejection(call, reason, is_interrupted, |reason| self.own_rejection(conversation, call, reason))
+    }
+
+    /// What the tool's own `format_rejection` says; `None` where it has none, throws, or gives no text.
+    pub(super) fn own_rejection(
+        &self,
+        conversation: &Conversation,
+        call: &OpenCall,
+        reason: Option<&str>,
+    ) -> Option<String> {
+        let function = self.toolbox().get(&call.name)?.format_rejection?;
+        let ToolInput::Json(input) = &call.input else { return None };
+        let context = CallContext { buffer: conversation.buffer(), call: &call.id };
+        match self.scripts().rejection(function, input, context, reason.map(str::trim_end)) {
+            Ok(text) => text.map(|text| truncate::prefix(&text, MAX_BYTES).to_owned()),
+            Err(problem) => {
+                let hint = "The model is told of the rejection in Flemma's own words";
+                self.warn_once(function, &format!("the tool `{}`: `format_rejection` {problem}. {hint}", call.name));
+                None
+            }
+        }
+    }
+}
