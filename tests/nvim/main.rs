@@ -11,6 +11,7 @@ mod attachments;
 mod chat;
 mod client_calls;
 mod client_tools;
+mod codecompanion;
 mod colours;
 mod command_line;
 #[path = "../support/completions.rs"]

@@ -1,0 +1,225 @@
+--- The stand-in for CodeCompanion's chat: one object for each conversation, which calls see through a view of their own.
+---
+--- What tools say to the chat becomes the result of their call. Fields that tools write stay on the conversation's object.
+local M = {}
+
+local api = vim.api
+local notify = require("flemma.notify")
+local value = require("flemma.compat.codecompanion.value")
+
+---@type table<integer, table>
+local chats = {}
+local last_id = 0
+
+---@type table<table, flemma.codecompanion.Call>
+local call_of_tool = setmetatable({}, { __mode = "kv" })
+
+local ROLES = { You = "user", Assistant = "llm", System = "system" }
+
+--- Methods that would take the conversation over.
+local OUT_OF_REACH = {
+  "submit",
+  "stop",
+  "close",
+  "clear",
+  "reset",
+  "regenerate",
+  "change_adapter",
+  "change_model",
+  "apply_settings",
+  "complete",
+  "done",
+}
+
+---@param what string
+local function out_of_reach(what)
+  error(("%s is out of reach of tools here: Flemma sends requests itself"):format(what), 3)
+end
+
+--- The messages of a conversation: a copy.
+---@param buf integer
+---@return { role: string, content: string }[]
+local function messages(buf)
+  local found = {}
+  if not api.nvim_buf_is_loaded(buf) then
+    return found
+  end
+  local lines = api.nvim_buf_get_lines(buf, 0, -1, false)
+  local native = require("flemma.native")
+  local start = lines[1] and lines[1]:find("^@%a+:") and 0 or native.call("message_from", buf, 0, true)
+  while start do
+    local after = native.call("message_from", buf, start, true)
+    local role, rest = lines[start + 1]:match("^@(%a+):%s*(.*)")
+    local body = vim.list_slice(lines, start + 2, after or #lines)
+    if role then
+      found[#found + 1] = { role = ROLES[role] or role:lower(), content = vim.trim(rest .. "\n" .. table.concat(body, "\n")) }
+    end
+    start = after
+  end
+  return found
+end
+
+--- The stand-in for the adapter: its name and the model's.
+---@return table
+function M.adapter()
+  local options = require("flemma.options").get()
+  local provider = options and options.provider or ""
+  local model = options and options.model or ""
+  local known = {
+    name = provider,
+    formatted_name = provider,
+    type = "http",
+    model = setmetatable({ name = model, formatted_name = model }, {
+      __tostring = function()
+        return model
+      end,
+    }),
+  }
+  return setmetatable(known, {
+    __index = function(_, field)
+      out_of_reach(("`adapter.%s`"):format(tostring(field)))
+    end,
+  })
+end
+
+--- The object of a conversation.
+---@param buf integer
+---@return table
+local function of(buf)
+  if chats[buf] then
+    return chats[buf]
+  end
+  last_id = last_id + 1
+  local options = require("flemma.options").get()
+  local registry = { in_use = {}, flags = {}, groups = {} }
+  local chat = {
+    id = last_id,
+    bufnr = buf,
+    opts = {},
+    settings = value.copy(options and options.parameters or {}),
+    adapter = M.adapter(),
+    context_items = {},
+    tool_registry = registry,
+    tools = registry,
+  }
+  for _, name in ipairs(OUT_OF_REACH) do
+    chat[name] = function()
+      out_of_reach(("`chat:%s()`"):format(name))
+    end
+  end
+  chats[buf] = setmetatable(chat, {
+    __index = function(_, key)
+      return key == "messages" and messages(buf) or nil
+    end,
+  })
+  return chat
+end
+
+--- A tool's words came when its call was over.
+---@param call flemma.codecompanion.Call
+---@param text string
+local function keep_late(call, text)
+  call.late = call.late and call.late .. "\n\n" .. text or text
+  vim.schedule(function()
+    vim.fn.setreg("-", call.late, "c")
+    if not call.is_late_told then
+      call.is_late_told = true
+      notify.say(
+        vim.log.levels.WARN,
+        ('%s (%s): what the tool said came too late, because the call is over. It is in register -: "-p puts it'):format(
+          call.name,
+          call.id
+        )
+      )
+    end
+  end)
+end
+
+--- Takes what a tool says.
+---@param call flemma.codecompanion.Call
+---@param text string
+---@param by string the method
+local function say(call, text, by)
+  if text == "" or call.is_mute then
+    return
+  elseif call.is_over then
+    return keep_late(call, text)
+  end
+  local said = call.said
+  local before = said[#said]
+  -- Tools say the same once to the model and once to the user.
+  if before and before.text == text and before.by ~= by then
+    return
+  end
+  said[#said + 1] = { text = text, by = by }
+end
+
+--- The text of a message.
+---@param message any
+---@return string
+local function content(message)
+  if type(message) == "table" and not vim.islist(message) then
+    return value.text(message.content)
+  end
+  return value.text(message)
+end
+
+local sayings = {}
+
+function sayings.add_tool_output(call, tool, for_llm, for_user)
+  local text = for_llm
+  if text == nil then
+    text = for_user
+  end
+  say(type(tool) == "table" and call_of_tool[tool] or call, value.text(text), "add_tool_output")
+end
+
+function sayings.add_message(call, message)
+  say(call, content(message), "add_message")
+end
+
+function sayings.add_buf_message(call, message)
+  say(call, content(message), "add_buf_message")
+end
+
+function sayings.add_context(call, message, source, id)
+  local items = of(call.bufnr).context_items
+  items[#items + 1] = { source = source, id = id }
+  say(call, content(message), "add_context")
+end
+
+sayings.add_reference = sayings.add_context
+
+--- The chat as a call sees it.
+---@param call flemma.codecompanion.Call
+---@return table
+function M.view(call)
+  local chat = of(call.bufnr)
+  call_of_tool[call.tool] = call
+  chat.tool_registry.in_use[call.name] = true
+  local methods = {}
+  for name, take in pairs(sayings) do
+    methods[name] = function(_, ...)
+      take(call, ...)
+    end
+  end
+  return setmetatable({}, {
+    __index = function(_, key)
+      if methods[key] then
+        return methods[key]
+      end
+      return chat[key]
+    end,
+    __newindex = function(_, key, new)
+      chat[key] = new
+    end,
+  })
+end
+
+--- A buffer is gone.
+---@param buf integer
+function M.forget(buf)
+  chats[buf] = nil
+end
+
+return M

@@ -1,0 +1,286 @@
+--- Definitions of tools: from what stands in CodeCompanion's tools table to a definition of ours.
+local M = {}
+
+local value = require("flemma.compat.codecompanion.value")
+
+--- The longest time limit of a definition, in seconds: CodeCompanion has none.
+local LONGEST = 24 * 60 * 60
+
+--- What an entry of the tools table says beside the definition.
+local ABOUT = { callback = true, path = true, extends = true, description = true, opts = true, enabled = true, shape = true, offer = true, hide_in_help_window = true, visible = true, id = true, _module_path = true }
+
+--- The folders of CodeCompanion's own tools.
+local OWN_TOOLS = { "^codecompanion%.", "^strategies%.chat%.", "^interactions%.chat%.", "^helpers%." }
+
+---@class flemma.codecompanion.Resolved
+---@field definition table
+---@field opts table
+---@field description? string
+---@field enabled? any
+
+--- The parts of an entry that belong to the definition itself.
+---@param entry table
+---@return table
+local function own_parts(entry)
+  local own = {}
+  for key, part in next, entry do
+    if not ABOUT[key] then
+      own[key] = part
+    end
+  end
+  return own
+end
+
+--- Loads a definition from a module or a file.
+---@param name string
+---@param field string
+---@return any found
+---@return string? problem what follows the tool's name
+local function load(name, field)
+  local path = vim.fs.normalize(name)
+  local is_path = name:find("/", 1, true) or name:find("\\", 1, true) or vim.endswith(name, ".lua")
+  if is_path then
+    if not vim.uv.fs_stat(path) then
+      return nil, ("`%s` is \"%s\", but there is no such file"):format(field, name)
+    end
+    local chunk, problem = loadfile(path)
+    if not chunk then
+      return nil, ("`%s`: %s"):format(field, problem)
+    end
+    local ok, found = pcall(chunk)
+    if not ok then
+      return nil, ("`%s`: %s cannot be loaded: %s"):format(field, name, value.thrown(found):match("[^\n]*"))
+    end
+    return found
+  end
+  local ok, found = pcall(require, name)
+  if ok then
+    return found
+  end
+  for _, pattern in ipairs(OWN_TOOLS) do
+    if name:find(pattern) then
+      return nil,
+        ("`%s` is \"%s\", which is a tool of CodeCompanion itself and not there without it; leave the entry out"):format(
+          field,
+          name
+        )
+    end
+  end
+  local why = value.thrown(found):match("[^\n]*"):gsub(":$", "")
+  return nil, ("`%s` is \"%s\", which cannot be loaded: %s"):format(field, name, why)
+end
+
+--- The definition that a `callback` or `path` leads to.
+---@param source any
+---@param field string
+---@return table? definition
+---@return string? problem
+local function follow(source, field)
+  local problem
+  if type(source) == "string" then
+    source, problem = load(source, field)
+    if problem then
+      return nil, problem
+    end
+  end
+  if type(source) == "function" then
+    local ok, found = pcall(source)
+    if not ok then
+      return nil, ("`%s` failed: %s"):format(field, value.thrown(found))
+    end
+    source = found
+  end
+  if type(source) ~= "table" then
+    return nil, ("`%s` leads to a %s; it must lead to a table with `cmds` and `schema`"):format(field, type(source))
+  end
+  return source
+end
+
+--- Finds the definition of an entry, and what the entry changes about it.
+---@param spec any the entry, or a definition
+---@param lookup fun(name: string): any the entry of another tool
+---@param seen? table<string, boolean>
+---@return flemma.codecompanion.Resolved? resolved
+---@return string? problem what follows the tool's name
+function M.resolve(spec, lookup, seen)
+  if type(spec) == "function" or type(spec) == "string" then
+    spec = { callback = spec }
+  elseif type(spec) ~= "table" then
+    return nil, ("the entry must be a table, not a %s"):format(type(spec))
+  end
+  if spec.opts ~= nil and type(spec.opts) ~= "table" then
+    return nil, ("`opts` must be a table, not a %s"):format(type(spec.opts))
+  end
+  local field = spec.callback ~= nil and "callback" or spec.path ~= nil and "path" or nil
+  local resolved ---@type flemma.codecompanion.Resolved
+  if field then
+    local found, problem = follow(spec[field], field)
+    if not found then
+      return nil, problem
+    end
+    resolved = { definition = found, opts = type(found.opts) == "table" and found.opts or {}, enabled = found.enabled }
+  elseif spec.extends ~= nil then
+    local name = spec.extends
+    seen = seen or {}
+    local other = type(name) == "string" and not seen[name] and lookup(name) or nil
+    if not other then
+      local problem = type(name) == "string" and seen[name] and "which extends itself" or "and there is no such tool; register it first"
+      return nil, ("`extends` is %s, %s"):format(type(name) == "string" and ('"%s"'):format(name) or "a " .. type(name), problem)
+    end
+    seen[name] = true
+    local found, problem = M.resolve(other, lookup, seen)
+    if not found then
+      return nil, ('`extends` is "%s": %s'):format(name, problem)
+    end
+    resolved = found
+  else
+    if spec.cmds == nil and spec.schema == nil then
+      return nil, "the entry has no `callback`, and no `cmds` and `schema`. If it changes a tool of CodeCompanion itself, leave it out"
+    end
+    resolved = { definition = {}, opts = {} }
+  end
+  local description = spec.description
+  if description ~= nil and type(description) ~= "string" then
+    return nil, ("`description` must be a string, not a %s"):format(type(description))
+  end
+  return {
+    definition = value.merge(resolved.definition, own_parts(spec)),
+    opts = value.merge(resolved.opts, spec.opts or {}),
+    description = description or resolved.description or resolved.definition.description,
+    enabled = spec.enabled == nil and resolved.enabled or spec.enabled,
+  }
+end
+
+--- A copy of a JSON Schema that says what it says in Lua: an empty table under a keyword that wants a list is a list.
+---@param schema any
+---@return any
+local function clean(schema)
+  if type(schema) ~= "table" then
+    return schema
+  end
+  local copy = {}
+  for key, part in next, schema do
+    local wants_list = key == "required" or key == "enum" or key == "anyOf" or key == "oneOf" or key == "allOf"
+    if not (wants_list and type(part) == "table" and next(part) == nil) then
+      copy[key] = clean(part)
+    end
+  end
+  return copy
+end
+
+--- The part of a definition that the model sees, for a definition with the schema of a function.
+---@param resolved flemma.codecompanion.Resolved
+---@return table? parts `description`, `input_schema`, `strict`
+---@return string? problem
+local function from_function(resolved)
+  local schema = resolved.definition.schema
+  local about = type(schema["function"]) == "table" and schema["function"] or schema
+  local parameters = about.parameters
+  if parameters ~= nil and type(parameters) ~= "table" then
+    return nil, ("`schema.function.parameters` must be a table, not a %s"):format(type(parameters))
+  end
+  parameters = clean(parameters or {})
+  parameters.strict = nil
+  if parameters.type == nil then
+    parameters.type = "object"
+  end
+  if type(parameters.properties) ~= "table" then
+    parameters.properties = vim.empty_dict()
+  end
+  local is_strict = about.strict
+  if is_strict == nil then
+    is_strict = schema.strict
+  end
+  return {
+    description = type(about.description) == "string" and vim.trim(about.description) ~= "" and about.description or nil,
+    input_schema = parameters,
+    strict = is_strict == true or nil,
+  }
+end
+
+--- The same for a definition with an XML-style example.
+---@param name string
+---@param definition table
+---@return table? parts
+---@return string? problem
+local function from_example(name, definition)
+  local ok, xml = pcall(require, "flemma.compat.codecompanion.xml")
+  if not ok then
+    return nil, "`schema` is an XML-style example, which cannot be read"
+  end
+  local schema, problem = xml.schema(definition.schema)
+  if not schema then
+    return nil, ("`schema` of `%s`: %s"):format(name, problem or "it cannot be read as an example of a call")
+  end
+  return { input_schema = schema }
+end
+
+--- What the definition says about itself to the model: `system_prompt`.
+---@param definition table
+---@param name string
+---@return string? prompt
+---@return string? problem
+local function guidance(definition, name)
+  local prompt = definition.system_prompt
+  if type(prompt) == "function" then
+    local schema = value.copy(definition.schema)
+    local ok, text = pcall(function()
+      return prompt(schema, require("flemma.compat.codecompanion.xml"))
+    end)
+    if not ok then
+      return nil, ("`system_prompt` failed: %s"):format(value.thrown(text))
+    end
+    prompt = text
+  end
+  if prompt ~= nil and type(prompt) ~= "string" then
+    return nil, ("`system_prompt` of `%s` must be a string or a function that returns one, not a %s"):format(name, type(prompt))
+  end
+  return prompt and vim.trim(prompt) ~= "" and prompt or nil
+end
+
+--- The definition of ours that stands for a tool, without its functions.
+---@param name string
+---@param resolved flemma.codecompanion.Resolved
+---@param shape flemma.codecompanion.Shape
+---@return table? definition
+---@return string? problem what follows the tool's name
+function M.describe(name, resolved, shape)
+  local definition = resolved.definition
+  if definition.schema == nil then
+    return nil, "`schema` is missing: it says what the model passes to the tool"
+  elseif type(definition.schema) ~= "table" then
+    return nil, ("`schema` must be a table, not a %s"):format(type(definition.schema))
+  end
+  for field, kind in pairs({ handlers = "table", output = "table", env = "function" }) do
+    if definition[field] ~= nil and type(definition[field]) ~= kind then
+      return nil, ("`%s` must be a %s, not a %s"):format(field, kind, type(definition[field]))
+    end
+  end
+  local ours, problem
+  if shape == "a" then
+    ours, problem = from_example(name, definition)
+  else
+    ours, problem = from_function(resolved)
+  end
+  if not ours then
+    return nil, problem
+  end
+  local prompt
+  prompt, problem = guidance(definition, name)
+  if problem then
+    return nil, problem
+  end
+  ours.name = name
+  ours.async = true
+  ours.timeout = LONGEST
+  ours.description = ours.description or resolved.description or ("The tool `%s`."):format(name)
+  if shape == "a" then
+    ours.system_prompt = prompt
+  elseif prompt then
+    -- There is no other place for it where models call tools natively.
+    ours.description = ours.description .. "\n\n" .. prompt
+  end
+  return ours
+end
+
+return M

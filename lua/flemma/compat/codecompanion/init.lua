@@ -1,0 +1,209 @@
+--- Tools that were written for CodeCompanion, as tools of Flemma: registering them.
+---
+--- A definition becomes one of ours, whose functions (`execute`, `format_preview`, `approval`) look up the call and run the
+--- author's functions in the order and with the parameters that they expect.
+local M = {}
+
+local approval = require("flemma.compat.codecompanion.approval")
+local calls = require("flemma.compat.codecompanion.calls")
+local definitions = require("flemma.compat.codecompanion.definition")
+local notify = require("flemma.notify")
+local shapes = require("flemma.compat.codecompanion.shape")
+local value = require("flemma.compat.codecompanion.value")
+
+---@class flemma.codecompanion.Options
+---@field shape? "a"|"b"|"c" how the functions of the definition are called, where it cannot be told
+---@field offer? "always"|"named" `"named"`: the tool is offered only when the user's message names it
+
+---@class flemma.codecompanion.Entry
+---@field name string
+---@field definition table
+---@field opts table
+---@field shape flemma.codecompanion.Shape
+
+--- The tools table, as tools read it: the entries as they were given, `groups` and `opts`.
+---@type table<string, any>
+local tools_config = { groups = {}, opts = {} }
+
+---@type table<string, flemma.codecompanion.Entry>
+local entries = {}
+
+---@param problem string
+---@return false
+local function refuse(problem)
+  notify.say(vim.log.levels.ERROR, problem)
+  return false
+end
+
+--- Has the calls of the tools here prepared and followed, from the first tool on.
+local function watch()
+  if next(entries) then
+    return
+  end
+  calls.watch()
+  approval.watch(function(name, input, bufnr, id)
+    local entry = entries[name]
+    if entry then
+      require("flemma.compat.codecompanion.call").prepare(calls.get(entry, bufnr, id, input, tools_config))
+    end
+  end)
+end
+
+--- The functions of the definition that stands for a tool.
+---@param entry flemma.codecompanion.Entry
+---@param ours table
+local function add_functions(entry, ours)
+  local one = require("flemma.compat.codecompanion.call")
+  local function call_of(bufnr, id, input)
+    return calls.get(entry, bufnr, id, input, tools_config)
+  end
+  ours.execute = function(input, ctx, callback)
+    return require("flemma.compat.codecompanion.queue").add(call_of(ctx.bufnr, ctx.call_id, input), callback)
+  end
+  local output = type(entry.definition.output) == "table" and entry.definition.output or {}
+  if output.prompt or output.cmd_string then
+    ours.format_preview = function(input, _, ctx)
+      local call = ctx and call_of(ctx.bufnr, ctx.call_id, input)
+      return call and one.prompt(call) or vim.NIL
+    end
+  end
+  ours.approval = approval.of(entry, call_of)
+end
+
+--- Whether a tool is offered to models.
+---@param enabled any what the entry says
+---@param opts flemma.codecompanion.Options
+---@return boolean
+local function is_offered(enabled, opts)
+  if opts.offer == "named" then
+    return false
+  elseif vim.is_callable(enabled) then
+    local ok, answer = pcall(enabled)
+    return ok and answer and true or false
+  end
+  return enabled ~= false
+end
+
+--- The shape that a user or a definition names.
+---@return string?
+local function named_shape(spec, resolved, opts)
+  local own = type(spec) == "table" and spec or {}
+  return opts.shape or resolved.opts.shape or own.shape or resolved.definition.shape
+end
+
+---@param name any
+---@param spec any
+---@param opts flemma.codecompanion.Options
+---@param lookup fun(name: string): any
+---@return boolean ok
+local function add(name, spec, opts, lookup)
+  if type(name) ~= "string" or name == "" then
+    return refuse(("register: the name must be a non-empty string, not %s"):format(vim.inspect(name)))
+  end
+  local function refuse_tool(problem)
+    return refuse(("tool `%s`: %s"):format(name, problem))
+  end
+  local resolved, problem = definitions.resolve(spec, lookup)
+  if not resolved then
+    return refuse_tool(problem)
+  end
+  local shape = named_shape(spec, resolved, opts)
+  if shape ~= nil and not shapes.NAMES[shape] then
+    return refuse_tool(('`shape` must be "a", "b" or "c", not %s'):format(vim.inspect(shape)))
+  end
+  shape = shape or shapes.of(resolved.definition)
+  local ours
+  ours, problem = definitions.describe(name, resolved, shape)
+  if not ours then
+    return refuse_tool(problem)
+  end
+  local entry = { name = name, definition = resolved.definition, opts = resolved.opts, shape = shape }
+  add_functions(entry, ours)
+  ours.enabled = is_offered(resolved.enabled, opts)
+  local native = require("flemma.native")
+  local ok, message = native.call("register_tool", name, ours)
+  if not ok and ours.strict then
+    -- Many definitions say `strict` of a schema that is not.
+    ours.strict = nil
+    ok, message = native.call("register_tool", name, ours)
+  end
+  if not ok then
+    message = message or ("tool `%s` was not registered: the native library is missing"):format(name)
+    local field = shape == "a" and "schema" or "schema.function.parameters"
+    return refuse((message:gsub("`input_schema`", ("`%s`"):format(field))))
+  end
+  watch()
+  entries[name] = entry
+  tools_config[name] = spec
+  return true
+end
+
+--- Registers a tool.
+---@param name string
+---@param spec any a definition, or an entry of the tools table
+---@param opts? flemma.codecompanion.Options
+---@return boolean ok
+function M.register(name, spec, opts)
+  if opts ~= nil and type(opts) ~= "table" then
+    return refuse(("register: the options must be a table, not a %s"):format(type(opts)))
+  end
+  return add(name, spec, opts or {}, function(other)
+    return tools_config[other]
+  end)
+end
+
+--- Removes a tool. Calls that are running are not affected.
+---@param name string
+---@return boolean found
+function M.unregister(name)
+  if not entries[name] then
+    return false
+  end
+  entries[name], tools_config[name] = nil, nil
+  return require("flemma.tools").unregister(name)
+end
+
+--- The tools tables in the argument of CodeCompanion's `setup`; the argument itself if it is one.
+---@param given table
+---@return table[]
+local function tools_tables(given)
+  local found, is_whole = {}, false
+  for _, key in ipairs({ "strategies", "interactions" }) do
+    local chat = type(given[key]) == "table" and given[key].chat
+    if type(chat) == "table" then
+      is_whole = true
+      found[#found + 1] = type(chat.tools) == "table" and chat.tools or nil
+    end
+  end
+  return is_whole and found or { given }
+end
+
+--- Registers the tools of CodeCompanion's configuration.
+---@param given table the tools table, or the whole argument of that plugin's `setup`
+---@param opts? flemma.codecompanion.Options
+---@return boolean ok whether all of them were accepted
+function M.setup(given, opts)
+  if type(given) ~= "table" then
+    return refuse(("codecompanion.setup: give the tools table, not a %s"):format(type(given)))
+  elseif opts ~= nil and type(opts) ~= "table" then
+    return refuse(("codecompanion.setup: the options must be a table, not a %s"):format(type(opts)))
+  end
+  local all_ok = true
+  for _, tools in ipairs(tools_tables(given)) do
+    local names = vim.tbl_filter(function(name)
+      return name ~= "opts" and name ~= "groups" and tools[name] ~= false
+    end, vim.tbl_keys(tools))
+    table.sort(names, function(a, b)
+      return tostring(a) < tostring(b)
+    end)
+    for _, name in ipairs(names) do
+      all_ok = add(name, tools[name], opts or {}, function(other)
+        return rawget(tools, other) or tools_config[other]
+      end) and all_ok
+    end
+    tools_config.opts = value.merge(tools_config.opts, type(tools.opts) == "table" and tools.opts or {})
+  end
+  return all_ok
+end
+
+return M
