@@ -12,6 +12,7 @@
 //! | [`runtime`]     | tokio: sockets, timers, and the queue to the main thread            |
 //! | [`agent`]       | the turn as a pure state machine                                    |
 //! | [`tools`]       | definitions, registry, approval, previews, built-in tools           |
+//! | [`compat`]      | what tools need that were written for another plugin                |
 //! | [`process`]     | child processes: starting, capturing and ending them                |
 //! | [`chat`]        | the document: parse, render, minimal edits, escaping                |
 //! | [`config`]      | typed options with their defaults                                   |
@@ -34,6 +35,7 @@ pub mod agent;
 pub mod chat;
 #[cfg(feature = "cli")]
 pub mod cli;
+pub mod compat;
 pub mod config;
 pub mod journal;
 pub mod lua_pattern;

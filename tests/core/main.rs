@@ -8,6 +8,7 @@ mod anthropic;
 mod chat;
 mod circles;
 mod cli;
+mod compat;
 #[path = "../support/completions.rs"]
 mod completions;
 mod config;

@@ -8,6 +8,7 @@ mod approval;
 mod calls;
 mod checks;
 mod commands;
+mod compat;
 mod drawing;
 mod driving;
 mod faults;
@@ -63,6 +64,7 @@ fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     usage::fill(exports)?;
     checks::fill(exports)?;
     commands::fill(exports)?;
+    compat::fill(exports)?;
     patterns::fill(exports)?;
     saving::fill(exports)?;
     text::fill(exports)?;

@@ -23,4 +23,14 @@ function M.run(command, on_end)
   return require("flemma.native").call("run_command", command, on_end)
 end
 
+--- Fills `${name}` in a command. A text is a script for a shell, which reads no value as code: it refers to variables, which
+--- come as the second value. In a list, the arguments of a program, only what a shell among them runs is filled like that.
+---@param command string|string[]
+---@param values table<string, any> strings, numbers and truth values by name; a name that is not in it stays as it is
+---@return string|string[]|nil filled nil where a shell could read a value as code
+---@return table<string, string>|string env the variables for `env` of `run`; or why it was not filled
+function M.fill(command, values)
+  return require("flemma.native").call("fill_template", command, values, "shell")
+end
+
 return M

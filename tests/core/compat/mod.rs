@@ -1,0 +1,3 @@
+//! What tools need that were written for another plugin.
+
+mod template;

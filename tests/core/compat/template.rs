@@ -1,0 +1,310 @@
+//! Values in commands, with real shells.
+
+use std::{collections::BTreeMap, ffi::OsStr, os::unix::ffi::OsStrExt, process::Command};
+
+use flemma::compat::{fill_arguments, fill_script, fill_words};
+use proptest::prelude::*;
+use tempfile::TempDir;
+
+/// The shells of this machine, of those that are a `sh` somewhere.
+fn shells() -> Vec<Vec<&'static str>> {
+    let all = [vec!["sh"], vec!["bash"], vec!["bash", "--posix"], vec!["busybox", "sh"], vec!["zsh"], vec!["ksh"]];
+    all.into_iter()
+        .filter(|shell| Command::new(shell[0]).args(&shell[1..]).args(["-c", ":"]).output().is_ok())
+        .collect()
+}
+
+fn values(x: &str) -> BTreeMap<Vec<u8>, Vec<u8>> {
+    BTreeMap::from([(b"x".to_vec(), x.as_bytes().to_vec()), (b"my-name".to_vec(), b"other".to_vec())])
+}
+
+/// Runs a script with this value for `x`; gives what it prints, or why it was not filled.
+fn run(shell: &[&str], folder: &TempDir, script: &str, x: &str) -> Result<String, String> {
+    let filled = fill_script(script.as_bytes(), &values(x)).map_err(|problem| problem.to_string())?;
+    let env = filled.env.iter().map(|(name, value)| (OsStr::new(name), OsStr::from_bytes(value)));
+    let output = Command::new(shell[0])
+        .args(&shell[1..])
+        .arg("-c")
+        .arg(OsStr::from_bytes(&filled.text))
+        .envs(env)
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+fn filled(script: &str, x: &str) -> String {
+    String::from_utf8(fill_script(script.as_bytes(), &values(x)).unwrap().text).unwrap()
+}
+
+fn problem(script: &str, x: &str) -> String {
+    fill_script(script.as_bytes(), &values(x)).unwrap_err().to_string()
+}
+
+/// Values that become code wherever they are not quoted as it is right there. Each would make the file `owned`.
+const HOSTILE: [&str; 15] = [
+    "$(touch owned)",
+    "`touch owned`",
+    "'; touch owned; '",
+    "\"; touch owned; \"",
+    "'\"; touch owned; \"'",
+    "\\'; touch owned; \\'",
+    "a[$(touch owned)]",
+    "1+a[`touch owned`]",
+    ")\ntouch owned\n((",
+    "}\ntouch owned\n",
+    "x\nEOF\ntouch owned\n",
+    "x\ntouch owned\n#",
+    "&& touch owned #",
+    "$((a[$(touch owned)]))",
+    "${x:=$(touch owned)}",
+];
+
+/// Scripts that print the value, and what surrounds it in what they print.
+const PRINTS: [(&str, &str, &str); 36] = [
+    ("printf %s ${x}", "", ""),
+    ("printf %s \"${x}\"", "", ""),
+    ("printf %s '${x}'", "", ""),
+    ("printf %s a${x}b", "a", "b"),
+    ("printf %s a'b'${x}'c'\"d\"", "ab", "cd"),
+    ("printf %s \"it's ${x}\"", "it's ", ""),
+    ("printf %s 'say \"${x}\"'", "say \"", "\""),
+    ("printf %s \\'${x}\\'", "'", "'"),
+    ("printf %s \"\\\"${x}\\\"\"", "\"", "\""),
+    ("printf %s \"\\\\${x}\"", "\\", ""),
+    ("printf %s \\${x}", "", ""),
+    ("printf %s \"\\${x}\"", "", ""),
+    ("printf %s \"$(printf %s \"${x}\"; printf .)\"", "", "."),
+    ("printf %s \"$(printf %s '${x}.')\"", "", "."),
+    ("printf %s \"$(printf %s ${x}.)\"", "", "."),
+    ("printf %s \"$(printf %s \"$(printf %s '${x}.')\")\"", "", "."),
+    ("a=`printf %s '${x}.'`; printf %s \"$a\"", "", "."),
+    ("a=`printf %s \"${x}.\"`; printf %s \"$a\"", "", "."),
+    ("(printf %s ${x})", "", ""),
+    ("cat <<EOF\n${x}\nEOF", "", "\n"),
+    ("cat <<-\tEOF\n\tit's ${x}\n\tEOF\nprintf %s '.'", "it's ", "\n."),
+    ("cat <<'EOF'; printf %s '${x}'\nit's a \"text\nEOF", "it's a \"text\n", ""),
+    ("# it's a comment (\nprintf %s \"${x}\"", "", ""),
+    ("printf %s a#'${x}'", "a#", ""),
+    ("case a in a) printf %s \"$(case b in (b) printf %s '${x}.';; esac)\";; esac", "", "."),
+    ("printf %s \"${nope:-${x}}\"", "", ""),
+    ("printf %s ${nope:-${x}}", "", ""),
+    ("sh -c 'printf %s ${x}'", "", ""),
+    ("sh -c \"printf %s ${x}\"", "", ""),
+    ("sh -c \"printf %s \\\"it's ${x}\\\"\"", "it's ", ""),
+    ("env A=b sh -eu -c 'printf %s \"${x}\"' name", "", ""),
+    ("sh -c 'sh -c \"printf %s \\\"${x}\\\"\"'", "", ""),
+    ("eval 'printf %s ${x}'", "", ""),
+    ("eval printf %s ${x}", "", ""),
+    ("eval \"printf %s '${x}'\"", "", ""),
+    ("A=${x}; if true; then printf %s \"$A\"; fi", "", ""),
+];
+
+#[test]
+fn a_value_arrives_as_it_is_between_any_quotes() {
+    let mut values = HOSTILE.to_vec();
+    values.extend([
+        "",
+        " a  b ",
+        "*",
+        "~",
+        "-n",
+        "\\",
+        "\\\\n",
+        "'",
+        "\"",
+        "'\"'\"",
+        "$HOME",
+        "$$",
+        "%s",
+        "!!",
+        "é\u{1F600}",
+        "a\tb",
+        "\n\na\n",
+    ]);
+    let all = values.concat() + ".";
+    for shell in shells() {
+        let folder = tempfile::tempdir().unwrap();
+        for (at, (script, before, after)) in PRINTS.into_iter().enumerate() {
+            // Some of them with each script: a process for each takes long.
+            let some = values.iter().cycle().skip(7 * at).take(9);
+            for value in some.chain([&all.as_str()]) {
+                let printed = run(&shell, &folder, script, value).unwrap();
+                assert_eq!(
+                    printed,
+                    format!("{before}{value}{after}"),
+                    "{shell:?} {} of {script}",
+                    filled(script, value)
+                );
+            }
+        }
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "{shell:?}");
+    }
+}
+
+#[test]
+fn the_hostile_values_are_code_where_nothing_quotes_them() {
+    let is_harmless = |value: &&str| {
+        let is_code = PRINTS.iter().any(|(script, ..)| {
+            let folder = tempfile::tempdir().unwrap();
+            let script = fill_words(script.as_bytes(), &values(value));
+            let mut sh = Command::new("sh");
+            sh.arg("-c").arg(OsStr::from_bytes(&script)).current_dir(folder.path()).output().unwrap();
+            folder.path().join("owned").exists()
+        });
+        !is_code
+    };
+    assert_eq!(HOSTILE.into_iter().filter(is_harmless).collect::<Vec<_>>(), [""; 0]);
+}
+
+#[test]
+fn a_script_refers_to_a_variable_of_its_environment() {
+    assert_eq!(
+        filled("a ${x} \"b ${x}\" 'c ${x}'", "v"),
+        "a \"$FLEMMA_VALUE_1\" \"b ${FLEMMA_VALUE_1}\" 'c '\"$FLEMMA_VALUE_1\"''"
+    );
+    let script = fill_script(b"${my-name} ${x} ${x}", &values("v")).unwrap();
+    assert_eq!(script.text, b"\"$FLEMMA_VALUE_1\" \"$FLEMMA_VALUE_2\" \"$FLEMMA_VALUE_2\"");
+    let env = [("FLEMMA_VALUE_1".to_owned(), b"other".to_vec()), ("FLEMMA_VALUE_2".to_owned(), b"v".to_vec())];
+    assert_eq!(script.env, env);
+}
+
+#[test]
+fn a_name_without_a_value_stays_as_it_is() {
+    let text = "echo ${HOME} ${y:-z} ${} $x ${ x} ${x";
+    assert_eq!(filled(text, "v"), text);
+    assert_eq!(fill_words(text.as_bytes(), &values("v")), text.as_bytes());
+}
+
+#[test]
+fn a_word_takes_a_value_as_it_is() {
+    let value = "$(a) '${x}' \n\u{e9}";
+    assert_eq!(fill_words(b"<${x}${my-name}>", &values(value)), format!("<{value}other>").as_bytes());
+}
+
+#[test]
+fn an_expression_takes_numbers_only() {
+    let expressions =
+        ["echo $((${x} + 1))", "echo $((2 * (1 - ${x})))", "echo \"$((${x}))\"", "cat <<EOF\n$((${x}))\nEOF"];
+    for shell in shells() {
+        let folder = tempfile::tempdir().unwrap();
+        let printed = expressions.map(|script| run(&shell, &folder, script, "-4").unwrap());
+        assert_eq!(printed, ["-3\n", "10\n", "-4\n", "-4\n"], "{shell:?}");
+    }
+    let others = [
+        "echo $((\"${x}\"))",
+        "((a = ${x}))",
+        "let a=${x}",
+        "a[${x}]=1",
+        "echo ${a:${x}}",
+        "[[ 1 -eq ${x} ]]",
+        "echo $[${x}]",
+        "echo ${a[${x}]}",
+    ];
+    for script in expressions.into_iter().chain(others) {
+        for value in ["a[$(touch owned)]", "x", "", "1 + 1", "1234567890123456789"] {
+            let why = problem(script, value);
+            let wanted = "The command was not started: `${x}` stands where the shell would evaluate the value as an \
+                          expression, and it is no whole number.";
+            assert_eq!(why, wanted, "{script}");
+        }
+        assert!(fill_script(script.as_bytes(), &values("12")).is_ok(), "{script}");
+    }
+    assert!(problem("read '${x}'", "a[$(touch owned)]").contains("for the name of a variable"));
+}
+
+#[test]
+fn a_shell_without_our_environment_gets_plain_words_only() {
+    for script in
+        ["docker exec box sh -c 'cat ${x}'", "ssh host cat ${x}", "su user -c \"cat ${x}\"", "env -i sh -c '${x}'"]
+    {
+        assert!(problem(script, "a b").contains("to a shell that could read the value as code"), "{script}");
+        assert_eq!(filled(script, "src/a-b.txt"), script.replace("${x}", "src/a-b.txt"));
+    }
+}
+
+#[test]
+fn a_quoted_here_document_says_that_it_cannot_be_filled() {
+    assert!(problem("cat <<'EOF'\n${x}\nEOF", "v").contains("here-document"));
+}
+
+#[test]
+fn a_nul_is_named() {
+    assert_eq!(problem("echo ${x}", "a\0"), "The value of `x` has a NUL byte, which no command can be given.");
+}
+
+#[test]
+fn the_script_among_arguments_is_filled_as_one() {
+    let fill = |argv: &[&str], x: &str| {
+        let argv: Vec<_> = argv.iter().map(|word| word.as_bytes().to_vec()).collect();
+        let filled = fill_arguments(&argv, &values(x)).map_err(|problem| problem.to_string())?;
+        let words = filled.text.into_iter().map(|word| String::from_utf8(word).unwrap());
+        Ok::<_, String>((words.collect::<Vec<_>>().join("|"), filled.env.len()))
+    };
+    assert_eq!(fill(&["cat", "${x}", "-c"], "$(a)").unwrap(), ("cat|$(a)|-c".into(), 0));
+    assert_eq!(
+        fill(&["/bin/sh", "-c", "cat '${x}' \"$1\"", "sh", "${x}"], "$(a)").unwrap(),
+        ("/bin/sh|-c|cat ''\"$FLEMMA_VALUE_1\"'' \"$1\"|sh|$(a)".into(), 1)
+    );
+    assert_eq!(fill(&["bash", "-lc", "${x}"], "ls").unwrap().0, "bash|-lc|\"$FLEMMA_VALUE_1\"");
+    assert_eq!(fill(&["sh", "${x}"], "a b").unwrap().0, "sh|a b");
+    assert!(fill(&["docker", "exec", "box", "sh", "-c", "cat ${x}"], "$(a)").is_err());
+    assert_eq!(fill(&["docker", "run", "${x}", "sh", "-c", "ls"], "a b").unwrap().0, "docker|run|a b|sh|-c|ls");
+}
+
+/// Pieces of scripts, most of which fit nowhere.
+const FRAGMENTS: [&str; 36] = [
+    "${x}",
+    "${x}",
+    "${x}",
+    "'",
+    "\"",
+    "'",
+    "\"",
+    "\\",
+    "`",
+    "$(",
+    ")",
+    "(",
+    "$((",
+    "))",
+    "${a:-",
+    "${a",
+    "}",
+    "#",
+    "\n",
+    " ",
+    " ",
+    "<<EOF\n",
+    "\nEOF\n",
+    "<<'EOF'\n",
+    "case a in a)",
+    ";; esac",
+    "printf %s ",
+    "echo ",
+    "eval ",
+    "sh -c ",
+    "[[ 1 -eq ",
+    " ]]",
+    "((",
+    "a[",
+    "]=1",
+    "$'",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_value_is_ever_code(
+        pieces in proptest::collection::vec(proptest::sample::select(&FRAGMENTS[..]), 1..12),
+        value in proptest::sample::select(&HOSTILE[..]),
+    ) {
+        let script = format!("printf %s {}${{x}}", pieces.concat());
+        for shell in shells() {
+            let folder = tempfile::tempdir().unwrap();
+            let _ = run(&shell, &folder, &script, value);
+            prop_assert!(!folder.path().join("owned").exists(), "{shell:?}: {}", filled(&script, value));
+        }
+    }
+}
