@@ -5,10 +5,8 @@ use super::{results, seen, text, with_calls};
 const TOOLS: &str = include_str!("eras.lua");
 
 /// Registers them.
-fn lua() -> String {
-    format!(
-        "{TOOLS}\ntools.b_guarded, tools.c_asks = nil, nil\nassert(require('flemma.compat.codecompanion').setup(tools))"
-    )
+pub(super) fn lua() -> String {
+    format!("{TOOLS}\nassert(require('flemma.compat.codecompanion').setup(tools))")
 }
 
 fn good(text: &str) -> (String, bool) {

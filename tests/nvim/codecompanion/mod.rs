@@ -1,5 +1,6 @@
 //! Tools that were written for CodeCompanion.
 
+mod approval;
 mod eras;
 mod trouble;
 

@@ -198,9 +198,12 @@ function M.reject(call, reason)
     local ok, thrown = try(shapes.refused, call.shape, rejected, call.tools, first_command(call), { reason = reason })
     problem = not ok and ("`output.rejected` failed: %s"):format(thrown) or nil
   end
-  leave(call)
   local text = said(call, 1)
   call.is_over = true
+  -- Nothing may change the buffer while this is asked.
+  vim.schedule(function()
+    leave(call)
+  end)
   if problem then
     error(problem, 0)
   end

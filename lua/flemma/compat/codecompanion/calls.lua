@@ -11,7 +11,8 @@ local MOST = 200
 ---@type table<integer, { list: string[], by_id: table<string, flemma.codecompanion.Call> }>
 local known = {}
 
---- The call with this id and this input. One with another input is another call.
+--- The call with this id and this input. One with another input is another call. Without an id it is a question about a call
+--- that nobody has made.
 ---@param entry flemma.codecompanion.Entry
 ---@param bufnr integer
 ---@param id string
@@ -19,6 +20,9 @@ local known = {}
 ---@param tools_config table
 ---@return flemma.codecompanion.Call
 function M.get(entry, bufnr, id, input, tools_config)
+  if id == "" then
+    return calls.new(entry, bufnr, id, input, tools_config)
+  end
   known[bufnr] = known[bufnr] or { list = {}, by_id = {} }
   local here = known[bufnr]
   local call = here.by_id[id]

@@ -2,18 +2,12 @@
 local M = {}
 
 local api = vim.api
-local notify = require("flemma.notify")
 
---- Triggers an event. An error in somebody's autocommand is shown once and does no more harm.
+--- Triggers an event. Neovim reports an error in somebody's autocommand, and the call goes on.
 ---@param event string without the prefix
 ---@param data table
 function M.fire(event, data)
-  local pattern = "CodeCompanion" .. event
-  local ok, problem = pcall(api.nvim_exec_autocmds, "User", { pattern = pattern, data = data, modeline = false })
-  if not ok then
-    local why = require("flemma.compat.codecompanion.value").thrown(problem):match("[^\n]*")
-    notify.once(vim.log.levels.WARN, ("an autocommand for %s failed: %s"):format(pattern, why))
-  end
+  api.nvim_exec_autocmds("User", { pattern = "CodeCompanion" .. event, data = data, modeline = false })
 end
 
 ---@type table<integer, integer> the number of the round that is open, by buffer

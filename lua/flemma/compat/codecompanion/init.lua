@@ -63,8 +63,12 @@ local function add_functions(entry, ours)
   local output = type(entry.definition.output) == "table" and entry.definition.output or {}
   if output.prompt or output.cmd_string then
     ours.format_preview = function(input, _, ctx)
-      local call = ctx and call_of(ctx.bufnr, ctx.call_id, input)
-      return call and one.prompt(call) or vim.NIL
+      return one.prompt(call_of(ctx.bufnr, ctx.call_id, input))
+    end
+  end
+  if output.rejected or (type(entry.definition.handlers) == "table" and entry.definition.handlers.on_exit) then
+    ours.format_rejection = function(input, ctx)
+      return one.reject(call_of(ctx.bufnr, ctx.call_id, input), ctx.reason)
     end
   end
   ours.approval = approval.of(entry, call_of)
