@@ -3,11 +3,7 @@
 use serde_json::json;
 
 use super::{answered, eras, results, seen, text, with_calls};
-use crate::{
-    chat::{KEY, call, init, previews, prose, said},
-    http::Server,
-    support::{Nvim, Options},
-};
+use crate::chat::{previews, said};
 
 /// Notes every event of that plugin's by name, tool and status.
 const LISTEN: &str = "
@@ -177,19 +173,17 @@ fn calls_of_one_conversation_run_one_after_another() {
 
 #[test]
 fn a_listener_that_fails_does_not_break_the_call() {
-    let server = Server::start([call("toolu_1", "b_paths", &json!({ "text": "good" })), prose(&["fine"])]);
     let lua = eras::lua()
         + "vim.api.nvim_create_autocmd('User', { pattern = 'CodeCompanion*', callback = function() error('x') end })";
-    let options = "tools = { require_approval = false }";
-    // Without a screen, Neovim does not wait for a key when it has shown the error.
-    let mut nvim = Nvim::start(&Options {
-        files: &[("notes.chat", "@You:\nHello\n")],
-        arguments: &["notes.chat"],
-        init: &(init(&server.base_url(), options) + "\n" + &lua),
-        environment: &[("ANTHROPIC_API_KEY", KEY)],
-        screen: None,
+    let mut chat = with_calls(&[text("b_paths", "good")], "tools = { require_approval = false }", &lua, &[]);
+    chat.nvim.input("<C-]>");
+    let server = &chat.server;
+    chat.nvim.wait_for("the next request", |nvim| {
+        // Neovim shows the error, and waits for a key.
+        if nvim.mode().starts_with('r') {
+            nvim.input("<CR>");
+        }
+        server.requests().len() == 2
     });
-    nvim.input("<C-]>");
-    nvim.wait_for("the end", |nvim| nvim.text().contains("@Assistant:\nfine"));
-    assert!(nvim.text().contains("there is good"), "{}", nvim.text());
+    assert_eq!(chat.messages(1)[2]["content"][0]["content"], "there is good");
 }
