@@ -1,6 +1,7 @@
 //! Tools that were written for CodeCompanion.
 
 mod approval;
+mod commands;
 mod eras;
 mod trouble;
 

@@ -7,6 +7,7 @@ local M = {}
 local approval = require("flemma.compat.codecompanion.approval")
 local calls = require("flemma.compat.codecompanion.calls")
 local definitions = require("flemma.compat.codecompanion.definition")
+local modules = require("flemma.compat.codecompanion.modules")
 local notify = require("flemma.notify")
 local shapes = require("flemma.compat.codecompanion.shape")
 local value = require("flemma.compat.codecompanion.value")
@@ -27,6 +28,16 @@ local tools_config = { groups = {}, opts = {} }
 
 ---@type table<string, flemma.codecompanion.Entry>
 local entries = {}
+
+modules.provide("codecompanion.config", function()
+  local chat = { tools = tools_config }
+  return {
+    constants = { USER_ROLE = "user", LLM_ROLE = "llm", SYSTEM_ROLE = "system" },
+    strategies = { chat = chat },
+    interactions = { chat = chat },
+  }
+end)
+modules.install()
 
 ---@param problem string
 ---@return false
