@@ -240,12 +240,20 @@
 ---@class flemma.RejectionContext: flemma.CallContext
 ---@field reason? string the reason that the user gave
 
+--- The result of a call, as `execute` returns it or passes it to its callback. Any other value is a result as well: see
+--- `:help flemma-execute`.
+---@class flemma.ToolResult
+---@field success boolean
+---@field output? any the text, or a table that becomes JSON
+---@field error? string what went wrong
+---@field attachments? (string|{ data: string })[] images and PDFs that are shown to the model with a success: paths, or bytes
+
 --- A tool. See `:help flemma-definition`.
 ---@class flemma.Definition
 ---@field name? string 1 to 64 letters, digits, `_` and `-`; needed where it is not given beside the definition
 ---@field description string what the tool does, for the model
 ---@field input_schema table JSON Schema of an object
----@field execute? fun(input: table, ctx: flemma.ExecutionContext, callback: fun(result: any)): any required for the executor `"server"`
+---@field execute? fun(input: table, ctx: flemma.ExecutionContext, callback: fun(result: flemma.ToolResult|any)): any required for the executor `"server"`
 ---@field async? boolean whether the tool answers through its callback
 ---@field strict? boolean whether the schema follows strict mode
 ---@field enabled? boolean whether the tool is offered to models; `true` by default

@@ -121,7 +121,7 @@ pub struct CallResult {
     pub is_error: bool,
     /// The language of its fence.
     pub language: Language,
-    /// Attached files. Only built-in tools attach any.
+    /// Attached files.
     pub attachments: Vec<Attachment>,
 }
 

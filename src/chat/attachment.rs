@@ -7,7 +7,7 @@
 //! ````
 //!
 //! The fence contains the text of the result. Each file is a pair of `type` and `path`. Only Flemma writes this info
-//! string, and only for built-in tools; the output of a tool is inside a fence that it cannot close. What is sent
+//! string, for files that a tool shows; the output of a tool is inside a fence that it cannot close. What is sent
 //! depends on the content of the file, not on `type`: see `provider::attachment`.
 
 use super::{Diagnostic, attributes};

@@ -101,8 +101,7 @@ pub fn write_result(
     answer(document, text, id, is_error, block, blocks::output_fence(output, language))
 }
 
-/// Like [`write_result`], for a result with attachments. Only built-in tools have them: the files are named in an info string
-/// that no output can write.
+/// Like [`write_result`], for a result with attachments. The files are named in an info string that no output can write.
 #[must_use]
 pub fn write_result_with_attachments(
     document: &Document,

@@ -22,7 +22,7 @@ use crate::{
         DeclaredApproval, Definition, Executor, LuaRef, arranged,
         declare::{self, Field},
     },
-    workspace::{LuaOutcome, LuaValue, MAX_TEXT, MAX_VALUES, StopTool, ToolAnswer, ports::ToolRun},
+    workspace::{LuaFile, LuaOutcome, LuaValue, MAX_TEXT, MAX_VALUES, StopTool, ToolAnswer, ports::ToolRun},
 };
 
 /// The fields of a definition that Lua wrote.
@@ -287,6 +287,18 @@ fn outcome_of_table(lua: &Lua, tool: &str, schema: Option<&serde_json::Value>, t
         })
     };
     let field = |name: &str| table.get::<Value>(name).unwrap_or(Value::Nil);
+    let files = match (field("success"), field("attachments")) {
+        (Value::Boolean(true), attachments) => match files(attachments) {
+            Some(files) => files,
+            None => {
+                return LuaOutcome::failure(format!(
+                    "The tool `{tool}` returned `attachments` that cannot be read. (For its author: it is a list of \
+                     paths, or of tables with the bytes of an image in `data`.)"
+                ));
+            }
+        },
+        _ => Vec::new(),
+    };
     let mut read = || -> Result<LuaValue, String> {
         let mut text = |value: Value| match value {
             Value::Nil => Ok(None),
@@ -309,7 +321,26 @@ fn outcome_of_table(lua: &Lua, tool: &str, schema: Option<&serde_json::Value>, t
         })
     };
     match read() {
-        Ok(value) => LuaOutcome::new(value, room.is_over()),
+        Ok(value) => LuaOutcome::new(value, room.is_over()).showing(files),
         Err(problem) => LuaOutcome::failure(problem),
+    }
+}
+
+/// The files that a success shows; `None` if they are given in another way.
+fn files(attachments: Value) -> Option<Vec<LuaFile>> {
+    let one = |value: Value| match value {
+        Value::String(path) if !path.as_bytes().is_empty() => Some(LuaFile::Path(path.as_bytes().to_vec())),
+        Value::Table(file) => match file.get::<Value>("data") {
+            Ok(Value::String(data)) => Some(LuaFile::Data(data.as_bytes().to_vec())),
+            _ => None,
+        },
+        _ => None,
+    };
+    match attachments {
+        Value::Nil => Some(Vec::new()),
+        Value::Table(list) if list.raw_len() > 0 || list.is_empty() => {
+            list.sequence_values::<Value>().map(|value| one(value.ok()?)).collect()
+        }
+        _ => None,
     }
 }

@@ -1,4 +1,4 @@
-//! Saves the full output if only a part of it fits into the document.
+//! Saves the full output if only a part of it fits into the document, and images that a tool has made.
 //!
 //! The files are in a folder of our own that only the user can read, since the output of a command may contain anything.
 //! A result names its file and the lines that it shows, so that the `read` tool can page through the rest. [`clean`] deletes
@@ -12,11 +12,13 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use crate::model::MediaKind;
+
 /// How long a file is kept: three days.
 pub const KEEP: Duration = Duration::from_secs(3 * 24 * 60 * 60);
 
-/// The suffix of every file. Nothing else is ever deleted.
-const SUFFIX: &str = ".output.txt";
+/// What the name of every file has before its extension. Nothing else is ever deleted.
+const MARK: &str = ".output";
 
 /// Creates an empty file (mode 600) in `dir`, which is created (mode 700) if it does not exist.
 ///
@@ -25,12 +27,17 @@ const SUFFIX: &str = ".output.txt";
 /// # Errors
 /// If the folder or the file cannot be created.
 pub fn create(dir: &Path, tool: &str) -> io::Result<(File, PathBuf)> {
+    create_as(dir, tool, "txt")
+}
+
+fn create_as(dir: &Path, tool: &str, extension: &str) -> io::Result<(File, PathBuf)> {
     DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
     if dir.metadata()?.permissions().mode() & 0o077 != 0 {
         // It existed before, and others could access it.
         fs::set_permissions(dir, Permissions::from_mode(0o700))?;
     }
-    let named = tempfile::Builder::new().prefix(&format!("{tool}-")).suffix(SUFFIX).tempfile_in(dir)?;
+    let (prefix, suffix) = (format!("{tool}-"), format!("{MARK}.{extension}"));
+    let named = tempfile::Builder::new().prefix(&prefix).suffix(&suffix).tempfile_in(dir)?;
     named.keep().map_err(|error| error.error)
 }
 
@@ -39,9 +46,29 @@ pub fn create(dir: &Path, tool: &str) -> io::Result<(File, PathBuf)> {
 /// # Errors
 /// If the folder or the file cannot be created or written.
 pub fn save(dir: &Path, tool: &str, output: &[u8]) -> io::Result<PathBuf> {
-    let (mut file, path) = create(dir, tool)?;
-    io::Write::write_all(&mut file, output)?;
+    write(create(dir, tool)?, output)
+}
+
+/// The same for an image or a PDF.
+///
+/// # Errors
+/// If the folder or the file cannot be created or written.
+pub fn save_media(dir: &Path, tool: &str, kind: MediaKind, data: &[u8]) -> io::Result<PathBuf> {
+    let (_, extension) = kind.media_type().split_once('/').unwrap_or_default();
+    write(create_as(dir, tool, extension)?, data)
+}
+
+fn write((mut file, path): (File, PathBuf), data: &[u8]) -> io::Result<PathBuf> {
+    io::Write::write_all(&mut file, data)?;
     Ok(path)
+}
+
+/// Whether a file in the folder is one of ours, by its name.
+fn is_ours(name: &str) -> bool {
+    let extensions = MediaKind::ALL.iter().filter_map(|kind| Some(kind.media_type().split_once('/')?.1));
+    name.rsplit_once('.').is_some_and(|(stem, last)| {
+        stem.ends_with(MARK) && extensions.chain(["txt"]).any(|extension| extension == last)
+    })
 }
 
 /// Deletes our files in `dir` that were last written more than `age` before `now`, and returns their number.
@@ -62,7 +89,7 @@ pub fn clean(dir: &Path, age: Duration, now: SystemTime) -> io::Result<usize> {
     };
     let mut deleted = 0;
     for entry in entries.flatten() {
-        let ours = entry.file_name().to_str().is_some_and(|name| name.ends_with(SUFFIX));
+        let ours = entry.file_name().to_str().is_some_and(is_ours);
         if ours && is_old(&entry) == Some(true) && fs::remove_file(entry.path()).is_ok() {
             deleted += 1;
         }

@@ -134,7 +134,7 @@ pub use drive::{DriveEnd, DriveOptions};
 pub use file_layout::{FileLayout, LineBreak};
 pub use forms::AskedForm;
 pub use latest_output::LatestOutput;
-pub use lua_outcome::{LuaOutcome, LuaValue, MAX_TEXT, MAX_VALUES};
+pub use lua_outcome::{LuaFile, LuaOutcome, LuaValue, MAX_TEXT, MAX_VALUES};
 pub use outlook::{CallState, Outlook, outlooks};
 pub use pending::PendingCall;
 pub use ports::{Host, NoScripts, Scripts};

@@ -13,6 +13,7 @@ use serde_json::Value;
 use super::{
     Conversation, Workspace,
     latest_output::LatestOutput,
+    lua_outcome::FilePlaces,
     ports::ToolRun,
     protected_files::protected,
     resolution::Resolution,
@@ -212,7 +213,13 @@ impl Start<'_> {
         let background = workspace.background();
         let (run, latest) = (tasks.next_run(), LatestOutput::default());
         let threads = background.worker().handle().ok();
-        let answer = ToolAnswer::new(call.name.clone(), deliver, threads, workspace.outputs().to_owned());
+        let place = workspace.place(self.conversation);
+        let places = FilePlaces {
+            outputs: workspace.outputs().to_owned(),
+            folder: place.folder(),
+            denied: Arc::new(workspace.denied(self.conversation)),
+        };
+        let answer = ToolAnswer::new(call.name.clone(), deliver, threads, places);
         let begun = Instant::now();
         let function = workspace.scripts().start(ToolRun {
             buffer: self.conversation.buffer(),

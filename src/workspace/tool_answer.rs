@@ -1,17 +1,14 @@
 //! Where the answer of one run of a tool goes. The first one counts: an answer that comes twice, or after the call was
 //! cancelled or its time was up, is dropped.
 
-use std::{
-    path::PathBuf,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
 };
 
 use tokio::runtime::Handle;
 
-use super::lua_outcome::LuaOutcome;
+use super::lua_outcome::{FilePlaces, LuaOutcome};
 use crate::tools::Rendered;
 
 /// Takes the result of a call. It may be called from any thread.
@@ -25,14 +22,13 @@ pub struct ToolAnswer {
     deliver: Deliver,
     /// The threads that render long answers; `None` where the system gives none.
     threads: Option<Handle>,
-    /// Where the whole of an output goes that is too long for the document.
-    outputs: PathBuf,
+    places: FilePlaces,
 }
 
 impl ToolAnswer {
     /// The right to answer a call of `tool`.
-    pub(super) fn new(tool: String, deliver: Deliver, threads: Option<Handle>, outputs: PathBuf) -> Self {
-        Self { tool, is_answered: Arc::default(), deliver, threads, outputs }
+    pub(super) fn new(tool: String, deliver: Deliver, threads: Option<Handle>, places: FilePlaces) -> Self {
+        Self { tool, is_answered: Arc::default(), deliver, threads, places }
     }
 
     /// The tool's name.
@@ -54,9 +50,9 @@ impl ToolAnswer {
         match self.threads.as_ref().filter(|_| !outcome.is_small()) {
             Some(threads) => {
                 let answer = self.clone();
-                threads.spawn_blocking(move || (answer.deliver)(outcome.render(&answer.tool, &answer.outputs)));
+                threads.spawn_blocking(move || (answer.deliver)(outcome.render(&answer.tool, &answer.places)));
             }
-            None => (self.deliver)(outcome.render(&self.tool, &self.outputs)),
+            None => (self.deliver)(outcome.render(&self.tool, &self.places)),
         }
         None
     }

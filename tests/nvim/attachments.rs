@@ -5,7 +5,10 @@ use std::fs;
 use base64::{Engine, prelude::BASE64_STANDARD};
 use serde_json::{Value, json};
 
-use super::chat::{Chat, Setup, call, prose, said};
+use super::{
+    anthropic::Stream,
+    chat::{Chat, Setup, call, prose, reply, said},
+};
 
 /// A PNG of one white pixel.
 const BASE64: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGP4DwABAQEAsTj2FAAAAABJRU5ErkJggg==";
@@ -49,6 +52,39 @@ fn an_image_is_sent_in_every_turn_until_its_file_is_gone() {
         format!("pic.png: PNG image, 1x1 pixels, 67 B\n\n[{} was left out of this request: {why}.]", path.display())
     );
     chat.nvim.wait_for("the warning", |nvim| said(nvim).contains(&format!("is not shown to the model: {why}")));
+}
+
+#[test]
+fn a_tool_in_lua_shows_images_by_path_and_as_bytes() {
+    let lua = format!(
+        "for name, attachments in pairs({{
+           both = {{ 'pic.png', {{ data = vim.base64.decode('{BASE64}') }} }}, odd = {{ 3 }}, flat = 'pic.png', bare = {{ data = 'x' }}, none = {{}},
+         }}) do
+           require('flemma.tools').register(name, {{
+             description = 'x', input_schema = {{ type = 'object' }},
+             execute = function() return {{ success = true, output = 'done', attachments = attachments }} end,
+           }})
+         end"
+    );
+    let names = ["bare", "both", "flat", "none", "odd"];
+    let stream = names.iter().fold(Stream::new(), |stream, name| stream.tool_use(name, name, &["{}"]));
+    let setup = Setup { lua: &lua, options: "tools = { require_approval = false }", ..Setup::default() };
+    let mut chat = Chat::start(&setup, [reply(&stream.end("tool_use")), prose(&["fine"])]);
+    fs::write(chat.nvim.work().join("pic.png"), BASE64_STANDARD.decode(BASE64).unwrap()).unwrap();
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the answer", |nvim| nvim.text().contains("@Assistant:\nfine"));
+    let results = chat.messages(1)[2]["content"].clone();
+    let both = &results[1]["content"];
+    let text = both[0]["text"].as_str().unwrap();
+    assert!(text.starts_with("done\n\npic.png: PNG image, 1x1 pixels, 67 B\n/"), "{text}");
+    for n in 1..=2 {
+        assert_eq!(both[n]["source"]["data"], BASE64);
+    }
+    assert_eq!(results[3]["content"], "done");
+    for n in [0, 2, 4] {
+        assert_eq!(results[n]["is_error"], true);
+        assert!(results[n]["content"].as_str().unwrap().contains("`attachments` that cannot be read"), "{results}");
+    }
 }
 
 #[test]

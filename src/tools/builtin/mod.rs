@@ -7,6 +7,7 @@
 
 mod arithmetic;
 mod ask_user;
+mod attach;
 mod bash;
 mod blocking;
 mod calculator;
@@ -38,6 +39,7 @@ use self::{
 };
 use super::Definition;
 
+pub use attach::{ShownFile, shown_data, shown_file};
 pub use files::missing_file;
 pub use pick::{FilesToPick, files_to_pick};
 

@@ -14,9 +14,12 @@ use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::{files, line_range, lines};
+use super::{
+    attach::{self, ShownFile},
+    files, line_range, lines,
+};
 use crate::{
-    model::{Attachment, Media, ModelError},
+    model::{Media, ModelError},
     text::truncate::{self, Limits, MAX_BYTES, MAX_LINES, format_size},
     tools::{Context, Definition, NativeTool, Outcome, Output, preview},
 };
@@ -74,20 +77,16 @@ fn read(input: &Value, context: &Context) -> Result<Outcome, ModelError> {
     }
     let path = context.resolve(name);
     let problem = |error: io::Error| files::problem(&path, name, &error);
-    // Checked before it is opened, since opening a device may have effects, and after, since it may have changed.
-    files::regular(&path, name)?;
-    let file = files::open(&path).map_err(problem)?;
-    let metadata = file.metadata().map_err(problem)?;
-    if let Some(kind) = files::kind(metadata.file_type()) {
-        return Err(ModelError::new(format!("{name} is {kind}, not a regular file.")));
-    }
+    let file = attach::open(&path, name)?;
+    let bytes = file.metadata().map_err(problem)?.len();
     let mut reader = BufReader::with_capacity(CHUNK, file);
     if let Some(media) = Media::detect(&mut reader).map_err(problem)? {
-        return attach(media, name, &path, metadata.len());
+        let ShownFile { about, attachment } = attach::attach(media, name, &path, bytes)?;
+        return Ok(Outcome::Success(Output::Attached(about, attachment)));
     }
     match page(reader, first, limit, &context.cancel).map_err(problem)? {
         PageRead::Binary => {
-            Err(ModelError::new(format!("{name} is a binary file ({}), not text.", format_size(metadata.len()))))
+            Err(ModelError::new(format!("{name} is a binary file ({}), not text.", format_size(bytes))))
         }
         PageRead::Cancelled => Err(ModelError::new("Cancelled by the user.")),
         PageRead::Page(page) if page.total == 0 => Ok(Outcome::text("(empty file)")),
@@ -98,25 +97,6 @@ fn read(input: &Value, context: &Context) -> Result<Outcome, ModelError> {
         ))),
         PageRead::Page(page) => Ok(Outcome::text(show(page, &path, first as usize, limit as usize))),
     }
-}
-
-/// Attaches an image or a PDF. The document names the file; its content is read for each request.
-fn attach(media: Media, name: &str, path: &Path, bytes: u64) -> Result<Outcome, ModelError> {
-    let size = format_size(bytes);
-    if media.is_damaged() {
-        return Err(ModelError::new(format!(
-            "{name} looks like a {} ({size}), but its width and height cannot be read: the file is damaged.",
-            media.kind.name()
-        )));
-    }
-    if path.to_str().is_none() {
-        return Err(ModelError::new(format!(
-            "{name} cannot be shown: its name is not valid UTF-8, so a conversation cannot refer to \
-                            it."
-        )));
-    }
-    let attachment = Attachment::unread(path, media.kind.media_type());
-    Ok(Outcome::Success(Output::Attached(format!("{name}: {media}, {size}"), attachment)))
 }
 
 /// A part of a file.

@@ -3,7 +3,10 @@
 use std::{cell::RefCell, path::PathBuf, rc::Rc};
 
 use base64::{Engine, prelude::BASE64_STANDARD};
-use flemma::{runtime::trust::Trusted, workspace::ports::Question};
+use flemma::{
+    runtime::trust::Trusted,
+    workspace::{LuaFile, ports::Question},
+};
 use serde_json::{Value, json};
 
 use super::{
@@ -196,6 +199,62 @@ fn an_image_is_sent_in_every_turn_until_its_file_is_gone() {
     let diagnostics = chat.buffer().diagnostics.borrow().clone();
     assert_eq!(diagnostics.len(), 1, "{diagnostics:?}");
     assert!(chat.buffer().lines()[diagnostics[0].line].starts_with("```flemma:attachment"), "{diagnostics:?}");
+}
+
+#[test]
+fn a_result_of_a_script_shows_images_and_says_what_it_cannot() {
+    let options = json!({ "tools": { "auto_approve": ["mine", "!read(**/hidden*)"] } });
+    let replies = [calls([("mine", json!({}))]), prose("fine")];
+    let chat = Harness::start(Setup { options, files: &[("words.txt", "words\n")], ..Setup::default() }, replies);
+    let pixel = BASE64_STANDARD.decode(PIXEL).unwrap();
+    chat.put("pic.png", &pixel);
+    chat.put("hidden.png", &pixel);
+    let data = pixel.clone();
+    chat.register("mine", move |_, answer| {
+        let path = |name: &str| LuaFile::Path(name.into());
+        let files = vec![
+            path("pic.png"),
+            LuaFile::Data(data.clone()),
+            path("words.txt"),
+            path("hidden.png"),
+            path("hiddem.png"),
+            path("."),
+            LuaFile::Data(b"words".to_vec()),
+        ];
+        answer.finish(text("two of them").showing(files));
+        None
+    });
+    chat.go();
+    chat.wait_for("@Assistant:\nfine");
+    let body = chat.body(1)["messages"].to_string();
+    assert_eq!(body.matches(&format!("data:image/png;base64,{PIXEL}")).count(), 2, "{body}");
+    let result = chat.results(1).remove(0);
+    let (before, rest) = result.split_once("\n/").unwrap();
+    assert_eq!(before, "two of them\n\npic.png: PNG image, 1x1 pixels, 67 B");
+    let (saved, problems) = rest.split_once("\n\n").unwrap();
+    assert!(saved.contains("/mine-") && saved.contains(".output.png: PNG image"), "{saved}");
+    assert_eq!(
+        problems,
+        "[words.txt is not a PNG, JPEG, GIF or WebP image or a PDF.]\n\
+         [hidden.png may not be read: a rule of the user denies it.]\n\
+         [hiddem.png does not exist. Its folder contains `pic.png`.]\n\
+         [. is a directory. List it with `ls`.]\n\
+         [Attachment 7 is not a PNG, JPEG, GIF or WebP image or a PDF.]"
+    );
+    assert_eq!((chat.told(), chat.questions()), (Vec::new(), 0));
+}
+
+#[test]
+fn a_result_that_only_shows_a_missing_file_is_an_error() {
+    let options = json!({ "tools": { "auto_approve": ["mine"] } });
+    let chat = Harness::start(Setup { options, ..Setup::default() }, [calls([("mine", json!({}))]), prose("fine")]);
+    chat.register("mine", |_, answer| {
+        answer.finish(text("").showing(vec![LuaFile::Path("none.png".into())]));
+        None
+    });
+    chat.go();
+    chat.wait_for("@Assistant:\nfine");
+    assert_eq!(chat.results(1), ["Error: [none.png does not exist.]"]);
 }
 
 #[test]
