@@ -248,6 +248,18 @@
 ---@field error? string what went wrong
 ---@field attachments? (string|{ data: string })[] images and PDFs that are shown to the model with a success: paths, or bytes
 
+--- The conversation that a tool may be offered to.
+---@class flemma.OfferContext
+---@field bufnr integer the buffer of the conversation
+---@field named boolean whether the user asks for the tool by its name
+
+--- Several tools with one name. See `:help flemma.tools.register_group()`.
+---@class flemma.ToolGroup
+---@field name? string in what `get_groups` returns
+---@field tools string[] the names of the tools
+---@field description? string what the group is for
+---@field system_prompt? string what is added to the system prompt of a turn that names the group
+
 --- A tool. See `:help flemma-definition`.
 ---@class flemma.Definition
 ---@field name? string 1 to 64 letters, digits, `_` and `-`; needed where it is not given beside the definition
@@ -256,7 +268,7 @@
 ---@field execute? fun(input: table, ctx: flemma.ExecutionContext, callback: fun(result: flemma.ToolResult|any)): any required for the executor `"server"`
 ---@field async? boolean whether the tool answers through its callback
 ---@field strict? boolean whether the schema follows strict mode
----@field enabled? boolean whether the tool is offered to models; `true` by default
+---@field enabled? boolean|fun(ctx: flemma.OfferContext): boolean whether the tool is offered to models; `true` by default
 ---@field approval? "auto"|"requires_approval"|fun(input: table, ctx: flemma.CallContext): "auto"|"requires_approval"|nil only used if no list of the user names the tool
 ---@field timeout? number seconds until a call that may run is answered
 ---@field approval_timeout? number seconds that a call waits for approval

@@ -27,6 +27,7 @@ mod escape;
 mod frontmatter_edit;
 mod hosted;
 mod line_scan;
+mod mention;
 mod message_writer;
 mod parse;
 mod plan;
@@ -57,6 +58,7 @@ pub use document::{Document, Update};
 pub use edit::{Position, TextEdit};
 pub use escape::{escape, unescape};
 pub use frontmatter_edit::{approve_always, mark_cut_off, restore_frontmatter};
+pub use mention::Mention;
 pub use plan::{
     append_words, insert_placeholders, open_prompt, set_block, set_status, write_result, write_result_with_attachments,
 };

@@ -200,7 +200,7 @@ impl BufferOptions {
     /// When there is no list, because a function decides what is approved.
     pub fn list(&self, path: &str) -> Result<ListOption, UserError> {
         if path == TOOLS {
-            return Ok(self.said.tools.clone().unwrap_or_else(|| ListOption::new(self.defaults.tools.clone())));
+            return Ok(self.said.tools.clone().unwrap_or_else(|| ListOption::of_default(self.defaults.tools.clone())));
         }
         match (&self.said.approval, &self.defaults.auto_approve) {
             (Approval::Function, _) => Err(self.is_a_function()),

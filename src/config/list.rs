@@ -9,6 +9,7 @@
 pub struct ListOption {
     items: Vec<String>,
     removed: Vec<String>,
+    is_from_default: bool,
 }
 
 impl ListOption {
@@ -17,6 +18,18 @@ impl ListOption {
         let mut list = Self::default();
         list.append(items);
         list
+    }
+
+    /// The same, as the default that a file begins with.
+    #[must_use]
+    pub fn of_default(items: impl IntoIterator<Item = String>) -> Self {
+        Self { is_from_default: true, ..Self::new(items) }
+    }
+
+    /// Whether it began as the default, and was only added to and taken from since.
+    #[must_use]
+    pub fn is_from_default(&self) -> bool {
+        self.is_from_default
     }
 
     /// The names, in their order.

@@ -79,6 +79,9 @@ pub(super) fn describe(lua: &Lua, functions: &Functions, definition: &Definition
         table.set("execute", get(definition.executor.function()))?;
         table.set("format_preview", get(definition.format_preview))?;
         table.set("format_rejection", get(definition.format_rejection))?;
+        if definition.enabled_by.is_some() {
+            table.set("enabled", get(definition.enabled_by))?;
+        }
         if let Some(DeclaredApproval::Function(function)) = definition.approval {
             table.set("approval", get(Some(function)))?;
         }

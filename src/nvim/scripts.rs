@@ -103,6 +103,17 @@ impl Scripts for LuaScripts {
         tool_functions::approval(&asked.map_err(tool_functions::failed)?)
     }
 
+    fn is_enabled(&self, function: LuaRef, buffer: i32, is_named: bool) -> Result<bool, LuaError> {
+        let arguments = || {
+            let about = self.lua.create_table()?;
+            about.set("bufnr", buffer)?;
+            about.set("named", is_named)?;
+            Ok(about)
+        };
+        let asked = self.ask_tool(buffer, function, arguments);
+        tool_functions::switch(&asked.map_err(tool_functions::failed)?)
+    }
+
     fn policy_module(&self, module: &str) -> Resolve {
         policies::module(&self.lua, &self.shim, module)
     }

@@ -42,3 +42,12 @@ pub(super) fn approval(answer: &Value) -> Result<Option<DeclaredApproval>, LuaEr
     let known = DeclaredApproval::WORDS.iter().find(|(known, _)| *known == word);
     known.map(|(_, declared)| Some(*declared)).ok_or_else(|| LuaError::new(format!("returned \"{word}\"")))
 }
+
+/// `true` or `false`; nil is `false`, as everywhere in Lua.
+pub(super) fn switch(answer: &Value) -> Result<bool, LuaError> {
+    match answer {
+        Value::Nil => Ok(false),
+        Value::Boolean(switch) => Ok(*switch),
+        other => Err(LuaError::new(format!("returned a {}, not true or false", other.type_name()))),
+    }
+}

@@ -85,6 +85,7 @@ pub fn declare(name: Option<&str>, fields: Vec<(String, Field)>) -> Result<Defin
     definition.format_rejection = reader.function("format_rejection")?;
     definition.strict = reader.switch("strict")?.unwrap_or(false);
     definition.is_async = reader.switch("async")?.unwrap_or(false);
+    definition.enabled_by = reader.take_function("enabled");
     definition.enabled = reader.switch("enabled")?.unwrap_or(true);
     definition.streaming = reader.switch("streaming")?.unwrap_or(false);
     definition.idempotent = reader.switch("idempotent")?.unwrap_or(false);

@@ -25,7 +25,7 @@ use crate::{
 };
 
 /// The longest name that every provider accepts, in characters.
-const MAX_NAME: usize = 64;
+pub(super) const MAX_NAME: usize = 64;
 
 /// A tool.
 ///
@@ -44,6 +44,8 @@ pub struct Definition {
     pub is_async: bool,
     /// Whether it is offered to models by default.
     pub enabled: bool,
+    /// The Lua function that says before each request whether it is offered; `enabled` is true then.
+    pub enabled_by: Option<LuaRef>,
     /// What the tool itself declares about approval; only used if no other resolver decides.
     pub approval: Option<DeclaredApproval>,
     /// Whether the latest lines of its output are shown while it runs.
@@ -151,6 +153,7 @@ impl Definition {
             strict: false,
             is_async: false,
             enabled: true,
+            enabled_by: None,
             approval: None,
             streaming: false,
             timeout: None,
@@ -191,7 +194,7 @@ impl Definition {
         let refuse = |field: &str, problem: String| {
             Err(DefinitionError { tool: self.name.clone(), field: field.to_owned(), problem })
         };
-        if self.name.is_empty() || self.name.len() > MAX_NAME || !self.name.bytes().all(is_name_byte) {
+        if !is_name(&self.name) {
             return refuse(
                 "name",
                 format!("must be 1 to {MAX_NAME} letters, digits, `_` or `-`: providers accept nothing else"),
@@ -252,7 +255,9 @@ impl Definition {
             Some(DeclaredApproval::Function(function)) => Some(function),
             _ => None,
         };
-        [self.executor.function(), self.format_preview, self.format_rejection, approval].into_iter().flatten()
+        let functions =
+            [self.executor.function(), self.enabled_by, self.format_preview, self.format_rejection, approval];
+        functions.into_iter().flatten()
     }
 
     /// Checks what a model sent against the schema.
@@ -309,8 +314,10 @@ impl Definition {
     }
 }
 
-fn is_name_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-'
+/// Whether every provider accepts this as the name of a tool.
+pub(super) fn is_name(name: &str) -> bool {
+    let is_name_byte = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+    (1..=MAX_NAME).contains(&name.len()) && name.bytes().all(is_name_byte)
 }
 
 impl fmt::Debug for Definition {

@@ -8,7 +8,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use super::{Definition, DefinitionError, Executor, LuaRef, hosted};
+use super::{Definition, DefinitionError, Executor, Group, LuaRef, hosted};
 use crate::{
     model::ModelError,
     provider::{HostedTool, ToolSpec},
@@ -21,6 +21,7 @@ pub struct Registry {
     /// The user's settings for whether a tool is offered.
     switches: BTreeMap<String, bool>,
     specs: OnceLock<Arc<[ToolSpec]>>,
+    groups: BTreeMap<String, Group>,
 }
 
 /// The effect of registering a definition.
@@ -88,6 +89,36 @@ impl Registry {
     /// Whether a tool is offered: according to the user's settings, or else its definition.
     pub fn is_enabled(&self, tool: &Definition) -> bool {
         self.switches.get(&tool.name).copied().unwrap_or(tool.enabled)
+    }
+
+    /// The function that says whether a tool is offered, where neither the user's settings nor the definition do.
+    pub(super) fn asks(&self, tool: &Definition) -> Option<LuaRef> {
+        tool.enabled_by.filter(|_| !self.switches.contains_key(&tool.name))
+    }
+
+    /// Whether the user's settings say that a tool is not offered.
+    pub(super) fn is_switched_off(&self, name: &str) -> bool {
+        self.switches.get(name) == Some(&false)
+    }
+
+    /// Adds a group. A group with the same name is replaced.
+    pub fn register_group(&mut self, group: Group) {
+        self.groups.insert(group.name.clone(), group);
+    }
+
+    /// Removes a group; says whether it was there.
+    pub fn unregister_group(&mut self, name: &str) -> bool {
+        self.groups.remove(name).is_some()
+    }
+
+    /// The group with this name.
+    pub fn group(&self, name: &str) -> Option<&Group> {
+        self.groups.get(name)
+    }
+
+    /// All groups, sorted by name.
+    pub fn groups(&self) -> impl Iterator<Item = &Group> {
+        self.groups.values()
     }
 
     /// Replaces the user's settings for tools, by name. A tool may be registered later than its setting.

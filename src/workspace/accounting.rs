@@ -69,7 +69,10 @@ impl Workspace {
         let fault = file.fault.as_ref().map(|fault| vec![fault.diagnostic()]);
         let built = fault.map_or_else(|| page.with_document(|document, text| document.transcript(text)), Err);
         let request = match built {
-            Ok(built) => Effects { workspace: self, conversation: &conversation }.request(&file, built),
+            Ok(built) => {
+                let turn = self.turn_tools(&conversation, &file);
+                Effects { workspace: self, conversation: &conversation }.request(&file, &turn, built)
+            }
             Err(found) => {
                 let first = found.first().map(|first| format!("line {}: {}", first.line + 1, first.message));
                 let why = first.unwrap_or_else(|| "the conversation cannot be read".to_owned());

@@ -107,9 +107,12 @@ impl Workspace {
             lines.push("no call is running or pending here".into());
         }
         lines.push(String::new());
-        let left_out = self.toolbox().left_out(&self.frontmatter(conversation));
+        let file = self.frontmatter(conversation);
+        let turn = self.turn_tools(conversation, &file);
+        let left_out = self.toolbox().left_out(&file.config, self.toolbox().chosen(&file, &turn).as_ref());
         lines.extend(self.toolbox().all().iter().map(|(tool, is_enabled)| {
-            let state = if *is_enabled { "" } else { " (off)" };
+            let is_on = *is_enabled && turn.answers.get(&tool.name) != Some(&false);
+            let state = if is_on { "" } else { " (off)" };
             preview::line(&format!("{}{state}", tool.name), &tool.description, LIST_WIDTH)
         }));
         lines.extend(left_out.iter().map(|(tool, reason)| format!("not offered here  {}: {reason}", tool.name())));

@@ -67,6 +67,7 @@ impl Workspace {
     pub fn reloaded(&self, buffer: i32) -> bool {
         let Some(conversation) = self.conversation(buffer) else { return false };
         conversation.page().reload();
+        conversation.turn_tools().take();
         let more = self.parse_on(buffer);
         if conversation.is_busy() {
             self.stop_for_foreign_change(&conversation);

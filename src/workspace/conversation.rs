@@ -14,6 +14,7 @@ use crate::{
     agent::Session,
     chat::{Decoration, NamedFile, Region},
     runtime::ConversationId,
+    tools::TurnTools,
 };
 
 /// A conversation.
@@ -25,6 +26,8 @@ pub struct Conversation {
     tasks: Tasks,
     accounts: Accounts,
     evaluated: Evaluated,
+    /// What the last request of this session changed about the tools that were offered.
+    turn_tools: RefCell<Option<Rc<TurnTools>>>,
     gate: RefCell<Gate>,
     holding: Holding,
     questions: Questions,
@@ -53,6 +56,7 @@ impl Conversation {
             tasks: Tasks::default(),
             accounts: Accounts::default(),
             evaluated: Evaluated::default(),
+            turn_tools: RefCell::default(),
             gate: RefCell::default(),
             holding: Holding::default(),
             questions: Questions::default(),
@@ -95,6 +99,10 @@ impl Conversation {
 
     pub(super) fn evaluated(&self) -> &Evaluated {
         &self.evaluated
+    }
+
+    pub(super) fn turn_tools(&self) -> &RefCell<Option<Rc<TurnTools>>> {
+        &self.turn_tools
     }
 
     pub(super) fn gate(&self) -> RefMut<'_, Gate> {

@@ -1,11 +1,11 @@
 //! What is in effect for one conversation: its options, and what its file says of tools.
 
-use std::{cell::RefCell, collections::BTreeSet, rc::Rc};
+use std::{cell::RefCell, rc::Rc};
 
 use crate::{
     chat::{Diagnostic, Document, Severity, Text},
     config::{Config, FileOptions},
-    tools::approval::BufferPolicy,
+    tools::{FileTools, approval::BufferPolicy},
 };
 
 /// What is in effect for one conversation.
@@ -13,7 +13,7 @@ pub(super) struct Effective {
     /// The options, the file's included.
     pub(super) config: Rc<Config>,
     /// The tools on offer, where the file says.
-    pub(super) tools: Option<BTreeSet<String>>,
+    pub(super) tools: Option<FileTools>,
     /// What the file says of approval.
     pub(super) policy: Option<BufferPolicy>,
     /// What the file has set, to show it.

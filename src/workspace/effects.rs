@@ -1,6 +1,6 @@
 //! The shell of a session: how its effects reach the host, the tools and the providers.
 
-use std::{sync::Arc, time::Duration};
+use std::{rc::Rc, sync::Arc, time::Duration};
 
 use super::{
     Conversation, Workspace, accounts::PricedRequest, effective::Effective, ports::Announcement, recipient,
@@ -15,6 +15,7 @@ use crate::{
     model::{CallId, Usage},
     provider::{ErrorKind, ProviderError, Request},
     runtime::{OnUpdate, RequestUpdate},
+    tools::TurnTools,
 };
 
 /// A conversation in its workspace: what its session acts on.
@@ -28,17 +29,20 @@ impl Effects<'_> {
         self.conversation.buffer()
     }
 
-    /// What is sent of a conversation whose file says this.
-    pub(super) fn request(&self, file: &Effective, mut conversation: chat::Transcript) -> Request {
+    /// What is sent of a conversation whose file says this, in this turn.
+    pub(super) fn request(&self, file: &Effective, turn: &TurnTools, mut conversation: chat::Transcript) -> Request {
         let options = file.config.parameters_for(file.config.provider);
         let toolbox = self.workspace.toolbox();
         toolbox.retention(&file.config).apply(&mut conversation.messages);
+        let chosen = toolbox.chosen(file, turn);
+        let system = conversation.system.iter().map(String::as_str).chain(turn.prompts.iter().map(AsRef::as_ref));
+        let system: Vec<&str> = system.collect();
         Request {
             model: options.model,
-            system: conversation.system,
+            system: (!system.is_empty()).then(|| system.join("\n\n")),
             messages: conversation.messages,
-            tools: toolbox.specs(file.tools.as_ref()),
-            hosted: toolbox.hosted(file).tools.into(),
+            tools: toolbox.specs(chosen.as_ref()),
+            hosted: toolbox.hosted(&file.config, chosen.as_ref()).tools.into(),
             parameters: options.parameters,
         }
     }
@@ -98,7 +102,9 @@ impl Shell for Effects<'_> {
             return Err(ProviderError::new(ErrorKind::InvalidRequest, problem));
         }
         self.conversation.accounts().begin(PricedRequest::of(config));
-        let mut body = self.request(&file, conversation);
+        let turn = Rc::new(self.workspace.turn_tools(self.conversation, &file));
+        let mut body = self.request(&file, &turn, conversation);
+        *self.conversation.turn_tools().borrow_mut() = Some(turn);
         let page = self.conversation.page();
         let folder = self.workspace.place(self.conversation).folder();
         page.files().withhold(&mut body, &folder);

@@ -78,7 +78,7 @@ impl Workspace {
             }
             (None, None) => None,
         };
-        let tools = file.tools.as_ref().map(|list| list.items().iter().cloned().collect());
+        let tools = file.tools.as_ref().map(|list| self.toolbox().file_tools(list));
         Effective { config: Rc::new(config), tools, policy, file, is_policy_function, fault: None }
     }
 
@@ -152,7 +152,7 @@ impl Workspace {
         let is_list = !self.options().is_policy_function();
         Defaults {
             config: serde_json::to_value(&*config).unwrap_or_default(),
-            tools: self.toolbox().enabled(),
+            tools: self.toolbox().default_tools(),
             auto_approve: is_list.then(|| config.tools.auto_approve.clone()),
         }
     }
@@ -165,10 +165,21 @@ impl Workspace {
             if path == AUTO_APPROVE && presets::is_module(name) {
                 return Err(UserError::new(format!("`{name}`: a module belongs in the configuration, not in a file")));
             }
-            if path == TOOLS && (presets::is_preset(name) || Rule::is_rule(name)) {
-                return Err(UserError::new(format!("`{name}` is about approval; `tools` lists the names of tools")));
+            if let Some(group) = name.strip_prefix('$').filter(|_| path == TOOLS) {
+                return match presets.get(name) {
+                    _ if tools.as_ref().is_none_or(|tools| tools.group(group).is_some()) => Ok(()),
+                    Some(_) => Err(about_approval(name)),
+                    None => Err(UserError::new(format!("there is no group `{name}`"))),
+                };
+            }
+            if path == TOOLS && Rule::is_rule(name) {
+                return Err(about_approval(name));
             }
             presets::check(name, &presets, tools.as_ref())
         })
     }
+}
+
+fn about_approval(name: &str) -> UserError {
+    UserError::new(format!("`{name}` is about approval; `tools` lists the names of tools, and of groups with a `$`"))
 }

@@ -121,6 +121,7 @@ mod toolbox;
 mod tools;
 pub mod trust;
 mod trust_store;
+mod turn_tools;
 mod verdict;
 mod wish;
 #[expect(clippy::module_inception, reason = "the noun of the module")]

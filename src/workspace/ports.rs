@@ -336,6 +336,13 @@ pub trait Scripts {
         context: CallContext<'_>,
     ) -> Result<Option<DeclaredApproval>, LuaError>;
 
+    /// Whether the function `enabled` of a tool offers it to the conversation in a buffer. `is_named` says that the user asks
+    /// for the tool by its name.
+    ///
+    /// # Errors
+    /// What it threw, or what it returned instead; goes on after the name of the field.
+    fn is_enabled(&self, function: LuaRef, buffer: i32, is_named: bool) -> Result<bool, LuaError>;
+
     /// The policy in a module that `tools.auto_approve` names. The module is loaded when the policy is first asked.
     fn policy_module(&self, module: &str) -> Resolve;
 
@@ -394,6 +401,10 @@ impl Scripts for NoScripts {
         _: &Value,
         _: CallContext<'_>,
     ) -> Result<Option<DeclaredApproval>, LuaError> {
+        Err(LuaError::new(format!("failed: {NO_LUA}")))
+    }
+
+    fn is_enabled(&self, _: LuaRef, _: i32, _: bool) -> Result<bool, LuaError> {
         Err(LuaError::new(format!("failed: {NO_LUA}")))
     }
 

@@ -79,7 +79,7 @@ impl Workspace {
         };
         StatusView {
             fault: fault.map(|fault| (fault.line, fault.message)),
-            rows: rows(self, &file),
+            rows: rows(self, conversation, &file),
             activity,
             calls: conversation.call_lines(),
         }
@@ -194,7 +194,7 @@ const GAP: usize = 2;
 /// How wide the column of values is at least, in cells, if one of them needs it. Where there is less room, there is no table.
 const VALUE: usize = 40;
 
-fn rows(workspace: &Workspace, file: &Effective) -> Vec<OptionRow> {
+fn rows(workspace: &Workspace, conversation: &Conversation, file: &Effective) -> Vec<OptionRow> {
     let config = serde_json::to_value(&*file.config).unwrap_or_default();
     let [setup, runtime] = workspace.options().layers();
     let layers = Config::settled(&[setup, runtime, file.file.layer.clone()]);
@@ -218,7 +218,7 @@ fn rows(workspace: &Workspace, file: &Effective) -> Vec<OptionRow> {
             });
         }
     }
-    rows.extend(lists(workspace, file, &layers[0]));
+    rows.extend(lists(workspace, conversation, file, &layers[0]));
     rows
 }
 
@@ -231,18 +231,17 @@ fn who(layers: &[Value], pointer: &str) -> OptionLayer {
 }
 
 /// What is on offer, and what runs without asking.
-fn lists(workspace: &Workspace, file: &Effective, setup: &Value) -> [OptionRow; 2] {
+fn lists(workspace: &Workspace, conversation: &Conversation, file: &Effective, setup: &Value) -> [OptionRow; 2] {
     let toolbox = workspace.toolbox();
-    let (offered, offered_by) = match &file.tools {
-        Some(chosen) => {
-            (chosen.iter().filter(|name| toolbox.get(name).is_some()).cloned().collect::<Vec<_>>(), OptionLayer::File)
+    let turn = workspace.turn_tools(conversation, file);
+    let chosen = toolbox.chosen(file, &turn);
+    let offered_by = if file.tools.is_some() { OptionLayer::File } else { OptionLayer::Default };
+    let left_out = toolbox.left_out(&file.config, chosen.as_ref());
+    let offered = toolbox.names(chosen.as_ref()).into_iter().map(|name| {
+        match left_out.iter().find(|(tool, _)| tool.name() == name) {
+            Some((_, reason)) => format!("{name} (not offered: {reason})"),
+            None => name,
         }
-        None => (toolbox.enabled(), OptionLayer::Default),
-    };
-    let left_out = toolbox.left_out(file);
-    let offered = offered.into_iter().map(|name| match left_out.iter().find(|(tool, _)| tool.name() == name) {
-        Some((_, reason)) => format!("{name} (not offered: {reason})"),
-        None => name,
     });
     let offered: Vec<String> = offered.collect();
     let is_function = workspace.options().is_policy_function();

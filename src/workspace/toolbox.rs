@@ -7,12 +7,12 @@ use std::{
 };
 
 use crate::{
-    config::Config,
+    config::{Config, ListOption},
     model::{ModelError, UserError},
     provider::{HostedTool, ToolSpec},
     tools::{
-        Definition, DefinitionError, LuaRef, Policy, Registered, Registry, RetentionRules, SourceEnd, SourceId,
-        Sources,
+        Definition, DefinitionError, FileTools, Group, LuaRef, NamedBy, Policy, Registered, Registry, RetentionRules,
+        SourceEnd, SourceId, Sources, TurnTools,
         approval::{Chain, Resolver},
         hosted::{self, Offer},
         presets,
@@ -116,9 +116,71 @@ impl Toolbox {
         registry.all().map(|tool| (Arc::clone(tool), registry.is_enabled(tool))).collect()
     }
 
-    /// The names of the enabled tools.
-    pub(super) fn enabled(&self) -> Vec<String> {
-        self.registry.borrow().enabled().map(|tool| tool.name.clone()).collect()
+    /// The names of the tools that a file's list begins with. Those that say themselves whether they are offered are not
+    /// among them: they are asked later.
+    pub(super) fn default_tools(&self) -> Vec<String> {
+        self.registry.borrow().unconditional().map(|tool| tool.name.clone()).collect()
+    }
+
+    /// What a file's list of tools comes to.
+    pub(super) fn file_tools(&self, list: &ListOption) -> FileTools {
+        FileTools::new(list, &self.registry.borrow())
+    }
+
+    /// The tools that have to say themselves whether they are offered: see [`Registry::to_ask`].
+    pub(super) fn to_ask(&self, file: &Effective, turn: &TurnTools) -> Vec<(String, LuaRef, bool)> {
+        self.registry.borrow().to_ask(file.tools.as_ref(), turn)
+    }
+
+    /// The tools that are offered in one turn; `None` for the enabled ones.
+    pub(super) fn chosen(&self, file: &Effective, turn: &TurnTools) -> Option<BTreeSet<String>> {
+        self.registry.borrow().chosen(file.tools.as_ref(), turn)
+    }
+
+    /// The names of the tools that are offered in one turn, with those that the provider runs.
+    pub(super) fn names(&self, chosen: Option<&BTreeSet<String>>) -> Vec<String> {
+        let registry = self.registry.borrow();
+        match chosen {
+            Some(chosen) => chosen.iter().filter(|name| registry.get(name).is_some()).cloned().collect(),
+            None => registry.enabled().map(|tool| tool.name.clone()).collect(),
+        }
+    }
+
+    /// Adds what is named by this name: a tool, a group, or both.
+    pub(super) fn name(&self, name: &str, by: NamedBy, turn: &mut TurnTools) {
+        let registry = self.registry.borrow();
+        let group = registry.group(name);
+        let tools =
+            [name].into_iter().chain(group.into_iter().flat_map(|group| group.tools.iter().map(String::as_str)));
+        for tool in tools.filter_map(|tool| registry.get(tool)) {
+            // Nobody is asked before the provider runs a tool.
+            if by == NamedBy::User || !tool.executor.is_provider() {
+                turn.name(&tool.name, by);
+            }
+        }
+        if let Some(prompt) = group.and_then(|group| group.system_prompt.as_ref())
+            && !turn.prompts.contains(prompt)
+        {
+            turn.prompts.push(prompt.clone());
+        }
+    }
+
+    /// Registers a group; one of the same name is replaced.
+    pub(super) fn register_group(&self, group: Group) {
+        self.registry.borrow_mut().register_group(group);
+        self.touch();
+    }
+
+    /// Takes a group out; says whether it was there.
+    pub(super) fn unregister_group(&self, name: &str) -> bool {
+        let is_found = self.registry.borrow_mut().unregister_group(name);
+        self.touch();
+        is_found
+    }
+
+    /// All groups.
+    pub(super) fn groups(&self) -> Vec<Group> {
+        self.registry.borrow().groups().cloned().collect()
     }
 
     /// How many tools there are.
@@ -149,17 +211,16 @@ impl Toolbox {
     }
 
     /// The tools that the provider of a conversation runs itself.
-    pub(super) fn hosted(&self, file: &Effective) -> Offer {
-        let config = &file.config;
-        let is_alone = self.specs(file.tools.as_ref()).is_empty();
+    pub(super) fn hosted(&self, config: &Config, chosen: Option<&BTreeSet<String>>) -> Offer {
+        let is_alone = self.specs(chosen).is_empty();
         let registry = self.registry.borrow();
-        let chosen = registry.hosted(file.tools.as_ref());
+        let chosen = registry.hosted(chosen);
         hosted::offer(chosen, &config.tools.search, config.provider, config.model(), is_alone)
     }
 
     /// The hosted tools that a conversation has chosen and its provider does not get, each with the reason.
-    pub(super) fn left_out(&self, file: &Effective) -> Vec<(HostedTool, String)> {
-        self.hosted(file).left_out
+    pub(super) fn left_out(&self, config: &Config, chosen: Option<&BTreeSet<String>>) -> Vec<(HostedTool, String)> {
+        self.hosted(config, chosen).left_out
     }
 
     /// The approval chain as it is now: a resolver may change the chain while it decides.

@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
+use serde_json::{Map, Value};
+
 use super::Workspace;
 use crate::{
     agent::{Input, Level},
+    model::UserError,
     tools::{
-        Definition, DefinitionError, LuaRef, Registered, SourceEnd, SourceId,
+        Definition, DefinitionError, Group, LuaRef, Registered, SourceEnd, SourceId,
         declare::{self, Field},
     },
 };
@@ -64,6 +67,26 @@ impl Workspace {
         if self.toolbox().is_news_about(function) {
             self.warn(message);
         }
+    }
+
+    /// Registers a group of tools from its fields; one of the same name is replaced.
+    ///
+    /// # Errors
+    /// What is wrong with it, for the user. Then nothing has changed.
+    pub fn register_group(&self, name: &str, fields: &Map<String, Value>) -> Result<(), UserError> {
+        self.toolbox().register_group(Group::read(name, fields)?);
+        Ok(())
+    }
+
+    /// Takes a group out; says whether it was there.
+    pub fn unregister_group(&self, name: &str) -> bool {
+        self.toolbox().unregister_group(name)
+    }
+
+    /// All groups, sorted by name.
+    #[must_use]
+    pub fn groups(&self) -> Vec<Group> {
+        self.toolbox().groups()
     }
 
     /// Whether every source of tools has ended.

@@ -10,7 +10,7 @@ use crate::{
     chat::OpenCall,
     model::{CallId, ToolInput, UserError},
     tools::{
-        DeclaredApproval, Definition,
+        DeclaredApproval, Definition, NamedBy, TurnTools,
         approval::{self, ApprovalCall, BufferPolicy, Decision},
         paths,
         rules::{self, DeniedPaths, PathBase, ReadTarget, Target},
@@ -87,7 +87,9 @@ impl Workspace {
     pub(super) fn verdict(&self, conversation: &Conversation, call: &OpenCall) -> Verdict {
         let standing = self.standing(conversation, call);
         let file = self.frontmatter(conversation);
-        let definition = match self.toolbox().offered(&call.name, file.tools.as_ref()) {
+        let turn = self.turn_tools_of(conversation, &file, call);
+        let chosen = self.toolbox().chosen(&file, &turn);
+        let definition = match self.toolbox().offered(&call.name, chosen.as_ref()) {
             Ok(definition) => definition,
             Err(problem) => return Verdict::Invalid(problem),
         };
@@ -102,7 +104,18 @@ impl Workspace {
         let buffer = i64::from(conversation.buffer());
         let verdict = self.toolbox().chain().decide(&facts.call(&call.name, input, &call.id, buffer, Some(&file)));
         self.log_failures(&verdict);
-        match (verdict.decision, standing) {
+        let decision = match verdict.decision {
+            // Whoever wrote the file may have named the tool, and must not choose what runs without asking. The user trusts
+            // what the file itself approves.
+            Decision::Approve
+                if verdict.resolver.as_deref() != Some(approval::FRONTMATTER)
+                    && !self.is_offered_by_user(&file, &turn, &call.name) =>
+            {
+                Decision::RequireApproval
+            }
+            decision => decision,
+        };
+        match (decision, standing) {
             (Decision::Deny, _) => Verdict::Deny,
             // Nobody knows whether it happened. It may only happen again if that does no harm.
             (_, Standing::Interrupted) => {
@@ -115,6 +128,15 @@ impl Workspace {
             (Decision::Approve, _) | (_, Standing::Approved(_)) => Verdict::Run,
             (Decision::RequireApproval, _) => Verdict::Ask,
         }
+    }
+
+    /// Whether a tool would be offered without the names in text that may be anybody's.
+    fn is_offered_by_user(&self, file: &Effective, turn: &TurnTools, tool: &str) -> bool {
+        if turn.named.get(tool) != Some(&NamedBy::File) {
+            return true;
+        }
+        let chosen = self.toolbox().chosen(file, &turn.by_user());
+        self.toolbox().offered(tool, chosen.as_ref()).is_ok()
     }
 
     /// Logs the resolvers that failed.

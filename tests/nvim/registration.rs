@@ -421,3 +421,61 @@ fn a_source_with_an_invalid_limit_is_refused() {
         assert!(said.contains("`timeout` must be more than 0 and at most 86400 seconds, not "), "{said}");
     }
 }
+
+#[test]
+fn names_groups_and_functions_decide_what_is_offered() {
+    let lua = "
+        local tools = require('flemma.tools')
+        local function define(name, more)
+          tools.register(name, vim.tbl_extend('force', {
+            description = 'x', input_schema = { type = 'object' }, execute = print, enabled = false,
+          }, more or {}))
+        end
+        define('one')
+        define('two')
+        define('mine', { enabled = function(ctx)
+          _G.asked = ctx
+          _G.written = pcall(vim.api.nvim_buf_set_lines, ctx.bufnr, 0, 0, false, { 'mine' })
+          return ctx.named
+        end })
+        define('broken', { enabled = function() error('on purpose') end })
+        define('odd', { enabled = function() return 'yes' end })
+        _G.answers = {
+          tools.register_group('pair', { tools = { 'one', 'two' }, system_prompt = 'Work in pairs.', description = 'Two' }),
+          tools.register_group('gone', { tools = { 'one' } }),
+          tools.unregister_group('gone'), tools.unregister_group('gone'),
+          tools.register_group('bad', { tools = 'one' }),
+          tools.get_groups(),
+          type(tools.get('mine').enabled), type(tools.get('one').enabled),
+        }";
+    let replies = [prose(&["first"]), prose(&["second"]), prose(&["third"])];
+    let mut chat = Chat::start(&Setup { lua, ..Setup::default() }, replies);
+    let groups =
+        json!([{ "name": "pair", "tools": ["one", "two"], "description": "Two", "system_prompt": "Work in pairs." }]);
+    let answers = chat.nvim.lua("return answers", &[]);
+    assert_eq!(answers, json!([true, true, true, false, false, groups, "function", "boolean"]));
+    assert!(said(&mut chat.nvim).contains("group `bad`: `tools` must be a list with the names of tools"));
+    chat.nvim.wait_for("no drawing to ask", |nvim| nvim.lua("return asked == nil", &[]) == true);
+    for (words, reply) in [("", "first"), ("@pair and @mine", "second"), ("use `@pair`", "third")] {
+        chat.nvim.input(&format!("Go{words}<Esc><C-]>"));
+        chat.nvim.wait_for(reply, |nvim| nvim.text().contains(&format!("@Assistant:\n{reply}")));
+        chat.wait_until_idle();
+    }
+    let builtin = names(&offered(&chat, 0)).join(" ");
+    assert_eq!(names(&offered(&chat, 2)).join(" "), builtin);
+    let named: Vec<_> =
+        names(&offered(&chat, 1)).into_iter().filter(|name| !builtin.contains(name)).map(str::to_owned).collect();
+    assert_eq!(named, ["mine", "one", "two"]);
+    let bodies: Vec<Value> = (0..3).map(|n| chat.server.wait_for_requests(n + 1)[n].json()).collect();
+    assert_eq!(bodies[0]["tools"], bodies[2]["tools"]);
+    assert!(bodies[1]["system"].to_string().contains("Work in pairs."), "{}", bodies[1]["system"]);
+    assert!(bodies[0]["system"].is_null() && bodies[2]["system"].is_null());
+    assert_eq!(chat.nvim.lua("return { asked.bufnr, written }", &[]), json!([1, false]));
+    let said = said(&mut chat.nvim);
+    for words in
+        ["the tool `broken`: `enabled` failed: ", "the tool `odd`: `enabled` returned a string, not true or false"]
+    {
+        assert_eq!(said.matches(words).count(), 1, "{said}");
+    }
+    assert!(!said.contains("traceback"), "{said}");
+}

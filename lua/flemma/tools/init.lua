@@ -225,6 +225,39 @@ function M.get_all(opts)
   return native("tools", type(opts) == "table" and opts.include_disabled == true) or {}
 end
 
+--- Registers a group: one name for several tools. Registering a name again replaces the group.
+---@param name string
+---@param group flemma.ToolGroup
+---@return boolean ok
+function M.register_group(name, group)
+  if type(name) ~= "string" then
+    return refuse(("register_group: the name must be a string, not a %s"):format(type(name)))
+  elseif type(group) ~= "table" then
+    return refuse(("group `%s`: the group must be a table, not a %s"):format(name, type(group)))
+  end
+  local ok, message = native("register_group", name, group)
+  if not ok then
+    return refuse(message or ("group `%s` was not registered: the native library is missing"):format(name))
+  end
+  return true
+end
+
+--- Removes a group. Its tools stay.
+---@param name string
+---@return boolean found
+function M.unregister_group(name)
+  if type(name) ~= "string" then
+    return refuse(("unregister_group: the name must be a string, not a %s"):format(type(name)))
+  end
+  return native("unregister_group", name) or false
+end
+
+--- Copies of all groups, sorted by name.
+---@return flemma.ToolGroup[]
+function M.get_groups()
+  return native("groups") or {}
+end
+
 --- The number of tools, including disabled ones.
 ---@return integer
 function M.count()

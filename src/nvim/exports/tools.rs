@@ -2,11 +2,14 @@
 
 use std::path::Path;
 
-use mlua::{LuaString, Table};
+use mlua::{LuaString, Table, Value};
 
 use super::table::Exports;
 use crate::{
-    nvim::lua_tools::{self, Fields},
+    nvim::{
+        convert,
+        lua_tools::{self, Fields},
+    },
     tools::{SourceEnd, SourceId},
 };
 
@@ -37,6 +40,23 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         let tools = binding.workspace.tools().into_iter().filter(|(_, is_enabled)| disabled_too || *is_enabled);
         let described = tools.map(|(definition, _)| lua_tools::describe(lua, &binding.functions, &definition));
         described.collect::<mlua::Result<Vec<_>>>()
+    })?;
+    // register_group(name, group) -> true, or false, problem
+    exports.add("register_group", |lua, binding, (name, group): (String, Table)| {
+        let registered = convert::to_json(lua, Value::Table(group)).map_err(|error| convert::words(&error));
+        let registered = registered.and_then(|fields| {
+            let fields = fields.as_object().cloned().unwrap_or_default();
+            binding.workspace.register_group(&name, &fields).map_err(|problem| problem.to_string())
+        });
+        Ok(match registered {
+            Ok(()) => (true, None),
+            Err(problem) => (false, Some(problem)),
+        })
+    })?;
+    exports.add("unregister_group", |_, binding, name: String| Ok(binding.workspace.unregister_group(&name)))?;
+    exports.add("groups", |lua, binding, ()| {
+        let groups = binding.workspace.groups();
+        groups.iter().map(|group| convert::from_json(lua, &group.describe())).collect::<mlua::Result<Vec<_>>>()
     })?;
     exports.add("tool_count", |_, binding, ()| Ok(binding.workspace.tool_count()))?;
     exports.add("tools_ready", |_, binding, ()| Ok(binding.workspace.tools_are_ready()))?;

@@ -6,6 +6,7 @@ mod diagnostics;
 mod edits;
 mod frontmatter_edit;
 mod incremental;
+mod mentions;
 pub mod notation;
 mod provenance;
 mod reading;

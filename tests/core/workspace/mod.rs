@@ -17,6 +17,7 @@ mod files;
 mod frontmatter;
 mod gate;
 mod holding;
+mod offered;
 mod recovery;
 mod rejection;
 mod reopening;

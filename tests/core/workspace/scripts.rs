@@ -116,6 +116,11 @@ impl Scripts for FakeScripts {
         Ok(known.map(|(_, declared)| *declared))
     }
 
+    fn is_enabled(&self, function: LuaRef, buffer: i32, is_named: bool) -> Result<bool, LuaError> {
+        let answer = self.answer(function, json!({ "buffer": buffer, "named": is_named }))?;
+        Ok(answer == true)
+    }
+
     fn policy_module(&self, module: &str) -> Resolve {
         let found = self.modules.borrow().get(module).cloned();
         let missing = LuaError::new(format!("failed: there is no module {module}"));

@@ -1,0 +1,125 @@
+//! Names of tools in the user's messages, such as `@calculator` or `@{calculator}`.
+//!
+//! A mention is a whole word: it begins a line, or follows white space or an opening bracket, and nothing but punctuation and
+//! closing brackets comes between it and the next white space. With braces, anything may follow. Only the user's own prose
+//! has mentions. Code, and what begins like a path (`@./file`), has none. Which names mean something is not known here.
+
+use std::ops::Range;
+
+use super::{Block, BlockKind, Document, ParsedMessage, Speaker, Text, syntax};
+use crate::text::code_span::read_code_span;
+
+/// The brackets that may precede a mention.
+const BEFORE: &str = "([{<";
+
+/// What may follow a mention in its word.
+const AFTER: &str = ".,;:!?\"'*_>…”’“»)]}";
+
+/// The longest name, in bytes: that of a tool.
+const LONGEST: usize = 64;
+
+/// A name in the text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mention {
+    /// The line.
+    pub line: usize,
+    /// The name, without `@` and braces.
+    pub name: String,
+}
+
+/// The names in a line of prose, in order. Code spans end with the line.
+pub(super) fn mentions(line: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(next) = line[at..].find(['@', '`']) {
+        let start = at + next;
+        let rest = &line[start..];
+        if rest.starts_with('`') {
+            let marks = rest.len() - rest.trim_start_matches('`').len();
+            at = read_code_span(rest).map_or(start + marks, |(_, behind)| line.len() - behind.len());
+            continue;
+        }
+        let before = line[..start].chars().next_back();
+        let begins = before.is_none_or(|before| before.is_whitespace() || BEFORE.contains(before));
+        let name = begins.then(|| mention(&rest[1..])).flatten();
+        found.extend(name);
+        at = start + 1 + name.map_or(0, str::len);
+    }
+    found
+}
+
+/// The name that begins here.
+fn mention(text: &str) -> Option<&str> {
+    let name =
+        |text: &str| text.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(byte)).count();
+    if let Some(inside) = text.strip_prefix('{') {
+        let (named, behind) = inside.split_at(name(inside));
+        return (behind.starts_with('}') && is_name(named)).then_some(named);
+    }
+    let word = &text[..text.find(|c: char| c.is_whitespace() || c == '`').unwrap_or(text.len())];
+    let (named, behind) = word.split_at(name(word));
+    // `_` is a part of names and marks emphasis.
+    (behind.chars().all(|c| AFTER.contains(c)) && is_name(named)).then_some(named)
+}
+
+fn is_name(name: &str) -> bool {
+    (1..=LONGEST).contains(&name.len())
+}
+
+impl Document {
+    /// The names in what the user wrote last, above the line `before`: in the messages with text of their own after the
+    /// reply before those. Results of tools, and what stands in a status block, are no text of theirs.
+    #[must_use]
+    pub fn mentions(&self, before: usize, text: &dyn Text) -> Vec<Mention> {
+        let mut found = Vec::new();
+        let mut is_found = false;
+        for message in self.messages.iter().rev().filter(|message| message.start < before) {
+            match message.role {
+                Speaker::You => is_found |= message.mentions(before, text, &mut found),
+                Speaker::Assistant if is_found => break,
+                Speaker::Assistant | Speaker::System => {}
+            }
+        }
+        found.sort_by_key(|mention| mention.line);
+        found
+    }
+}
+
+impl ParsedMessage {
+    /// Finds the names in it. Says whether it has text of the user's.
+    fn mentions(&self, before: usize, text: &dyn Text, found: &mut Vec<Mention>) -> bool {
+        let mut has_text = false;
+        for block in &self.blocks {
+            match &block.kind {
+                BlockKind::Text => has_text |= self.mentions_in(self.prose(block, before), text, found),
+                BlockKind::CodeFence(_) => has_text |= self.lines_of(block).start < before,
+                _ => {}
+            }
+        }
+        has_text
+    }
+
+    fn prose(&self, block: &Block, before: usize) -> Range<usize> {
+        let lines = self.lines_of(block);
+        lines.start..lines.end.min(before.max(lines.start))
+    }
+
+    fn mentions_in(&self, lines: Range<usize>, text: &dyn Text, found: &mut Vec<Mention>) -> bool {
+        let (mut line, mut has_text) = (lines.start, false);
+        text.read(lines, &mut |content| {
+            let skipped = match syntax::marker(content) {
+                Some((_, column)) if line == self.start => column,
+                _ => 0,
+            };
+            let prose = content.get(skipped..).unwrap_or_default();
+            has_text |= !prose.trim().is_empty();
+            found.extend(mentions(prose).into_iter().map(|name| Mention { line, name: name.to_owned() }));
+            line += 1;
+        });
+        has_text
+    }
+}
+
+#[cfg(test)]
+#[path = "mention_tests.rs"]
+mod tests;
