@@ -98,8 +98,7 @@ impl Workspace {
             return self.end_drive(conversation, DriveEnd::Failed(Some(problem)));
         }
         let is_known = conversation.is_held_here() && conversation.is_known();
-        let is_waiting = conversation.gate().is_waiting() || conversation.holding().has_wish();
-        if !is_known || is_waiting || !self.is_at_rest(conversation.buffer()) {
+        if !is_known || conversation.gate().is_waiting() || !self.is_at_rest(conversation.buffer()) {
             return;
         }
         let drive = conversation.drive();

@@ -90,7 +90,9 @@ impl Workspace {
     pub fn is_at_rest(&self, buffer: i32) -> bool {
         self.conversation(buffer).is_none_or(|conversation| {
             let is_idle = !conversation.is_busy() && !conversation.is_review_due().get();
-            is_idle && !conversation.tasks().has_tools() && !conversation.records().is_under_way()
+            // What was wanted may have to wait for the disk first.
+            let is_wanted = conversation.holding().has_wish() || conversation.gate().is_reading();
+            is_idle && !is_wanted && !conversation.tasks().has_tools() && !conversation.records().is_under_way()
         })
     }
 }

@@ -142,6 +142,12 @@ impl Gate {
         self.held.take().is_some()
     }
 
+    /// Whether something waits for the disk, and goes on without the user.
+    #[must_use]
+    pub fn is_reading(&self) -> bool {
+        matches!(self.held, Some(HeldWish::Store(_) | HeldWish::Places { .. }))
+    }
+
     /// Whether something waits.
     #[must_use]
     pub fn is_waiting(&self) -> bool {

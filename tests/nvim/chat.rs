@@ -80,11 +80,12 @@ impl Chat {
         Self { nvim, server }
     }
 
-    /// Waits until the buffer is unlocked and the plugin is idle.
+    /// Waits until the buffer is unlocked and the plugin is idle. What the keys before wanted is done then: right after a file
+    /// was opened, they wait until it is locked and its journal is read.
     pub fn wait_until_idle(&mut self) {
-        self.nvim.wait_for("the conversation to rest", |nvim| {
-            nvim.lua("return vim.bo.modifiable", &[]) == true && spinner(nvim).is_empty()
-        });
+        let at_rest = "return vim.bo.modifiable and require('flemma.native').call('is_at_rest', vim.fn.bufnr())";
+        self.nvim
+            .wait_for("the conversation to rest", |nvim| nvim.lua(at_rest, &[]) == true && spinner(nvim).is_empty());
     }
 
     /// Waits until the buffer has exactly this text.

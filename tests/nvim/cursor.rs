@@ -105,7 +105,8 @@ fn the_cursor_rests_on_a_call_that_something_else_answers() {
         let mut chat = Chat::start(&Setup { lua, ..Setup::default() }, replies);
         chat.nvim.input(keys);
         chat.nvim.wait_for("the call", |nvim| nvim.text().contains("kind=client_exec"));
-        chat.wait_until_idle();
+        // The call is under way until somebody answers it.
+        chat.nvim.wait_for("an unlocked buffer", |nvim| nvim.lua("return vim.bo.modifiable", &[]) == true);
         let fence = chat.nvim.lines(0).iter().position(|line| line.contains("kind=client_exec")).unwrap() as u64 + 1;
         chat.nvim.wait_for("the cursor", |nvim| nvim.cursor() == (fence, 0));
         // Insert mode does not come back on the fence, but at the end of the turn.

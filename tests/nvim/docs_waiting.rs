@@ -132,6 +132,8 @@ pub fn run_in_shell(chat: &Chat, script: &str) -> Output {
 #[test]
 fn the_example_for_the_shell_answers_a_closed_file_once() {
     let mut chat = Chat::start(&Setup { text: Some(QUESTION), ..Setup::default() }, []);
+    let settled = "return require('flemma.native').call('is_settled', vim.fn.bufnr())";
+    chat.nvim.wait_for("the lock", |nvim| nvim.lua(settled, &[]) == true);
     chat.nvim.wait_for("the call", |nvim| pending(nvim) == ["ask_user elicitation"]);
     let script = example("sh", "headless");
     let run = |chat: &Chat| {

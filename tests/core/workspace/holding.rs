@@ -73,6 +73,26 @@ fn a_copy_leaves_the_conversation_held() {
 }
 
 #[test]
+fn a_key_that_waits_for_the_disk_is_no_rest() {
+    let chat = Harness::new("@You:\nSee @../near/a.txt", [prose("ok")]);
+    chat.put("../near/a.txt", "A file of another folder.");
+    let is_at_rest = |chat: &Harness| chat.workspace.is_at_rest(chat.current());
+    let is_settled = |chat: &Harness| chat.workspace.is_settled(chat.current());
+    assert!(is_at_rest(&chat) && !is_settled(&chat));
+    chat.go();
+    assert!(!is_at_rest(&chat), "the lock and the journal are not there yet");
+    chat.wait_for_question();
+    assert!(is_at_rest(&chat), "the user is asked");
+    chat.answer(false);
+    chat.go();
+    assert!(!is_at_rest(&chat), "it is not known yet where the file leads");
+    chat.wait_for_question();
+    chat.answer(true);
+    chat.wait_for("@Assistant:\nok");
+    chat.drain_until("rest", is_at_rest);
+}
+
+#[test]
 fn an_observer_can_do_nothing_and_is_told_why() {
     let chat = Harness::new("@You:\nHello", []);
     chat.put("shared.chat", waiting());
