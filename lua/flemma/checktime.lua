@@ -15,10 +15,16 @@ local words = {
   changed = { "%s was changed on disk.", "`:edit!` loads the file." },
 }
 
+--- Whether one of these autocommands applies to a buffer. Saving defines one for a conversation while it writes that file.
+local function applies(autocmds, buf)
+  return vim.iter(autocmds):any(function(autocmd)
+    return not autocmd.buflocal or autocmd.buffer == buf
+  end)
+end
+
 --- Checks every open file.
 function M.all()
-  -- Another handler decides what to do, except that it cannot ask.
-  local is_handled = #api.nvim_get_autocmds({ event = "FileChangedShell" }) > 0
+  local handlers = api.nvim_get_autocmds({ event = "FileChangedShell" })
   local news = {}
   -- The handler that is defined last decides.
   local id = api.nvim_create_autocmd("FileChangedShell", {
@@ -31,7 +37,8 @@ function M.all()
       end
       -- If only the timestamp is new, Neovim does not ask but records it.
       vim.v.fcs_choice = reason == "time" and "ask" or ""
-      if words[reason] and (not is_handled or choice == "ask") then
+      -- Another handler decides what to do, except that it cannot ask.
+      if words[reason] and (choice == "ask" or not applies(handlers, args.buf)) then
         local message, advice = unpack(words[reason])
         message = message:format(vim.fn.fnamemodify(args.match, ":~:."))
         news[#news + 1] = require("flemma.notify").with_advice(message, advice)
