@@ -87,6 +87,14 @@ impl FileOnDisk {
         matches!(known, KnownState::At(path, stamp) if Stamp::of(&path).is_ok_and(|now| now == stamp))
     }
 
+    /// Checks whether it is known how the file of this name was last seen, which a write needs.
+    ///
+    /// # Errors
+    /// When it is not.
+    pub(super) fn check_known(&self, path: &Path) -> Result<(), UserError> {
+        if matches!(*lock(&self.0.known), KnownState::Nothing) { Err(not_known(path)) } else { Ok(()) }
+    }
+
     /// Numbers a text.
     pub(super) fn take(
         &self,
@@ -119,12 +127,7 @@ impl FileOnDisk {
             KnownState::At(at, stamp) if at == *path => stamp,
             // The buffer has another name now: such a file must not be there yet.
             KnownState::At(..) => None,
-            KnownState::Nothing => {
-                let why = "Flemma cannot tell whether the file was changed elsewhere, because the buffer was already \
-                           modified when it was opened (as after the recovery of a swap file)";
-                let advice = "Check the text and use `:write`; after that it is written automatically.";
-                return Err(not_written(path, why).with_advice(advice));
-            }
+            KnownState::Nothing => return Err(not_known(path)),
         };
         let check = || fence.as_ref().map_or(Ok(()), |fence| fence());
         let stamp = save(path, &layout.bytes(lines.pieces()), stamp, check).map_err(failed)?;
@@ -155,6 +158,13 @@ impl FileOnDisk {
 fn not_written(path: &Path, why: &str) -> UserError {
     let name = path.file_name().unwrap_or(path.as_os_str());
     UserError::new(format!("{} was not written: {why}.", name.display()))
+}
+
+fn not_known(path: &Path) -> UserError {
+    let why = "Flemma cannot tell whether the file was changed elsewhere, because the buffer was already modified when it was \
+               opened (as after the recovery of a swap file)";
+    let advice = "Check the text and use `:write`; after that it is written automatically.";
+    not_written(path, why).with_advice(advice)
 }
 
 /// The files that are being written now, by buffer. A buffer may be gone before the end.

@@ -47,6 +47,11 @@ impl Workspace {
     pub fn save(&self, buffer: i32, path: PathBuf, layout: FileLayout, tick: i64) -> bool {
         let Some(conversation) = self.conversation(buffer) else { return false };
         let file = conversation.file().clone();
+        if let Err(problem) = file.check_known(&path) {
+            // While a write is under way, a `:write` passes the same check. It is what the user is told to use instead.
+            self.host().saved(buffer, tick, Some(self.to_user(buffer, problem)));
+            return true;
+        }
         let fence = self.fence(&conversation);
         let text = file.take(path, conversation.page().copy(), layout, false, fence);
         let written = file.clone();

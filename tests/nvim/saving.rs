@@ -301,6 +301,15 @@ fn a_file_changed_by_a_tool_is_reported_without_a_question() {
     assert_eq!(text(&mut chat.nvim, "new.txt"), "old");
     let messages = said(&mut chat.nvim);
     assert!(!messages.contains("touched.txt") && !messages.contains("W12") && !messages.contains("E211"), "{messages}");
+    // The write of a conversation that is under way does not matter.
+    chat.nvim.command("messages clear");
+    fs::write(chat.nvim.work().join("mine.txt"), "theirs again\n").unwrap();
+    during_a_write(&mut chat, "more", "require('flemma.checktime').all()");
+    assert!(
+        said(&mut chat.nvim).contains("mine.txt was changed on disk and in its buffer"),
+        "{}",
+        said(&mut chat.nvim)
+    );
     chat.nvim.command("buffer touched.txt | call setline(1, 'x') | write");
     assert_eq!(chat.nvim.file("touched.txt"), "x\n", "a new time alone is nothing to ask about");
 }
@@ -371,6 +380,19 @@ fn a_buffer_renamed_during_a_write_is_saved_under_its_new_name() {
         assert_eq!(chat.nvim.file("c.chat"), chat.nvim.text());
         nothing_odd(&mut chat.nvim);
     }
+}
+
+#[test]
+fn the_user_writes_right_after_a_refused_automatic_write() {
+    let mut chat = start("", []);
+    // The buffer is modified when it becomes a conversation.
+    let code = "vim.cmd([[set filetype=text | call append(2, 'one') | set filetype=chat]])
+        require('flemma.saving').auto_write(vim.api.nvim_get_current_buf())
+        vim.cmd('silent write')
+        return vim.bo.modified";
+    assert_eq!(chat.nvim.lua(code, &[]), false, "{}", said(&mut chat.nvim));
+    assert_eq!(chat.nvim.file("notes.chat"), "@You:\nHello\none\n");
+    assert_eq!(said(&mut chat.nvim).matches("was not written").count(), 1, "{}", said(&mut chat.nvim));
 }
 
 #[test]
