@@ -3,6 +3,7 @@
 mod approval;
 mod commands;
 mod eras;
+mod offer;
 mod trouble;
 
 use serde_json::{Value, json};

@@ -137,7 +137,7 @@ function M.resolve(spec, lookup, seen)
     if spec.cmds == nil and spec.schema == nil then
       return nil, "the entry has no `callback`, and no `cmds` and `schema`. If it changes a tool of CodeCompanion itself, leave it out"
     end
-    resolved = { definition = {}, opts = {} }
+    resolved = { definition = setmetatable({}, getmetatable(spec)), opts = {} }
   end
   local description = spec.description
   if description ~= nil and type(description) ~= "string" then

@@ -85,18 +85,24 @@ local function add_functions(entry, ours)
   ours.approval = approval.of(entry, call_of)
 end
 
---- Whether a tool is offered to models.
+--- The field `enabled` of a tool's definition.
 ---@param enabled any what the entry says
 ---@param opts flemma.codecompanion.Options
----@return boolean
-local function is_offered(enabled, opts)
-  if opts.offer == "named" then
-    return false
-  elseif vim.is_callable(enabled) then
-    local ok, answer = pcall(enabled)
-    return ok and answer and true or false
+---@return boolean|fun(ctx: { bufnr: integer, named: boolean }): boolean
+local function enabled_of(enabled, opts)
+  local is_named = opts.offer == "named"
+  if not vim.is_callable(enabled) then
+    return enabled ~= false and not is_named
   end
-  return enabled ~= false
+  return function(ctx)
+    if is_named and not ctx.named then
+      return false
+    end
+    local adapter = require("flemma.compat.codecompanion.chat").adapter()
+    -- The adapter itself, or a table with it.
+    local about = setmetatable({ adapter = adapter, bufnr = ctx.bufnr }, { __index = adapter })
+    return enabled(about) and true or false
+  end
 end
 
 --- The shape that a user or a definition names.
@@ -126,6 +132,9 @@ local function add(name, spec, opts, lookup)
   if shape ~= nil and not shapes.NAMES[shape] then
     return refuse_tool(('`shape` must be "a", "b" or "c", not %s'):format(vim.inspect(shape)))
   end
+  if opts.offer ~= nil and opts.offer ~= "named" and opts.offer ~= "always" then
+    return refuse_tool(('`offer` must be "named" or "always", not %s'):format(vim.inspect(opts.offer)))
+  end
   shape = shape or shapes.of(resolved.definition)
   local ours
   ours, problem = definitions.describe(name, resolved, shape)
@@ -134,7 +143,7 @@ local function add(name, spec, opts, lookup)
   end
   local entry = { name = name, definition = resolved.definition, opts = resolved.opts, shape = shape }
   add_functions(entry, ours)
-  ours.enabled = is_offered(resolved.enabled, opts)
+  ours.enabled = enabled_of(resolved.enabled, opts)
   local native = require("flemma.native")
   local ok, message = native.call("register_tool", name, ours)
   if not ok and ours.strict then
@@ -193,6 +202,49 @@ local function tools_tables(given)
   return is_whole and found or { given }
 end
 
+--- Registers the groups of a tools table.
+---@param groups any
+---@return boolean ok
+local function add_groups(groups)
+  if groups == nil then
+    return true
+  elseif type(groups) ~= "table" then
+    return refuse(("codecompanion.setup: `groups` must be a table, not a %s"):format(type(groups)))
+  end
+  local all_ok = true
+  local names = vim.tbl_keys(groups)
+  table.sort(names, function(a, b)
+    return tostring(a) < tostring(b)
+  end)
+  for _, name in ipairs(names) do
+    local ours, problem = require("flemma.compat.codecompanion.group").describe(groups[name])
+    if not ours then
+      all_ok = refuse(("group `%s`: %s"):format(tostring(name), problem))
+    elseif require("flemma.tools").register_group(name, ours) then
+      tools_config.groups[name] = groups[name]
+    else
+      all_ok = false
+    end
+  end
+  return all_ok
+end
+
+--- The tools that are offered although the others are only offered by name: `opts.default_tools`, which may name groups.
+---@param tools table
+---@return table<string, boolean>
+local function default_tools(tools)
+  local found = {}
+  local listed = type(tools.opts) == "table" and tools.opts.default_tools
+  for _, name in ipairs(type(listed) == "table" and listed or {}) do
+    found[name] = true
+    local group = type(tools.groups) == "table" and tools.groups[name]
+    for _, member in ipairs(type(group) == "table" and type(group.tools) == "table" and group.tools or {}) do
+      found[member] = true
+    end
+  end
+  return found
+end
+
 --- Registers the tools of CodeCompanion's configuration.
 ---@param given table the tools table, or the whole argument of that plugin's `setup`
 ---@param opts? flemma.codecompanion.Options
@@ -211,11 +263,14 @@ function M.setup(given, opts)
     table.sort(names, function(a, b)
       return tostring(a) < tostring(b)
     end)
+    local always = default_tools(tools)
     for _, name in ipairs(names) do
-      all_ok = add(name, tools[name], opts or {}, function(other)
+      local own = vim.tbl_extend("force", opts or {}, always[name] and { offer = "always" } or {})
+      all_ok = add(name, tools[name], own, function(other)
         return rawget(tools, other) or tools_config[other]
       end) and all_ok
     end
+    all_ok = add_groups(tools.groups) and all_ok
     tools_config.opts = value.merge(tools_config.opts, type(tools.opts) == "table" and tools.opts or {})
   end
   return all_ok
