@@ -9,4 +9,4 @@ mod write;
 
 pub use element::{Element, Node, parse};
 pub use fault::XmlFault;
-pub use write::write_element;
+pub use write::{write_element, write_text};

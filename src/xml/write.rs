@@ -31,7 +31,7 @@ fn write(element: &Element, depth: usize, out: &mut String) {
     }
     out.push('>');
     if element.children().next().is_none() {
-        out.push_str(&written(&element.text()));
+        out.push_str(&written(&element.text(), element.has_cdata));
     } else {
         out.push('\n');
         for node in &element.content {
@@ -46,9 +46,15 @@ fn write(element: &Element, depth: usize, out: &mut String) {
     out.push_str(&format!("</{}>\n", element.name));
 }
 
+/// A text outside of elements.
+#[must_use]
+pub fn write_text(text: &str) -> String {
+    written(text, false)
+}
+
 /// A text as the content of an element.
-fn written(text: &str) -> String {
-    let is_plain = !text.contains(['<', '&', '\n', '\r']) && text.trim() == text;
+fn written(text: &str, has_cdata: bool) -> String {
+    let is_plain = !has_cdata && !text.contains(['<', '&', '\n', '\r']) && text.trim() == text;
     if !is_plain {
         // The end of a section inside is cut in two. Windows' line break would be read as one of Unix.
         let text = text.replace("]]>", "]]]]><![CDATA[>").replace('\r', "]]>&#13;<![CDATA[");

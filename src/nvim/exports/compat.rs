@@ -7,11 +7,28 @@ use mlua::{Lua, LuaString, MultiValue, Table, Value};
 use super::table::Exports;
 use crate::{
     compat::{self, Filled},
-    model::ModelError,
+    model::{ModelError, UserError},
+    nvim::convert,
 };
 
 /// Adds the functions.
 pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
+    // xml_schema(example) -> the JSON Schema of a tool; or nil and what is wrong with the example
+    exports.add("xml_schema", |lua, _, example: Value| {
+        let schema = json(lua, example).and_then(|example| compat::xml_schema(&example));
+        schema.map_or_else(
+            |problem| refused(lua, &problem),
+            |schema| multi(convert::from_json(lua, &schema)?, Value::Nil),
+        )
+    })?;
+    // to_xml(value, name or nil) -> its XML; or nil and what cannot be written
+    exports.add("to_xml", |lua, _, (value, name): (Value, Option<String>)| {
+        let xml = json(lua, value).and_then(|value| compat::to_xml(&value, name.as_deref()));
+        xml.map_or_else(
+            |problem| refused(lua, &problem),
+            |xml| multi(Value::String(lua.create_string(xml)?), Value::Nil),
+        )
+    })?;
     // fill_template(text or list, values, "word" or "shell") -> the same filled, a table of variables that it needs in its
     // environment; or nil and why not. A list is the arguments of a program: a script for a shell among them is filled as
     // "shell", the others as "word", whatever the third argument is.
@@ -36,7 +53,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
             }
             (other, _) => {
                 let problem = format!("a template must be a string or a list, not a {}", other.type_name());
-                multi(Value::Nil, Value::String(lua.create_string(problem)?))
+                refused(lua, &problem)
             }
         }
     })
@@ -68,8 +85,16 @@ fn answer<T>(
             }
             multi(write(text)?, Value::Table(table))
         }
-        Err(problem) => multi(Value::Nil, Value::String(lua.create_string(problem.to_string())?)),
+        Err(problem) => refused(lua, &problem),
     }
+}
+
+fn json(lua: &Lua, value: Value) -> Result<serde_json::Value, UserError> {
+    convert::to_json(lua, value).map_err(|error| UserError::new(convert::words(&error)))
+}
+
+fn refused(lua: &Lua, problem: &impl ToString) -> mlua::Result<MultiValue> {
+    multi(Value::Nil, Value::String(lua.create_string(problem.to_string())?))
 }
 
 fn multi(first: Value, second: Value) -> mlua::Result<MultiValue> {

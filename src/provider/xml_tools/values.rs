@@ -24,12 +24,18 @@ pub(super) fn inputs(tool: &Element, schema: Option<&Value>, source: &str) -> Ve
     let actions: Vec<&Element> = tool.children().filter(|child| child.name == ACTION).collect();
     let is_property = schema.is_some_and(|schema| property(schema, ACTION).is_some());
     let only_actions = !actions.is_empty() && actions.len() == tool.children().count();
-    let mut bare = tool.clone();
-    bare.attributes.retain(|(name, _)| name != "name");
+    let bare = without_name(tool);
     if only_actions && !is_property && schema.is_some() {
         return actions.into_iter().map(|action| object(action, schema, source)).collect();
     }
     vec![object(&bare, schema, source)]
+}
+
+/// The element without the attribute that says what it is.
+fn without_name(element: &Element) -> Element {
+    let mut bare = element.clone();
+    bare.attributes.retain(|(name, _)| name != "name");
+    bare
 }
 
 /// The element of a call.
@@ -90,6 +96,7 @@ fn is_name(key: &str) -> bool {
 
 /// What an element means where the schema wants this.
 fn value(element: &Element, schema: Option<&Value>, source: &str) -> Value {
+    let schema = schema.map(|schema| choice(schema, element, source));
     let types = schema.map(types).unwrap_or_default();
     let allows = |kind: &str| types.is_empty() || types.contains(&kind);
     let has_children = element.children().next().is_some();
@@ -155,10 +162,10 @@ fn object(element: &Element, schema: Option<&Value>, source: &str) -> Value {
         entries.insert(ATTRIBUTES.to_owned(), Value::Object(attributes));
     }
     for child in element.children() {
-        let is_own = schema.is_some_and(|schema| property(schema, &child.name).is_some());
-        let name = child.attribute("name").filter(|_| child.name == PARAMETER && !is_own).unwrap_or(&child.name);
+        let name = key(child, schema);
         let known = schema.and_then(|schema| property(schema, name));
-        let value = value(child, known, source);
+        let value =
+            if name == child.name { value(child, known, source) } else { value(&without_name(child), known, source) };
         match (entries.get_mut(name), value) {
             (Some(Value::Array(before)), Value::Array(more)) => before.extend(more),
             // The schema wants one, but the model has more: the check of the input says so.
@@ -173,16 +180,84 @@ fn object(element: &Element, schema: Option<&Value>, source: &str) -> Value {
 /// The items of a list in one element.
 fn items(element: &Element, schema: Option<&Value>, source: &str) -> Vec<Value> {
     let item = schema.and_then(|schema| schema.get("items"));
-    let is_item = |child: &Element| item.is_some_and(|item| property(item, &child.name).is_some());
-    if element.children().any(is_item) {
+    let own = item.map(|item| choice(item, element, source));
+    let is_item = |child: &Element| own.is_some_and(|item| property(item, key(child, own)).is_some());
+    let has_children = element.children().next().is_some();
+    if element.children().any(is_item) || !has_children && !element.attributes.is_empty() {
         // It is repeated for each item.
         return vec![value(element, item, source)];
     }
-    if element.children().next().is_some() {
+    if has_children {
         return element.children().map(|child| value(child, item, source)).collect();
     }
     let text = element.text();
     if text.trim().is_empty() { Vec::new() } else { vec![value(element, item, source)] }
+}
+
+/// The one of several schemas that an element was written for; the schema itself where it is one.
+fn choice<'a>(schema: &'a Value, element: &Element, source: &str) -> &'a Value {
+    let Some(choices) = ["anyOf", "oneOf"].iter().find_map(|key| schema.get(*key)?.as_array()) else { return schema };
+    let is = |choice: &&Value, kind: &str| types(choice).contains(&kind);
+    let is_text = |choice: &&Value| !is(choice, "object") && !is(choice, "array");
+    let mut objects = choices.iter().filter(|choice| is(choice, "object"));
+    if choices.iter().all(|choice| is_text(&choice)) {
+        return schema;
+    }
+    let has_children = element.children().next().is_some();
+    let is_list = has_children && element.children().all(|child| child.name == ITEM);
+    let chosen = if !has_children && element.attributes.is_empty() && !element.content.is_empty() {
+        choices.iter().find(is_text)
+    } else if is_list && objects.clone().all(|choice| property(choice, ITEM).is_none()) {
+        choices.iter().find(|choice| is(choice, "array"))
+    } else {
+        let fits = |choice: &&Value| has_all_of(choice, element) && has_values_of(choice, element);
+        let first = objects.clone().next();
+        // An empty one may be an empty text.
+        let text = choices.iter().find(is_text).filter(|_| element.content.is_empty() && element.attributes.is_empty());
+        let keeps = |choice: &Value| element.attributes.is_empty() || property(choice, ATTRIBUTES).is_some();
+        let mut fitting: Vec<&Value> = objects.clone().filter(fits).collect();
+        fitting.sort_by_key(|choice| !keeps(choice));
+        // Elements of the same names may still mean something else.
+        let is_valid = |choice: &&&Value| {
+            let value = object(element, Some(choice), source);
+            jsonschema::options().offline().build(choice).is_ok_and(|schema| schema.is_valid(&value))
+        };
+        let best = (fitting.len() > 1).then(|| fitting.iter().find(is_valid)).flatten().or(fitting.first()).copied();
+        best.or(text).or_else(|| objects.find(|choice| has_values_of(choice, element))).or(first)
+    };
+    chosen.map_or(schema, |chosen| choice(chosen, element, source))
+}
+
+/// Whether an object of this schema has the properties that an element has, and an element those that it has to have.
+fn has_all_of(schema: &Value, element: &Element) -> bool {
+    let mut required = schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+    let has = |name: &str| {
+        let is_attributes = name == ATTRIBUTES && !element.attributes.is_empty();
+        is_attributes
+            || element.children().any(|child| key(child, Some(schema)) == name)
+            || element.attribute(name).is_some()
+    };
+    element.children().all(|child| property(schema, key(child, Some(schema))).is_some()) && required.all(has)
+}
+
+/// Whether an element has the attributes that the schema requires, with values that it allows.
+fn has_values_of(schema: &Value, element: &Element) -> bool {
+    let Some(own) = property(schema, ATTRIBUTES) else { return true };
+    let mut required = own.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+    let mut values = own.get("properties").and_then(Value::as_object).into_iter().flatten();
+    required.all(|name| element.attribute(name).is_some())
+        && values.all(|(name, schema)| {
+            let allowed = schema.get("enum").and_then(Value::as_array);
+            let value = element.attribute(name);
+            allowed.zip(value).is_none_or(|(allowed, value)| allowed.iter().any(|one| one == value))
+        })
+}
+
+/// The property that an element stands for in an object of this schema.
+fn key<'a>(element: &'a Element, schema: Option<&Value>) -> &'a str {
+    let has = |name: &str| schema.is_some_and(|schema| property(schema, name).is_some());
+    let name = element.attribute("name").filter(|name| element.name == PARAMETER && (has(name) || !has(PARAMETER)));
+    name.unwrap_or(&element.name)
 }
 
 fn property<'a>(schema: &'a Value, name: &str) -> Option<&'a Value> {
