@@ -16,6 +16,7 @@
 //! | [`process`]     | child processes: starting, capturing and ending them                |
 //! | [`chat`]        | the document: parse, render, minimal edits, escaping                |
 //! | [`config`]      | typed options with their defaults                                   |
+//! | [`changes`]     | what tools have changed in files, and how that is taken back        |
 //! | [`journal`]     | what is recorded about tool calls, and what follows from it         |
 //! | [`usage`]       | tokens and money: sums, estimates, and how they are written         |
 //! | [`provider`]    | provider-neutral requests; a folder for each vendor                 |
@@ -32,6 +33,7 @@
 //! no socket.
 
 pub mod agent;
+pub mod changes;
 pub mod chat;
 #[cfg(feature = "cli")]
 pub mod cli;

@@ -130,6 +130,36 @@ local commands = {
       require("flemma.status").open_tools()
     end,
   },
+  undo = {
+    takes = "words",
+    run = function(args)
+      if args.fargs[3] then
+        require("flemma.notify").say(
+          vim.log.levels.ERROR,
+          ("`:Flemma undo` takes the id of one call, but was given `%s`"):format(
+            table.concat(vim.list_slice(args.fargs, 2), " ")
+          )
+        )
+      else
+        require("flemma.changes").undo(args.fargs[2])
+      end
+    end,
+  },
+  redo = {
+    run = function()
+      require("flemma.changes").redo()
+    end,
+  },
+  rollback = {
+    run = function()
+      require("flemma.changes").rollback()
+    end,
+  },
+  changes = {
+    run = function()
+      require("flemma.changes").list()
+    end,
+  },
   usage = {
     run = function()
       require("flemma.usage").open()

@@ -85,6 +85,7 @@
 ---@field autopilot? flemma.Autopilot how far a conversation continues automatically
 ---@field retention? flemma.Retention which results of tools stay in requests
 ---@field deadlines? flemma.Deadlines how long calls wait before they get an error result
+---@field backups? flemma.Backups what is kept of the files that tools change
 ---@field bash? flemma.Bash options for the tool `bash`
 ---@field web_search? flemma.WebSearch options for the tool `web_search`
 ---@field ask_user? flemma.ToolSwitch options for the tool `ask_user`
@@ -118,6 +119,12 @@
 ---@field elicitation? number|false how long a question waits for the user's answer
 ---@field client? number|false how long a call waits for the editor's user interface
 ---@field headless? number|false the same while no user interface is attached
+
+--- What files were before tools changed them.
+---@class flemma.Backups
+---@field enabled? boolean whether the old content of a file is kept when a tool changes it
+---@field max_bytes? integer the maximum size of all contents together
+---@field max_age? number|false seconds that a content is kept, or `false` for no limit
 
 ---@class flemma.Bash
 ---@field shell? string the program that runs commands

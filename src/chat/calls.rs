@@ -169,6 +169,17 @@ impl Document {
         })
     }
 
+    /// All tool uses that run here, with or without a result, each with the index of its message. It reads every tool block of the
+    /// document.
+    #[must_use]
+    pub fn all_calls(&self, text: &dyn Text) -> Vec<(usize, OpenCall)> {
+        let uses = self.tools_in(0..self.messages.len()).filter(|(_, block)| match &block.kind {
+            BlockKind::ToolUse(tool) => !tool.hosted,
+            _ => false,
+        });
+        uses.map(|(site, _)| (site.0, self.describe(site, None, text))).collect()
+    }
+
     /// The inputs of the calls with this id and name that have a result here. Vendors reuse ids, so there may be several. It
     /// looks at every tool block of the document, but reads only those of these calls.
     #[must_use]

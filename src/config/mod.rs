@@ -7,6 +7,7 @@
 //! error, not a promise. A [`Config`] serialises to the same shape that it is read from, with every
 //! default filled in; that is what the Lua side sees.
 
+mod backups;
 pub mod buffer;
 mod deadlines;
 mod editor;
@@ -23,6 +24,7 @@ pub mod switch;
 mod tool_protocol;
 mod tools;
 
+pub use backups::BackupOptions;
 pub use buffer::{FileOptions, Node};
 pub use deadlines::{Deadlines, Wait};
 pub use editor::{Editing, Highlight, InsertKeys, Keymaps, Keys, LevelFilter, Logging, NormalKeys, Notify};

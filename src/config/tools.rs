@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{Retention, RetentionOptions, deadlines::Deadlines, seconds::seconds};
+use super::{BackupOptions, Retention, RetentionOptions, deadlines::Deadlines, seconds::seconds};
 use crate::{
     options::{
         Kind, Problem, Table,
@@ -33,7 +33,7 @@ const DOMAINS: Kind<Vec<String>> = Kind {
 };
 
 /// Options of `tools` that are tables. A key that is almost one of these is a typing error, not a tool.
-const TABLES: [&str; 5] = ["presets", "autopilot", "auto_approve", "retention", "deadlines"];
+const TABLES: [&str; 6] = ["presets", "autopilot", "auto_approve", "retention", "deadlines", "backups"];
 
 /// `tools`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -64,6 +64,8 @@ pub struct Tools {
     pub own_retention: BTreeMap<String, Retention>,
     /// How long calls wait.
     pub deadlines: Deadlines,
+    /// What is kept of files that tools change.
+    pub backups: BackupOptions,
     /// `tools.web_search`: what a search of the provider's may do.
     #[serde(skip)]
     pub search: SearchLimits,
@@ -87,6 +89,7 @@ impl Default for Tools {
             retention: RetentionOptions::default(),
             own_retention: BTreeMap::new(),
             deadlines: Deadlines::default(),
+            backups: BackupOptions::default(),
             search: SearchLimits::default(),
             each: BTreeMap::new(),
         }
@@ -123,6 +126,7 @@ impl Tools {
         table.table("autopilot", |table| self.autopilot.read(table));
         table.table("retention", |table| self.retention.read(table));
         table.table("deadlines", |table| self.deadlines.read(table));
+        table.table("backups", |table| self.backups.read(table));
         self.read_bash(table);
         self.read_web_search(table);
         for (tool, options) in table.remaining_tables(&TABLES) {

@@ -193,6 +193,18 @@ impl Scripts for LuaScripts {
         }
     }
 
+    fn answered(&self, callback: LuaRef, answer: Result<serde_json::Value, UserError>) {
+        let Some(function) = self.functions.get(callback) else { return };
+        self.functions.release(callback);
+        let called = match answer {
+            Ok(answer) => convert::from_json(&self.lua, &answer).and_then(|answer| function.call::<()>(answer)),
+            Err(problem) => function.call((Value::Nil, problem.to_string())),
+        };
+        if let Err(error) = called {
+            self.shim.report(&error);
+        }
+    }
+
     fn models(&self, callback: LuaRef, models: Result<Vec<String>, UserError>) {
         let Some(function) = self.functions.get(callback) else { return };
         self.functions.release(callback);

@@ -5,12 +5,14 @@
 //! drain takes what is there, up to a bound, and says whether more is left.
 
 mod attachments;
+pub mod backups;
 mod conversation_id;
 mod credentials;
 mod external_paths;
 pub mod holder;
 pub mod http;
 mod journal;
+mod line_file;
 mod lock_file;
 mod log;
 mod queue;
@@ -22,7 +24,8 @@ pub use attachments::{Attachments, Findings, SkippedFile};
 pub use conversation_id::ConversationId;
 pub use credentials::Credentials;
 pub use external_paths::{ExternalFile, external_paths};
-pub use journal::{COMPACT_ABOVE, Fence, Journal};
+pub use journal::{COMPACT_ABOVE, Journal};
+pub use line_file::Fence;
 pub use lock_file::{LockFile, Owner, Refusal, Taken};
 pub use log::Log;
 pub use queue::{NextDrain, Notice, PAUSE, Queue};

@@ -3,15 +3,18 @@
 //! - [`Fence`] and `code_span` put arbitrary text into Markdown so that nothing inside can end it.
 //! - [`truncate`] cuts a long text to whole lines, `one_line` shortens it for a message, `escape_controls` keeps a name
 //!   on one line.
+//! - `diff` compares two texts, and [`unified`] writes what differs as a unified diff.
 //! - [`suggest`] finds the word that was probably meant by a misspelled one.
 //!
 //! This module imports nothing from the rest of the crate.
 
 pub(crate) mod code_span;
+pub(crate) mod diff;
 mod fence;
 mod one_line;
 pub mod suggest;
 pub mod truncate;
+pub mod unified;
 
 pub use fence::Fence;
 pub(crate) use one_line::{escape_controls, one_line};

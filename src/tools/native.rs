@@ -15,7 +15,7 @@ use futures_util::future::BoxFuture;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::{paths, rules::DeniedPaths};
+use super::{Recorder, paths, rules::DeniedPaths};
 use crate::{
     chat::Language,
     model::{Attachment, ModelError},
@@ -62,10 +62,12 @@ pub struct Context {
     pub protected: Protected,
     /// The files that the user denies reading. They are neither searched nor listed.
     pub denied: Arc<DeniedPaths>,
+    /// Keeps what files were before they are changed; `None` if nothing is kept.
+    pub recorder: Option<Arc<dyn Recorder>>,
 }
 
 impl Context {
-    /// A context for calls in `cwd` with the given default timeout, without progress, protection or configuration. Long
+    /// A context for calls in `cwd` with the given default timeout, without progress, protection, records or configuration. Long
     /// outputs are saved to `overflow_dir`.
     pub fn new(cwd: PathBuf, timeout: Duration, overflow_dir: PathBuf) -> Self {
         Self {
@@ -78,6 +80,7 @@ impl Context {
             overflow_dir,
             protected: Arc::new(|_| None),
             denied: Arc::default(),
+            recorder: None,
         }
     }
 

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     agent::Session,
     chat::{Decoration, NamedFile, Region},
-    runtime::ConversationId,
+    runtime::{ConversationId, backups::Proposal},
     tools::TurnTools,
 };
 
@@ -35,6 +35,7 @@ pub struct Conversation {
     deadlines: Generation,
     drive: Drive,
     file: FileOnDisk,
+    proposal: RefCell<Option<(u64, Rc<Proposal>)>>,
     /// Whether the file is written when what happens now is over.
     is_write_due: Cell<bool>,
     /// Whether the next turn is reviewed as soon as a caller is answered.
@@ -64,6 +65,7 @@ impl Conversation {
             deadlines: Generation::default(),
             drive: Drive::default(),
             file,
+            proposal: RefCell::default(),
             is_write_due: Cell::new(false),
             is_review_due: Cell::new(false),
             is_revived: Cell::new(false),
@@ -132,6 +134,11 @@ impl Conversation {
 
     pub(super) fn file(&self) -> &FileOnDisk {
         &self.file
+    }
+
+    /// What the user was last shown of taking changes back, by its number.
+    pub(super) fn proposal(&self) -> &RefCell<Option<(u64, Rc<Proposal>)>> {
+        &self.proposal
     }
 
     /// Sets whether the file is written when what happens now is over; gives what was set before.

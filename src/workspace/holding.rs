@@ -372,6 +372,7 @@ impl Workspace {
     pub fn renamed(&self, buffer: i32) {
         if let Some(conversation) = self.conversation(buffer) {
             let file = self.place(&conversation).file;
+            self.carry_changes_over(&conversation, &file);
             self.read_journal(&conversation, &file);
             self.hold(&conversation, &file);
         }

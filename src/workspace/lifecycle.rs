@@ -21,6 +21,7 @@ impl Workspace {
         let (id, is_first) = self.conversations().next_id();
         if is_first {
             self.clean_outputs();
+            self.clean_backups();
         }
         let file = self.flights().of(buffer).unwrap_or_default();
         let conversation = Rc::new(Conversation::new(id, buffer, self.host_handle(), file));

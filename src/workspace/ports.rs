@@ -370,6 +370,9 @@ pub trait Scripts {
     /// Calls a function that waits for the end of a resolution: with `true`, or with `nil` and why it failed.
     fn resolved(&self, callback: LuaRef, outcome: Result<(), UserError>);
 
+    /// Calls a function that asked for something: with the answer, or with `nil` and why there is none.
+    fn answered(&self, _callback: LuaRef, _answer: Result<Value, UserError>) {}
+
     /// Calls a function that asked for models: with their names, or with why there are none.
     fn models(&self, callback: LuaRef, models: Result<Vec<String>, UserError>);
 }

@@ -174,6 +174,7 @@ impl Start<'_> {
         let store = workspace.trust_store().path().to_owned();
         context.protected = Arc::new(move |path| protected(path, &open, &store));
         context.denied = Arc::new(workspace.denied(self.conversation));
+        context.recorder = workspace.recorder(self.conversation, self.call);
         context
     }
 

@@ -26,7 +26,7 @@ use crate::{
     agent::Level,
     config::Config,
     model::UserError,
-    runtime::{ConversationId, Journal},
+    runtime::{ConversationId, Journal, backups::Backups},
     tools::approval::Resolve,
 };
 
@@ -47,6 +47,9 @@ pub struct Workspace {
     flights: Flights,
     locks: Locks,
     journal: Journal,
+    backups: Backups,
+    /// What distinguishes this process from all others, for conversations without a file.
+    session: String,
     commits: Commits<Workspace>,
     /// Whether the editor is about to exit, so that nothing new starts.
     is_leaving: Cell<bool>,
@@ -122,6 +125,8 @@ impl Workspace {
             flights: Flights::default(),
             locks: Locks::new(state_dir.join("locks")),
             journal: Journal::new(state_dir.join("journal")),
+            backups: Backups::new(state_dir.join("changes"), state_dir.join("locks")),
+            session: format!("{}-{:016x}", std::process::id(), fastrand::u64(..)),
             commits: Commits::default(),
             is_leaving: Cell::new(false),
             is_answering: Cell::new(false),
@@ -187,6 +192,14 @@ impl Workspace {
 
     pub(super) fn journal(&self) -> &Journal {
         &self.journal
+    }
+
+    pub(super) fn backups(&self) -> &Backups {
+        &self.backups
+    }
+
+    pub(super) fn session_name(&self) -> &str {
+        &self.session
     }
 
     pub(super) fn commits(&self) -> &Commits<Self> {

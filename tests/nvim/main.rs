@@ -61,4 +61,5 @@ mod undo;
 mod usage;
 #[path = "../support/vertex.rs"]
 mod vertex;
+mod ways_back;
 mod xml_tools;

@@ -6,6 +6,7 @@
 
 mod approval;
 mod calls;
+mod changes;
 mod checks;
 mod commands;
 mod compat;
@@ -55,6 +56,7 @@ fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     lifecycle::fill(exports)?;
     keys::fill(exports)?;
     calls::fill(exports)?;
+    changes::fill(exports)?;
     drawing::fill(exports)?;
     driving::fill(exports)?;
     tools::fill(exports)?;

@@ -13,10 +13,13 @@ use std::{
 };
 
 use super::{
-    file::{self, Fence},
+    file,
     writer::{Append, Job, Then, Writer, file_of},
 };
-use crate::journal::{CallKey, Record};
+use crate::{
+    journal::{CallKey, Record},
+    runtime::line_file::Fence,
+};
 
 /// The size in bytes above which a file is worth compacting.
 pub const COMPACT_ABOVE: u64 = 1 << 20;

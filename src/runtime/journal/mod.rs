@@ -13,5 +13,4 @@ mod handle;
 mod lost;
 mod writer;
 
-pub use file::Fence;
 pub use handle::{COMPACT_ABOVE, Journal};

@@ -15,12 +15,10 @@ use std::{
 
 use sha2::{Digest, Sha256};
 
-use super::{
-    file::{self, Fault, Fence, Flush},
-    lost::{Failure, Lost},
-};
+use super::lost::{Failure, Lost};
 use crate::{
     journal::{CallKey, Record},
+    runtime::line_file::{self, Fault, Fence, Flush},
     tools::paths::real,
 };
 
@@ -192,7 +190,7 @@ impl Writer {
     /// Writes the lines for a file, and notes with the appends that they come from what became of them.
     fn write(&mut self, file: &Path, lines: &Lines, pending: &mut Vec<Pending>) {
         let is_ours = |append: &Pending| append.failure.is_none() && append.file == file;
-        let failure = match file::append(file, &lines.bytes, lines.flush, &lines.fences) {
+        let failure = match line_file::append(file, &lines.bytes, lines.flush, &lines.fences) {
             Ok(()) if lines.flush == Flush::Now => {
                 self.unflushed.remove(file);
                 return;
@@ -220,7 +218,7 @@ impl Writer {
     fn flush(&mut self, is_due: impl Fn(&Unflushed) -> bool) {
         let due = self.unflushed.iter().filter(|(_, unflushed)| is_due(unflushed));
         for file in due.map(|(file, _)| file.clone()).collect::<Vec<_>>() {
-            match file::flush(&file) {
+            match line_file::flush(&file) {
                 Ok(()) => drop(self.unflushed.remove(&file)),
                 Err(error) => self.fail_unflushed(&file, &Failure::of(&file, &error)),
             }

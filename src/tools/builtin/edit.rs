@@ -12,10 +12,13 @@ use memchr::memmem;
 use serde_json::{Value, json};
 use similar::ChangeTag;
 
-use super::{diff::diff, files, line_range, lines, nearest, replace};
+use super::{files, line_range, lines, nearest, replace};
 use crate::{
     model::ModelError,
-    text::truncate::{count_lines, format_size},
+    text::{
+        diff::diff,
+        truncate::{count_lines, format_size},
+    },
     tools::{Context, Definition, NativeTool, Outcome, Output, preview},
 };
 
@@ -88,7 +91,7 @@ fn edit(input: &Value, context: &Context) -> Result<String, ModelError> {
                             for example with sed."
         )));
     }
-    let target = replace::WriteTarget::new(&path, name, &context.protected)?;
+    let target = replace::WriteTarget::new(&path, name, context)?;
     // A cancel before this point leaves the file unchanged; after it, the file is written completely.
     if context.cancel.is_cancelled() {
         return Err(ModelError::new("Cancelled by the user: nothing was changed."));

@@ -14,7 +14,6 @@ mod calculator;
 mod client;
 mod deadline;
 mod define;
-mod diff;
 mod edit;
 mod files;
 mod find;
@@ -42,6 +41,7 @@ use super::Definition;
 pub use attach::{ShownFile, shown_data, shown_file};
 pub use files::missing_file;
 pub use pick::{FilesToPick, files_to_pick};
+pub use replace::{Mode, WriteTarget};
 
 /// All built-in tools.
 pub fn all() -> Vec<Definition> {

@@ -10,8 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::diff;
-use crate::text::truncate::prefix;
+use crate::text::{diff, truncate::prefix};
 
 /// How much of a file is examined, in bytes, and in lines when lines are compared character by character.
 const MAX_BYTES: usize = 32 * 1024 * 1024;

@@ -7,18 +7,26 @@
 
 use std::{
     collections::BTreeSet,
+    fmt,
     fs::{self, File, Metadata, Permissions},
     io::{self, Write},
-    os::unix::fs::{MetadataExt, PermissionsExt},
+    os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
-    sync::{Condvar, Mutex, PoisonError},
+    sync::{Arc, Condvar, Mutex, PoisonError},
 };
 
 use super::files;
-use crate::{model::ModelError, tools::Protected};
+use crate::{
+    changes::{ChangeId, Digest, FileState},
+    model::ModelError,
+    tools::{Context, Protected, Recorder, Upcoming},
+};
 
 /// The maximum number of links that are followed, as in Linux.
 const MAX_LINKS: usize = 40;
+
+/// The bits of a file's permissions.
+const ALL_BITS: u32 = 0o7777;
 
 /// The files that are being changed, and the signal that one of them is finished.
 static CHANGING: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
@@ -48,12 +56,30 @@ impl Drop for Exclusive {
 }
 
 /// A file that is about to be written. While this exists, no other call changes the same file.
-pub(super) struct WriteTarget {
+///
+/// Every tool changes files through it. What the file was is recorded first ([`Recorder`]), so that it can be taken back.
+pub struct WriteTarget {
     /// The file's path with links resolved.
     path: PathBuf,
     /// The existing file.
     pub(super) existing: Option<Metadata>,
+    recorder: Option<Arc<dyn Recorder>>,
     _alone: Exclusive,
+}
+
+impl fmt::Debug for WriteTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WriteTarget").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+/// How a content gets its permissions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Those of the existing file; those of any new file if there is none.
+    Kept,
+    /// These.
+    Set(u32),
 }
 
 impl WriteTarget {
@@ -62,7 +88,20 @@ impl WriteTarget {
     ///
     /// # Errors
     /// If it must not be written (not a regular file, read-only, protected), with the reason.
-    pub(super) fn new(path: &Path, name: &str, protected: &Protected) -> Result<Self, ModelError> {
+    pub(super) fn new(path: &Path, name: &str, context: &Context) -> Result<Self, ModelError> {
+        Self::at(path, name, &context.protected, context.recorder.clone())
+    }
+
+    /// The same, with what protects files and what records their changes.
+    ///
+    /// # Errors
+    /// As for [`WriteTarget::new`].
+    pub fn at(
+        path: &Path,
+        name: &str,
+        protected: &Protected,
+        recorder: Option<Arc<dyn Recorder>>,
+    ) -> Result<Self, ModelError> {
         let problem = |error: io::Error| ModelError::new(format!("{name}: {error}."));
         let real = follow(path).map_err(problem)?;
         let alone = Exclusive::new(&real);
@@ -80,11 +119,12 @@ impl WriteTarget {
         if existing.is_some() && rustix::fs::access(&real, rustix::fs::Access::WRITE_OK).is_err() {
             return Err(ModelError::new(format!("{name} is read-only.")));
         }
-        Ok(Self { path: real, existing, _alone: alone })
+        Ok(Self { path: real, existing, recorder, _alone: alone })
     }
 
     /// The file's path with links resolved.
-    pub(super) fn path(&self) -> &Path {
+    #[must_use]
+    pub fn path(&self) -> &Path {
         &self.path
     }
 
@@ -93,23 +133,51 @@ impl WriteTarget {
     /// # Errors
     /// If that fails. The old file is then unchanged, unless it had to be overwritten in place.
     pub(super) fn write(&self, content: &[u8]) -> io::Result<()> {
+        self.put(content, Mode::Kept)
+    }
+
+    /// Writes the file with these permissions, and creates missing parent folders.
+    ///
+    /// # Errors
+    /// If that fails. The old file is then unchanged, unless it had to be overwritten in place.
+    pub fn put(&self, content: &[u8], mode: Mode) -> io::Result<()> {
         let folder = self.path.parent().unwrap_or(Path::new("/"));
-        fs::create_dir_all(folder)?;
-        match self.exchange(folder, content) {
+        let made: Vec<PathBuf> = folder.ancestors().take_while(|above| !above.exists()).map(Path::to_owned).collect();
+        let made: Vec<PathBuf> = made.into_iter().rev().collect();
+        let written = fs::create_dir_all(folder).and_then(|()| match self.exchange(folder, content, mode, &made) {
             Ok(true) => Ok(()),
-            Ok(false) => self.overwrite(content),
+            Ok(false) => self.overwrite(content, mode, &made),
             // A folder in which no file can be created may still contain a writable file.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied && self.existing.is_some() => {
-                self.overwrite(content)
+                self.overwrite(content, mode, &made)
             }
             Err(error) => Err(error),
+        });
+        if written.is_err() {
+            remove_empty(made.iter().rev());
         }
+        written
+    }
+
+    /// Deletes the file, and then those of `folders` that are empty; innermost first. Nothing happens if there is no file.
+    ///
+    /// # Errors
+    /// If the file cannot be deleted.
+    pub fn remove(&self, folders: &[PathBuf]) -> io::Result<()> {
+        if self.existing.is_some() {
+            let change = self.begin(&FileState::Absent, &[])?;
+            let removed = fs::remove_file(&self.path);
+            self.end(change, removed.is_ok());
+            removed?;
+        }
+        remove_empty(folders.iter());
+        Ok(())
     }
 
     /// Replaces the old file by a new one; `false` if the old one would lose properties and nothing was done.
-    fn exchange(&self, folder: &Path, content: &[u8]) -> io::Result<bool> {
+    fn exchange(&self, folder: &Path, content: &[u8], set: Mode, made: &[PathBuf]) -> io::Result<bool> {
         // The umask applies to these permissions.
-        let mode = self.existing.as_ref().map_or(0o666, |metadata| metadata.mode() & 0o7777);
+        let mode = self.existing.as_ref().map_or(0o666, |metadata| metadata.mode() & ALL_BITS);
         if self.existing.as_ref().is_some_and(|metadata| metadata.nlink() > 1) {
             return Ok(false);
         }
@@ -124,17 +192,61 @@ impl WriteTarget {
             }
             file.as_file().set_permissions(Permissions::from_mode(mode))?;
         }
+        if let Mode::Set(mode) = set {
+            file.as_file().set_permissions(Permissions::from_mode(mode))?;
+        }
         file.write_all(content)?;
         file.as_file().sync_all()?;
-        file.persist(&self.path).map_err(|error| error.error)?;
+        let mode = file.as_file().metadata()?.mode() & ALL_BITS;
+        let change = self.begin(&FileState::File { digest: Digest::of(content), mode }, made)?;
+        let persisted = file.persist(&self.path).map_err(|error| error.error);
+        self.end(change, persisted.is_ok());
+        persisted?;
         Ok(true)
     }
 
-    fn overwrite(&self, content: &[u8]) -> io::Result<()> {
-        let mut file = File::options().write(true).truncate(true).open(&self.path)?;
+    fn overwrite(&self, content: &[u8], set: Mode, made: &[PathBuf]) -> io::Result<()> {
+        let mut options = File::options();
+        // The path has no links: one that is there now leads elsewhere.
+        options.write(true).custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed());
+        let mut file = options.open(&self.path)?;
+        let mode = match set {
+            Mode::Kept => file.metadata()?.mode() & ALL_BITS,
+            Mode::Set(mode) => mode,
+        };
+        let change = self.begin(&FileState::File { digest: Digest::of(content), mode }, made)?;
+        file.set_len(0)?;
         file.write_all(content)?;
-        file.sync_all()
+        if let Mode::Set(mode) = set {
+            file.set_permissions(Permissions::from_mode(mode))?;
+        }
+        file.sync_all()?;
+        self.end(change, true);
+        Ok(())
     }
+
+    fn begin(&self, new: &FileState, folders: &[PathBuf]) -> io::Result<Option<ChangeId>> {
+        let Some(recorder) = &self.recorder else { return Ok(None) };
+        // Whatever went wrong there has nothing to do with this file.
+        recorder
+            .begin(Upcoming { path: &self.path, new, folders })
+            .map_err(|error| io::Error::other(format!("nothing was written: {error}")))
+    }
+
+    fn end(&self, change: Option<ChangeId>, is_made: bool) {
+        if let (Some(recorder), Some(change)) = (&self.recorder, change) {
+            recorder.end(&change, is_made);
+        }
+    }
+}
+
+/// Deletes folders that are empty, up to the first that is not.
+fn remove_empty<'a>(mut folders: impl Iterator<Item = &'a PathBuf>) {
+    // A link is not a folder: it stays.
+    let _ = folders.try_for_each(|folder| match fs::remove_dir(folder) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    });
 }
 
 /// The target of a path: the real path of the folder, and the last component with its links resolved, whether or not the

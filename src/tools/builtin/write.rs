@@ -51,7 +51,7 @@ fn write(input: &Value, context: &Context) -> Result<String, ModelError> {
         )));
     }
     let path = context.resolve(name);
-    let target = replace::WriteTarget::new(&path, name, &context.protected)?;
+    let target = replace::WriteTarget::new(&path, name, context)?;
     // A cancel before this point leaves the file unchanged; after it, the file is written completely.
     if context.cancel.is_cancelled() {
         return Err(ModelError::new("Cancelled by the user: nothing was written."));

@@ -1,6 +1,7 @@
 //! Background work: the queue to the main thread, the journal, saving, trust and attachments.
 
 mod attachments;
+mod backups;
 mod holder;
 mod journal;
 mod queue;

@@ -14,7 +14,7 @@ use similar::{
 };
 
 /// How the new parts come from the old ones. Once the time is over, the rest is compared less closely.
-pub(super) fn diff<'a>(old: &[&'a str], new: &[&'a str], time: Duration) -> Vec<DiffOp> {
+pub(crate) fn diff<'a>(old: &[&'a str], new: &[&'a str], time: Duration) -> Vec<DiffOp> {
     let mut numbers: HashMap<&'a str, usize> = HashMap::new();
     let mut number = |part: &&'a str| {
         let next = numbers.len();
@@ -32,17 +32,17 @@ pub(super) fn diff<'a>(old: &[&'a str], new: &[&'a str], time: Duration) -> Vec<
 }
 
 /// How much two lists of parts have in common: 1 if they are the same, 0 if nothing in them is.
-pub(super) fn likeness(old: &[&str], new: &[&str], time: Duration) -> f32 {
+pub(crate) fn likeness(old: &[&str], new: &[&str], time: Duration) -> f32 {
     similar::diff_ratio(&diff(old, new, time), old.len(), new.len())
 }
 
 /// The characters of a text.
-pub(super) fn letters(text: &str) -> Vec<&str> {
+pub(crate) fn letters(text: &str) -> Vec<&str> {
     text.char_indices().map(|(at, letter)| &text[at..at + letter.len_utf8()]).collect()
 }
 
 /// The words of a text, and what is between them.
-pub(super) fn words(mut text: &str) -> Vec<&str> {
+pub(crate) fn words(mut text: &str) -> Vec<&str> {
     let mut found = Vec::new();
     while let Some(first) = text.chars().next() {
         let is_space = first.is_whitespace();

@@ -1,0 +1,74 @@
+//! Files that tools have changed, and taking that back.
+
+use std::{ffi::OsStr, os::unix::ffi::OsStrExt, path::PathBuf};
+
+use mlua::{Function, LuaString};
+use serde_json::json;
+
+use super::table::Exports;
+use crate::{model::CallId, workspace::TakeBack};
+
+/// What `propose_taking_back` takes.
+type Proposing = (i32, String, Option<String>, Vec<LuaString>, Function);
+
+/// What `restore_files` takes.
+type Restoring = (i32, u64, Vec<usize>, Vec<LuaString>, Function);
+
+/// Adds the functions.
+pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
+    // propose_taking_back(buffer, what, about, unsaved, callback): `what` is "last", "call" (about its id), "redo" or "after" (about a line, from
+    // 0). `unsaved` are the files with changes in buffers. Calls back with a table as in `flemma.Proposed`, or with nil and why there is nothing
+    // to do.
+    exports.add("propose_taking_back", |_, binding, (buffer, what, about, unsaved, callback): Proposing| {
+        let about = about.unwrap_or_default();
+        let what = match what.as_str() {
+            "call" => TakeBack::Call(CallId(about)),
+            "redo" => TakeBack::Redo,
+            "after" => TakeBack::After(about.parse().unwrap_or(0)),
+            _ => TakeBack::Last,
+        };
+        let callback = binding.functions.keep(callback);
+        binding.workspace.propose_taking_back(buffer, what, paths(&unsaved), move |workspace, proposed| {
+            let answer = proposed.map(|proposed| {
+                let files = proposed.proposal.files.iter().map(|file| {
+                    json!({
+                        "path": file.step.path.to_string_lossy(),
+                        "changed": file.is_changed_since && file.problem.is_none(),
+                        "problem": file.problem,
+                    })
+                });
+                let files: Vec<_> = files.collect();
+                json!({ "number": proposed.number, "lines": proposed.lines, "files": files })
+            });
+            workspace.give_answer(callback, answer);
+        });
+        Ok(())
+    })?;
+    // restore_files(buffer, number, overwrite, unsaved, callback): does what was proposed with this number. `overwrite` are the places, from 1, of
+    // files that others have changed. Calls back with a table of `path` and `problem` for each file, or with nil and why nothing was done.
+    exports.add("restore_files", |_, binding, (buffer, number, overwrite, unsaved, callback): Restoring| {
+        let overwrite: Vec<usize> = overwrite.into_iter().filter_map(|place| place.checked_sub(1)).collect();
+        let callback = binding.functions.keep(callback);
+        binding.workspace.restore_files(buffer, number, &overwrite, paths(&unsaved), move |workspace, restored| {
+            let answer = restored.map(|files| {
+                let files = files.into_iter();
+                files.map(|file| json!({ "path": file.path.to_string_lossy(), "problem": file.problem })).collect()
+            });
+            workspace.give_answer(callback, answer);
+        });
+        Ok(())
+    })?;
+    // changed_files(buffer, callback): calls back with a table as in `flemma.ChangedFiles`, or with nil and why there is none
+    exports.add("changed_files", |_, binding, (buffer, callback): (i32, Function)| {
+        let callback = binding.functions.keep(callback);
+        binding.workspace.changed_files(buffer, move |workspace, overview| {
+            let answer = overview.map(|overview| json!({ "lines": overview.lines, "paths": overview.paths }));
+            workspace.give_answer(callback, answer);
+        });
+        Ok(())
+    })
+}
+
+fn paths(names: &[LuaString]) -> Vec<PathBuf> {
+    names.iter().map(|name| PathBuf::from(OsStr::from_bytes(&name.as_bytes()))).collect()
+}

@@ -1,0 +1,32 @@
+//! What tools do to files is recorded, so that it can be taken back.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+use crate::changes::{ChangeId, FileState};
+
+/// A change that is about to be made.
+#[derive(Clone, Copy, Debug)]
+pub struct Upcoming<'a> {
+    /// The file, with links resolved; absolute.
+    pub path: &'a Path,
+    /// What it becomes.
+    pub new: &'a FileState,
+    /// The folders that were made for it, outermost first.
+    pub folders: &'a [PathBuf],
+}
+
+/// Keeps what files were before tools change them. It may wait for the disk.
+pub trait Recorder: Send + Sync {
+    /// A file is about to be changed. What it is now is safe on the disk when this returns, and so is the record of the
+    /// change; `None` if nothing changes.
+    ///
+    /// # Errors
+    /// In words for the user and the model, when that is not possible. The file must not be changed then.
+    fn begin(&self, change: Upcoming<'_>) -> io::Result<Option<ChangeId>>;
+
+    /// A change was made, or was not made. Not called if that is not known.
+    fn end(&self, id: &ChangeId, is_made: bool);
+}

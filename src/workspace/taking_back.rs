@@ -1,0 +1,302 @@
+//! Records what tools change in files, and takes it back when the user wants that.
+//!
+//! Everything that waits for the disk is done away from the main thread. The user is shown a [`Proposal`] first, which has a number:
+//! [`Workspace::restore_files`] does exactly what was shown, and nothing of a proposal that is not the latest.
+
+use std::{
+    path::{Path, PathBuf},
+    rc::Rc,
+    sync::Arc,
+};
+
+use serde_json::Value;
+
+use super::{Conversation, Workspace, protected_files::protected};
+use crate::{
+    agent::Level,
+    changes::Wanted,
+    chat::OpenCall,
+    config::BackupOptions,
+    journal::CallKey,
+    model::{CallId, UserError},
+    runtime::backups::{Limits, LogKey, Overview, OverviewFile, Permit, Proposal, Restored, damaged_lines},
+    tools::{LuaRef, Recorder},
+};
+
+/// What the user wants to take back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TakeBack {
+    /// The last write that stands.
+    Last,
+    /// What a call has written.
+    Call(CallId),
+    /// What was taken back last: it is made again.
+    Redo,
+    /// All that was written after the message at this line, from 0.
+    After(usize),
+}
+
+/// A proposal and its number.
+#[derive(Clone, Debug)]
+pub struct Proposed {
+    /// The number for [`Workspace::restore_files`].
+    pub number: u64,
+    /// What would be done.
+    pub proposal: Rc<Proposal>,
+    /// The same as text to look at.
+    pub lines: Vec<String>,
+}
+
+/// The files that a conversation has changed, as text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ChangedFiles {
+    /// The lines.
+    pub lines: Vec<String>,
+    /// The file that each line is about; empty for a line that is about none.
+    pub paths: Vec<String>,
+}
+
+impl ChangedFiles {
+    fn of(overview: &Overview, folder: &Path, is_kept: bool) -> Self {
+        let mut text = Self::default();
+        let mut put = |line: String, path: &Path| {
+            text.lines.push(line);
+            text.paths.push(path.to_string_lossy().into_owned());
+        };
+        let no_file = Path::new("");
+        match overview.files.len() {
+            0 => put("This conversation has changed no file, as far as is recorded.".to_owned(), no_file),
+            1 => put("This conversation has changed 1 file:".to_owned(), no_file),
+            count => put(format!("This conversation has changed {count} files:"), no_file),
+        }
+        put(String::new(), no_file);
+        for file in &overview.files {
+            put(describe(file, folder), &file.path);
+        }
+        if !overview.files.is_empty() {
+            put(String::new(), no_file);
+        }
+        put("Changes made by commands (bash) and by other tools are not tracked.".to_owned(), no_file);
+        if !is_kept {
+            put("New changes are not recorded: tools.backups.enabled is false.".to_owned(), no_file);
+        }
+        if overview.damaged > 0 {
+            put(format!("Note: {}.", damaged_lines(overview.damaged)), no_file);
+        }
+        text
+    }
+}
+
+fn describe(file: &OverviewFile, folder: &Path) -> String {
+    let mut words = vec![name(&file.path, folder)];
+    words.push(match file.lines {
+        Some((0, 0)) => "as before".to_owned(),
+        Some((added, removed)) => format!("+{added} -{removed}"),
+        None => "+? -?".to_owned(),
+    });
+    words.extend(match (file.existed, file.exists) {
+        (false, true) => Some("created".to_owned()),
+        (true, false) => Some("deleted".to_owned()),
+        _ => None,
+    });
+    let calls =
+        file.calls.iter().map(|(id, stands)| if *stands { id.to_string() } else { format!("{id} (taken back)") });
+    words.push(calls.collect::<Vec<_>>().join(", "));
+    if file.is_changed_since {
+        words.push("changed since by somebody else".to_owned());
+    }
+    words.join("  ")
+}
+
+impl Workspace {
+    /// Records what a run of a call changes; `None` where the options say that nothing is kept.
+    pub(super) fn recorder(&self, conversation: &Conversation, call: &OpenCall) -> Option<Arc<dyn Recorder>> {
+        let options = self.config().tools.backups;
+        let key = CallKey::of(&call.id, &call.name, &call.input);
+        let (log, fence) = (self.log_key(conversation), self.fence(conversation));
+        options.enabled.then(|| self.backups().recorder_of_call(&log, &key, limits(options), fence))
+    }
+
+    /// Finds out what taking changes back would do, and changes nothing. `unsaved` are the files with changes in the editor.
+    /// `then` gets it, or why there is nothing to do.
+    pub fn propose_taking_back(
+        &self,
+        buffer: i32,
+        what: TakeBack,
+        unsaved: Vec<PathBuf>,
+        then: impl FnOnce(&Self, Result<Proposed, UserError>) + Send + 'static,
+    ) {
+        let conversation = match self.may_take_back(buffer) {
+            Ok(conversation) => conversation,
+            Err(problem) => return then(self, Err(problem)),
+        };
+        let wanted = match wanted(&conversation, what) {
+            Ok(wanted) => wanted,
+            Err(problem) => return then(self, Err(problem)),
+        };
+        let (backups, log) = (self.backups().clone(), self.log_key(&conversation));
+        let (id, folder) = (conversation.id(), self.place(&conversation).folder());
+        let work = move || backups.propose(&log, &wanted, &unsaved);
+        self.run_or_tell(work, move |workspace, proposed| {
+            let Some(conversation) = workspace.conversations().by_id(id) else {
+                return then(workspace, Err(closed()));
+            };
+            let proposed = proposed.and_then(|proposed| proposed).map(|proposal| {
+                let mut kept = conversation.proposal().borrow_mut();
+                let number = kept.as_ref().map_or(1, |(last, _)| last + 1);
+                let (proposal, lines) = (Rc::new(proposal.clone()), proposal.lines(|path| name(path, &folder)));
+                *kept = Some((number, Rc::clone(&proposal)));
+                Proposed { number, proposal, lines }
+            });
+            then(workspace, proposed);
+        });
+    }
+
+    /// Does what was proposed. `overwrite` are the places, from 0, of the files that others have changed, and that the user wants to
+    /// go back all the same. `then` gets what became of each file, or why nothing was done.
+    pub fn restore_files(
+        &self,
+        buffer: i32,
+        number: u64,
+        overwrite: &[usize],
+        unsaved: Vec<PathBuf>,
+        then: impl FnOnce(&Self, Result<Vec<Restored>, UserError>) + Send + 'static,
+    ) {
+        let conversation = match self.may_take_back(buffer) {
+            Ok(conversation) => conversation,
+            Err(problem) => return then(self, Err(problem)),
+        };
+        let taken = conversation.proposal().borrow_mut().take_if(|(latest, _)| *latest == number);
+        let Some((_, proposal)) = taken else {
+            let problem = "this was done already, or another command came after it; give the command again";
+            return then(self, Err(UserError::new(problem)));
+        };
+        let overwrite =
+            overwrite.iter().filter_map(|place| Some(proposal.files.get(*place)?.step.path.clone())).collect();
+        let open = self.host().open_conversations();
+        let store = self.trust_store().path().to_owned();
+        let permit = Permit {
+            overwrite,
+            unsaved,
+            protected: Arc::new(move |path| protected(path, &open, &store)),
+            limits: limits(self.config().tools.backups),
+            fence: self.fence(&conversation),
+        };
+        let (backups, log, proposal) = (self.backups().clone(), self.log_key(&conversation), (*proposal).clone());
+        self.run_or_tell(move || backups.apply(&log, &proposal, &permit), then);
+    }
+
+    /// Finds out which files a conversation has changed. `then` gets it as text, or why it is not known.
+    pub fn changed_files(
+        &self,
+        buffer: i32,
+        then: impl FnOnce(&Self, Result<ChangedFiles, UserError>) + Send + 'static,
+    ) {
+        let Some(conversation) = self.conversation(buffer) else { return then(self, Err(closed())) };
+        let (backups, log) = (self.backups().clone(), self.log_key(&conversation));
+        let folder = self.place(&conversation).folder();
+        let is_kept = self.config().tools.backups.enabled;
+        let work = move || backups.overview(&log).map(|overview| ChangedFiles::of(&overview, &folder, is_kept));
+        self.run_or_tell(work, |workspace, files| then(workspace, files.and_then(|files| files)));
+    }
+
+    /// Tells a Lua function what it has asked for.
+    pub fn give_answer(&self, callback: LuaRef, answer: Result<Value, UserError>) {
+        self.scripts().answered(callback, answer);
+    }
+
+    /// The conversation has another file from now on: its changes can still be taken back.
+    pub(super) fn carry_changes_over(&self, conversation: &Conversation, path: &str) {
+        let from = self.log_key(conversation);
+        let to = if path.is_empty() { return } else { LogKey::File(PathBuf::from(path)) };
+        if from == to {
+            return;
+        }
+        let backups = self.backups().clone();
+        let then = |workspace: &Self, carried: std::io::Result<()>| {
+            if let Err(error) = carried {
+                workspace.log(Level::Warn, &format!("the list of changes could not be carried over: {error}"));
+            }
+        };
+        let _ = self.background().run(move || backups.carry_over(&from, &to), then);
+    }
+
+    /// Deletes old contents, away from the main thread.
+    pub(super) fn clean_backups(&self) {
+        let (backups, limits) = (self.backups().clone(), limits(self.config().tools.backups));
+        let then = |workspace: &Self, cleaned: std::io::Result<()>| {
+            if let Err(error) = cleaned {
+                workspace.log(Level::Warn, &format!("old contents of files could not be deleted: {error}"));
+            }
+        };
+        let _ = self.background().run(move || backups.clean(limits), then);
+    }
+
+    /// The conversation of a buffer, if files may be changed for it now.
+    fn may_take_back(&self, buffer: i32) -> Result<Rc<Conversation>, UserError> {
+        let conversation = self.conversation(buffer).ok_or_else(closed)?;
+        self.check_held(&conversation)?;
+        if conversation.is_busy() {
+            let problem = "a reply or a tool is at work; wait for its end";
+            return Err(UserError::new(problem).with_advice("Ctrl-C ends it."));
+        }
+        if !conversation.is_complete() {
+            return Err(UserError::new("the conversation is still being read; try again in a moment"));
+        }
+        Ok(conversation)
+    }
+
+    /// The log of a conversation.
+    fn log_key(&self, conversation: &Conversation) -> LogKey {
+        let unnamed = || LogKey::Unnamed(format!("{}-{}", self.session_name(), conversation.buffer()));
+        conversation.records().path().map_or_else(unnamed, LogKey::File)
+    }
+
+    /// Does something that may wait for the disk, and brings its result back, or why it did not begin.
+    fn run_or_tell<R: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> R + Send + 'static,
+        then: impl FnOnce(&Self, Result<R, UserError>) + Send + 'static,
+    ) {
+        let Ok(threads) = self.background().worker().handle() else {
+            return then(self, Err(UserError::new("the system gives no threads; try again later")));
+        };
+        let mailbox = self.background().mailbox().clone();
+        threads.spawn_blocking(move || {
+            let result = work();
+            mailbox.job(move |workspace: &Self| then(workspace, Ok(result)));
+        });
+    }
+}
+
+fn closed() -> UserError {
+    UserError::new("the conversation was closed")
+}
+
+fn limits(options: BackupOptions) -> Limits {
+    Limits { max_bytes: options.max_bytes.into(), max_age: options.max_age.0 }
+}
+
+/// The name of a file for the user: from the folder of the conversation, if it is in there.
+fn name(path: &Path, folder: &Path) -> String {
+    path.strip_prefix(folder).unwrap_or(path).display().to_string()
+}
+
+fn wanted(conversation: &Conversation, what: TakeBack) -> Result<Wanted, UserError> {
+    let line = match what {
+        TakeBack::Last => return Ok(Wanted::Last),
+        TakeBack::Call(id) => return Ok(Wanted::Call(id)),
+        TakeBack::Redo => return Ok(Wanted::Redo),
+        TakeBack::After(line) => line,
+    };
+    conversation.page().with_document(|document, text| {
+        let message = document.message_at(line).ok_or_else(|| {
+            UserError::new("the cursor is not on a message; put it on the last message that is to stay")
+        })?;
+        let key = |call: OpenCall| CallKey::of(&call.id, &call.name, &call.input);
+        let (before, after): (Vec<_>, Vec<_>) =
+            document.all_calls(text).into_iter().partition(|(of, _)| *of <= message);
+        let keys = |calls: Vec<(usize, OpenCall)>| calls.into_iter().map(|(_, call)| key(call)).collect();
+        Ok(Wanted::After { before: keys(before), after: keys(after) })
+    })
+}

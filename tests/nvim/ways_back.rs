@@ -1,0 +1,217 @@
+//! Taking back what tools have changed in files, as a user does it.
+
+use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf};
+
+use serde_json::{Value, json};
+
+use super::{
+    chat::{Chat, Setup, call, prose, said},
+    support::Nvim,
+};
+
+const OPTIONS: &str = "tools = { auto_approve = { 'write', 'edit' } }";
+
+/// Another program handles nothing, and answers of the user are given in advance.
+const ANSWERS: &str = "vim.o.autoread = false
+    asked = {}
+    vim.ui.select = function(items, opts, on_choice)
+      asked[#asked + 1] = opts.prompt
+      on_choice(items[vim.g.answer], vim.g.answer)
+    end";
+
+fn write(path: &str, content: &str) -> Value {
+    json!({ "label": null, "path": path, "content": content })
+}
+
+fn edit(path: &str, old: &str, new: &str) -> Value {
+    json!({ "label": null, "path": path, "old_text": old, "new_text": new })
+}
+
+/// A conversation in which the model has changed three files in two turns.
+fn start() -> Chat {
+    let files = [("a.txt", "one\ntwo\nthree\n"), ("run.sh", "old\n")];
+    let setup = Setup { files: &files, options: OPTIONS, lua: ANSWERS, ..Setup::default() };
+    let replies = [
+        call("toolu_1", "edit", &edit("a.txt", "two", "2")),
+        prose(&["first done"]),
+        call("toolu_2", "write", &write("run.sh", "new\n")),
+        call("toolu_3", "write", &write("made/here/c.txt", "c\n")),
+        prose(&["second done"]),
+    ];
+    let mut chat = Chat::start(&setup, replies);
+    fs::set_permissions(chat.nvim.work().join("run.sh"), fs::Permissions::from_mode(0o755)).unwrap();
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the first turn", |nvim| nvim.text().contains("first done"));
+    chat.wait_until_idle();
+    chat.nvim.input("GoGo on<Esc><C-]>");
+    chat.nvim.wait_for("the second turn", |nvim| nvim.text().contains("second done"));
+    chat.wait_until_idle();
+    chat
+}
+
+/// Types a command and waits for what it shows.
+fn shown(nvim: &mut Nvim, command: &str, words: &str) -> String {
+    nvim.input(&format!(":{command}<CR>"));
+    nvim.wait_for(words, |nvim| {
+        let is_ours = nvim.lua("return vim.bo.buftype", &[]) == "nofile";
+        is_ours && nvim.text().contains(words)
+    });
+    nvim.text()
+}
+
+fn wait_for_message(nvim: &mut Nvim, words: &str) {
+    nvim.wait_for(words, |nvim| said(nvim).contains(words));
+    nvim.command("messages clear");
+}
+
+fn path(chat: &Chat, name: &str) -> PathBuf {
+    chat.nvim.work().join(name)
+}
+
+fn content(chat: &Chat, name: &str) -> String {
+    fs::read_to_string(path(chat, name)).unwrap_or_else(|_| "(gone)".to_owned())
+}
+
+#[test]
+fn undo_shows_a_diff_asks_and_goes_back_and_forward() {
+    let mut chat = start();
+    // The file is open, with a history of its own, and is longer than what Neovim keeps for undo.
+    chat.nvim.command("set undoreload=1 | tabedit a.txt | call setline(1, 'ONE') | write | tabclose | messages clear");
+    chat.nvim.command("tabnext 1");
+    let text = shown(&mut chat.nvim, "Flemma undo", "made/here/c.txt (before toolu_3)");
+    assert!(text.contains("(the file is deleted)") && text.contains("-c") && !text.contains("run.sh"), "{text}");
+    chat.nvim.input("q");
+    chat.nvim.wait_for("one tab", |nvim| nvim.lua("return #vim.api.nvim_list_tabpages()", &[]) == 1);
+    assert_eq!(content(&chat, "made/here/c.txt"), "c\n", "q means no");
+    shown(&mut chat.nvim, "Flemma undo", "toolu_3");
+    chat.nvim.input(":q<CR>");
+    chat.nvim.wait_for("one tab", |nvim| nvim.lua("return #vim.api.nvim_list_tabpages()", &[]) == 1);
+    assert_eq!(content(&chat, "made/here/c.txt"), "c\n", ":q means no");
+    shown(&mut chat.nvim, "Flemma undo", "toolu_3");
+    chat.nvim.input("y");
+    wait_for_message(&mut chat.nvim, "took back 1 file");
+    assert!(!path(&chat, "made").exists(), "the folders go too");
+    // Given again, it goes one further back; the mode comes back.
+    fs::set_permissions(path(&chat, "run.sh"), fs::Permissions::from_mode(0o755)).unwrap();
+    shown(&mut chat.nvim, "Flemma undo", "run.sh (before toolu_2)");
+    chat.nvim.input("y");
+    wait_for_message(&mut chat.nvim, "took back 1 file");
+    assert_eq!(content(&chat, "run.sh"), "old\n");
+    // Forward again, both of them.
+    for (call, file) in [("toolu_2", "run.sh"), ("toolu_3", "c.txt")] {
+        let text = shown(&mut chat.nvim, "Flemma redo", call);
+        assert!(text.contains(file), "{text}");
+        chat.nvim.input("y");
+        wait_for_message(&mut chat.nvim, "made again 1 file");
+    }
+    assert_eq!((content(&chat, "run.sh"), content(&chat, "made/here/c.txt")), ("new\n".into(), "c\n".into()));
+    chat.nvim.input(":Flemma redo<CR>");
+    wait_for_message(&mut chat.nvim, "redo: nothing was taken back that could be made again");
+    // Somebody else has changed this one: there is a question of its own, whose default keeps the file.
+    chat.nvim.command("let g:answer = 1");
+    let text = shown(&mut chat.nvim, "Flemma undo toolu_1", "a.txt was changed by somebody else");
+    assert!(text.contains("-2") && text.contains("+two"), "{text}");
+    chat.nvim.input("y");
+    wait_for_message(
+        &mut chat.nvim,
+        "nothing was changed. Left alone: a.txt was changed by somebody else, and was kept",
+    );
+    assert_eq!(content(&chat, "a.txt"), "ONE\n2\nthree\n");
+    chat.nvim.command("let g:answer = 2");
+    shown(&mut chat.nvim, "Flemma undo toolu_1", "a.txt was changed by somebody else");
+    chat.nvim.input("y");
+    wait_for_message(&mut chat.nvim, "took back 1 file");
+    assert_eq!(content(&chat, "a.txt"), "one\ntwo\nthree\n");
+    assert_eq!(chat.nvim.lua("return #asked", &[]), 2);
+    // Its buffer shows it, and undo goes back over it.
+    chat.nvim.command("tabedit a.txt");
+    assert_eq!(chat.nvim.text(), "one\ntwo\nthree\n");
+    chat.nvim.input("u");
+    chat.nvim.wait_for("the text before", |nvim| nvim.text() == "ONE\n2\nthree\n");
+    chat.nvim.command("silent! undo 0");
+    assert_eq!(chat.nvim.text(), "one\n2\nthree\n", "the user's own history is there");
+    assert_eq!(chat.nvim.lua("return vim.o.undoreload", &[]), 1);
+}
+
+#[test]
+fn rollback_goes_to_the_message_under_the_cursor() {
+    let mut chat = start();
+    chat.nvim.command("messages clear");
+    // A file with unsaved changes is left alone; the others go back.
+    chat.nvim.command("tabedit run.sh | call setline(1, 'mine') | tabprevious");
+    chat.go_to("Go on");
+    let text = shown(&mut chat.nvim, "Flemma rollback", "before toolu_3");
+    assert!(text.contains("# Not possible: run.sh has changes in the editor that are not saved"), "{text}");
+    assert!(!text.contains("a.txt"), "{text}");
+    chat.nvim.input("y");
+    wait_for_message(&mut chat.nvim, "took back 1 file. Left alone: run.sh has changes in the editor");
+    assert_eq!((content(&chat, "run.sh"), content(&chat, "made/here/c.txt")), ("new\n".into(), "(gone)".into()));
+    chat.nvim.command("tabnext | edit! | tabprevious");
+    // What is written while the user looks is not overwritten.
+    shown(&mut chat.nvim, "Flemma rollback", "before toolu_2");
+    fs::write(path(&chat, "run.sh"), "meanwhile\n").unwrap();
+    chat.nvim.input("y");
+    wait_for_message(&mut chat.nvim, "run.sh has changed in the meantime and was left alone");
+    fs::write(path(&chat, "run.sh"), "new\n").unwrap();
+    // From the first message everything goes.
+    chat.nvim.command("messages clear");
+    chat.go_to("Hello");
+    let text = shown(&mut chat.nvim, "Flemma rollback", "before toolu_2");
+    assert!(text.contains("before toolu_1"), "{text}");
+    chat.nvim.input("y");
+    wait_for_message(&mut chat.nvim, "took back 2 files");
+    assert_eq!((content(&chat, "run.sh"), content(&chat, "a.txt")), ("old\n".into(), "one\ntwo\nthree\n".into()));
+    chat.go_to("Hello");
+    chat.nvim.input(":Flemma rollback<CR>");
+    wait_for_message(&mut chat.nvim, "rollback: no file was written after this message");
+    chat.nvim.input(":Flemma undo<CR>");
+    wait_for_message(&mut chat.nvim, "undo: all that this conversation has written is taken back");
+    chat.nvim.input(":Flemma undo toolu_9<CR>");
+    wait_for_message(&mut chat.nvim, "undo: toolu_9 has written no file in this conversation");
+    chat.nvim.input(":Flemma undo toolu_1 toolu_2<CR>");
+    wait_for_message(&mut chat.nvim, "takes the id of one call");
+    assert_eq!(chat.nvim.lua("return #asked", &[]), 0);
+    assert!(!chat.nvim.text().contains("took back"), "the conversation is as it was");
+}
+
+#[test]
+fn changes_lists_the_files_and_opens_them() {
+    let mut chat = start();
+    fs::write(path(&chat, "a.txt"), "one\n2\nthree\nfour\n").unwrap();
+    shown(&mut chat.nvim, "Flemma undo", "toolu_3");
+    chat.nvim.input("y");
+    wait_for_message(&mut chat.nvim, "took back 1 file");
+    let text = shown(&mut chat.nvim, "Flemma changes", "This conversation has changed 3 files:");
+    for line in [
+        "a.txt  +2 -1  toolu_1  changed since by somebody else",
+        "run.sh  +1 -1  toolu_2",
+        "made/here/c.txt  as before  toolu_3 (taken back)",
+        "Changes made by commands (bash) and by other tools are not tracked.",
+    ] {
+        assert!(text.lines().any(|shown| shown == line), "{line}\n----\n{text}");
+    }
+    chat.nvim.input("j<CR>");
+    chat.nvim.wait_for("the file", |nvim| nvim.lua("return vim.fn.expand('%:t')", &[]) == "run.sh");
+    assert_eq!(chat.nvim.lua("return #vim.tbl_filter(function(b) return vim.bo[b].filetype == 'flemma-changes' end, vim.api.nvim_list_bufs())", &[]), 0);
+    // Another Neovim that only looks at the conversation takes nothing back.
+    let file = path(&chat, "notes.chat");
+    let mut other = Chat::another(&chat, &file, (OPTIONS, ANSWERS), []);
+    other.nvim.wait_for("who holds it", |nvim| said(nvim).contains("is open in another Neovim"));
+    other.nvim.command("messages clear");
+    other.nvim.input(":Flemma undo<CR>");
+    wait_for_message(&mut other.nvim, "undo: notes.chat is open in another Neovim");
+    assert_eq!(content(&chat, "run.sh"), "new\n");
+    // The next session still can.
+    drop(other);
+    chat.nvim.command("wincmd o");
+    chat.nvim.command("silent! wall | silent! buffer notes.chat | bdelete! notes.chat");
+    let mut next = Chat::another(&chat, &file, (OPTIONS, ANSWERS), []);
+    next.nvim.wait_for("the lock", |nvim| {
+        nvim.lua("return require('flemma.native').call('is_settled', vim.api.nvim_get_current_buf())", &[]) == true
+            && nvim.lua("return vim.bo.modifiable and not vim.bo.readonly", &[]) == true
+    });
+    shown(&mut next.nvim, "Flemma undo", "before toolu_2");
+    next.nvim.input("y");
+    wait_for_message(&mut next.nvim, "took back 1 file");
+    assert_eq!(content(&chat, "run.sh"), "old\n");
+}
