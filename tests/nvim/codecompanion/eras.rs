@@ -69,3 +69,41 @@ fn functions_of_both_later_eras_run_as_their_authors_expect() {
     assert_eq!(tool["description"], "Does b_count.\n\nUse b_count for every text.");
     assert_eq!(tool["input_schema"]["properties"]["text"]["type"], "string");
 }
+
+#[test]
+fn definitions_come_from_modules_and_files_in_any_shape() {
+    let definition = |words: &str| {
+        format!(
+            "return {{
+               cmds = {{ function(_, args, third) return {{ status = 'success', data = {words} }} end }},
+               schema = {{ type = 'function', ['function'] = {{ name = 'x', description = 'x', parameters = {{
+                 type = 'object', properties = {{ text = {{ type = 'string' }} }}, required = {{}} }} }} }},
+             }}"
+        )
+    };
+    let (module, file) = (definition("'module ' .. args.text"), definition("'file ' .. args.text"));
+    let shaped = definition("type(third) .. ' ' .. tostring(third and third.output_cb ~= nil)");
+    let files = [("lua/my/tool.lua", module.as_str()), ("file.lua", &file), ("shaped.lua", &shaped)];
+    let lua = "vim.opt.runtimepath:prepend(vim.fn.getcwd())
+        local compat = require('flemma.compat.codecompanion')
+        compat.register('from_module', { callback = 'my.tool' })
+        compat.register('from_file', { callback = vim.fn.getcwd() .. '/file.lua' })
+        compat.register('from_path', { path = './file.lua' })
+        compat.register('as_b', { callback = './shaped.lua' }, { shape = 'b' })
+        compat.register('as_c', { callback = './shaped.lua', opts = { shape = 'c' } })
+        compat.register('gone', { callback = './file.lua' })
+        _G.gone = { compat.unregister('gone'), compat.unregister('gone') }";
+    let calls = [
+        text("from_module", "1"),
+        text("from_file", "2"),
+        text("from_path", "3"),
+        text("as_b", "4"),
+        text("as_c", "5"),
+        text("gone", "6"),
+    ];
+    let mut chat = with_calls(&calls, "tools = { require_approval = false }", lua, &files);
+    let found = results(&mut chat);
+    assert_eq!(found[..5], [good("module 1"), good("file 2"), good("file 3"), good("nil false"), good("table true")]);
+    assert!(found[5].1, "{found:?}");
+    assert_eq!(chat.nvim.lua("return gone", &[]), serde_json::json!([true, false]));
+}

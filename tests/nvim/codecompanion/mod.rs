@@ -3,6 +3,7 @@
 mod approval;
 mod commands;
 mod eras;
+mod first_era;
 mod offer;
 mod trouble;
 

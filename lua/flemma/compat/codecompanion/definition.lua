@@ -1,13 +1,23 @@
 --- Definitions of tools: from what stands in CodeCompanion's tools table to a definition of ours.
 local M = {}
 
+local shapes = require("flemma.compat.codecompanion.shape")
 local value = require("flemma.compat.codecompanion.value")
 
 --- The longest time limit of a definition, in seconds: CodeCompanion has none.
 local LONGEST = 24 * 60 * 60
 
 --- What an entry of the tools table says beside the definition.
-local ABOUT = { callback = true, path = true, extends = true, description = true, opts = true, enabled = true, shape = true, offer = true, hide_in_help_window = true, visible = true, id = true, _module_path = true }
+local ABOUT = {
+  callback = true,
+  description = true,
+  enabled = true,
+  extends = true,
+  opts = true,
+  path = true,
+  shape = true,
+  visible = true,
+}
 
 --- The folders of CodeCompanion's own tools.
 local OWN_TOOLS = { "^codecompanion%.", "^strategies%.chat%.", "^interactions%.chat%.", "^helpers%." }
@@ -204,11 +214,7 @@ end
 ---@return table? parts
 ---@return string? problem
 local function from_example(name, definition)
-  local ok, xml = pcall(require, "flemma.compat.codecompanion.xml")
-  if not ok then
-    return nil, "`schema` is an XML-style example, which cannot be read"
-  end
-  local schema, problem = xml.schema(definition.schema)
+  local schema, problem = require("flemma.compat.codecompanion.xml").schema(definition.schema)
   if not schema then
     return nil, ("`schema` of `%s`: %s"):format(name, problem or "it cannot be read as an example of a call")
   end
@@ -224,9 +230,7 @@ local function guidance(definition, name)
   local prompt = definition.system_prompt
   if type(prompt) == "function" then
     local schema = value.copy(definition.schema)
-    local ok, text = pcall(function()
-      return prompt(schema, require("flemma.compat.codecompanion.xml"))
-    end)
+    local ok, text = pcall(prompt, schema, require("flemma.compat.codecompanion.xml"))
     if not ok then
       return nil, ("`system_prompt` failed: %s"):format(value.thrown(text))
     end
@@ -257,7 +261,7 @@ function M.describe(name, resolved, shape)
     end
   end
   local ours, problem
-  if shape == "a" then
+  if not shapes.has_function_schema(definition) then
     ours, problem = from_example(name, definition)
   else
     ours, problem = from_function(resolved)

@@ -29,9 +29,10 @@ local function is_tools(callback, position)
   return ok and (name == "tools" or name == "agent")
 end
 
+--- Whether the schema of a definition is the JSON schema of a function, and not an example in XML.
 ---@param definition table
 ---@return boolean
-local function has_function_schema(definition)
+function M.has_function_schema(definition)
   local schema = definition.schema
   return type(schema) == "table" and (type(schema["function"]) == "table" or schema.type == "function")
 end
@@ -40,7 +41,7 @@ end
 ---@param definition table
 ---@return flemma.codecompanion.Shape
 function M.of(definition)
-  if not has_function_schema(definition) then
+  if not M.has_function_schema(definition) then
     return "a"
   end
   local output = type(definition.output) == "table" and definition.output or {}
