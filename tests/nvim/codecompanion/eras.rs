@@ -103,7 +103,7 @@ fn definitions_come_from_modules_and_files_in_any_shape() {
     ];
     let mut chat = with_calls(&calls, "tools = { require_approval = false }", lua, &files);
     let found = results(&mut chat);
-    assert_eq!(found[..5], [good("module 1"), good("file 2"), good("file 3"), good("nil false"), good("table true")]);
+    assert_eq!(found[..5], [good("module 1"), good("file 2"), good("file 3"), good("nil nil"), good("table true")]);
     assert!(found[5].1, "{found:?}");
     assert_eq!(chat.nvim.lua("return gone", &[]), serde_json::json!([true, false]));
 }
