@@ -2,10 +2,13 @@
 
 use std::fmt::Write as _;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::values;
+use super::values::{self, ATTRIBUTES};
 use crate::{provider::ToolSpec, xml};
+
+/// How deep properties in properties are shown.
+const MAX_DEPTH: usize = 4;
 
 const HOW: &str = "\
 # Tools
@@ -46,17 +49,26 @@ pub(super) fn describe(tools: &[ToolSpec]) -> Option<String> {
 fn of_schema(tool: &ToolSpec) -> String {
     let mut text = format!("## The tool `{}`\n\n{}\n", tool.name, tool.description.trim());
     let schema = &*tool.input_schema;
+    let element = values::call(&tool.name, &example_of_object(schema, 0));
+    let _ = write!(text, "\n```xml\n{}```\n", xml::write_element(&element));
+    list(&mut text, schema, 0);
+    text.trim_end().to_owned()
+}
+
+/// Lists the properties of an object, each with those in it below.
+fn list(text: &mut String, schema: &Value, depth: usize) {
     let required: Vec<&str> =
         schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
-    let empty = Map::new();
-    let properties = schema.get("properties").and_then(Value::as_object).unwrap_or(&empty);
-    let example: Map<String, Value> = properties.iter().map(|(name, schema)| (name.clone(), example(schema))).collect();
-    let element = values::call(&tool.name, &Value::Object(example));
-    let _ = write!(text, "\n```xml\n{}```\n", xml::write_element(&element));
-    for (name, schema) in properties {
+    for (name, schema) in properties(schema) {
         let is_required = required.contains(&name.as_str()) && !values::types(schema).contains(&"null");
         let need = if is_required { "required" } else { "optional" };
-        let _ = write!(text, "\n- `{name}` ({}, {need})", kind(schema));
+        let schema = chosen(schema);
+        let indent = "  ".repeat(depth);
+        let (name, what) = match name.as_str() {
+            ATTRIBUTES => ("attributes", "of the element"),
+            name => (name, kind(schema)),
+        };
+        let _ = write!(text, "\n{indent}- `{name}` ({what}, {need})");
         if let Some(words) = schema.get("description").and_then(Value::as_str) {
             let _ = write!(text, ": {}", words.trim());
         }
@@ -68,20 +80,40 @@ fn of_schema(tool: &ToolSpec) -> String {
                 .collect();
             let _ = write!(text, ". One of {}", choices.join(", "));
         }
+        if depth < MAX_DEPTH {
+            let items = schema.get("items").map(chosen);
+            list(text, items.unwrap_or(schema), depth + 1);
+        }
     }
-    text.trim_end().to_owned()
 }
 
 /// A value that shows where a parameter goes.
-fn example(schema: &Value) -> Value {
+fn example(schema: &Value, depth: usize) -> Value {
+    let schema = chosen(schema);
+    if let Some(first) = schema.get("enum").and_then(|choices| choices.get(0)).filter(|choice| !choice.is_null()) {
+        return first.clone();
+    }
     match kind(schema) {
-        "list" => json!([example(schema.get("items").unwrap_or(&Value::Null))]),
-        "object" => {
-            let properties = schema.get("properties").and_then(Value::as_object);
-            properties.into_iter().flatten().map(|(name, schema)| (name.clone(), example(schema))).collect()
-        }
+        _ if depth > MAX_DEPTH => Value::from("…"),
+        "list" => json!([example(schema.get("items").unwrap_or(&Value::Null), depth + 1)]),
+        "object" => example_of_object(schema, depth + 1),
         kind => kind.into(),
     }
+}
+
+fn example_of_object(schema: &Value, depth: usize) -> Value {
+    properties(schema).map(|(name, schema)| (name.clone(), example(schema, depth))).collect()
+}
+
+fn properties(schema: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    schema.get("properties").and_then(Value::as_object).into_iter().flatten()
+}
+
+/// Of several schemas the one that is shown: the first that is not null.
+fn chosen(schema: &Value) -> &Value {
+    let choices = ["anyOf", "oneOf"].iter().find_map(|key| schema.get(*key)?.as_array());
+    let shown = choices.and_then(|choices| choices.iter().find(|choice| values::types(choice) != ["null"]));
+    shown.filter(|_| schema.get("type").is_none()).map_or(schema, chosen)
 }
 
 /// The kind of a parameter, in a word for the model.

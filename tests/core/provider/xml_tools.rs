@@ -240,6 +240,41 @@ fn the_tools_are_described_and_earlier_calls_are_text() {
     assert_eq!(as_text(&bare), bare);
 }
 
+#[test]
+fn the_description_shows_what_is_in_objects_and_lists() {
+    let action = json!({
+        "type": "object",
+        "properties": {
+            "_attr": { "type": "object", "properties": { "kind": { "enum": ["create", "delete"] } } },
+            "path": { "type": "string", "description": "Example: a.txt" },
+            "lines": { "type": ["array", "null"], "items": { "anyOf": [{ "type": "integer" }, { "type": "string" }] } },
+        },
+        "required": ["path"],
+    });
+    let either = json!({ "anyOf": [action, { "type": "array", "items": action }] });
+    let files = tool("files", json!({ "action": either }));
+    let request = Request { tools: vec![files].into(), ..Request::default() };
+    let system = as_text(&request).system.unwrap();
+    let (_, shown) = system.split_once("Does files.\n\n").unwrap();
+    let wanted = "```xml
+<tool name=\"files\">
+  <action kind=\"create\">
+    <path>text</path>
+    <lines>
+      <item>whole number</item>
+    </lines>
+  </action>
+</tool>
+```
+
+- `action` (object, optional)
+  - `attributes` (of the element, optional)
+    - `kind` (text, optional). One of `create`, `delete`
+  - `path` (text, required): Example: a.txt
+  - `lines` (list, optional)";
+    assert_eq!(shown, wanted);
+}
+
 /// Text that is hard on parsers.
 fn hostile() -> impl Strategy<Value = String> {
     let piece = prop::sample::select(vec![
