@@ -68,7 +68,7 @@ impl History {
             match (line, known) {
                 (Line::Change(change), None) => {
                     places.insert(change.id.clone(), changes.len());
-                    changes.push((change, Outcome::Unsaid));
+                    changes.push((*change, Outcome::Unsaid));
                 }
                 (Line::Change(_), Some(_)) | (Line::Made(_) | Line::NotMade(_), None) => {}
                 (Line::Made(_), Some(place)) => changes[place].1 = Outcome::Made,

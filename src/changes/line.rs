@@ -31,7 +31,7 @@ const SUM: usize = 16;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Line {
     /// A change is about to be made.
-    Change(Change),
+    Change(Box<Change>),
     /// It was made.
     Made(ChangeId),
     /// It was not made.
@@ -127,7 +127,9 @@ impl Line {
         let written: Written = serde_json::from_value(Value::Object(fields)).map_err(|_| LineError::Damaged)?;
         let id = ChangeId(written.id);
         match (written.is.as_str(), written.about) {
-            ("change", Some(about)) => about.change(id).map(Self::Change).ok_or(LineError::Damaged),
+            ("change", Some(about)) => {
+                about.change(id).map(|change| Self::Change(Box::new(change))).ok_or(LineError::Damaged)
+            }
             ("made", None) => Ok(Self::Made(id)),
             ("not made", None) => Ok(Self::NotMade(id)),
             _ => Err(LineError::Damaged),

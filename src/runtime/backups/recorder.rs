@@ -43,7 +43,7 @@ impl Recorder for CallRecorder {
             return Ok(None);
         }
         let id = ChangeId(new_name());
-        let line = Line::Change(Change {
+        let line = Line::Change(Box::new(Change {
             id: id.clone(),
             at: Timestamp::now(),
             conversation: self.key.file(),
@@ -52,7 +52,7 @@ impl Recorder for CallRecorder {
             old,
             new: change.new.clone(),
             folders: change.folders.to_vec(),
-        });
+        }));
         log::append(&self.backups.log(&self.key), &line, Flush::Now, self.fence.as_ref())
             .map_err(|error| unkept(&error))?;
         self.backups.has_grown(added);

@@ -95,7 +95,7 @@ impl WriteTarget {
     /// The same, with what protects files and what records their changes.
     ///
     /// # Errors
-    /// As for [`WriteTarget::new`].
+    /// If it must not be written, with the reason.
     pub fn at(
         path: &Path,
         name: &str,

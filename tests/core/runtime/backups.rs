@@ -228,7 +228,7 @@ fn what_others_changed_is_never_lost_unasked() {
     let last = bench.propose(&Wanted::Last).unwrap();
     assert!(!last.files[0].is_changed_since, "that goes back to what the other one has written");
     // Unsaved changes of the editor are not even asked about.
-    let unsaved = bench.backups.propose(&bench.log, &bench.after(0), &[path.clone()]).unwrap();
+    let unsaved = bench.backups.propose(&bench.log, &bench.after(0), std::slice::from_ref(&path)).unwrap();
     assert!(unsaved.files[0].problem.as_ref().unwrap().contains("are not saved"), "{unsaved:#?}");
     let permit = Permit { overwrite: vec![path.clone()], unsaved: vec![path.clone()], ..bench.permit() };
     assert!(bench.backups.apply(&bench.log, &both, &permit)[0].problem.as_ref().unwrap().contains("are not saved"));
