@@ -43,20 +43,27 @@ impl Log {
 
     /// Logs something good to know.
     pub fn info(&self, line: &str) {
-        self.write(LevelFilter::Info, "info", line);
+        self.line(LevelFilter::Info, line);
     }
 
     /// Logs something that is not as it should be.
     pub fn warn(&self, line: &str) {
-        self.write(LevelFilter::Warn, "warn", line);
+        self.line(LevelFilter::Warn, line);
     }
 
     /// Logs something that failed.
     pub fn error(&self, line: &str) {
-        self.write(LevelFilter::Error, "error", line);
+        self.line(LevelFilter::Error, line);
     }
 
-    fn write(&self, level: LevelFilter, word: &str, line: &str) {
+    /// Logs a line at a level.
+    pub fn line(&self, level: LevelFilter, line: &str) {
+        let word = match level {
+            LevelFilter::Debug => "debug",
+            LevelFilter::Info => "info",
+            LevelFilter::Warn => "warn",
+            LevelFilter::Error => "error",
+        };
         if level < self.level {
             return;
         }

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::{
     agent::Level,
-    config::{Config, Logging},
+    config::{Config, LevelFilter, Logging},
     model::UserError,
     runtime::Log,
 };
@@ -105,5 +105,10 @@ impl OptionLayers {
             Level::Warn => log.warn(line),
             Level::Error => log.error(line),
         }
+    }
+
+    /// The same at any level.
+    pub(super) fn log_line(&self, level: LevelFilter, line: &str) {
+        self.log.borrow().line(level, line);
     }
 }

@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     agent::Level,
-    config::Config,
+    config::{Config, LevelFilter},
     model::UserError,
     runtime::{ConversationId, Journal, backups::Backups},
     tools::approval::Resolve,
@@ -226,6 +226,11 @@ impl Workspace {
     /// Writes to the log, where there is one.
     pub fn log(&self, level: Level, line: &str) {
         self.options.log(level, line);
+    }
+
+    /// Writes to the log what somebody else's code has to say.
+    pub fn log_line(&self, level: LevelFilter, line: &str) {
+        self.options.log_line(level, line);
     }
 
     /// Warns the user, and writes that to the log.

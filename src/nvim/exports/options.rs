@@ -6,6 +6,7 @@ use mlua::{Function, Lua, Table, Value};
 
 use super::table::Exports;
 use crate::{
+    config::LevelFilter,
     model::UserError,
     nvim::{binding::Binding, convert, policies},
     workspace::{Switched, Toggle},
@@ -73,7 +74,18 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         let conversation = binding.workspace.conversation(buffer);
         Ok(conversation.map(|conversation| binding.workspace.autopilot(&conversation)))
     })?;
-    exports.add("log_path", |_, binding, ()| Ok(binding.workspace.log_path()))
+    exports.add("log_path", |_, binding, ()| Ok(binding.workspace.log_path()))?;
+    // log(level, line): writes to the log, if there is one
+    exports.add("log", |_, binding, (level, line): (String, mlua::LuaString)| {
+        let level = match level.as_str() {
+            "debug" => LevelFilter::Debug,
+            "warn" => LevelFilter::Warn,
+            "error" => LevelFilter::Error,
+            _ => LevelFilter::Info,
+        };
+        binding.workspace.log_line(level, &line.to_string_lossy());
+        Ok(())
+    })
 }
 
 /// Errors as Lua shows them.
