@@ -52,6 +52,11 @@ function M.check()
     health.error(("the tool `bash` cannot find `%s`; set tools.bash.shell to an installed shell"):format(shell))
   end
 
+  local codecompanion = package.loaded["flemma.compat.codecompanion"]
+  if codecompanion then
+    health.info(codecompanion.about_modules())
+  end
+
   health.start("Editor")
   if pcall(vim.treesitter.language.add, "markdown") then
     health.ok("tree-sitter parser for Markdown")

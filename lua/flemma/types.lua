@@ -289,3 +289,14 @@
 ---@field executor? "server"|"human"|"client" who answers a call; `"server"` by default
 ---@field result_schema? table JSON Schema of the answer, for the executors `"human"` and `"client"`
 ---@field retention? flemma.Retention which results stay in requests
+
+--- How tools that were written for CodeCompanion are registered. See `:help flemma-codecompanion`.
+---@class flemma.codecompanion.Options
+---@field shape? "a"|"b"|"c" how the functions of the definition are called, where it cannot be told
+---@field offer? "always"|"named" `"named"`: the tool is offered only when the user's message names it
+
+--- An extension in CodeCompanion's configuration.
+---@class flemma.codecompanion.ExtensionEntry: flemma.codecompanion.Options
+---@field callback? string|table|fun(): table what is loaded in place of the module `codecompanion._extensions.<name>`
+---@field enabled? boolean|fun(): boolean whether it is loaded
+---@field opts? table the argument of its `setup`

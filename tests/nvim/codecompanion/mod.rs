@@ -3,7 +3,9 @@
 mod approval;
 mod commands;
 mod eras;
+mod extensions;
 mod first_era;
+mod modules;
 mod offer;
 mod trouble;
 

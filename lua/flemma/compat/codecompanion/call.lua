@@ -19,6 +19,7 @@ local value = require("flemma.compat.codecompanion.value")
 ---@field actions any[] the arguments of each action
 ---@field values table<string, any> what `env` gave
 ---@field said { text: string, by: string }[] what was said to the chat
+---@field attachments (string|{ data: string })[] the images that are shown with the result
 ---@field is_ready boolean whether `env` and `handlers.setup` have run
 ---@field has_setup boolean whether `handlers.setup` has run without an error
 ---@field problem? string why the call cannot run
@@ -102,6 +103,7 @@ function M.new(entry, bufnr, id, input, tools_config)
     actions = actions,
     values = {},
     said = {},
+    attachments = {},
     is_ready = false,
     has_setup = false,
   }
@@ -280,7 +282,11 @@ function Run:close(is_error, own, from)
     end
     call.is_over = true
     local text = said(call, 1)
-    self.finish(is_error and { success = false, error = text } or { success = true, output = text })
+    if is_error then
+      self.finish({ success = false, error = text })
+    else
+      self.finish({ success = true, output = text, attachments = call.attachments })
+    end
   end)
 end
 
@@ -297,7 +303,10 @@ function Run:succeed()
     vim.list_extend(found, self.found[index] or {})
   end
   local text = table.concat(found, "\n\n")
-  self:close(false, text ~= "" and text or ("The tool `%s` has run. It says nothing about its result."):format(call.name), 1)
+  if text == "" and #call.attachments == 0 then
+    text = ("The tool `%s` has run. It says nothing about its result."):format(call.name)
+  end
+  self:close(false, text, 1)
 end
 
 --- A function or a command has failed.

@@ -166,6 +166,28 @@ end
 
 local sayings = {}
 
+--- Shows an image with the result of a call.
+---@param call flemma.codecompanion.Call
+---@param image any
+---@return boolean is_image
+local function show(call, image)
+  if not image then
+    return false
+  elseif call.is_over then
+    keep_late(call, type(image) == "string" and image or ("an image of %d bytes"):format(#image.data))
+  elseif not call.is_mute then
+    call.attachments[#call.attachments + 1] = image
+  end
+  return true
+end
+
+function sayings.add_image_message(call, image)
+  local attachment = require("flemma.compat.codecompanion.image").attachment(image)
+  if not show(call, attachment) then
+    error("add_image_message: there is no image; give a path, or a table with `path` or `base64`", 3)
+  end
+end
+
 function sayings.add_tool_output(call, tool, for_llm, for_user)
   local text = for_llm
   if text == nil then
@@ -174,7 +196,10 @@ function sayings.add_tool_output(call, tool, for_llm, for_user)
   say(type(tool) == "table" and call_of_tool[tool] or call, value.text(text), "add_tool_output")
 end
 
-function sayings.add_message(call, message)
+function sayings.add_message(call, message, opts)
+  if show(call, require("flemma.compat.codecompanion.image").of_message(message, opts)) then
+    return
+  end
   say(call, content(message), "add_message")
 end
 
@@ -185,6 +210,9 @@ end
 function sayings.add_context(call, message, source, id)
   local items = of(call.bufnr).context_items
   items[#items + 1] = { source = source, id = id }
+  if show(call, require("flemma.compat.codecompanion.image").of_message(message)) then
+    return
+  end
   say(call, content(message), "add_context")
 end
 

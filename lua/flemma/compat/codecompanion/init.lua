@@ -1,4 +1,4 @@
---- Tools that were written for CodeCompanion, as tools of Flemma: registering them.
+--- Tools and extensions that were written for CodeCompanion: registering them as tools of Flemma.
 ---
 --- A definition becomes one of ours, whose functions (`execute`, `format_preview`, `approval`) look up the call and run the
 --- author's functions in the order and with the parameters that they expect.
@@ -6,15 +6,14 @@ local M = {}
 
 local approval = require("flemma.compat.codecompanion.approval")
 local calls = require("flemma.compat.codecompanion.calls")
+local config = require("flemma.compat.codecompanion.config")
 local definitions = require("flemma.compat.codecompanion.definition")
+local extensions = require("flemma.compat.codecompanion.extension")
 local modules = require("flemma.compat.codecompanion.modules")
 local notify = require("flemma.notify")
 local shapes = require("flemma.compat.codecompanion.shape")
+local standin = require("flemma.compat.codecompanion.standin")
 local value = require("flemma.compat.codecompanion.value")
-
----@class flemma.codecompanion.Options
----@field shape? "a"|"b"|"c" how the functions of the definition are called, where it cannot be told
----@field offer? "always"|"named" `"named"`: the tool is offered only when the user's message names it
 
 ---@class flemma.codecompanion.Entry
 ---@field name string
@@ -24,26 +23,41 @@ local value = require("flemma.compat.codecompanion.value")
 
 --- The tools table, as tools read it: the entries as they were given, `groups` and `opts`.
 ---@type table<string, any>
-local tools_config = { groups = {}, opts = {} }
+local tools_config = config.tools
 
 ---@type table<string, flemma.codecompanion.Entry>
 local entries = {}
 
-modules.provide("codecompanion.config", function()
-  local chat = { tools = tools_config }
-  return {
-    constants = { USER_ROLE = "user", LLM_ROLE = "llm", SYSTEM_ROLE = "system" },
-    strategies = { chat = chat },
-    interactions = { chat = chat },
-  }
-end)
-modules.install()
+--- The options of tools that are written into the tools table.
+---@type flemma.codecompanion.Options
+local options_of_written = {}
+
+--- Says what is wrong, if anything is.
+---@param ok boolean
+---@param problem? string
+---@return boolean ok
+local function report(ok, problem)
+  if not ok and problem then
+    notify.say(vim.log.levels.ERROR, problem)
+  end
+  return ok
+end
 
 ---@param problem string
 ---@return false
 local function refuse(problem)
-  notify.say(vim.log.levels.ERROR, problem)
-  return false
+  return report(false, problem)
+end
+
+--- The keys of a table in order.
+---@param entries table
+---@return any[]
+local function sorted(entries)
+  local names = vim.tbl_keys(entries)
+  table.sort(names, function(a, b)
+    return tostring(a) < tostring(b)
+  end)
+  return names
 end
 
 --- Has the calls of the tools here prepared and followed, from the first tool on.
@@ -117,12 +131,13 @@ end
 ---@param opts flemma.codecompanion.Options
 ---@param lookup fun(name: string): any
 ---@return boolean ok
+---@return string? problem
 local function add(name, spec, opts, lookup)
   if type(name) ~= "string" or name == "" then
-    return refuse(("register: the name must be a non-empty string, not %s"):format(vim.inspect(name)))
+    return false, ("register: the name must be a non-empty string, not %s"):format(vim.inspect(name))
   end
   local function refuse_tool(problem)
-    return refuse(("tool `%s`: %s"):format(name, problem))
+    return false, ("tool `%s`: %s"):format(name, problem)
   end
   local resolved, problem = definitions.resolve(spec, lookup)
   if not resolved then
@@ -154,12 +169,19 @@ local function add(name, spec, opts, lookup)
   if not ok then
     message = message or ("tool `%s` was not registered: the native library is missing"):format(name)
     local field = shape == "a" and "schema" or "schema.function.parameters"
-    return refuse((message:gsub("`input_schema`", ("`%s`"):format(field))))
+    return false, (message:gsub("`input_schema`", ("`%s`"):format(field)))
   end
   watch()
   entries[name] = entry
-  tools_config[name] = spec
+  config.saw("tools", name, spec)
   return true
+end
+
+--- An entry of the tools table.
+---@param name string
+---@return any
+local function lookup(name)
+  return tools_config[name]
 end
 
 --- Registers a tool.
@@ -171,9 +193,7 @@ function M.register(name, spec, opts)
   if opts ~= nil and type(opts) ~= "table" then
     return refuse(("register: the options must be a table, not a %s"):format(type(opts)))
   end
-  return add(name, spec, opts or {}, function(other)
-    return tools_config[other]
-  end)
+  return report(add(name, spec, opts or {}, lookup))
 end
 
 --- Removes a tool. Calls that are running are not affected.
@@ -183,15 +203,26 @@ function M.unregister(name)
   if not entries[name] then
     return false
   end
-  entries[name], tools_config[name] = nil, nil
+  entries[name] = nil
+  config.forget("tools", name)
   return require("flemma.tools").unregister(name)
+end
+
+--- The extensions in the argument of CodeCompanion's `setup`; nil if it has none.
+---@param given table
+---@return table<string, any>?
+local function extensions_in(given)
+  local found = given.extensions
+  -- It might be a tool of this name.
+  local is_tool = type(found) ~= "table" or found.callback ~= nil or found.cmds ~= nil
+  return not is_tool and found or nil
 end
 
 --- The tools tables in the argument of CodeCompanion's `setup`; the argument itself if it is one.
 ---@param given table
 ---@return table[]
 local function tools_tables(given)
-  local found, is_whole = {}, false
+  local found, is_whole = {}, extensions_in(given) ~= nil
   for _, key in ipairs({ "strategies", "interactions" }) do
     local chat = type(given[key]) == "table" and given[key].chat
     if type(chat) == "table" then
@@ -200,6 +231,23 @@ local function tools_tables(given)
     end
   end
   return is_whole and found or { given }
+end
+
+--- Registers a group.
+---@param name any
+---@param group any
+---@return boolean ok
+---@return string? problem
+local function add_group(name, group)
+  local ours, problem = require("flemma.compat.codecompanion.group").describe(group)
+  if not ours then
+    return false, ("group `%s`: %s"):format(tostring(name), problem)
+  elseif not require("flemma.tools").register_group(name, ours) then
+    -- That has said why.
+    return false
+  end
+  config.saw("groups", name, group)
+  return true
 end
 
 --- Registers the groups of a tools table.
@@ -212,19 +260,8 @@ local function add_groups(groups)
     return refuse(("codecompanion.setup: `groups` must be a table, not a %s"):format(type(groups)))
   end
   local all_ok = true
-  local names = vim.tbl_keys(groups)
-  table.sort(names, function(a, b)
-    return tostring(a) < tostring(b)
-  end)
-  for _, name in ipairs(names) do
-    local ours, problem = require("flemma.compat.codecompanion.group").describe(groups[name])
-    if not ours then
-      all_ok = refuse(("group `%s`: %s"):format(tostring(name), problem))
-    elseif require("flemma.tools").register_group(name, ours) then
-      tools_config.groups[name] = groups[name]
-    else
-      all_ok = false
-    end
+  for _, name in ipairs(sorted(groups)) do
+    all_ok = report(add_group(name, groups[name])) and all_ok
   end
   return all_ok
 end
@@ -245,7 +282,32 @@ local function default_tools(tools)
   return found
 end
 
---- Registers the tools of CodeCompanion's configuration.
+--- Loads an extension: the module `codecompanion._extensions.<name>` on 'runtimepath', or what `callback` leads to. Its
+--- `setup` is called, and the tools that this writes into the tools table are registered.
+---@param name string
+---@param given? flemma.codecompanion.ExtensionEntry an entry of `extensions` in that plugin's `setup`; any other table is what `setup` of the extension gets
+---@return boolean ok
+function M.extension(name, given)
+  config.sync()
+  local outer = options_of_written
+  if type(given) == "table" and (given.offer or given.shape) then
+    options_of_written = { offer = given.offer, shape = given.shape }
+  end
+  local before = vim.tbl_extend("force", {}, standin.tools_of_plugin() or {})
+  local all_ok = report(extensions.load(name, given))
+  config.sync()
+  -- With that plugin, its extensions write into its own table.
+  for tool, entry in pairs(standin.tools_of_plugin() or {}) do
+    if entry and entry ~= before[tool] and tool ~= "groups" and tool ~= "opts" then
+      all_ok = report(add(tool, entry, options_of_written, lookup)) and all_ok
+    end
+  end
+  options_of_written = outer
+  modules.drop()
+  return all_ok
+end
+
+--- Registers the tools of CodeCompanion's configuration, and loads its extensions.
 ---@param given table the tools table, or the whole argument of that plugin's `setup`
 ---@param opts? flemma.codecompanion.Options
 ---@return boolean ok whether all of them were accepted
@@ -256,24 +318,52 @@ function M.setup(given, opts)
     return refuse(("codecompanion.setup: the options must be a table, not a %s"):format(type(opts)))
   end
   local all_ok = true
+  options_of_written = opts or options_of_written
   for _, tools in ipairs(tools_tables(given)) do
     local names = vim.tbl_filter(function(name)
       return name ~= "opts" and name ~= "groups" and tools[name] ~= false
-    end, vim.tbl_keys(tools))
-    table.sort(names, function(a, b)
-      return tostring(a) < tostring(b)
-    end)
+    end, sorted(tools))
     local always = default_tools(tools)
     for _, name in ipairs(names) do
       local own = vim.tbl_extend("force", opts or {}, always[name] and { offer = "always" } or {})
-      all_ok = add(name, tools[name], own, function(other)
+      local ok, problem = add(name, tools[name], own, function(other)
         return rawget(tools, other) or tools_config[other]
-      end) and all_ok
+      end)
+      all_ok = report(ok, problem) and all_ok
     end
     all_ok = add_groups(tools.groups) and all_ok
     tools_config.opts = value.merge(tools_config.opts, type(tools.opts) == "table" and tools.opts or {})
   end
+  for _, name in ipairs(sorted(extensions_in(given) or {})) do
+    all_ok = M.extension(name, given.extensions[name]) and all_ok
+  end
+  modules.drop()
   return all_ok
 end
+
+--- Which modules of CodeCompanion tools load, for `:checkhealth`.
+---@return string
+function M.about_modules()
+  local path = modules.path_of_plugin()
+  local count = ("%d tools and %d extensions made for CodeCompanion"):format(
+    vim.tbl_count(entries),
+    vim.tbl_count(extensions.exports)
+  )
+  if path then
+    return ("%s; they load the modules of CodeCompanion itself: %s"):format(count, path)
+  end
+  return count .. "; they load Flemma's stand-ins for modules of CodeCompanion, which is not installed"
+end
+
+config.follow("tools", function(name, entry)
+  local own = default_tools(tools_config)[name] and { offer = "always" } or {}
+  return add(name, entry, vim.tbl_extend("force", options_of_written, own), lookup)
+end, function(name)
+  M.unregister(name)
+end)
+config.follow("groups", add_group, function(name)
+  require("flemma.tools").unregister_group(name)
+end)
+standin.install()
 
 return M

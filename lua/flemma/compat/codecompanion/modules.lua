@@ -1,33 +1,141 @@
---- Stand-ins for modules of CodeCompanion that tools load, while that plugin is absent.
+--- Stand-ins for modules of CodeCompanion that tools and extensions load.
+---
+--- They exist while that plugin is absent, and never shadow it: `require` gives a stand-in only if no other loader finds the
+--- module, nor the plugin itself. A stand-in does not stay in `package.loaded`. It is removed in the next tick, and before that
+--- when a file is sourced or 'runtimepath' is set, since the plugin may be there then. A stand-in is made once, so whoever
+--- keeps one, and whoever loads it again, have the same table.
 local M = {}
 
----@type table<string, fun(): table>
-local makers = {}
+local api = vim.api
+
+--- The module that decides whether the plugin is there.
+local ROOT = "codecompanion"
+
+---@class flemma.codecompanion.StandIn
+---@field make fun(): table
+---@field on_load? fun() called whenever somebody loads it
+
+---@type table<string, flemma.codecompanion.StandIn>
+local stand_ins = {}
 
 ---@type table<string, table>
 local made = {}
 
+--- Modules that nothing can stand in for, each with the reason.
+---@type table<string, string>
+local reasons = {}
+
 --- Adds a stand-in.
 ---@param name string
 ---@param make fun(): table
-function M.provide(name, make)
-  makers[name] = make
+---@param on_load? fun()
+function M.provide(name, make, on_load)
+  stand_ins[name] = { make = make, on_load = on_load }
 end
 
---- Finds a stand-in. It is asked last, so that a module of that plugin itself is found before.
+--- Names a module that nothing can stand in for. Its children are included.
 ---@param name string
-local function search(name)
-  if not makers[name] then
+---@param reason string
+function M.withhold(name, reason)
+  reasons[name] = reason
+end
+
+--- Lets `require` forget the stand-ins.
+function M.drop()
+  for name, module in pairs(made) do
+    if package.loaded[name] == module then
+      package.loaded[name] = nil
+    end
+  end
+end
+
+--- Sees to it that stand-ins are forgotten soon.
+local function drop_soon()
+  vim.schedule(M.drop)
+  if vim.in_fast_event() then
+    -- Nothing is sourced before the event is over.
+    return
+  end
+  local group = api.nvim_create_augroup("flemma.codecompanion.modules", { clear = true })
+  for event, pattern in pairs({ SourcePre = "*", OptionSet = "runtimepath" }) do
+    api.nvim_create_autocmd(event, {
+      group = group,
+      pattern = pattern,
+      desc = "Flemma: make way for CodeCompanion",
+      callback = function()
+        M.drop()
+      end,
+      once = true,
+    })
+  end
+end
+
+local search
+
+--- Asks the other loaders for a module.
+---@param name string
+---@param from? integer the first one that is asked
+---@return function? loader
+local function ask_others(name, from)
+  for i = from or 1, #package.loaders do
+    local loader = package.loaders[i]
+    local found = loader ~= search and loader(name) or nil
+    if type(found) == "function" then
+      return found
+    end
+  end
+end
+
+--- Whether the plugin itself is there.
+---@return boolean
+local function is_there()
+  local loaded = package.loaded[ROOT]
+  -- While it is loaded, something that is no table stands there.
+  if loaded ~= nil and loaded ~= made[ROOT] then
+    return true
+  end
+  return ask_others(ROOT) ~= nil
+end
+
+--- Why nothing stands in for a module; nil if nobody says so.
+---@param name string
+---@return string? reason
+local function reason_of(name)
+  local parent = name
+  while parent do
+    if reasons[parent] then
+      return reasons[parent]
+    end
+    parent = parent:match("^(.*)%.[^.]*$")
+  end
+end
+
+--- Finds a stand-in. It is asked last.
+---@param name string
+---@return function|string|nil
+search = function(name)
+  if name ~= ROOT and not vim.startswith(name, ROOT .. ".") then
     return nil
   end
+  -- Somebody may have added a loader behind this one.
+  for i, loader in ipairs(package.loaders) do
+    local found = loader == search and ask_others(name, i + 1)
+    if found then
+      return found
+    end
+  end
+  local stand_in, reason = stand_ins[name], reason_of(name)
+  if not stand_in and not reason or name ~= ROOT and is_there() then
+    return nil
+  elseif reason then
+    error(("`%s` is out of reach here: %s (:help flemma-codecompanion)"):format(name, reason), 0)
+  end
   return function()
-    made[name] = made[name] or makers[name]()
-    -- The plugin may be loaded later, and then its own module counts.
-    vim.schedule(function()
-      if package.loaded[name] == made[name] then
-        package.loaded[name] = nil
-      end
-    end)
+    made[name] = made[name] or stand_in.make()
+    drop_soon()
+    if stand_in.on_load then
+      stand_in.on_load()
+    end
     return made[name]
   end
 end
@@ -40,6 +148,35 @@ function M.install()
     is_installed = true
     table.insert(package.loaders, search)
   end
+end
+
+--- Where the plugin itself is; nil if it is absent. Loads nothing.
+---@return string?
+function M.path_of_plugin()
+  for _, path in ipairs({ "lua/codecompanion/init.lua", "lua/codecompanion.lua" }) do
+    local found = api.nvim_get_runtime_file(path, false)[1]
+    if found then
+      return found
+    end
+  end
+  local found = package.searchpath(ROOT, package.path)
+  if found then
+    return found
+  end
+  local loaded = package.loaded[ROOT]
+  return loaded ~= nil and loaded ~= made[ROOT] and "package.loaded" or nil
+end
+
+--- Whether a table is a stand-in.
+---@param module any
+---@return boolean
+function M.is_ours(module)
+  for _, ours in pairs(made) do
+    if rawequal(ours, module) then
+      return true
+    end
+  end
+  return false
 end
 
 return M
