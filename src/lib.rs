@@ -22,6 +22,7 @@
 //! | [`provider`]    | provider-neutral requests; a folder for each vendor                 |
 //! | [`options`]     | reading typed options out of untyped ones                           |
 //! | [`model`]       | what a conversation is made of: messages, calls, events, files      |
+//! | [`notes`]       | a folder of Markdown pages: structure, links, new content from old  |
 //! | [`xml`]         | XML as models write it: reading and writing elements                 |
 //! | [`text`]        | plain text: fences, truncation, one line, "did you mean"            |
 //! | [`lua_pattern`] | Lua's patterns in a bounded number of steps, for the code of files  |
@@ -42,6 +43,7 @@ pub mod config;
 pub mod journal;
 pub mod lua_pattern;
 pub mod model;
+pub mod notes;
 #[cfg(feature = "nvim")]
 mod nvim;
 pub mod options;

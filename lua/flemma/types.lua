@@ -87,6 +87,7 @@
 ---@field deadlines? flemma.Deadlines how long calls wait before they get an error result
 ---@field backups? flemma.Backups what is kept of the files that tools change
 ---@field bash? flemma.Bash options for the tool `bash`
+---@field notes? flemma.Notes options for the tools for notes
 ---@field web_search? flemma.WebSearch options for the tool `web_search`
 ---@field ask_user? flemma.ToolSwitch options for the tool `ask_user`
 ---@field open_location? flemma.ToolSwitch options for the tool `open_location`
@@ -98,6 +99,10 @@
 
 ---@class flemma.ToolSwitch
 ---@field enabled? boolean whether the tool is offered to models
+
+---@class flemma.Notes
+---@field enabled? boolean whether the tools for notes are offered to models
+---@field root? string the folder of notes
 
 ---@class flemma.Preset
 ---@field approve? string[] tools that run without asking

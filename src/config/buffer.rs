@@ -20,6 +20,8 @@ pub const AUTO_APPROVE: &str = "tools.auto_approve";
 const AUTOPILOT: &str = "tools.autopilot";
 /// Which results stay whole in requests.
 const RETENTION: &str = "tools.retention";
+/// The folder of notes.
+const NOTES: &str = "tools.notes";
 
 /// Operations on lists, by the names that JSON gives them, in the order in which they are done.
 const OPERATIONS: [&str; 4] = ["set", "append", "prepend", "remove"];
@@ -337,7 +339,7 @@ fn known() -> Vec<(String, Node)> {
         let short = match path.strip_prefix("parameters.") {
             Some(short) => short,
             None if path == "provider" || path == "model" => path,
-            None if path.starts_with(AUTOPILOT) || path.starts_with(RETENTION) => path,
+            None if [AUTOPILOT, RETENTION, NOTES].iter().any(|own| path.starts_with(own)) => path,
             None => return None,
         };
         let key = short.rsplit_once('.').map_or(short, |(_, key)| key);

@@ -35,4 +35,4 @@ pub use parameters::Parameters;
 pub use providers::{ProviderTable, Providers};
 pub use retention::{Retention, RetentionMode, RetentionOptions};
 pub use tool_protocol::ToolProtocol;
-pub use tools::{Autopilot, CursorAfterResult, PresetOptions, Tools, WriteOutside};
+pub use tools::{Autopilot, CursorAfterResult, Notes, PresetOptions, Tools, WriteOutside};

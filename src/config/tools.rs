@@ -59,6 +59,8 @@ pub struct Tools {
     pub autopilot: Autopilot,
     /// Which results of a tool stay whole, where neither the tool nor its own table says.
     pub retention: RetentionOptions,
+    /// The folder of notes, and whether its tools are offered.
+    pub notes: Notes,
     /// What every tool's own table says of that, by the tool's name: `tools.<name>.retention`.
     #[serde(skip)]
     pub own_retention: BTreeMap<String, Retention>,
@@ -87,6 +89,7 @@ impl Default for Tools {
             max_concurrent: 4,
             autopilot: Autopilot::default(),
             retention: RetentionOptions::default(),
+            notes: Notes::default(),
             own_retention: BTreeMap::new(),
             deadlines: Deadlines::default(),
             backups: BackupOptions::default(),
@@ -127,6 +130,7 @@ impl Tools {
         table.table("retention", |table| self.retention.read(table));
         table.table("deadlines", |table| self.deadlines.read(table));
         table.table("backups", |table| self.backups.read(table));
+        table.table("notes", |table| self.notes.read(table));
         self.read_bash(table);
         self.read_web_search(table);
         for (tool, options) in table.remaining_tables(&TABLES) {
@@ -241,6 +245,22 @@ pub enum CursorAfterResult {
 
 impl CursorAfterResult {
     const WORDS: [(&'static str, Self); 3] = [("result", Self::Result), ("stay", Self::Stay), ("next", Self::Next)];
+}
+
+/// `tools.notes`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Notes {
+    /// Whether the tools for notes are offered to models.
+    pub enabled: bool,
+    /// The folder of notes; the conversation's folder if it is not set.
+    pub root: Option<String>,
+}
+
+impl Notes {
+    fn read(&mut self, table: &mut Table<'_>) {
+        table.set("enabled", &mut self.enabled, &SWITCH);
+        table.set_some("root", &mut self.root, &TEXT);
+    }
 }
 
 /// `tools.autopilot`.

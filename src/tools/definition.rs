@@ -61,6 +61,8 @@ pub struct Definition {
     pub idempotent: bool,
     /// Which of its results stay whole in requests; `None` for what the user says of all tools.
     pub retention: Option<Retention>,
+    /// What the paths in these properties are.
+    pub path_kind: PathKind,
     /// The input property that names a path that is read.
     pub read_path_param: Option<String>,
     /// The input property that names a path that is written.
@@ -92,6 +94,18 @@ pub enum Executor {
     Human,
     /// The provider, which runs the tool itself.
     Provider,
+}
+
+/// What the paths in a tool's input are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PathKind {
+    /// Files and folders. Relative ones start at the conversation's folder.
+    #[default]
+    File,
+    /// Pages, without `.md`, from the folder of notes.
+    Page,
+    /// Folders, from the folder of notes.
+    PageFolder,
 }
 
 /// What runs a call of a tool.
@@ -161,6 +175,7 @@ impl Definition {
             result_schema: None,
             idempotent: false,
             retention: None,
+            path_kind: PathKind::default(),
             read_path_param: None,
             write_path_param: None,
             leaves_out_denied: false,

@@ -76,7 +76,7 @@ mod turn_tools;
 
 pub use arrange::arranged;
 pub use decision::Decision;
-pub use definition::{DeclaredApproval, Definition, DefinitionError, Executor, LuaRef, Runner};
+pub use definition::{DeclaredApproval, Definition, DefinitionError, Executor, LuaRef, PathKind, Runner};
 pub use group::{GROUP_FIELDS, Group};
 pub use json_fault::JsonFault;
 pub use lua_error::LuaError;

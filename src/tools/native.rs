@@ -60,6 +60,8 @@ pub struct Context {
     pub overflow_dir: PathBuf,
     /// Called before a file is written.
     pub protected: Protected,
+    /// The folder of notes; absolute.
+    pub notes_root: PathBuf,
     /// The files that the user denies reading. They are neither searched nor listed.
     pub denied: Arc<DeniedPaths>,
     /// Keeps what files were before they are changed; `None` if nothing is kept.
@@ -71,6 +73,7 @@ impl Context {
     /// outputs are saved to `overflow_dir`.
     pub fn new(cwd: PathBuf, timeout: Duration, overflow_dir: PathBuf) -> Self {
         Self {
+            notes_root: cwd.clone(),
             cwd,
             chat_dir: None,
             timeout,

@@ -78,7 +78,7 @@ impl Workspace {
             }
             (None, None) => None,
         };
-        let tools = file.tools.as_ref().map(|list| self.toolbox().file_tools(list));
+        let tools = self.chosen_tools(&file, &config);
         Effective { config: Rc::new(config), tools, policy, file, is_policy_function, fault: None }
     }
 

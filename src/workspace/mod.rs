@@ -94,6 +94,7 @@ mod journaling;
 mod latest_output;
 mod lifecycle;
 mod lua_outcome;
+mod notes;
 mod option_layers;
 mod outlook;
 mod page;

@@ -63,7 +63,7 @@ impl Workspace {
         let file = conversation.map(|conversation| self.frontmatter(&conversation));
         let definition = self.toolbox().get(&call.tool);
         let place = self.host().place(buffer);
-        let facts = verdict::CallFacts::new(self, &place, definition.as_deref(), &call.input);
+        let facts = verdict::CallFacts::new(self, &place, file.as_deref(), definition.as_deref(), &call.input);
         look(&facts.call(&call.tool, &call.input, &call.id, call.buffer, file.as_deref()))
     }
 }

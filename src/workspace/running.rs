@@ -169,6 +169,7 @@ impl Start<'_> {
             context.cwd = context.resolve(own);
         }
         context.chat_dir = chat_dir;
+        context.notes_root = workspace.notes_root(self.conversation);
         context.config = own;
         let open = workspace.host().open_conversations();
         let store = workspace.trust_store().path().to_owned();

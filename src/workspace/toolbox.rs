@@ -14,6 +14,7 @@ use crate::{
         Definition, DefinitionError, FileTools, Group, LuaRef, NamedBy, Policy, Registered, Registry, RetentionRules,
         SourceEnd, SourceId, Sources, TurnTools,
         approval::{Chain, Resolver},
+        builtin::NOTES_TOOLS,
         hosted::{self, Offer},
         presets,
         rules::{DeniedPaths, PathBase},
@@ -70,7 +71,14 @@ impl Toolbox {
 
     /// Takes new options: which tools are on, and the policy with its resolvers.
     pub(super) fn configure(&self, config: &Config, built: approval_chain::Built) {
-        self.registry.borrow_mut().switch(config.tools.switches());
+        let mut switches = config.tools.switches();
+        // Without that they are as any tool that is not on by default: a file or a message may still choose one.
+        if config.tools.notes.enabled {
+            for tool in NOTES_TOOLS {
+                switches.entry(tool.to_owned()).or_insert(true);
+            }
+        }
+        self.registry.borrow_mut().switch(switches);
         let mut chain = self.chain.borrow().clone();
         let approval_chain::Built { resolvers, policy, modules } = built;
         self.modules.borrow().iter().for_each(|module| drop(chain.unregister(module)));

@@ -1,16 +1,16 @@
 //! What a resolver sees of a call, and what happens to the call then.
 
-use std::path::Path;
+use std::{path::Path, rc::Rc};
 
 use serde_json::Value;
 
-use super::{Conversation, Workspace, effective::Effective, ports::Place, standing::Standing};
+use super::{Conversation, Workspace, effective::Effective, notes, ports::Place, standing::Standing};
 use crate::{
     agent::Verdict,
     chat::OpenCall,
     model::{CallId, ToolInput, UserError},
     tools::{
-        DeclaredApproval, Definition, NamedBy, TurnTools,
+        DeclaredApproval, Definition, NamedBy, PathKind, TurnTools,
         approval::{self, ApprovalCall, BufferPolicy, Decision},
         paths,
         rules::{self, DeniedPaths, PathBase, ReadTarget, Target},
@@ -29,7 +29,15 @@ pub(super) struct CallFacts {
 impl CallFacts {
     /// The facts about a call in a conversation at `place`: the paths in it start where the tool will start them. A tool
     /// that is not known (`definition` is `None`) has none.
-    pub(super) fn new(workspace: &Workspace, place: &Place, definition: Option<&Definition>, input: &Value) -> Self {
+    ///
+    /// `file` is what is in effect for the conversation, as far as that is known.
+    pub(super) fn new(
+        workspace: &Workspace,
+        place: &Place,
+        file: Option<&Effective>,
+        definition: Option<&Definition>,
+        input: &Value,
+    ) -> Self {
         let path_base = path_base(place);
         let Some(definition) = definition else {
             return Self { path_base, target: Target::Other, read: None, leaves_out_denied: false, declared: None };
@@ -42,6 +50,10 @@ impl CallFacts {
             && place.chat_dir().is_none()
         {
             start.folder = paths::resolve(&start.folder, Path::new(own));
+        }
+        if definition.path_kind != PathKind::File {
+            let config = file.map_or_else(|| workspace.config(), |file| Rc::clone(&file.config));
+            start.folder = notes::root(&config, place);
         }
         Self {
             target: Target::of(definition, input, &start, text("shell")),
@@ -100,7 +112,7 @@ impl Workspace {
             ToolInput::Json(value) => value,
             ToolInput::Malformed(_) => &Value::Null,
         };
-        let facts = CallFacts::new(self, &self.place(conversation), Some(&definition), input);
+        let facts = CallFacts::new(self, &self.place(conversation), Some(&*file), Some(&definition), input);
         let buffer = i64::from(conversation.buffer());
         let verdict = self.toolbox().chain().decide(&facts.call(&call.name, input, &call.id, buffer, Some(&file)));
         self.log_failures(&verdict);
@@ -162,7 +174,8 @@ impl Workspace {
         if !Target::exists_for(&definition) {
             return Ok(vec![call.name.clone()]);
         }
-        let facts = CallFacts::new(self, &self.place(conversation), Some(&definition), input);
+        let file = self.frontmatter(conversation);
+        let facts = CallFacts::new(self, &self.place(conversation), Some(&*file), Some(&definition), input);
         rules::suggest(&call.name, &facts.target.subject(), &facts.path_base).ok_or_else(|| {
             UserError::new(format!("no rule can cover this call of `{}`; approve it without `always`", call.name))
         })

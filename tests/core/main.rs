@@ -22,6 +22,7 @@ mod http;
 mod journal;
 mod layers;
 mod lua_pattern;
+mod notes;
 mod other_holder;
 mod provider;
 #[path = "../support/responses.rs"]

@@ -77,6 +77,7 @@ fn they_are_known_disabled_and_not_loaded() {
         tools,
         json!({
             "open_location": [false, "auto", "function"],
+            "navigate": [false, "auto", "function"],
             "pick_file": [false, "auto", "function"],
             "get_selection": [false, "requires_approval", "function"],
             "get_diagnostics": [false, "requires_approval", "function"],

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, fs, path::Path};
 
 use flemma::{
     config::Config,
-    tools::{Registry, declare},
+    tools::{Registry, builtin::NOTES_TOOLS, declare},
 };
 use serde_json::{Value, json};
 
@@ -149,6 +149,28 @@ fn the_documented_tools_and_parameters_are_the_real_ones() {
             let row = format!("\n\t`{name}`{}\t", if nullable { "?" } else { "" });
             assert!(name == "label" || section.contains(&row), "{} has no {row:?} in\n{section}", tool.name);
         }
+    }
+}
+
+/// A schema without its descriptions.
+fn undescribed(schema: &Value) -> Value {
+    match schema {
+        Value::Object(entries) => {
+            let entries = entries.iter().filter(|(key, value)| *key != "description" || !value.is_string());
+            entries.map(|(key, value)| (key.clone(), undescribed(value))).collect()
+        }
+        other => other.clone(),
+    }
+}
+
+#[test]
+fn the_documented_schemas_of_notes_are_the_real_ones() {
+    let (help, registry) = (help(), Registry::with_builtins());
+    for tool in NOTES_TOOLS {
+        let section = section(&help, TOOL, tool);
+        let json = section.split("\n>json\n").nth(1).and_then(|rest| rest.split("\n<").next()).unwrap();
+        let documented: Value = serde_json::from_str(json).unwrap();
+        assert_eq!(documented, undescribed(&registry.get(tool).unwrap().input_schema), "{tool}");
     }
 }
 

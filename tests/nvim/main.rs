@@ -37,6 +37,7 @@ mod lastline;
 mod leaving;
 mod limits;
 mod lock;
+mod notes;
 mod pace;
 mod recovered;
 mod references;

@@ -16,6 +16,7 @@ mod faults;
 mod forms;
 mod keys;
 mod lifecycle;
+mod notes;
 mod options;
 mod patterns;
 mod saving;
@@ -61,6 +62,7 @@ fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     driving::fill(exports)?;
     tools::fill(exports)?;
     forms::fill(exports)?;
+    notes::fill(exports)?;
     approval::fill(exports)?;
     options::fill(exports)?;
     usage::fill(exports)?;

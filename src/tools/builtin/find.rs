@@ -154,6 +154,7 @@ fn find(input: &Value, context: &Context) -> Result<Outcome, ModelError> {
         let left_out = match scope {
             Scope::All => "",
             Scope::Hidden => " Files ignored by .gitignore were left out; `all` = true includes them.",
+            Scope::Visible => " Hidden files were left out.",
             Scope::Usual => " Hidden files and files ignored by .gitignore were left out; `all` = true includes them.",
         };
         let notes = report::finish("find", "", notes, context);

@@ -192,6 +192,7 @@ fn grep(input: &Value, context: &Context) -> Result<Outcome, ModelError> {
             _ if is_one_file => "",
             Scope::All => "",
             Scope::Hidden => " Files ignored by .gitignore were left out; `all` = true includes them.",
+            Scope::Visible => " Hidden files were left out.",
             Scope::Usual => " Hidden files and files ignored by .gitignore were left out; `all` = true includes them.",
         };
         let notes = report::finish("grep", "", notes, context);

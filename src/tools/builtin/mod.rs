@@ -23,6 +23,7 @@ mod input;
 mod ls;
 mod matches;
 mod nearest;
+mod notes;
 mod pick;
 mod read;
 mod replace;
@@ -40,6 +41,7 @@ use super::Definition;
 
 pub use attach::{ShownFile, shown_data, shown_file};
 pub use files::missing_file;
+pub use notes::{NOTES_TOOLS, locate_section, page_file};
 pub use pick::{FilesToPick, files_to_pick};
 pub use replace::{Mode, WriteTarget};
 
@@ -57,5 +59,5 @@ pub fn all() -> Vec<Definition> {
         read::definition(),
         write::definition(),
     ];
-    tools.into_iter().chain(client::all()).collect()
+    tools.into_iter().chain(client::all()).chain(notes::all()).collect()
 }

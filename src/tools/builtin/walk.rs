@@ -38,6 +38,8 @@ pub(super) enum Scope {
     Usual,
     /// Entries that are not ignored.
     Hidden,
+    /// Entries that are not hidden, whether or not they are ignored.
+    Visible,
     /// Everything.
     All,
 }
@@ -78,8 +80,8 @@ pub(super) fn walk<T: Send>(
         }
     };
     builder
-        .standard_filters(scope != Scope::All)
-        .hidden(scope == Scope::Usual)
+        .standard_filters(matches!(scope, Scope::Usual | Scope::Hidden))
+        .hidden(matches!(scope, Scope::Usual | Scope::Visible))
         .require_git(false)
         .filter_entry(move |entry| entry.depth() == 0 || (entry.file_name() != ".git" && may_be_read(entry.path())));
     let (sender, receiver) = mpsc::channel();

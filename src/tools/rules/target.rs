@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::{PathBase, Subject, call_pattern::SHELL_TOOL};
-use crate::tools::{Definition, paths};
+use crate::{
+    notes::PageName,
+    tools::{Definition, PathKind, paths},
+};
 
 /// Shells whose grammar is used for rules. In another shell, the same words may have a different meaning.
 const SHELLS: [&str; 3] = ["bash", "sh", "dash"];
@@ -26,7 +29,7 @@ impl Target {
     /// The subject of a call of this tool with this input.
     ///
     /// A tool's path is the parameter that it declares (`write_path_param`, or else `read_path_param`), relative to the
-    /// path base; if the input has none, it is the path base itself. `shell` is the program that runs commands, if the
+    /// path base; if the input has none, it is the path base itself. For a tool for notes, the path base starts at their folder. `shell` is the program that runs commands, if the
     /// user has chosen one.
     pub fn of(definition: &Definition, input: &Value, path_base: &PathBase, shell: Option<&str>) -> Self {
         if definition.name == SHELL_TOOL {
@@ -36,19 +39,26 @@ impl Target {
             return command.map_or(Self::Other, |command| Self::Command(command.to_owned()));
         }
         let parameter = definition.write_path_param.as_ref().or(definition.read_path_param.as_ref());
-        parameter.map_or(Self::Other, |parameter| Self::named(parameter, input, path_base))
+        parameter.map_or(Self::Other, |parameter| Self::named(definition.path_kind, parameter, input, path_base))
     }
 
     /// The path that a call of this tool with this input reads; `None` if its definition names no such parameter.
     pub fn of_reading(definition: &Definition, input: &Value, path_base: &PathBase) -> Option<Self> {
-        definition.read_path_param.as_ref().map(|parameter| Self::named(parameter, input, path_base))
+        let kind = definition.path_kind;
+        definition.read_path_param.as_ref().map(|parameter| Self::named(kind, parameter, input, path_base))
     }
 
     /// The path in a parameter.
-    fn named(parameter: &str, input: &Value, path_base: &PathBase) -> Self {
+    fn named(kind: PathKind, parameter: &str, input: &Value, path_base: &PathBase) -> Self {
+        let folder = &path_base.folder;
         match input.get(parameter) {
-            Some(Value::String(path)) => Self::Path(paths::resolve(&path_base.folder, Path::new(path))),
-            None | Some(Value::Null) => Self::Path(path_base.folder.clone()),
+            // The tool refuses a name that leads out of the folder.
+            Some(Value::String(path)) if kind == PathKind::PageFolder => Self::Path(folder.join(path)),
+            Some(Value::String(page)) if kind == PathKind::Page => {
+                Self::Path(PageName::parse(page).map_or_else(|_| folder.join(page), |page| folder.join(page.file())))
+            }
+            Some(Value::String(path)) => Self::Path(paths::resolve(folder, Path::new(path))),
+            None | Some(Value::Null) => Self::Path(folder.clone()),
             Some(_) => Self::Other,
         }
     }

@@ -109,3 +109,16 @@ fn a_mistyped_table_is_not_taken_for_a_tool() {
     // Alike, but no slip of the finger: a tool may be called that.
     assert_eq!(read(json!({ "tools": { "auto": { "x": 1 } } })).tools.options_of("auto"), json!({ "x": 1 }));
 }
+
+#[test]
+fn the_folder_of_notes_is_checked() {
+    let config = read(json!({ "tools": { "notes": { "enabled": true, "root": "~/notes" }, "note": { "x": 1 } } }));
+    assert!(config.tools.notes.enabled);
+    assert_eq!(config.tools.notes.root.as_deref(), Some("~/notes"));
+    assert!(!read(json!({})).tools.notes.enabled);
+    assert_eq!(
+        complaint(json!({ "tools": { "notes": { "enabled": 1, "rot": "x" } } })),
+        "`tools.notes.enabled` must be true or false, not 1\n\
+         unknown option `tools.notes.rot`; did you mean `tools.notes.root`?"
+    );
+}

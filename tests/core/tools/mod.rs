@@ -9,6 +9,7 @@ mod definition;
 mod files;
 mod form;
 mod inputs;
+mod notes;
 mod preview;
 mod project;
 mod reading;

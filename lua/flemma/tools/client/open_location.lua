@@ -177,8 +177,9 @@ end
 
 ---@param input { path: string, line?: integer, column?: integer, pattern?: string }
 ---@param ctx flemma.ExecutionContext
+---@param find_line? fun(buf: integer): integer?, string? finds the line in the file, or says why it cannot
 ---@return table
-return function(input, ctx)
+return function(input, ctx, find_line)
   for _, name in ipairs({ "line", "column" }) do
     if input[name] and input[name] < 1 then
       return places.failure(("`%s` must be at least 1, not %s."):format(name, input[name]))
@@ -197,6 +198,13 @@ return function(input, ctx)
   local buf, special = load(path)
   if not buf then
     return places.failure(("%s %s"):format(input.path, special))
+  end
+  if find_line then
+    local line, problem = find_line(buf)
+    if not line then
+      return places.failure(problem or "The section was not found.")
+    end
+    input.line = line
   end
   local tab, chat = tab_of(ctx.bufnr)
   local win = window_for(tab, buf)

@@ -1,0 +1,28 @@
+--- `navigate`: shows the user a page of their notes, in a window that is not the conversation's.
+local places = require("flemma.tools.places")
+
+local api = vim.api
+
+---@param input { page: string, section?: string, line?: integer }
+---@param ctx flemma.ExecutionContext
+---@return table
+return function(input, ctx)
+  local path, problem = require("flemma.native").call("page_file", ctx.bufnr, input.page)
+  if not path then
+    return places.failure(problem or "The conversation is gone.")
+  end
+  if not vim.uv.fs_stat(path) then
+    return places.failure(("There is no page `%s`. List the pages with list_pages."):format(input.page))
+  end
+  local line = input.line
+  ---@param buf integer
+  ---@return integer? line
+  ---@return string? problem
+  local function find(buf)
+    local text = table.concat(api.nvim_buf_get_lines(buf, 0, -1, false), "\n")
+    return require("flemma.native").call("section_line", text, input.section)
+  end
+  local has_section = input.section and input.section ~= ""
+  local open_location = require("flemma.tools.client.open_location")
+  return open_location({ path = path, line = line }, ctx, has_section and find or nil)
+end

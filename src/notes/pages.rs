@@ -1,0 +1,255 @@
+//! Which page a link leads to.
+//!
+//! A `[[link]]` names a page by its whole name, or by the end of it if no page has this whole name: `[[Plan]]` leads to
+//! `Projects/Plan`. Of several pages, the one with the fewest parts is meant. `./` and `../` start at the page with the
+//! link. Upper and lower case only matter if pages differ in nothing else.
+//!
+//! A Markdown link names a file, relative to the page with the link, or from the folder of notes if it begins with `/` or if
+//! there is no such page. `.md` may be missing.
+
+use std::collections::{BTreeSet, HashMap};
+
+use percent_encoding::percent_decode_str;
+
+use super::{LinkKind, PageName, links::is_elsewhere};
+
+/// The names of all pages.
+#[derive(Clone, Debug, Default)]
+pub struct Pages {
+    names: BTreeSet<String>,
+    /// The names by their last part in lower case.
+    by_base: HashMap<String, Vec<String>>,
+}
+
+/// How a link names its page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// From the folder of notes, with a `/` before it.
+    Rooted,
+    /// By its whole name.
+    Whole,
+    /// By the end of its name.
+    End,
+    /// From the page with the link.
+    Relative,
+}
+
+/// Where a link leads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Target {
+    /// The page; for a Markdown link that leads to none, the path of another file from the folder of notes, also without
+    /// `.md`.
+    pub(super) name: String,
+    /// Whether it is a page.
+    pub(super) is_page: bool,
+    /// How the link names it.
+    pub(super) form: Form,
+}
+
+/// The parts of a destination.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Destination {
+    /// The path without `.md`, and without escapes.
+    pub(super) path: String,
+    /// Whether it ended in `.md`.
+    pub(super) has_extension: bool,
+    /// The heading or position behind it, as it is written, with the sign before it.
+    pub(super) rest: String,
+}
+
+impl Destination {
+    /// Takes a destination apart; `None` if it leads elsewhere than into the notes.
+    pub(super) fn read(kind: LinkKind, written: &str) -> Option<Self> {
+        let is_elsewhere = match kind {
+            LinkKind::Wiki => written.contains("://"),
+            LinkKind::Markdown => is_elsewhere(written),
+        };
+        if is_elsewhere {
+            return None;
+        }
+        let signs: &[char] = if kind == LinkKind::Wiki { &['#'] } else { &['#', '?'] };
+        let cut = written.find(signs).unwrap_or(written.len());
+        let (path, rest) = written.split_at(cut);
+        let path = match kind {
+            LinkKind::Wiki => path.trim_end().to_owned(),
+            LinkKind::Markdown => percent_decode_str(path).decode_utf8().ok()?.into_owned(),
+        };
+        let (path, has_extension) = match path.strip_suffix(".md") {
+            Some(path) => (path.to_owned(), true),
+            None => (path, false),
+        };
+        (!path.is_empty()).then(|| Self { path, has_extension, rest: rest.to_owned() })
+    }
+}
+
+impl Pages {
+    /// All pages that there are.
+    pub fn new<'a>(pages: impl IntoIterator<Item = &'a PageName>) -> Self {
+        let mut all = Self::default();
+        for page in pages {
+            if all.names.insert(page.as_str().to_owned()) {
+                all.by_base.entry(page.base().to_lowercase()).or_default().push(page.as_str().to_owned());
+            }
+        }
+        all
+    }
+
+    /// Whether there is a page of this name.
+    #[must_use]
+    pub fn contains(&self, page: &PageName) -> bool {
+        self.names.contains(page.as_str())
+    }
+
+    /// The pages below another one, in its folder and in the folders there.
+    pub fn below(&self, page: &PageName) -> impl Iterator<Item = &str> {
+        let folder = format!("{page}/");
+        let first = folder.clone();
+        self.names.range(first..).take_while(move |name| name.starts_with(&folder)).map(String::as_str)
+    }
+
+    /// The page that a link leads to, if there is one. `from` is the page with the link, `written` its destination as in
+    /// [`Link::destination`](super::Link::destination).
+    #[must_use]
+    pub fn resolve(&self, from: &PageName, kind: LinkKind, written: &str) -> Option<PageName> {
+        let destination = self.destination(kind, written)?;
+        let target = self.target(from, kind, &destination)?;
+        target.is_page.then(|| PageName::parse(&format!("{}.md", target.name)).ok())?
+    }
+
+    /// The parts of a destination. A position behind an `@` (`[[Page@120]]`) is only one if it is no part of a name.
+    pub(super) fn destination(&self, kind: LinkKind, written: &str) -> Option<Destination> {
+        let destination = Destination::read(kind, written)?;
+        let is_position = |rest: &str| {
+            let digits = rest.strip_prefix('L').unwrap_or(rest);
+            !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+        };
+        match destination.path.rsplit_once('@') {
+            Some((path, position))
+                if kind == LinkKind::Wiki
+                    && is_position(position)
+                    && !path.is_empty()
+                    && !self.ends_with(&destination.path) =>
+            {
+                let rest = format!("@{position}{}", destination.rest);
+                Some(Destination { path: path.to_owned(), rest, ..destination })
+            }
+            _ => Some(destination),
+        }
+    }
+
+    fn ends_with(&self, path: &str) -> bool {
+        self.by_end(path).is_some()
+    }
+
+    /// Where a link leads; `None` for a `[[link]]` to a page that there is not, and for a path that leads out.
+    pub(super) fn target(&self, from: &PageName, kind: LinkKind, destination: &Destination) -> Option<Target> {
+        let path = destination.path.as_str();
+        match kind {
+            LinkKind::Wiki => {
+                let found =
+                    |name: Option<&str>, form| name.map(|name| Target { name: name.to_owned(), is_page: true, form });
+                if let Some(rooted) = path.strip_prefix('/') {
+                    return found(self.whole(rooted), Form::Rooted);
+                }
+                if path.starts_with("./") || path.starts_with("../") {
+                    return found(self.whole(&joined(from.folder(), path)?), Form::Relative);
+                }
+                found(self.whole(path), Form::Whole).or_else(|| found(self.by_end(path), Form::End))
+            }
+            LinkKind::Markdown => {
+                let page = |path: &str, form| {
+                    self.whole(path).map(|name| Target { name: name.to_owned(), is_page: true, form })
+                };
+                let file = |name: String, form| Some(Target { name, is_page: false, form });
+                if let Some(rooted) = path.strip_prefix('/') {
+                    let path = joined("", rooted)?;
+                    return page(&path, Form::Rooted).or_else(|| file(path, Form::Rooted));
+                }
+                let relative = joined(from.folder(), path);
+                let from_root = if path.starts_with('.') { None } else { joined("", path) };
+                relative
+                    .as_deref()
+                    .and_then(|path| page(path, Form::Relative))
+                    .or_else(|| page(&from_root?, Form::Whole))
+                    .or_else(|| file(relative?, Form::Relative))
+            }
+        }
+    }
+
+    /// The page with this whole name.
+    fn whole(&self, name: &str) -> Option<&str> {
+        if let Some(found) = self.names.get(name) {
+            return Some(found);
+        }
+        let lower = name.to_lowercase();
+        let base = lower.rsplit_once('/').map_or(lower.as_str(), |(_, base)| base);
+        let alike = self.by_base.get(base)?.iter().filter(|known| known.to_lowercase() == lower);
+        alike.min().map(String::as_str)
+    }
+
+    /// The page whose name ends in this one.
+    fn by_end(&self, name: &str) -> Option<&str> {
+        let lower = name.to_lowercase();
+        let base = lower.rsplit_once('/').map_or(lower.as_str(), |(_, base)| base);
+        let end = format!("/{lower}");
+        let alike = self.by_base.get(base)?.iter().filter(|known| {
+            let known = known.to_lowercase();
+            known == lower || known.ends_with(&end)
+        });
+        // The exact spelling first, then the shortest path.
+        alike.min_by_key(|known| (!known.ends_with(name), known.matches('/').count(), *known)).map(String::as_str)
+    }
+
+    /// A destination that leads from `from` to the same `target`, in the form that the link had as far as that is possible.
+    /// The result has no escapes.
+    pub(super) fn path_to(&self, from: &PageName, kind: LinkKind, like: &Destination, target: &Target) -> String {
+        let name = target.name.as_str();
+        let leads_there = |path: &String| {
+            let again = Destination { path: path.clone(), ..like.clone() };
+            self.target(from, kind, &again)
+                .is_some_and(|found| (&found.name, found.is_page) == (&target.name, target.is_page))
+        };
+        let parts: Vec<&str> = name.split('/').collect();
+        let ends = (1..parts.len()).rev().map(|first| parts[first..].join("/"));
+        let relative = relative(from.folder(), name);
+        let relative = match kind {
+            LinkKind::Wiki if !relative.starts_with("../") => format!("./{relative}"),
+            _ => relative,
+        };
+        let rooted = format!("/{name}");
+        let mut forms: Vec<String> = match target.form {
+            Form::Rooted => vec![rooted.clone()],
+            Form::Whole => vec![name.to_owned()],
+            Form::End => ends.collect(),
+            Form::Relative => vec![relative.clone()],
+        };
+        if kind == LinkKind::Wiki {
+            forms.push(name.to_owned());
+        }
+        forms.extend([relative, rooted.clone()]);
+        forms.into_iter().find(leads_there).unwrap_or(rooted)
+    }
+}
+
+/// A path below the folder of notes, without `.` and `..`; `None` if it leads out.
+fn joined(folder: &str, path: &str) -> Option<String> {
+    let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()?),
+            part => parts.push(part),
+        }
+    }
+    (!parts.is_empty()).then(|| parts.join("/"))
+}
+
+/// The path from a folder to a file.
+fn relative(folder: &str, name: &str) -> String {
+    let from: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
+    let to: Vec<&str> = name.split('/').collect();
+    // The last part of the name is the file itself.
+    let shared = from.iter().zip(&to[..to.len() - 1]).take_while(|(from, to)| from == to).count();
+    let up = std::iter::repeat_n("..", from.len() - shared);
+    up.chain(to[shared..].iter().copied()).collect::<Vec<_>>().join("/")
+}

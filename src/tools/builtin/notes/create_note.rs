@@ -1,0 +1,58 @@
+//! `create_note`: creates a page.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use serde_json::{Value, json};
+
+use super::{
+    changes::{Change, Proposal},
+    define,
+    space::Space,
+};
+use crate::{
+    model::ModelError,
+    text::truncate::count_lines,
+    tools::{Context, Definition, NativeTool, Outcome},
+};
+
+struct CreateNote;
+
+pub(super) fn definition() -> Definition {
+    define::writing(
+        "create_note",
+        "Create a page in the user's notes, with any missing folders. It fails if the page exists: change it with \
+         update_note then.",
+        json!({
+            "page": { "type": "string", "description": "The new page: its path in the folder of notes, without .md." },
+            "content": { "type": "string", "description": "The entire content of the page, in Markdown." },
+        }),
+        CreateNote,
+    )
+}
+
+impl NativeTool for CreateNote {
+    fn run(self: Arc<Self>, input: Value, context: Context) -> BoxFuture<'static, Outcome> {
+        define::change(context, move |space| create(&input, space))
+    }
+
+    fn preview(&self, input: &Value, _width: usize) -> Option<String> {
+        define::preview(input)
+    }
+}
+
+fn create(input: &Value, space: &Space<'_>) -> Result<Proposal, ModelError> {
+    let page = define::page(input, "page")?;
+    page.check_new()?;
+    let mut new = super::super::text(input, "content")?.to_owned();
+    if !new.is_empty() && !new.ends_with('\n') {
+        new.push('\n');
+    }
+    if space.file(&page)?.symlink_metadata().is_ok() {
+        return Err(ModelError::new(format!("There is already a page `{page}`. Change it with update_note.")));
+    }
+    let size = format!("{} bytes, {}", new.len(), super::super::lines(count_lines(new.as_bytes())));
+    let summary = format!("Created `{page}`: {size}.");
+    let change = Change { page, old: None, new: new.into_bytes(), moved_to: None };
+    Ok(Proposal { changes: vec![change], summary, diff: String::new() })
+}

@@ -1,0 +1,83 @@
+//! Definitions of tools for notes, and what their inputs share.
+
+use futures_util::future::{BoxFuture, FutureExt};
+use serde_json::Value;
+
+use super::{
+    super::{blocking, define},
+    changes::{self, Proposal},
+    space::Space,
+};
+use crate::{
+    model::ModelError,
+    notes::PageName,
+    tools::{Context, DeclaredApproval, Definition, NativeTool, Outcome, PathKind, preview},
+};
+
+/// A tool that only reads the page or folder in `path`.
+pub(super) fn reading(
+    name: &str,
+    description: &str,
+    properties: Value,
+    path: (&str, PathKind),
+    tool: impl NativeTool + 'static,
+) -> Definition {
+    let mut definition = super::super::harmless(define::define(name, description, properties, tool));
+    definition.enabled = false;
+    definition.read_path_param = Some(path.0.to_owned());
+    definition.path_kind = path.1;
+    definition
+}
+
+/// A tool that changes the page in `page`.
+pub(super) fn writing(name: &str, description: &str, properties: Value, tool: impl NativeTool + 'static) -> Definition {
+    let mut definition = define::define(name, description, properties, tool);
+    definition.enabled = false;
+    definition.approval = Some(DeclaredApproval::RequiresApproval);
+    definition.path_kind = PathKind::Page;
+    definition.read_path_param = Some("page".into());
+    definition.write_path_param = Some("page".into());
+    definition
+}
+
+/// Runs a tool that reads.
+pub(super) fn look(
+    context: Context,
+    work: impl FnOnce(&Space<'_>) -> Result<Outcome, ModelError> + Send + 'static,
+) -> BoxFuture<'static, Outcome> {
+    let work = move |context: &Context| match Space::open(context).and_then(|space| work(&space)) {
+        Ok(outcome) => outcome,
+        Err(error) => Outcome::failure(error),
+    };
+    blocking::searching(context, work).boxed()
+}
+
+/// Runs a tool that writes: what it proposes is carried out.
+pub(super) fn change(
+    context: Context,
+    propose: impl Fn(&Space<'_>) -> Result<Proposal, ModelError> + Send + 'static,
+) -> BoxFuture<'static, Outcome> {
+    look(context, move |space| changes::carry_out(space, || propose(space)))
+}
+
+/// The page that a call names in `property`.
+pub(super) fn page(input: &Value, property: &str) -> Result<PageName, ModelError> {
+    PageName::parse(super::super::text(input, property)?)
+}
+
+/// A count from 1 that may be null.
+pub(super) fn occurrence(input: &Value) -> Result<Option<usize>, ModelError> {
+    match super::super::count(input, "occurrence")? {
+        Some(0) => Err(ModelError::new("`occurrence` must be at least 1.")),
+        found => Ok(found.map(|found| usize::try_from(found).unwrap_or(usize::MAX))),
+    }
+}
+
+/// The preview of a call: its page, and a section if there is one.
+pub(super) fn preview(input: &Value) -> Option<String> {
+    let page = input.get("page")?.as_str()?;
+    let section = super::super::optional_text(input, "section");
+    let words = section
+        .map_or_else(|| page.to_owned(), |section| format!("{page} # {}", section.trim_start_matches(['#', ' '])));
+    Some(preview::labelled(words, input))
+}

@@ -1,0 +1,54 @@
+//! The tools for notes: a folder of Markdown pages. They are disabled unless `tools.notes.enabled` is set.
+//!
+//! Those that only read declare that they need no approval; those that write ask. A tool that writes first computes all that
+//! it would change ([`changes`]), and then writes it, if the files are still as they were.
+
+mod changes;
+mod create_note;
+mod define;
+mod get_page_info;
+mod list_pages;
+mod navigate;
+mod read_note;
+mod rename_note;
+mod search_notes;
+mod search_replace;
+mod space;
+mod unified;
+mod update_frontmatter;
+mod update_note;
+
+pub use navigate::locate_section;
+pub use space::page_file;
+
+use crate::tools::Definition;
+
+/// The names of all tools for notes.
+pub const NOTES_TOOLS: [&str; 10] = [
+    "read_note",
+    "list_pages",
+    "get_page_info",
+    "navigate",
+    "create_note",
+    "update_note",
+    "search_replace",
+    "update_frontmatter",
+    "rename_note",
+    "search_notes",
+];
+
+/// All of them.
+pub(super) fn all() -> [Definition; 10] {
+    [
+        read_note::definition(),
+        list_pages::definition(),
+        get_page_info::definition(),
+        navigate::definition(),
+        create_note::definition(),
+        update_note::definition(),
+        search_replace::definition(),
+        update_frontmatter::definition(),
+        rename_note::definition(),
+        search_notes::definition(),
+    ]
+}

@@ -1,0 +1,125 @@
+//! `rename_note`: gives a page another name, and changes the links that lead to it.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use futures_util::future::BoxFuture;
+use serde_json::{Value, json};
+
+use super::{
+    super::report,
+    changes::{Change, Proposal},
+    define,
+    space::Space,
+};
+use crate::{
+    model::ModelError,
+    notes::{Pages, rename::Renaming},
+    tools::{Context, Definition, NativeTool, Outcome, paths, preview},
+};
+
+/// The maximum number of pages that a result names.
+const MAX_NAMED: usize = 50;
+
+struct RenameNote;
+
+pub(super) fn definition() -> Definition {
+    let mut definition = define::writing(
+        "rename_note",
+        "Rename or move a page of the user's notes, and update the links to it in all pages: [[links]] with and without \
+         other words or a heading, and Markdown links. It fails if there is a page of the new name.",
+        json!({
+            "page": { "type": "string", "description": "The page: its path in the folder of notes, without .md." },
+            "new_page": { "type": "string", "description": "Its new path in the folder of notes, without .md." },
+        }),
+        RenameNote,
+    );
+    definition.write_path_param = Some("new_page".into());
+    definition
+}
+
+impl NativeTool for RenameNote {
+    fn run(self: Arc<Self>, input: Value, context: Context) -> BoxFuture<'static, Outcome> {
+        define::change(context, move |space| rename(&input, space))
+    }
+
+    fn preview(&self, input: &Value, _width: usize) -> Option<String> {
+        let (page, new) = (input.get("page")?.as_str()?, input.get("new_page")?.as_str()?);
+        Some(preview::labelled(format!("{page} -> {new}"), input))
+    }
+}
+
+fn rename(input: &Value, space: &Space<'_>) -> Result<Proposal, ModelError> {
+    let (page, new_page) = (define::page(input, "page")?, define::page(input, "new_page")?);
+    new_page.check_new()?;
+    if page == new_page {
+        return Err(ModelError::new(format!("`{page}` has this name already.")));
+    }
+    let old = space.read(&page)?;
+    if space.is_link(&page) {
+        return Err(ModelError::new(format!("`{page}` is a symbolic link, which cannot be renamed here.")));
+    }
+    if space.file(&new_page)?.symlink_metadata().is_ok() {
+        return Err(ModelError::new(format!("There is already a page `{new_page}`. Nothing was changed.")));
+    }
+    let listed = space.list("")?;
+    let pages = Pages::new(&listed.pages);
+    let renaming = Renaming::new(&listed.pages, &pages, &page, &new_page);
+    let (mut changes, mut links, mut kept, mut problems) = (Vec::new(), 0, Vec::new(), Vec::new());
+    let mut seen = BTreeSet::from([paths::real(&space.file(&page)?)]);
+    for other in listed.pages.iter().filter(|other| **other != page) {
+        space.go_on()?;
+        // A page under two names is changed once.
+        if !seen.insert(paths::real(&space.file(other)?)) {
+            continue;
+        }
+        let content = match space.read(other) {
+            Ok(content) => content,
+            Err(error) => {
+                problems.push(error.to_string().trim_end_matches('.').to_owned());
+                continue;
+            }
+        };
+        if let Some(relinked) = renaming.relink(other, &content) {
+            links += relinked.links;
+            if relinked.kept > 0 {
+                kept.push(format!("`{other}`"));
+            }
+            if relinked.links > 0 {
+                changes.push(Change { page: other.clone(), old: Some(content), new: relinked.content, moved_to: None });
+            }
+        }
+    }
+    let named: Vec<String> = changes.iter().take(MAX_NAMED).map(|change| format!("`{}`", change.page)).collect();
+    let others = changes.len();
+    let own = renaming.relink(&page, &old);
+    links += own.as_ref().map_or(0, |own| own.links);
+    if own.as_ref().is_some_and(|own| own.kept > 0) {
+        kept.push(format!("`{page}`"));
+    }
+    let below = pages.below(&page).count();
+    let new = own.map_or_else(|| old.clone(), |own| own.content);
+    // The page goes last: if something fails before, the call can be repeated.
+    changes.push(Change { page: page.clone(), old: Some(old), new, moved_to: Some(new_page.clone()) });
+    let mut summary = format!("Renamed `{page}` to `{new_page}`, and changed {}", report::things(links, "link"));
+    match others {
+        0 => summary.push('.'),
+        others => {
+            let more = if others > MAX_NAMED { format!(" and {} more", others - MAX_NAMED) } else { String::new() };
+            summary.push_str(&format!(" in {}: {}{more}.", report::things(others, "other page"), named.join(", ")));
+        }
+    }
+    if below > 0 {
+        summary.push_str(&format!(" The {} below `{page}` keep their names.", report::things(below, "page")));
+    }
+    if !kept.is_empty() {
+        let pages = kept.join(", ");
+        summary.push_str(&format!(
+            "\n\n[Links in the frontmatter were not changed in {pages}: the new name cannot stand there without quotes]"
+        ));
+    }
+    let notes: Vec<String> = listed.notes.into_iter().chain(report::unreadable(problems)).collect();
+    if !notes.is_empty() {
+        summary.push_str(&format!("\n\n[{}. Links there were not changed]", notes.join(". ")));
+    }
+    Ok(Proposal { changes, summary, diff: String::new() })
+}

@@ -1,0 +1,199 @@
+//! The folder of notes on the disk.
+//!
+//! Every page is judged by the file that its path leads to once all links are resolved: it must be below the folder, and the
+//! user must not deny reading it.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use super::super::{
+    deadline::Deadline,
+    files,
+    report::{self, Prefix},
+    walk::{self, Scope},
+};
+use crate::{
+    model::ModelError,
+    notes::PageName,
+    text::{suggest::nearest_few, truncate::format_size},
+    tools::{Context, paths},
+};
+
+/// The largest page, in bytes.
+const MAX_PAGE: u64 = 16 * 1024 * 1024;
+
+/// The maximum number of names in an error.
+const MAX_SUGGESTED: usize = 3;
+
+/// The folder of notes.
+pub(super) struct Space<'a> {
+    /// What the call may use.
+    pub(super) context: &'a Context,
+    /// When the call has to stop.
+    pub(super) deadline: Deadline,
+    /// The folder, with links resolved.
+    root: PathBuf,
+}
+
+/// The pages that were found.
+pub(super) struct Listed {
+    /// Their names, sorted.
+    pub(super) pages: Vec<PageName>,
+    /// What is said about pages that were left out.
+    pub(super) notes: Vec<String>,
+}
+
+impl<'a> Space<'a> {
+    /// The folder of notes of a call.
+    ///
+    /// # Errors
+    /// If there is no such folder, or the user denies reading it.
+    pub(super) fn open(context: &'a Context) -> Result<Self, ModelError> {
+        let written = &context.notes_root;
+        let root = paths::real(written);
+        match fs::metadata(&root) {
+            Ok(found) if found.is_dir() => {}
+            _ => {
+                return Err(ModelError::new(format!(
+                    "The folder of notes, {}, does not exist. The user sets it with `tools.notes.root`.",
+                    written.display()
+                )));
+            }
+        }
+        report::may_be_read(context, &[written, &root], "the folder of notes")?;
+        Ok(Self { context, deadline: Deadline::new(context), root })
+    }
+
+    /// The file of a page, which does not have to exist.
+    ///
+    /// # Errors
+    /// If it is not below the folder of notes, or the user denies reading it.
+    pub(super) fn file(&self, page: &PageName) -> Result<PathBuf, ModelError> {
+        self.below(&page.file(), page.as_str())
+    }
+
+    /// A folder of pages; the folder of notes itself for an empty name.
+    ///
+    /// # Errors
+    /// If it is not below the folder of notes, does not exist, or the user denies reading it.
+    pub(super) fn folder(&self, name: &str) -> Result<PathBuf, ModelError> {
+        let name = name.strip_prefix("./").unwrap_or(name).trim_end_matches('/');
+        if name.is_empty() || name == "." {
+            return Ok(self.root.clone());
+        }
+        // The parts of a folder's name are those of a page.
+        let folder = PageName::parse(&format!("{name}/x"))?;
+        let path = self.below(Path::new(folder.folder()), name)?;
+        if !path.is_dir() {
+            return Err(ModelError::new(format!(
+                "There is no folder `{name}` in the notes. List them with list_pages."
+            )));
+        }
+        Ok(path)
+    }
+
+    fn below(&self, relative: &Path, name: &str) -> Result<PathBuf, ModelError> {
+        let path = self.root.join(relative);
+        let real = paths::real(&path);
+        if !self.contains(&real) {
+            return Err(ModelError::new(format!("`{name}` leads out of the folder of notes.")));
+        }
+        report::may_be_read(self.context, &[&path, &real], name)?;
+        Ok(path)
+    }
+
+    /// Whether a path, whose links are resolved, is below the folder.
+    pub(super) fn contains(&self, real: &Path) -> bool {
+        real.starts_with(&self.root) && real != self.root
+    }
+
+    /// The content of a page.
+    ///
+    /// # Errors
+    /// If it does not exist, with similar names, or cannot be read.
+    pub(super) fn read(&self, page: &PageName) -> Result<Vec<u8>, ModelError> {
+        let path = self.file(page)?;
+        if path.symlink_metadata().is_err() {
+            return Err(self.missing(page));
+        }
+        let metadata = files::regular(&path, page.as_str())?;
+        if metadata.len() > MAX_PAGE {
+            let size = format_size(metadata.len());
+            return Err(ModelError::new(format!("{page} ({size}) is too large: pages may have up to 16 MB.")));
+        }
+        fs::read(&path).map_err(|error| ModelError::new(format!("{page}: {}.", files::reason(&error))))
+    }
+
+    /// The message for a page that does not exist.
+    pub(super) fn missing(&self, page: &PageName) -> ModelError {
+        let pages = self.list("").map(|listed| listed.pages).unwrap_or_default();
+        let mut near: Vec<&str> =
+            pages.iter().filter(|known| known.base().eq_ignore_ascii_case(page.base())).map(PageName::as_str).collect();
+        near.truncate(MAX_SUGGESTED);
+        if near.is_empty() {
+            near = nearest_few(page.as_str(), pages.iter().map(PageName::as_str), MAX_SUGGESTED);
+        }
+        let near: Vec<String> = near.into_iter().map(|name| format!("`{name}`")).collect();
+        let meant = if near.is_empty() { String::new() } else { format!(" Did you mean {}?", near.join(", ")) };
+        ModelError::new(format!("There is no page `{page}`.{meant}"))
+    }
+
+    /// All pages in a folder and the folders below it. Hidden files are no pages. A link is one if it leads to a file below the
+    /// folder of notes.
+    ///
+    /// # Errors
+    /// If the folder cannot be listed, or time is too short.
+    pub(super) fn list(&self, folder: &str) -> Result<Listed, ModelError> {
+        let start = self.folder(folder)?;
+        let prefix = Prefix::new(Some(folder).filter(|folder| !folder.is_empty()));
+        let below = start.strip_prefix(&self.root).unwrap_or(Path::new("")).to_owned();
+        let found =
+            walk::walk(&start, &prefix, Scope::Visible, &self.context.denied, &self.deadline, |entry, path| {
+                let page = PageName::of_file(&below.join(path))?;
+                let kind = entry.file_type()?;
+                let is_page = kind.is_file() || (kind.is_symlink() && self.leads_to_page(entry.path()));
+                is_page.then_some(page)
+            })?;
+        self.go_on()?;
+        let mut pages = found.kept;
+        pages.sort_unstable();
+        let notes = report::unreadable(found.problems).into_iter().chain(report::denied(found.denied)).collect();
+        Ok(Listed { pages, notes })
+    }
+
+    fn leads_to_page(&self, link: &Path) -> bool {
+        let real = paths::real(link);
+        self.contains(&real) && real.is_file() && !self.context.denied.contains(&real)
+    }
+
+    /// Whether a page is a symbolic link.
+    pub(super) fn is_link(&self, page: &PageName) -> bool {
+        self.root.join(page.file()).is_symlink()
+    }
+
+    /// # Errors
+    /// If the call has to stop.
+    pub(super) fn go_on(&self) -> Result<(), ModelError> {
+        match self.deadline.stopped() {
+            None => Ok(()),
+            Some(_) if self.context.cancel.is_cancelled() => Err(ModelError::new("Cancelled by the user.")),
+            Some(_) => Err(ModelError::new("The notes could not be read in time.")),
+        }
+    }
+}
+
+/// The file of a page below `root`, for a tool that the editor answers. Its links are not resolved.
+///
+/// # Errors
+/// If the page has no such name, or its file is not below `root`.
+pub fn page_file(root: &Path, page: &str) -> Result<PathBuf, ModelError> {
+    let page = PageName::parse(page)?;
+    let root = paths::real(root);
+    let path = root.join(page.file());
+    match paths::real(&path).starts_with(&root) {
+        true => Ok(path),
+        false => Err(ModelError::new(format!("`{page}` leads out of the folder of notes."))),
+    }
+}
