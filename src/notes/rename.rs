@@ -44,9 +44,7 @@ impl<'a> Renaming<'a> {
     #[must_use]
     pub fn relink(&self, page: &PageName, content: &[u8]) -> Option<Relinked> {
         // Most pages have no links, and need no parser.
-        if memchr::memchr(b'[', content).is_none() {
-            return None;
-        }
+        memchr::memchr(b'[', content)?;
         let outline = Outline::new(content);
         let relinked = self.written(page, content, &outline, |_| true);
         if relinked.links == 0 {

@@ -1,6 +1,6 @@
 //! Notes in an editor: a page that is shown, and a conversation about pages.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{
     chat::{Chat, Setup, call, prose, said},
