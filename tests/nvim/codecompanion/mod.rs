@@ -7,6 +7,7 @@ mod extensions;
 mod first_era;
 mod modules;
 mod offer;
+mod page;
 mod trouble;
 
 use serde_json::{Value, json};
