@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{
     anthropic::Stream,
@@ -100,11 +100,18 @@ impl Chat {
         }
     }
 
-    /// Puts the cursor on the first line that contains `text`.
+    /// Puts the cursor on the first line that contains `text`, in one step: a result may arrive at any time, and move it.
     pub fn go_to(&mut self, text: &str) {
-        let line = self.nvim.lines(0).iter().position(|line| line.contains(text));
-        let Some(line) = line else { self.nvim.fail(&format!("no line contains `{text}`")) };
-        self.nvim.request("nvim_win_set_cursor", &[0.into(), json!([line + 1, 0])]);
+        let find = "for number, line in ipairs(vim.api.nvim_buf_get_lines(0, 0, -1, true)) do
+              if line:find(..., 1, true) then
+                vim.api.nvim_win_set_cursor(0, { number, 0 })
+                return true
+              end
+            end
+            return false";
+        if self.nvim.lua(find, &[text.into()]) != true {
+            self.nvim.fail(&format!("no line contains `{text}`"));
+        }
     }
 
     /// The messages of the `n`th request that arrived, from 0.
