@@ -28,6 +28,8 @@ mod provider;
 #[path = "../support/responses.rs"]
 mod responses;
 mod runtime;
+#[path = "../support/said.rs"]
+mod said;
 mod source;
 mod text;
 mod tools;

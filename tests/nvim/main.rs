@@ -46,6 +46,8 @@ mod registration;
 mod responses;
 mod rules;
 mod run;
+#[path = "../support/said.rs"]
+mod said;
 mod saving;
 #[path = "../support/sdk.rs"]
 mod sdk;

@@ -9,7 +9,8 @@ use std::{
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::harness::{Said, Shell, WAITING};
+use super::harness::{Shell, WAITING};
+use crate::said::Said;
 
 /// How many kills there are of each command with each signal.
 const ROUNDS: u32 = 16;

@@ -4,11 +4,12 @@ use std::{
     fs,
     io::Write,
     path::PathBuf,
-    process::{Child, Command, Output, Stdio},
+    process::{Child, Command, Stdio},
 };
 
-use serde_json::Value;
 use tempfile::TempDir;
+
+use crate::said::Said;
 
 /// A conversation with a call of each kind that waits.
 pub const WAITING: &str = r#"@You:
@@ -55,32 +56,6 @@ I ask.
 /// The user.
 pub struct Shell {
     home: TempDir,
-}
-
-/// What a command said.
-#[derive(Debug)]
-pub struct Said {
-    pub code: i32,
-    pub out: String,
-    pub err: String,
-}
-
-impl Said {
-    /// The value on standard output.
-    #[track_caller]
-    pub fn json(&self) -> Value {
-        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {self:?}"))
-    }
-}
-
-impl From<Output> for Said {
-    fn from(output: Output) -> Self {
-        Self {
-            code: output.status.code().unwrap_or(-1),
-            out: String::from_utf8(output.stdout).unwrap(),
-            err: String::from_utf8(output.stderr).unwrap(),
-        }
-    }
 }
 
 impl Shell {

@@ -2,7 +2,8 @@
 
 use std::fs;
 
-use super::harness::{Said, Shell, WAITING};
+use super::harness::{Shell, WAITING};
+use crate::said::Said;
 
 /// How many rounds there are.
 const ROUNDS: usize = 60;

@@ -4,8 +4,8 @@ use std::{fs, time::SystemTime};
 
 use serde_json::{Value, json};
 
-use super::harness::{Said, Shell, WAITING};
-use crate::other_holder::Other;
+use super::harness::{Shell, WAITING};
+use crate::{other_holder::Other, said::Said};
 use flemma::{
     journal::{Actor, Asked, CallKey, Decision, Event, Record, RecordedResult, Role},
     model::{CallId, ToolInput},

@@ -72,7 +72,7 @@ fn of_several_that_take_over_one_resolves_the_call() {
         let _other = elsewhere(&shell, &name);
         let children = ["\"one\"", "\"two\"", "\"three\""]
             .map(|answer| shell.spawn(&["resolve", "--steal", name.as_str(), "call_ask", "--result", answer]));
-        let said = children.map(|child| super::harness::Said::from(child.wait_with_output().unwrap()));
+        let said = children.map(|child| crate::said::Said::from(child.wait_with_output().unwrap()));
         assert!(said.iter().filter(|said| said.code == 0).count() <= 1, "{said:?}");
         let key = format!("/{name}\"");
         let resolved = records(&shell);

@@ -6,17 +6,17 @@ use std::{
     os::unix::process::CommandExt,
     path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
-    thread,
+    thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
-use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::{
     chat::{KEY, init},
     http::{Reply, Server},
+    said::Said,
 };
 
 /// How long a command may take.
@@ -26,22 +26,6 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub struct Desktop {
     home: TempDir,
     pub server: Server,
-}
-
-/// What a command said.
-#[derive(Debug)]
-pub struct Said {
-    pub code: i32,
-    pub out: String,
-    pub err: String,
-}
-
-impl Said {
-    /// The value on standard output.
-    #[track_caller]
-    pub fn json(&self) -> Value {
-        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {self:?}"))
-    }
 }
 
 impl Desktop {
@@ -170,17 +154,7 @@ impl Running {
     /// Waits for the end.
     #[track_caller]
     pub fn wait(mut self) -> Said {
-        let (mut out, mut err) = (self.0.stdout.take().unwrap(), self.0.stderr.take().unwrap());
-        let read = thread::spawn(move || {
-            let mut text = String::new();
-            out.read_to_string(&mut text).unwrap();
-            text
-        });
-        let mut text = String::new();
-        let errors = thread::spawn(move || {
-            err.read_to_string(&mut text).unwrap();
-            text
-        });
+        let (out, err) = (read_on(self.0.stdout.take().unwrap()), read_on(self.0.stderr.take().unwrap()));
         let deadline = Instant::now() + PATIENCE;
         let status = loop {
             if let Some(status) = self.0.try_wait().unwrap() {
@@ -189,8 +163,7 @@ impl Running {
             assert!(Instant::now() < deadline, "the command does not end");
             thread::sleep(Duration::from_millis(5));
         };
-        let output = Output { status, stdout: Vec::new(), stderr: Vec::new() };
-        Said { code: output.status.code().unwrap_or(-1), out: read.join().unwrap(), err: errors.join().unwrap() }
+        Output { status, stdout: out.join().unwrap(), stderr: err.join().unwrap() }.into()
     }
 }
 
@@ -209,4 +182,13 @@ pub fn wait_for(what: &str, mut condition: impl FnMut() -> bool) {
         assert!(Instant::now() < deadline, "waited in vain for {what}");
         thread::sleep(Duration::from_millis(5));
     }
+}
+
+/// Reads to the end in the background.
+fn read_on(mut pipe: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        pipe.read_to_end(&mut bytes).unwrap();
+        bytes
+    })
 }

@@ -14,10 +14,11 @@ use std::{
 use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
 
-use super::desktop::{Desktop, Running, Said};
+use super::desktop::{Desktop, Running};
 use crate::{
     anthropic::Stream,
     http::{Recorded, Reply, Server},
+    said::Said,
 };
 
 const CONVERSATIONS: usize = 40;

@@ -4,12 +4,13 @@ use std::{collections::BTreeSet, fs, os::unix::fs::PermissionsExt, path::Path, p
 
 use serde_json::json;
 
-use super::desktop::{Desktop, Said};
+use super::desktop::Desktop;
 use crate::{
     anthropic::Stream,
     chat::reply,
     docs::file,
     http::{Recorded, Reply, Server},
+    said::Said,
 };
 
 /// The code blocks of the page, each with its language.
@@ -42,9 +43,7 @@ fn shell(user: &Desktop, code: &str) -> Said {
     for (name, value) in user.command(&[]).get_envs() {
         command.env(name, value.unwrap());
     }
-    let output = command.env("PATH", path).output().unwrap();
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    Said { code: output.status.code().unwrap_or(-1), out: text(&output.stdout), err: text(&output.stderr) }
+    command.env("PATH", path).output().unwrap().into()
 }
 
 fn program(user: &Desktop, name: &str, text: &str) {
