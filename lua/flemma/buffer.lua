@@ -1,7 +1,7 @@
---- The buffer of a conversation: attaching to it, writing to it, locking it.
+--- The buffer of a conversation: attaching to it, and telling the library how its text changes.
 ---
---- The library follows the text through `on_lines` and writes through `write`. Nothing else changes a buffer while it is
---- locked.
+--- The library follows the text through `on_lines`, and writes through `flemma.writing`. `flemma.lock` keeps the user from
+--- changing it meanwhile.
 local M = {}
 
 local api = vim.api
@@ -9,16 +9,6 @@ local api = vim.api
 ---@class flemma.Attached
 ---@field reading? boolean whether another file or the output of a command is being inserted
 ---@field is_new boolean whether there was no file of this name when the buffer was opened, and has been none since
----@field is_busy? boolean whether a request or a tool is running, which locks the buffer
----@field is_observer? boolean whether another editor holds the file, which locks the buffer as well
----@field unlocked_modifiable? boolean what 'modifiable' was before the lock; nil while unlocked
----@field unlocked_readonly? boolean what 'readonly' was before another editor was found to hold the file
----@field own_modifiable? boolean the user's own 'modifiable' since the last lock; nil before the first lock, and after
----the user has set it themselves
----@field is_borrowed? boolean whether another plugin has set 'modifiable' since then and may still restore the lock
----@field wrote_half? boolean whether the user wrote the file during this lock, so that it may contain an incomplete reply
----@field is_writing? boolean whether we are writing now
----@field is_setting? boolean whether we are setting 'modifiable' now
 ---@field replaced? { tick: integer, is_part: boolean } what the change after this 'changedtick' replaces: only parts of
 ---lines, or more
 ---@type table<integer, flemma.Attached>
@@ -28,20 +18,6 @@ local attached = {}
 ---@return boolean
 function M.is_attached(buf)
   return attached[buf] ~= nil
-end
-
---- Whether a request or a tool is running in a buffer, so that the user cannot change it.
----@param buf integer
----@return boolean
-function M.is_locked(buf)
-  return attached[buf] ~= nil and attached[buf].is_busy == true
-end
-
---- Whether another editor holds the file of a buffer, so that the conversation is only shown here.
----@param buf integer
----@return boolean
-function M.is_observer(buf)
-  return attached[buf] ~= nil and attached[buf].is_observer == true
 end
 
 --- Whether there was no file when a buffer was opened, and Neovim knows of none since.
@@ -158,17 +134,17 @@ end
 ---@param is_gone boolean whether the buffer was unloaded or read again
 local function forget(buf, is_gone)
   attached[buf] = nil
+  local unlock = require("flemma.lock").forget(buf)
   require("flemma.following").forget(buf)
   require("flemma.native").call("detach", buf)
   -- After `detach`, which first reports the changes that were written down.
   require("flemma.burst").forget(buf)
-  for _, group in ipairs({ "flemma.buffer.", "flemma.lock." }) do
-    pcall(api.nvim_del_augroup_by_name, group .. buf)
-  end
+  pcall(api.nvim_del_augroup_by_name, "flemma.buffer." .. buf)
   require("flemma.saving").release(buf, is_gone)
   require("flemma.keymaps").remove(buf)
   require("flemma.host").show(buf, false)
   require("flemma.ui").forget(buf)
+  unlock()
 end
 
 --- Attaches to a buffer. Does nothing if it is already attached.
@@ -181,7 +157,7 @@ function M.attach(buf)
     return
   end
   local native = require("flemma.native")
-  local burst = require("flemma.burst")
+  local burst, lock, writing = require("flemma.burst"), require("flemma.lock"), require("flemma.writing")
   local options = require("flemma.options").get()
   require("flemma.ui").highlight(buf)
   local library, why = native.load()
@@ -194,6 +170,7 @@ function M.attach(buf)
   local name = api.nvim_buf_get_name(buf)
   local state = { is_new = name ~= "" and not vim.uv.fs_stat(name) }
   attached[buf] = state
+  lock.attach(buf)
   greet(buf)
   local function index_on()
     if attached[buf] == state and native.call("index_on", buf) then
@@ -219,11 +196,8 @@ function M.attach(buf)
   -- The text was unloaded, or is about to be unloaded.
   local function gone(was_locked)
     if attached[buf] == state then
-      forget(buf, true)
       -- `:edit!` and `:bunload` end up here: the lock is no longer needed.
-      for option, value in pairs({ modifiable = state.unlocked_modifiable, readonly = state.unlocked_readonly }) do
-        pcall(api.nvim_set_option_value, option, value, { buf = buf })
-      end
+      forget(buf, true)
       if was_locked then
         require("flemma.notify").say(
           vim.log.levels.WARN,
@@ -243,7 +217,7 @@ function M.attach(buf)
   burst.follow(buf, {
     -- While we write, every change must be reported to the library at once.
     step = function()
-      return not state.is_busy and step_of(buf, state, true) or nil
+      return not lock.is_locked(buf) and step_of(buf, state, true) or nil
     end,
     drawn = function(first, last)
       if attached[buf] == state then
@@ -261,7 +235,7 @@ function M.attach(buf)
         return
       end
       -- The library knows the author of the text that we write ourselves.
-      local step = not state.is_writing and step_of(buf, state, old_last == new_last) or nil
+      local step = not writing.is_writing(buf) and step_of(buf, state, old_last == new_last) or nil
       local means = step and means_of(state, tick)
       first, old_last, new_last, step = burst.join(buf, first, old_last, new_last, step)
       draw_anew(first, native.call("changed", buf, first, old_last, new_last, step, means))
@@ -286,14 +260,13 @@ function M.attach(buf)
       if attached[buf] ~= state then
         return
       end
-      local is_locked = state.is_busy
-      if is_locked and state.wrote_half then
+      if lock.wrote_half(buf) then
         -- The text still exists, and cannot be changed before `BufUnload`, which is not triggered with `:noautocmd`.
         vim.schedule(function()
           gone(true)
         end)
       else
-        gone(is_locked)
+        gone(lock.is_locked(buf))
       end
     end,
   })
@@ -306,8 +279,8 @@ function M.attach(buf)
         local file = vim.fn.fnamemodify(args.match, ":p")
         native.call("saved", buf, file)
         state.is_new = state.is_new and file ~= api.nvim_buf_get_name(buf)
-        if state.is_busy and file == api.nvim_buf_get_name(buf) then
-          state.wrote_half = true
+        if file == api.nvim_buf_get_name(buf) then
+          lock.note_write(buf)
         end
       end
     end,
@@ -327,7 +300,7 @@ function M.attach(buf)
     buffer = buf,
     desc = "Flemma: mark an incomplete reply in a file as aborted",
     callback = function()
-      if attached[buf] == state and state.is_busy and state.wrote_half then
+      if attached[buf] == state and lock.wrote_half(buf) then
         native.call("dispatch", buf, "cancel")
         require("flemma.saving").write_last(buf)
         gone(true)
@@ -369,11 +342,10 @@ end
 --- Detaches from a buffer that is no longer a conversation, because its filetype has changed.
 ---@param buf integer
 function M.release(buf)
-  local state = attached[buf]
-  if not state then
+  if not attached[buf] then
     return
   end
-  if state.is_busy then
+  if require("flemma.lock").is_locked(buf) then
     require("flemma.native").call("dispatch", buf, "cancel")
     require("flemma.notify").say(
       vim.log.levels.WARN,
@@ -381,12 +353,6 @@ function M.release(buf)
     )
   end
   forget(buf, false)
-  if state.unlocked_modifiable ~= nil then
-    vim.bo[buf].modifiable = state.unlocked_modifiable
-  end
-  if state.unlocked_readonly ~= nil then
-    vim.bo[buf].readonly = state.unlocked_readonly
-  end
   if vim.bo[buf].filetype ~= "chat" then
     vim.bo[buf].modeline = vim.go.modeline
   end
@@ -397,11 +363,12 @@ end
 --- only a conversation that was saved with an incomplete reply is written, so that the file says that the reply was cut off.
 --- More of the reply may have arrived since, but nothing else can have changed, because the buffer was locked.
 function M.leave()
+  local lock = require("flemma.lock")
   local saved = {}
-  for buf, state in pairs(attached) do
-    if state.is_busy then
+  for buf in pairs(attached) do
+    if lock.is_locked(buf) then
       local options = require("flemma.options").get()
-      local is_kept = options and options.editing.auto_write or state.wrote_half or not vim.bo[buf].modified
+      local is_kept = options and options.editing.auto_write or lock.wrote_half(buf) or not vim.bo[buf].modified
       saved[buf] = is_kept and api.nvim_buf_get_name(buf) ~= "" or nil
       require("flemma.native").call("dispatch", buf, "cancel")
     end
@@ -414,222 +381,6 @@ function M.leave()
     end
   end
   require("flemma.saving").leave()
-end
-
---- Replaces text. An edit that only inserts whole lines does not touch the lines around them, and so keeps the user's marks,
---- which `nvim_buf_set_text` would delete.
-local function replace(buf, first, first_col, last, last_col, lines)
-  local inserts = first == last and first_col == last_col and #lines > 1
-  if inserts and lines[1] == "" then
-    local line = api.nvim_buf_get_lines(buf, first, first + 1, true)[1]
-    if first_col == #line then
-      return api.nvim_buf_set_lines(buf, first + 1, first + 1, true, vim.list_slice(lines, 2))
-    end
-  end
-  if inserts and first_col == 0 and lines[#lines] == "" then
-    return api.nvim_buf_set_lines(buf, first, first, true, vim.list_slice(lines, 1, #lines - 1))
-  end
-  api.nvim_buf_set_text(buf, first, first_col, last, last_col, lines)
-end
-
----@type function? the function for `_run`
-local to_run
-
---- Runs the function passed to `quietly`. Called by an Ex command.
-function M._run()
-  local run = to_run
-  to_run = nil
-  if run then
-    run()
-  end
-end
-
---- Runs a function that calls other plugins' callbacks (`on_bytes` and the like). If one of them throws, Neovim prints an
---- error for each chunk of a reply, with a hit-enter prompt. This reports the error once instead.
-local function quietly(run)
-  local before = vim.v.errmsg
-  vim.v.errmsg = ""
-  to_run = run
-  api.nvim_cmd({ cmd = "lua", args = { "require('flemma.buffer')._run()" }, mods = { emsg_silent = true } }, {})
-  local problem = vim.v.errmsg
-  vim.v.errmsg = before
-  if problem ~= "" then
-    require("flemma.notify").once(
-      vim.log.levels.WARN,
-      "another plugin's callback failed while the conversation was written: " .. problem:match("[^\n]*")
-    )
-  end
-end
-
---- Sets 'modifiable' without counting it as a change by another plugin.
-local function set_modifiable(buf, value)
-  local state = attached[buf] or {}
-  state.is_setting = true
-  vim.bo[buf].modifiable = value
-  state.is_setting = false
-end
-
---- Writes to a buffer. This is the only way in which the library changes text.
----@param buf integer
----@param first integer first line, from 0
----@param first_col integer byte
----@param last integer last line
----@param last_col integer byte, exclusive
----@param lines string[]
----@param join boolean whether the edit belongs to the previous undo step
-function M.write(buf, first, first_col, last, last_col, lines, join)
-  local bo = vim.bo[buf]
-  local modifiable = bo.modifiable
-  set_modifiable(buf, true)
-  api.nvim_buf_call(buf, function()
-    if join then
-      -- Fails right after an undo: then the edit is an undo step of its own.
-      pcall(vim.cmd.undojoin)
-    else
-      -- Setting it ends the previous undo step, which Neovim otherwise only does when it waits for a key.
-      bo.undolevels = bo.undolevels
-    end
-  end)
-  local settle = require("flemma.following").before_write(buf)
-  local ok, problem
-  local state = attached[buf] or {}
-  state.is_writing = true
-  quietly(function()
-    ok, problem = pcall(replace, buf, first, first_col, last, last_col, lines)
-  end)
-  state.is_writing = nil
-  set_modifiable(buf, modifiable)
-  if ok then
-    require("flemma.ui").keep_at_end(buf)
-  end
-  settle(ok)
-  if not ok then
-    error(problem, 0)
-  end
-end
-
---- Restores the user's own 'modifiable' in a buffer that is not locked, if another plugin has restored our lock: it saved
---- the value during the lock, and restored it afterwards.
----@param buf integer
-function M.give_back(buf)
-  local state = attached[buf]
-  if state and state.own_modifiable and state.unlocked_modifiable == nil and not vim.bo[buf].modifiable then
-    set_modifiable(buf, true)
-  end
-end
-
---- Whether the current `OptionSet` comes from a command by the user (typed, or in a mapping), and not from code.
----@return boolean
-local function is_set_by_the_user()
-  -- A function, a script or another autocommand would precede this event.
-  if not vim.startswith(vim.fn.expand("<stack>"), "OptionSet ") then
-    return false
-  end
-  -- Levels 1 and 2 are this function and the callback. Code that set the option follows them; `:lua` may be typed.
-  local level = 3
-  while true do
-    local frame = debug.getinfo(level, "S")
-    if not frame then
-      return true
-    end
-    if frame.what ~= "C" and frame.source ~= ":lua" then
-      return false
-    end
-    level = level + 1
-  end
-end
-
---- Watches for such a restore. It may happen at any time, and more than once, so the watch ends with the next lock.
-local function watch_for_restore(buf, state)
-  api.nvim_create_autocmd("OptionSet", {
-    group = api.nvim_create_augroup("flemma.lock." .. buf, { clear = true }),
-    pattern = "modifiable",
-    desc = "Flemma: do not let a plugin restore the lock",
-    callback = function(args)
-      if attached[buf] ~= state or state.own_modifiable == nil then
-        return true
-      end
-      if state.is_setting or (args.buf ~= buf and api.nvim_get_current_buf() ~= buf) then
-        return
-      end
-      if is_set_by_the_user() then
-        state.own_modifiable = nil
-      elseif vim.bo[buf].modifiable then
-        -- A plugin that sets a value that is already set needs it for a while. A toggle does not.
-        state.is_borrowed = state.is_borrowed or vim.v.option_oldlocal == true
-      elseif state.is_borrowed then
-        -- Not while another plugin is changing it.
-        vim.schedule(function()
-          M.give_back(buf)
-        end)
-      end
-    end,
-  })
-end
-
---- Turns 'modifiable' off, or gives the user's own value back, as the state says.
----@param buf integer
----@param state flemma.Attached
-local function settle_lock(buf, state)
-  local is_locked = state.is_busy or state.is_observer or false
-  if is_locked and state.unlocked_modifiable == nil then
-    M.give_back(buf)
-    pcall(api.nvim_del_augroup_by_name, "flemma.lock." .. buf)
-    state.unlocked_modifiable = vim.bo[buf].modifiable
-    vim.bo[buf].modifiable = false
-    if buf == api.nvim_get_current_buf() and api.nvim_get_mode().mode:sub(1, 1) == "i" then
-      require("flemma.following").leave_insert(buf)
-      if state.is_observer then
-        -- Nobody waits in Insert mode until another editor ends.
-        require("flemma.following").stop_typing(buf)
-      end
-    end
-  elseif not is_locked and state.unlocked_modifiable ~= nil then
-    local own = state.unlocked_modifiable
-    state.unlocked_modifiable = nil
-    -- Another plugin has removed the lock, and may restore it.
-    state.is_borrowed = vim.bo[buf].modifiable
-    vim.bo[buf].modifiable = own
-    state.own_modifiable = own
-    watch_for_restore(buf, state)
-    require("flemma.following").type_on_later(buf)
-  end
-end
-
---- Locks or unlocks the buffer for the user: a request or a tool is running in it, or no longer is.
----@param buf integer
----@param locked boolean
-function M.lock(buf, locked)
-  local state = attached[buf]
-  if state and locked ~= (state.is_busy or false) then
-    if locked then
-      state.wrote_half = false
-    end
-    state.is_busy = locked
-    settle_lock(buf, state)
-  end
-end
-
---- Makes the buffer read-only because another editor holds its file, or lets the user change it again.
----@param buf integer
----@param is_observer boolean
----@return boolean has_changes whether the buffer has changes that are not in its file
-function M.observe(buf, is_observer)
-  local state = attached[buf]
-  if not state then
-    return false
-  end
-  if is_observer and not state.is_observer then
-    state.unlocked_readonly = vim.bo[buf].readonly
-    -- `:write` would replace what the other editor has written.
-    vim.bo[buf].readonly = true
-  elseif not is_observer and state.is_observer then
-    vim.bo[buf].readonly = state.unlocked_readonly
-    state.unlocked_readonly = nil
-  end
-  state.is_observer = is_observer
-  settle_lock(buf, state)
-  return vim.bo[buf].modified
 end
 
 return M

@@ -101,7 +101,7 @@ function M.cancel(buf)
   if buf then
     require("flemma.following").stop_typing(buf)
     dispatch(buf, "cancel")
-    require("flemma.buffer").give_back(buf)
+    require("flemma.lock").give_back(buf)
   end
 end
 

@@ -146,7 +146,7 @@ end
 ---@param buf integer
 local function type_on(buf)
   local was, watcher = typing[buf], watchers[buf]
-  if not was or not api.nvim_buf_is_loaded(buf) or require("flemma.buffer").is_locked(buf) then
+  if not was or not api.nvim_buf_is_loaded(buf) or require("flemma.lock").is_locked(buf) then
     return
   end
   local mode = api.nvim_get_mode().mode

@@ -4,15 +4,15 @@ local M = {}
 local api = vim.api
 
 M.write = function(...)
-  return require("flemma.buffer").write(...)
+  return require("flemma.writing").write(...)
 end
 
 M.lock = function(...)
-  return require("flemma.buffer").lock(...)
+  return require("flemma.lock").lock(...)
 end
 
 M.observe = function(...)
-  return require("flemma.buffer").observe(...)
+  return require("flemma.lock").observe(...)
 end
 
 M.read_again = function(...)

@@ -199,7 +199,7 @@ local function settle(buf, state, clean)
   pcall(api.nvim_del_augroup_by_id, group)
   -- The undo file on disk belongs to the previous text. Neovim needs time for all of the text to write another one, so it
   -- is written at the pauses only.
-  if not clean or states[buf] ~= state or require("flemma.buffer").is_locked(buf) then
+  if not clean or states[buf] ~= state or require("flemma.lock").is_locked(buf) then
     return
   end
   local undofile = vim.bo[buf].undofile and vim.fn.undofile(api.nvim_buf_get_name(buf)) or ""
@@ -268,7 +268,7 @@ end
 ---@param buf integer
 function M.auto_write(buf)
   local state = states[buf]
-  if not state or state.released or not has_something_to_write(buf) or require("flemma.buffer").is_observer(buf) then
+  if not state or state.released or not has_something_to_write(buf) or require("flemma.lock").is_observer(buf) then
     return
   end
   if state.writing then

@@ -291,7 +291,7 @@ end
 local function draw_window(win, buf, first, last)
   local markdown = require("flemma.markdown")
   if markdown.available() then
-    local growing = require("flemma.buffer").is_locked(buf)
+    local growing = require("flemma.lock").is_locked(buf)
     local canvas = { win = win, buf = buf, namespace = marks, first = first, last = last, growing = growing }
     if markdown.draw(canvas, native("regions", buf, first, last) or {}) then
       fall_behind(buf)

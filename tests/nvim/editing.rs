@@ -227,7 +227,7 @@ fn insert_mode_comes_back_after_a_turn_that_is_over_at_once() {
         vim.api.nvim_create_autocmd('InsertEnter', { callback = function() entered = entered + 1 end })
         vim.cmd('Flemma send')
         return vim.wait(30000, function()
-          return vim.fn.search([[^one$]], 'nw') ~= 0 and not require('flemma.buffer').is_locked(0)
+          return vim.fn.search([[^one$]], 'nw') ~= 0 and not require('flemma.lock').is_locked(0)
         end, 1)";
     assert_eq!(chat.nvim.lua(lua, &[]), true);
     chat.nvim.wait_for("insert mode, entered again", |nvim| nvim.lua("return entered", &[]) == 1 && nvim.mode() == "i");

@@ -14,10 +14,10 @@ use super::{
 
 /// Counts what is written and parsed from here on.
 const COUNT: &str = "
-    local buffer, spans = require('flemma.buffer'), require('flemma.markdown.spans')
-    local write, parses = buffer.write, spans.parses
+    local writing, spans = require('flemma.writing'), require('flemma.markdown.spans')
+    local write, parses = writing.write, spans.parses
     Count = { writes = 0, bytes = 0 }
-    function buffer.write(buf, first, first_col, last, last_col, lines, join)
+    function writing.write(buf, first, first_col, last, last_col, lines, join)
       Count.writes = Count.writes + 1
       Count.bytes = Count.bytes + #table.concat(lines, '\\n')
       return write(buf, first, first_col, last, last_col, lines, join)
