@@ -323,7 +323,10 @@ function M.finished(buf, tick, problem)
   native("landed", buf)
   if state.again then
     state.again = false
-    M.auto_write(buf)
+    -- After a kill, half a reply in the file would count as a whole one. The text is written at the end of the reply.
+    if not native("is_replying", buf) then
+      M.auto_write(buf)
+    end
   end
   require("flemma.visits").leave_later(buf)
 end

@@ -80,6 +80,12 @@ impl Workspace {
         if has_editor { problem } else { problem.without_advice() }
     }
 
+    /// Whether a reply is arriving in a buffer, so that its text ends with an incomplete one.
+    #[must_use]
+    pub fn is_replying(&self, buffer: i32) -> bool {
+        self.conversation(buffer).is_some_and(|conversation| conversation.session().is_replying())
+    }
+
     /// The end of a write of a buffer's file has been heard of.
     pub fn landed(&self, buffer: i32) {
         self.flights().end(buffer);

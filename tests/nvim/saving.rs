@@ -7,7 +7,7 @@ use serde_json::json;
 use super::{
     anthropic::Stream,
     chat::{Chat, Setup, call, prose, said},
-    http::Reply,
+    http::{Gate, Reply},
     support::Nvim,
 };
 
@@ -380,6 +380,44 @@ fn a_buffer_renamed_during_a_write_is_saved_under_its_new_name() {
         assert_eq!(chat.nvim.file("c.chat"), chat.nvim.text());
         nothing_odd(&mut chat.nvim);
     }
+}
+
+#[test]
+fn a_late_automatic_write_leaves_out_half_a_reply() {
+    let (more, rest) = (Gate::new(), Gate::new());
+    let stream = Stream::new().text(&["The beginning", " and then", " the end"]).end("end_turn");
+    let reply = stream.events().iter().fold(Reply::stream(), |reply, event| {
+        let gate = [(" and then", &more), (" the end", &rest)].into_iter().find(|(words, _)| event.contains(words));
+        gate.map_or(reply.clone(), |(_, gate)| reply.hold(gate)).chunk(event.as_str())
+    });
+    let mut chat = start("", [reply]);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the beginning", |nvim| nvim.text().contains("The beginning"));
+    // Another write is wanted while one is under way, as when a request is sent right after a result. On a slow machine,
+    // part of the reply has arrived when that write ends.
+    let slow = "local saving = require('flemma.saving')
+        local finished = saving.finished
+        saving.finished = function(...)
+          local ended = { ... }
+          saving.finished = finished
+          _G.finish = function() finished(unpack(ended)) end
+        end
+        saving.auto_write(vim.api.nvim_get_current_buf())
+        saving.auto_write(vim.api.nvim_get_current_buf())";
+    chat.nvim.lua(slow, &[]);
+    more.open();
+    chat.nvim.wait_for("more", |nvim| nvim.text().contains(" and then"));
+    chat.nvim.wait_for("the end of the write", |nvim| nvim.lua("return _G.finish ~= nil", &[]) == true);
+    chat.nvim.lua("_G.finish()", &[]);
+    chat.nvim.wait_for("no write", |nvim| {
+        nvim.lua("return vim.fn.exists('#flemma.saving.flight.' .. vim.api.nvim_get_current_buf())", &[]) == 0
+    });
+    assert!(!chat.nvim.file("notes.chat").contains(" and then"), "{}", chat.nvim.file("notes.chat"));
+    rest.open();
+    chat.nvim.wait_for("the end", |nvim| nvim.text().contains(" the end"));
+    chat.wait_until_idle();
+    wait_until_written(&mut chat.nvim);
+    assert_eq!(chat.nvim.file("notes.chat"), chat.nvim.text());
 }
 
 #[test]

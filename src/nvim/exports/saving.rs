@@ -30,6 +30,8 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         binding.workspace.landed(buffer);
         Ok(())
     })?;
+    // is_replying(buffer) -> whether a reply is arriving, so that the text ends with an incomplete one
+    exports.add("is_replying", |_, binding, buffer: i32| Ok(binding.workspace.is_replying(buffer)))?;
     // save_now(buffer, path, layout, forced) -> what went wrong, or nil
     exports.add("save_now", |_, binding, (buffer, path, layout, is_forced): (i32, PathBuf, Table, bool)| {
         if !Buffer::from(buffer).is_loaded() {
