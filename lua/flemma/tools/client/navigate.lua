@@ -23,6 +23,5 @@ return function(input, ctx)
     return require("flemma.native").call("section_line", text, input.section)
   end
   local has_section = input.section and input.section ~= ""
-  local open_location = require("flemma.tools.client.open_location")
-  return open_location({ path = path, line = line }, ctx, has_section and find or nil)
+  return require("flemma.tools.location").open({ path = path, line = line }, ctx, has_section and find or nil)
 end
