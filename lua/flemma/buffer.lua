@@ -136,6 +136,7 @@ local function forget(buf, is_gone)
   attached[buf] = nil
   local unlock = require("flemma.lock").forget(buf)
   require("flemma.following").forget(buf)
+  require("flemma.writing").forget(buf)
   require("flemma.native").call("detach", buf)
   -- After `detach`, which first reports the changes that were written down.
   require("flemma.burst").forget(buf)
@@ -261,6 +262,7 @@ function M.attach(buf)
         return
       end
       if lock.wrote_half(buf) then
+        writing.note_unheard(buf)
         -- The text still exists, and cannot be changed before `BufUnload`, which is not triggered with `:noautocmd`.
         vim.schedule(function()
           gone(true)

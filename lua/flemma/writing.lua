@@ -14,6 +14,22 @@ function M.is_writing(buf)
   return writing[buf] == true
 end
 
+--- The buffers of which Neovim no longer reports changes, because their text is about to be unloaded.
+---@type table<integer, boolean>
+local unheard = {}
+
+--- Neovim does not report changes of this buffer any more.
+---@param buf integer
+function M.note_unheard(buf)
+  unheard[buf] = true
+end
+
+--- A buffer is gone, or is attached again.
+---@param buf integer
+function M.forget(buf)
+  unheard[buf] = nil
+end
+
 --- Replaces text. An edit that only inserts whole lines does not touch the lines around them, and so keeps the user's marks,
 --- which `nvim_buf_set_text` would delete.
 local function replace(buf, first, first_col, last, last_col, lines)
@@ -89,6 +105,10 @@ function M.write(buf, first, first_col, last, last_col, lines, join)
   end)
   writing[buf] = nil
   lock.set_modifiable(buf, modifiable)
+  if ok and unheard[buf] then
+    -- The next write depends on where this one has moved the lines.
+    require("flemma.native").call("changed", buf, first, last + 1, first + #lines)
+  end
   if ok then
     require("flemma.ui").keep_at_end(buf)
   end

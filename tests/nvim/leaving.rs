@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::{
     anthropic::Stream,
-    chat::{Chat, Setup, call, previews, prose, said},
+    chat::{Chat, Setup, call, previews, prose, reply, said},
     http::{Gate, Reply},
 };
 
@@ -87,6 +87,34 @@ fn a_file_saved_during_a_reply_is_marked_as_cut_off() {
     let _ = chat.nvim.try_lua("vim.cmd('qall!')", &[]);
     chat.nvim.wait_for_exit();
     assert_eq!(std::fs::read_to_string(file).unwrap(), "@You:\nHello\n");
+}
+
+#[test]
+fn all_calls_that_run_end_in_a_file_whose_buffer_goes() {
+    for leave in ["bwipeout!", "edit!", "qall!"] {
+        let lua = "for _, name in ipairs({ 'one', 'two', 'three' }) do
+            require('flemma.tools').register(name, {
+              description = 'x', input_schema = { type = 'object' }, approval = 'auto', async = true,
+              execute = function() return function() end end,
+            })
+          end";
+        let stream = ["one", "two", "three"].iter().fold(Stream::new(), |stream, name| stream.tool_use(name, name, &["{}"]));
+        let setup = Setup { lua, ..Setup::default() };
+        let mut chat = Chat::start(&setup, [reply(&stream.end("tool_use"))]);
+        chat.nvim.input("<C-]>");
+        chat.nvim.wait_for("the calls", |nvim| nvim.text().matches("status=running").count() == 3);
+        let head = chat.nvim.text();
+        let head = &head[..head.rfind("@You:\n").unwrap()];
+        chat.nvim.command("silent write");
+        let file = chat.nvim.work().join("notes.chat");
+        let _ = chat.nvim.try_lua(&format!("vim.cmd('{leave}')"), &[]);
+        if leave == "qall!" {
+            chat.nvim.wait_for_exit();
+        }
+        let cancelled = "```\nThe user cancelled this call while it was running.\n```";
+        let results = ["one", "two", "three"].map(|name| format!("**Tool Result:** `{name}` (error)\n\n{cancelled}\n"));
+        assert_eq!(std::fs::read_to_string(file).unwrap(), format!("{head}@You:\n{}", results.join("\n")), "{leave}");
+    }
 }
 
 #[test]
