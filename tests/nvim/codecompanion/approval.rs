@@ -110,6 +110,52 @@ fn a_preview_in_a_file_that_was_just_opened_runs_no_setup() {
 }
 
 #[test]
+fn a_call_that_was_set_up_hears_that_it_was_cancelled() {
+    let lua = format!(
+        "{}
+        require('flemma.compat.codecompanion').register('slow', {{
+          callback = {{
+            schema = tools.b_count.callback.schema,
+            cmds = {{ function(tools, args) seen[#seen + 1] = 'run ' .. args.text end }},
+            handlers = {{
+              setup = function(self) seen[#seen + 1] = 'setup ' .. self.args.text end,
+              on_exit = function(self) seen[#seen + 1] = 'exit ' .. self.args.text end,
+            }},
+            output = {{
+              cancelled = function(self, tools) seen[#seen + 1] = 'cancelled ' .. self.args.text .. ' ' .. tools.status end,
+            }},
+          }},
+          opts = {{ require_approval_before = function() return false end }},
+        }})",
+        eras::lua()
+    );
+    let calls = [text("slow", "one"), text("slow", "two"), text("slow", "three")];
+    let mut chat = with_calls(&calls, "tools = { max_concurrent = 5 }", &lua, &[]);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the calls", |nvim| nvim.text().matches("status=running").count() == 3);
+    chat.nvim.wait_for("the first", |nvim| nvim.lua("return vim.tbl_contains(seen, 'run one')", &[]) == true);
+    // The last one first: it does not run yet.
+    chat.go_to("**Tool Result:** `toolu_3`");
+    chat.nvim.command("Flemma tool:cancel");
+    chat.go_to("**Tool Result:** `toolu_1`");
+    chat.nvim.command("Flemma tool:cancel");
+    answered(&mut chat);
+    let seen = seen(&mut chat);
+    assert_eq!(
+        seen[3..],
+        [
+            "run one",
+            "cancelled three cancelled",
+            "exit three",
+            "cancelled one cancelled",
+            "exit one",
+            "cancelled two cancelled",
+            "exit two"
+        ]
+    );
+}
+
+#[test]
 fn cancelling_ends_the_call_and_starts_none_behind_it() {
     let lua = format!(
         "{}
@@ -143,7 +189,16 @@ fn cancelling_ends_the_call_and_starts_none_behind_it() {
     chat.nvim.lua("_G.answer({ status = 'success', data = 'late' })", &[]);
     assert_eq!(
         seen(&mut chat),
-        ["run one", "success one", "exit one", "run two", "cancelled two cancelled", "exit two"]
+        [
+            "run one",
+            "success one",
+            "exit one",
+            "run two",
+            "cancelled two cancelled",
+            "exit two",
+            "cancelled three cancelled",
+            "exit three"
+        ]
     );
     // What a tool says to the chat when its call is over is not lost.
     chat.nvim.lua("_G.chat:add_buf_message({ content = 'I was' }); _G.chat:add_message({ content = 'too late' })", &[]);

@@ -43,6 +43,8 @@ _G.tools = {
   }),
   silent = define({ "echo out; echo err >&2; exit 3" }),
   missing = define({ "no-such-program-here" }),
+  nothing = define({ "true" }),
+  little = define({ "true", "echo little", "true" }),
   much = define({ "seq 1 2000000; echo end" }),
   values = define({ { "printf", "'%s'", "${text}" }, 'printf %s "<${text}>"', "printf %s '${text}' ${other}" }, nil, {
     env = function(schema)

@@ -13,7 +13,7 @@ fn lua() -> String {
 
 #[test]
 fn commands_run_in_turn_and_their_exit_codes_decide() {
-    let calls: [(&str, Value); 11] = [
+    let calls: [(&str, Value); 13] = [
         ("good", json!({})),
         ("said", json!({})),
         ("stops", json!({})),
@@ -25,6 +25,8 @@ fn commands_run_in_turn_and_their_exit_codes_decide() {
         text("made", "in setup"),
         ("odd", json!({})),
         ("much", json!({})),
+        ("nothing", json!({})),
+        ("little", json!({})),
     ];
     let mut chat = with_calls(&calls, "tools = { require_approval = false }", &lua(), &[]);
     let found = results(&mut chat);
@@ -41,6 +43,8 @@ fn commands_run_in_turn_and_their_exit_codes_decide() {
     assert_eq!(found[8], good("in setup"));
     assert!(found[9].1 && found[9].0.contains("a function for its word 2"), "{:?}", found[9]);
     assert!(found[10].0.contains("\n2000000\nend") && found[10].0.len() < 60_000, "{}", found[10].0.len());
+    assert_eq!(found[11], good("The tool `nothing` has run. It printed nothing."));
+    assert_eq!(found[12], good("little"));
     let work = chat.nvim.work();
     assert!(!work.join("hacked").exists() && !work.join("never").exists());
     let noted = seen(&mut chat);

@@ -14,6 +14,8 @@ const REAL: &str = "return { is_real = true, interactions = { chat = { tools = {
 const FILES: &[(&str, &str)] = &[
     ("real/lua/codecompanion/init.lua", REAL),
     ("real/lua/codecompanion/config.lua", REAL),
+    ("whole/lua/codecompanion/init.lua", "return { is_real = true, config = require('codecompanion.config') }"),
+    ("whole/lua/codecompanion/config.lua", REAL),
     ("pack/x/opt/real/lua/codecompanion/init.lua", REAL),
     ("pack/x/opt/real/lua/codecompanion/config.lua", REAL),
     ("pack/x/opt/real/plugin/codecompanion.lua", "_G.at_start = which()"),
@@ -66,6 +68,11 @@ fn a_stand_in_makes_way_during_startup() {
         "{USE}.extension('x', {{ callback = {{ setup = function() _G.inside = which() end }} }}) add('real') _G.found = which()"
     );
     assert_eq!(run(&with_setup, &["return { inside, found }"])[0], json!([OURS, THEIRS]));
+    // The plugin itself loads its other modules.
+    let partly = format!(
+        "{USE} _G.before = require('codecompanion.config') add('whole') _G.found = require('codecompanion').config.is_real"
+    );
+    assert_eq!(run(&partly, &["return { before.is_real == nil, found }"])[0], json!([true, true]));
     let packed = format!("{USE} _G.before = which() vim.cmd.packadd('real') _G.found = which()");
     assert_eq!(run(&packed, &["return { before, at_start, found }"])[0], json!([OURS, THEIRS, THEIRS]));
 }
@@ -81,7 +88,7 @@ fn stand_ins_exist_only_once_they_are_used_and_keep_their_identity() {
     nvim.lua(
         "local count = #package.loaders
          require('flemma.compat.codecompanion')
-         assert(#package.loaders == count + 1)
+         assert(#package.loaders == count + 2)
          _G.first, _G.log = require('codecompanion.config'), require('codecompanion.utils.log')
          assert(first.strategies == first.interactions and first.strategies.chat.tools.groups)
          assert(vim.deep_equal(first.constants, { USER_ROLE = 'user', LLM_ROLE = 'llm', SYSTEM_ROLE = 'system' }))

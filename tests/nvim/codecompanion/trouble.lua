@@ -28,6 +28,11 @@ local function good()
   return answers({ status = "success", data = "good" })
 end
 
+local deep = {}
+for _ = 1, 100000 do
+  deep = { deep }
+end
+
 local loop = { name = "loop" }
 loop.itself = loop
 
@@ -75,4 +80,12 @@ _G.tools = {
     messages[1].content = "changed"
     return { status = "success", data = messages[1].role .. " " .. tools.chat.messages[1].content .. " " .. tools.adapter.model.name }
   end } }),
+  t28_deep = define({ cmds = answers({ status = "success", data = deep }) }),
+  t29_object = define({ cmds = answers(setmetatable({}, { __index = function() error("in __index") end })) }),
+  t30_behind = define({ cmds = { function(_, _, _, output_handler)
+    vim.schedule(function()
+      output_handler(setmetatable({}, { __index = function() error("in __index") end }))
+    end)
+  end } }),
+  t31_last = define({ cmds = good() }),
 }

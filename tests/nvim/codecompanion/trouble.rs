@@ -35,6 +35,10 @@ const TABLE: &[(&str, &str, bool)] = &[
     ("t25_later", "a moment later", false),
     ("t26_setup_makes", "good", false),
     ("t27_messages", "user Hello claude-test", false),
+    ("t28_deep", "a table", false),
+    ("t29_object", "what it answered cannot be used: ", true),
+    ("t30_behind", "what it answered cannot be used: ", true),
+    ("t31_last", "good", false),
 ];
 
 #[test]

@@ -304,7 +304,8 @@ function Run:succeed()
   end
   local text = table.concat(found, "\n\n")
   if text == "" and #call.attachments == 0 then
-    text = ("The tool `%s` has run. It says nothing about its result."):format(call.name)
+    local is_silent = not vim.is_callable(cmds[#cmds])
+    text = ("The tool `%s` has run. It %s."):format(call.name, is_silent and "printed nothing" or "says nothing about its result")
   end
   self:close(false, text, 1)
 end
@@ -343,7 +344,9 @@ function Run:take(data, label)
   if data ~= nil then
     tools.stdout[#tools.stdout + 1] = data
     local found = self.found[self.command] or {}
-    found[#found + 1] = value.text(data)
+    -- The empty list of a command is output without a line. That of a function is a value.
+    local is_silent = type(data) == "table" and next(data) == nil and not vim.is_callable(call.tool.cmds[self.command])
+    found[#found + 1] = not is_silent and value.text(data) or nil
     self.found[self.command] = found
   end
   local callback = part(call, "output", "success")
@@ -365,6 +368,16 @@ function Run:step()
     self.action = self.action + 1
   else
     self.command, self.action = self.command + 1, 1
+  end
+end
+
+--- Does something of the run. Whatever a tool answers, its call ends and the calls behind it go on.
+---@param step fun()
+function Run:safely(step)
+  local ok, thrown = try(step)
+  if not ok then
+    local text = ("Error calling `%s`: what it answered cannot be used: %s"):format(self.call.name, thrown)
+    self:close(true, text, #self.call.said + 1)
   end
 end
 
@@ -399,9 +412,11 @@ function Run:call_function(callback)
     if not is_inside then
       -- It may come from a callback of libuv, in which almost nothing is allowed.
       vim.schedule(function()
-        if receive(result) then
-          self:go_on()
-        end
+        self:safely(function()
+          if receive(result) then
+            self:go_on()
+          end
+        end)
       end)
     end
   end
@@ -448,7 +463,7 @@ function Run:call_command(entry)
   self.stop_command = command.start(call, entry, function(ended)
     result = ended
     if not is_inside then
-      receive()
+      self:safely(receive)
     end
   end)
   is_inside = false
@@ -474,6 +489,22 @@ function Run:go_on()
   end
 end
 
+--- Tells the tool that the user has cancelled the call.
+---@param call flemma.codecompanion.Call
+local function refuse(call)
+  call.is_mute = true
+  local cancelled = part(call, "output", "cancelled")
+  call.tools.status = call.tools.constants.STATUS_CANCELLED
+  if cancelled then
+    local ok, thrown = try(shapes.refused, call.shape, cancelled, call.tools, first_command(call))
+    if not ok then
+      notify.say(vim.log.levels.WARN, ("tool `%s`: `output.cancelled` failed: %s"):format(call.name, thrown))
+    end
+  end
+  leave(call)
+  call.is_mute = false
+end
+
 --- Ends the call for the user.
 function Run:cancel()
   local call = self.call
@@ -491,18 +522,20 @@ function Run:cancel()
   for _, job in ipairs(self.jobs) do
     end_job(job)
   end
-  call.is_mute = true
-  local cancelled = part(call, "output", "cancelled")
-  call.tools.status = call.tools.constants.STATUS_CANCELLED
-  if cancelled then
-    local ok, thrown = try(shapes.refused, call.shape, cancelled, call.tools, first_command(call))
-    if not ok then
-      notify.say(vim.log.levels.WARN, ("tool `%s`: `output.cancelled` failed: %s"):format(call.name, thrown))
-    end
-  end
-  leave(call)
-  call.is_mute = false
+  refuse(call)
   events.finished(call, "cancelled")
+end
+
+--- The user has cancelled the call before it ran. If the tool has been set up for it, the tool hears of the end.
+---@param call flemma.codecompanion.Call
+function M.abandon(call)
+  if call.is_over then
+    return
+  end
+  call.is_over = true
+  if call.has_setup then
+    refuse(call)
+  end
 end
 
 --- Runs a call.
@@ -524,7 +557,9 @@ function M.run(call, finish)
   elseif type(cmds) ~= "table" or cmds[1] == nil then
     run:close(true, ("The tool `%s` has no commands to run."):format(call.name), #call.said + 1)
   else
-    run:go_on()
+    run:safely(function()
+      run:go_on()
+    end)
   end
   return function()
     run:cancel()

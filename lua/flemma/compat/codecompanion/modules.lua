@@ -2,8 +2,8 @@
 ---
 --- They exist while that plugin is absent, and never shadow it: `require` gives a stand-in only if no other loader finds the
 --- module, nor the plugin itself. A stand-in does not stay in `package.loaded`. It is removed in the next tick, and before that
---- when a file is sourced or 'runtimepath' is set, since the plugin may be there then. A stand-in is made once, so whoever
---- keeps one, and whoever loads it again, have the same table.
+--- when a file is sourced, 'runtimepath' is set, or a module of the plugin is looked for, since the plugin may be there then. A
+--- stand-in is made once, so whoever keeps one, and whoever loads it again, have the same table.
 local M = {}
 
 local api = vim.api
@@ -140,12 +140,23 @@ search = function(name)
   end
 end
 
+--- Forgets the stand-ins before a module is looked for, since it may be the plugin itself, which loads its other modules. During
+--- startup nothing else tells of a new 'runtimepath'.
+---@param name string
+---@return nil
+local function make_way(name)
+  if name == ROOT or vim.startswith(name, ROOT .. ".") then
+    M.drop()
+  end
+end
+
 local is_installed = false
 
 --- Lets `require` find the stand-ins.
 function M.install()
   if not is_installed then
     is_installed = true
+    table.insert(package.loaders, 1, make_way)
     table.insert(package.loaders, search)
   end
 end

@@ -60,7 +60,7 @@ function M.add(call, finish)
     end
     -- Those behind it are not started: the user wants an end of it.
     for _, other in ipairs(ended) do
-      other.call.is_over = true
+      calls.abandon(other.call)
       if other ~= job then
         other.finish({
           success = false,

@@ -4,6 +4,9 @@ local M = {}
 --- How deep a table is shown that is neither text nor JSON.
 local DEEPEST = 4
 
+--- How deep text and JSON may be.
+local MOST_LEVELS = 100
+
 --- A deep copy. Functions stay the same, metatables are kept, and what is shared or circular stays so.
 ---@generic T
 ---@param value T
@@ -48,16 +51,17 @@ end
 --- The lines of a list that holds nothing but text and numbers, in lists or not.
 ---@param value any
 ---@param lines string[]
+---@param depth integer
 ---@return boolean is_text
-local function collect(value, lines)
+local function collect(value, lines, depth)
   if type(value) == "string" or type(value) == "number" then
     lines[#lines + 1] = tostring(value)
     return true
-  elseif type(value) ~= "table" or not vim.islist(value) or #value == 0 then
+  elseif depth > MOST_LEVELS or type(value) ~= "table" or not vim.islist(value) or #value == 0 then
     return false
   end
   for _, item in ipairs(value) do
-    if not collect(item, lines) then
+    if not collect(item, lines, depth + 1) then
       return false
     end
   end
@@ -69,7 +73,7 @@ end
 ---@param depth integer
 ---@return string
 local function json(value, depth)
-  if depth > 100 then
+  if depth > MOST_LEVELS then
     error("too deep")
   elseif type(value) ~= "table" or next(value) == nil then
     return vim.json.encode(value)
@@ -103,7 +107,7 @@ function M.text(value)
     return tostring(value)
   end
   local lines = {}
-  if collect(value, lines) then
+  if collect(value, lines, 1) then
     return table.concat(lines, "\n")
   end
   local meta = debug.getmetatable(value)
