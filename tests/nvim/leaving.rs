@@ -98,7 +98,8 @@ fn all_calls_that_run_end_in_a_file_whose_buffer_goes() {
               execute = function() return function() end end,
             })
           end";
-        let stream = ["one", "two", "three"].iter().fold(Stream::new(), |stream, name| stream.tool_use(name, name, &["{}"]));
+        let stream =
+            ["one", "two", "three"].iter().fold(Stream::new(), |stream, name| stream.tool_use(name, name, &["{}"]));
         let setup = Setup { lua, ..Setup::default() };
         let mut chat = Chat::start(&setup, [reply(&stream.end("tool_use"))]);
         chat.nvim.input("<C-]>");
