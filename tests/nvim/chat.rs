@@ -81,11 +81,13 @@ impl Chat {
     }
 
     /// Waits until the buffer is unlocked and the plugin is idle. What the keys before wanted is done then: right after a file
-    /// was opened, they wait until it is locked and its journal is read.
+    /// was opened, they wait until it is locked and its journal is read. The file may be replaced then, since no write is
+    /// under way.
     pub fn wait_until_idle(&mut self) {
-        let at_rest = "return vim.bo.modifiable and require('flemma.native').call('is_at_rest', vim.fn.bufnr())";
-        self.nvim
-            .wait_for("the conversation to rest", |nvim| nvim.lua(at_rest, &[]) == true && spinner(nvim).is_empty());
+        let idle = "local buf = vim.api.nvim_get_current_buf()
+            return vim.bo.modifiable and require('flemma.native').call('is_at_rest', buf)
+              and not require('flemma.saving').is_writing(buf)";
+        self.nvim.wait_for("the conversation to rest", |nvim| nvim.lua(idle, &[]) == true && spinner(nvim).is_empty());
     }
 
     /// Waits until the buffer has exactly this text.

@@ -391,8 +391,12 @@ fn the_functions_about_a_call_know_it_and_change_no_text() {
     assert_eq!(found, ["mine: 2 in 1 of toolu_2", "mine: 3 in 1 of toolu_3"]);
     assert_eq!(chat.nvim.lua("return asked", &[]), json!({ "toolu_1": 1, "toolu_2": 1, "toolu_3": 1 }));
     assert_eq!(chat.nvim.lua("return undone", &[]), false, "the text was not changed");
+    // The end of the first call moves the cursor.
+    chat.wait_until_idle();
+    chat.go_to("**Tool Result:** `toolu_2`");
     chat.nvim.command("Flemma tool:reject too late");
     chat.nvim.wait_for("the first rejection", |nvim| nvim.text().matches("status=pending").count() == 1);
+    chat.go_to("**Tool Result:** `toolu_3`");
     chat.nvim.command("Flemma tool:reject");
     chat.nvim.wait_for("the end", |nvim| nvim.text().contains("@Assistant:\nfine"));
     let results = chat.messages(1)[2]["content"].as_array().unwrap().clone();

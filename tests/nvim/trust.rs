@@ -255,6 +255,7 @@ fn no_movement_through_undo_history_approves() {
         }
         chat.nvim.wait_for("the demotion", |nvim| nvim.text().contains("status=pending"));
         assert!(!chat.nvim.work().join("ran").exists(), "{walk}");
+        chat.wait_until_idle();
         chat.nvim.command("silent bwipeout!");
     }
     // The user edits that line, in one of the usual ways.
@@ -274,6 +275,21 @@ fn no_movement_through_undo_history_approves() {
         chat.nvim.command("silent bwipeout!");
     }
     assert_eq!(chat.nvim.lua("return vim.g.asked", &[]), json!(0));
+}
+
+#[test]
+fn a_substitution_that_is_previewed_approves() {
+    let text = format!("@You:\nHello\n\n{}", approved("a"));
+    let mut chat = open(&[("a.chat", &text)], "");
+    edit(&mut chat.nvim, "a.chat");
+    go(&mut chat);
+    assert!(chat.nvim.text().contains("status=pending"));
+    // Typed by hand: Neovim shows in the buffer what each key would do ('inccommand').
+    chat.nvim.input(":%s/pending/approved/");
+    chat.nvim.wait_for_screen("status=approved");
+    chat.nvim.input("<CR><C-]>");
+    chat.nvim.wait_for("the result", |nvim| !nvim.text().contains("flemma:tool"));
+    assert!(chat.nvim.work().join("ran").exists());
 }
 
 #[test]
