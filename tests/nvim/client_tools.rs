@@ -106,6 +106,17 @@ fn they_are_known_disabled_and_not_loaded() {
 }
 
 #[test]
+fn a_location_is_shown_although_an_autocommand_fails() {
+    let mut chat = chat();
+    chat.nvim.command("autocmd FileType rust throw 'no parser'");
+    let result = run(&mut chat, "open_location", json!({ "path": "src/main.rs", "line": 2 }));
+    assert_eq!((&result["path"], &result["line"]), (&json!("src/main.rs"), &json!(2)), "{result}");
+    let note = result["note"].as_str().unwrap_or_default();
+    assert!(note.contains("an autocommand failed") && note.contains("no parser"), "{result}");
+    assert_eq!(windows(&mut chat), json!(["src/main.rs:2", "notes.chat:1"]));
+}
+
+#[test]
 fn a_location_opens_beside_the_conversation() {
     let mut chat = chat();
     let focus = chat.nvim.lua("return vim.api.nvim_get_current_win()", &[]);

@@ -119,7 +119,11 @@ local function load(path)
       vim.bo[buf].buflisted = was_listed
     end
   end
-  if ok and api.nvim_buf_is_loaded(buf) then
+  if api.nvim_buf_is_loaded(buf) and not ok and vim.uv.fs_access(path, "R") then
+    -- An autocommand has failed, of a file type for example. The user sees the file all the same.
+    vim.bo[buf].buflisted = true
+    return buf, ("an autocommand failed when it was opened: %s"):format(tostring(result):match("[^\n]*"))
+  elseif ok and api.nvim_buf_is_loaded(buf) then
     vim.bo[buf].buflisted = true
     local words = "it is open read-only, because another Neovim (process %d) is editing it"
     return buf, result and words:format(result.process) or nil
