@@ -6,8 +6,7 @@
 
 use std::ops::Range;
 
-use super::{Block, BlockKind, Document, ParsedMessage, Speaker, Text, syntax};
-use crate::text::code_span::read_code_span;
+use super::{Block, BlockKind, Document, ParsedMessage, Speaker, Text, at_sign::read_at_signs, syntax};
 
 /// The brackets that may precede a mention.
 const BEFORE: &str = "([{<";
@@ -27,24 +26,14 @@ pub struct Mention {
     pub name: String,
 }
 
-/// The names in a line of prose, in order. Code spans end with the line.
+/// The names in a line of prose, in order.
 pub(super) fn mentions(line: &str) -> Vec<&str> {
     let mut found = Vec::new();
-    let mut at = 0;
-    while let Some(next) = line[at..].find(['@', '`']) {
-        let start = at + next;
-        let rest = &line[start..];
-        if rest.starts_with('`') {
-            let marks = rest.len() - rest.trim_start_matches('`').len();
-            at = read_code_span(rest).map_or(start + marks, |(_, behind)| line.len() - behind.len());
-            continue;
-        }
-        let before = line[..start].chars().next_back();
-        let begins = before.is_none_or(|before| before.is_whitespace() || BEFORE.contains(before));
-        let name = begins.then(|| mention(&rest[1..])).flatten();
+    read_at_signs(line, BEFORE, |_, start, _| {
+        let name = mention(&line[start..]);
         found.extend(name);
-        at = start + 1 + name.map_or(0, str::len);
-    }
+        name.map_or(0, str::len)
+    });
     found
 }
 

@@ -12,6 +12,7 @@
 //!
 //! This module knows no editor, clock or socket.
 
+mod at_sign;
 mod attachment;
 mod attributes;
 mod awaiting;

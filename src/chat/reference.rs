@@ -9,11 +9,8 @@ use std::{borrow::Cow, ops::Range, path::PathBuf};
 
 use percent_encoding::percent_decode_str;
 
-use super::{BlockKind, Document, ParsedMessage, ResultBody, Speaker, Text, syntax};
-use crate::{
-    model::Attachment,
-    text::{Fence, code_span::read_code_span},
-};
+use super::{BlockKind, Document, ParsedMessage, ResultBody, Speaker, Text, at_sign::read_at_signs, syntax};
+use crate::{model::Attachment, text::Fence};
 
 /// The prefixes of a reference after its `@`.
 const BEGINNINGS: [&str; 4] = ["./", "../", "~/", "//"];
@@ -59,28 +56,14 @@ pub struct NamedFile {
     pub path: PathBuf,
 }
 
-/// The references in a line of prose, in order. Code spans end with the line.
+/// The references in a line of prose, in order.
 pub(super) fn references(line: &str) -> Vec<Reference> {
     let mut found = Vec::new();
-    let mut at = 0;
-    while let Some(next) = line[at..].find(['@', '`']) {
-        let start = at + next;
-        let rest = &line[start..];
-        if rest.starts_with('`') {
-            let marks = rest.len() - rest.trim_start_matches('`').len();
-            at = read_code_span(rest).map_or(start + marks, |(_, behind)| line.len() - behind.len());
-            continue;
-        }
-        let before = line[..start].chars().next_back();
-        let begins = before.is_none_or(|before| before.is_whitespace() || BEFORE.contains(before));
-        match begins.then(|| reference(&rest[1..], before)).flatten() {
-            Some((length, path, media_type)) => {
-                at = start + 1 + length;
-                found.push(Reference { columns: start..at, path, media_type });
-            }
-            None => at = start + 1,
-        }
-    }
+    read_at_signs(line, BEFORE, |text, start, before| {
+        let Some((length, path, media_type)) = reference(text, before) else { return 0 };
+        found.push(Reference { columns: start - 1..start + length, path, media_type });
+        length
+    });
     found
 }
 
