@@ -4,48 +4,14 @@ use std::sync::Arc;
 
 use flemma::{
     compat::{to_xml, xml_schema},
-    model::{Event, StopReason, ToolInput},
-    provider::{
-        Decoder, ErrorKind, ErrorResponse, Exchange, HttpRequest, Provider, ProviderError, Request, ToolSpec,
-        xml_tools::apply,
-    },
+    model::{Event, ToolInput},
+    provider::{Exchange, Request, ToolSpec, xml_tools::apply},
     xml,
 };
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-/// A server that sends text as it is.
-#[derive(Debug)]
-struct Plain;
-
-struct PlainDecoder;
-
-impl Provider for Plain {
-    fn name(&self) -> &'static str {
-        "plain"
-    }
-
-    fn prepare(&self, _: &Request) -> Result<Exchange, ProviderError> {
-        let request = HttpRequest { url: String::new(), headers: Vec::new(), body: Vec::new() };
-        Ok(Exchange::Http { request, decoder: Box::new(PlainDecoder) })
-    }
-}
-
-impl Decoder for PlainDecoder {
-    fn feed(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<(), ProviderError> {
-        events.push(Event::Text(String::from_utf8(bytes.to_vec()).unwrap()));
-        Ok(())
-    }
-
-    fn finish(&mut self, events: &mut Vec<Event>) -> Result<(), ProviderError> {
-        events.push(Event::Finished(StopReason::EndTurn));
-        Ok(())
-    }
-
-    fn decode_error(&self, _: &ErrorResponse) -> ProviderError {
-        ProviderError::new(ErrorKind::InvalidRequest, String::new())
-    }
-}
+use crate::provider::plain::Plain;
 
 /// The input of the call that a model makes by writing this XML, if its tool has this schema.
 fn called(schema: &Value, xml: &str) -> Value {

@@ -5,45 +5,14 @@ use std::sync::Arc;
 use flemma::{
     model::{CallId, Event, Message, Part, Role, StopReason, ToolInput},
     provider::{
-        Decoder, ErrorKind, ErrorResponse, Exchange, HttpRequest, Provider, ProviderError, Request, ToolSpec,
+        Exchange, Request, ToolSpec,
         xml_tools::{apply, as_text},
     },
 };
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-/// A server that sends text as it is.
-#[derive(Debug)]
-struct Plain;
-
-struct PlainDecoder;
-
-impl Provider for Plain {
-    fn name(&self) -> &'static str {
-        "plain"
-    }
-
-    fn prepare(&self, _: &Request) -> Result<Exchange, ProviderError> {
-        let request = HttpRequest { url: String::new(), headers: Vec::new(), body: Vec::new() };
-        Ok(Exchange::Http { request, decoder: Box::new(PlainDecoder) })
-    }
-}
-
-impl Decoder for PlainDecoder {
-    fn feed(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<(), ProviderError> {
-        events.push(Event::Text(String::from_utf8(bytes.to_vec()).unwrap()));
-        Ok(())
-    }
-
-    fn finish(&mut self, events: &mut Vec<Event>) -> Result<(), ProviderError> {
-        events.push(Event::Finished(StopReason::EndTurn));
-        Ok(())
-    }
-
-    fn decode_error(&self, _: &ErrorResponse) -> ProviderError {
-        ProviderError::new(ErrorKind::InvalidRequest, String::new())
-    }
-}
+use super::plain::Plain;
 
 fn tool(name: &str, properties: Value) -> ToolSpec {
     let schema = json!({ "type": "object", "properties": properties });
