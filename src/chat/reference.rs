@@ -13,10 +13,10 @@ use super::{BlockKind, Document, ParsedMessage, ResultBody, Speaker, Text, at_si
 use crate::{model::Attachment, text::Fence};
 
 /// The prefixes of a reference after its `@`.
-const BEGINNINGS: [&str; 4] = ["./", "../", "~/", "//"];
+pub const BEGINNINGS: [&str; 4] = ["./", "../", "~/", "//"];
 
 /// The characters besides white space that may precede a reference.
-const BEFORE: &str = "([{<\"'*_|,;:>“‘„«";
+pub(super) const BEFORE: &str = "([{<\"'*_|,;:>“‘„«";
 
 /// Punctuation that ends a sentence or a quotation and does not belong to a path.
 const PUNCTUATION: &str = ".,;:!?\"'*>…”’“»";
@@ -127,6 +127,44 @@ fn trim(word: &str, before: Option<char>) -> &str {
     path
 }
 
+/// Appends text with the characters encoded that `is_special` names.
+fn encode(text: &str, is_special: impl Fn(char) -> bool, written: &mut String) {
+    let mut bytes = [0; 4];
+    for c in text.chars() {
+        if is_special(c) {
+            c.encode_utf8(&mut bytes).bytes().for_each(|byte| written.push_str(&format!("%{byte:02X}")));
+        } else {
+            written.push(c);
+        }
+    }
+}
+
+/// Whether a character in the middle of a path would end a reference or change its meaning.
+fn breaks(c: char) -> bool {
+    let is_bracket = BRACKETS.iter().any(|(open, close)| c == *open || c == *close);
+    c.is_whitespace() || c.is_control() || "%`;".contains(c) || is_bracket
+}
+
+/// The name of a file or folder as a reference contains it, for somebody who reads on: only what would not be read back is
+/// encoded. `None` for a name that a reference cannot contain.
+#[must_use]
+pub fn reference_name(name: &str) -> Option<String> {
+    if name.is_empty() || name.contains(char::is_control) {
+        return None;
+    }
+    let middle = name.trim_end_matches(|c| c == '_' || PUNCTUATION.contains(c));
+    let mut written = String::new();
+    encode(middle, breaks, &mut written);
+    encode(&name[middle.len()..], |_| true, &mut written);
+    Some(written)
+}
+
+/// The part of a path that a part of a reference means.
+#[must_use]
+pub fn decoded_name(written: &str) -> String {
+    percent_decode_str(written).decode_utf8_lossy().into_owned()
+}
+
 /// The reference to this file, as a user would write it.
 pub(super) fn write(attachment: &Attachment) -> String {
     let path = attachment.path.to_string_lossy();
@@ -136,17 +174,8 @@ pub(super) fn write(attachment: &Attachment) -> String {
         _ => "./",
     };
     let mut written = format!("@{beginning}");
-    let mut bytes = [0; 4];
-    for c in path.chars() {
-        let is_bracket = BRACKETS.iter().any(|(open, close)| c == *open || c == *close);
-        // A dot in the middle of a name is not encoded.
-        let marks = c != '.' && PUNCTUATION.contains(c);
-        if c.is_whitespace() || c.is_control() || "%`_".contains(c) || is_bracket || marks {
-            c.encode_utf8(&mut bytes).bytes().for_each(|byte| written.push_str(&format!("%{byte:02X}")));
-        } else {
-            written.push(c);
-        }
-    }
+    // A dot in the middle of a name is not encoded.
+    encode(&path, |c| breaks(c) || c == '_' || (c != '.' && PUNCTUATION.contains(c)), &mut written);
     if let Some(start) = written.strip_suffix('.') {
         written = format!("{start}%2E");
     }

@@ -113,3 +113,16 @@ proptest! {
         }
     }
 }
+
+proptest! {
+    /// A name that is written for a reference is read back from it, whatever follows.
+    #[test]
+    fn a_name_is_read_back_from_its_reference(name in "[^/\\pC\\s]{1,3}[^/\\pC]{0,12}", behind in "(|\\.|\\)| and|,|`x`|!\\?)") {
+        let written = reference_name(&name).unwrap();
+        let found = references(&format!("see @./{written}{behind}"));
+        prop_assert_eq!(found.len(), 1, "{}", &written);
+        prop_assert_eq!(&found[0].path, &format!("./{name}"), "{}", &written);
+        prop_assert_eq!(found[0].media_type.as_ref(), None);
+        prop_assert_eq!(decoded_name(&written), name);
+    }
+}

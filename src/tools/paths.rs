@@ -21,7 +21,7 @@ pub fn resolve(base: &Path, path: &Path) -> PathBuf {
 /// `path` is absolute and does not have to exist. Two paths that lead to the same file give the same result. A dangling
 /// link is followed too, since writing to it creates its target.
 pub fn real(path: &Path) -> PathBuf {
-    follow(path, MAX_LINKS)
+    path.canonicalize().unwrap_or_else(|_| follow(path, MAX_LINKS))
 }
 
 fn follow(path: &Path, links: usize) -> PathBuf {
@@ -49,7 +49,7 @@ fn follow(path: &Path, links: usize) -> PathBuf {
 }
 
 /// The path in lexical form: `.` and `..` are resolved, links are not followed.
-pub(super) fn plain(path: &Path) -> PathBuf {
+pub fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for component in path.components() {
         match component {

@@ -4,13 +4,14 @@ use std::{
     fs::File,
     io::{self, BufReader, Cursor},
     path::Path,
+    sync::Arc,
 };
 
-use super::files;
+use super::{files, guard::Guard};
 use crate::{
     model::{Attachment, Media, ModelError},
     text::truncate::format_size,
-    tools::{overflow, rules::DeniedPaths},
+    tools::{Access, Permitted, overflow, rules::DeniedPaths},
 };
 
 /// What is said of a file that no model takes, after its name.
@@ -25,20 +26,27 @@ pub struct ShownFile {
     pub attachment: Attachment,
 }
 
-/// Looks at a file that a result is to show, unless `denied` has it. `path` is absolute, and `name` is what messages call it.
+/// Looks at a file that a result is to show, unless `denied` has it or `permitted` does not allow it. `path` is absolute, and `name` is what messages call it.
 /// It blocks on the disk.
 ///
 /// # Errors
 /// Why it cannot be shown, as a sentence that begins with its name.
-pub fn shown_file(path: &Path, name: &str, denied: &DeniedPaths) -> Result<ShownFile, ModelError> {
-    let is_allowed = |path: &Path| denied.allows(path, path);
+pub fn shown_file(
+    path: &Path,
+    name: &str,
+    denied: &Arc<DeniedPaths>,
+    permitted: &Arc<Permitted>,
+) -> Result<ShownFile, ModelError> {
+    let is_allowed = |path: &Path| denied.allows(path, path) && permitted.allows(Access::Read, path);
     if !is_allowed(path) {
+        permitted.check(Access::Read, path, name)?;
         return Err(ModelError::new(format!("{name} may not be read: a rule of the user denies it.")));
     }
     if matches!(path.metadata(), Err(error) if error.kind() == io::ErrorKind::NotFound) {
         return Err(ModelError::new(files::missing_file(path, name, is_allowed)));
     }
-    let mut reader = BufReader::new(open(path, name)?);
+    let file = open(path, name, &Guard::reading(permitted, denied))?;
+    let mut reader = BufReader::new(file);
     let problem = |error| files::problem(path, name, &error);
     let bytes = reader.get_ref().metadata().map_err(problem)?.len();
     match Media::detect(&mut reader).map_err(problem)? {
@@ -62,11 +70,11 @@ pub fn shown_data(outputs: &Path, tool: &str, data: &[u8], name: &str) -> Result
 }
 
 /// Opens a regular file.
-pub(super) fn open(path: &Path, name: &str) -> Result<File, ModelError> {
+pub(super) fn open(path: &Path, name: &str, guard: &Guard) -> Result<File, ModelError> {
     // Checked before it is opened, since opening a device may have effects, and after, since it may have changed.
     files::regular(path, name)?;
     let problem = |error| files::problem(path, name, &error);
-    let file = files::open(path).map_err(problem)?;
+    let file = guard.open(path, name).map_err(|error| error.told(path, name))?;
     match files::kind(file.metadata().map_err(problem)?.file_type()) {
         Some(kind) => Err(ModelError::new(format!("{name} is {kind}, not a regular file."))),
         None => Ok(file),

@@ -14,7 +14,10 @@ use serde_json::{Value, json};
 use crate::{
     model::ModelError,
     process::{self, Captured, CommandEnd, CommandSpec, Finished, StopCause, Streams},
-    text::truncate::{self, Limits, format_size},
+    text::{
+        ansi,
+        truncate::{self, Limits, format_size},
+    },
     tools::{
         Context, Definition, NativeTool, Outcome,
         command::{ShownPart, environment},
@@ -57,6 +60,10 @@ impl NativeTool for Bash {
         // The user must see how it ends: if it is too long, the label is left out first, and then the middle.
         let whole = preview::labelled(format!("$ {command}"), input);
         Some(if preview::fits(&whole, width) { whole } else { preview::without_middle(&format!("$ {command}"), width) })
+    }
+
+    fn summary(&self, input: &Value) -> Option<String> {
+        input.get("command")?.as_str().map(str::to_owned)
     }
 }
 
@@ -170,15 +177,15 @@ async fn outcome(finished: Finished, timeout: Duration, overflow_dir: &Path) -> 
 /// is none.
 async fn shown(output: Captured, overflow_dir: &Path) -> Option<String> {
     let tail = truncate::truncate_tail(&output.tail, Limits::default());
-    let content = tail.content.trim_end_matches(['\n', '\r']);
+    let content = ansi::plain(tail.content.trim_end_matches(['\n', '\r']));
     if !tail.truncated {
         return match (tail.total_bytes, content.trim().is_empty()) {
             (0, _) => None,
             (_, true) => Some(format!("(only white space, in {})", super::lines(tail.total_lines))),
-            (_, false) => Some(content.to_owned()),
+            (_, false) => Some(content.into_owned()),
         };
     }
-    let (part, content) = (ShownPart::of(&tail), tail.content.into_owned());
+    let (part, content) = (ShownPart::of(&tail), ansi::plain(&tail.content).into_owned());
     let note = part.note(output, overflow_dir, "bash").await;
     Some(format!("{content}\n\n{note}"))
 }

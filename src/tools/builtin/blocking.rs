@@ -17,19 +17,11 @@ const PATIENCE: Duration = Duration::from_secs(1);
 ///
 /// The work checks `context.cancel` itself where it can stop. If it does not respond (because of a lost network share, for
 /// example), it is abandoned after [`PATIENCE`] or the call's timeout, so that it never blocks a conversation.
-pub(super) async fn blocking(
-    context: Context,
-    work: impl FnOnce(&Context) -> Result<String, ModelError> + Send + 'static,
-) -> Outcome {
-    looking(context, |context| work(context).map_or_else(Outcome::failure, Outcome::text)).await
-}
-
-/// Like [`blocking`], for work that returns more than text.
 pub(super) async fn looking(context: Context, work: impl FnOnce(&Context) -> Outcome + Send + 'static) -> Outcome {
     give_up_on(context, Duration::ZERO, work).await
 }
 
-/// Like [`blocking`], for work that keeps an eye on the call's timeout itself ([`Deadline`](super::deadline::Deadline)) and so has something
+/// Like [`looking`], for work that keeps an eye on the call's timeout itself ([`Deadline`](super::deadline::Deadline)) and so has something
 /// to show when it is over: it is given up [`PATIENCE`] later.
 pub(super) async fn searching(context: Context, work: impl FnOnce(&Context) -> Outcome + Send + 'static) -> Outcome {
     give_up_on(context, PATIENCE, work).await

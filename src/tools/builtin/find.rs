@@ -11,12 +11,13 @@ use serde_json::{Value, json};
 use super::{
     deadline::Deadline,
     globs::Glob,
+    guard::Guard,
     report::{self, Prefix, things},
     walk::{self, Scope},
 };
 use crate::{
     model::ModelError,
-    tools::{Context, Definition, NativeTool, Outcome, preview},
+    tools::{Bounds, Context, Definition, NativeTool, Outcome, preview},
 };
 
 /// The default for the number of paths that are shown.
@@ -111,7 +112,8 @@ fn find(input: &Value, context: &Context) -> Result<Outcome, ModelError> {
     let name = super::optional_text(input, "path");
     let (root, prefix) = (report::folder(context, name)?, Prefix::new(name));
 
-    let walked = walk::walk(&root, &prefix, scope, &context.denied, &deadline, |entry, path| {
+    let guard = Guard::new(context, Bounds::Readable);
+    let walked = walk::walk(&root, &prefix, scope, context, &guard, &deadline, |entry, path| {
         if !glob.matches(path) {
             return None;
         }

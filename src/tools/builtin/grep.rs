@@ -23,13 +23,14 @@ use super::{
     deadline::{Deadline, Stopped},
     files,
     globs::Glob,
+    guard::Guard,
     matches::{self, LineSearch, SearchedFile},
     report::{self, Prefix, things},
     walk::{self, Scope},
 };
 use crate::{
     model::ModelError,
-    tools::{Context, Definition, NativeTool, Outcome, paths::real, preview},
+    tools::{Bounds, Context, Definition, NativeTool, Outcome, paths::real, preview},
 };
 
 /// The default for the number of matching lines that are shown.
@@ -147,7 +148,8 @@ fn grep(input: &Value, context: &Context) -> Result<Outcome, ModelError> {
     } else {
         (files_below(context, name, glob.as_ref(), scope, &deadline)?, false)
     };
-    let search = LineSearch { matcher, around: around as usize, limit };
+    let guard = Guard::new(context, Bounds::Readable);
+    let search = LineSearch { matcher, around: around as usize, limit, guard };
     let found = search_all(&files, &search, &deadline);
 
     let stopped = files.stopped.or_else(|| deadline.stopped());
@@ -265,7 +267,8 @@ fn files_below(
 ) -> Result<Files, ModelError> {
     let prefix = Prefix::new(name);
     let root = report::folder(context, name)?;
-    let walked = walk::walk(&root, &prefix, scope, &context.denied, deadline, |entry, path| {
+    let guard = Guard::new(context, Bounds::Readable);
+    let walked = walk::walk(&root, &prefix, scope, context, &guard, deadline, |entry, path| {
         let wanted = entry.file_type()?.is_file() && glob.is_none_or(|glob| glob.matches(path));
         wanted.then(|| path.to_owned())
     })?;

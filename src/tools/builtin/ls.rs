@@ -3,16 +3,27 @@
 //! All names are shown, including hidden ones, sorted by bytes: folders with a `/`, links with their target, files with their
 //! size, and anything else with its kind.
 
-use std::{ffi::OsString, fs, path::Path, sync::Arc};
+use std::{
+    ffi::{OsStr, OsString},
+    fs::File,
+    os::unix::ffi::OsStrExt,
+    sync::Arc,
+};
 
 use futures_util::future::{BoxFuture, FutureExt};
+use rustix::fs::{AtFlags, Dir, FileType, Stat, readlinkat, statat};
 use serde_json::{Value, json};
 
-use super::{deadline::Deadline, files, report};
+use super::{
+    deadline::Deadline,
+    files::{self, OtherFile},
+    guard::Guard,
+    report,
+};
 use crate::{
     model::ModelError,
     text::{escape_controls, truncate::format_size},
-    tools::{Context, Definition, NativeTool, Outcome, preview},
+    tools::{Bounds, Context, Definition, NativeTool, Outcome, preview},
 };
 
 /// The default for the number of names that are shown.
@@ -61,11 +72,14 @@ fn ls(input: &Value, context: &Context) -> Result<Outcome, ModelError> {
     let folder = report::folder(context, Some(name))?;
     let problem = |error| files::problem(&path, name, &error);
     let (mut names, mut problems, mut denied) = (Vec::new(), Vec::new(), 0);
-    for entry in fs::read_dir(&path).map_err(problem)? {
-        match entry {
-            Ok(entry) if context.denied.contains(&folder.join(entry.file_name())) => denied += 1,
-            Ok(entry) => names.push(entry.file_name()),
-            Err(error) => problems.push(format!("a part of {name} ({})", files::reason(&error))),
+    let guard = Guard::new(context, Bounds::Readable);
+    let (opened, folder) = guard.open_folder(&folder, name).map_err(|error| error.told(&path, name))?;
+    for entry in Dir::read_from(&opened).map_err(|error| problem(error.into()))? {
+        match entry.map(|entry| OsStr::from_bytes(entry.file_name().to_bytes()).to_owned()) {
+            Ok(entry) if entry == "." || entry == ".." => {}
+            Ok(entry) if context.hides(&folder.join(&entry)) => denied += 1,
+            Ok(entry) => names.push(entry),
+            Err(error) => problems.push(format!("a part of {name} ({})", files::reason(&error.into()))),
         }
         if let Some(stopped) = deadline.stopped() {
             return Ok(stopped.outcome(String::new(), &format!("{name} has at least {} names.", names.len())));
@@ -80,7 +94,7 @@ fn ls(input: &Value, context: &Context) -> Result<Outcome, ModelError> {
         if let Some(stopped) = deadline.stopped() {
             return Ok(stopped.outcome(body, "Ask for fewer names with `limit`."));
         }
-        body.push_str(&describe(&path.join(&name), &escape_controls(&name.to_string_lossy())));
+        body.push_str(&describe(&opened, &name, &escape_controls(&name.to_string_lossy())));
         body.push('\n');
     }
     let mut notes = Vec::new();
@@ -97,21 +111,27 @@ fn ls(input: &Value, context: &Context) -> Result<Outcome, ModelError> {
 }
 
 /// An entry of a folder. If it no longer exists, only its name is shown.
-fn describe(path: &Path, name: &str) -> String {
-    let Ok(metadata) = fs::symlink_metadata(path) else { return name.to_owned() };
-    if metadata.is_symlink() {
-        let target = fs::read_link(path).unwrap_or_default();
-        let target = target.to_string_lossy();
-        let target = escape_controls(&target);
-        return match fs::metadata(path) {
-            Ok(there) if there.is_dir() => format!("{name} -> {}/", target.trim_end_matches('/')),
-            Ok(_) => format!("{name} -> {target}"),
-            Err(_) => format!("{name} -> {target}  (broken link)"),
-        };
-    }
-    match files::kind(metadata.file_type()) {
-        None => format!("{name}  ({})", format_size(metadata.len())),
-        Some(files::OtherFile::Directory) => format!("{name}/"),
-        Some(kind) => format!("{name}  ({kind})"),
+fn describe(folder: &File, entry: &OsStr, name: &str) -> String {
+    let Ok(found) = statat(folder, entry, AtFlags::SYMLINK_NOFOLLOW) else { return name.to_owned() };
+    let kind = |found: &Stat| FileType::from_raw_mode(found.st_mode);
+    match kind(&found) {
+        FileType::Symlink => {
+            let target = readlinkat(folder, entry, Vec::new()).unwrap_or_default();
+            let target = target.to_string_lossy();
+            let target = escape_controls(&target);
+            match statat(folder, entry, AtFlags::empty()) {
+                Ok(there) if kind(&there) == FileType::Directory => {
+                    format!("{name} -> {}/", target.trim_end_matches('/'))
+                }
+                Ok(_) => format!("{name} -> {target}"),
+                Err(_) => format!("{name} -> {target}  (broken link)"),
+            }
+        }
+        FileType::RegularFile => format!("{name}  ({})", format_size(u64::try_from(found.st_size).unwrap_or(0))),
+        FileType::Directory => format!("{name}/"),
+        FileType::Fifo => format!("{name}  ({})", OtherFile::Pipe),
+        FileType::Socket => format!("{name}  ({})", OtherFile::Socket),
+        FileType::CharacterDevice | FileType::BlockDevice => format!("{name}  ({})", OtherFile::Device),
+        FileType::Unknown => format!("{name}  ({})", OtherFile::Special),
     }
 }

@@ -8,7 +8,7 @@ use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContex
 
 use super::{
     deadline::{Deadline, DeadlineReader},
-    files,
+    guard::{Guard, Unopened},
     report::things,
 };
 use crate::text::truncate::format_size;
@@ -30,6 +30,8 @@ pub(super) struct LineSearch {
     pub(super) around: usize,
     /// The maximum number of matching lines.
     pub(super) limit: usize,
+    /// What may be searched: links may have changed since the file was found.
+    pub(super) guard: Guard,
 }
 
 /// The result of searching a file.
@@ -77,7 +79,11 @@ impl LineSearch {
     /// # Errors
     /// If it cannot be read, or the deadline has passed.
     pub(super) fn file(&self, searcher: &mut Searcher, path: &Path, deadline: &Deadline) -> io::Result<SearchedFile> {
-        let reader = DeadlineReader { reader: files::open(path)?, deadline };
+        let file = self.guard.open(path, "it").map_err(|error| match error {
+            Unopened::Refused(_) => io::Error::new(io::ErrorKind::PermissionDenied, "it may not be read"),
+            Unopened::Failed(error) => error,
+        })?;
+        let reader = DeadlineReader { reader: file, deadline };
         let mut collector = Collector { matcher: &self.matcher, matches: FileMatches::default(), binary: false };
         searcher.search_reader(&self.matcher, reader, &mut collector).map_err(|error| match error.kind() {
             // This error comes from the searcher when its buffer is full, and not from the system or the deadline.
@@ -162,7 +168,7 @@ pub(super) struct Summary {
 impl Summary {
     /// An empty report.
     pub(super) fn new(search: &LineSearch) -> Self {
-        let LineSearch { around, limit, .. } = *search;
+        let &LineSearch { around, limit, .. } = search;
         Self { around, limit, body: String::new(), matches: 0, files: 0, is_cut: false, is_over: false, binary: 0 }
     }
 

@@ -4,10 +4,14 @@ use std::{fs, path::Path};
 
 use super::{
     deadline::Deadline,
+    guard::Guard,
     report::{self, Prefix},
     walk::{self, Scope},
 };
-use crate::{model::ModelError, tools::Context};
+use crate::{
+    model::ModelError,
+    tools::{Bounds, Context},
+};
 
 /// The maximum number of files in the list. A picker has to show and filter them.
 const MAX_FILES: usize = 50_000;
@@ -35,7 +39,8 @@ pub fn files_to_pick(context: &Context, folder: Option<&str>) -> Result<FilesToP
     let folder = folder.filter(|folder| !folder.is_empty());
     let (root, prefix) = (report::folder(context, folder)?, Prefix::new(folder));
     let is_file = |path: &Path| fs::metadata(path).is_ok_and(|target| target.is_file());
-    let walked = walk::walk(&root, &prefix, Scope::Usual, &context.denied, &deadline, |entry, path| {
+    let guard = Guard::new(context, Bounds::Readable);
+    let walked = walk::walk(&root, &prefix, Scope::Usual, context, &guard, &deadline, |entry, path| {
         let kind = entry.file_type()?;
         // A name that cannot be written as it is would name another file.
         let is_plain = path.to_str().is_some_and(|name| !name.contains(char::is_control));

@@ -16,12 +16,14 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     attach::{self, ShownFile},
-    files, line_range, lines,
+    files,
+    guard::Guard,
+    line_range, lines, report,
 };
 use crate::{
     model::{Media, ModelError},
     text::truncate::{self, Limits, MAX_BYTES, MAX_LINES, format_size},
-    tools::{Context, Definition, NativeTool, Outcome, Output, preview},
+    tools::{Access, Bounds, Context, Definition, NativeTool, Outcome, Output, preview},
 };
 
 /// How much is read at once, in bytes.
@@ -65,6 +67,27 @@ impl NativeTool for Read {
         };
         Some(preview::labelled(format!("{path}{range}"), input))
     }
+
+    fn shown_file(&self, input: &Value) -> Option<String> {
+        input.get("path")?.as_str().map(str::to_owned)
+    }
+
+    fn summary(&self, input: &Value) -> Option<String> {
+        let path = input.get("path")?.as_str()?;
+        let number = |name| input.get(name).and_then(Value::as_u64);
+        let first = number("offset").map(|offset| offset.max(1));
+        Some(match (first, number("limit")) {
+            (None, None) => path.to_owned(),
+            (Some(first), None) => format!("{path} {first}-"),
+            (first, Some(limit)) => {
+                let first = first.unwrap_or(1);
+                match first.saturating_add(limit).saturating_sub(1) {
+                    last if last > first => format!("{path} {first}-{last}"),
+                    _ => format!("{path} {first}"),
+                }
+            }
+        })
+    }
 }
 
 fn read(input: &Value, context: &Context) -> Result<Outcome, ModelError> {
@@ -77,7 +100,9 @@ fn read(input: &Value, context: &Context) -> Result<Outcome, ModelError> {
     }
     let path = context.resolve(name);
     let problem = |error: io::Error| files::problem(&path, name, &error);
-    let file = attach::open(&path, name)?;
+    context.permitted.check(Access::Read, &path, name)?;
+    report::must_exist(context, &path, name)?;
+    let file = attach::open(&path, name, &Guard::new(context, Bounds::Readable))?;
     let bytes = file.metadata().map_err(problem)?.len();
     let mut reader = BufReader::with_capacity(CHUNK, file);
     if let Some(media) = Media::detect(&mut reader).map_err(problem)? {

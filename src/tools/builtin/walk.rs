@@ -3,7 +3,7 @@
 //! Several threads walk in parallel, so the caller sorts the entries. Hidden files and files listed in the project's ignore
 //! files (`.gitignore`, with or without a repository, `.ignore`, git's own excludes) are left out unless all files are
 //! requested. The contents of a `.git` folder are always left out, unless the walk starts there. Files that the user denies
-//! reading are left out and counted. Links are not followed, so there are no loops.
+//! reading, or that an agent does not permit, are left out and counted. Links are not followed, so there are no loops.
 
 use std::{
     io,
@@ -21,9 +21,10 @@ use ignore::{DirEntry, WalkBuilder, WalkState};
 use super::{
     deadline::{Deadline, Stopped},
     files,
+    guard::Guard,
     report::Prefix,
 };
-use crate::{model::ModelError, tools::rules::DeniedPaths};
+use crate::{model::ModelError, tools::Context};
 
 /// The maximum number of entries that are kept. More would not be useful, and memory is limited.
 const MAX_KEPT: usize = 1_000_000;
@@ -57,7 +58,7 @@ pub(super) struct WalkResult<T> {
 }
 
 /// Walks through `root`, an absolute path without links, and keeps the result of `keep` for each entry and its path
-/// relative to `root`. The root itself is not an entry. Places in messages are shown with `prefix`.
+/// relative to `root`, as far as `guard` lets it be found. The root itself is not an entry. Places in messages are shown with `prefix`.
 ///
 /// # Errors
 /// A message if too many entries are kept.
@@ -65,25 +66,30 @@ pub(super) fn walk<T: Send>(
     root: &Path,
     prefix: &Prefix,
     scope: Scope,
-    denied: &Arc<DeniedPaths>,
+    context: &Context,
+    guard: &Guard,
     deadline: &Deadline,
     keep: impl Fn(&DirEntry, &Path) -> Option<T> + Sync,
 ) -> Result<WalkResult<T>, ModelError> {
     let mut builder = WalkBuilder::new(root);
     let left_out = Arc::new(AtomicUsize::new(0));
     let may_be_read = {
-        let (denied, left_out) = (Arc::clone(denied), Arc::clone(&left_out));
-        move |path: &Path| {
-            let is_denied = denied.contains(path);
-            left_out.fetch_add(usize::from(is_denied), Ordering::Relaxed);
-            !is_denied
+        let (denied, permitted) = (Arc::clone(&context.denied), Arc::clone(&context.permitted));
+        let left_out = Arc::clone(&left_out);
+        move |entry: &DirEntry| {
+            let path = entry.path();
+            let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+            let is_shown = permitted.shows(path) || (is_folder && permitted.leads_on(path));
+            let is_left_out = denied.contains(path) || !is_shown;
+            left_out.fetch_add(usize::from(is_left_out), Ordering::Relaxed);
+            !is_left_out
         }
     };
     builder
         .standard_filters(matches!(scope, Scope::Usual | Scope::Hidden))
         .hidden(matches!(scope, Scope::Usual | Scope::Visible))
         .require_git(false)
-        .filter_entry(move |entry| entry.depth() == 0 || (entry.file_name() != ".git" && may_be_read(entry.path())));
+        .filter_entry(move |entry| entry.depth() == 0 || (entry.file_name() != ".git" && may_be_read(entry)));
     let (sender, receiver) = mpsc::channel();
     let count = AtomicUsize::new(0);
     let see = |sender: &mpsc::Sender<_>, entry: Result<DirEntry, ignore::Error>| {
@@ -92,6 +98,8 @@ pub(super) fn walk<T: Send>(
         }
         let found = match entry {
             Ok(entry) if entry.depth() == 0 => return WalkState::Continue,
+            // A folder on the way to what is permitted, or an entry of one that was a link when it was listed.
+            Ok(entry) if !guard.finds(entry.path()) => return WalkState::Continue,
             Ok(entry) => match entry.path().strip_prefix(root).ok().and_then(|path| keep(&entry, path)) {
                 None => return WalkState::Continue,
                 Some(kept) => Ok(kept),

@@ -63,6 +63,7 @@ mod wrappers;
 
 pub use path_base::PathBase;
 pub(super) use read_rules::decide as decide_read;
+pub(super) use read_rules::is_url;
 pub use read_rules::{DeniedPaths, ReadTarget};
 pub use rule::{Rule, decide};
 pub use subject::Subject;

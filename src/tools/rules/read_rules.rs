@@ -7,7 +7,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{PathBase, Rule, Subject, files::PathPattern, pattern::Likeness};
+use super::{PathBase, Rule, Subject, files::PathPattern, pattern::Likeness, rule::strictest};
 use crate::tools::{
     Decision,
     paths::{self, plain, real},
@@ -39,6 +39,12 @@ pub(in crate::tools) fn decide(
     path_base: &PathBase,
 ) -> Option<Decision> {
     let ReadTarget { subject, leaves_out_denied } = *reading.filter(|_| tool != READ)?;
+    if let Subject::Paths(paths) = subject {
+        let one = |path| ReadTarget { subject: Subject::Path(path), leaves_out_denied };
+        let decisions = paths.iter().map(|path| decide(rules, tool, Some(&one(path)), path_base));
+        // Denials approve nothing: what they do not apply to is left to other rules.
+        return strictest(decisions).flatten();
+    }
     let mut found = Likeness::No;
     for rule in denials(rules) {
         let pattern = rule.pattern.as_ref().map(|pattern| pattern.path.as_ref());
@@ -60,7 +66,7 @@ pub(in crate::tools) fn decide(
 }
 
 /// Whether a name is a URL, as Neovim sees it: `scheme://…`.
-fn is_url(name: &Path) -> bool {
+pub(in crate::tools) fn is_url(name: &Path) -> bool {
     let name = name.to_string_lossy();
     name.split_once("://").is_some_and(|(scheme, _)| {
         scheme.starts_with(|c: char| c.is_ascii_alphabetic())

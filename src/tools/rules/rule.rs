@@ -127,6 +127,10 @@ impl Eq for Rule {}
 /// [`Decision::RequireApproval`] means that a denying rule may apply to the call, but this is not certain: ask, even if the
 /// tool is approved as a whole. Links are followed, so this reads the file system, but it changes nothing.
 pub fn decide(rules: &[Rule], tool: &str, subject: &Subject<'_>, path_base: &PathBase) -> Option<Decision> {
+    if let Subject::Paths(paths) = subject {
+        let decisions = paths.iter().map(|path| decide(rules, tool, &Subject::Path(path), path_base));
+        return strictest(decisions).unwrap_or_else(|| decide(rules, tool, &Subject::Other, path_base));
+    }
     let (denying, approving): (Vec<&Rule>, Vec<&Rule>) =
         rules.iter().filter(|rule| rule.tool == tool).partition(|rule| rule.denies);
     if denying.iter().any(|rule| rule.is_whole()) {
@@ -142,7 +146,7 @@ pub fn decide(rules: &[Rule], tool: &str, subject: &Subject<'_>, path_base: &Pat
     let (denied, approved) = match subject {
         Subject::Command(command) => commands::judge(&denying, &approving, command, path_base),
         Subject::Path(path) => paths(&denying, &approving, path, path_base),
-        Subject::Other => (if denying.is_empty() { Likeness::No } else { Likeness::Maybe }, false),
+        Subject::Paths(_) | Subject::Other => (if denying.is_empty() { Likeness::No } else { Likeness::Maybe }, false),
     };
     match denied {
         Likeness::Yes => Some(Decision::Deny),
@@ -153,6 +157,18 @@ pub fn decide(rules: &[Rule], tool: &str, subject: &Subject<'_>, path_base: &Pat
             _ => None,
         },
     }
+}
+
+/// The decision about several paths: a denial or a question of one of them, else an approval of all of them. `None` for no
+/// paths.
+pub(super) fn strictest(decisions: impl Iterator<Item = Option<Decision>>) -> Option<Option<Decision>> {
+    let rank = |decision: &Option<Decision>| match decision {
+        Some(Decision::Deny) => 3,
+        Some(Decision::RequireApproval) => 2,
+        None => 1,
+        Some(Decision::Approve) => 0,
+    };
+    decisions.max_by_key(rank)
 }
 
 /// Whether rules deny a path, and whether they approve it.

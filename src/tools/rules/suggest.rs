@@ -14,6 +14,16 @@ pub fn suggest(tool: &str, subject: &Subject<'_>, path_base: &PathBase) -> Optio
     let entries = match subject {
         Subject::Command(command) => for_command(tool, command)?,
         Subject::Path(path) => vec![format!("{tool}({})", for_path(path, path_base)?)],
+        Subject::Paths(paths) => {
+            let mut entries = Vec::new();
+            for path in *paths {
+                let entry = format!("{tool}({})", for_path(path, path_base)?);
+                if !entries.contains(&entry) {
+                    entries.push(entry);
+                }
+            }
+            entries
+        }
         Subject::Other => return None,
     };
     let rules = entries.iter().map(|entry| Rule::parse(entry)).collect::<Result<Vec<_>, _>>().ok()?;

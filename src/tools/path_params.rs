@@ -1,0 +1,159 @@
+//! Which properties of a tool's input name paths, and the paths that a call names in them.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::paths;
+use crate::{model::ModelError, notes::PageName, text::escape_controls};
+
+/// How much of a value that is no path a message shows, in characters.
+const MAX_SHOWN: usize = 60;
+
+/// What the paths in a tool's input are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PathKind {
+    /// Files and folders. Relative ones start at the conversation's folder.
+    #[default]
+    File,
+    /// Pages, without `.md`, from the folder of notes.
+    Page,
+    /// Folders, from the folder of notes.
+    PageFolder,
+}
+
+impl PathKind {
+    /// The words for it in a definition.
+    pub const WORDS: [(&str, Self); 3] =
+        [("file", Self::File), ("page", Self::Page), ("page_folder", Self::PageFolder)];
+
+    /// The word for it.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::File => "file",
+            Self::Page => "page",
+            Self::PageFolder => "page_folder",
+        }
+    }
+}
+
+/// The properties of a tool's input that name paths. None at all says that the tool uses no files, or judges each path
+/// itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PathParams(Vec<String>);
+
+impl PathParams {
+    /// No property.
+    #[must_use]
+    pub fn none() -> Self {
+        Self::default()
+    }
+
+    /// The names of the properties.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(String::as_str)
+    }
+
+    /// Whether there is no such property.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// As a definition writes it: a name, or a list of names.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        match self.0.as_slice() {
+            [name] => name.clone().into(),
+            names => names.into(),
+        }
+    }
+}
+
+impl From<&str> for PathParams {
+    fn from(name: &str) -> Self {
+        Self(vec![name.to_owned()])
+    }
+}
+
+impl From<String> for PathParams {
+    fn from(name: String) -> Self {
+        Self(vec![name])
+    }
+}
+
+impl From<Vec<String>> for PathParams {
+    fn from(names: Vec<String>) -> Self {
+        Self(names)
+    }
+}
+
+impl<const N: usize> From<[&str; N]> for PathParams {
+    fn from(names: [&str; N]) -> Self {
+        Self(names.iter().map(|&name| name.to_owned()).collect())
+    }
+}
+
+/// A path that a call names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedPath {
+    /// As the model wrote it; `None` if it wrote none, which means the folder in which paths start.
+    pub written: Option<String>,
+    /// Where the tool would look; absolute.
+    pub path: PathBuf,
+    /// Why no tool can use it, if that is known.
+    pub problem: Option<ModelError>,
+}
+
+/// The paths that a call names in these properties. A list counts as each of its elements. A property that is missing or
+/// null, and an empty list, count as `folder`, in which relative paths start.
+///
+/// # Errors
+/// If a value is neither a path nor a list of paths.
+pub fn named_paths(
+    kind: PathKind,
+    params: &PathParams,
+    input: &Value,
+    folder: &Path,
+) -> Result<Vec<NamedPath>, ModelError> {
+    let mut found = Vec::new();
+    for param in params.iter() {
+        match input.get(param) {
+            Some(Value::Array(list)) if !list.is_empty() => {
+                for value in list {
+                    found.push(named(kind, param, Some(value), folder)?);
+                }
+            }
+            Some(Value::Array(_)) => found.push(named(kind, param, None, folder)?),
+            value => found.push(named(kind, param, value, folder)?),
+        }
+    }
+    Ok(found)
+}
+
+fn named(kind: PathKind, param: &str, value: Option<&Value>, folder: &Path) -> Result<NamedPath, ModelError> {
+    let at = |written: &str, path: PathBuf| NamedPath { written: Some(written.to_owned()), path, problem: None };
+    let named = match value {
+        None | Some(Value::Null) => return Ok(NamedPath { written: None, path: folder.to_owned(), problem: None }),
+        Some(Value::String(path)) if kind == PathKind::File => at(path, paths::resolve(folder, Path::new(path))),
+        // The tool refuses a name that leads out of the folder.
+        Some(Value::String(path)) if kind == PathKind::PageFolder => at(path, folder.join(path)),
+        Some(Value::String(page)) => match PageName::parse(page) {
+            Ok(name) => at(page, folder.join(name.file())),
+            Err(problem) => NamedPath { problem: Some(problem), ..at(page, folder.join(page)) },
+        },
+        Some(other) => {
+            let shown = other.to_string();
+            let short: String = shown.chars().take(MAX_SHOWN).collect();
+            let more = if short.len() < shown.len() { "…" } else { "" };
+            return Err(ModelError::new(format!("`{param}` must be a path or a list of paths, not {short}{more}.")));
+        }
+    };
+    let has_nul = named.written.as_deref().is_some_and(|written| written.contains('\0'));
+    let nul = has_nul.then(|| {
+        let shown = escape_controls(named.written.as_deref().unwrap_or_default()).into_owned();
+        ModelError::new(format!("`{shown}` contains a NUL character, which a file name cannot contain."))
+    });
+    Ok(NamedPath { problem: nul.or(named.problem), ..named })
+}

@@ -1,0 +1,264 @@
+//! What the agents of a conversation let its tools read and write.
+//!
+//! A path is judged by where it leads once all links are resolved, part by part: `Journal` does not cover `Journals`. It is
+//! judged when the call is about to be approved, when the call starts, and on the file that a tool has opened. Whoever may
+//! write a file may read it too. If several agents restrict a conversation, each of them must agree: so a file that names an
+//! agent can only take something away from what the user's own configuration permits.
+
+use std::path::{Component, Path, PathBuf};
+
+use super::{
+    paths::{self, plain, real},
+    rules::is_url,
+};
+use crate::{config::AgentOptions, model::ModelError, text::escape_controls};
+
+/// What is done with a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Its content or its name is read.
+    Read,
+    /// It is created, changed, renamed or deleted.
+    Write,
+}
+
+/// Where a file must be that a call uses, besides what the agents permit.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Bounds {
+    /// Anywhere: the call writes it and does not show it to the model.
+    #[default]
+    Writable,
+    /// Where the user does not deny reading.
+    Readable,
+    /// The same, below this folder. Its links are resolved.
+    Below(PathBuf),
+}
+
+/// The folders in which relative paths of the user's configuration start. A file of a conversation has no say in them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AgentBase {
+    /// The conversation's folder: for paths that begin with `.`.
+    pub folder: PathBuf,
+    /// The folder of notes of the user's configuration, or else the conversation's: for all others.
+    pub notes: PathBuf,
+}
+
+/// What the agents of a conversation permit. The default permits everything.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Permitted {
+    agents: Vec<Agent>,
+}
+
+/// What one agent permits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Agent {
+    name: String,
+    read: Option<Vec<Allowed>>,
+    write: Option<Vec<Allowed>>,
+    unchecked_tools: Vec<String>,
+}
+
+/// One entry of a list of paths.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Allowed {
+    written: String,
+    /// Where it is, absolute and without `..`.
+    path: PathBuf,
+    /// What it covers, with links resolved: the file or folder, and the page of this name. None if a part of a relative path
+    /// is a link.
+    places: Vec<PathBuf>,
+}
+
+impl Permitted {
+    /// What these agents permit together.
+    pub fn new<'a>(agents: impl IntoIterator<Item = (&'a str, &'a AgentOptions)>, base: &AgentBase) -> Self {
+        let list = |paths: &Option<Vec<String>>| {
+            paths.as_ref().map(|paths| paths.iter().map(|path| Allowed::new(path, base)).collect::<Vec<_>>())
+        };
+        let agents = agents.into_iter().filter(|(_, options)| options.is_restricting()).map(|(name, options)| Agent {
+            name: name.to_owned(),
+            read: list(&options.allowed_read_paths),
+            write: list(&options.allowed_write_paths),
+            unchecked_tools: options.unchecked_tools.clone(),
+        });
+        Self { agents: agents.collect() }
+    }
+
+    /// What an agent of this name permits that is not known: nothing.
+    #[must_use]
+    pub fn nothing(name: &str) -> Self {
+        let agent = Agent {
+            name: name.to_owned(),
+            read: Some(Vec::new()),
+            write: Some(Vec::new()),
+            unchecked_tools: Vec::new(),
+        };
+        Self { agents: vec![agent] }
+    }
+
+    /// Whether everything is permitted.
+    #[must_use]
+    pub fn is_everything(&self) -> bool {
+        self.agents.is_empty()
+    }
+
+    /// Whether the file that a path leads to may be used in this way. `path` is absolute. This reads the disk, unless everything
+    /// is permitted.
+    #[must_use]
+    pub fn allows(&self, access: Access, path: &Path) -> bool {
+        self.is_everything() || self.refusing(access, &real(path)).is_none()
+    }
+
+    /// The same of an entry of a folder whose links are resolved.
+    #[must_use]
+    pub fn shows(&self, entry: &Path) -> bool {
+        match () {
+            () if self.is_everything() => true,
+            () if entry.is_symlink() => self.allows(Access::Read, entry),
+            () => self.refusing(Access::Read, entry).is_none(),
+        }
+    }
+
+    /// Whether a model may be told about something that has this name in the editor, as
+    /// [`DeniedPaths::allows`](super::rules::DeniedPaths::allows) says for what the user denies.
+    #[must_use]
+    pub fn allows_name(&self, base: &Path, name: &Path) -> bool {
+        self.is_everything()
+            || name.as_os_str().is_empty()
+            || (!is_url(name) && self.allows(Access::Read, &paths::resolve(base, name)))
+    }
+
+    /// Whether something below a folder, whose links are resolved, may be read, although it may not be read itself.
+    #[must_use]
+    pub fn leads_on(&self, folder: &Path) -> bool {
+        self.agents.iter().all(|agent| {
+            let is_above = |allowed: &Allowed| {
+                allowed.places.iter().any(|place| place.starts_with(folder) || folder.starts_with(place))
+            };
+            agent.read.as_ref().is_none_or(|list| list.iter().any(is_above))
+        })
+    }
+
+    /// Checks that the file that a path leads to may be used in this way. `path` is absolute, and the model calls it `name`.
+    ///
+    /// # Errors
+    /// If an agent does not permit it, with the agent, the path and what it permits.
+    pub fn check(&self, access: Access, path: &Path, name: &str) -> Result<(), ModelError> {
+        if self.is_everything() {
+            return Ok(());
+        }
+        self.check_real(access, &real(path), name)
+    }
+
+    /// The same of a path without links: that of a file which is open, or is opened without following links.
+    ///
+    /// # Errors
+    /// If an agent does not permit it.
+    pub fn check_real(&self, access: Access, real: &Path, name: &str) -> Result<(), ModelError> {
+        self.refusing(access, real).map_or(Ok(()), |(agent, access)| Err(agent.refusal(access, name)))
+    }
+
+    /// Checks that a tool may run whose definition does not say which paths it uses.
+    ///
+    /// # Errors
+    /// If an agent restricts paths and does not name the tool.
+    pub fn check_undeclared(&self, tool: &str) -> Result<(), ModelError> {
+        let refuses = |agent: &&Agent| !agent.unchecked_tools.iter().any(|known| known == tool);
+        self.agents.iter().find(refuses).map_or(Ok(()), |agent| {
+            Err(ModelError::new(format!(
+                "The agent `{}` restricts which files may be used, and `{tool}` does not declare which files it uses. So \
+                 it did not run. Use other tools. (The user can name it in `unchecked_tools` of the agent.)",
+                agent.name
+            )))
+        })
+    }
+
+    /// What each agent permits, for the user: its name, what may be read and what may be written (`None` for everything), and
+    /// the tools that run unchecked.
+    pub fn describe(&self) -> impl Iterator<Item = PermittedView<'_>> {
+        self.agents.iter().map(|agent| PermittedView {
+            agent: &agent.name,
+            read: agent.read.as_deref().map(shown),
+            write: agent.write.as_deref().map(shown),
+            unchecked_tools: &agent.unchecked_tools,
+        })
+    }
+
+    /// The first agent that does not permit this, and what it does not permit. The links of `real` are resolved.
+    fn refusing(&self, access: Access, real: &Path) -> Option<(&Agent, Access)> {
+        let covers = |list: &Option<Vec<Allowed>>| {
+            list.as_ref().is_none_or(|list| list.iter().any(|allowed| allowed.covers(real)))
+        };
+        self.agents.iter().find_map(|agent| match access {
+            _ if !covers(&agent.read) => Some((agent, Access::Read)),
+            Access::Write if !covers(&agent.write) => Some((agent, Access::Write)),
+            Access::Read | Access::Write => None,
+        })
+    }
+}
+
+/// What one agent permits, for the user.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PermittedView<'a> {
+    /// Its name.
+    pub agent: &'a str,
+    /// The paths that may be read; `None` for all.
+    pub read: Option<Vec<String>>,
+    /// The paths that may be written if they may be read; `None` for all.
+    pub write: Option<Vec<String>>,
+    /// The tools that run although they do not declare which paths they use.
+    pub unchecked_tools: &'a [String],
+}
+
+fn shown(list: &[Allowed]) -> Vec<String> {
+    let show = |allowed: &Allowed| match allowed.places.is_empty() {
+        true => format!("{} (nothing: it is a link)", allowed.path.display()),
+        false => allowed.path.display().to_string(),
+    };
+    list.iter().map(show).collect()
+}
+
+impl Agent {
+    fn refusal(&self, access: Access, name: &str) -> ModelError {
+        let (verb, list) = match access {
+            Access::Read => ("read", &self.read),
+            Access::Write => ("written", &self.write),
+        };
+        let list: Vec<String> = list.iter().flatten().map(|allowed| format!("`{}`", allowed.written)).collect();
+        let allowed = match list.as_slice() {
+            [] => "Nothing may".to_owned(),
+            list => format!("Only these paths may: {}", list.join(", ")),
+        };
+        let name = escape_controls(name);
+        ModelError::new(format!("The agent `{}` does not allow `{name}` to be {verb}. {allowed}.", self.name))
+    }
+}
+
+impl Allowed {
+    /// Looks up where a path of the configuration leads now. This reads the disk.
+    fn new(written: &str, base: &AgentBase) -> Self {
+        let path = Path::new(written);
+        let first = path.components().next();
+        if path.is_absolute() || first == Some(Component::Normal("~".as_ref())) {
+            let path = plain(&paths::resolve(&base.folder, path));
+            return Self { written: written.to_owned(), places: vec![real(&path)], path };
+        }
+        let is_dotted = matches!(first, Some(Component::CurDir | Component::ParentDir));
+        let start = real(if is_dotted { &base.folder } else { &base.notes });
+        let path = plain(&start.join(path));
+        // Whoever brings or changes the content of the folder must not decide what may be read.
+        let place = |path: &Path| Some(real(path)).filter(|place| place == path);
+        let mut places = Vec::from_iter(place(&path));
+        let is_name = Path::new(written).components().all(|part| matches!(part, Component::Normal(_)));
+        if is_name && !written.ends_with('/') {
+            let mut page = path.clone().into_os_string();
+            page.push(".md");
+            places.extend(place(Path::new(&page)));
+        }
+        Self { written: written.to_owned(), path, places }
+    }
+
+    fn covers(&self, real: &Path) -> bool {
+        self.places.iter().any(|place| real.starts_with(place))
+    }
+}

@@ -1,0 +1,130 @@
+//! What the agents of a conversation permit, and whether it permits a call.
+//!
+//! A conversation has the agent of the user's configuration, and the one that its file names. Both have to agree, so a file
+//! can only restrict further. What relative paths of an agent mean depends on the user's configuration and on where the
+//! file is, and not on what the file says.
+
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
+
+use serde_json::Value;
+
+use super::{Conversation, Workspace, effective::Effective, notes, ports::Place};
+use crate::{
+    agent::Level,
+    model::ModelError,
+    text::escape_controls,
+    tools::{Access, AgentBase, Definition, PathKind, Permitted, named_paths, paths},
+};
+
+/// The agent of a file whose frontmatter has a mistake: it may have named one.
+const UNKNOWN: &str = "(unknown: the frontmatter has a mistake)";
+
+impl Workspace {
+    /// What the agents of a conversation permit.
+    pub(super) fn permitted(&self, conversation: &Conversation) -> Permitted {
+        let file = self.frontmatter(conversation);
+        self.permitted_by(&file, &self.place(conversation))
+    }
+
+    /// The same of a conversation at `place`, of which `file` is in effect.
+    pub(super) fn permitted_by(&self, file: &Effective, place: &Place) -> Permitted {
+        let config = self.config();
+        if file.fault.is_some() && !config.agents.is_empty() {
+            return Permitted::nothing(UNKNOWN);
+        }
+        let chosen: BTreeSet<&String> = config.agent.iter().chain(&file.config.agent).collect();
+        let unknown = chosen.iter().find(|name| !config.agents.contains_key(**name));
+        if let Some(name) = unknown {
+            return Permitted::nothing(name);
+        }
+        let folder = place.folder();
+        // Not the file's own folder of notes: it would choose what the paths mean.
+        let base = AgentBase { notes: notes::root(&config, place), folder };
+        let agents = config.agents.iter().filter(|(name, _)| chosen.contains(name));
+        Permitted::new(agents.map(|(name, options)| (name.as_str(), options)), &base)
+    }
+
+    /// Checks that the agents of a conversation permit a call. Nobody is asked about one that they do not permit.
+    ///
+    /// # Errors
+    /// For the model: the first path that is not permitted, with those that are.
+    pub(super) fn check_permitted(
+        &self,
+        conversation: &Conversation,
+        definition: &Definition,
+        input: &Value,
+    ) -> Result<(), ModelError> {
+        let file = self.frontmatter(conversation);
+        let place = self.place(conversation);
+        let permitted = self.permitted_by(&file, &place);
+        if permitted.is_everything() {
+            return Ok(());
+        }
+        if !definition.declares_paths() {
+            return permitted.check_undeclared(&definition.name);
+        }
+        let folder = self.start_folder(&place, Some(&file), definition);
+        let params = [(Access::Write, &definition.write_path_param), (Access::Read, &definition.read_path_param)];
+        for (access, params) in params {
+            let Some(params) = params else { continue };
+            for named in named_paths(definition.path_kind, params, input, &folder)? {
+                if let Some(problem) = named.problem {
+                    return Err(problem);
+                }
+                let root = || match definition.path_kind {
+                    PathKind::File => "the conversation's folder",
+                    PathKind::Page | PathKind::PageFolder => "the folder of notes",
+                };
+                let name = named.written.as_deref().filter(|written| !written.is_empty()).unwrap_or_else(root);
+                // Flemma's own tools follow links before `..`, and those in Lua may not.
+                for path in [&named.path, &paths::plain(&named.path)] {
+                    permitted.check(access, path, name)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The folder in which relative paths of a tool's input start. `file` is what is in effect for the conversation at `place`,
+    /// as far as that is known.
+    pub(super) fn start_folder(&self, place: &Place, file: Option<&Effective>, definition: &Definition) -> PathBuf {
+        if definition.path_kind != PathKind::File {
+            return file.map_or_else(|| notes::root(&self.config(), place), |file| notes::root(&file.config, place));
+        }
+        let own = self.config().tools.options_of(&definition.name);
+        match own.get("cwd").and_then(Value::as_str) {
+            // A conversation without a file has no folder, so that the tool's own one counts.
+            Some(own) if place.chat_dir().is_none() => paths::resolve(&place.folder(), Path::new(own)),
+            _ => place.folder(),
+        }
+    }
+
+    /// Why a tool may not use a file, for tools in Lua that judge paths themselves: the user denies reading it, an agent does not
+    /// permit it, or it must not be written. `None` if it may. A relative path starts at the conversation's folder. This reads
+    /// the disk.
+    #[must_use]
+    pub fn path_problem(&self, conversation: &Conversation, access: Access, path: &Path) -> Option<ModelError> {
+        let folder = self.place(conversation).folder();
+        let (resolved, name) = (paths::resolve(&folder, path), path.to_string_lossy());
+        if let Err(problem) = self.permitted(conversation).check(access, &resolved, &name) {
+            return Some(problem);
+        }
+        match access {
+            Access::Read if !self.denied(conversation).allows(&folder, &resolved) => {
+                Some(ModelError::new(format!("The user's policy denies reading {}.", escape_controls(&name))))
+            }
+            Access::Write if !self.is_writable(&resolved) => {
+                Some(ModelError::new(format!("{} must not be written by tools.", escape_controls(&name))))
+            }
+            Access::Read | Access::Write => None,
+        }
+    }
+
+    /// Notes in the log that a call was not permitted.
+    pub(super) fn log_not_permitted(&self, tool: &str, problem: &ModelError) {
+        self.log(Level::Info, &format!("a call of `{tool}` is not permitted: {problem}"));
+    }
+}
