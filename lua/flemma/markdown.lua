@@ -28,6 +28,7 @@ local MARGIN = 6 * chunks.STEP
 ---@field first integer
 ---@field last integer
 ---@field fence? integer the line of the fence, for code
+---@field file? string the path of the file that the code is from
 
 --- Draws spans on the screen.
 ---@param canvas flemma.Canvas
@@ -36,9 +37,11 @@ local MARGIN = 6 * chunks.STEP
 ---@param last integer the row after the last one in which they may begin
 ---@param list flemma.Span[]
 local function paint(canvas, at, column, last, list)
+  local conceals = require("flemma.looks").conceals_markdown(canvas.buf)
   for _, span in ipairs(list) do
     local opts = span.opts
-    local relative, end_column = opts.end_row, opts.end_col
+    local relative, end_column, conceal = opts.end_row, opts.end_col, opts.conceal
+    opts.conceal = conceals and conceal or nil
     local row, end_row = at + span.row, at + relative
     if row < last and row < canvas.last and end_row >= canvas.first then
       opts.end_row = end_row
@@ -52,6 +55,7 @@ local function paint(canvas, at, column, last, list)
       )
       opts.end_row, opts.end_col = relative, end_column
     end
+    opts.conceal = conceal
   end
 end
 
@@ -147,6 +151,53 @@ local function fence(canvas, row)
   end
 end
 
+--- The language of the files of a path, as Neovim detects it, by the path's end.
+---@type table<string, string|false>
+local languages = {}
+
+---@param path string
+---@return string|false
+local function language_of_file(path)
+  local name = path:match("[^/]*$")
+  local key = name:match("%.[^.]*$") or name
+  if languages[key] == nil then
+    local filetype = vim.filetype.match({ filename = name })
+    languages[key] = filetype and vim.treesitter.language.get_lang(filetype) or filetype or false
+  end
+  return languages[key]
+end
+
+--- The language of code: what its fence says, or that of the file that it is from.
+---@param buf integer
+---@param passage flemma.Passage
+---@return string? lang the parser's language
+---@return boolean is_diff whether it is a diff that there is no parser for
+local function language(buf, passage)
+  local opening = api.nvim_buf_get_lines(buf, passage.fence, passage.fence + 1, false)[1] or ""
+  local word = opening:match("^%s*[`~]+%s*{?%.?([%w_+#-]+)")
+  word = word or passage.file and language_of_file(passage.file)
+  if not word then
+    -- The output of a command may be a diff.
+    local line = api.nvim_buf_get_lines(buf, passage.first, passage.first + 1, false)[1] or ""
+    word = line:find("^diff %-%-git ") and "diff"
+  end
+  local lang = word and grammars.of(word:lower()) or nil
+  return lang, not lang and (word == "diff" or word == "patch")
+end
+
+--- Whether a fence is that of a result.
+---@param buf integer
+---@param row integer
+---@return boolean
+local function is_output(buf, row)
+  for _, line in ipairs(api.nvim_buf_get_lines(buf, math.max(0, row - 3), row, false)) do
+    if line:find("^%*%*Tool Result:%*%*") then
+      return true
+    end
+  end
+  return false
+end
+
 --- Code between fences.
 ---@param canvas flemma.Canvas
 ---@param passage flemma.Passage
@@ -164,15 +215,16 @@ local function code(canvas, passage)
   api.nvim_buf_set_extmark(canvas.buf, canvas.namespace, shown.first, 0, {
     ephemeral = true,
     end_row = shown.last,
-    hl_group = "@markup.raw.block.markdown",
+    hl_group = is_output(canvas.buf, passage.fence) and "FlemmaToolOutput" or "@markup.raw.block.markdown",
     priority = vim.hl.priorities.treesitter - 1,
     spell = false,
     strict = false,
   })
-  local opening = api.nvim_buf_get_lines(canvas.buf, passage.fence, passage.fence + 1, false)[1] or ""
-  local word = opening:match("^%s*[`~]+%s*{?%.?([%w_+#-]+)")
-  local lang = word and grammars.of(word:lower())
+  local lang, is_diff = language(canvas.buf, passage)
   if not lang then
+    if is_diff then
+      require("flemma.markdown.diff").draw(canvas, shown.first, shown.last, passage.first)
+    end
     return false
   end
   local first = begin(passage, shown.first)

@@ -6,13 +6,15 @@
 //! - An approval counts only in an open life, and only until the call is categorised again.
 //! - A start is kept until there is an end, wherever its record stands: a start without [`Event::Opened`] before it begins
 //!   a life. Only [`Event::Withdrawn`] takes it back, and only as the very next record of its key.
+//! - What a running call wants to write counts until the decision about it was carried out, or the life ends. An approval
+//!   after it is for that.
 //! - An end without [`Event::Opened`] before it is kept too. The end of a life that has ended is ignored.
 
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::{Actor, Asked, CallKey, Decision, Event, Record, RecordedResult};
+use super::{Actor, Asked, Binding, CallKey, Decision, Event, Proposed, Record, RecordedResult};
 use crate::model::CallId;
 
 /// The state of all calls of a conversation.
@@ -53,6 +55,12 @@ struct Lives {
     approved_at: Option<Timestamp>,
     /// Whether it was approved after its latest start.
     is_approved_again: bool,
+    /// What the user was shown, until the next record.
+    shown: Option<Binding>,
+    /// What the approval is for.
+    bound: Option<Binding>,
+    /// What it wants to write, since it was started.
+    proposed: Option<Proposed>,
 }
 
 /// How a life ended.
@@ -114,10 +122,23 @@ impl Ledger {
         Some((by, lives.approved_at?))
     }
 
+    /// What the approval of the latest life of a key is for; `None` if it is not approved, or for whatever the call does.
+    #[must_use]
+    pub fn binding(&self, key: &CallKey) -> Option<&Binding> {
+        self.approval(key)?;
+        self.calls.get(key)?.bound.as_ref()
+    }
+
     /// Whether a call was started, and approved again since: whoever did that knew that it was interrupted.
     #[must_use]
     pub fn is_approved_again(&self, key: &CallKey) -> bool {
         self.approval(key).is_some() && self.calls.get(key).is_some_and(|lives| lives.is_approved_again)
+    }
+
+    /// What a call wants to write that was started; `None` if it waits for no decision about that.
+    #[must_use]
+    pub fn proposed(&self, key: &CallKey) -> Option<&Proposed> {
+        self.calls.get(key)?.proposed.as_ref()
     }
 
     /// How the latest life of a key that has ended did; `None` if none has.
@@ -159,18 +180,24 @@ impl Lives {
             Event::Asked(_) => None,
             _ => self.before_start.take(),
         };
+        let shown = self.shown.take();
         match (&record.event, &mut self.life) {
+            (Event::Bound(binding), _) => self.shown = Some(binding.clone()),
             (Event::Asked(asked), _) => self.asked = Some(asked.clone()),
             (Event::Opened, life) => {
                 self.asked = None;
                 match life {
                     Life::Open { approved, .. } => *approved = None,
-                    life => *life = Life::Open { approved: None, started: None },
+                    life => {
+                        self.proposed = None;
+                        *life = Life::Open { approved: None, started: None };
+                    }
                 }
             }
             (Event::Decided(decision), Life::Open { approved, .. }) => {
                 *approved = (*decision == Decision::Approved).then(|| record.by.clone());
                 self.approved_at = Some(record.at);
+                self.bound = shown;
                 self.is_approved_again = true;
             }
             // There is nothing to decide about.
@@ -184,6 +211,19 @@ impl Lives {
                 *life = Life::Open { approved: None, started: Some(record.at) };
                 self.before_start = Some(None);
             }
+            (Event::Proposed(proposed), Life::Open { approved, .. }) => {
+                // What was approved before was the call itself.
+                *approved = None;
+                self.proposed = Some(proposed.clone());
+            }
+            (Event::Proposed(_), _) => {}
+            (Event::WentOn, life) => {
+                self.proposed = None;
+                self.is_approved_again = false;
+                if let Life::Open { approved, .. } = life {
+                    *approved = None;
+                }
+            }
             (Event::Withdrawn, Life::Open { approved, started }) => {
                 *approved = None;
                 *started = before_start.unwrap_or(*started);
@@ -194,6 +234,7 @@ impl Lives {
             (Event::Resolved(result) | Event::Expired(result), life) => {
                 let started = if let Life::Open { started, .. } = life { *started } else { None };
                 *life = Life::Ended;
+                self.proposed = None;
                 self.endings += 1;
                 self.last_result = Some(result.clone());
                 let (at, by) = (record.at, record.by.clone());

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! A result adds `output`, and where they are needed `error`, `language` and `files`; a question adds `kind`, and where there
-//! is one, `schema`. Fields that are not known are
+//! is one, `schema`; what the user was shown adds `shown`, and what a running call wants to write `proposed`. Fields that are not known are
 //! ignored; a change that gives a known field another meaning needs a new version. A prefix of a line, and two lines
 //! without a line break between them, are not valid JSON, so that a line that was not written whole is no record.
 //!
@@ -18,8 +18,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use thiserror::Error;
 
-use super::{Actor, Asked, CallKey, Decision, Event, InputHash, Record, RecordedFile, RecordedResult, Role};
-use crate::model::CallId;
+use super::{Actor, Asked, Binding, CallKey, Decision, Event, Proposed, Record, RecordedFile, RecordedResult, Role};
+use crate::model::{CallId, Digest};
 
 /// The version of the format.
 const VERSION: u64 = 1;
@@ -72,6 +72,12 @@ impl Record {
                 put("schema", schema.clone());
             }
         }
+        if let Event::Bound(binding) = event {
+            put("shown", json!(binding));
+        }
+        if let Event::Proposed(proposed) = event {
+            put("proposed", json!(proposed));
+        }
         put("role", by.role.as_str().into());
         put("pid", by.process.into());
         put("host", by.host.as_str().into());
@@ -118,6 +124,8 @@ struct Line {
     files: Vec<File>,
     kind: Option<String>,
     schema: Option<Value>,
+    shown: Option<Binding>,
+    proposed: Option<Proposed>,
     role: String,
     pid: u32,
     host: String,
@@ -133,7 +141,7 @@ struct File {
 impl Line {
     fn record(self) -> Option<Record> {
         let at: Timestamp = self.at.parse().ok()?;
-        let key = CallKey { id: CallId(self.call), tool: self.tool, input: InputHash::parse(&self.input)? };
+        let key = CallKey { id: CallId(self.call), tool: self.tool, input: Digest::parse(&self.input)? };
         let by = Actor { role: role(&self.role)?, process: self.pid, host: self.host };
         let (is_error, language) = (self.error, self.language);
         let attachments = self.files.into_iter().map(|File { path, media_type }| RecordedFile { path, media_type });
@@ -145,9 +153,12 @@ impl Line {
         let event = match (self.event.as_str(), result) {
             ("opened", None) => Event::Opened,
             ("asked", None) => Event::Asked(asked?),
+            ("bound", None) => Event::Bound(self.shown?),
             ("approved", None) => Event::Decided(Decision::Approved),
             ("rejected", None) => Event::Decided(Decision::Rejected),
             ("started", None) => Event::Started,
+            ("proposed", None) => Event::Proposed(self.proposed?),
+            ("went-on", None) => Event::WentOn,
             ("withdrawn", None) => Event::Withdrawn,
             ("resolved", Some(result)) => Event::Resolved(result),
             ("expired", Some(result)) => Event::Expired(result),
@@ -161,9 +172,12 @@ fn event_name(event: &Event) -> &'static str {
     match event {
         Event::Opened => "opened",
         Event::Asked(_) => "asked",
+        Event::Bound(_) => "bound",
         Event::Decided(Decision::Approved) => "approved",
         Event::Decided(Decision::Rejected) => "rejected",
         Event::Started => "started",
+        Event::Proposed(_) => "proposed",
+        Event::WentOn => "went-on",
         Event::Withdrawn => "withdrawn",
         Event::Resolved(_) => "resolved",
         Event::Expired(_) => "expired",

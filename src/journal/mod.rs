@@ -8,14 +8,18 @@
 //!
 //! These are plain values. `runtime::Journal` writes and reads the files.
 
+mod binding;
 mod compaction;
 mod key;
 mod ledger;
 mod line;
+mod proposed;
 mod record;
 
+pub use binding::{Binding, BoundFile, Take};
 pub use compaction::kept;
-pub use key::{CallKey, InputHash};
+pub use key::CallKey;
 pub use ledger::{Ending, Ledger, Life};
 pub use line::LineError;
+pub use proposed::{Before, Proposed, ProposedContent};
 pub use record::{Actor, Asked, Decision, Event, Record, RecordedFile, RecordedResult, Role};

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::CallKey;
+use super::{Binding, CallKey, Proposed};
 use crate::model::Attachment;
 
 /// One event in the life of a call.
@@ -30,10 +30,17 @@ pub enum Event {
     Opened,
     /// The call waits for an answer, or for the editor's user interface.
     Asked(Asked),
+    /// What the user was shown of what the call would write. An approval that is recorded right after it, in the same batch,
+    /// is for that only.
+    Bound(Binding),
     /// It was decided whether the call may run. In the same batch, a rejection is followed by [`Event::Resolved`].
     Decided(Decision),
     /// The tool is about to run.
     Started,
+    /// The tool, which was started, wants to write this, and waits for the user's decision.
+    Proposed(Proposed),
+    /// The decision about that was carried out, and the tool goes on.
+    WentOn,
     /// What was recorded just before did not happen: the tool was not started, and the call waits again.
     Withdrawn,
     /// The call has a result: of the tool, an answer, a rejection or a cancellation.

@@ -3,6 +3,7 @@
 //! - A [`Message`] consists of [`Part`]s. An [`Attachment`] is a file sent with it; [`Media`] is its type and size.
 //! - An [`Event`] is one piece of an arriving reply. [`Usage`] counts the tokens of a request.
 //! - [`ModelError`] and [`UserError`] are errors by who has to act on them.
+//! - [`Digest`] is what a content is recognised by.
 //! - [`CallId`] and [`ToolInput`] belong to a tool call, [`Signature`] to thinking, [`WebSource`] to a citation.
 //!
 //! These are plain values. They know no vendor, document or editor, and import only [`text`](crate::text).
@@ -10,6 +11,7 @@
 mod attachment;
 mod audience;
 mod call_id;
+mod digest;
 mod event;
 mod media;
 mod message;
@@ -22,6 +24,7 @@ mod web_source;
 pub use attachment::{Attachment, AttachmentContent};
 pub use audience::{ModelError, UserError};
 pub use call_id::CallId;
+pub use digest::Digest;
 pub use event::{Event, StopReason};
 pub use media::{Media, MediaKind};
 pub use message::{Message, Role};

@@ -1,6 +1,9 @@
 //! The input of a tool call.
 
 use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+
+use super::Digest;
 
 /// The arguments of a tool use, as the model wrote them.
 #[derive(Clone, Debug, PartialEq)]
@@ -9,4 +12,24 @@ pub enum ToolInput {
     Json(Value),
     /// Text that is not valid JSON.
     Malformed(String),
+}
+
+impl ToolInput {
+    /// The digest of the input: of its compact JSON text with the keys in the order of the document, or of the text that is not
+    /// valid JSON. The two never have the same digest.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        let mut hash = Sha256::new();
+        match self {
+            Self::Json(value) => {
+                hash.update(b"json\0");
+                hash.update(value.to_string());
+            }
+            Self::Malformed(text) => {
+                hash.update(b"text\0");
+                hash.update(text);
+            }
+        }
+        Digest::finish(hash)
+    }
 }

@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use sha2::{Digest, Sha256};
 use similar::{ChangeTag, DiffOp, group_diff_ops};
 
 use super::{diff::diff, truncate::format_size};
@@ -27,6 +28,11 @@ pub struct Unified {
     pub added: usize,
     /// How many lines the old file has that the new one has not.
     pub removed: usize,
+    /// What identifies the lines that are added and removed, wherever they stand; empty if the files are not compared line by
+    /// line.
+    pub changed_lines: String,
+    /// How many lines of hunks are not among the lines.
+    pub more: usize,
 }
 
 impl Unified {
@@ -47,7 +53,7 @@ impl Unified {
         let lines_of = |text| str::split_inclusive(text, '\n').collect::<Vec<_>>();
         let (old, new) = (lines_of(&old), lines_of(&new));
         let ops = diff(&old, &new, TIME);
-        let mut unified = Self::default();
+        let mut unified = Self { changed_lines: changed_lines(&ops, &old, &new), ..Self::default() };
         for op in &ops {
             match *op {
                 DiffOp::Equal { .. } => {}
@@ -59,21 +65,37 @@ impl Unified {
                 }
             }
         }
-        let mut more = 0;
         for hunk in group_diff_ops(ops, AROUND) {
             for line in hunk_lines(&hunk, &old, &new) {
                 if unified.lines.len() < max_lines {
                     unified.lines.push(line);
                 } else {
-                    more += 1;
+                    unified.more += 1;
                 }
             }
         }
-        if more > 0 {
-            unified.lines.push(format!("… {more} more lines"));
+        if unified.more > 0 {
+            unified.lines.push(format!("… {} more lines", unified.more));
         }
         unified
     }
+}
+
+/// The SHA-256 of the lines that are removed and added.
+fn changed_lines(ops: &[DiffOp], old: &[&str], new: &[&str]) -> String {
+    let mut hash = Sha256::new();
+    let mut put = |sign: u8, lines: &[&str]| {
+        for line in lines {
+            hash.update([sign]);
+            hash.update(line);
+        }
+    };
+    for op in ops.iter().filter(|op| !matches!(op, DiffOp::Equal { .. })) {
+        put(b'-', &old[op.old_range()]);
+        put(b'+', &new[op.new_range()]);
+        put(b' ', &[""]);
+    }
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn hunk_lines(hunk: &[DiffOp], old: &[&str], new: &[&str]) -> Vec<String> {
@@ -111,7 +133,10 @@ mod tests {
         let new = old.replace("10\n", "ten\n");
         let unified = Unified::of(old.as_bytes(), new.as_bytes(), 100);
         let lines = ["@@ -7,7 +7,7 @@", " 7", " 8", " 9", "-10", "+ten", " 11", " 12", " 13"];
-        assert_eq!(unified, Unified { lines: lines.map(str::to_owned).to_vec(), added: 1, removed: 1 });
+        assert_eq!((unified.lines, unified.added, unified.removed), (lines.map(str::to_owned).to_vec(), 1, 1));
+        let above = |text: &str| Unified::of(format!("0\n{old}").as_bytes(), text.as_bytes(), 0).changed_lines;
+        assert_eq!(unified.changed_lines, above(&format!("0\n{new}")), "wherever the lines stand");
+        assert_ne!(unified.changed_lines, above(&format!("00\n{new}")));
         let made = Unified::of(b"", b"a\nb", 100);
         assert_eq!(made.lines, ["@@ -0,0 +1,2 @@", "+a", "+b", "\\ No newline at end of file"]);
         assert_eq!(Unified::of(b"a\n", b"a\n", 100), Unified::default());

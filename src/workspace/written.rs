@@ -145,9 +145,10 @@ impl Workspace {
             if is_approved {
                 let starts = free > 0 && self.is_server(&call);
                 free = free.saturating_sub(usize::from(starts));
-                let events = [Event::Decided(Decision::Approved)].into_iter().chain(starts.then_some(Event::Started));
-                self.add(conversation, &mut written, &call, events);
                 let key = CallKey::of(&call.id, &call.name, &call.input);
+                let bound = conversation.proposals().shown(&key).map(Event::Bound).into_iter();
+                let events = bound.chain([Event::Decided(Decision::Approved)]).chain(starts.then_some(Event::Started));
+                self.add(conversation, &mut written, &call, events);
                 written.starts.extend(starts.then(|| key.clone()));
                 written.approved.push(key);
             }

@@ -5,21 +5,21 @@
 //! valid UTF-8) is not changed. If the lines of the file end in CRLF, the line breaks of the old and the new text, which
 //! models write as LF, are treated as CRLF.
 
-use std::{borrow::Cow, fs, sync::Arc, time::Duration};
+use std::{borrow::Cow, sync::Arc, time::Duration};
 
 use futures_util::future::{BoxFuture, FutureExt};
 use memchr::memmem;
 use serde_json::{Value, json};
 use similar::ChangeTag;
 
-use super::{files, line_range, lines, nearest, replace};
+use super::{carry_out::carry_out, files, line_range, lines, nearest, replace, report};
 use crate::{
     model::ModelError,
     text::{
         diff::diff,
         truncate::{count_lines, format_size},
     },
-    tools::{Context, Definition, NativeTool, Outcome, Output, preview},
+    tools::{Access, Bounds, Content, Context, Definition, LineCounts, NativeTool, Outcome, Proposal, preview},
 };
 
 /// The largest file that can be edited, in bytes.
@@ -61,19 +61,28 @@ pub(super) fn definition() -> Definition {
 
 impl NativeTool for Edit {
     fn run(self: Arc<Self>, input: Value, context: Context) -> BoxFuture<'static, Outcome> {
-        let work = move |context: &Context| match edit(&input, context) {
-            Ok(diff) => Outcome::Success(Output::Diff(diff)),
-            Err(error) => Outcome::failure(error),
-        };
+        let work = move |context: &Context| carry_out(context, || propose(&input, context));
         super::looking(context, work).boxed()
+    }
+
+    fn is_proposing(&self) -> bool {
+        true
+    }
+
+    fn propose(&self, input: &Value, context: &Context) -> Option<Result<Proposal, ModelError>> {
+        Some(propose(input, context))
     }
 
     fn preview(&self, input: &Value, _width: usize) -> Option<String> {
         Some(preview::labelled(input.get("path")?.as_str()?.to_owned(), input))
     }
+
+    fn line_counts(&self, input: &Value) -> Option<LineCounts> {
+        LineCounts::between(input.get("old_text")?.as_str()?, input.get("new_text")?.as_str()?)
+    }
 }
 
-fn edit(input: &Value, context: &Context) -> Result<String, ModelError> {
+fn propose(input: &Value, context: &Context) -> Result<Proposal, ModelError> {
     let name = super::path(input)?;
     let (old, new) = (super::text(input, "old_text")?, super::text(input, "new_text")?);
     if old.is_empty() {
@@ -83,6 +92,8 @@ fn edit(input: &Value, context: &Context) -> Result<String, ModelError> {
         return Err(ModelError::new("`old_text` and `new_text` are the same: there is nothing to change."));
     }
     let path = context.resolve(name);
+    context.permitted.check(Access::Write, &path, name)?;
+    report::must_exist(context, &path, name)?;
     let metadata = files::regular(&path, name)?;
     if metadata.len() > MAX_FILE {
         let size = format_size(metadata.len());
@@ -91,18 +102,16 @@ fn edit(input: &Value, context: &Context) -> Result<String, ModelError> {
                             for example with sed."
         )));
     }
-    let target = replace::WriteTarget::new(&path, name, context)?;
-    // A cancel before this point leaves the file unchanged; after it, the file is written completely.
-    if context.cancel.is_cancelled() {
-        return Err(ModelError::new("Cancelled by the user: nothing was changed."));
-    }
-    let content = fs::read(target.path()).map_err(|error| files::problem(&path, name, &error))?;
+    let target = replace::WriteTarget::new(&path, name, context, &Bounds::Readable)?;
+    let content = target.read(name)?;
     let change = find(&content, old, new).map_err(|places| match places.as_slice() {
         [] => not_found(name, &content, old),
         places => not_unique(name, &content, places),
     })?;
-    target.write(&change.apply(&content)).map_err(|error| files::problem(target.path(), name, &error))?;
-    Ok(change.describe(name, &content))
+    let (summary, diff) = change.describe(name, &content);
+    let new = Content::new(change.apply(&content));
+    let file = target.change(name, Some(Content::new(content)), new);
+    Ok(Proposal { files: vec![file], summary, diff })
 }
 
 /// A change to a file.
@@ -200,7 +209,7 @@ impl Replacement<'_> {
     }
 
     /// The message for the model: which lines changed, and a diff.
-    fn describe(&self, name: &str, content: &[u8]) -> String {
+    fn describe(&self, name: &str, content: &[u8]) -> (String, String) {
         let (before, rest) = content.split_at(self.at);
         let after = &rest[self.old.len()..];
         // The change in whole lines, including the rest of its first and last line.
@@ -219,7 +228,8 @@ impl Replacement<'_> {
         let above = &before[start_of_lines(&before[..line_start], AROUND)..line_start];
         let below = &after[line_end..line_end + end_of_lines(&after[line_end..], AROUND)];
         let side = |lines: &[u8]| String::from_utf8_lossy(&[above, lines, below].concat()).replace("\r\n", "\n");
-        format!("Edited {name}: {summary}.\n\n{}", hunk(&side(&old), &side(&new), first - count_lines(above)))
+        let diff = hunk(&side(&old), &side(&new), first - count_lines(above));
+        (format!("Edited {name}: {summary}."), diff)
     }
 }
 

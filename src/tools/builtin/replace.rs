@@ -2,24 +2,34 @@
 //!
 //! The content is written to a temporary file in the same folder, which then replaces the old one, so that an incomplete file
 //! is never visible and a full disk loses nothing. The mode of the old file is preserved, and a symbolic link is followed,
-//! not replaced. If a new file would lose properties of the old one (other hard links, or an owner that we cannot set), or
+//! not replaced. The folder is opened without following links ([`OpenFolder`]), so that a link that is made in the meantime leads
+//! nowhere else. If a new file would lose properties of the old one (other hard links, or an owner that we cannot set), or
 //! if no file can be created in the folder, the old file is overwritten in place.
 
 use std::{
     collections::BTreeSet,
+    ffi::{OsStr, OsString},
     fmt,
     fs::{self, File, Metadata, Permissions},
-    io::{self, Write},
-    os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt},
+    io::{self, Read, Write},
+    os::unix::fs::{MetadataExt, PermissionsExt},
     path::{Path, PathBuf},
     sync::{Arc, Condvar, Mutex, PoisonError},
 };
 
-use super::files;
+use super::{
+    files,
+    folder::OpenFolder,
+    guard::{self, Guard},
+};
 use crate::{
-    changes::{ChangeId, Digest, FileState},
-    model::ModelError,
-    tools::{Context, Protected, Recorder, Upcoming},
+    changes::{ChangeId, FileState},
+    model::{Digest, ModelError},
+    tools::{
+        Access, Bounds, Content, Context, FileChange, Protected, Recorder, Upcoming,
+        paths::real,
+        written_files::{note_moved, note_written},
+    },
 };
 
 /// The maximum number of links that are followed, as in Linux.
@@ -64,6 +74,7 @@ pub struct WriteTarget {
     /// The existing file.
     pub(super) existing: Option<Metadata>,
     recorder: Option<Arc<dyn Recorder>>,
+    bounds: Bounds,
     _alone: Exclusive,
 }
 
@@ -83,13 +94,24 @@ pub enum Mode {
 }
 
 impl WriteTarget {
-    /// Determines what would be written when a model writes to `path`, which it calls `name`. Waits while another call
-    /// changes the same file.
+    /// Determines what would be written when a model writes to `path`, which it calls `name`, and which must be within
+    /// `bounds`. Waits while another call changes the same file.
     ///
     /// # Errors
-    /// If it must not be written (not a regular file, read-only, protected), with the reason.
-    pub(super) fn new(path: &Path, name: &str, context: &Context) -> Result<Self, ModelError> {
-        Self::at(path, name, &context.protected, context.recorder.clone())
+    /// If it must not be written (not a regular file, read-only, protected, not permitted), with the reason.
+    pub(super) fn new(path: &Path, name: &str, context: &Context, bounds: &Bounds) -> Result<Self, ModelError> {
+        context.permitted.check(Access::Write, path, name)?;
+        let mut target = Self::at(path, name, &context.protected, context.recorder.clone())?;
+        // This path has no links any more, and it is not left while the file is read or written.
+        Guard::new(context, bounds.clone()).check(Access::Write, &target.path, name)?;
+        target.bounds = bounds.clone();
+        if context.unsaved.iter().any(|open| *open == target.path || real(open) == target.path) {
+            return Err(ModelError::new(format!(
+                "{name} is open in the editor with changes that are not saved, so it is not written. Ask the user to save or \
+                 discard them, and try again then."
+            )));
+        }
+        Ok(target)
     }
 
     /// The same, with what protects files and what records their changes.
@@ -119,13 +141,39 @@ impl WriteTarget {
         if existing.is_some() && rustix::fs::access(&real, rustix::fs::Access::WRITE_OK).is_err() {
             return Err(ModelError::new(format!("{name} is read-only.")));
         }
-        Ok(Self { path: real, existing, recorder, _alone: alone })
+        Ok(Self { path: real, existing, recorder, bounds: Bounds::default(), _alone: alone })
     }
 
     /// The file's path with links resolved.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The content of the file, which the model calls `name`.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub(super) fn read(&self, name: &str) -> Result<Vec<u8>, ModelError> {
+        let problem = |error: io::Error| files::problem(&self.path, name, &error);
+        let mut file = guard::open_exactly(&self.path).map_err(problem)?;
+        let mut content = Vec::new();
+        file.read_to_end(&mut content).map_err(problem)?;
+        Ok(content)
+    }
+
+    /// What the file has, which the model calls `name`; `None` if there is none.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub(super) fn content(&self, name: &str) -> Result<Option<Content>, ModelError> {
+        guard::content_at(&self.path).map_err(|error| files::problem(&self.path, name, &error))
+    }
+
+    /// A change of the file, which the model calls `name`, from `old` to `new`.
+    pub(super) fn change(&self, name: &str, old: Option<Content>, new: Content) -> FileChange {
+        let (path, name, bounds) = (self.path.clone(), name.to_owned(), self.bounds.clone());
+        FileChange { path, name, old, new: Some(new), moved_to: None, bounds }
     }
 
     /// Writes the file, and creates missing parent folders.
@@ -141,22 +189,57 @@ impl WriteTarget {
     /// # Errors
     /// If that fails. The old file is then unchanged, unless it had to be overwritten in place.
     pub fn put(&self, content: &[u8], mode: Mode) -> io::Result<()> {
-        let folder = self.path.parent().unwrap_or(Path::new("/"));
-        let made: Vec<PathBuf> = folder.ancestors().take_while(|above| !above.exists()).map(Path::to_owned).collect();
-        let made: Vec<PathBuf> = made.into_iter().rev().collect();
-        let written = fs::create_dir_all(folder).and_then(|()| match self.exchange(folder, content, mode, &made) {
+        let mut made = Vec::new();
+        let folder = OpenFolder::create(self.folder(), &mut made);
+        let written = folder.and_then(|folder| match self.exchange(&folder, content, mode, &made) {
             Ok(true) => Ok(()),
-            Ok(false) => self.overwrite(content, mode, &made),
+            Ok(false) => self.overwrite(&folder, content, mode, &made),
             // A folder in which no file can be created may still contain a writable file.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied && self.existing.is_some() => {
-                self.overwrite(content, mode, &made)
+                self.overwrite(&folder, content, mode, &made)
             }
             Err(error) => Err(error),
         });
-        if written.is_err() {
-            remove_empty(made.iter().rev());
+        match written {
+            Ok(()) => note_written(&self.path),
+            Err(_) => remove_empty(made.iter().rev()),
         }
         written
+    }
+
+    /// Moves the file to the place of `other`, where there is none, and gives it this content. `old` is the content that it has.
+    /// Whenever the process is killed, there is one file, under the old or the new name.
+    ///
+    /// # Errors
+    /// If that fails. If the content could not be written, the file has been moved all the same.
+    pub(super) fn move_to(&self, other: &Self, old: &[u8], content: &[u8]) -> io::Result<()> {
+        let mode = self.existing.as_ref().map_or(0o666, |metadata| metadata.mode() & ALL_BITS);
+        let mut made = Vec::new();
+        let moved = OpenFolder::create(other.folder(), &mut made).and_then(|folder| {
+            let from = OpenFolder::open(self.folder())?;
+            let arrives = other.begin(&FileState::File { digest: Digest::of(old), mode }, &made)?;
+            let leaves = self.begin(&FileState::Absent, &[]).inspect_err(|_| other.end(arrives.clone(), false))?;
+            let moved = from.move_file(self.file_name(), &folder, other.file_name());
+            other.end(arrives, moved.is_ok());
+            self.end(leaves, moved.is_ok());
+            moved
+        });
+        match moved {
+            Ok(()) => {
+                note_moved(&self.path, &other.path);
+                if old == content { Ok(()) } else { other.put(content, Mode::Set(mode)) }
+            }
+            // A file cannot be moved there: for a moment there are two.
+            Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
+                other.put(content, Mode::Set(mode)).and_then(|()| self.remove(&[]))?;
+                note_moved(&self.path, &other.path);
+                Ok(())
+            }
+            Err(error) => {
+                remove_empty(made.iter().rev());
+                Err(error)
+            }
+        }
     }
 
     /// Deletes the file, and then those of `folders` that are empty; innermost first. Nothing happens if there is no file.
@@ -165,8 +248,9 @@ impl WriteTarget {
     /// If the file cannot be deleted.
     pub fn remove(&self, folders: &[PathBuf]) -> io::Result<()> {
         if self.existing.is_some() {
+            let folder = OpenFolder::open(self.folder())?;
             let change = self.begin(&FileState::Absent, &[])?;
-            let removed = fs::remove_file(&self.path);
+            let removed = folder.remove(self.file_name());
             self.end(change, removed.is_ok());
             removed?;
         }
@@ -175,41 +259,38 @@ impl WriteTarget {
     }
 
     /// Replaces the old file by a new one; `false` if the old one would lose properties and nothing was done.
-    fn exchange(&self, folder: &Path, content: &[u8], set: Mode, made: &[PathBuf]) -> io::Result<bool> {
+    fn exchange(&self, folder: &OpenFolder, content: &[u8], set: Mode, made: &[PathBuf]) -> io::Result<bool> {
         // The umask applies to these permissions.
         let mode = self.existing.as_ref().map_or(0o666, |metadata| metadata.mode() & ALL_BITS);
         if self.existing.as_ref().is_some_and(|metadata| metadata.nlink() > 1) {
             return Ok(false);
         }
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".flemma-").permissions(Permissions::from_mode(mode & 0o777));
-        let mut file = builder.tempfile_in(folder)?;
+        let mut temporary = Temporary::new(folder, mode & 0o777)?;
+        let file = &mut temporary.file;
         if let Some(existing) = &self.existing {
-            let ours = file.as_file().metadata()?;
+            let ours = file.metadata()?;
             let same_owner = (ours.uid(), ours.gid()) == (existing.uid(), existing.gid());
-            if !same_owner && std::os::unix::fs::fchown(&file, Some(existing.uid()), Some(existing.gid())).is_err() {
+            if !same_owner && std::os::unix::fs::fchown(&*file, Some(existing.uid()), Some(existing.gid())).is_err() {
                 return Ok(false);
             }
-            file.as_file().set_permissions(Permissions::from_mode(mode))?;
+            file.set_permissions(Permissions::from_mode(mode))?;
         }
         if let Mode::Set(mode) = set {
-            file.as_file().set_permissions(Permissions::from_mode(mode))?;
+            file.set_permissions(Permissions::from_mode(mode))?;
         }
         file.write_all(content)?;
-        file.as_file().sync_all()?;
-        let mode = file.as_file().metadata()?.mode() & ALL_BITS;
+        file.sync_all()?;
+        let mode = file.metadata()?.mode() & ALL_BITS;
         let change = self.begin(&FileState::File { digest: Digest::of(content), mode }, made)?;
-        let persisted = file.persist(&self.path).map_err(|error| error.error);
+        let persisted = temporary.persist(self.file_name());
         self.end(change, persisted.is_ok());
         persisted?;
         Ok(true)
     }
 
-    fn overwrite(&self, content: &[u8], set: Mode, made: &[PathBuf]) -> io::Result<()> {
-        let mut options = File::options();
+    fn overwrite(&self, folder: &OpenFolder, content: &[u8], set: Mode, made: &[PathBuf]) -> io::Result<()> {
         // The path has no links: one that is there now leads elsewhere.
-        options.write(true).custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed());
-        let mut file = options.open(&self.path)?;
+        let mut file = folder.open_file(self.file_name())?;
         let mode = match set {
             Mode::Kept => file.metadata()?.mode() & ALL_BITS,
             Mode::Set(mode) => mode,
@@ -223,6 +304,16 @@ impl WriteTarget {
         file.sync_all()?;
         self.end(change, true);
         Ok(())
+    }
+
+    /// The folder of the file.
+    fn folder(&self) -> &Path {
+        self.path.parent().unwrap_or(Path::new("/"))
+    }
+
+    /// The name of the file in its folder.
+    fn file_name(&self) -> &OsStr {
+        self.path.file_name().unwrap_or_default()
     }
 
     fn begin(&self, new: &FileState, folders: &[PathBuf]) -> io::Result<Option<ChangeId>> {
@@ -249,6 +340,44 @@ fn remove_empty<'a>(mut folders: impl Iterator<Item = &'a PathBuf>) {
     });
 }
 
+/// A new file beside the one that it will replace. It is deleted unless it does.
+struct Temporary<'a> {
+    folder: &'a OpenFolder,
+    name: OsString,
+    file: File,
+    is_persisted: bool,
+}
+
+impl<'a> Temporary<'a> {
+    /// Creates it with these permissions, before the umask.
+    fn new(folder: &'a OpenFolder, mode: u32) -> io::Result<Self> {
+        // It chooses the name, and another one if there is such a file.
+        let create = |path: &Path| folder.create_file(path.file_name().unwrap_or_default(), mode);
+        let made = tempfile::Builder::new().prefix(".flemma-").make_in("", create)?;
+        let (file, path) = made.into_parts();
+        let name = path.file_name().unwrap_or_default().to_owned();
+        // Its own way to delete the file would look in another folder.
+        let temporary = Self { folder, name, file, is_persisted: false };
+        path.keep()?;
+        Ok(temporary)
+    }
+
+    /// Gives it the name of the file that it replaces.
+    fn persist(mut self, name: &OsStr) -> io::Result<()> {
+        self.folder.rename(&self.name, name)?;
+        self.is_persisted = true;
+        Ok(())
+    }
+}
+
+impl Drop for Temporary<'_> {
+    fn drop(&mut self) {
+        if !self.is_persisted {
+            let _ = self.folder.remove(&self.name);
+        }
+    }
+}
+
 /// The target of a path: the real path of the folder, and the last component with its links resolved, whether or not the
 /// target exists.
 fn follow(path: &Path) -> io::Result<PathBuf> {
@@ -259,7 +388,7 @@ fn follow(path: &Path) -> io::Result<PathBuf> {
             Ok(link) => path = path.parent().unwrap_or(Path::new("/")).join(link),
             Err(_) => {
                 let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return Ok(path) };
-                return Ok(folder.canonicalize().map_or_else(|_| path.clone(), |folder| folder.join(name)));
+                return Ok(real(folder).join(name));
             }
         }
     }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::{Value, json};
 
-use super::{files, lines, replace};
+use super::{carry_out::carry_out, lines, replace, written};
 use crate::{
     model::ModelError,
     text::truncate::{count_lines, format_size},
-    tools::{Context, Definition, NativeTool, Outcome, preview},
+    tools::{Bounds, Content, Context, Definition, NativeTool, Outcome, Proposal, preview},
 };
 
 struct Write;
@@ -32,7 +32,16 @@ pub(super) fn definition() -> Definition {
 
 impl NativeTool for Write {
     fn run(self: Arc<Self>, input: Value, context: Context) -> BoxFuture<'static, Outcome> {
-        super::blocking(context, move |context| write(&input, context)).boxed()
+        let work = move |context: &Context| carry_out(context, || propose(&input, context));
+        super::looking(context, work).boxed()
+    }
+
+    fn is_proposing(&self) -> bool {
+        true
+    }
+
+    fn propose(&self, input: &Value, context: &Context) -> Option<Result<Proposal, ModelError>> {
+        Some(propose(input, context))
     }
 
     fn preview(&self, input: &Value, _width: usize) -> Option<String> {
@@ -42,7 +51,7 @@ impl NativeTool for Write {
     }
 }
 
-fn write(input: &Value, context: &Context) -> Result<String, ModelError> {
+fn propose(input: &Value, context: &Context) -> Result<Proposal, ModelError> {
     let name = super::path(input)?;
     let content = super::text(input, "content")?;
     if name.ends_with('/') {
@@ -51,18 +60,20 @@ fn write(input: &Value, context: &Context) -> Result<String, ModelError> {
         )));
     }
     let path = context.resolve(name);
-    let target = replace::WriteTarget::new(&path, name, context)?;
-    // A cancel before this point leaves the file unchanged; after it, the file is written completely.
-    if context.cancel.is_cancelled() {
-        return Err(ModelError::new("Cancelled by the user: nothing was written."));
-    }
-    target.write(content.as_bytes()).map_err(|error| files::problem(target.path(), name, &error))?;
+    let target = replace::WriteTarget::new(&path, name, context, &Bounds::Writable)?;
+    let old = target.content(name)?;
     let size = format!("{} bytes, {}", content.len(), lines(count_lines(content.as_bytes())));
-    Ok(match &target.existing {
+    let summary = match &old {
         None if path.is_symlink() => {
             format!("Created {}, the target of the link {name}: {size}.", target.path().display())
         }
         None => format!("Created {name}: {size}."),
-        Some(old) => format!("Replaced {name}: {size} (it had {} bytes).", old.len()),
-    })
+        Some(old) => format!("Replaced {name}: {size} (it had {} bytes).", old.len),
+    };
+    // The content of a new file is in the call. What the model may not read, it is not shown here either.
+    let is_denied = [path.as_path(), target.path()].into_iter().any(|path| context.denied.contains(path));
+    let before = old.as_ref().filter(|_| !is_denied).and_then(|old| old.bytes.clone());
+    let diff = before.map_or_else(String::new, |before| written::diff(&before, content.as_bytes()));
+    let file = target.change(name, old, Content::new(content.as_bytes().to_vec()));
+    Ok(Proposal { files: vec![file], summary, diff })
 }

@@ -1,0 +1,50 @@
+--- Looking at what a call would write, and approving it.
+local M = {}
+
+local function native(...)
+  return require("flemma.native").call(...)
+end
+
+---@class flemma.ReviewedFile
+---@field path string
+---@field name string its name in the call
+---@field old? string what it has; nil if there is no such file, or with a note
+---@field new? string what it would get; nil if it would be deleted, or with a note
+---@field moved_to? string the name that it would get
+---@field note? "binary"|"too large" why its contents are not here
+---@field old_size? integer with a note: its bytes; nil if there is no such file, or it is not known
+---@field new_size? integer with a note: the bytes that it would have
+
+---@class flemma.ReviewedChange
+---@field call_id string
+---@field tool string
+---@field revision string what an approval is for
+---@field files flemma.ReviewedFile[]
+
+--- Finds out what a call that waits would write.
+---@param buf integer
+---@param call string the call's id
+---@param callback fun(review?: flemma.ReviewedChange, problem?: string)
+function M.get(buf, call, callback)
+  native("review", buf, call, callback)
+end
+
+--- Approves a call.
+---@param buf integer
+---@param call string
+---@param revision string the revision that the user has looked at
+---@param contents (string|boolean)[] for each file its content, true (as proposed) or false (left as it is)
+---@param callback fun(problem?: string)
+function M.accept(buf, call, revision, contents, callback)
+  native("review_accept", buf, call, revision, contents, callback)
+end
+
+--- A problem of a call, which may name the call itself.
+---@param call string
+---@param problem string?
+function M.about(call, problem)
+  problem = problem or "there is no proposal"
+  return problem:find(call, 1, true) and problem or ("%s: %s"):format(call, problem)
+end
+
+return M

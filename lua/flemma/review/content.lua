@@ -1,0 +1,134 @@
+--- The content of a file as the lines of a buffer, and back, byte for byte.
+local M = {}
+
+local api = vim.api
+
+local BOM = "\239\187\191"
+
+--- What two contents that are compared have in common, and their lines do not have.
+---@class flemma.Form
+---@field dos boolean every line break is CR LF
+---@field bom boolean they begin with a byte order mark
+
+--- Whether every line break is CR LF; nil if there is no line break.
+---@param content string
+---@return boolean?
+local function is_dos(content)
+  local _, breaks = content:gsub("\n", "")
+  if breaks > 0 then
+    local _, pairs = content:gsub("\r\n", "")
+    return breaks == pairs
+  end
+end
+
+--- What two contents have in common. Where they differ in it, it stays in their lines, and is seen.
+---@param old? string nil for no file
+---@param new? string
+---@return flemma.Form
+function M.form(old, new)
+  local dos, bom
+  for _, content in pairs({ old = old, new = new }) do
+    if content ~= "" then
+      local has_bom = vim.startswith(content, BOM)
+      local has_pairs = is_dos(content)
+      bom = has_bom and bom ~= false
+      if has_pairs ~= nil then
+        dos = has_pairs and dos ~= false
+      end
+    end
+  end
+  return { dos = dos or false, bom = bom or false }
+end
+
+--- The lines of a content, each with its line break.
+---@param content string
+---@return string[]
+function M.pieces(content)
+  local pieces = {}
+  for piece in content:gmatch("[^\n]*\n?") do
+    if piece ~= "" then
+      pieces[#pieces + 1] = piece
+    end
+  end
+  return pieces
+end
+
+--- Fills a buffer. Its options have what its lines do not.
+---@param buf integer
+---@param content string
+---@param form flemma.Form
+function M.fill(buf, content, form)
+  local has_bom = form.bom and vim.startswith(content, BOM)
+  local text = has_bom and content:sub(#BOM + 1) or content
+  local lines = vim.split(text, "\n", { plain = true })
+  local has_end = #lines > 1 and lines[#lines] == ""
+  if has_end then
+    lines[#lines] = nil
+  end
+  if form.dos then
+    for at = 1, has_end and #lines or #lines - 1 do
+      lines[at] = lines[at]:sub(1, -2)
+    end
+  end
+  local bo = vim.bo[buf]
+  bo.fileformat = form.dos and "dos" or "unix"
+  bo.bomb = has_bom
+  bo.fixendofline = false
+  -- An empty file has no end of line, but what is typed into it gets one.
+  bo.endofline = has_end or text == ""
+  api.nvim_buf_set_lines(buf, 0, -1, false, lines)
+end
+
+--- Makes a buffer that was filled show another content. Only the lines that differ are touched, so that cursors and marks stay.
+---@param buf integer
+---@param content string
+---@param form flemma.Form
+function M.patch(buf, content, form)
+  local before = api.nvim_buf_get_lines(buf, 0, -1, false)
+  local scratch = api.nvim_create_buf(false, true)
+  M.fill(scratch, content, form)
+  local after = api.nvim_buf_get_lines(scratch, 0, -1, false)
+  for _, name in ipairs({ "fileformat", "bomb", "endofline" }) do
+    vim.bo[buf][name] = vim.bo[scratch][name]
+  end
+  api.nvim_buf_delete(scratch, { force = true })
+  ---@diagnostic disable-next-line: deprecated
+  local diff = vim.text.diff or vim.diff
+  -- A break within a line would be another line to the comparison.
+  local function joined(lines)
+    return table.concat(lines, "\n"):gsub("%z", "\1") .. "\n"
+  end
+  local found = diff(joined(before), joined(after), { result_type = "indices" })
+  for at = #found, 1, -1 do
+    local old_first, old_count, new_first, new_count = unpack(found[at])
+    local first = old_count == 0 and old_first or old_first - 1
+    local lines = vim.list_slice(after, new_first, new_first + new_count - 1)
+    api.nvim_buf_set_lines(buf, first, first + old_count, false, new_count == 0 and {} or lines)
+  end
+end
+
+local breaks = { dos = "\r\n", mac = "\r", unix = "\n" }
+
+--- What would be written of a buffer that was filled.
+---@param buf integer
+---@param is_line boolean whether a single empty line counts as a line
+---@return string
+function M.read(buf, is_line)
+  local bo = vim.bo[buf]
+  local lines = api.nvim_buf_get_lines(buf, 0, -1, false)
+  local mark = bo.bomb and BOM or ""
+  if #lines == 1 and lines[1] == "" and not is_line then
+    return mark
+  end
+  local ending = breaks[bo.fileformat]
+  return mark .. table.concat(lines, ending) .. (bo.endofline and ending or "")
+end
+
+--- Whether a content is one empty line and nothing else.
+---@param content string
+---@return boolean
+function M.is_line(content)
+  return content:gsub("^" .. BOM, ""):find("^\r?\n$") ~= nil
+end
+
+return M

@@ -1,0 +1,61 @@
+--- The hunk at the cursor of a review in the file's window, and the way to another one.
+local line_of = require("flemma.review.hunks").line_of
+
+local api = vim.api
+
+local M = {}
+
+--- Shows a hunk, with the lines that are drawn above the first line of the buffer.
+---@param view flemma.InlineView
+---@param hunk? flemma.Hunk
+function M.go_to(view, hunk)
+  if not hunk or not api.nvim_win_is_valid(view.win) then
+    return
+  end
+  local count = api.nvim_buf_line_count(view.buf)
+  api.nvim_win_set_cursor(view.win, { math.min(line_of(hunk), count), 0 })
+  api.nvim_win_call(view.win, function()
+    vim.cmd("normal! zv")
+    local above = hunk.old_first == 0
+    local below = line_of(hunk) + math.max(hunk.old_count - 1, 0)
+    if above then
+      vim.fn.winrestview({ topline = 1, topfill = hunk.new_count })
+    elseif vim.fn.line("w$") < below + 1 or api.nvim_win_get_height(0) - vim.fn.winline() <= hunk.new_count then
+      -- The rows below the line count too.
+      vim.cmd("normal! zt")
+    end
+  end)
+end
+
+--- The hunk at the cursor, or the nearest one before it.
+---@param view flemma.InlineView
+---@return flemma.Hunk?
+function M.hunk_here(view)
+  local line = api.nvim_win_get_cursor(view.win)[1]
+  local list = view:hunks_in(view:file()).list
+  local found = list[1]
+  for _, hunk in ipairs(list) do
+    if line_of(hunk) <= line then
+      found = hunk
+    end
+  end
+  return found
+end
+
+---@param view flemma.InlineView
+---@param by integer
+function M.next_hunk(view, by)
+  local line = api.nvim_win_get_cursor(view.win)[1]
+  local best
+  for _, hunk in ipairs(view:hunks_in(view:file()).list) do
+    local at = line_of(hunk)
+    if by > 0 and at > line and not best or by < 0 and at < line then
+      best = hunk
+    end
+  end
+  if best then
+    M.go_to(view, best)
+  end
+end
+
+return M

@@ -1,0 +1,356 @@
+--- Reviewing what a call would change in files, before the user decides about it.
+---
+--- The library knows the proposal of each call that waits (`src/workspace/proposals.rs`). A review shows one of them, in a view:
+--- `flemma.review.tab` or `flemma.review.inline`. It opens because the user pressed a key, and decides nothing by itself: closing
+--- the view leaves the call as it is. It ends when the call is decided, here or elsewhere.
+local M = {}
+
+local calls = require("flemma.review.calls")
+
+local api = vim.api
+
+---@class flemma.ReviewView
+---@field focus fun(self: flemma.ReviewView)
+---@field close fun(self: flemma.ReviewView) closes it, and goes back to where the user came from if they are in it
+---@field conclude fun(self: flemma.ReviewView, why: string) the call has ended elsewhere: closes it unless that loses text
+---@field update fun(self: flemma.ReviewView, files: flemma.ReviewedFile[]) shows another proposal
+---@field warn fun(self: flemma.ReviewView, problem: string) there is no proposal any more
+
+---@class flemma.Draft
+---@field text string
+---@field base string what the file was when it was made
+
+---@class flemma.Review
+---@field chat integer the buffer of the conversation
+---@field call string
+---@field tool string
+---@field revision string
+---@field files flemma.ReviewedFile[]
+---@field marks table<string, boolean> by path: whether the user takes the file; nil if that is not decided
+---@field drafts table<string, flemma.Draft> by path: what the user has edited and not accepted
+---@field conflicts table<string, string[]> by path: what another program has written where the user has edited
+---@field view? flemma.ReviewView
+---@field is_deciding? boolean whether a decision is on its way
+---@field is_accepted? boolean whether it was approved and may come back, because the file has changed
+---@field is_over? boolean whether the call has ended
+
+---@type table<string, flemma.Review> by conversation and call
+local reviews = {}
+
+local function native(...)
+  return require("flemma.native").call(...)
+end
+
+---@param level integer
+---@param message string
+local function say(level, message)
+  require("flemma.notify").say(level, message)
+end
+
+local function key_of(chat, call)
+  return chat .. " " .. call
+end
+
+--- The calls of a conversation that wait for approval.
+---@param chat integer
+---@return table<string, true>
+local function waiting(chat)
+  local ids = {}
+  for _, call in ipairs(native("pending_calls", chat) or {}) do
+    if call.kind == "approval" then
+      ids[call.id] = true
+    end
+  end
+  return ids
+end
+
+--- The call under the cursor if it waits for approval; otherwise the only one that does.
+---@param chat integer
+---@return string? call
+---@return string? problem
+local function call_here(chat)
+  local ids = waiting(chat)
+  local here = native("call_at", chat, api.nvim_win_get_cursor(0)[1] - 1)
+  if here and ids[here] then
+    return here
+  end
+  local count = vim.tbl_count(ids)
+  if count == 1 then
+    return next(ids)
+  elseif count == 0 then
+    return nil, "no call waits for approval here"
+  end
+  return nil, ("%d calls wait for approval; put the cursor on the one to review"):format(count)
+end
+
+---@param review flemma.Review
+---@param kind? "tab"|"inline"
+local function show(review, kind)
+  local options = require("flemma.options").get()
+  kind = kind or options and options.tools.review.view or "tab"
+  local problem
+  if kind == "inline" then
+    review.view, problem = require("flemma.review.inline").open(review)
+    if problem then
+      say(vim.log.levels.INFO, ("shown side by side: %s"):format(problem))
+    end
+  end
+  if not review.view then
+    review.view, problem = require("flemma.review.tab").open(review)
+    if problem then
+      say(vim.log.levels.ERROR, ("%s cannot be shown: %s"):format(review.call, problem))
+    end
+  end
+end
+
+--- Opens the change of the call under the cursor, or of the only one that waits.
+function M.open()
+  local chat = require("flemma.buffer").resolve()
+  if not chat then
+    return
+  end
+  local call, why = call_here(chat)
+  if not call then
+    return say(vim.log.levels.INFO, why or "")
+  end
+  local before = reviews[key_of(chat, call)]
+  if before and before.view then
+    return before.view:focus()
+  end
+  local win = api.nvim_get_current_win()
+  if api.nvim_get_mode().mode:find("^i") then
+    vim.cmd.stopinsert()
+  end
+  calls.get(chat, call, function(proposal, problem)
+    if not proposal then
+      return say(vim.log.levels.WARN, calls.about(call, problem))
+    end
+    -- What another key has opened meanwhile.
+    local review = reviews[key_of(chat, call)]
+    if review and review.view then
+      return
+    elseif api.nvim_get_current_win() ~= win or api.nvim_get_mode().mode ~= "n" then
+      -- The user went on meanwhile, and keeps the focus.
+      return say(vim.log.levels.INFO, ("the change of %s can be reviewed now"):format(call))
+    end
+    review = {
+      chat = chat,
+      call = call,
+      tool = proposal.tool,
+      revision = proposal.revision,
+      files = proposal.files,
+      marks = {},
+      -- What was edited in a review that was closed, or whose approval came too late.
+      drafts = review and review.drafts or {},
+      conflicts = review and review.conflicts or {},
+    }
+    for _, file in ipairs(review.files) do
+      local draft = review.drafts[file.path]
+      if draft then
+        require("flemma.review.merge").rebase(review, file, draft)
+      end
+    end
+    reviews[key_of(chat, call)] = review
+    show(review)
+  end)
+end
+
+--- Shows a review side by side instead, with what was edited or left out so far.
+---@param review flemma.Review
+function M.show_in_tab(review)
+  review.view = nil
+  show(review, "tab")
+end
+
+--- The user closed the view of a review. The call still waits, unless a decision is on its way.
+---@param review flemma.Review
+function M.left(review)
+  review.view = nil
+  if review.is_over or review.is_accepted then
+    return
+  end
+  if not next(review.drafts) and not review.is_deciding then
+    reviews[key_of(review.chat, review.call)] = nil
+  end
+  if review.is_deciding then
+    return
+  end
+  local words = "%s is not decided; it still waits"
+  if next(review.drafts) then
+    words = words .. ". What you have edited is kept for the next review"
+  end
+  say(vim.log.levels.INFO, words:format(review.call))
+end
+
+--- The call of a review has ended.
+---@param review flemma.Review
+local function finish(review)
+  review.is_over = true
+  local key = key_of(review.chat, review.call)
+  if reviews[key] == review then
+    reviews[key] = nil
+  end
+end
+
+--- Keeps what the user has edited for the next review.
+---@param review flemma.Review
+---@param contents (string|boolean)[]
+local function keep(review, contents)
+  for at, file in ipairs(review.files) do
+    if type(contents[at]) == "string" then
+      review.drafts[file.path] = { text = contents[at], base = file.old or "" }
+    end
+  end
+end
+
+--- Approves the call with what was shown.
+---@param review flemma.Review
+---@param contents (string|boolean)[]
+---@param failed fun()
+local function approve(review, contents, failed)
+  calls.accept(review.chat, review.call, review.revision, contents, function(problem)
+    review.is_deciding = nil
+    if not problem then
+      local view = review.view
+      review.is_accepted = true
+      if view then
+        view:close()
+      end
+      -- Until the call has its result, it may come back: nothing is written if the file has changed.
+      keep(review, contents)
+      return
+    end
+    failed()
+    say(vim.log.levels.WARN, ("%s was not approved: %s"):format(review.call, problem))
+    if not review.view then
+      -- It was closed meanwhile, as `:wq` does.
+      keep(review, contents)
+      M.left(review)
+    end
+    M.changed(review.chat)
+  end)
+end
+
+--- Approves the call, if the files still are what was shown. Otherwise the view shows the new proposal.
+---@param review flemma.Review
+---@param contents (string|boolean)[] for each file: what to write, `true` for what is proposed, `false` to leave it
+---@param failed fun() called when the call is not approved
+function M.accept(review, contents, failed)
+  review.is_deciding = true
+  calls.get(review.chat, review.call, function(proposal, problem)
+    if proposal and proposal.revision == review.revision then
+      return approve(review, contents, failed)
+    end
+    review.is_deciding = nil
+    failed()
+    local view = review.view
+    if not view then
+      -- It was closed meanwhile, as `:wq` does.
+      keep(review, contents)
+      M.left(review)
+    end
+    local why = proposal and "the file has changed; look at the change again" or problem
+    say(vim.log.levels.WARN, ("%s was not approved: %s"):format(review.call, why))
+    if view and proposal then
+      review.revision = proposal.revision
+      view:update(proposal.files)
+    end
+    M.check(review.chat)
+  end)
+end
+
+--- Asks for a reason, and rejects the call.
+---@param review flemma.Review
+function M.reject(review)
+  local prompt = ("Reject %s. The reason for the model, or nothing: "):format(review.call)
+  require("flemma.ask").input({ prompt = prompt }, function(reason)
+    if reason == nil or review.is_over or review.is_deciding then
+      return
+    end
+    review.is_deciding = true
+    local resolution = { approved = false, message = reason:find("%S") and reason or nil }
+    native("resolve_call", review.chat, review.call, resolution, "user", function(ok, problem)
+      review.is_deciding = nil
+      if ok then
+        local view = review.view
+        finish(review)
+        if view then
+          view:close()
+        end
+      else
+        say(vim.log.levels.WARN, ("%s was not rejected: %s"):format(review.call, problem or "it has ended"))
+      end
+    end)
+  end)
+end
+
+--- Ends the reviews of a conversation whose calls do not wait any more.
+---@param chat integer
+function M.check(chat)
+  if not next(reviews) then
+    return
+  end
+  local ids
+  for _, review in pairs(vim.tbl_values(reviews)) do
+    if review.chat == chat and not review.is_deciding then
+      if api.nvim_buf_is_loaded(chat) and require("flemma.buffer").is_attached(chat) then
+        if not native("is_settled", chat) then
+          return
+        end
+        ids = ids or waiting(chat)
+      end
+      local waits = ids and ids[review.call]
+      if review.is_accepted then
+        if waits then
+          -- The file has changed, so that nothing was written.
+          review.is_accepted = nil
+          if not next(review.drafts) then
+            finish(review)
+          end
+        elseif not ids or not vim.list_contains(native("open_calls", chat) or {}, review.call) then
+          finish(review)
+        end
+      elseif not waits then
+        finish(review)
+        if review.view then
+          local why = ids and "it does not wait any more" or "its conversation was closed"
+          review.view:conclude(why)
+        end
+      end
+    end
+  end
+end
+
+--- The proposals of a conversation have changed.
+---@param chat integer
+function M.changed(chat)
+  require("flemma.ui").schedule_refresh(chat)
+  for _, review in pairs(vim.tbl_values(reviews)) do
+    if review.chat == chat and review.view and not review.is_deciding then
+      calls.get(chat, review.call, function(proposal, problem)
+        local view = review.view
+        if not view or review.is_over or review.is_deciding then
+          return
+        elseif not proposal then
+          view:warn(problem)
+        elseif proposal.revision ~= review.revision then
+          review.revision = proposal.revision
+          view:update(proposal.files)
+        end
+      end)
+    end
+  end
+end
+
+--- The text of a conversation was unloaded, or its filetype changed.
+---@param chat integer
+function M.forget(chat)
+  if next(reviews) then
+    -- It may be attached again at once, as after `:edit`.
+    vim.schedule(function()
+      M.check(chat)
+    end)
+  end
+end
+
+return M

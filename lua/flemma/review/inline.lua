@@ -1,0 +1,373 @@
+--- A review in a window of the file: the buffer is what the file is, and what is proposed is drawn over it.
+---
+--- Nothing of the buffer changes: neither its text nor its undo history. While the review is open it cannot be edited, and keys
+--- take and leave single hunks. To edit the proposal, the review goes on side by side.
+local borrowed = require("flemma.review.borrowed")
+local hunk_cursor = require("flemma.review.hunk_cursor")
+local hunks_of = require("flemma.review.hunks")
+local original = require("flemma.review.original")
+local merge = require("flemma.review.merge")
+local overlay = require("flemma.review.overlay")
+local watch = require("flemma.review.watch")
+local windows = require("flemma.review.windows")
+
+local api = vim.api
+
+---@class flemma.InlineView: flemma.ReviewView
+---@field review flemma.Review
+---@field at integer the file on the screen
+---@field hunks table<string, flemma.Hunks> by path
+---@field buf integer the file's buffer
+---@field ours table<integer, true> buffers that were not there before
+---@field win integer
+---@field origin { win: integer } where the user came from
+---@field made_win? boolean whether we have split the window
+---@field look? fun() gives a window of the user its look back
+---@field watch? flemma.Watch
+---@field restore? fun() takes back what was changed of the buffer
+---@field group integer
+---@field is_busy? boolean
+---@field is_closed? boolean
+local Inline = {}
+Inline.__index = Inline
+
+---@param level integer
+---@param message string
+local function say(level, message)
+  require("flemma.notify").say(level, message)
+end
+
+---@return flemma.ReviewedFile
+function Inline:file()
+  return self.review.files[self.at]
+end
+
+---@param file flemma.ReviewedFile
+---@return flemma.Hunks
+function Inline:hunks_in(file)
+  self.hunks[file.path] = self.hunks[file.path] or hunks_of.between(file.old or "", file.new or "")
+  return self.hunks[file.path]
+end
+
+--- Draws the hunks of the file on the screen.
+function Inline:draw()
+  overlay.draw(self.buf, self.win, self:hunks_in(self:file()))
+end
+
+--- Goes to the next hunk, or to the one before.
+---@param by integer
+function Inline:next_hunk(by)
+  hunk_cursor.next_hunk(self, by)
+end
+
+--- Takes the hunk at the cursor, or leaves it out.
+---@param is_taken boolean
+function Inline:take(is_taken)
+  local hunk = hunk_cursor.hunk_here(self)
+  if hunk then
+    hunk.taken = is_taken
+    self.review.marks[self:file().path] = nil
+    self:draw()
+  end
+end
+
+--- What would be written of a file.
+---@param file flemma.ReviewedFile
+---@return string|boolean
+function Inline:value(file)
+  if self.review.marks[file.path] == false then
+    return false
+  end
+  local text = hunks_of.merged(self:hunks_in(file))
+  if text == file.new then
+    return true
+  end
+  return text ~= file.old and text
+end
+
+--- Approves the call with the hunks that are taken.
+function Inline:submit()
+  local review = self.review
+  if review.is_deciding or review.is_over then
+    return
+  end
+  local contents, some = {}, false
+  for at, file in ipairs(review.files) do
+    contents[at] = self:value(file)
+    some = some or contents[at] ~= false
+  end
+  if not some then
+    local words = "nothing is left of the change, so %s was not approved; gX rejects it"
+    return say(vim.log.levels.WARN, words:format(review.call))
+  end
+  require("flemma.review").accept(review, contents, function() end)
+end
+
+--- Leaves a file out, and goes on to the next one.
+function Inline:leave_out()
+  local review = self.review
+  review.marks[self:file().path] = false
+  for _, hunk in ipairs(self:hunks_in(self:file()).list) do
+    hunk.taken = false
+  end
+  self:draw()
+  for at, file in ipairs(review.files) do
+    if at > self.at and review.marks[file.path] == nil then
+      return self:show(at)
+    end
+  end
+  if #review.files == 1 then
+    self:submit()
+  end
+end
+
+--- Goes on side by side, with the hunks that are taken.
+function Inline:edit()
+  local review = self.review
+  for _, file in ipairs(review.files) do
+    local text = self:value(file)
+    if type(text) == "string" then
+      review.drafts[file.path] = { text = text, base = file.old or "" }
+    end
+  end
+  self:close()
+  require("flemma.review").show_in_tab(review)
+end
+
+--- Shows a file in the window.
+---@param at integer
+---@param stays? boolean whether the cursor stays where it is
+---@return string? problem
+function Inline:show(at, stays)
+  local file = self.review.files[at]
+  local buf, problem = original.open(file, self:hunks_in(file).old, self.ours)
+  if not buf then
+    return problem
+  end
+  self.is_busy = true
+  self:give_back()
+  self.at, self.buf = at, buf
+  local has_window = self.win and api.nvim_win_is_valid(self.win)
+  if not has_window or not self.made_win and api.nvim_win_get_buf(self.win) ~= buf then
+    self:give_look_back()
+    self:find_window(buf)
+  end
+  if api.nvim_win_get_buf(self.win) ~= buf then
+    api.nvim_win_set_buf(self.win, buf)
+  end
+  if not stays then
+    api.nvim_set_current_win(self.win)
+  end
+  self.restore = api.nvim_buf_call(buf, function()
+    return borrowed.borrow(self, buf)
+  end)
+  self:draw()
+  if not stays then
+    hunk_cursor.go_to(self, self:hunks_in(file).list[1])
+  end
+  self.is_busy = nil
+end
+
+--- The window of the file on this tab page; a new one if there is none.
+---@param buf integer
+function Inline:find_window(buf)
+  for _, win in ipairs(api.nvim_tabpage_list_wins(0)) do
+    if api.nvim_win_get_buf(win) == buf and api.nvim_win_get_config(win).relative == "" then
+      self.win, self.made_win = win, false
+      self.look = windows.unfold(win)
+      return
+    end
+  end
+  local from = api.nvim_get_current_win()
+  local split = api.nvim_win_get_width(from) >= 120 and "right" or "above"
+  self.sizes = vim.fn.winrestcmd()
+  self.win = api.nvim_open_win(buf, false, { split = split, win = from })
+  self.made_win = true
+  windows.reset(self.win)
+end
+
+--- Lets the user's window look as before.
+function Inline:give_look_back()
+  local look = self.look
+  self.look = nil
+  if look then
+    look()
+  end
+end
+
+--- Takes back what was changed of the buffer on the screen.
+function Inline:give_back()
+  local restore = self.restore
+  self.restore = nil
+  if restore then
+    restore()
+  end
+end
+
+---@param by integer
+function Inline:step(by)
+  local at = self.at + by
+  if not self.review.files[at] then
+    local words = by > 0 and "this is the last file of the change" or "this is the first file of the change"
+    return say(vim.log.levels.INFO, words)
+  end
+  local problem = self:show(at)
+  if problem then
+    say(vim.log.levels.WARN, problem)
+  end
+end
+
+function Inline:focus()
+  if api.nvim_win_is_valid(self.win) then
+    api.nvim_set_current_win(self.win)
+  end
+end
+
+function Inline:close()
+  if self.is_closed then
+    return
+  end
+  self.is_closed = true
+  api.nvim_del_augroup_by_id(self.group)
+  self.review.view = nil
+  if self.watch then
+    self.watch:stop()
+  end
+  self:give_back()
+  self:give_look_back()
+  local was_here = api.nvim_get_current_win() == self.win
+  if self.made_win and api.nvim_win_is_valid(self.win) and api.nvim_win_get_buf(self.win) == self.buf then
+    windows.close(self.win)
+    if self.sizes then
+      pcall(vim.cmd, self.sizes)
+    end
+  end
+  if was_here then
+    windows.enter(self.origin.win)
+  end
+  self:drop_buffers()
+end
+
+--- Takes away the buffers that were opened for the review, unless the user has begun to use them.
+function Inline:drop_buffers()
+  for buf in pairs(self.ours) do
+    if api.nvim_buf_is_valid(buf) and not vim.bo[buf].modified and #vim.fn.win_findbuf(buf) == 0 then
+      pcall(api.nvim_buf_delete, buf, {})
+    end
+  end
+end
+
+--- The user leaves the review.
+function Inline:quit()
+  self:close()
+  require("flemma.review").left(self.review)
+end
+
+--- Something was closed or changed: ends the review when its buffer is not on the screen any more.
+function Inline:settle()
+  if self.is_closed or self.is_busy then
+    return
+  end
+  local is_shown = api.nvim_buf_is_loaded(self.buf)
+    and api.nvim_win_is_valid(self.win)
+    and api.nvim_win_get_buf(self.win) == self.buf
+  if not is_shown then
+    self:quit()
+  end
+end
+
+---@param why string
+function Inline:conclude(why)
+  self:close()
+  say(vim.log.levels.INFO, ("%s: %s"):format(self.review.call, why))
+end
+
+---@param problem string
+function Inline:warn(problem)
+  self:quit()
+  say(vim.log.levels.WARN, require("flemma.review.calls").about(self.review.call, problem))
+end
+
+--- The proposal has changed. What was taken and left is decided again.
+---@param files flemma.ReviewedFile[]
+function Inline:update(files)
+  local review, path = self.review, self:file().path
+  local before = {}
+  for _, file in ipairs(review.files) do
+    before[file.path] = file
+  end
+  review.files, review.marks, self.hunks = files, {}, {}
+  local at = 1
+  for place, file in ipairs(files) do
+    at = file.path == path and place or at
+  end
+  local problem = original.why_not(files[at]) or self:show(at, true)
+  local words = ("%s: %s has changed, so the proposal was made again"):format(review.call, merge.cause(before, files))
+  if problem then
+    self:quit()
+    words = ("%s; %s"):format(words, problem)
+  else
+    self.watch:set(files)
+  end
+  say(vim.log.levels.WARN, words)
+end
+
+local M = {}
+
+--- Opens the view.
+---@param review flemma.Review
+---@return flemma.InlineView? view
+---@return string? problem why it has to be shown in another way
+function M.open(review)
+  local self = setmetatable({
+    review = review,
+    at = 1,
+    hunks = {},
+    ours = {},
+    origin = { win = api.nvim_get_current_win() },
+  }, Inline)
+  for _, file in ipairs(review.files) do
+    local problem = original.why_not(file)
+    if problem then
+      self:drop_buffers()
+      return nil, problem
+    end
+    local buf
+    buf, problem = original.open(file, self:hunks_in(file).old, self.ours)
+    if not buf then
+      self:drop_buffers()
+      return nil, problem
+    elseif not vim.bo[buf].modifiable and #api.nvim_buf_get_extmarks(buf, overlay.namespace, 0, -1, { limit = 1 }) > 0 then
+      return nil, ("%s is being reviewed for another call"):format(vim.fn.fnamemodify(file.path, ":~:."))
+    end
+  end
+  if next(review.drafts) then
+    return nil, "you have edited the proposal"
+  end
+  local problem = self:show(1)
+  if problem then
+    return nil, problem
+  end
+  self.group = api.nvim_create_augroup(("flemma.review.%d.%s"):format(review.chat, review.call), { clear = true })
+  self.watch = watch.start(review.files, self.group)
+  api.nvim_create_autocmd({ "WinClosed", "BufWinLeave", "BufUnload", "TabClosed", "SafeState" }, {
+    group = self.group,
+    desc = "Flemma: end the review whose window was closed",
+    callback = vim.schedule_wrap(function()
+      self:settle()
+    end),
+  })
+  api.nvim_create_autocmd("WinResized", {
+    group = self.group,
+    desc = "Flemma: fit the proposal into the window",
+    callback = vim.schedule_wrap(function()
+      if not self.is_closed and not self.is_busy and api.nvim_buf_is_loaded(self.buf) then
+        self:draw()
+      end
+    end),
+  })
+  say(vim.log.levels.INFO, "do/dp: leave or take a hunk. gK: edit. gA: approve. gX: reject. q: leave")
+  return self
+end
+
+return M

@@ -1,0 +1,113 @@
+--- Brings what the user has made of a file onto what another program has made of it meanwhile.
+local hunks = require("flemma.review.hunks")
+
+local M = {}
+
+---@class flemma.Range what a hunk replaces, in pieces from 0, the end not included
+---@field from integer
+---@field to integer
+---@field new_from integer
+---@field new_to integer
+
+---@class flemma.Merge
+---@field text string
+---@field conflicts string[] for each place that both have changed, what the other program has made of it
+
+---@param found flemma.Hunks
+---@return flemma.Range[]
+local function ranges(found)
+  return vim
+    .iter(found.list)
+    :map(function(hunk)
+      local from = hunk.old_count == 0 and hunk.old_first or hunk.old_first - 1
+      local new_from = hunk.new_count == 0 and hunk.new_first or hunk.new_first - 1
+      return { from = from, to = from + hunk.old_count, new_from = new_from, new_to = new_from + hunk.new_count }
+    end)
+    :totable()
+end
+
+--- What one side has in place of a stretch of the base.
+---@param pieces string[] of that side
+---@param list flemma.Range[] its hunks in the stretch; at least one
+---@param from integer
+---@param to integer
+local function text_of(pieces, list, from, to)
+  local first, last = list[1], list[#list]
+  return table.concat(pieces, "", first.new_from - (first.from - from) + 1, last.new_to + (to - last.to))
+end
+
+--- The edits of the user on what the file is now. Where both have changed the same place, the user's text stays.
+---@param base string what the file was
+---@param mine string what the user has made of it
+---@param theirs string what it is now
+---@return flemma.Merge
+function M.three_way(base, mine, theirs)
+  local to_mine, to_theirs = hunks.between(base, mine), hunks.between(base, theirs)
+  local left = { mine = ranges(to_mine), theirs = ranges(to_theirs) }
+  local out, conflicts, at = {}, {}, 0
+  while left.mine[1] or left.theirs[1] do
+    local here = { mine = {}, theirs = {} }
+    local from, to
+    repeat
+      local is_more = false
+      for _, side in ipairs({ "mine", "theirs" }) do
+        local range, other = left[side][1], left[side == "mine" and "theirs" or "mine"][1]
+        local is_first = range and not from and (not other or range.from <= other.from)
+        -- Places that touch count as one.
+        if range and (is_first or from and range.from <= to) then
+          from, to = from or range.from, math.max(to or 0, range.to)
+          table.insert(here[side], table.remove(left[side], 1))
+          is_more = true
+        end
+      end
+    until not is_more
+    out[#out + 1] = table.concat(to_mine.old, "", at + 1, from)
+    local text = here.mine[1] and text_of(to_mine.new, here.mine, from, to)
+    local other = here.theirs[1] and text_of(to_theirs.new, here.theirs, from, to)
+    if text and other and text ~= other then
+      conflicts[#conflicts + 1] = other
+    end
+    out[#out + 1] = text or other
+    at = to
+  end
+  out[#out + 1] = table.concat(to_mine.old, "", at + 1)
+  return { text = table.concat(out), conflicts = conflicts }
+end
+
+--- What has made another proposal necessary.
+---@param before table<string, flemma.ReviewedFile> by path
+---@param files flemma.ReviewedFile[]
+---@return string
+function M.cause(before, files)
+  local is_file = vim.iter(files):any(function(file)
+    local known = before[file.path]
+    return known and (known.old ~= file.old or file.note ~= nil)
+  end)
+  return is_file and "the file" or "the call"
+end
+
+--- Brings what the user has edited onto what the file is now, and notes where both have changed the same place.
+---@param review flemma.Review
+---@param file flemma.ReviewedFile
+---@param draft flemma.Draft
+function M.rebase(review, file, draft)
+  local now = file.old or ""
+  if file.note or draft.base == now then
+    return
+  end
+  local merged = M.three_way(draft.base, draft.text, now)
+  draft.text, draft.base = merged.text, now
+  review.conflicts[file.path] = merged.conflicts[1] and merged.conflicts or nil
+end
+
+--- Whether accepting a text would undo what another program has written.
+---@param review flemma.Review
+---@param path string
+---@param text string
+function M.undoes(review, path, text)
+  return vim.iter(review.conflicts[path] or {}):any(function(theirs)
+    return theirs == "" or not text:find(theirs, 1, true)
+  end)
+end
+
+return M

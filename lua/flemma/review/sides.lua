@@ -1,0 +1,95 @@
+--- The buffers of a review side by side: what a file is, and what is proposed for it.
+local content = require("flemma.review.content")
+
+local M = {}
+
+--- The filetype of a file that may not exist. A conversation is not shown as one: its keys would send it.
+---@param file flemma.ReviewedFile
+---@return string?
+local function filetype_of(file)
+  local sample = vim.split((file.new or file.old or ""):sub(1, 4096), "\n", { plain = true })
+  local ok, filetype = pcall(vim.filetype.match, { filename = file.moved_to or file.path, contents = sample })
+  return ok and (filetype == "chat" and "markdown" or filetype) or nil
+end
+
+--- What a side shows of a file.
+---@param file flemma.ReviewedFile
+---@param side "old"|"new"
+---@return string
+local function text_of(file, side)
+  if not file.note then
+    return file[side] or ""
+  end
+  local words = file.note .. ": the content is not shown\n"
+  local size = file[side .. "_size"]
+  if size then
+    words = words .. ("%d bytes\n"):format(size)
+  elseif file.old_size or file.new_size then
+    words = words .. (side == "old" and "there is no such file\n" or "the file is deleted\n")
+  end
+  return side == "new" and words .. "gA accepts the change, gX rejects the call\n" or words
+end
+
+--- Whether the right side of a file can be edited.
+---@param file flemma.ReviewedFile
+function M.is_text(file)
+  return not file.note and file.new ~= nil
+end
+
+--- Fills a buffer with what its side shows.
+---@param buf integer
+---@param file flemma.ReviewedFile
+---@param side "old"|"new"
+function M.fill(buf, file, side)
+  local bo = vim.bo[buf]
+  bo.modifiable = true
+  content.fill(buf, text_of(file, side), content.form(file.old, file.new))
+  bo.modifiable = side == "new" and M.is_text(file)
+  bo.modified = false
+end
+
+--- Makes the buffer of a side. It goes with its window.
+---@param file flemma.ReviewedFile
+---@param side "old"|"new"
+---@param call string the call's id
+---@param draft? string what the user has made of it before
+---@return integer
+function M.create(file, side, call, draft)
+  local buf = vim.api.nvim_create_buf(false, false)
+  local bo = vim.bo[buf]
+  -- What cannot be edited can still be taken with `:write`.
+  bo.buftype = side == "new" and "acwrite" or "nofile"
+  bo.bufhidden = "wipe"
+  bo.swapfile = false
+  bo.modeline = false
+  local what = side == "old" and "now" or "proposed"
+  -- A tab page shows the last part of it.
+  local id = call:gsub("[^%w_-]", "_")
+  local name = ("flemma://%d/%s (%s, %s)"):format(buf, vim.fs.basename(file.path), what, id)
+  pcall(vim.api.nvim_buf_set_name, buf, name)
+  -- Not a step that can be undone.
+  local levels = bo.undolevels
+  bo.undolevels = -1
+  M.fill(buf, file, side)
+  bo.undolevels = levels
+  if draft then
+    content.fill(buf, draft, content.form(file.old, file.new))
+    bo.modified = true
+  end
+  return buf
+end
+
+--- Gives a buffer the filetype of its file.
+---@param buf integer
+---@param file flemma.ReviewedFile
+function M.set_filetype(buf, file)
+  local filetype = not file.note and filetype_of(file)
+  if filetype then
+    vim.api.nvim_buf_call(buf, function()
+      -- A file type plugin may fail, of a language whose parser is missing for example.
+      pcall(vim.cmd, "silent! setlocal filetype=" .. filetype)
+    end)
+  end
+end
+
+return M

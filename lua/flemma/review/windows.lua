@@ -1,0 +1,89 @@
+--- The windows of reviews.
+local M = {}
+
+local api = vim.api
+
+--- Gives a window the options of a new one: it was split off a conversation, which has its own.
+---@param win integer
+function M.reset(win)
+  if not api.nvim_win_is_valid(win) then
+    return
+  end
+  api.nvim_win_call(win, function()
+    for name, info in pairs(api.nvim_get_all_options_info()) do
+      if info.scope == "win" then
+        pcall(vim.cmd, ("noautocmd silent! setlocal %s<"):format(name))
+      end
+    end
+  end)
+end
+
+--- Shows a window of the user without folds for now. What is folded, and where they are in the file, comes back.
+---@param win integer
+---@return fun() restore
+function M.unfold(win)
+  local buf = api.nvim_win_get_buf(win)
+  local view = api.nvim_win_call(win, vim.fn.winsaveview)
+  local is_folded = vim.wo[win].foldenable
+  vim.wo[win][0].foldenable = false
+  return function()
+    if api.nvim_win_is_valid(win) and api.nvim_win_get_buf(win) == buf then
+      vim.wo[win][0].foldenable = is_folded
+      api.nvim_win_call(win, function()
+        vim.fn.winrestview(view)
+      end)
+    end
+  end
+end
+
+--- Does something even if an autocommand of the user fails: then once more without autocommands.
+---@param run fun()
+---@param is_done fun(): boolean
+---@return boolean is_done
+local function insist(run, is_done)
+  pcall(run)
+  if not is_done() then
+    local ignored = vim.o.eventignore
+    vim.o.eventignore = "all"
+    pcall(run)
+    vim.o.eventignore = ignored
+  end
+  return is_done()
+end
+
+--- Closes a window, unless it is the last one.
+---@param win integer
+---@return boolean is_closed
+function M.close(win)
+  return insist(function()
+    api.nvim_win_close(win, true)
+  end, function()
+    return not api.nvim_win_is_valid(win)
+  end)
+end
+
+--- Takes a buffer away.
+---@param buf integer
+function M.wipe(buf)
+  if api.nvim_buf_is_valid(buf) then
+    insist(function()
+      api.nvim_buf_delete(buf, { force = true })
+    end, function()
+      return not api.nvim_buf_is_valid(buf)
+    end)
+  end
+end
+
+--- Goes to a window.
+---@param win integer
+function M.enter(win)
+  if api.nvim_win_is_valid(win) then
+    insist(function()
+      api.nvim_set_current_win(win)
+    end, function()
+      return api.nvim_get_current_win() == win
+    end)
+  end
+end
+
+return M

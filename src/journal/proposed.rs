@@ -1,0 +1,44 @@
+//! What a running call wants to write, and waits for the approval of.
+
+use serde::{Deserialize, Serialize};
+
+/// What a running call wants to write. The contents are kept beside the journal, by their digests.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Proposed {
+    /// The files, in the order in which they are written.
+    pub files: Vec<ProposedContent>,
+}
+
+/// A file that a running call wants to write.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProposedContent {
+    /// Its name, as the tool gave it.
+    pub name: String,
+    /// Whether that is the name of a page of the notes, and not a path.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_page: bool,
+    /// The digest of the content that it gets.
+    pub content: String,
+    /// What it had when the call proposed this.
+    #[serde(default, skip_serializing_if = "Before::is_unknown")]
+    pub before: Before,
+}
+
+/// What a file had when a call proposed to write it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Before {
+    /// That was not recorded.
+    #[default]
+    Unknown,
+    /// There was no file.
+    Absent,
+    /// The content with this digest.
+    Content(String),
+}
+
+impl Before {
+    fn is_unknown(&self) -> bool {
+        *self == Self::Unknown
+    }
+}

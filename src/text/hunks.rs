@@ -1,0 +1,85 @@
+//! What has become of the changes that somebody proposed, after somebody else has edited them.
+
+use std::time::Duration;
+
+use similar::DiffOp;
+
+use super::diff::diff;
+
+/// How long comparing may take.
+const TIME: Duration = Duration::from_millis(500);
+
+/// The most bytes that are compared.
+const MAX_BYTES: usize = 8 * 1024 * 1024;
+
+/// What has become of each proposed change: the numbers of the lines, from 1, at which they begin in the old text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Fates {
+    /// Those that were made as proposed.
+    pub applied: Vec<usize>,
+    /// Those whose lines are as they were.
+    pub left: Vec<usize>,
+    /// Those in whose place something else stands.
+    pub edited: Vec<usize>,
+    /// Whether lines were changed that the proposal leaves alone.
+    pub has_own: bool,
+}
+
+impl Fates {
+    /// What has become of the changes from `old` to `proposed`, where `written` was written; `None` for texts that are not
+    /// compared.
+    #[must_use]
+    pub fn of(old: &[u8], proposed: &[u8], written: &[u8]) -> Option<Self> {
+        let texts = [old, proposed, written];
+        let is_binary = |text: &[u8]| memchr::memchr(0, text).is_some();
+        if texts.into_iter().any(is_binary) || texts.into_iter().map(<[u8]>::len).sum::<usize>() > MAX_BYTES {
+            return None;
+        }
+        let [old, proposed, written] = texts.map(String::from_utf8_lossy);
+        let lines_of = |text| str::split_inclusive(text, '\n').collect::<Vec<_>>();
+        let (old, proposed, written) = (lines_of(&old), lines_of(&proposed), lines_of(&written));
+        let wanted = changes(&diff(&old, &proposed, TIME));
+        let made = changes(&diff(&old, &written, TIME));
+        let mut fates = Self::default();
+        let is_same = |one: &DiffOp, other: &DiffOp| {
+            one.old_range() == other.old_range() && proposed[one.new_range()] == written[other.new_range()]
+        };
+        for change in &wanted {
+            let fate = if made.iter().any(|other| is_same(change, other)) {
+                &mut fates.applied
+            } else if made.iter().any(|other| touch(change, other)) {
+                &mut fates.edited
+            } else {
+                &mut fates.left
+            };
+            fate.push(change.old_range().start + 1);
+        }
+        fates.has_own = made.iter().any(|change| !wanted.iter().any(|other| touch(change, other)));
+        Some(fates)
+    }
+}
+
+fn changes(ops: &[DiffOp]) -> Vec<DiffOp> {
+    ops.iter().filter(|op| !matches!(op, DiffOp::Equal { .. })).copied().collect()
+}
+
+/// Whether two changes concern the same lines, or insert at the same place.
+fn touch(one: &DiffOp, other: &DiffOp) -> bool {
+    let (one, other) = (one.old_range(), other.old_range());
+    one.start == other.start || (one.start < other.end && other.start < one.end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_change_is_applied_left_or_edited() {
+        let old: String = (1..=30).map(|line| format!("{line}\n")).collect();
+        let proposed = old.replace("5\n6\n", "five\n6\n").replace("14\n", "fourteen\n").replace("20\n", "twenty\n");
+        let written = proposed.replace("fourteen", "14").replace("twenty", "zwanzig").replace("30", "thirty");
+        let fates = Fates::of(old.as_bytes(), proposed.as_bytes(), written.as_bytes()).unwrap();
+        assert_eq!(fates, Fates { applied: vec![5], left: vec![14], edited: vec![20], has_own: true });
+        assert_eq!(Fates::of(b"\0", b"a", b"b"), None);
+    }
+}

@@ -1,0 +1,209 @@
+//! Carrying out what a call proposes.
+//!
+//! A tool that writes files only proposes them. What it proposes is carried out if every file still has the content that the
+//! proposal names. Otherwise it is proposed again. If the user has approved something, it is carried out only if it is that
+//! ([`Approved::covers`](crate::tools::Approved::covers)), with what they have made of it. All files are held before the first one
+//! is written, so that what can be known beforehand (a file that is read-only, or protected) keeps all of them from being
+//! written.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+use super::{
+    files, guard,
+    replace::WriteTarget,
+    written::{self, Step},
+};
+use crate::{
+    journal::Take,
+    model::{Digest, ModelError, UserError},
+    tools::{Approved, Content, Context, Outcome, Proposal},
+};
+
+/// How often a call proposes before it fails.
+const MAX_TRIES: usize = 5;
+
+/// A file that is about to be written.
+struct Held<'a> {
+    step: &'a Step<'a>,
+    target: WriteTarget,
+    moved_to: Option<WriteTarget>,
+}
+
+/// Carries out what `propose` proposes.
+pub(super) fn carry_out(context: &Context, propose: impl Fn() -> Result<Proposal, ModelError>) -> Outcome {
+    for _ in 0..MAX_TRIES {
+        match attempt(context, &propose) {
+            Ok(Some(outcome)) => return outcome,
+            Ok(None) => {}
+            Err(error) => return Outcome::failure(error),
+        }
+    }
+    Outcome::failure(ModelError::new("The files are being changed by something else. Nothing was written. Try again."))
+}
+
+/// `None` if something has changed a file meanwhile.
+fn attempt(
+    context: &Context,
+    propose: impl Fn() -> Result<Proposal, ModelError>,
+) -> Result<Option<Outcome>, ModelError> {
+    let approved = context.approved.as_deref();
+    let proposal = match (propose(), approved) {
+        (Err(_), Some(approved)) if is_done(approved) => return Ok(Some(already_done())),
+        (proposal, _) => proposal?,
+    };
+    let steps = match approved {
+        None => proposal.files.iter().map(Step::as_proposed).collect(),
+        Some(approved) if approved.covers(&proposal, &context.own_writes) => {
+            match approved_steps(approved, &proposal) {
+                Some(steps) => steps,
+                None => return Ok(Some(Outcome::Outdated(UserError::new("what you made of it is not kept any more")))),
+            }
+        }
+        Some(approved) if is_done(approved) => return Ok(Some(already_done())),
+        Some(_) => return Ok(Some(Outcome::Outdated(outdated(&proposal)))),
+    };
+    let writing: Vec<&Step<'_>> = steps.iter().filter(|step| step.take != Take::Left).collect();
+    let held = hold(context, &writing)?;
+    if !is_current(&held)? {
+        return Ok(None);
+    }
+    if context.cancel.is_cancelled() {
+        // After this point, everything is written.
+        return Err(ModelError::new("Cancelled by the user: nothing was written."));
+    }
+    write(context, &held)?;
+    drop(held);
+    Ok(Some(written::outcome(&proposal, &steps)))
+}
+
+/// What is done with each file; `None` if what the user has made of one is not kept any more.
+fn approved_steps<'a>(approved: &Approved, proposal: &'a Proposal) -> Option<Vec<Step<'a>>> {
+    let steps = approved.binding.files.iter().zip(&proposal.files).map(|(bound, change)| {
+        let new = match &bound.take {
+            Take::Proposed => change.new.clone(),
+            Take::Left => None,
+            Take::Edited(digest) => {
+                let content = Content::new((approved.contents)(&Digest::parse(digest)?)?);
+                (content.digest.as_str() == digest).then_some(())?;
+                Some(content)
+            }
+        };
+        Some(Step { change, take: bound.take.clone(), new })
+    });
+    steps.collect()
+}
+
+/// Whether all files have what was approved for them: the call was carried out before, and interrupted.
+fn is_done(approved: &Approved) -> bool {
+    let files = approved.binding.files.iter().filter(|file| file.take != Take::Left);
+    let mut files = files.peekable();
+    files.peek().is_some()
+        && files.all(|file| {
+            let wanted = if let Take::Edited(digest) = &file.take { Some(digest) } else { file.new.as_ref() };
+            let found = guard::content_at(Path::new(&file.path));
+            found.is_ok_and(|found| found.as_ref().map(|found| found.digest.as_str()) == wanted.map(String::as_str))
+        })
+}
+
+fn already_done() -> Outcome {
+    Outcome::text("The files have the content that the user approved for them.")
+}
+
+fn outdated(proposal: &Proposal) -> UserError {
+    let names: Vec<&str> = proposal.files.iter().map(|file| file.name.as_str()).collect();
+    let (word, has) = if names.len() == 1 { ("file", "has") } else { ("files", "have") };
+    UserError::new(format!(
+        "the {word} {has} changed since you were shown this change ({}); look at it again",
+        names.join(", ")
+    ))
+}
+
+/// Takes the right to change all files.
+fn hold<'a>(context: &Context, steps: &[&'a Step<'a>]) -> Result<Vec<Held<'a>>, ModelError> {
+    // Two calls that change the same files take them in the same order.
+    let mut wanted: Vec<(&PathBuf, usize, bool)> = Vec::new();
+    for (at, step) in steps.iter().enumerate() {
+        wanted.push((&step.change.path, at, false));
+        if let Some((other, _)) = &step.change.moved_to {
+            wanted.push((other, at, true));
+        }
+    }
+    wanted.sort();
+    if let Some(pair) = wanted.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+        let name = &steps[pair[0].1].change.name;
+        return Err(ModelError::new(format!("`{name}` is the same file as another one that would be changed.")));
+    }
+    let (mut targets, mut others) = (Vec::new(), Vec::new());
+    for (path, at, is_other) in wanted {
+        let change = &steps[at].change;
+        let name = change.moved_to.as_ref().filter(|_| is_other).map_or(&change.name, |(_, name)| name);
+        let target = WriteTarget::new(path, name, context, &change.bounds)?;
+        if target.existing.is_some() && is_other {
+            return Err(ModelError::new(format!("`{name}` exists already. Nothing was changed.")));
+        }
+        if is_other { others.push((at, target)) } else { targets.push((at, target)) }
+    }
+    targets.sort_by_key(|(at, _)| *at);
+    let mut take_other = |at: usize| {
+        let place = others.iter().position(|(of, _)| *of == at)?;
+        Some(others.swap_remove(place).1)
+    };
+    let held = targets.into_iter().map(|(at, target)| Held { step: steps[at], target, moved_to: take_other(at) });
+    Ok(held.collect())
+}
+
+/// Whether all files are as they were when the changes were proposed.
+fn is_current(held: &[Held<'_>]) -> Result<bool, ModelError> {
+    for Held { step: Step { change, .. }, target, .. } in held {
+        let found = target.content(&change.name)?;
+        let digest = |content: &Option<Content>| content.as_ref().map(|content| content.digest.clone());
+        if target.path() != change.path || digest(&found) != digest(&change.old) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn write(context: &Context, held: &[Held<'_>]) -> Result<(), ModelError> {
+    let mut written: Vec<String> = Vec::new();
+    for Held { step: Step { change, new, .. }, target, moved_to } in held {
+        let bytes =
+            match new {
+                None => None,
+                Some(content) => Some(content.bytes.as_deref().ok_or_else(|| {
+                    ModelError::new(format!("{}: the content is too large to be written.", change.name))
+                })?),
+            };
+        let done = match (bytes, moved_to) {
+            (Some(bytes), None) => target.write(bytes),
+            (None, _) => target.remove(&[]),
+            (Some(bytes), Some(other)) => {
+                let old = change.old.as_ref().and_then(|content| content.bytes.as_deref());
+                target.move_to(other, old.map_or(&[][..], Vec::as_slice), bytes)
+            }
+        };
+        if let Err(error) = done {
+            let before = match written.as_slice() {
+                [] => String::new(),
+                names => format!(" These files were written before: {}.", names.join(", ")),
+            };
+            let problem = problem(target.path(), &change.name, &error);
+            return Err(ModelError::new(format!("{problem}{before}")));
+        }
+        let digest = |content: &Option<Content>| content.as_ref().map(|content| content.digest.clone());
+        let left = new.as_ref().filter(|_| moved_to.is_none()).map(|content| &content.digest);
+        context.own_writes.add(target.path(), digest(&change.old).as_ref(), left);
+        if let Some(other) = moved_to {
+            context.own_writes.add(other.path(), None, new.as_ref().map(|content| &content.digest));
+        }
+        written.push(format!("`{}`", change.name));
+    }
+    Ok(())
+}
+
+fn problem(path: &Path, name: &str, error: &io::Error) -> ModelError {
+    files::problem(path, name, error)
+}

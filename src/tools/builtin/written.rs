@@ -1,0 +1,106 @@
+//! What the model is told of a change that the user has approved in another form.
+
+use std::{fmt::Write as _, sync::Arc};
+
+use super::lines;
+use crate::{
+    journal::Take,
+    text::{hunks::Fates, unified::Unified},
+    tools::{Content, FileChange, Outcome, Output, Proposal},
+};
+
+/// The most lines of a diff in a result.
+const MAX_LINES: usize = 60;
+
+/// What is done with a file.
+pub(super) struct Step<'a> {
+    /// What was proposed for it.
+    pub(super) change: &'a FileChange,
+    /// What the user takes of that.
+    pub(super) take: Take,
+    /// What it gets; `None` to delete it, or if it is left as it is.
+    pub(super) new: Option<Content>,
+}
+
+impl<'a> Step<'a> {
+    /// All of what was proposed.
+    pub(super) fn as_proposed(change: &'a FileChange) -> Self {
+        Self { change, take: Take::Proposed, new: change.new.clone() }
+    }
+}
+
+/// The result of a call of which this was done.
+pub(super) fn outcome(proposal: &Proposal, steps: &[Step<'_>]) -> Outcome {
+    if steps.iter().all(|step| step.take == Take::Proposed) {
+        return match (&proposal.summary, proposal.diff.as_str()) {
+            (summary, "") => Outcome::text(summary),
+            (summary, diff) => Outcome::Success(Output::Diff(format!("{summary}\n\n{diff}"))),
+        };
+    }
+    if steps.iter().all(|step| step.take == Take::Left) {
+        let names: Vec<&str> = steps.iter().map(|step| step.change.name.as_str()).collect();
+        return Outcome::text(format!(
+            "The user looked at this change and took nothing of it. Nothing was written to {}.",
+            names.join(", ")
+        ));
+    }
+    let mut text = "The user took only a part of this change, or edited it before it was written.".to_owned();
+    for step in steps {
+        let name = &step.change.name;
+        match &step.take {
+            Take::Proposed => _ = write!(text, "\n\n{name} was written as proposed."),
+            Take::Left => _ = write!(text, "\n\n{name} was left as it was."),
+            Take::Edited(_) => text.push_str(&edited(step)),
+        }
+    }
+    Outcome::Success(Output::Diff(text))
+}
+
+/// What has become of a file that the user has edited.
+fn edited(step: &Step<'_>) -> String {
+    let name = &step.change.name;
+    let bytes = |content: &Option<Content>| match content {
+        None => Some(Arc::default()),
+        Some(content) => content.bytes.clone(),
+    };
+    let (Some(old), Some(proposed), Some(written)) =
+        (bytes(&step.change.old), bytes(&step.change.new), bytes(&step.new))
+    else {
+        return format!("\n\n{name} was written with another content than the proposed one.");
+    };
+    let mut text = format!("\n\n{name} was written, but not as proposed.");
+    if let Some(fates) = Fates::of(&old, &proposed, &written) {
+        let _ = write!(text, " {}", describe(&fates));
+    }
+    let diff = Unified::of(&proposed, &written, MAX_LINES);
+    if !diff.lines.is_empty() {
+        let _ = write!(text, " From the proposal (-) to what was written (+):\n\n{}", diff.lines.join("\n"));
+    }
+    text
+}
+
+fn describe(fates: &Fates) -> String {
+    let at = |lines_from: &[usize]| {
+        let numbers: Vec<String> = lines_from.iter().map(usize::to_string).collect();
+        format!("{} ({} {})", lines_from.len(), if numbers.len() == 1 { "line" } else { "lines" }, numbers.join(", "))
+    };
+    let count = fates.applied.len() + fates.left.len() + fates.edited.len();
+    let mut parts = Vec::new();
+    for (word, at_lines) in [("applied", &fates.applied), ("left out", &fates.left), ("edited", &fates.edited)] {
+        if !at_lines.is_empty() {
+            parts.push(format!("{} {word}", at(at_lines)));
+        }
+    }
+    let changes = if count == 1 { "change".to_owned() } else { format!("{count} changes") };
+    let own = if fates.has_own { " The user also changed other lines." } else { "" };
+    format!("Of the proposed {changes}: {}.{own}", parts.join(", "))
+}
+
+/// The lines of a diff for a result; empty where the files are the same.
+pub(super) fn diff(old: &[u8], new: &[u8]) -> String {
+    let unified = Unified::of(old, new, MAX_LINES);
+    match unified.more {
+        0 => unified.lines.join("\n"),
+        more => format!("{}\n… {} more", unified.lines[..unified.lines.len() - 1].join("\n"), lines(more)),
+    }
+}

@@ -1,0 +1,46 @@
+//! The whole of what a call would write, for the user to look at, and what they take of it.
+
+use std::sync::Arc;
+
+use crate::model::CallId;
+
+/// What the user looks at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reviewed {
+    /// The call.
+    pub call: CallId,
+    /// Its tool.
+    pub tool: String,
+    /// The revision, for [`Workspace::accept`](super::Workspace::accept).
+    pub revision: String,
+    /// The files.
+    pub files: Vec<ReviewedFile>,
+}
+
+/// A file that the user looks at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReviewedFile {
+    /// The file, with links resolved.
+    pub path: String,
+    /// Its name in the call.
+    pub name: String,
+    /// What it has; `None` if there is no such file, or with a note.
+    pub old: Option<Arc<Vec<u8>>>,
+    /// What it would get; `None` if it would be deleted, or with a note.
+    pub new: Option<Arc<Vec<u8>>>,
+    /// The name that it would get, if that is another one.
+    pub moved_to: Option<String>,
+    /// Why its contents are not here: `binary` or `too large`.
+    pub note: Option<&'static str>,
+}
+
+/// What the user takes of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Taken {
+    /// What was proposed.
+    Proposed,
+    /// Nothing: it stays as it is.
+    Left,
+    /// This content.
+    Content(Vec<u8>),
+}

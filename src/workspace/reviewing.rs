@@ -1,0 +1,162 @@
+//! Shows the user the whole of what a call would write, and takes what they have made of it.
+
+use std::{io, rc::Rc, sync::Arc};
+
+use super::{
+    Conversation, Resolution, ResolveError, Workspace,
+    proposals::Ready,
+    reviewed::{Reviewed, ReviewedFile, Taken},
+};
+use crate::{
+    journal::{CallKey, Role, Take},
+    model::{CallId, Digest, UserError},
+    tools::{Content, LuaRef},
+};
+
+/// Why nothing was approved.
+const CHANGED: &str = "the file has changed since, so nothing was approved; look at the change again";
+
+impl Workspace {
+    /// Finds out what a call that waits would write, and gives the whole of it to `then`.
+    pub fn review(&self, buffer: i32, call: &CallId, then: impl FnOnce(&Self, Result<Reviewed, UserError>) + 'static) {
+        let Some(conversation) = self.conversation(buffer) else { return then(self, Err(closed())) };
+        self.look_for_proposals(&conversation);
+        let Some(key) = self.proposing_key(&conversation, call) else {
+            let problem = format!("there is no call `{call}` that waits and would change a file");
+            return then(self, Err(UserError::new(problem)));
+        };
+        let of = (Rc::downgrade(&conversation), key.clone());
+        self.reviewers().wait(
+            conversation.id(),
+            key.clone(),
+            Box::new(move |workspace, ready| {
+                let (conversation, key) = of;
+                if let (Some(conversation), Ok(_)) = (conversation.upgrade(), &ready) {
+                    conversation.proposals().show(&key);
+                }
+                then(workspace, ready.map(|ready| reviewed(&key, &ready)));
+            }),
+        );
+        if !self.propose_again(&conversation, &key) {
+            let problem = "it cannot be found out yet what this call would write: the conversation is not trusted, or a policy \
+                           denies the call";
+            for waiter in self.reviewers().take(conversation.id(), &key) {
+                waiter(self, Err(UserError::new(problem)));
+            }
+        }
+    }
+
+    /// The user approves what they were shown as this revision, and takes this of each file. `then` hears of the end once it is on
+    /// the disk and in the document.
+    pub fn accept(
+        &self,
+        buffer: i32,
+        call: &CallId,
+        revision: &str,
+        taken: Vec<Taken>,
+        then: impl FnOnce(&Self, Result<(), UserError>) + Send + 'static,
+    ) {
+        let Some(conversation) = self.conversation(buffer) else { return then(self, Err(closed())) };
+        let key = self.proposing_key(&conversation, call);
+        let Some((key, ready)) = key.and_then(|key| Some((key.clone(), self.current(&conversation, &key, revision)?)))
+        else {
+            self.check_proposals_of(&conversation);
+            return then(self, Err(UserError::new(CHANGED)));
+        };
+        if taken.len() != ready.proposal.files.len() {
+            let problem = "the review has another number of files than the change; nothing was approved";
+            return then(self, Err(UserError::new(problem)));
+        }
+        let (mut takes, mut edited) = (Vec::new(), Vec::new());
+        for (taken, file) in taken.into_iter().zip(&ready.proposal.files) {
+            let is = |content: &Option<Content>, bytes: &[u8]| {
+                content.as_ref().is_some_and(|content| content.digest == Digest::of(bytes))
+            };
+            takes.push(match taken {
+                Taken::Proposed => Take::Proposed,
+                Taken::Left => Take::Left,
+                Taken::Content(bytes) if is(&file.new, &bytes) => Take::Proposed,
+                Taken::Content(bytes) if is(&file.old, &bytes) && file.moved_to.is_none() => Take::Left,
+                Taken::Content(bytes) => {
+                    let digest = Digest::of(&bytes).as_str().to_owned();
+                    edited.push(bytes);
+                    Take::Edited(digest)
+                }
+            });
+        }
+        let (call, revision, id) = (call.clone(), revision.to_owned(), conversation.id());
+        let approve = move |workspace: &Self, conversation: &Conversation, kept: io::Result<()>| {
+            if let Err(error) = kept {
+                let problem = format!("nothing was approved, because what you have edited could not be kept: {error}");
+                return then(workspace, Err(UserError::new(problem)));
+            }
+            let Some(ready) = workspace.current(conversation, &key, &revision) else {
+                return then(workspace, Err(UserError::new(CHANGED)));
+            };
+            let resolution = Resolution::ApproveAs(ready.binding(takes));
+            workspace.resolve_call(conversation, &call, resolution, Role::User, move |workspace, resolved| {
+                then(workspace, resolved.map_err(|error: ResolveError| UserError::new(error.explained())));
+            });
+        };
+        if edited.is_empty() {
+            return approve(self, &conversation, Ok(()));
+        }
+        // The approval names them, so they are on the disk before it.
+        let backups = self.backups().clone();
+        let work = move || edited.iter().try_for_each(|bytes| backups.keep_edited(bytes));
+        let _ = self.run_for(id, work, approve);
+    }
+
+    /// Tells a Lua function what it has asked to review.
+    pub fn give_review(&self, callback: LuaRef, reviewed: Result<Reviewed, UserError>) {
+        self.scripts().reviewed(callback, reviewed);
+    }
+
+    /// Tells a Lua function how something has ended.
+    pub fn give_verdict(&self, callback: LuaRef, problem: Option<UserError>) {
+        self.scripts().ended(callback, problem);
+    }
+
+    fn proposing_key(&self, conversation: &Conversation, call: &CallId) -> Option<CallKey> {
+        let calls = self.proposing_calls(conversation);
+        calls.into_iter().rev().find(|(key, _)| key.id == *call).map(|(key, _)| key)
+    }
+
+    /// What is known of a call, if it still is this revision.
+    fn current(&self, conversation: &Conversation, key: &CallKey, revision: &str) -> Option<Arc<Ready>> {
+        let found = conversation.proposals().found(key)?.ok()?;
+        (found.revision().as_str() == revision).then_some(found)
+    }
+}
+
+fn reviewed(key: &CallKey, ready: &Ready) -> Reviewed {
+    let files = ready.proposal.files.iter().map(|file| {
+        let contents = [&file.old, &file.new];
+        let has_zero =
+            |content: &&Content| content.bytes.as_ref().is_some_and(|bytes| memchr::memchr(0, bytes).is_some());
+        let note = if contents.into_iter().flatten().any(|content| content.bytes.is_none()) {
+            Some("too large")
+        } else {
+            contents.into_iter().flatten().any(|content| has_zero(&content)).then_some("binary")
+        };
+        let bytes = |content: &Option<Content>| content.as_ref().filter(|_| note.is_none())?.bytes.clone();
+        ReviewedFile {
+            path: file.path.to_string_lossy().into_owned(),
+            name: file.name.clone(),
+            old: bytes(&file.old),
+            new: bytes(&file.new),
+            moved_to: file.moved_to.as_ref().map(|(_, name)| name.clone()),
+            note,
+        }
+    });
+    Reviewed {
+        call: key.id.clone(),
+        tool: key.tool.clone(),
+        revision: ready.revision().to_string(),
+        files: files.collect(),
+    }
+}
+
+fn closed() -> UserError {
+    UserError::new("the conversation was closed")
+}

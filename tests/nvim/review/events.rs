@@ -1,0 +1,266 @@
+//! What happens while the change of a call is on the screen.
+
+use std::fs;
+
+use super::{
+    super::anthropic::Stream,
+    super::chat::{Chat, Setup, prose, reply},
+    ASK, content, edit, lines, open, traces, wait_for_message, waiting, write,
+};
+
+fn one_edit() -> Chat {
+    waiting(&[("a.txt", &lines())], "edit", &edit("a.txt", "line 5", "LINE 5"), "")
+}
+
+fn is_view(chat: &mut Chat) -> bool {
+    chat.nvim.lua("return vim.bo.buftype", &[]) == "acwrite"
+}
+
+fn wait_for_chat(chat: &mut Chat) {
+    chat.nvim.wait_for("the conversation", |nvim| nvim.lua("return vim.bo.filetype", &[]) == "chat");
+}
+
+/// The user's own text in the right side.
+fn type_into(chat: &mut Chat) {
+    chat.nvim.input("ggOmine<Esc>");
+    chat.nvim.wait_for("the text", |nvim| nvim.lines(0)[0] == "mine");
+}
+
+#[test]
+fn what_is_edited_is_written_and_hunks_can_be_left() {
+    let new = lines().replace("line 2\n", "LINE 2\n").replace("line 18\n", "");
+    let mut chat = waiting(&[("a.txt", &lines())], "write", &write("a.txt", &new), "");
+    open(&mut chat);
+    assert_eq!(chat.nvim.cursor(), (2, 0));
+    // Neovim's own keys of diff mode: the first hunk is left out, the second is edited.
+    chat.nvim.input("do]c");
+    chat.nvim.wait_for("the second hunk", |nvim| nvim.cursor().0 >= 17);
+    chat.nvim.input("Gomine<Esc>");
+    chat.nvim.input(":wq<CR>");
+    wait_for_chat(&mut chat);
+    chat.nvim.wait_for("the result", |nvim| nvim.text().contains("@Assistant:\nfine"));
+    assert_eq!(content(&chat, "a.txt"), lines().replace("line 18\n", "") + "mine\n");
+}
+
+#[test]
+fn leaving_everything_out_approves_nothing() {
+    let mut chat = one_edit();
+    open(&mut chat);
+    chat.nvim.input("do:w<CR>");
+    wait_for_message(&mut chat.nvim, "nothing is left of the change, so toolu_1 was not approved; gX rejects it");
+    assert!(is_view(&mut chat));
+    chat.nvim.input("gXthe other file<CR>");
+    chat.nvim.wait_for("the result", |nvim| nvim.text().contains("@Assistant:\nfine"));
+    assert!(chat.nvim.text().contains("the other file"));
+    assert_eq!(content(&chat, "a.txt"), lines());
+    assert!(chat.messages(1)[2]["content"][0]["content"].to_string().contains("the other file"));
+}
+
+#[test]
+fn a_call_that_is_decided_elsewhere_ends_its_review() {
+    // By its deadline, by a key in another window, by Lua.
+    let deadline = "tools = { auto_approve = {}, deadlines = { approval = 3 } }, notify = { usage = false }";
+    for (how, options) in [("", deadline), ("Flemma tool:reject no", ASK), ("resolve", ASK)] {
+        for has_edits in [false, true] {
+            let mut chat = waiting(&[("a.txt", &lines())], "edit", &edit("a.txt", "line 5", "LINE 5"), options);
+            let before = traces(&mut chat.nvim);
+            open(&mut chat);
+            if has_edits {
+                type_into(&mut chat);
+            }
+            if how == "resolve" {
+                chat.nvim.lua(
+                    "require('flemma.tools').resolve(vim.fn.bufnr('notes.chat'), 'toolu_1', { approved = false, message = 'no' })",
+                    &[],
+                );
+            } else if !how.is_empty() {
+                for command in ["tabnext", how, "tabprevious"] {
+                    chat.nvim.command(command);
+                }
+            }
+            if has_edits {
+                chat.nvim.wait_for_screen("ended: nothing is written any more");
+                assert_eq!(chat.nvim.lines(0)[0], "mine", "{how}");
+                chat.nvim.input(":w<CR>");
+                wait_for_message(&mut chat.nvim, "toolu_1 has ended; nothing is written");
+                chat.nvim.input(":q!<CR>");
+            }
+            wait_for_chat(&mut chat);
+            chat.nvim.wait_for("the end", |nvim| nvim.text().contains("@Assistant:\nfine"));
+            chat.wait_until_idle();
+            assert_eq!(content(&chat, "a.txt"), lines(), "{how}");
+            let now = traces(&mut chat.nvim);
+            for at in [0, 2, 4, 5, 6, 7, 10] {
+                assert_eq!(now[at], before[at], "{how}: {at}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_file_that_changes_meanwhile_is_proposed_again() {
+    // It is noticed while the change is on the screen, without a key; or by the write, if nothing watches.
+    for (has_edits, is_noticed) in [(false, true), (true, true), (false, false), (true, false)] {
+        let mut chat = one_edit();
+        open(&mut chat);
+        if has_edits {
+            type_into(&mut chat);
+        }
+        if !is_noticed {
+            chat.nvim.lua("require('flemma.native').call = (function(call) return function(name, ...) if name ~= 'check_proposals' then return call(name, ...) end end end)(require('flemma.native').call)", &[]);
+        }
+        let theirs = lines().replace("line 19", "theirs");
+        fs::write(chat.nvim.work().join("a.txt"), &theirs).unwrap();
+        if is_noticed {
+            wait_for_message(&mut chat.nvim, "toolu_1: the file has changed, so the proposal was made again");
+            assert!(is_view(&mut chat), "it stays where it is");
+        } else {
+            chat.nvim.input(":w<CR>");
+            wait_for_message(&mut chat.nvim, "was not approved: the file has changed; look at the change again");
+            assert!(is_view(&mut chat), "the new change is shown");
+        }
+        chat.nvim.wait_for("the new base", |nvim| {
+            nvim.lua("return vim.fn.getbufline(vim.fn.winbufnr(1), 19)[1]", &[]) == "theirs"
+        });
+        assert_eq!(content(&chat, "a.txt"), theirs, "nothing was written");
+        assert_eq!(chat.nvim.lua("return vim.fn.getbufline(vim.fn.winbufnr(1), 19)[1]", &[]), "theirs");
+        if has_edits {
+            assert_eq!(chat.nvim.lines(0)[0], "mine", "the user's text stays");
+            assert_eq!(chat.nvim.lines(0)[19], "theirs", "and so do the lines of the other program");
+        } else {
+            assert_eq!(chat.nvim.lines(0)[18], "theirs");
+        }
+        chat.nvim.input(":w<CR>");
+        chat.nvim.wait_for("the result", |nvim| nvim.text().contains("@Assistant:\nfine"));
+        let expected = if has_edits { format!("mine\n{theirs}") } else { theirs };
+        assert_eq!(content(&chat, "a.txt"), expected.replace("line 5\n", "LINE 5\n"));
+    }
+}
+
+#[test]
+fn edits_of_lines_that_have_changed_need_a_second_write() {
+    for keys in ["ZZ", "gA", ":w<CR>"] {
+        let mut chat = one_edit();
+        open(&mut chat);
+        chat.nvim.input("10Gccmine<Esc>Goend<Esc>");
+        chat.nvim.wait_for("the text", |nvim| nvim.lines(0).last().is_some_and(|line| line == "end"));
+        let theirs = lines().replace("line 10\n", "theirs\n").replace("line 2\n", "two\n");
+        fs::write(chat.nvim.work().join("a.txt"), &theirs).unwrap();
+        wait_for_message(&mut chat.nvim, "it and you have changed the same lines");
+        assert_eq!(chat.nvim.lua("return vim.fn.getbufline(vim.fn.winbufnr(1), 10)[1]", &[]), "theirs");
+        let mine = theirs.replace("theirs", "mine").replace("line 5\n", "LINE 5\n") + "end\n";
+        assert_eq!(chat.nvim.text(), mine);
+        chat.nvim.input(keys);
+        wait_for_message(&mut chat.nvim, "it would undo lines that another program has written to a.txt");
+        assert!(is_view(&mut chat));
+        assert_eq!(content(&chat, "a.txt"), theirs);
+        chat.nvim.input(":w!<CR>");
+        chat.nvim.wait_for("the result", |nvim| nvim.text().contains("@Assistant:\nfine"));
+        assert_eq!(content(&chat, "a.txt"), mine);
+    }
+}
+
+#[test]
+fn the_conversation_may_go_while_it_is_reviewed() {
+    for command in ["bwipeout! notes.chat", "bdelete! notes.chat", "bunload! notes.chat"] {
+        let mut chat = one_edit();
+        open(&mut chat);
+        chat.nvim.command(command);
+        chat.nvim.wait_for("the end of the view", |nvim| {
+            nvim.lua("return #vim.api.nvim_list_tabpages()", &[]) == 1
+                && nvim.lua("return #vim.tbl_filter(function(b) return vim.fn.bufname(b):find('^flemma:') ~= nil end, vim.api.nvim_list_bufs())", &[]) == 0
+        });
+        assert_eq!(content(&chat, "a.txt"), lines());
+    }
+    // Read again, the call still waits.
+    let mut chat = one_edit();
+    open(&mut chat);
+    chat.nvim.command("tabnext | edit | tabprevious");
+    chat.nvim.wait_for("the text", |nvim| {
+        nvim.lua("return require('flemma.native').call('is_settled', vim.fn.bufnr('notes.chat'))", &[]) == true
+    });
+    assert!(is_view(&mut chat));
+}
+
+#[test]
+fn plugins_that_save_by_themselves_approve_nothing() {
+    let mut chat = one_edit();
+    chat.nvim.command("autocmd InsertLeave,TextChanged * ++nested silent! write");
+    open(&mut chat);
+    type_into(&mut chat);
+    wait_for_message(&mut chat.nvim, "toolu_1 was not approved: only your own `:write` does that");
+    assert_eq!(content(&chat, "a.txt"), lines());
+    assert!(is_view(&mut chat));
+}
+
+#[test]
+fn two_calls_can_be_reviewed_at_once() {
+    let input = |path: &str| edit(path, "line 5", "LINE 5").to_string();
+    let stream =
+        Stream::new().tool_use("toolu_1", "edit", &[&input("a.txt")]).tool_use("toolu_2", "edit", &[&input("b.txt")]);
+    let text = lines();
+    let setup = Setup { files: &[("a.txt", &text), ("b.txt", &text)], options: ASK, ..Setup::default() };
+    let mut chat = Chat::start(&setup, [reply(&stream.end("tool_use")), prose(&["fine"])]);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the status blocks", |nvim| nvim.text().matches("status=pending").count() == 2);
+    chat.wait_until_idle();
+    chat.nvim.input("gggK");
+    wait_for_message(&mut chat.nvim, "2 calls wait for approval; put the cursor on the one to review");
+    chat.go_to("**Tool Use:** `edit` (`toolu_1`)");
+    open(&mut chat);
+    chat.nvim.command("tabnext");
+    chat.go_to("**Tool Result:** `toolu_2`");
+    open(&mut chat);
+    assert_eq!(chat.nvim.lua("return #vim.api.nvim_list_tabpages()", &[]), 3);
+    // The key goes to the review that is open, from any window.
+    chat.nvim.command("tablast | split");
+    chat.go_to("**Tool Use:** `edit` (`toolu_1`)");
+    open(&mut chat);
+    chat.nvim.wait_for("the first", |nvim| nvim.lua("return vim.fn.bufname():find('a.txt') ~= nil", &[]) == true);
+    assert_eq!(chat.nvim.lua("return #vim.api.nvim_list_tabpages()", &[]), 3);
+    chat.nvim.input(":w<CR>");
+    chat.nvim.wait_for("the first result", |_| true);
+    chat.nvim.wait_for("the file", |nvim| nvim.file("a.txt").contains("LINE 5"));
+    assert_eq!(content(&chat, "b.txt"), lines());
+    chat.nvim.command("tabfirst");
+    chat.nvim.wait_for("the second", |nvim| nvim.lua("return vim.fn.bufname():find('b.txt') ~= nil", &[]) == true);
+    chat.nvim.input("ZZ");
+    chat.nvim.wait_for("the second file", |nvim| nvim.file("b.txt").contains("LINE 5"));
+    chat.nvim.wait_for("one tab", |nvim| nvim.lua("return #vim.api.nvim_list_tabpages()", &[]) == 1);
+}
+
+#[test]
+fn a_file_that_does_not_exist_is_shown_as_new() {
+    let mut chat = waiting(&[], "write", &write("deep/new.lua", "return 1"), "");
+    open(&mut chat);
+    chat.nvim.wait_for_screen("deep/new.lua (does not exist)");
+    assert_eq!(chat.nvim.lua("return { vim.bo.filetype, vim.bo.endofline }", &[]), serde_json::json!(["lua", false]));
+    chat.nvim.input("ZZ");
+    chat.nvim.wait_for("the result", |nvim| nvim.text().contains("@Assistant:\nfine"));
+    assert_eq!(content(&chat, "deep/new.lua"), "return 1");
+}
+
+#[test]
+fn leaving_neovim_decides_nothing() {
+    let mut chat = one_edit();
+    open(&mut chat);
+    chat.nvim.input(":qa<CR>");
+    chat.nvim.wait_for_exit();
+    assert_eq!(content(&chat, "a.txt"), lines());
+    assert!(content(&chat, "notes.chat").contains("status=pending"));
+}
+
+#[test]
+fn the_review_may_be_the_last_tab_page() {
+    let mut chat = one_edit();
+    open(&mut chat);
+    chat.nvim.command("tabonly");
+    chat.nvim.input(":w<CR>");
+    wait_for_chat(&mut chat);
+    chat.nvim.wait_for("the result", |nvim| nvim.text().contains("@Assistant:\nfine"));
+    assert_eq!(content(&chat, "a.txt"), lines().replace("line 5\n", "LINE 5\n"));
+    assert_eq!(
+        chat.nvim.lua("return { vim.wo.diff, vim.wo.winbar, #vim.api.nvim_tabpage_list_wins(0) }", &[]),
+        serde_json::json!([false, "", 1])
+    );
+}

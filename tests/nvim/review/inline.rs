@@ -1,0 +1,146 @@
+//! The change of a call in the window of the file.
+
+use serde_json::{Value, json};
+
+use super::{
+    super::chat::{Chat, virtual_lines},
+    content, edit, lines, traces, wait_for_message, waiting,
+};
+
+const INLINE: &str = "tools = { auto_approve = {}, review = { view = 'inline' } }, notify = { usage = false }";
+
+/// Three hunks: a line more at the top, one changed, one less at the end.
+fn changed() -> String {
+    format!("top\n{}", lines().replace("line 9\n", "LINE 9\nline 9 and a half\n").replace("line 20\n", ""))
+}
+
+fn three_hunks() -> Chat {
+    waiting(&[("a.txt", &lines())], "write", &super::write("a.txt", &changed()), INLINE)
+}
+
+/// Presses the key, and waits for the view.
+fn open(chat: &mut Chat) {
+    chat.nvim.input("gK");
+    let at = "return vim.fn.expand('%:t') == 'a.txt' and not vim.bo.modifiable";
+    chat.nvim.wait_for("the view", |nvim| nvim.lua(at, &[]) == true);
+}
+
+/// What is drawn over the file: the line above, and the text without the blanks up to the edge.
+fn drawn(chat: &mut Chat) -> Vec<(u64, String)> {
+    let all = virtual_lines(&mut chat.nvim, "flemma.review");
+    all.into_iter().map(|(line, text)| (line, text.trim().to_owned())).collect()
+}
+
+fn pairs(expected: &[(u64, &str)]) -> Vec<(u64, String)> {
+    expected.iter().map(|(line, text)| (*line, (*text).to_owned())).collect()
+}
+
+fn state(chat: &mut Chat) -> Value {
+    chat.nvim
+        .lua("return { vim.bo.modified, vim.fn.undotree().seq_last, vim.b.changedtick, vim.fn.getline(1, '$') }", &[])
+}
+
+#[test]
+fn hunks_are_drawn_taken_and_left_in_the_file() {
+    let mut chat = three_hunks();
+    chat.nvim.command("split a.txt | nnoremap <buffer> do :echo 'mine'<CR>");
+    let in_file = state(&mut chat);
+    chat.nvim.command("wincmd p");
+    let before = traces(&mut chat.nvim);
+    open(&mut chat);
+    let all = pairs(&[(1, "top"), (1, "1/3"), (9, "2/3"), (9, "LINE 9"), (9, "line 9 and a half"), (20, "3/3")]);
+    assert_eq!(drawn(&mut chat), all);
+    chat.nvim.wait_for("the line above the first", |nvim| nvim.row_with("top").is_some_and(|row| row == 0));
+    assert_eq!(state(&mut chat), in_file, "nothing of the buffer changes");
+    // It cannot be edited, and its keys are ours for now.
+    chat.nvim.input("]c");
+    chat.nvim.wait_for("the second hunk", |nvim| nvim.cursor() == (9, 0));
+    chat.nvim.input("do");
+    chat.nvim.wait_for_screen("2/3, left out");
+    chat.nvim.input("x");
+    wait_for_message(&mut chat.nvim, "E21");
+    assert_eq!(state(&mut chat), in_file);
+    chat.nvim.input("q");
+    wait_for_message(&mut chat.nvim, "toolu_1 is not decided; it still waits");
+    assert_eq!(traces(&mut chat.nvim), before);
+    // Once more: the last hunk is left out, and the second is left and taken again.
+    open(&mut chat);
+    chat.nvim.input("]cdodp]cdogA");
+    chat.nvim.wait_for("the result", |nvim| nvim.text().contains("@Assistant:\nfine"));
+    assert_eq!(content(&chat, "a.txt"), changed() + "line 20\n");
+    chat.nvim
+        .wait_for("the buffer of the file", |nvim| nvim.lua("return vim.fn.getbufline('a.txt', 1)[1]", &[]) == "top");
+    let map = chat.nvim.lua(
+        "vim.cmd('wincmd p') return { vim.fn.maparg('do', 'n'), vim.bo.modifiable, vim.fn.maparg('gA', 'n') }",
+        &[],
+    );
+    assert_eq!(map, json!([":echo 'mine'<CR>", true, ""]));
+    chat.nvim.command("silent undo");
+    assert_eq!(chat.nvim.text(), lines(), "undo goes back over it");
+}
+
+#[test]
+fn every_way_to_leave_the_file_leaves_nothing_behind() {
+    let mut chat = three_hunks();
+    // The file is not open: a window is split, and closed again.
+    let before = traces(&mut chat.nvim);
+    for keys in ["q", ":q<CR>", "<C-w>c", ":bd<CR>", ":bw<CR>", "gKq", "gK:q<CR>", ":close<CR>"] {
+        open(&mut chat);
+        if keys.starts_with("gK") {
+            chat.nvim.input("gK");
+            chat.nvim.wait_for("the other view", |nvim| nvim.lua("return vim.bo.buftype", &[]) == "acwrite");
+            chat.nvim.input(":q<CR>");
+        } else {
+            chat.nvim.input(keys);
+        }
+        let mut now = Value::Null;
+        for _ in 0..400 {
+            now = traces(&mut chat.nvim);
+            if now == before {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        if now != before {
+            chat.nvim.fail(&format!("after {keys}\n{before}\n{now}"));
+        }
+    }
+    assert_eq!(content(&chat, "a.txt"), lines());
+}
+
+#[test]
+fn the_review_goes_on_side_by_side_with_what_was_taken() {
+    let mut chat = three_hunks();
+    open(&mut chat);
+    chat.nvim.input("dogK");
+    chat.nvim.wait_for("the other view", |nvim| nvim.lua("return vim.bo.buftype", &[]) == "acwrite");
+    assert_eq!(chat.nvim.lines(0)[0], "line 1", "the first hunk is left out");
+    chat.nvim.input("ggOmine<Esc>:w<CR>");
+    chat.nvim.wait_for("the result", |nvim| nvim.text().contains("@Assistant:\nfine"));
+    assert_eq!(content(&chat, "a.txt"), changed().replace("top\n", "mine\n"));
+}
+
+#[test]
+fn folds_and_the_cursor_of_the_file_come_back() {
+    let mut chat = three_hunks();
+    chat.nvim.command("split a.txt | setlocal foldmethod=manual | 8,12fold | 1 | wincmd p");
+    let folds = "local win = vim.fn.bufwinid('a.txt')
+      return vim.api.nvim_win_call(win, function() return { vim.fn.foldclosed(9), vim.fn.line('.'), vim.wo.foldenable } end)";
+    assert_eq!(chat.nvim.lua(folds, &[]), json!([8, 1, true]));
+    open(&mut chat);
+    chat.nvim.input("]c]c");
+    chat.nvim.input("q");
+    wait_for_message(&mut chat.nvim, "toolu_1 is not decided");
+    assert_eq!(chat.nvim.lua(folds, &[]), json!([8, 1, true]));
+}
+
+#[test]
+fn a_long_line_is_wrapped_in_a_narrow_window() {
+    let long = "word ".repeat(30);
+    let mut chat = waiting(&[("a.txt", &lines())], "edit", &edit("a.txt", "line 5", &long), INLINE);
+    chat.nvim.command("vsplit a.txt | vertical resize 30 | wincmd p");
+    open(&mut chat);
+    let rows: Vec<_> = drawn(&mut chat).into_iter().filter(|(_, text)| text.contains("word")).collect();
+    assert_eq!(rows.len(), 5, "{rows:?}");
+    assert!(rows.iter().all(|(_, row)| row.len() <= 30), "{rows:?}");
+}

@@ -1,0 +1,68 @@
+//! The first lines of a change, below the preview of its call.
+
+use serde_json::{Value, json};
+
+use super::{
+    super::chat::{Chat, previews},
+    lines, waiting, write,
+};
+
+/// The highlight groups of the lines below the call.
+fn groups(chat: &mut Chat) -> Value {
+    chat.nvim.lua(
+        "local namespace = vim.api.nvim_create_namespace('flemma.previews')
+         local marks = vim.api.nvim_buf_get_extmarks(0, namespace, 0, -1, { details = true })
+         return vim.tbl_map(function(line) return line[1][2] end, marks[1][4].virt_lines)",
+        &[],
+    )
+}
+
+fn texts(chat: &mut Chat) -> Vec<String> {
+    previews(&mut chat.nvim).into_iter().map(|(_, text)| text).collect()
+}
+
+#[test]
+fn the_first_lines_of_a_change_are_below_its_call() {
+    let new = lines().replace("line 5\n", "LINE 5\n").replace("line 18\n", &format!("{}\n", "wide ".repeat(40)));
+    let options = "tools = { auto_approve = {}, review = { lines = 9 } }, notify = { usage = false }";
+    let mut chat = waiting(&[("a.txt", &lines())], "write", &write("a.txt", &new), options);
+    chat.nvim.wait_for_screen("+LINE 5");
+    let shown = texts(&mut chat);
+    assert!(shown[0].starts_with("write: a.txt") && shown[0].contains("+2 -2"), "{shown:?}");
+    assert!(shown.len() <= 11, "{shown:?}");
+    let expected =
+        |nvim: &mut super::Nvim, name: &str| nvim.lua("return vim.api.nvim_get_hl(0, { name = ... })", &[json!(name)]);
+    let found = groups(&mut chat);
+    for name in [
+        "FlemmaToolPreview",
+        "FlemmaDiffHunk",
+        "FlemmaDiffContext",
+        "FlemmaDiffDelete",
+        "FlemmaDiffAdd",
+        "FlemmaDiffNote",
+    ] {
+        assert!(found.as_array().unwrap().contains(&json!(name)), "{name} in {found}");
+    }
+    for scheme in ["habamax", "default"] {
+        chat.nvim.command(&format!("colorscheme {scheme}"));
+        assert_eq!(expected(&mut chat.nvim, "FlemmaDiffAdd")["link"], "Added", "{scheme}");
+        assert_eq!(expected(&mut chat.nvim, "FlemmaDiffDelete")["link"], "Removed", "{scheme}");
+    }
+    // They fit into the narrowest window, and follow its width.
+    for width in [20, 7] {
+        chat.nvim.command(&format!("vsplit | vertical resize {width}"));
+        chat.nvim.wait_for("the width", |nvim| previews(nvim).iter().all(|(_, text)| text.chars().count() <= width));
+        chat.nvim.command("only");
+    }
+    chat.nvim.wait_for("the whole width", |nvim| previews(nvim)[0].1.contains("+2 -2"));
+    // They belong to the screen: the text does not have them.
+    assert!(!chat.nvim.text().contains("+LINE 5"));
+}
+
+#[test]
+fn no_lines_of_a_change_are_shown_where_they_are_off() {
+    let options = "tools = { auto_approve = {}, review = { lines = 0 } }, notify = { usage = false }";
+    let mut chat = waiting(&[("a.txt", &lines())], "write", &write("a.txt", "one\n"), options);
+    chat.nvim.wait_for_screen("+1 -20");
+    assert_eq!(texts(&mut chat).len(), 1);
+}

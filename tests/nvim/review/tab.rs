@@ -1,0 +1,134 @@
+//! The change of a call side by side.
+
+use super::{content, edit, lines, open, traces, wait_for_message, waiting};
+
+fn one_edit() -> super::Chat {
+    waiting(&[("a.txt", &lines())], "edit", &edit("a.txt", "line 5", "LINE 5\nmore"), "")
+}
+
+/// The lines of the window at the left.
+fn left(chat: &mut super::Chat) -> Vec<String> {
+    let lines = chat.nvim.lua("return vim.api.nvim_buf_get_lines(vim.fn.winbufnr(1), 0, -1, false)", &[]);
+    lines.as_array().unwrap().iter().map(|line| line.as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn the_key_shows_the_change_and_writing_accepts_it() {
+    let mut chat = one_edit();
+    let before = traces(&mut chat.nvim);
+    open(&mut chat);
+    assert_eq!(left(&mut chat)[4], "line 5");
+    assert_eq!(chat.nvim.lines(0)[4..6], ["LINE 5", "more"]);
+    assert_eq!(chat.nvim.cursor(), (5, 0));
+    for words in ["a.txt (now)", "proposed", ":w accept  gX reject  :q later"] {
+        chat.nvim.wait_for_screen(words);
+    }
+    chat.nvim.input(":w<CR>");
+    chat.nvim.wait_for("the result", |nvim| nvim.text().contains("@Assistant:\nfine"));
+    assert_eq!(content(&chat, "a.txt"), lines().replace("line 5", "LINE 5\nmore"));
+    chat.wait_until_idle();
+    let after = traces(&mut chat.nvim);
+    assert_eq!(before, after);
+}
+
+#[test]
+fn failing_autocommands_leave_nothing_behind() {
+    for event in ["TabClosed", "WinClosed", "DiffUpdated", "BufWipeout", "WinEnter"] {
+        let mut chat = one_edit();
+        let before = traces(&mut chat.nvim);
+        open(&mut chat);
+        chat.nvim.command(&format!("autocmd {event} * throw 'theirs'"));
+        chat.nvim.input("ix<Esc>:q!<CR><CR><CR>");
+        let mut now = serde_json::Value::Null;
+        for _ in 0..1000 {
+            now = traces(&mut chat.nvim);
+            if (2..8).all(|at| now[at] == before[at]) && now[0] == before[0] {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        if (2..8).any(|at| now[at] != before[at]) || now[0] != before[0] {
+            chat.nvim.fail(&format!("after {event}\n{before}\n{now}"));
+        }
+        assert!(!chat.nvim.messages().contains("Invalid window"), "{event}");
+        assert_eq!(content(&chat, "a.txt"), lines());
+    }
+}
+
+#[test]
+fn a_view_that_cannot_be_closed_stays_whole() {
+    let mut chat = one_edit();
+    open(&mut chat);
+    chat.nvim.input("ggOmine<Esc>:q<CR>");
+    wait_for_message(&mut chat.nvim, "E37");
+    chat.nvim.input(":tabclose<CR>");
+    chat.nvim.wait_for("both windows", |nvim| {
+        nvim.lua("return { #vim.api.nvim_tabpage_list_wins(0), vim.wo.diff, vim.fn.winnr() }", &[])
+            == serde_json::json!([2, true, 2])
+    });
+    assert_eq!(left(&mut chat)[4], "line 5");
+    // Another file in the right window ends the review, and a conversation is not shown twice.
+    chat.nvim.input(":e! notes.chat<CR>");
+    chat.nvim.wait_for("one tab", |nvim| nvim.lua("return #vim.api.nvim_list_tabpages()", &[]) == 1);
+    assert!(chat.nvim.text().contains("status=pending"));
+}
+
+#[test]
+fn narrow_windows_show_the_keys() {
+    let mut chat = one_edit();
+    open(&mut chat);
+    chat.nvim.command("vertical resize 30");
+    chat.nvim.wait_for_screen(":w accept  gX reject");
+    chat.nvim.command("vertical resize 12");
+    chat.nvim.wait_for_screen(":w gX :q");
+    // What is not expected of what is written is said.
+    chat.nvim.input(":setlocal ff=dos<CR>:w<CR>");
+    wait_for_message(&mut chat.nvim, "a.txt gets the line breaks of 'fileformat' dos");
+}
+
+#[test]
+fn every_way_to_leave_leaves_nothing_behind() {
+    let mut chat = one_edit();
+    // A layout, and options of the user that diff mode changes.
+    chat.nvim.command("set equalalways scrollopt=ver,jump foldmethod=indent | 10split a.txt | 30vsplit | wincmd b");
+    chat.go_to("toolu_1");
+    let before = traces(&mut chat.nvim);
+    for keys in [
+        ":q<CR>",
+        "ix<Esc>:q!<CR>",
+        ":tabclose<CR>",
+        "ix<Esc>:tabclose!<CR>",
+        ":bd<CR>",
+        "ix<Esc>:bd!<CR>",
+        ":bw<CR>",
+        "<C-w>h<C-w>o",
+        "<C-w>o:q<CR>",
+        "<C-w>h:only<CR>",
+        "<C-w>h:q<CR>:q<CR>",
+        "<C-w>h:bw<CR><C-w>l:q<CR>",
+        ":close<CR>",
+        "<C-w>c",
+        "ZQ",
+        "<C-w>T:q<CR>",
+        ":split<CR>:q<CR>:q<CR>",
+        ":vsplit<CR>:bw<CR>",
+        "]f[f]cdo:q!<CR>",
+    ] {
+        open(&mut chat);
+        chat.nvim.input(keys);
+        let mut now = serde_json::Value::Null;
+        for _ in 0..400 {
+            now = traces(&mut chat.nvim);
+            if now == before {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        if now != before {
+            chat.nvim.fail(&format!("after {keys}\n{before}\n{now}"));
+        }
+        assert!(chat.nvim.text().contains("status=pending"), "{keys}");
+        assert_eq!(content(&chat, "a.txt"), lines(), "{keys}");
+    }
+    wait_for_message(&mut chat.nvim, "toolu_1 is not decided; it still waits");
+}
