@@ -1,18 +1,22 @@
 //! Runs Lua for the workspace: see [`Scripts`].
 
-use std::rc::Rc;
+use std::{rc::Rc, sync::Arc};
 
 use mlua::{IntoLuaMulti, Lua, Table, Value};
 
-use super::{convert, functions::Functions, host::Shim, lua_tools, opt, policies, tool_functions};
+use super::{
+    convert, functions::Functions, host::Shim, lua_tools, opt, policies, review_table, sandbox::NvimSandbox,
+    tool_functions,
+};
 use crate::{
     config::buffer::BufferOptions,
     model::{ModelError, UserError},
     tools::{
-        DeclaredApproval, Definition, LuaError, LuaRef, approval::Resolve, builtin::FilesToPick, command::CommandResult,
+        DeclaredApproval, Definition, LuaError, LuaRef, LuaSandbox, approval::Resolve, builtin::FilesToPick,
+        command::CommandResult,
     },
     workspace::{
-        LuaOutcome, Scripts, StopTool,
+        LuaOutcome, Reviewed, Scripts, StopTool,
         ports::{CallContext, FrontmatterRun, ScriptError, ToolRun},
     },
 };
@@ -151,6 +155,10 @@ impl Scripts for LuaScripts {
         definition.functions().for_each(|function| self.functions.release(function));
     }
 
+    fn sandbox(&self) -> Option<Arc<dyn LuaSandbox>> {
+        Some(Arc::new(NvimSandbox))
+    }
+
     fn files_to_pick(&self, callback: LuaRef, files: Result<FilesToPick, ModelError>) {
         let Some(function) = self.functions.get(callback) else { return };
         self.functions.release(callback);
@@ -203,6 +211,30 @@ impl Scripts for LuaScripts {
         if let Err(error) = called {
             self.shim.report(&error);
         }
+    }
+
+    fn reviewed(&self, callback: LuaRef, reviewed: Result<Reviewed, UserError>) {
+        let Some(function) = self.functions.get(callback) else { return };
+        self.functions.release(callback);
+        let called = match reviewed {
+            Ok(reviewed) => review_table::review(&self.lua, &reviewed).and_then(|review| function.call::<()>(review)),
+            Err(problem) => function.call((Value::Nil, problem.to_string())),
+        };
+        if let Err(error) = called {
+            self.shim.report(&error);
+        }
+    }
+
+    fn ended(&self, callback: LuaRef, problem: Option<UserError>) {
+        let Some(function) = self.functions.get(callback) else { return };
+        self.functions.release(callback);
+        if let Err(error) = function.call::<()>(problem.map(|problem| problem.to_string())) {
+            self.shim.report(&error);
+        }
+    }
+
+    fn forget(&self, callback: LuaRef) {
+        self.functions.release(callback);
     }
 
     fn models(&self, callback: LuaRef, models: Result<Vec<String>, UserError>) {

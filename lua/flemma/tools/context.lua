@@ -20,6 +20,17 @@ local function path(context)
       -- A dollar in a name is literal: many frameworks have such files.
       return vim.fs.normalize(vim.fs.joinpath(context.__dirname or context.cwd, name), { expand_env = false })
     end,
+    --- Why the tool may not use a file: the user denies it, an agent does not allow it, or it must not be written.
+    ---@param name string
+    ---@param access? "read"|"write"
+    ---@return string? problem nil if it may
+    problem = function(name, access)
+      if access ~= nil and access ~= "read" and access ~= "write" then
+        error(('ctx.path.problem: the access must be "read" or "write", not %s'):format(vim.inspect(access)), 2)
+      end
+      local path = context.path.resolve(name)
+      return require("flemma.native").call("path_problem", context.bufnr, access or "read", path)
+    end,
   }
 end
 
@@ -29,7 +40,8 @@ local function sandbox(context)
     ---@param name string
     ---@return boolean
     is_path_writable = function(name)
-      return require("flemma.native").call("is_writable", context.path.resolve(name)) or false
+      local path = context.path.resolve(name)
+      return require("flemma.native").call("is_writable", path) and not context.path.problem(name, "write") or false
     end,
     ---@param command string[]
     ---@return string[]? wrapped
@@ -50,6 +62,34 @@ local lazy = {
     return vim.deepcopy(require("flemma.tools.truncate"))
   end,
 }
+
+--- Proposes what files are to contain. The call waits for the user's decision, in which the proposal is shown as a diff, and
+--- Flemma writes what they approve.
+---@param context flemma.ExecutionContext
+---@param changes flemma.ProposedChange[]
+---@param callback fun(problem?: string, outcome?: flemma.WriteOutcome)
+---@return boolean is_asked whether somebody may have to decide
+local function propose_write(context, changes, callback)
+  if type(changes) ~= "table" or not vim.islist(changes) or #changes == 0 then
+    error("ctx.propose_write: give a list of changes, each with a `path` and a `content`", 3)
+  elseif not vim.is_callable(callback) then
+    error(("ctx.propose_write: the callback must be a function, not a %s"):format(type(callback)), 3)
+  end
+  local list = {}
+  for at, change in ipairs(changes) do
+    local name = type(change) == "table" and (change.path or change.page)
+    if type(name) ~= "string" or name == "" then
+      error(("ctx.propose_write: change %d has no `path`"):format(at), 3)
+    elseif type(change.content) ~= "string" then
+      error(("ctx.propose_write: the `content` of %s must be a string, not a %s"):format(name, type(change.content)), 3)
+    end
+    list[at] = { name = name, is_page = change.path == nil, content = change.content }
+  end
+  local run = { call = context.call_id, number = context.__run }
+  return require("flemma.native").call("propose_write", context.bufnr, run, list, function(outcome, problem)
+    callback(problem, outcome)
+  end)
+end
 
 local methods = {}
 
@@ -76,7 +116,7 @@ local class = {
 ---@param tool string
 ---@param timeout number seconds
 ---@param progress? fun(text: string)
----@param about { call_id: string, resolved_by: table }
+---@param about { call_id: string, resolved_by: table, run: integer }
 ---@return flemma.ExecutionContext
 function M.new(buf, tool, timeout, progress, about)
   local file = vim.api.nvim_buf_get_name(buf)
@@ -84,7 +124,8 @@ function M.new(buf, tool, timeout, progress, about)
   local own = options and options.tools[tool]
   local cwd = type(own) == "table" and type(own.cwd) == "string" and vim.fn.fnamemodify(own.cwd, ":p"):gsub("(.)/$", "%1")
     or vim.fn.getcwd()
-  return setmetatable({
+  local context
+  context = setmetatable({
     bufnr = buf,
     cwd = cwd,
     timeout = timeout,
@@ -93,6 +134,12 @@ function M.new(buf, tool, timeout, progress, about)
     __filename = file ~= "" and file or nil,
     __dirname = file ~= "" and vim.fs.dirname(file) or nil,
     __tool = tool,
+    __run = about.run,
+    propose_write = function(...)
+      -- With a colon or with a dot.
+      local changes, callback = select(select("#", ...) > 2 and 2 or 1, ...)
+      return propose_write(context, changes, callback)
+    end,
     -- A tool that is not `streaming` may also call it, but nothing is shown.
     progress = function(...)
       -- With a colon or with a dot: the text is the last argument.
@@ -105,6 +152,7 @@ function M.new(buf, tool, timeout, progress, about)
       end
     end,
   }, class)
+  return context
 end
 
 return M
@@ -117,8 +165,20 @@ return M
 ---@field resolved_by flemma.ResolvedBy who let the call run
 ---@field __filename? string full path of the `.chat` file; nil for one that was never saved
 ---@field __dirname? string its folder
----@field path { resolve: fun(path: string): string }
+---@field path { resolve: (fun(path: string): string), problem: fun(path: string, access?: "read"|"write"): string? }
 ---@field sandbox { is_path_writable: (fun(path: string): boolean), wrap_command: fun(command: string[]): string[]?, string? }
 ---@field truncate table
 ---@field progress fun(text: string) shows the latest lines under the running block; tools with `streaming = true`
+---@field propose_write fun(changes: flemma.ProposedChange[], callback: fun(problem?: string, outcome?: flemma.WriteOutcome): boolean) proposes what files are to contain; the call waits for the user's decision
 ---@field get_config fun(self: flemma.ExecutionContext): table?
+
+--- What a file is to contain.
+---@class flemma.ProposedChange
+---@field path? string the file; relative paths start where `ctx.path.resolve` starts
+---@field page? string in place of `path`, a page of the notes
+---@field content string
+
+--- What became of a proposal that the user approved.
+---@class flemma.WriteOutcome
+---@field files { path: string, written: boolean }[] `written` is false for a file that the user left as it is
+---@field note? string what the model should be told: what the user has left out or changed

@@ -1,11 +1,18 @@
-//! Pages of notes, for the tool that the editor answers.
+//! Pages of notes, for the tool that the editor answers and for tools written in Lua.
 
 use std::os::unix::ffi::OsStrExt;
 
-use mlua::{LuaString, Value};
+use mlua::{Function, LuaString, Table, Value};
 
 use super::table::Exports;
-use crate::tools::builtin::locate_section;
+use crate::{
+    model::{CallId, UserError},
+    nvim::convert,
+    tools::builtin::{PageRequest, locate_section, patch_frontmatter},
+};
+
+/// What `use_pages` takes.
+type Using = (i32, LuaString, u64, Table, Function);
 
 /// Adds the functions.
 pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
@@ -15,6 +22,45 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         Ok(match binding.workspace.page_file(&conversation, &page.to_string_lossy()) {
             Ok(path) => (Value::String(lua.create_string(path.as_os_str().as_bytes())?), None),
             Err(problem) => (Value::Nil, Some(problem.to_string())),
+        })
+    })?;
+    // notes_root(buffer) -> the folder of notes
+    exports.add("notes_root", |lua, binding, buffer: i32| {
+        let root = binding.workspace.notes_folder(buffer);
+        root.map(|root| lua.create_string(root.as_os_str().as_bytes())).transpose()
+    })?;
+    // use_pages(buffer, call, run, request, callback): what a tool asks of the notes (`PageRequest`). Calls back with the answer, or with nil and
+    // what is wrong.
+    exports.add("use_pages", |lua, binding, (buffer, call, run, request, callback): Using| {
+        let callback = binding.functions.keep(callback);
+        let request = convert::to_json(lua, Value::Table(request)).map_err(|error| convert::words(&error));
+        let request = request
+            .and_then(|request| serde_json::from_value::<PageRequest>(request).map_err(|error| error.to_string()));
+        let request = match request {
+            Ok(request) => request,
+            Err(problem) => {
+                binding.workspace.give_answer(callback, Err(UserError::new(problem)));
+                return Ok(());
+            }
+        };
+        let run = (buffer, &CallId(call.to_string_lossy()), run);
+        binding.workspace.use_pages(run, request, move |workspace, answer| {
+            workspace.give_answer(callback, answer);
+        });
+        Ok(())
+    })?;
+    // patch_frontmatter(content, patches) -> the content with other frontmatter; or nil and what is wrong
+    exports.add("patch_frontmatter", |lua, _, (content, patches): (LuaString, Vec<Table>)| {
+        let mut keys = Vec::new();
+        for patch in patches {
+            let key = patch.get::<LuaString>("path")?.to_string_lossy();
+            let is_deleted = patch.get::<LuaString>("op")?.as_bytes() == b"delete-key";
+            let value = (!is_deleted).then(|| convert::to_json(lua, patch.get("value")?)).transpose()?;
+            keys.push((key, value));
+        }
+        Ok(match patch_frontmatter(&content.as_bytes(), keys) {
+            Ok(content) => (Some(lua.create_string(content)?), None),
+            Err(problem) => (None, Some(problem.to_string())),
         })
     })?;
     // section_line(text, heading) -> the line of the heading, from 1; or nil and what is wrong

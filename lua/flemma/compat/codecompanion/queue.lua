@@ -29,7 +29,7 @@ local function start_next(buf)
     job.finish(result)
     start_next(buf)
   end
-  job.cancel = calls.run(job.call, finish)
+  job.cancel = require("flemma.compat.codecompanion.run").start(job.call, finish)
 end
 
 --- Runs a call when those before it have ended.

@@ -97,10 +97,18 @@ local function json(value, depth)
   return "{" .. table.concat(parts, ",") .. "}"
 end
 
+--- A value as JSON, with its keys in order. Throws where something is not JSON.
+---@param value any
+---@return string
+function M.json(value)
+  return json(value, 1)
+end
+
 --- What a model reads of a value: text as it is, lists of text as lines, other tables as JSON, objects as Lua shows them.
 ---@param value any
+---@param otherwise? fun(value: any): string shows a table that is not JSON
 ---@return string text empty for nil
-function M.text(value)
+function M.text(value, otherwise)
   if value == nil or value == vim.NIL then
     return ""
   elseif type(value) ~= "table" then
@@ -116,6 +124,9 @@ function M.text(value)
     ok, text = pcall(tostring, value)
   else
     ok, text = pcall(json, value, 1)
+  end
+  if otherwise and (not ok or type(text) ~= "string") then
+    ok, text = pcall(otherwise, value)
   end
   if not ok or type(text) ~= "string" then
     ok, text = pcall(vim.inspect, value, { depth = DEEPEST, process = function(item, path)

@@ -1,0 +1,72 @@
+--- The table `config`: what tools of this kind are configured with. Only `enableTools` has an effect here.
+local M = {}
+
+---@type table<string, any>
+local values = {}
+
+--- The parts of a path: `ai.chat` is `ai` and in it `chat`.
+---@param path any
+---@return string[]
+local function parts_of(path)
+  if type(path) == "table" then
+    return path
+  end
+  return vim.split(tostring(path), ".", { plain = true })
+end
+
+--- Whether the user was told that agents are set elsewhere.
+local was_told = false
+
+M.module = {}
+
+--- The value at a path, or else the default.
+---@param path string|string[]
+---@param default any
+---@return any
+function M.module.get(path, default)
+  local found = vim.tbl_get(values, unpack(parts_of(path)))
+  if found == nil then
+    return default
+  end
+  return found
+end
+
+--- Sets the value at a path, or several at once.
+---@param path string|string[]|table<string, any>
+---@param value any
+function M.module.set(path, value)
+  if type(path) == "table" and not vim.islist(path) then
+    for key, one in pairs(path) do
+      M.module.set(key, one)
+    end
+    return
+  end
+  local was_enabled = M.are_tools_enabled()
+  local parts, at = parts_of(path), values
+  for i = 1, #parts - 1 do
+    if type(at[parts[i]]) ~= "table" then
+      at[parts[i]] = {}
+    end
+    at = at[parts[i]]
+  end
+  at[parts[#parts]] = value
+  if not was_told and vim.tbl_get(values, "ai", "agents") ~= nil then
+    -- What they forbid must not seem to be forbidden.
+    was_told = true
+    require("flemma.notify").say(
+      vim.log.levels.WARN,
+      "silverbullet: `ai.agents` has no effect in config.set; give them to require('flemma').setup({ agents = … }), which takes the same names (:help flemma-agents)"
+    )
+  end
+  if M.are_tools_enabled() ~= was_enabled then
+    require("flemma.compat.silverbullet.tools").refresh()
+  end
+end
+
+--- Whether the tools of `ai.tools` are offered to models.
+---@return boolean
+function M.are_tools_enabled()
+  return vim.tbl_get(values, "ai", "chat", "enableTools") ~= false
+end
+
+return M

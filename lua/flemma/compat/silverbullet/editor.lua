@@ -1,0 +1,121 @@
+--- The table `editor`: what the user sees and is asked.
+local M = {}
+
+local runs = require("flemma.compat.silverbullet.run")
+
+local api = vim.api
+
+--- The part of a reference that names a place in a page: a heading, a line, or a position.
+---@param place? string
+---@return { section?: string, line?: integer }
+local function place_of(place)
+  if not place or place == "" then
+    return {}
+  end
+  local line = place:match("^[Ll](%d+)")
+  return line and { line = tonumber(line) } or {}
+end
+
+--- Shows a page: `Page`, `Page#Heading` or `Page@L12`.
+---@param ref string|{ page: string }
+function M.navigate(ref)
+  local what = "editor.navigate"
+  local run = runs.current(what)
+  local written = type(ref) == "table" and (ref.page or ref.ref) or ref
+  if type(written) ~= "string" then
+    error(("%s: the reference must be a string, not a %s"):format(what, type(ref)), 0)
+  end
+  local page, place = written:match("^([^#@]*)[@](.*)$")
+  local input = place_of(place)
+  if not page then
+    page, input.section = written:match("^([^#]*)#%s*(.*)$")
+  end
+  input.page = vim.trim(page or written)
+  -- Judged by its name, so that nothing says where the notes are.
+  require("flemma.compat.silverbullet.space").request(what, { op = "exists", page = input.page })
+  local shown = require("flemma.tools.client.navigate")(input, run.ctx)
+  if type(shown) == "table" and shown.success == false then
+    error(shown.error, 0)
+  end
+end
+
+--- Asks the user for a text.
+---@param label string
+---@param default? string
+---@return string? text nil if they cancel
+function M.prompt(label, default)
+  return (runs.await("editor.prompt", function(_, done)
+    vim.schedule(function()
+      vim.ui.input({ prompt = tostring(label) .. " ", default = default }, vim.schedule_wrap(done))
+    end)
+    return true
+  end))
+end
+
+--- Lets the user choose.
+---@param label string
+---@param options table[] each with a `name`
+---@return table? option nil if they cancel
+function M.filterBox(label, options)
+  local what = "editor.filterBox"
+  if type(options) ~= "table" then
+    error(("%s: the options must be a list, not a %s"):format(what, type(options)), 0)
+  end
+  return (runs.await(what, function(_, done)
+    vim.schedule(function()
+      vim.ui.select(options, {
+        prompt = tostring(label),
+        format_item = function(option)
+          local name = type(option) == "table" and option.name or option
+          local about = type(option) == "table" and option.description
+          return about and ("%s  %s"):format(name, about) or tostring(name)
+        end,
+      }, vim.schedule_wrap(function(option)
+        done(type(option) == "string" and { name = option } or option)
+      end))
+    end)
+    return true
+  end))
+end
+
+--- The buffer that the user looks at beside the conversation.
+---@param chat integer
+---@return integer?
+local function beside(chat)
+  local previous = vim.fn.win_getid(vim.fn.winnr("#"))
+  local wins = api.nvim_tabpage_list_wins(0)
+  table.insert(wins, 1, previous)
+  for _, win in ipairs(wins) do
+    if win ~= 0 and api.nvim_win_is_valid(win) and api.nvim_win_get_config(win).relative == "" then
+      local buf = api.nvim_win_get_buf(win)
+      if buf ~= chat and vim.bo[buf].buftype == "" and not require("flemma.tools.places").is_chat(buf) then
+        return buf
+      end
+    end
+  end
+end
+
+--- The text of the page that is open beside the conversation.
+---@return string
+function M.getText()
+  local what = "editor.getText"
+  local run = runs.current(what)
+  local buf = beside(run.ctx.bufnr)
+  if not buf then
+    error(("%s: no page is open beside the conversation"):format(what), 0)
+  elseif not require("flemma.tools.places").readable(run.ctx, { buf })[buf] then
+    error(("%s: the user's policy denies reading the page that is open"):format(what), 0)
+  end
+  local lines = api.nvim_buf_get_lines(buf, 0, -1, false)
+  return table.concat(lines, "\n") .. (vim.bo[buf].endofline and "\n" or "")
+end
+
+--- Shows a message.
+---@param message string
+---@param kind? "info"|"warning"|"error"
+function M.flashNotification(message, kind)
+  local levels = { error = vim.log.levels.ERROR, warning = vim.log.levels.WARN, warn = vim.log.levels.WARN }
+  require("flemma.notify").say(levels[kind] or vim.log.levels.INFO, tostring(message))
+end
+
+return M

@@ -1,0 +1,71 @@
+--- The table `system`: the functions that tools of this kind invoke by name.
+local M = {}
+
+local runs = require("flemma.compat.silverbullet.run")
+
+--- The first of these fields that is there.
+---@param table table
+---@param ... string
+local function field(table, ...)
+  for _, name in ipairs({ ... }) do
+    if table[name] ~= nil then
+      return table[name]
+    end
+  end
+end
+
+---@type table<string, fun(...): any>
+local invoked = {}
+
+--- Renames a page, and changes the links to it.
+invoked["index.renamePageCommand"] = function(about, new)
+  local what = "index.renamePageCommand"
+  local old = about
+  if type(about) == "table" then
+    old, new = field(about, "oldPage", "from"), field(about, "page", "newPage", "to")
+  end
+  if type(old) ~= "string" or type(new) ~= "string" then
+    error(("%s: give { oldPage = …, page = … }"):format(what), 0)
+  elseif not runs.current(what).entry.requiresApproval then
+    error(("%s: the tool has to declare `requiresApproval = true` to rename pages"):format(what), 0)
+  end
+  require("flemma.compat.silverbullet.space").request(what, { op = "rename", page = old, new_page = new })
+  return true
+end
+
+--- Shows a change of a page, and writes it if the user approves: whether they do, and else why not.
+invoked["silverbullet-ai.requestWriteApproval"] = function(page, content)
+  if type(page) == "table" then
+    page, content = field(page, "page", "name"), field(page, "newContent", "content")
+  end
+  local ok, problem = pcall(require("flemma.compat.silverbullet.ai").writePage, page, content)
+  return ok, not ok and problem or nil
+end
+
+invoked["silverbullet-ai.callTool"] = function(...)
+  return require("flemma.compat.silverbullet.ai").callTool(...)
+end
+
+invoked["silverbullet-ai.listTools"] = function()
+  return require("flemma.compat.silverbullet.ai").listTools()
+end
+
+invoked["editor.flashNotification"] = function(...)
+  return require("flemma.compat.silverbullet.editor").flashNotification(...)
+end
+
+--- Invokes one of five functions.
+---@param name string
+---@param ... any
+---@return any
+function M.invokeFunction(name, ...)
+  local callback = invoked[name]
+  if not callback then
+    local names = vim.tbl_keys(invoked)
+    table.sort(names)
+    error(("system.invokeFunction: there is no function `%s` here; there are %s"):format(tostring(name), table.concat(names, ", ")), 0)
+  end
+  return callback(...)
+end
+
+return M
