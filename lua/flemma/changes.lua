@@ -38,7 +38,7 @@ end
 
 --- The files that have changes in the editor which are not saved.
 ---@return string[]
-local function unsaved()
+function M.unsaved()
   local files = {}
   for _, buf in ipairs(api.nvim_list_bufs()) do
     local name = api.nvim_buf_get_name(buf)
@@ -49,72 +49,22 @@ local function unsaved()
   return files
 end
 
---- Lets Neovim read a file again whose buffer has no changes. Undo goes back over it, however long the file is.
----@param buf integer
-local function reload(buf)
-  local views = {}
-  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
-    views[win] = api.nvim_win_call(win, vim.fn.winsaveview)
-  end
-  local kept = vim.o.undoreload
-  vim.o.undoreload = -1
-  local id = api.nvim_create_autocmd("FileChangedShell", {
-    buffer = buf,
-    desc = "Flemma: show what was taken back",
-    callback = function()
-      if vim.v.fcs_reason ~= "deleted" then
-        vim.v.fcs_choice = "reload"
-      end
-    end,
-  })
-  if require("flemma.buffer").is_new(buf) then
-    -- `:checktime` would ask about a file that did not exist before (W13).
-    api.nvim_buf_call(buf, function()
-      pcall(vim.cmd, "silent! edit!")
-    end)
-  else
-    pcall(vim.cmd, ("silent! %dchecktime"):format(buf))
-  end
-  pcall(api.nvim_del_autocmd, id)
-  vim.o.undoreload = kept
-  for win, view in pairs(views) do
-    if api.nvim_win_is_valid(win) and api.nvim_win_get_buf(win) == buf then
-      api.nvim_win_call(win, function()
-        vim.fn.winrestview(view)
-      end)
-    end
-  end
-end
-
---- Shows files again that were changed.
----@param paths table<string, true>
-local function show_again(paths)
-  for _, buf in ipairs(api.nvim_list_bufs()) do
-    if api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == "" and not vim.bo[buf].modified then
-      local name = api.nvim_buf_get_name(buf)
-      local real = name ~= "" and vim.uv.fs_realpath(name)
-      if real and paths[real] then
-        reload(buf)
-      end
-    end
-  end
-  -- For those that were deleted, and whatever else is open.
-  require("flemma.checktime").all()
-end
-
 ---@param what string what was done
----@param files { path: string, problem?: string }[]
+---@param files { path: string, problem?: string, moved_to?: string }[]
 local function report(what, files)
-  local done, left, paths = 0, {}, {}
+  local done, left, paths, moved = 0, {}, {}, {}
   for _, file in ipairs(files) do
     if file.problem then
       left[#left + 1] = ("%s %s"):format(short(file.path), file.problem)
     else
       done = done + 1
-      paths[file.path] = true
+      paths[#paths + 1] = file.path
+      if file.moved_to then
+        moved[#moved + 1] = { file.path, file.moved_to }
+      end
     end
   end
-  show_again(paths)
+  require("flemma.checktime").all(paths, moved)
   local words = done == 0 and "nothing was changed" or ("%s %d file%s"):format(what, done, done == 1 and "" or "s")
   if #left > 0 then
     words = ("%s. Left alone: %s."):format(words, table.concat(left, "; "))
@@ -202,7 +152,7 @@ local function show(chat, proposed, verb)
   map("y", function()
     ask_about_changed(proposed.files, function(overwrite)
       close(buf)
-      native("restore_files", chat, proposed.number, overwrite, unsaved(), function(files, problem)
+      native("restore_files", chat, proposed.number, overwrite, M.unsaved(), function(files, problem)
         if files then
           report(verb.done, files)
         else
@@ -221,7 +171,7 @@ local function propose(verb, what, about)
   if not chat then
     return
   end
-  native("propose_taking_back", chat, what, about, unsaved(), function(proposed, problem)
+  native("propose_taking_back", chat, what, about, M.unsaved(), function(proposed, problem)
     if proposed then
       show(chat, proposed, verbs[verb])
     else
@@ -277,6 +227,20 @@ function M.list()
       close(buf)
     end, { buffer = buf, nowait = true, desc = "Flemma: close the list" })
   end)
+end
+
+--- Completes the argument of `:Flemma undo`.
+---@param words string[] those before the cursor
+---@param lead string
+---@return string[]
+function M.complete(words, lead)
+  local buf = api.nvim_get_current_buf()
+  if #words > 0 or not require("flemma.buffer").is_attached(buf) then
+    return {}
+  end
+  return vim.tbl_filter(function(id)
+    return vim.startswith(id, lead)
+  end, native("undo_words", buf) or {})
 end
 
 return M

@@ -221,6 +221,49 @@ impl History {
         Ok(undone.map(forward).collect())
     }
 
+    /// The files to which these steps give another name: each with the path that it has and the path that it gets.
+    #[must_use]
+    pub fn moves(&self, steps: &[Step]) -> Vec<(PathBuf, PathBuf)> {
+        let made: Vec<&Change> = self.made().collect();
+        let step_of = |id: &ChangeId| steps.iter().find(|step| self.roots(&step.reverts).contains(id));
+        let mut moves = Vec::new();
+        for (place, leaves) in made.iter().enumerate() {
+            // A call that moves a file first makes it in the new place, and then takes it away from the old one.
+            let is_origin = |arrives: &&&Change| {
+                run_of(arrives).is_some()
+                    && run_of(arrives) == run_of(leaves)
+                    && arrives.path != leaves.path
+                    && arrives.old == FileState::Absent
+                    && arrives.new == leaves.old
+            };
+            if leaves.new != FileState::Absent || leaves.old == FileState::Absent {
+                continue;
+            }
+            let Some(arrives) = made[..place].iter().rfind(is_origin) else { continue };
+            if let (Some(here), Some(there)) = (step_of(&arrives.id), step_of(&leaves.id)) {
+                match (&here.target, &there.target) {
+                    (FileState::Absent, FileState::File { .. }) => moves.push((here.path.clone(), there.path.clone())),
+                    (FileState::File { .. }, FileState::Absent) => moves.push((there.path.clone(), here.path.clone())),
+                    _ => {}
+                }
+            }
+        }
+        moves
+    }
+
+    /// The changes of calls that these changes go back to.
+    fn roots(&self, ids: &[ChangeId]) -> HashSet<ChangeId> {
+        let (mut found, mut left) = (HashSet::new(), ids.to_vec());
+        while let Some(id) = left.pop() {
+            let reverts = self.made().find(|change| change.id == id).map_or(&[][..], Change::reverts);
+            // A change only reverts earlier ones, so this ends; a log that somebody has edited may say otherwise.
+            if found.insert(id) {
+                left.extend_from_slice(reverts);
+            }
+        }
+        found
+    }
+
     /// The changes that were made after a message. A vendor may use an id twice: then the last runs with it belong to the calls
     /// after the message. A call that is no longer in the conversation counts by its place in the log: it came after the message if
     /// it came after all changes that were made up to there.

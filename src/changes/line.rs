@@ -18,8 +18,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use thiserror::Error;
 
-use super::{Act, Cause, Change, ChangeId, Digest, FileState};
-use crate::model::CallId;
+use super::{Act, Cause, Change, ChangeId, FileState};
+use crate::model::{CallId, Digest};
 
 /// The version of the format.
 const VERSION: u64 = 1;

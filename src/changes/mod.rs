@@ -19,5 +19,5 @@ mod step;
 pub use change::{Act, Cause, Change, ChangeId};
 pub use history::{ChangedFile, History, Wanted};
 pub use line::{Line, LineError};
-pub use state::{Digest, FileState};
+pub use state::FileState;
 pub use step::Step;

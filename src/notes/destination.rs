@@ -5,28 +5,49 @@ use std::{fmt::Write, ops::Range};
 /// Characters that are written with `%`: they have a meaning in a URL, in Markdown or in a table.
 const SPECIAL: [char; 11] = ['%', '?', '#', '<', '>', '\\', '&', '`', '[', ']', '|'];
 
-/// The position of a destination that begins at `at` or behind white space there, without its angle brackets. `None` if there
+/// The position of `destination`, which begins at `at` or behind white space there, without its angle brackets. `None` if there
 /// is none before `end`.
-pub(super) fn find(text: &str, at: usize, end: usize) -> Option<Range<usize>> {
+pub(super) fn find(text: &str, at: usize, end: usize, destination: &str) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
-    // In a quotation, the line that goes on begins with a `>`.
-    let is_between = |byte: u8| byte.is_ascii_whitespace() || byte == b'>';
-    let start = (at..end).find(|&at| !is_between(bytes[at]))?;
+    // In a quotation, the line that goes on begins with a `>`. Anywhere else, a `>` belongs to the destination.
+    let mut goes_on = false;
+    let start = (at..end).find(|&at| match bytes[at] {
+        b'\n' | b'\r' => {
+            goes_on = true;
+            false
+        }
+        b'>' => !goes_on,
+        byte => !byte.is_ascii_whitespace(),
+    });
+    // Far enough from the margin, a line does not begin a quotation.
+    let own = text[at..start.unwrap_or(end)].trim_end_matches('>').len() + at;
+    if goes_on && destination.starts_with('>') && own < start.unwrap_or(end) {
+        let found = end_of(bytes, own, end);
+        if &text[own..found] == destination {
+            return Some(own..found);
+        }
+    }
+    let start = start?;
     if bytes[start] == b'<' {
         let close = unescaped(bytes, start + 1, end).find(|&at| bytes[at] == b'>')?;
         return Some(start + 1..close);
     }
+    Some(start..end_of(bytes, start, end))
+}
+
+/// Where a destination without angle brackets ends that begins at `start`.
+fn end_of(bytes: &[u8], start: usize, end: usize) -> usize {
     let mut depth = 0_usize;
     for at in unescaped(bytes, start, end) {
         match bytes[at] {
             b'(' => depth += 1,
-            b')' if depth == 0 => return Some(start..at),
+            b')' if depth == 0 => return at,
             b')' => depth -= 1,
-            byte if byte.is_ascii_whitespace() => return Some(start..at),
+            byte if byte.is_ascii_whitespace() => return at,
             _ => {}
         }
     }
-    Some(start..end)
+    end
 }
 
 /// The position behind the `]` of a label in square brackets that begins at `at`.

@@ -244,7 +244,9 @@ impl Reader<'_> {
             LinkType::WikiLink { has_pothole } => self.wiki_link(span, has_pothole),
             LinkType::Inline => {
                 let close = self.text[link.inside..span.end].find("](");
-                let at = close.and_then(|close| destination::find(self.text, link.inside + close + 2, span.end));
+                let at = close.and_then(|close| {
+                    destination::find(self.text, link.inside + close + 2, span.end, &link.destination)
+                });
                 self.markdown_link(at, &link.destination);
             }
             // The others lead where their definitions say, or are URLs.
@@ -307,7 +309,7 @@ impl Reader<'_> {
         let label = self.text[span.clone()].find('[').map(|open| span.start + open + 1);
         let close = label.and_then(|label| destination::after_label(self.text, label));
         let colon = close.filter(|&close| self.text[close..].starts_with(':'));
-        let at = colon.and_then(|colon| destination::find(self.text, colon + 1, span.end));
+        let at = colon.and_then(|colon| destination::find(self.text, colon + 1, span.end, &dest));
         self.markdown_link(at, &dest);
     }
 

@@ -2,14 +2,19 @@
 //!
 //! A `[[link]]` names a page by its whole name, or by the end of it if no page has this whole name: `[[Plan]]` leads to
 //! `Projects/Plan`. Of several pages, the one with the fewest parts is meant. `./` and `../` start at the page with the
-//! link. Upper and lower case only matter if pages differ in nothing else.
+//! link. Upper and lower case only matter if pages differ in nothing else, and so does the way in which Unicode composes a
+//! character: a link that an editor has written with `ä` leads to a page that another system has saved with `a` and dots.
 //!
 //! A Markdown link names a file, relative to the page with the link, or from the folder of notes if it begins with `/` or if
 //! there is no such page. `.md` may be missing.
 
-use std::collections::{BTreeSet, HashMap};
+use std::{
+    borrow::Cow,
+    collections::{BTreeSet, HashMap},
+};
 
 use percent_encoding::percent_decode_str;
+use unicode_normalization::{UnicodeNormalization, is_nfc};
 
 use super::{LinkKind, PageName, links::is_elsewhere};
 
@@ -17,7 +22,7 @@ use super::{LinkKind, PageName, links::is_elsewhere};
 #[derive(Clone, Debug, Default)]
 pub struct Pages {
     names: BTreeSet<String>,
-    /// The names by their last part in lower case.
+    /// The names by their last part, folded.
     by_base: HashMap<String, Vec<String>>,
 }
 
@@ -88,7 +93,7 @@ impl Pages {
         let mut all = Self::default();
         for page in pages {
             if all.names.insert(page.as_str().to_owned()) {
-                all.by_base.entry(page.base().to_lowercase()).or_default().push(page.as_str().to_owned());
+                all.by_base.entry(folded(page.base())).or_default().push(page.as_str().to_owned());
             }
         }
         all
@@ -181,23 +186,25 @@ impl Pages {
         if let Some(found) = self.names.get(name) {
             return Some(found);
         }
-        let lower = name.to_lowercase();
+        let (name, lower) = (composed(name), folded(name));
         let base = lower.rsplit_once('/').map_or(lower.as_str(), |(_, base)| base);
-        let alike = self.by_base.get(base)?.iter().filter(|known| known.to_lowercase() == lower);
-        alike.min().map(String::as_str)
+        let alike = self.by_base.get(base)?.iter().filter(|known| folded(known) == lower);
+        alike.min_by_key(|known| (composed(known) != name, *known)).map(String::as_str)
     }
 
     /// The page whose name ends in this one.
     fn by_end(&self, name: &str) -> Option<&str> {
-        let lower = name.to_lowercase();
+        let (own, lower) = (composed(name), folded(name));
         let base = lower.rsplit_once('/').map_or(lower.as_str(), |(_, base)| base);
         let end = format!("/{lower}");
         let alike = self.by_base.get(base)?.iter().filter(|known| {
-            let known = known.to_lowercase();
+            let known = folded(known);
             known == lower || known.ends_with(&end)
         });
-        // The exact spelling first, then the shortest path.
-        alike.min_by_key(|known| (!known.ends_with(name), known.matches('/').count(), *known)).map(String::as_str)
+        // The exact spelling first, then the one with the same characters, then the shortest path.
+        let rank =
+            |known: &String| (!known.ends_with(name), !composed(known).ends_with(&*own), known.matches('/').count());
+        alike.min_by_key(|known| (rank(known), *known)).map(String::as_str)
     }
 
     /// A destination that leads from `from` to the same `target`, in the form that the link had as far as that is possible.
@@ -229,6 +236,17 @@ impl Pages {
         forms.extend([relative, rooted.clone()]);
         forms.into_iter().find(leads_there).unwrap_or(rooted)
     }
+}
+
+/// A name with its characters composed.
+fn composed(name: &str) -> Cow<'_, str> {
+    if is_nfc(name) { Cow::Borrowed(name) } else { Cow::Owned(name.nfc().collect()) }
+}
+
+/// A name as it is compared: composed, in lower case.
+fn folded(name: &str) -> String {
+    let lower = composed(name).to_lowercase();
+    if is_nfc(&lower) { lower } else { lower.nfc().collect() }
 }
 
 /// A path below the folder of notes, without `.` and `..`; `None` if it leads out.

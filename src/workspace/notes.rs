@@ -5,13 +5,15 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use serde_json::Value;
+
 use super::{Conversation, Workspace, ports::Place};
 use crate::{
     config::{Config, FileOptions},
-    model::ModelError,
+    model::{CallId, ModelError, UserError},
     tools::{
         FileTools,
-        builtin::{NOTES_TOOLS, page_file},
+        builtin::{NOTES_TOOLS, PageRequest, answer_page_request, page_file},
         paths,
     },
 };
@@ -37,6 +39,30 @@ impl Workspace {
     /// If it cannot be one below the folder of notes.
     pub fn page_file(&self, conversation: &Conversation, page: &str) -> Result<PathBuf, ModelError> {
         page_file(&self.notes_root(conversation), page)
+    }
+
+    /// Answers what a tool written in Lua asks of the notes in this run, off the main thread. `then` gets the answer, or why there is none.
+    pub fn use_pages(
+        &self,
+        (buffer, call, run): (i32, &CallId, u64),
+        request: PageRequest,
+        then: impl FnOnce(&Self, Result<Value, UserError>) + Send + 'static,
+    ) {
+        let conversation = self.conversation(buffer);
+        let context = conversation.and_then(|conversation| self.context_of_run(&conversation, call, run));
+        let Some(context) = context else { return then(self, Err(UserError::new("the call is over"))) };
+        let work = move || answer_page_request(&request, &context);
+        self.run_or_tell(work, move |workspace, answer| {
+            let answer = answer.and_then(|answer| answer.map_err(|problem| UserError::new(problem.to_string())));
+            then(workspace, answer);
+        });
+    }
+
+    /// The folder of notes of the conversation in a buffer.
+    #[must_use]
+    pub fn notes_folder(&self, buffer: i32) -> Option<PathBuf> {
+        let conversation = self.conversation(buffer)?;
+        Some(self.notes_root(&conversation))
     }
 
     /// What a file's list of tools comes to, if it says anything about that. `config` are the options with those of the file.

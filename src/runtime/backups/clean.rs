@@ -8,10 +8,7 @@ use std::{
 };
 
 use super::{Backups, Limits, log};
-use crate::{
-    changes::{Digest, History},
-    runtime::line_file::Lock,
-};
+use crate::{changes::History, model::Digest, runtime::line_file::Lock};
 
 /// How many of the last changes of an open conversation are kept before everything else.
 const LAST: usize = 20;

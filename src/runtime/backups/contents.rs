@@ -12,7 +12,8 @@ use rustix::fs::OFlags;
 use sha2::{Digest as _, Sha256};
 
 use crate::{
-    changes::{Digest, FileState},
+    changes::FileState,
+    model::Digest,
     runtime::line_file::{make_folder, sync_folder},
 };
 
@@ -68,6 +69,18 @@ impl Contents {
         new.persist(&place).map_err(|error| error.error)?;
         sync_folder(&place)?;
         Ok((FileState::File { digest, mode }, bytes))
+    }
+
+    /// Keeps a content.
+    pub(super) fn put(&self, content: &[u8]) -> io::Result<()> {
+        make_folder(&self.0.join("x"))?;
+        let mut new = tempfile::Builder::new().prefix(TEMPORARY).tempfile_in(&self.0)?;
+        new.write_all(content)?;
+        new.as_file().sync_all()?;
+        let place = self.path_of(&Digest::of(content));
+        make_folder(&place)?;
+        new.persist(&place).map_err(|error| error.error)?;
+        sync_folder(&place)
     }
 
     /// A content; `None` if it is not kept (any more).

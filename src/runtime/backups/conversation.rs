@@ -141,6 +141,7 @@ impl Backups {
         if !self.folder().exists() {
             return Ok(());
         }
+        self.clean_edited()?;
         clean::clean(self, limits)
     }
 }

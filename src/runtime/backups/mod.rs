@@ -15,6 +15,7 @@
 mod clean;
 mod contents;
 mod conversation;
+mod edited;
 mod log;
 mod proposal;
 mod recorder;

@@ -21,6 +21,8 @@ const MAX_LINES: usize = 2000;
 pub struct Proposal {
     /// The files, the one that was changed last first.
     pub files: Vec<ProposedFile>,
+    /// The files that get another name: each with the path that it has and the path that it gets.
+    pub moves: Vec<(PathBuf, PathBuf)>,
     /// How many lines of the log are damaged, so that they say nothing.
     pub damaged: usize,
 }
@@ -57,8 +59,8 @@ impl Backups {
         let (history, damaged) = self.history(log)?;
         let note = if damaged == 0 { String::new() } else { format!(" ({})", damaged_lines(damaged)) };
         let steps = history.steps(wanted).map_err(|error| UserError::new(format!("{error}{note}")))?;
-        let unsaved = Unsaved::of(unsaved);
-        Ok(Proposal { files: steps.into_iter().map(|step| self.look_at(step, &unsaved)).collect(), damaged })
+        let (unsaved, moves) = (Unsaved::of(unsaved), history.moves(&steps));
+        Ok(Proposal { moves, files: steps.into_iter().map(|step| self.look_at(step, &unsaved)).collect(), damaged })
     }
 
     fn look_at(&self, step: Step, unsaved: &Unsaved) -> ProposedFile {

@@ -38,6 +38,8 @@ pub struct Restored {
     pub path: PathBuf,
     /// Why it was not changed, in words after its name; `None` if it was.
     pub problem: Option<String>,
+    /// Where it is now, if going back has given it another name.
+    pub moved_to: Option<PathBuf>,
 }
 
 impl Backups {
@@ -48,9 +50,20 @@ impl Backups {
         let (step, unsaved) = (new_name(), Unsaved::of(&permit.unsaved));
         let restore = |file: &ProposedFile| {
             let outcome = self.restore(log, file, permit, &step, &unsaved);
-            Restored { path: file.step.path.clone(), problem: outcome.err().map(|error| error.to_string()) }
+            Restored {
+                path: file.step.path.clone(),
+                problem: outcome.err().map(|error| error.to_string()),
+                moved_to: None,
+            }
         };
-        proposal.files.iter().map(restore).collect()
+        let mut restored: Vec<_> = proposal.files.iter().map(restore).collect();
+        for (from, to) in &proposal.moves {
+            let is_done = |path: &PathBuf| restored.iter().any(|file| file.path == *path && file.problem.is_none());
+            if is_done(from) && is_done(to) {
+                restored.iter_mut().filter(|file| file.path == *from).for_each(|file| file.moved_to = Some(to.clone()));
+            }
+        }
+        restored
     }
 
     fn restore(

@@ -39,3 +39,27 @@ fn a_link_leads_to_the_page_that_it_names() {
         assert_eq!(found, expected, "{link} in {from}");
     }
 }
+
+#[test]
+fn a_link_leads_to_a_page_composed_differently() {
+    let composed = "caf\u{e9}/\u{c4}pfel";
+    let decomposed = "cafe\u{301}/A\u{308}pfel";
+    let page = |name: &str| PageName::parse(name).unwrap();
+    for (name, link) in [(composed, decomposed), (decomposed, composed)] {
+        let pages = Pages::new(&[page(name), page("B")]);
+        let base = link.rsplit_once('/').unwrap().1;
+        for link in [link, base, &link.to_lowercase(), &format!("/{link}#h")] {
+            let found = pages.resolve(&page("B"), LinkKind::Wiki, link);
+            assert_eq!(found.as_ref().map(PageName::as_str), Some(name), "{link:?}");
+        }
+        let found = pages.resolve(&page("B"), LinkKind::Markdown, &format!("{link}.md"));
+        assert_eq!(found.as_ref().map(PageName::as_str), Some(name));
+    }
+    // Where there are both, a link leads to its own spelling.
+    let both = Pages::new(&[page(composed), page(decomposed)]);
+    for link in [composed, decomposed] {
+        let found = both.resolve(&page("B"), LinkKind::Wiki, link).unwrap();
+        assert_eq!(found.as_str(), link);
+        assert_eq!(both.resolve(&page("B"), LinkKind::Wiki, link.rsplit_once('/').unwrap().1).unwrap().as_str(), link);
+    }
+}

@@ -85,6 +85,28 @@ fn names_that_lead_out_are_refused() {
     }
 }
 
+#[test]
+fn a_destination_may_begin_with_an_angle_bracket() {
+    for (text, destination) in [
+        ("\n[(]: >", ">"),
+        ("[a]: >>b", ">>b"),
+        ("[a](>)", ">"),
+        ("[a]( >b )", ">b"),
+        ("> [a]: >b", ">b"),
+        ("> [a]:\n> b", "b"),
+        ("> > [a]:\r\n> > b", "b"),
+        ("> [a](\n> b)", "b"),
+        ("[a]:\n     >b", ">b"),
+        ("> [a]:\n>      >", ">"),
+    ] {
+        let outline = Outline::new(text.as_bytes());
+        let found: Vec<_> =
+            outline.links.iter().map(|link| (&text[link.at.clone()], link.destination.as_str())).collect();
+        assert_eq!(found, [(destination, destination)], "{text:?}");
+        assert_eq!(outline.lost, 0, "{text:?}");
+    }
+}
+
 proptest! {
     #[test]
     fn any_bytes_have_an_outline(content in prop::collection::vec(any::<u8>(), 0..300)) {
@@ -103,7 +125,8 @@ proptest! {
         let outline = Outline::new(text.as_bytes());
         for link in &outline.links {
             prop_assert!(text.is_char_boundary(link.at.start) && text.is_char_boundary(link.at.end));
-            prop_assert!(link.at.start >= outline.body);
+            let matter = outline.frontmatter.clone().unwrap_or_default();
+            prop_assert!(link.at.start >= outline.body || matter.start <= link.at.start && link.at.end <= matter.end);
         }
         prop_assert_eq!(outline.lost, 0, "{:?}", text);
     }

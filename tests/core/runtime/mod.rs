@@ -2,6 +2,7 @@
 
 mod attachments;
 mod backups;
+mod folder;
 mod holder;
 mod journal;
 mod queue;

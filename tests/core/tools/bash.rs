@@ -284,15 +284,18 @@ fn the_last_lines_are_reported_while_a_command_runs() {
     let mut shop = Workshop::new();
     let reports = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&reports);
-    shop.context.progress = Arc::new(move |text| seen.lock().unwrap().push((Instant::now(), text)));
+    shop.context.progress = Arc::new(move |text| seen.lock().unwrap().push(text));
+    let started = Instant::now();
     shop.ok(
         "bash",
         bash(r"for i in $(seq 60); do printf '%s\n' line$i; sleep 0.01; done; printf '10%%\r\033[1m99%%'; sleep 0.3"),
     );
+    // One every 100 ms, and one at the end. A busy machine may delay a report, but adds none.
+    let most = started.elapsed().as_millis() / 100 + 2;
     let reports = reports.lock().unwrap();
-    assert!(reports.len() > 3, "{reports:?}");
-    assert!(reports.windows(2).all(|two| two[1].0 - two[0].0 >= Duration::from_millis(90)), "{reports:?}");
-    assert_eq!(reports.last().unwrap().1, "line57\nline58\nline59\nline60\n99%");
+    assert!(reports.len() > 1 && reports.len() as u128 <= most, "{most}: {reports:?}");
+    // The editor shows colours, so they stay here.
+    assert_eq!(reports.last().unwrap(), "line57\nline58\nline59\nline60\n\u{1b}[1m99%");
 }
 
 #[test]

@@ -285,7 +285,10 @@ fn an_existing_file_is_replaced_and_keeps_its_mode() {
     let shop = Workshop::new();
     let path = shop.put("run.sh", "old");
     fs::set_permissions(&path, Permissions::from_mode(0o750)).unwrap();
-    assert_eq!(shop.ok("write", write("run.sh", "new!\n")), "Replaced run.sh: 5 bytes, 1 line (it had 3 bytes).");
+    let result = shop.ok("write", write("run.sh", "new!\n"));
+    let (summary, diff) = result.split_once("\n\n").unwrap();
+    assert_eq!(summary, "Replaced run.sh: 5 bytes, 1 line (it had 3 bytes).");
+    assert_eq!(diff, "@@ -1,1 +1,1 @@\n-old\n\\ No newline at end of file\n+new!");
     assert_eq!(shop.content("run.sh"), "new!\n");
     assert_eq!(mode(&path), 0o750);
 }
@@ -367,7 +370,7 @@ fn a_call_that_was_cancelled_before_it_began_changes_nothing() {
     shop.put("a", "old");
     shop.context.cancel.cancel();
     assert_eq!(shop.err("write", write("a", "new")), "Cancelled by the user: nothing was written.");
-    assert_eq!(shop.err("edit", edit("a", "old", "new")), "Cancelled by the user: nothing was changed.");
+    assert_eq!(shop.err("edit", edit("a", "old", "new")), "Cancelled by the user: nothing was written.");
     assert_eq!(shop.err("read", read("a")), "Cancelled by the user.");
     assert_eq!(shop.content("a"), "old");
 }

@@ -386,7 +386,7 @@ fn no_name_leads_out_of_the_folder() {
         "..%2foutside",
         "..\\outside",
     ];
-    for tool in NOTES_TOOLS.into_iter().filter(|tool| *tool != "navigate") {
+    for tool in NOTES_TOOLS.into_iter().filter(|tool| !["navigate", "eval_lua"].contains(tool)) {
         for attack in attacks {
             // `null` or an empty path is the whole folder for the tools that take a folder.
             let is_folder = matches!(tool, "list_pages" | "search_notes");
@@ -466,7 +466,8 @@ fn rules_see_the_file_of_a_page() {
     for tool in NOTES_TOOLS {
         let definition = registry.get(tool).unwrap();
         let writes = definition.write_path_param.is_some();
-        let expected = if writes { Decision::RequireApproval } else { Decision::Approve };
+        let asks = writes || definition.always_asks;
+        let expected = if asks { Decision::RequireApproval } else { Decision::Approve };
         assert_eq!(decide(tool, &["$readonly"], on_page(tool, "inside")), expected, "{tool}");
         assert_eq!(decide(tool, &["$default"], on_page(tool, "inside")), expected, "{tool}");
         assert_eq!(decide(tool, &[], on_page(tool, "inside")), Decision::RequireApproval, "{tool}");
@@ -490,7 +491,7 @@ fn rules_see_the_file_of_a_page() {
 fn a_folder_of_notes_that_is_missing_is_an_error() {
     let mut shop = shop();
     shop.context.notes_root = shop.path("none");
-    for tool in NOTES_TOOLS.into_iter().filter(|tool| *tool != "navigate") {
+    for tool in NOTES_TOOLS.into_iter().filter(|tool| !["navigate", "eval_lua"].contains(tool)) {
         let error = shop.err(tool, on_page(tool, "inside"));
         assert!(error.contains("does not exist. The user sets it with `tools.notes.root`."), "{tool}: {error}");
     }

@@ -344,7 +344,7 @@ fn a_line_without_end_is_no_text() {
 fn a_search_ends_when_its_time_is_over_and_keeps_what_it_found() {
     let mut shop = Workshop::new();
     shop.put("a.txt", "needle\n");
-    shop.context.timeout = Duration::from_millis(300);
+    shop.context.timeout = Duration::from_secs(2);
     let many: String = "x".repeat(1 << 20);
     for file in 0..400 {
         shop.put(&format!("c/{file:03}"), &many);
@@ -352,8 +352,8 @@ fn a_search_ends_when_its_time_is_over_and_keeps_what_it_found() {
     // A pattern that has to look at every place of a long line.
     let started = Instant::now();
     let text = shop.err("grep", with(grep("needle|(?:x?){60}y"), json!({ "limit": 10 })));
-    assert!(started.elapsed() < Duration::from_secs(15), "{:?}", started.elapsed());
-    assert!(text.starts_with("Timed out after 0.3 seconds. Choose a smaller folder in `path`"), "{text}");
+    assert!(started.elapsed() < Duration::from_secs(60), "{:?}", started.elapsed());
+    assert!(text.starts_with("Timed out after 2 seconds. Choose a smaller folder in `path`"), "{text}");
     assert!(text.contains("Results up to then:\n\na.txt:1:needle"), "{text}");
 }
 

@@ -1,10 +1,10 @@
 //! A scratch folder, and the means to run built-in tools in it.
 
-use std::{fs, path::PathBuf, time::Duration};
+use std::{fs, path::PathBuf, sync::Arc, time::Duration};
 
 use flemma::{
     model::ToolInput,
-    tools::{Context, Executor, Outcome, Registry, Rendered, Runner},
+    tools::{Context, Executor, NativeTool, Outcome, Registry, Rendered, Runner},
 };
 use serde_json::Value;
 use tempfile::TempDir;
@@ -51,6 +51,11 @@ impl Workshop {
         let Executor::Server(Runner::Native(tool)) = definition.executor.clone() else {
             panic!("{tool} is not native")
         };
+        self.run(tool, input)
+    }
+
+    /// Runs a tool that is not looked up.
+    pub fn run(&self, tool: Arc<dyn NativeTool>, input: Value) -> Outcome {
         self.runtime.block_on(tool.run(input, self.context.clone()))
     }
 

@@ -5,15 +5,11 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
-use super::{
-    changes::{Change, Proposal},
-    define,
-    space::Space,
-};
+use super::{changes, define, space::Space};
 use crate::{
     model::ModelError,
     text::truncate::count_lines,
-    tools::{Context, Definition, NativeTool, Outcome},
+    tools::{Context, Definition, NativeTool, Outcome, Proposal},
 };
 
 struct CreateNote;
@@ -36,6 +32,14 @@ impl NativeTool for CreateNote {
         define::change(context, move |space| create(&input, space))
     }
 
+    fn is_proposing(&self) -> bool {
+        true
+    }
+
+    fn propose(&self, input: &Value, context: &Context) -> Option<Result<Proposal, ModelError>> {
+        Some(Space::open(context).and_then(|space| create(input, &space)))
+    }
+
     fn preview(&self, input: &Value, _width: usize) -> Option<String> {
         define::preview(input)
     }
@@ -53,6 +57,6 @@ fn create(input: &Value, space: &Space<'_>) -> Result<Proposal, ModelError> {
     }
     let size = format!("{} bytes, {}", new.len(), super::super::lines(count_lines(new.as_bytes())));
     let summary = format!("Created `{page}`: {size}.");
-    let change = Change { page, old: None, new: new.into_bytes(), moved_to: None };
-    Ok(Proposal { changes: vec![change], summary, diff: String::new() })
+    let change = changes::change(space, &page, None, new.into_bytes(), None)?;
+    Ok(Proposal { files: vec![change], summary, diff: String::new() })
 }

@@ -5,13 +5,13 @@ use serde_json::Value;
 
 use super::{
     super::{blocking, define},
-    changes::{self, Proposal},
+    changes,
     space::Space,
 };
 use crate::{
     model::ModelError,
     notes::PageName,
-    tools::{Context, DeclaredApproval, Definition, NativeTool, Outcome, PathKind, preview},
+    tools::{Context, DeclaredApproval, Definition, NativeTool, Outcome, PathKind, Proposal, preview},
 };
 
 /// A tool that only reads the page or folder in `path`.
@@ -24,7 +24,7 @@ pub(super) fn reading(
 ) -> Definition {
     let mut definition = super::super::harmless(define::define(name, description, properties, tool));
     definition.enabled = false;
-    definition.read_path_param = Some(path.0.to_owned());
+    definition.read_path_param = Some(path.0.into());
     definition.path_kind = path.1;
     definition
 }
@@ -57,7 +57,7 @@ pub(super) fn change(
     context: Context,
     propose: impl Fn(&Space<'_>) -> Result<Proposal, ModelError> + Send + 'static,
 ) -> BoxFuture<'static, Outcome> {
-    look(context, move |space| changes::carry_out(space, || propose(space)))
+    look(context, move |space| Ok(changes::carry_out(space, || propose(space))))
 }
 
 /// The page that a call names in `property`.
@@ -70,6 +70,16 @@ pub(super) fn occurrence(input: &Value) -> Result<Option<usize>, ModelError> {
     match super::super::count(input, "occurrence")? {
         Some(0) => Err(ModelError::new("`occurrence` must be at least 1.")),
         found => Ok(found.map(|found| usize::try_from(found).unwrap_or(usize::MAX))),
+    }
+}
+
+/// The section that a call names, and which of those with this heading; `None` for the whole page.
+pub(super) fn section(input: &Value) -> Result<Option<(&str, Option<usize>)>, ModelError> {
+    match (super::super::optional_text(input, "section"), occurrence(input)?) {
+        (None, Some(_)) => {
+            Err(ModelError::new("`occurrence` only goes with `section`: give the heading of the section."))
+        }
+        (heading, occurrence) => Ok(heading.map(|heading| (heading, occurrence))),
     }
 }
 

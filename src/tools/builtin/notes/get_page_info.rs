@@ -1,11 +1,11 @@
 //! `get_page_info`: what is known about a page without reading it.
 
-use std::{fs, sync::Arc};
+use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
-use super::{super::files, define, space::Space};
+use super::{define, space::Space};
 use crate::{
     model::ModelError,
     notes::{Outline, Pages, frontmatter},
@@ -43,9 +43,7 @@ impl NativeTool for GetPageInfo {
 
 fn info(input: &Value, space: &Space<'_>) -> Result<Outcome, ModelError> {
     let page = define::page(input, "page")?;
-    let content = space.read(&page)?;
-    let metadata = fs::metadata(space.file(&page)?)
-        .map_err(|error| ModelError::new(format!("{page}: {}.", files::reason(&error))))?;
+    let (content, metadata) = space.read_with_metadata(&page)?;
     let outline = Outline::new(&content);
     let (values, fault) = match frontmatter::values(&content) {
         Ok(values) => (values, None),

@@ -6,11 +6,14 @@
 mod changes;
 mod create_note;
 mod define;
+mod eval_lua;
 mod get_page_info;
 mod list_pages;
+mod meta;
 mod navigate;
 mod read_note;
 mod rename_note;
+mod requests;
 mod search_notes;
 mod search_replace;
 mod space;
@@ -19,12 +22,14 @@ mod update_frontmatter;
 mod update_note;
 
 pub use navigate::locate_section;
+pub(super) use requests::file_of_page;
+pub use requests::{PageRequest, answer_page_request, patch_frontmatter};
 pub use space::page_file;
 
 use crate::tools::Definition;
 
 /// The names of all tools for notes.
-pub const NOTES_TOOLS: [&str; 10] = [
+pub const NOTES_TOOLS: [&str; 11] = [
     "read_note",
     "list_pages",
     "get_page_info",
@@ -35,10 +40,11 @@ pub const NOTES_TOOLS: [&str; 10] = [
     "update_frontmatter",
     "rename_note",
     "search_notes",
+    "eval_lua",
 ];
 
 /// All of them.
-pub(super) fn all() -> [Definition; 10] {
+pub(super) fn all() -> [Definition; 11] {
     [
         read_note::definition(),
         list_pages::definition(),
@@ -50,5 +56,6 @@ pub(super) fn all() -> [Definition; 10] {
         update_frontmatter::definition(),
         rename_note::definition(),
         search_notes::definition(),
+        eval_lua::definition(),
     ]
 }

@@ -51,7 +51,7 @@ impl NativeTool for ReadNote {
 
 fn read(input: &Value, space: &Space<'_>) -> Result<Outcome, ModelError> {
     let page = define::page(input, "page")?;
-    let (heading, occurrence) = (super::super::optional_text(input, "section"), define::occurrence(input)?);
+    let section = define::section(input)?;
     let content = space.read(&page)?;
     let outline = Outline::new(&content);
     if super::super::switch(input, "list_sections") {
@@ -60,12 +60,9 @@ fn read(input: &Value, space: &Space<'_>) -> Result<Outcome, ModelError> {
         return Ok(Outcome::text(report::finish("read_note", &list, Vec::new(), space.context)));
     }
     let mut notes = Vec::new();
-    let part = match heading {
-        None if occurrence.is_some() => {
-            return Err(ModelError::new("`occurrence` only goes with `section`: give the heading of the section."));
-        }
+    let part = match section {
         None => &content[..],
-        Some(heading) => {
+        Some((heading, occurrence)) => {
             let found = sections::find(&outline, heading, occurrence)?;
             if found.of > 1 && occurrence.is_none() {
                 notes.push(format!(

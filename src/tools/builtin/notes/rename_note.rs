@@ -5,16 +5,11 @@ use std::{collections::BTreeSet, sync::Arc};
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
-use super::{
-    super::report,
-    changes::{Change, Proposal},
-    define,
-    space::Space,
-};
+use super::{super::report, changes, define, space::Space};
 use crate::{
     model::ModelError,
     notes::{Pages, rename::Renaming},
-    tools::{Context, Definition, NativeTool, Outcome, paths, preview},
+    tools::{Context, Definition, NativeTool, Outcome, Proposal, paths, preview},
 };
 
 /// The maximum number of pages that a result names.
@@ -33,7 +28,7 @@ pub(super) fn definition() -> Definition {
         }),
         RenameNote,
     );
-    definition.write_path_param = Some("new_page".into());
+    definition.write_path_param = Some(["page", "new_page"].into());
     definition
 }
 
@@ -42,13 +37,22 @@ impl NativeTool for RenameNote {
         define::change(context, move |space| rename(&input, space))
     }
 
+    fn is_proposing(&self) -> bool {
+        true
+    }
+
+    fn propose(&self, input: &Value, context: &Context) -> Option<Result<Proposal, ModelError>> {
+        Some(Space::open(context).and_then(|space| rename(input, &space)))
+    }
+
     fn preview(&self, input: &Value, _width: usize) -> Option<String> {
         let (page, new) = (input.get("page")?.as_str()?, input.get("new_page")?.as_str()?);
         Some(preview::labelled(format!("{page} -> {new}"), input))
     }
 }
 
-fn rename(input: &Value, space: &Space<'_>) -> Result<Proposal, ModelError> {
+/// What renaming a page changes.
+pub(super) fn rename(input: &Value, space: &Space<'_>) -> Result<Proposal, ModelError> {
     let (page, new_page) = (define::page(input, "page")?, define::page(input, "new_page")?);
     new_page.check_new()?;
     if page == new_page {
@@ -64,7 +68,8 @@ fn rename(input: &Value, space: &Space<'_>) -> Result<Proposal, ModelError> {
     let listed = space.list("")?;
     let pages = Pages::new(&listed.pages);
     let renaming = Renaming::new(&listed.pages, &pages, &page, &new_page);
-    let (mut changes, mut links, mut kept, mut problems) = (Vec::new(), 0, Vec::new(), Vec::new());
+    let (mut files, mut links, mut kept, mut problems) = (Vec::new(), 0, Vec::new(), Vec::new());
+    let mut unwritable = Vec::new();
     let mut seen = BTreeSet::from([paths::real(&space.file(&page)?)]);
     for other in listed.pages.iter().filter(|other| **other != page) {
         space.go_on()?;
@@ -80,17 +85,21 @@ fn rename(input: &Value, space: &Space<'_>) -> Result<Proposal, ModelError> {
             }
         };
         if let Some(relinked) = renaming.relink(other, &content) {
+            if relinked.links > 0 && !space.may_change(other)? {
+                unwritable.push(format!("`{other}`"));
+                continue;
+            }
             links += relinked.links;
             if relinked.kept > 0 {
                 kept.push(format!("`{other}`"));
             }
             if relinked.links > 0 {
-                changes.push(Change { page: other.clone(), old: Some(content), new: relinked.content, moved_to: None });
+                files.push(changes::change(space, other, Some(content), relinked.content, None)?);
             }
         }
     }
-    let named: Vec<String> = changes.iter().take(MAX_NAMED).map(|change| format!("`{}`", change.page)).collect();
-    let others = changes.len();
+    let named: Vec<String> = files.iter().take(MAX_NAMED).map(|file| format!("`{}`", file.name)).collect();
+    let others = files.len();
     let own = renaming.relink(&page, &old);
     links += own.as_ref().map_or(0, |own| own.links);
     if own.as_ref().is_some_and(|own| own.kept > 0) {
@@ -99,7 +108,7 @@ fn rename(input: &Value, space: &Space<'_>) -> Result<Proposal, ModelError> {
     let below = pages.below(&page).count();
     let new = own.map_or_else(|| old.clone(), |own| own.content);
     // The page goes last: if something fails before, the call can be repeated.
-    changes.push(Change { page: page.clone(), old: Some(old), new, moved_to: Some(new_page.clone()) });
+    files.push(changes::change(space, &page, Some(old), new, Some(&new_page))?);
     let mut summary = format!("Renamed `{page}` to `{new_page}`, and changed {}", report::things(links, "link"));
     match others {
         0 => summary.push('.'),
@@ -117,9 +126,10 @@ fn rename(input: &Value, space: &Space<'_>) -> Result<Proposal, ModelError> {
             "\n\n[Links in the frontmatter were not changed in {pages}: the new name cannot stand there without quotes]"
         ));
     }
-    let notes: Vec<String> = listed.notes.into_iter().chain(report::unreadable(problems)).collect();
+    let may_not = (!unwritable.is_empty()).then(|| format!("You may not change {}", unwritable.join(", ")));
+    let notes: Vec<String> = listed.notes.into_iter().chain(report::unreadable(problems)).chain(may_not).collect();
     if !notes.is_empty() {
         summary.push_str(&format!("\n\n[{}. Links there were not changed]", notes.join(". ")));
     }
-    Ok(Proposal { changes, summary, diff: String::new() })
+    Ok(Proposal { files, summary, diff: String::new() })
 }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
-use super::{changes::Proposal, define, space::Space};
+use super::{changes, define, space::Space};
 use crate::{
     model::ModelError,
     notes::replacing::{self, Which},
-    tools::{Context, Definition, NativeTool, Outcome},
+    tools::{Context, Definition, NativeTool, Outcome, Proposal},
 };
 
 /// The maximum number of lines that a result names.
@@ -40,6 +40,14 @@ pub(super) fn definition() -> Definition {
 impl NativeTool for SearchReplace {
     fn run(self: Arc<Self>, input: Value, context: Context) -> BoxFuture<'static, Outcome> {
         define::change(context, move |space| replace(&input, space))
+    }
+
+    fn is_proposing(&self) -> bool {
+        true
+    }
+
+    fn propose(&self, input: &Value, context: &Context) -> Option<Result<Proposal, ModelError>> {
+        Some(Space::open(context).and_then(|space| replace(input, &space)))
     }
 
     fn preview(&self, input: &Value, _width: usize) -> Option<String> {
@@ -76,5 +84,5 @@ fn replace(input: &Value, space: &Space<'_>) -> Result<Proposal, ModelError> {
         (Which::Nth(nth), of) => format!("occurrence {nth} of {of}"),
     };
     let summary = format!("Replaced {many} in `{page}`, at {word} {}{more}.", named.join(", "));
-    Proposal::of(page, old, replaced.content, summary)
+    changes::of_one(space, &page, old, replaced.content, summary)
 }

@@ -1,16 +1,18 @@
 //! The folder of notes on the disk.
 //!
 //! Every page is judged by the file that its path leads to once all links are resolved: it must be below the folder, and the
-//! user must not deny reading it.
+//! user must not deny reading it. It is judged again when it is opened ([`Guard`]).
 
 use std::{
-    fs,
+    fs::{self, Metadata},
+    io::{self, Read},
     path::{Path, PathBuf},
 };
 
 use super::super::{
     deadline::Deadline,
     files,
+    guard::{Guard, Unopened},
     report::{self, Prefix},
     walk::{self, Scope},
 };
@@ -18,7 +20,7 @@ use crate::{
     model::ModelError,
     notes::PageName,
     text::{suggest::nearest_few, truncate::format_size},
-    tools::{Context, paths},
+    tools::{Access, Bounds, Context, paths},
 };
 
 /// The largest page, in bytes.
@@ -35,6 +37,8 @@ pub(super) struct Space<'a> {
     pub(super) deadline: Deadline,
     /// The folder, with links resolved.
     root: PathBuf,
+    /// Judges what is opened.
+    guard: Guard,
 }
 
 /// The pages that were found.
@@ -62,8 +66,10 @@ impl<'a> Space<'a> {
                 )));
             }
         }
-        report::may_be_read(context, &[written, &root], "the folder of notes")?;
-        Ok(Self { context, deadline: Deadline::new(context), root })
+        // An agent may permit only a part of it: each page is judged.
+        report::may_be_told(context, &[written, &root], "the folder of notes")?;
+        let guard = Guard::new(context, Bounds::Below(root.clone()));
+        Ok(Self { context, deadline: Deadline::new(context), root, guard })
     }
 
     /// The file of a page, which does not have to exist.
@@ -104,8 +110,21 @@ impl<'a> Space<'a> {
         Ok(path)
     }
 
+    /// Whether the agents of the conversation permit changing a page.
+    ///
+    /// # Errors
+    /// If it is not a page that may be read.
+    pub(super) fn may_change(&self, page: &PageName) -> Result<bool, ModelError> {
+        Ok(self.context.permitted.allows(Access::Write, &self.file(page)?))
+    }
+
+    /// Where a page must be that is changed.
+    pub(in super::super) fn bounds(&self) -> Bounds {
+        Bounds::Below(self.root.clone())
+    }
+
     /// Whether a path, whose links are resolved, is below the folder.
-    pub(super) fn contains(&self, real: &Path) -> bool {
+    fn contains(&self, real: &Path) -> bool {
         real.starts_with(&self.root) && real != self.root
     }
 
@@ -114,16 +133,47 @@ impl<'a> Space<'a> {
     /// # Errors
     /// If it does not exist, with similar names, or cannot be read.
     pub(super) fn read(&self, page: &PageName) -> Result<Vec<u8>, ModelError> {
+        self.read_with_metadata(page).map(|(content, _)| content)
+    }
+
+    /// Whether there is a page that can be read.
+    ///
+    /// # Errors
+    /// If it is not below the folder of notes, or the user denies reading it.
+    pub(super) fn exists(&self, page: &PageName) -> Result<bool, ModelError> {
+        match self.guard.open(&self.file(page)?, page.as_str()) {
+            Ok(_) => Ok(true),
+            Err(Unopened::Refused(error)) => Err(error),
+            Err(Unopened::Failed(error)) => Ok(error.kind() == io::ErrorKind::PermissionDenied),
+        }
+    }
+
+    /// The content of a page, and what the system says of its file.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub(super) fn read_with_metadata(&self, page: &PageName) -> Result<(Vec<u8>, Metadata), ModelError> {
         let path = self.file(page)?;
         if path.symlink_metadata().is_err() {
             return Err(self.missing(page));
         }
-        let metadata = files::regular(&path, page.as_str())?;
+        files::regular(&path, page.as_str())?;
+        let problem = |error: io::Error| ModelError::new(format!("{page}: {}.", files::reason(&error)));
+        let mut file = self.guard.open(&path, page.as_str()).map_err(|error| match error {
+            Unopened::Refused(error) => error,
+            Unopened::Failed(error) => problem(error),
+        })?;
+        let metadata = file.metadata().map_err(problem)?;
+        if let Some(kind) = files::kind(metadata.file_type()) {
+            return Err(ModelError::new(format!("{page} is {kind}, not a regular file.")));
+        }
         if metadata.len() > MAX_PAGE {
             let size = format_size(metadata.len());
             return Err(ModelError::new(format!("{page} ({size}) is too large: pages may have up to 16 MB.")));
         }
-        fs::read(&path).map_err(|error| ModelError::new(format!("{page}: {}.", files::reason(&error))))
+        let mut content = Vec::new();
+        file.read_to_end(&mut content).map_err(problem)?;
+        Ok((content, metadata))
     }
 
     /// The message for a page that does not exist.
@@ -150,7 +200,7 @@ impl<'a> Space<'a> {
         let prefix = Prefix::new(Some(folder).filter(|folder| !folder.is_empty()));
         let below = start.strip_prefix(&self.root).unwrap_or(Path::new("")).to_owned();
         let found =
-            walk::walk(&start, &prefix, Scope::Visible, &self.context.denied, &self.deadline, |entry, path| {
+            walk::walk(&start, &prefix, Scope::Visible, self.context, &self.guard, &self.deadline, |entry, path| {
                 let page = PageName::of_file(&below.join(path))?;
                 let kind = entry.file_type()?;
                 let is_page = kind.is_file() || (kind.is_symlink() && self.leads_to_page(entry.path()));

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
-use super::{changes::Proposal, define, space::Space};
+use super::{changes, define, space::Space};
 use crate::{
     model::ModelError,
     notes::frontmatter::{self, Update},
-    tools::{Context, Definition, NativeTool, Outcome},
+    tools::{Context, Definition, NativeTool, Outcome, Proposal},
 };
 
 /// The properties that are no keys of the frontmatter.
@@ -50,6 +50,14 @@ impl NativeTool for UpdateFrontmatter {
         define::change(context, move |space| update(&input, space))
     }
 
+    fn is_proposing(&self) -> bool {
+        true
+    }
+
+    fn propose(&self, input: &Value, context: &Context) -> Option<Result<Proposal, ModelError>> {
+        Some(Space::open(context).and_then(|space| update(input, &space)))
+    }
+
     fn preview(&self, input: &Value, _width: usize) -> Option<String> {
         define::preview(input)
     }
@@ -63,7 +71,7 @@ fn update(input: &Value, space: &Space<'_>) -> Result<Proposal, ModelError> {
     let set: Vec<String> = update.set.keys().map(|key| format!("set `{key}`")).collect();
     let deleted = update.delete.iter().map(|key| format!("deleted `{key}`"));
     let done = set.into_iter().chain(deleted).collect::<Vec<_>>().join(", ");
-    Proposal::of(page.clone(), old, new, format!("Frontmatter of `{page}`: {done}."))
+    changes::of_one(space, &page, old, new, format!("Frontmatter of `{page}`: {done}."))
 }
 
 /// What to change. Models also write the keys beside `page`, as `set.key`, as `key` and `value`, or `set` and `delete` as JSON

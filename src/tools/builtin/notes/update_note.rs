@@ -5,14 +5,14 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
-use super::{changes::Proposal, define, space::Space};
+use super::{changes, define, space::Space};
 use crate::{
     model::ModelError,
     notes::{
         Outline,
         sections::{self, Mode},
     },
-    tools::{Context, Definition, NativeTool, Outcome},
+    tools::{Context, Definition, NativeTool, Outcome, Proposal},
 };
 
 struct UpdateNote;
@@ -48,6 +48,14 @@ impl NativeTool for UpdateNote {
         define::change(context, move |space| update(&input, space))
     }
 
+    fn is_proposing(&self) -> bool {
+        true
+    }
+
+    fn propose(&self, input: &Value, context: &Context) -> Option<Result<Proposal, ModelError>> {
+        Some(Space::open(context).and_then(|space| update(input, &space)))
+    }
+
     fn preview(&self, input: &Value, _width: usize) -> Option<String> {
         define::preview(input)
     }
@@ -67,14 +75,11 @@ fn update(input: &Value, space: &Space<'_>) -> Result<Proposal, ModelError> {
     if text.is_empty() && mode != Mode::Replace {
         return Err(ModelError::new("`content` is empty: there is nothing to add."));
     }
-    let occurrence = define::occurrence(input)?;
+    let section = define::section(input)?;
     let old = space.read(&page)?;
-    let (new, what) = match super::super::optional_text(input, "section") {
-        None if occurrence.is_some() => {
-            return Err(ModelError::new("`occurrence` only goes with `section`: give the heading of the section."));
-        }
+    let (new, what) = match section {
         None => (sections::update_page(&old, text, mode), format!("`{page}`")),
-        Some(heading) => {
+        Some((heading, occurrence)) => {
             let outline = Outline::new(&old);
             let found = sections::find(&outline, heading, occurrence)?;
             if found.of > 1 && occurrence.is_none() {
@@ -87,5 +92,5 @@ fn update(input: &Value, space: &Space<'_>) -> Result<Proposal, ModelError> {
             (new, format!("the section \"{}\" of `{page}`", found.section.title))
         }
     };
-    Proposal::of(page, old, new, format!("{done} {what}."))
+    changes::of_one(space, &page, old, new, format!("{done} {what}."))
 }

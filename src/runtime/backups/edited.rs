@@ -1,0 +1,43 @@
+//! Contents that the user has made of proposals. An approval names them by their digests, so that it outlives the editor.
+
+use std::{
+    fs, io,
+    time::{Duration, SystemTime},
+};
+
+use super::{Backups, contents::Contents};
+use crate::model::Digest;
+
+/// How long such a content is kept.
+const KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+impl Backups {
+    fn edited_contents(&self) -> Contents {
+        Contents(self.folder().join("edited"))
+    }
+
+    /// Keeps a content that the user has made. It blocks on the disk.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn keep_edited(&self, content: &[u8]) -> io::Result<()> {
+        self.edited_contents().put(content)
+    }
+
+    /// A content that the user has made; `None` if it is not kept, or damaged. It blocks on the disk.
+    #[must_use]
+    pub fn edited(&self, digest: &Digest) -> Option<Vec<u8>> {
+        self.edited_contents().read(digest).ok().flatten()
+    }
+
+    /// Deletes those that are too old.
+    pub(super) fn clean_edited(&self) -> io::Result<()> {
+        let now = SystemTime::now();
+        for content in self.edited_contents().all()? {
+            if now.duration_since(content.modified).is_ok_and(|age| age > KEPT) {
+                let _ = fs::remove_file(&content.path);
+            }
+        }
+        Ok(())
+    }
+}
