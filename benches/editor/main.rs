@@ -6,8 +6,10 @@
 
 #[path = "../../tests/support/anthropic.rs"]
 mod anthropic;
+mod completion;
 #[path = "../support/conversation.rs"]
 mod conversation;
+mod folds;
 #[path = "../../tests/support/http.rs"]
 mod http;
 mod lab;
@@ -26,15 +28,17 @@ mod typing;
 fn main() {
     let wanted: Vec<String> =
         std::env::args().skip(1).filter(|argument| !argument.starts_with('-') && argument != "quick").collect();
-    let parts: [(&str, fn()); 9] = [
+    let parts: [(&str, fn()); 11] = [
         ("stream", stream::measure),
         ("pace", pace::measure),
         ("streams", pace::measure_many),
         ("rest", rest::measure),
         ("typing", typing::measure),
+        ("completion", completion::measure),
         ("rounds", rounds::measure),
         ("large", large::measure),
         ("opening", opening::measure),
+        ("folds", folds::measure),
         ("memory", memory::measure),
     ];
     for (name, measure) in parts {

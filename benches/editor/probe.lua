@@ -110,7 +110,7 @@ function Probe.init(number)
   channel = number
 end
 
-Probe.start, Probe.stop = start, stop
+Probe.start, Probe.stop, Probe.report = start, stop, report
 
 function Probe.memory()
   collectgarbage("collect")

@@ -1,21 +1,53 @@
---- The highlight groups. Each is a link that a colour scheme or the user's options can replace.
+--- The highlight groups. Each is a link that a colour scheme or the user's options can replace, or a background that is
+--- computed from the colour scheme (`flemma.looks.colours`).
 local M = {}
 
---- Option in `highlights` -> group and its default link.
+--- Groups of earlier versions that colour schemes and users may define: those of today link to them.
+local former = {
+  FlemmaRoleSystem = "Statement",
+  FlemmaRoleUser = "String",
+  FlemmaRoleAssistant = "Special",
+}
+
+--- Option in `highlights` -> group and its default link; false for one that is computed.
 local groups = {
-  role_system = { "FlemmaRoleSystem", "Special" },
-  role_user = { "FlemmaRoleUser", "Title" },
-  role_assistant = { "FlemmaRoleAssistant", "Function" },
-  thinking = { "FlemmaThinking", "Comment" },
+  role_system = { "FlemmaSystem", "FlemmaRoleSystem" },
+  role_user = { "FlemmaUser", "FlemmaRoleUser" },
+  role_assistant = { "FlemmaAssistant", "FlemmaRoleAssistant" },
+  line_system = { "FlemmaSystemLine", false },
+  line_user = { "FlemmaUserLine", false },
+  line_assistant = { "FlemmaAssistantLine", false },
+  role = { "FlemmaRole", false },
+  meta = { "FlemmaMeta", false },
+  tool = { "FlemmaTool", false },
+  tool_summary = { "FlemmaToolSummary", "Normal" },
+  tool_waiting = { "FlemmaWaiting", "WarningMsg" },
+  tool_running = { "FlemmaRunning", "Changed" },
+  tool_failed = { "FlemmaFailed", "DiagnosticError" },
+  tool_rejected = { "FlemmaRejected", "Removed" },
+  tool_output = { "FlemmaToolOutput", "Normal" },
+  thinking = { "FlemmaThinking", false },
   tool_use = { "FlemmaToolUse", "Statement" },
   tool_result = { "FlemmaToolResult", "Statement" },
   tool_error = { "FlemmaToolError", "DiagnosticError" },
+  tool_done = { "FlemmaToolDone", "Added" },
   tool_status = { "FlemmaToolStatus", "DiagnosticWarn" },
   attachment = { "FlemmaAttachment", "Underlined" },
   reference = { "FlemmaReference", "Underlined" },
   tool_preview = { "FlemmaToolPreview", "Comment" },
+  diff_add = { "FlemmaDiffAdd", "Added" },
+  diff_delete = { "FlemmaDiffDelete", "Removed" },
+  diff_context = { "FlemmaDiffContext", "Comment" },
+  diff_hunk = { "FlemmaDiffHunk", "Special" },
+  diff_note = { "FlemmaDiffNote", "Comment" },
+  review_add = { "FlemmaReviewAdd", "DiffAdd" },
+  review_delete = { "FlemmaReviewDelete", "DiffDelete" },
+  review_left = { "FlemmaReviewLeft", "Comment" },
+  review_note = { "FlemmaReviewNote", "DiagnosticInfo" },
   tool_progress = { "FlemmaToolProgress", "Comment" },
   frontmatter = { "FlemmaFrontmatter", "PreProc" },
+  fold = { "FlemmaFold", "Folded" },
+  fold_size = { "FlemmaFoldSize", "Comment" },
   stray = { "FlemmaStray", "DiagnosticError" },
   aborted = { "FlemmaAborted", "DiagnosticWarn" },
   spinner = { "FlemmaSpinner", "DiagnosticInfo" },
@@ -25,16 +57,26 @@ local groups = {
 ---@param overrides? table<string, string|table>
 ---@return string[] problems overrides with an unknown name, or that Neovim does not accept
 function M.apply(overrides)
-  local problems = {}
+  local problems, defined = {}, {}
+  for group, link in pairs(former) do
+    vim.api.nvim_set_hl(0, group, { link = link, default = true })
+  end
   for option, group in pairs(groups) do
     local wanted = overrides and overrides[option]
     local definition = type(wanted) == "string" and { link = wanted } or wanted
-    local ok, problem = pcall(vim.api.nvim_set_hl, 0, group[1], definition or { link = group[2], default = true })
-    if not ok then
-      problems[#problems + 1] = ("`highlights.%s`: %s"):format(option, problem)
-      vim.api.nvim_set_hl(0, group[1], { link = group[2], default = true })
+    local default = group[2] and { link = group[2], default = true }
+    if definition or default then
+      local ok, problem = pcall(vim.api.nvim_set_hl, 0, group[1], definition or default)
+      defined[group[1]] = definition and ok or nil
+      if not ok then
+        problems[#problems + 1] = ("`highlights.%s`: %s"):format(option, problem)
+        if default then
+          vim.api.nvim_set_hl(0, group[1], default)
+        end
+      end
     end
   end
+  require("flemma.looks.colours").apply(defined)
   for option in pairs(overrides or {}) do
     if not groups[option] then
       local near = require("flemma.native").call("nearest", option, vim.tbl_keys(groups))
@@ -48,13 +90,16 @@ function M.apply(overrides)
   return problems
 end
 
+local group = vim.api.nvim_create_augroup("flemma.highlights", { clear = true })
+
+local function apply_again()
+  local options = require("flemma.options").get()
+  M.apply(options and options.highlights)
+end
+
 --- A colour scheme clears groups that it does not know.
-vim.api.nvim_create_autocmd("ColorScheme", {
-  group = vim.api.nvim_create_augroup("flemma.highlights", { clear = true }),
-  callback = function()
-    local options = require("flemma.options").get()
-    M.apply(options and options.highlights)
-  end,
-})
+vim.api.nvim_create_autocmd("ColorScheme", { group = group, callback = apply_again })
+--- Without a colour scheme, only the default colours change.
+vim.api.nvim_create_autocmd("OptionSet", { group = group, pattern = "background", callback = apply_again })
 
 return M

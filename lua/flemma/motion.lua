@@ -1,15 +1,21 @@
---- Motions between messages.
+--- Motions between messages, and between calls that wait.
 local M = {}
 
+---@alias flemma.Motion "next_message"|"prev_message"|"next_waiting"|"prev_waiting"
+
+local function native(...)
+  return require("flemma.native").call(...)
+end
+
 --- The line (from 1) of the message that is `v:count1` messages away, or of the last message in that direction.
+---@param buf integer
 ---@param forward boolean
 ---@return integer? line nil when there is no message in that direction
-local function target(forward)
-  local buf = require("flemma.buffer").resolve()
+local function message(buf, forward)
   local line
-  for _ = 1, buf and vim.v.count1 or 0 do
+  for _ = 1, vim.v.count1 do
     local from = line or vim.api.nvim_win_get_cursor(0)[1] - 1
-    local found = require("flemma.native").call("message_from", buf, from, forward)
+    local found = native("message_from", buf, from, forward)
     if not found then
       break
     end
@@ -18,23 +24,56 @@ local function target(forward)
   return line and line + 1
 end
 
---- Moves the cursor. In Visual mode, this extends the selection.
+--- The same for calls that wait. If there is none, a message says so.
+---@param buf integer
 ---@param forward boolean
-function M.go(forward)
-  local line = target(forward)
+---@return integer?
+local function waiting(buf, forward)
+  local from = vim.api.nvim_win_get_cursor(0)[1] - 1
+  local line = native("waiting_from", buf, from, forward, vim.v.count1)
+  if not line then
+    local elsewhere = native("waiting_from", buf, from, not forward, 1)
+    local here = native("waits_at", buf, from)
+    local where = (elsewhere or here) and (forward and " below" or " above") or " in this conversation"
+    -- This may be called for a mapping with `expr`, in which nothing can be shown.
+    vim.schedule(function()
+      require("flemma.notify").say(vim.log.levels.INFO, "no call is waiting" .. where)
+    end)
+  end
+  return line and line + 1
+end
+
+---@param motion flemma.Motion
+---@return integer?
+local function target(motion)
+  local buf = require("flemma.buffer").resolve()
+  if buf then
+    local find = vim.endswith(motion, "waiting") and waiting or message
+    return find(buf, vim.startswith(motion, "next"))
+  end
+end
+
+--- Moves the cursor. In Visual mode, this extends the selection.
+---@param motion flemma.Motion
+function M.go(motion)
+  local line = target(motion)
   if line then
     if vim.api.nvim_get_mode().mode == "n" then
       vim.cmd("normal! m'")
     end
     vim.api.nvim_win_set_cursor(0, { line, 0 })
+    if vim.endswith(motion, "waiting") then
+      -- What waits is to be seen.
+      vim.cmd("normal! zv")
+    end
   end
 end
 
---- The keys after an operator, for a mapping with `expr`. If there is no message, Escape cancels the operator.
----@param forward boolean
+--- The keys after an operator, for a mapping with `expr`. If there is no line to go to, Escape cancels the operator.
+---@param motion flemma.Motion
 ---@return string keys
-function M.keys(forward)
-  local line = target(forward)
+function M.keys(motion)
+  local line = target(motion)
   return line and ("<Cmd>call cursor(%d, 1)<CR>"):format(line) or "<Esc>"
 end
 

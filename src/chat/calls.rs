@@ -169,6 +169,14 @@ impl Document {
         })
     }
 
+    /// The id and the tool of every tool use that runs here, the last one first.
+    pub fn calls_backwards(&self) -> impl Iterator<Item = (&CallId, &str)> {
+        self.tools_in(0..self.messages.len()).rev().filter_map(|(_, block)| match &block.kind {
+            BlockKind::ToolUse(tool) if !tool.hosted => Some((&tool.id, tool.name.as_str())),
+            _ => None,
+        })
+    }
+
     /// All tool uses that run here, with or without a result, each with the index of its message. It reads every tool block of the
     /// document.
     #[must_use]

@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::{Block, BlockKind, Document, ParsedMessage, Speaker, Text, at_sign::read_at_signs, syntax};
 
 /// The brackets that may precede a mention.
-const BEFORE: &str = "([{<";
+pub(super) const BEFORE: &str = "([{<";
 
 /// What may follow a mention in its word.
 const AFTER: &str = ".,;:!?\"'*_>…”’“»)]}";

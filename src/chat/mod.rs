@@ -4,8 +4,9 @@
 //! has three roles:
 //!
 //! - **Reading.** [`Document`] is the structure. [`Document::update`] updates it at a cost proportional to the change.
-//!   It provides [`Document::diagnostics`], [`Document::open_calls`], [`Document::decorations`], [`Document::regions`]
-//!   and, for a request, [`Document::transcript`].
+//!   It provides [`Document::diagnostics`], [`Document::open_calls`], [`Document::decorations`], [`Document::regions`],
+//!   [`Document::folds`], [`Document::completable`], [`Document::cards`], [`Document::hidden`] and, for a request,
+//!   [`Document::transcript`].
 //! - **Writing.** [`ReplyWriter`] streams a reply to the end of the text. [`insert_placeholders`], [`set_block`], [`write_result`],
 //!   [`write_result_with_attachments`] and [`open_prompt`] plan edits of existing text. [`render()`] writes a whole conversation.
 //! - **Escaping.** [`escape()`] ensures that text from a model or a tool is never read as structure.
@@ -19,17 +20,23 @@ mod awaiting;
 mod block;
 mod blocks;
 mod calls;
+mod cards;
+mod completable;
 mod decorate;
 mod diagnostic;
 mod diagnostics;
 mod document;
 mod edit;
 mod escape;
+mod folded;
+mod folds;
 mod frontmatter_edit;
+mod hidden;
 mod hosted;
 mod line_scan;
 mod mention;
 mod message_writer;
+mod objects;
 mod parse;
 mod plan;
 mod provenance;
@@ -53,18 +60,24 @@ pub use block::{
 };
 pub use blocks::Language;
 pub use calls::{CallRef, OpenCall, Placeholder, PlaceholderRef};
+pub use cards::{Card, CardPart, Fate};
+pub use completable::{AtWord, Completable};
 pub use decorate::{Decoration, LineKind};
 pub use diagnostic::{Diagnostic, Severity};
 pub use document::{Document, Update};
 pub use edit::{Position, TextEdit};
 pub use escape::{escape, unescape};
+pub use folded::{CallState, Folded, FoldedCall};
+pub use folds::{Begins, Fold, FoldGroup, FoldKind};
 pub use frontmatter_edit::{approve_always, mark_cut_off, restore_frontmatter};
+pub use hidden::Hidden;
 pub use mention::Mention;
+pub use objects::{Extent, Object};
 pub use plan::{
     append_words, insert_placeholders, open_prompt, set_block, set_status, write_result, write_result_with_attachments,
 };
 pub use provenance::{Author, Provenance, Reattribution};
-pub use reference::NamedFile;
+pub use reference::{BEGINNINGS, NamedFile, decoded_name, reference_name};
 pub use regions::Region;
 pub use render::render;
 pub use reply::{Ending, ReplyWriter};

@@ -9,22 +9,22 @@ use std::rc::Rc;
 
 use serde_json::{Map, Value, json};
 
-use super::{Config, ListOption, layers::nested};
+use super::{Config, ListOption, OptionDocumentation, layers::nested};
 use crate::{model::UserError, options::Problem, provider::connection::SETUP_ONLY, text::suggest::nearest};
 
 /// The list of the tools on offer.
 pub const TOOLS: &str = "tools";
 /// The list of what runs without asking.
 pub const AUTO_APPROVE: &str = "tools.auto_approve";
-/// Whether the conversation goes on by itself.
-const AUTOPILOT: &str = "tools.autopilot";
+/// Whether the conversation goes on by itself: a table, or `true` or `false` for its `enabled`.
+pub const AUTOPILOT: &str = "tools.autopilot";
 /// Which results stay whole in requests.
 const RETENTION: &str = "tools.retention";
 /// The folder of notes.
 const NOTES: &str = "tools.notes";
 
 /// Operations on lists, by the names that JSON gives them, in the order in which they are done.
-const OPERATIONS: [&str; 4] = ["set", "append", "prepend", "remove"];
+pub const OPERATIONS: [&str; 4] = ["set", "append", "prepend", "remove"];
 
 /// What an evaluation starts from.
 #[derive(Clone, Debug, Default)]
@@ -328,8 +328,9 @@ impl BufferOptions {
     }
 }
 
-/// Every path that a file may set.
-fn known() -> Vec<(String, Node)> {
+/// Every path that a file may set, with what is there.
+#[must_use]
+pub fn known() -> Vec<(String, Node)> {
     let paths = Config::paths();
     let is_table = |path: &String| {
         let inside = format!("{path}.");
@@ -338,7 +339,7 @@ fn known() -> Vec<(String, Node)> {
     let own = paths.iter().filter_map(|path| {
         let short = match path.strip_prefix("parameters.") {
             Some(short) => short,
-            None if path == "provider" || path == "model" => path,
+            None if matches!(path.as_str(), "provider" | "model" | "agent") => path,
             None if [AUTOPILOT, RETENTION, NOTES].iter().any(|own| path.starts_with(own)) => path,
             None => return None,
         };
@@ -349,11 +350,24 @@ fn known() -> Vec<(String, Node)> {
     own.chain([(TOOLS.to_owned(), Node::List), (AUTO_APPROVE.to_owned(), Node::List)]).collect()
 }
 
+/// What is written of the option at a path of a file.
+#[must_use]
+pub fn documentation(path: &str) -> Option<OptionDocumentation> {
+    match path {
+        TOOLS | AUTO_APPROVE => OptionDocumentation::of_list(path.rsplit('.').next().unwrap_or(path)),
+        _ => OptionDocumentation::of(&config_path(path)),
+    }
+}
+
 /// The path of the option in the configuration.
 #[must_use]
 pub fn config_path(path: &str) -> String {
     let first = path.split('.').next().unwrap_or_default();
-    if matches!(first, "provider" | "model" | "tools") { path.to_owned() } else { format!("parameters.{path}") }
+    if matches!(first, "provider" | "model" | "agent" | "tools") {
+        path.to_owned()
+    } else {
+        format!("parameters.{path}")
+    }
 }
 
 /// Puts a value at a path; null takes away what is there.

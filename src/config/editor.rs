@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::seconds::seconds;
 use crate::options::{
     Kind, Table,
-    kinds::{SECONDS, SWITCH, TEXT, text},
+    kinds::{SECONDS, SWITCH, TEXT, text, whole},
 };
 
 /// The keys of an action.
@@ -52,11 +52,18 @@ pub struct Keymaps {
     pub normal: NormalKeys,
     /// Keys in insert mode.
     pub insert: InsertKeys,
+    /// Text objects, in Visual mode and after an operator.
+    pub objects: ObjectKeys,
 }
 
 impl Default for Keymaps {
     fn default() -> Self {
-        Self { enabled: true, normal: NormalKeys::default(), insert: InsertKeys::default() }
+        Self {
+            enabled: true,
+            normal: NormalKeys::default(),
+            insert: InsertKeys::default(),
+            objects: ObjectKeys::default(),
+        }
     }
 }
 
@@ -67,10 +74,19 @@ impl Keymaps {
             table.set("send", &mut self.normal.send, &Keys::KIND);
             table.set("cancel", &mut self.normal.cancel, &Keys::KIND);
             table.set("tool_execute", &mut self.normal.tool_execute, &Keys::KIND);
+            table.set("tool_review", &mut self.normal.tool_review, &Keys::KIND);
             table.set("next_message", &mut self.normal.next_message, &Keys::KIND);
             table.set("prev_message", &mut self.normal.prev_message, &Keys::KIND);
+            table.set("next_waiting", &mut self.normal.next_waiting, &Keys::KIND);
+            table.set("prev_waiting", &mut self.normal.prev_waiting, &Keys::KIND);
         });
         table.table("insert", |table| table.set("send", &mut self.insert.send, &Keys::KIND));
+        table.table("objects", |table| {
+            table.set("inner_message", &mut self.objects.inner_message, &Keys::KIND);
+            table.set("around_message", &mut self.objects.around_message, &Keys::KIND);
+            table.set("inner_tool", &mut self.objects.inner_tool, &Keys::KIND);
+            table.set("around_tool", &mut self.objects.around_tool, &Keys::KIND);
+        });
     }
 }
 
@@ -83,10 +99,16 @@ pub struct NormalKeys {
     pub cancel: Keys,
     /// Runs or resolves the tool call under the cursor.
     pub tool_execute: Keys,
+    /// Opens the change of the tool call under the cursor.
+    pub tool_review: Keys,
     /// Moves to the next message.
     pub next_message: Keys,
     /// Moves to the previous message.
     pub prev_message: Keys,
+    /// Moves to the next call that waits.
+    pub next_waiting: Keys,
+    /// Moves to the previous call that waits.
+    pub prev_waiting: Keys,
 }
 
 impl Default for NormalKeys {
@@ -95,8 +117,35 @@ impl Default for NormalKeys {
             send: Keys::to("<C-]>"),
             cancel: Keys::to("<C-c>"),
             tool_execute: Keys::to("<M-CR>"),
+            tool_review: Keys::to("gK"),
             next_message: Keys::to("]m"),
             prev_message: Keys::to("[m"),
+            next_waiting: Keys::to("]w"),
+            prev_waiting: Keys::to("[w"),
+        }
+    }
+}
+
+/// `keymaps.objects`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ObjectKeys {
+    /// The content of a message.
+    pub inner_message: Keys,
+    /// A message with its marker.
+    pub around_message: Keys,
+    /// The content of a tool use or a result.
+    pub inner_tool: Keys,
+    /// A tool use or a result with its header.
+    pub around_tool: Keys,
+}
+
+impl Default for ObjectKeys {
+    fn default() -> Self {
+        Self {
+            inner_message: Keys::to("im"),
+            around_message: Keys::to("am"),
+            inner_tool: Keys::to("iT"),
+            around_tool: Keys::to("aT"),
         }
     }
 }
@@ -203,21 +252,74 @@ impl Logging {
     }
 }
 
+/// Which folds are closed in a conversation that is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FoldLevel {
+    /// There are no folds: `false`.
+    Off,
+    /// 0 closes everything, 1 all but messages, 2 and more nothing.
+    Level(u32),
+}
+
+impl FoldLevel {
+    /// The highest level of Neovim's.
+    const MAX: u32 = 99;
+
+    const KIND: Kind<Self> = Kind {
+        expected: "a whole number from 0 to 99, or false for no folds",
+        read: |value| match value {
+            Value::Bool(false) => Some(Self::Off),
+            Value::Number(number) => whole(number).filter(|level| *level <= Self::MAX).map(Self::Level),
+            _ => None,
+        },
+    };
+}
+
+impl Serialize for FoldLevel {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Off => to.serialize_bool(false),
+            Self::Level(level) => to.serialize_u32(*level),
+        }
+    }
+}
+
+/// The symbols in the lines of closed folds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Symbols {
+    /// Such as `✓`. Every font for terminals has them.
+    #[default]
+    Unicode,
+    /// Words and characters of ASCII.
+    Ascii,
+}
+
+impl Symbols {
+    const WORDS: [(&'static str, Self); 2] = [("unicode", Self::Unicode), ("ascii", Self::Ascii)];
+}
+
 /// `editing`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Editing {
     /// Whether the file is written when a tool starts and at every pause.
     pub auto_write: bool,
+    /// Which folds begin closed.
+    pub foldlevel: FoldLevel,
+    /// What the lines of closed folds are drawn with.
+    pub symbols: Symbols,
 }
 
 impl Default for Editing {
     fn default() -> Self {
-        Self { auto_write: true }
+        Self { auto_write: true, foldlevel: FoldLevel::Level(1), symbols: Symbols::default() }
     }
 }
 
 impl Editing {
     pub(super) fn read(&mut self, table: &mut Table<'_>) {
         table.set("auto_write", &mut self.auto_write, &SWITCH);
+        table.set("foldlevel", &mut self.foldlevel, &FoldLevel::KIND);
+        table.choose("symbols", &mut self.symbols, &Symbols::WORDS);
     }
 }

@@ -7,32 +7,43 @@
 //! error, not a promise. A [`Config`] serialises to the same shape that it is read from, with every
 //! default filled in; that is what the Lua side sees.
 
+mod agents;
 mod backups;
 pub mod buffer;
 mod deadlines;
+mod documentation;
 mod editor;
 mod general;
 mod layers;
 mod list;
+mod looks;
 mod options;
 mod parameters;
 mod pricing;
 mod providers;
 mod retention;
+mod review;
 mod seconds;
 pub mod switch;
 mod tool_protocol;
 mod tools;
 
+pub use agents::AgentOptions;
 pub use backups::BackupOptions;
 pub use buffer::{FileOptions, Node};
 pub use deadlines::{Deadlines, Wait};
-pub use editor::{Editing, Highlight, InsertKeys, Keymaps, Keys, LevelFilter, Logging, NormalKeys, Notify};
+pub use documentation::OptionDocumentation;
+pub use editor::{
+    Editing, FoldLevel, Highlight, InsertKeys, Keymaps, Keys, LevelFilter, Logging, NormalKeys, Notify, ObjectKeys,
+    Symbols,
+};
 pub use general::ProviderOverrides;
 pub use list::ListOption;
+pub use looks::{Icons, Looks};
 pub use options::{Config, ProviderOptions};
 pub use parameters::Parameters;
 pub use providers::{ProviderTable, Providers};
 pub use retention::{Retention, RetentionMode, RetentionOptions};
+pub use review::{ReviewOptions, ReviewView};
 pub use tool_protocol::ToolProtocol;
 pub use tools::{Autopilot, CursorAfterResult, Notes, PresetOptions, Tools, WriteOutside};

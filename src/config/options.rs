@@ -6,12 +6,14 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::{
-    Editing, Highlight, Keymaps, Logging, Notify, Parameters, ProviderTable, Tools, editor, layers, pricing, switch,
+    AgentOptions, Editing, Highlight, Keymaps, Logging, Looks, Notify, Parameters, ProviderTable, Tools, editor,
+    layers, pricing, switch,
 };
 use crate::{
     model::UserError,
     options::{self, OptionsError, Table, kinds::TEXT},
     provider::{self, ProviderName, VendorOptions, catalogue::Price},
+    text::suggest::nearest,
 };
 
 /// All options.
@@ -25,10 +27,16 @@ pub struct Config {
     pub parameters: Parameters,
     /// What `:Flemma switch` knows by a name that begins with `$`, as it was written.
     pub presets: BTreeMap<String, Value>,
+    /// The agent of all conversations: a name in `agents`. A file may choose a second one, which restricts further.
+    pub agent: Option<String>,
+    /// What tools may read and write, by the name of an agent.
+    pub agents: BTreeMap<String, AgentOptions>,
     /// Tools and their approval.
     pub tools: Tools,
     /// Keys in a conversation's buffer.
     pub keymaps: Keymaps,
+    /// What is drawn over the text.
+    pub looks: Looks,
     /// Colours that differ from the defaults.
     pub highlights: BTreeMap<String, Highlight>,
     /// Messages on the screen.
@@ -100,8 +108,15 @@ impl Config {
     fn read(&mut self, table: &mut Table<'_>) {
         self.read_recipient(table);
         switch::read_presets(&mut self.presets, table);
+        table.set_some("agent", &mut self.agent, &TEXT);
+        table.entries("agents", |agents, name| {
+            let mut agent = AgentOptions::default();
+            agents.table(name, |table| agent.read(table));
+            self.agents.insert(name.to_owned(), agent);
+        });
         table.table("tools", |table| self.tools.read(table));
         table.table("keymaps", |table| self.keymaps.read(table));
+        table.table("looks", |table| self.looks.read(table));
         editor::read_highlights(&mut self.highlights, table);
         table.table("notify", |table| self.notify.read(table));
         pricing::read(&mut self.pricing, table);
@@ -118,6 +133,19 @@ impl Config {
         );
         table.set_some("model", &mut self.model, &TEXT);
         table.table("parameters", |table| self.parameters.read(table));
+    }
+
+    /// What is wrong with the name of an agent; `None` if there is one of this name.
+    #[must_use]
+    pub fn unknown_agent(&self, name: &str) -> Option<UserError> {
+        if self.agents.contains_key(name) {
+            return None;
+        }
+        let hint = match nearest(name, self.agents.keys().map(String::as_str)) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "define it in `agents` of `setup`".to_owned(),
+        };
+        Some(UserError::new(format!("`agent`: there is no agent `{name}`; {hint}")))
     }
 
     /// The model that conversations ask.

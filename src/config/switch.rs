@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::{
-    Config,
+    Config, OptionDocumentation,
     layers::{self, nested},
 };
 use crate::{
@@ -23,10 +23,6 @@ use crate::{
 
 /// The character that the name of a preset begins with.
 const PRESET: char = '$';
-
-/// Values that completion offers wherever an option takes them.
-const WORDS: [&str; 11] =
-    ["false", "true", "none", "minimal", "low", "medium", "high", "xhigh", "max", "short", "long"];
 
 /// What the words of a switch come to.
 #[derive(Clone, Debug, PartialEq)]
@@ -145,10 +141,9 @@ pub fn complete(words: &[String], lead: &str, now: &Config) -> Vec<String> {
     }
     if let Some((key, _)) = lead.split_once('=') {
         let path = path_of(key, provider).unwrap_or_default();
-        let takes = |word: &str| read(&path, key, word).is_ok();
-        // What takes any word has none to offer.
-        let is_choice = !path.is_empty() && !takes("a-word-that-means-nothing");
-        found.extend(WORDS.iter().filter(|word| is_choice && takes(word)).map(|word| format!("{key}={word}")));
+        let documentation = OptionDocumentation::of(&path);
+        let words = documentation.iter().flat_map(|option| option.words().chain(option.strings()));
+        found.extend(words.map(|word| format!("{key}={word}")));
     } else {
         found.extend(keys(provider).into_iter().map(|key| format!("{key}=")));
     }

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{BackupOptions, Retention, RetentionOptions, deadlines::Deadlines, seconds::seconds};
+use super::{BackupOptions, Retention, RetentionOptions, ReviewOptions, deadlines::Deadlines, seconds::seconds};
 use crate::{
     options::{
         Kind, Problem, Table,
@@ -33,7 +33,7 @@ const DOMAINS: Kind<Vec<String>> = Kind {
 };
 
 /// Options of `tools` that are tables. A key that is almost one of these is a typing error, not a tool.
-const TABLES: [&str; 6] = ["presets", "autopilot", "auto_approve", "retention", "deadlines", "backups"];
+const TABLES: [&str; 7] = ["presets", "autopilot", "auto_approve", "retention", "deadlines", "backups", "review"];
 
 /// `tools`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -68,6 +68,8 @@ pub struct Tools {
     pub deadlines: Deadlines,
     /// What is kept of files that tools change.
     pub backups: BackupOptions,
+    /// How changes of files are shown before they are made.
+    pub review: ReviewOptions,
     /// `tools.web_search`: what a search of the provider's may do.
     #[serde(skip)]
     pub search: SearchLimits,
@@ -93,6 +95,7 @@ impl Default for Tools {
             own_retention: BTreeMap::new(),
             deadlines: Deadlines::default(),
             backups: BackupOptions::default(),
+            review: ReviewOptions::default(),
             search: SearchLimits::default(),
             each: BTreeMap::new(),
         }
@@ -130,6 +133,7 @@ impl Tools {
         table.table("retention", |table| self.retention.read(table));
         table.table("deadlines", |table| self.deadlines.read(table));
         table.table("backups", |table| self.backups.read(table));
+        table.table("review", |table| self.review.read(table));
         table.table("notes", |table| self.notes.read(table));
         self.read_bash(table);
         self.read_web_search(table);

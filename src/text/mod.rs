@@ -3,14 +3,18 @@
 //! - [`Fence`] and `code_span` put arbitrary text into Markdown so that nothing inside can end it.
 //! - [`truncate`] cuts a long text to whole lines, `one_line` shortens it for a message, `escape_controls` keeps a name
 //!   on one line.
-//! - `diff` compares two texts, and [`unified`] writes what differs as a unified diff.
+//! - `diff` compares two texts, and [`unified`] writes what differs as a unified diff. [`hunks`] finds
+//!   out what has become of proposed changes.
+//! - [`ansi`] reads the colours in the output of commands, and removes its escape sequences.
 //! - [`suggest`] finds the word that was probably meant by a misspelled one.
 //!
 //! This module imports nothing from the rest of the crate.
 
+pub mod ansi;
 pub(crate) mod code_span;
 pub(crate) mod diff;
 mod fence;
+pub mod hunks;
 mod one_line;
 pub mod suggest;
 pub mod truncate;

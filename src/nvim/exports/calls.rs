@@ -50,6 +50,11 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         let calls = binding.workspace.pending_calls(buffer);
         calls.into_iter().map(|call| describe(lua, call)).collect::<mlua::Result<Vec<_>>>()
     })?;
+    // call_at(buffer, line) -> the id of the call whose use or result the line belongs to
+    exports.add("call_at", |_, binding, (buffer, line): (i32, usize)| {
+        let conversation = binding.workspace.conversation(buffer);
+        Ok(conversation.and_then(|conversation| conversation.call_at(line)).map(|id| id.0))
+    })?;
     // is_settled(buffer) -> whether its calls can be resolved: its text and its journal are read
     exports.add("is_settled", |_, binding, buffer: i32| Ok(binding.workspace.is_settled(buffer)))?;
     // is_at_rest(buffer) -> whether nothing is under way in it

@@ -45,14 +45,19 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         Ok(())
     })?;
     // restore_files(buffer, number, overwrite, unsaved, callback): does what was proposed with this number. `overwrite` are the places, from 1, of
-    // files that others have changed. Calls back with a table of `path` and `problem` for each file, or with nil and why nothing was done.
+    // files that others have changed. Calls back with a table of `path`, `problem` and `moved_to` for each file, or with nil and why nothing was done.
     exports.add("restore_files", |_, binding, (buffer, number, overwrite, unsaved, callback): Restoring| {
         let overwrite: Vec<usize> = overwrite.into_iter().filter_map(|place| place.checked_sub(1)).collect();
         let callback = binding.functions.keep(callback);
         binding.workspace.restore_files(buffer, number, &overwrite, paths(&unsaved), move |workspace, restored| {
             let answer = restored.map(|files| {
                 let files = files.into_iter();
-                files.map(|file| json!({ "path": file.path.to_string_lossy(), "problem": file.problem })).collect()
+                files
+                    .map(|file| {
+                        let moved_to = file.moved_to.map(|path| path.to_string_lossy().into_owned());
+                        json!({ "path": file.path.to_string_lossy(), "problem": file.problem, "moved_to": moved_to })
+                    })
+                    .collect()
             });
             workspace.give_answer(callback, answer);
         });

@@ -1,14 +1,20 @@
 //! What the Lua code asks in order to draw.
 
+use std::collections::HashMap;
+
+use jiff::SignedDuration;
+
 use super::table::Exports;
 use crate::{
     chat::{LineKind, Speaker},
     nvim::convert,
+    workspace::{LookStyle, Signs},
 };
 
 /// Adds the functions.
 pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
-    // previews(buffer, width) -> { line, text } for each status block that is empty and waits
+    // previews(buffer, width) -> { line, text, added?, removed?, diff } for each status block that is empty and waits; `diff` is a list of
+    // { kind, text }
     exports.add("previews", |lua, binding, (buffer, width): (i32, usize)| {
         let conversation = binding.workspace.conversation(buffer);
         let previews = conversation.map(|conversation| binding.workspace.previews(&conversation, width));
@@ -42,18 +48,48 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         });
         lines.chain(references).collect::<mlua::Result<Vec<_>>>().map(Some)
     })?;
+    // looks(buffer, first, last, width, signs, seconds that local time is ahead) -> what is drawn over the lines of the screen
+    type Screen = (i32, usize, usize, usize, String, i64);
+    exports.add("looks", |lua, binding, (buffer, first, last, width, signs, offset): Screen| {
+        let Some(conversation) = binding.workspace.conversation(buffer) else { return Ok(None) };
+        let signs = match signs.as_str() {
+            "nerd" => Signs::Nerd,
+            "ascii" => Signs::Ascii,
+            _ => Signs::Plain,
+        };
+        let style = LookStyle { width, signs, offset: SignedDuration::from_secs(offset) };
+        let looks = binding.workspace.looks(&conversation, first..last, style);
+        convert::to_lua(lua, &looks).map(Some)
+    })?;
+    // hidden(buffer, first, last) -> { first, last, lines = { { first, last } } } for each block with lines that a reader need
+    // not see
+    exports.add("hidden", |lua, binding, (buffer, first, last): (i32, usize, usize)| {
+        let Some(conversation) = binding.workspace.conversation(buffer) else { return Ok(None) };
+        let blocks = conversation.hidden(first..last).into_iter().map(|hidden| {
+            let item = lua.create_table()?;
+            item.set("first", hidden.block.start)?;
+            item.set("last", hidden.block.end)?;
+            let lines: Vec<[usize; 2]> = hidden.lines.into_iter().map(|lines| [lines.start, lines.end]).collect();
+            item.set("lines", lines)?;
+            Ok(item)
+        });
+        blocks.collect::<mlua::Result<Vec<_>>>().map(Some)
+    })?;
     exports.add("diagnose_again", |_, binding, buffer: i32| {
         binding.workspace.diagnose_again(buffer);
         Ok(())
     })?;
-    // regions(buffer, first, last) -> { first, last, fence? } for what is Markdown or code on the screen
+    // regions(buffer, first, last) -> { first, last, fence?, file? } for what is Markdown or code on the screen
     exports.add("regions", |lua, binding, (buffer, first, last): (i32, usize, usize)| {
         let Some(conversation) = binding.workspace.conversation(buffer) else { return Ok(None) };
+        let files: HashMap<usize, String> =
+            binding.workspace.shown_files(&conversation, first..last).into_iter().collect();
         let items = conversation.regions(first..last).into_iter().map(|region| {
             let item = lua.create_table()?;
             item.set("first", region.lines.start)?;
             item.set("last", region.lines.end)?;
             item.set("fence", region.fence)?;
+            item.set("file", region.fence.and_then(|fence| files.get(&fence).cloned()))?;
             Ok(item)
         });
         items.collect::<mlua::Result<Vec<_>>>().map(Some)

@@ -10,15 +10,18 @@ mod changes;
 mod checks;
 mod commands;
 mod compat;
+mod completion;
 mod drawing;
 mod driving;
 mod faults;
+mod folds;
 mod forms;
 mod keys;
 mod lifecycle;
 mod notes;
 mod options;
 mod patterns;
+mod review;
 mod saving;
 mod table;
 mod text;
@@ -59,6 +62,7 @@ fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     calls::fill(exports)?;
     changes::fill(exports)?;
     drawing::fill(exports)?;
+    folds::fill(exports)?;
     driving::fill(exports)?;
     tools::fill(exports)?;
     forms::fill(exports)?;
@@ -69,7 +73,9 @@ fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     checks::fill(exports)?;
     commands::fill(exports)?;
     compat::fill(exports)?;
+    completion::fill(exports)?;
     patterns::fill(exports)?;
+    review::fill(exports)?;
     saving::fill(exports)?;
     text::fill(exports)?;
     faults::fill(exports)

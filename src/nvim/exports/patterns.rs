@@ -3,7 +3,10 @@
 use mlua::{IntoLua, Lua, LuaString, MultiValue, Value};
 
 use super::table::Exports;
-use crate::lua_pattern::{self, Capture, Match, PatternError};
+use crate::{
+    lua_pattern::{Capture, Match},
+    nvim::patterns::search,
+};
 
 /// How many steps one search may take: some hundredths of a second.
 const STEPS: u64 = 5_000_000;
@@ -15,30 +18,12 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     exports.add("match_pattern", |lua, _, args: (LuaString, LuaString, usize, Option<bool>)| {
         let (text, pattern, from, anchors) = args;
         let (text, pattern) = (text.as_bytes(), pattern.as_bytes());
-        match search(&text, &pattern, from.saturating_sub(1), anchors) {
+        match search(&text, &pattern, from.saturating_sub(1), anchors, STEPS) {
             Ok(Some(found)) => values(lua, &text, found),
             Ok(None) => Ok(MultiValue::from_vec(vec![Value::Nil])),
-            Err(problem) => {
-                let words = match problem {
-                    PatternError::TooManySteps => {
-                        format!("the pattern takes too many steps for a text of {} bytes", text.len())
-                    }
-                    PatternError::Malformed(words) => words.to_owned(),
-                };
-                Ok(MultiValue::from_vec(vec![Value::Boolean(false), words.into_lua(lua)?]))
-            }
+            Err(problem) => Ok(MultiValue::from_vec(vec![Value::Boolean(false), problem.to_string().into_lua(lua)?])),
         }
     })
-}
-
-fn search(text: &[u8], pattern: &[u8], from: usize, anchors: Option<bool>) -> Result<Option<Match>, PatternError> {
-    match anchors {
-        Some(anchors) => lua_pattern::find(text, pattern, from, anchors, STEPS),
-        None => Ok(text.get(from..).and_then(|rest| memchr::memmem::find(rest, pattern)).map(|at| {
-            let start = from + at;
-            Match { range: start..start + pattern.len(), captures: Vec::new() }
-        })),
-    }
 }
 
 fn values(lua: &Lua, text: &[u8], found: Match) -> mlua::Result<MultiValue> {

@@ -1,16 +1,22 @@
 //! The tools and their sources.
 
-use std::path::Path;
+use std::{
+    ffi::OsStr,
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+};
 
-use mlua::{LuaString, Table, Value};
+use mlua::{Function, LuaString, Table, Value};
 
 use super::table::Exports;
 use crate::{
+    model::CallId,
     nvim::{
         convert,
         lua_tools::{self, Fields},
     },
-    tools::{SourceEnd, SourceId},
+    tools::{Access, SourceEnd, SourceId},
+    workspace::WantedWrite,
 };
 
 /// Adds the functions.
@@ -73,5 +79,36 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         binding.workspace.end_source(SourceId(id), &how);
         Ok(())
     })?;
+    // path_problem(buffer, "read" or "write", path) -> why a tool may not use a file; nil if it may
+    exports.add("path_problem", |_, binding, (buffer, access, path): (i32, String, LuaString)| {
+        let path = PathBuf::from(OsStr::from_bytes(&path.as_bytes()));
+        let access = if access == "write" { Access::Write } else { Access::Read };
+        let conversation = binding.workspace.conversation(buffer);
+        let problem =
+            conversation.and_then(|conversation| binding.workspace.path_problem(&conversation, access, &path));
+        Ok(problem.map(|problem| problem.to_string()))
+    })?;
+    // propose_write(buffer, run, files, callback): a tool that runs wants files to have these contents. A run has the id of its `call` and a `number`, a
+    // file has a `name`, `is_page` and the `content`. Calls back with the outcome, or with nil and why nothing was
+    // written. Returns whether somebody may have to decide.
+    exports.add(
+        "propose_write",
+        |_, binding, (buffer, run, files, callback): (i32, Table, Vec<Table>, Function)| {
+            let call = CallId(run.get::<LuaString>("call")?.to_string_lossy());
+            let files: mlua::Result<Vec<WantedWrite>> = files
+                .into_iter()
+                .map(|file| {
+                    Ok(WantedWrite {
+                        name: file.get::<LuaString>("name")?.to_string_lossy(),
+                        is_page: file.get("is_page")?,
+                        content: file.get::<LuaString>("content")?.as_bytes().to_vec(),
+                    })
+                })
+                .collect();
+            let (number, files) = (run.get("number")?, files?);
+            let callback = binding.functions.keep(callback);
+            Ok(binding.workspace.propose_write(buffer, &call, number, files, callback))
+        },
+    )?;
     exports.add("is_writable", |_, binding, path: String| Ok(binding.workspace.is_writable(Path::new(&path))))
 }

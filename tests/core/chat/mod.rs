@@ -1,9 +1,11 @@
 //! The document, by its public surface.
 
 mod calls;
+mod cards;
 mod costs;
 mod diagnostics;
 mod edits;
+mod folds;
 mod frontmatter_edit;
 mod incremental;
 mod mentions;

@@ -1,0 +1,383 @@
+--- The folds of conversations: in which windows they are, and when they are brought up to date.
+---
+--- Whatever the user or another plugin sets counts: in a window whose 'foldmethod' is not "manual", nothing is done.
+local M = {}
+
+local api = vim.api
+local windows = require("flemma.folds.window")
+
+--- How many lines of a long conversation get their folds at a time.
+local SLICE = 10000
+
+---@type table<integer, flemma.FoldedWindow> by window
+local known = {}
+--- The conversations with folds, and whether something may have changed that the windows do not show yet.
+---@type table<integer, { is_stale: boolean, is_scheduled: boolean, states?: table<string, boolean> }>
+local attached = {}
+
+local function native(...)
+  return require("flemma.native").call(...)
+end
+
+---@return integer? level nil if there are to be no folds
+local function level()
+  local options = require("flemma.options").get()
+  return options and options.editing.foldlevel or nil
+end
+
+local function get(win, option)
+  return api.nvim_get_option_value(option, { scope = "local", win = win })
+end
+
+local function set(win, option, value)
+  api.nvim_set_option_value(option, value, { scope = "local", win = win })
+end
+
+--- Prepares a window, unless the user has set 'foldmethod' for it.
+---@param win integer
+---@return boolean
+local function prepare(win)
+  local method = get(win, "foldmethod")
+  local expression = require("flemma.folds.text").EXPRESSION
+  if get(win, "foldtext") == expression then
+    -- A split, or the window has shown it before. Setting 'foldlevel' would open and close folds.
+    return method == "manual"
+  elseif method ~= "manual" then
+    -- A value for all files is not meant for conversations.
+    if method ~= vim.go.foldmethod or vim.wo[win].diff then
+      return false
+    end
+    set(win, "foldmethod", "manual")
+  end
+  set(win, "foldlevel", level())
+  if get(win, "foldtext") == vim.go.foldtext then
+    set(win, "foldtext", expression)
+  end
+  local chars = vim.wo[win].fillchars
+  if not chars:find("fold:", 1, true) then
+    set(win, "fillchars", chars == "" and "fold: " or chars .. ",fold: ")
+  end
+  return true
+end
+
+--- Whether folds can be deleted now: that takes a command of Normal mode.
+local function is_normal()
+  local mode = api.nvim_get_mode()
+  return not mode.blocking and (mode.mode == "n" or mode.mode == "nt")
+end
+
+--- The window, if it shows the buffer with our folds.
+---@param win integer
+---@param buf integer
+---@return flemma.FoldedWindow?
+local function window_of(win, buf)
+  local window = known[win]
+  if window and window.buf ~= buf then
+    window, known[win] = nil, nil
+  end
+  if window and get(win, "foldmethod") == "manual" then
+    return window
+  end
+  -- With another 'foldmethod', Neovim has deleted them.
+  known[win] = nil
+  if not prepare(win) then
+    return nil
+  end
+  known[win] = { buf = buf, shown = {}, late = {}, next = 0, states = attached[buf].states }
+  return known[win]
+end
+
+---@param buf integer
+---@param first integer from 0
+---@param last integer
+---@return flemma.FoldGroup[]
+local function folds(buf, first, last)
+  return windows.read(native("folds", buf, first, last, level() or 0) or {})
+end
+
+--- Makes the folds of the next lines of a window. The rest is done later, so that the user can type in between.
+---@param win integer
+---@param window flemma.FoldedWindow
+local function open_on(win, window)
+  local parsed = native("parsed", window.buf) or 0
+  local first = window.next
+  if not first or first >= parsed then
+    return
+  end
+  local last = math.min(parsed, first + SLICE)
+  local groups = folds(window.buf, first, last)
+  api.nvim_win_call(win, function()
+    windows.open(window, groups)
+  end)
+  local reached = groups[#groups] and groups[#groups].last or last
+  local is_all = parsed >= api.nvim_buf_line_count(window.buf)
+  if reached >= parsed then
+    -- The last message of what is parsed may go on.
+    window.next = not is_all and groups[#groups] and math.max(first, groups[#groups].first - 1) or nil
+    if not window.next then
+      window.states = nil
+    end
+    return
+  end
+  window.next = reached
+  vim.schedule(function()
+    if api.nvim_win_is_valid(win) and known[win] == window and window_of(win, window.buf) then
+      if is_normal() then
+        open_on(win, window)
+      else
+        attached[window.buf].is_stale = true
+      end
+    end
+  end)
+end
+
+--- Calls a function for each window of a conversation that has folds.
+---@param buf integer
+---@param each fun(win: integer, window: flemma.FoldedWindow)
+local function each_window(buf, each)
+  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
+    local window = window_of(win, buf)
+    if window then
+      each(win, window)
+    end
+  end
+end
+
+--- More lines of a conversation are parsed.
+---@param buf integer
+function M.extend(buf)
+  if attached[buf] then
+    each_window(buf, open_on)
+  end
+end
+
+---@param buf integer
+local function update(buf)
+  local state = attached[buf]
+  if not state or not api.nvim_buf_is_loaded(buf) or not is_normal() then
+    -- Normal mode will come.
+    return
+  end
+  state.is_stale = false
+  local list = native("stale_folds", buf, level() or 0)
+  local groups = list and windows.read(list) or {}
+  local is_thorough = not require("flemma.lock").is_locked(buf)
+  each_window(buf, function(win, window)
+    if #groups > 0 then
+      api.nvim_win_call(win, function()
+        local last = windows.update(window, groups, is_thorough)
+        local reached = groups[#groups].last
+        if last and last > reached then
+          windows.update(window, folds(buf, reached, last), is_thorough)
+        end
+      end)
+    end
+    if next(window.late) then
+      api.nvim_win_call(win, function()
+        windows.catch_up(window, function(line)
+          return folds(buf, line, line + 1)[1]
+        end)
+      end)
+    end
+    open_on(win, window)
+  end)
+end
+
+--- Brings the folds of a conversation up to date soon.
+---@param buf integer
+function M.schedule(buf)
+  local state = attached[buf]
+  if not state then
+    return
+  end
+  state.is_stale = true
+  if not state.is_scheduled then
+    state.is_scheduled = true
+    vim.schedule(function()
+      state.is_scheduled = false
+      if attached[buf] == state then
+        local ok, problem = pcall(update, buf)
+        if not ok then
+          require("flemma.notify").once(vim.log.levels.WARN, "the conversation cannot be folded: " .. tostring(problem))
+        end
+      end
+    end)
+  end
+end
+
+--- The text of a conversation has changed.
+---@param buf integer
+---@param first integer from 0
+---@param delta integer how many lines there are more
+function M.changed(buf, first, delta)
+  if not attached[buf] then
+    return
+  end
+  if delta ~= 0 then
+    for _, window in pairs(known) do
+      if window.buf == buf and window.next and first < window.next then
+        window.next = math.max(first, window.next + delta)
+      end
+    end
+  end
+  M.schedule(buf)
+end
+
+--- The buffer is unlocked, so that its last message is complete.
+---@param buf integer
+function M.rest(buf)
+  if not attached[buf] then
+    return
+  end
+  vim.schedule(function()
+    if attached[buf] and api.nvim_buf_is_loaded(buf) then
+      native("refold", buf)
+      M.schedule(buf)
+    end
+  end)
+end
+
+--- The text was read from its file again. Everything is looked at once more.
+---@param buf integer
+function M.reload(buf)
+  for _, window in pairs(known) do
+    if window.buf == buf then
+      window.next = 0
+    end
+  end
+end
+
+--- Which folds were closed in buffers that have been unloaded since.
+---@type table<integer, table<string, boolean>>
+local remembered = {}
+
+--- Remembers which folds are closed, because the text is about to be unloaded.
+---@param buf integer
+local function remember(buf)
+  local win = vim.fn.win_findbuf(buf)[1]
+  if win and known[win] and known[win].buf == buf and vim.v.exiting == vim.NIL then
+    local groups = folds(buf, 0, api.nvim_buf_line_count(buf))
+    remembered[buf] = api.nvim_win_call(win, function()
+      return windows.states(groups)
+    end)
+  end
+end
+
+--- Folds a conversation in all windows that show it.
+---@param buf integer
+function M.attach(buf)
+  if not level() then
+    return
+  end
+  attached[buf] = { is_stale = false, is_scheduled = false, states = remembered[buf] }
+  remembered[buf] = nil
+end
+
+--- Forgets a buffer. Its folds stay.
+---@param buf integer
+---@param is_gone boolean whether its text is about to be unloaded, and may be read again
+function M.forget(buf, is_gone)
+  if is_gone and attached[buf] then
+    pcall(remember, buf)
+  end
+  attached[buf] = nil
+  require("flemma.folds.text").forget(buf)
+  for win, window in pairs(known) do
+    if window.buf == buf then
+      known[win] = nil
+    end
+  end
+end
+
+--- Takes the folds away from a buffer that is no longer a conversation.
+---@param buf integer
+function M.release(buf)
+  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
+    if get(win, "foldtext") == require("flemma.folds.text").EXPRESSION then
+      api.nvim_win_call(win, function()
+        vim.cmd("normal! zE")
+        vim.cmd("setlocal foldmethod< foldtext< foldlevel< fillchars<")
+      end)
+    end
+  end
+end
+
+local group = api.nvim_create_augroup("flemma.folds", { clear = true })
+
+api.nvim_create_autocmd("WinNew", {
+  group = group,
+  desc = "Flemma: a split has the folds of its window",
+  callback = function()
+    local win = api.nvim_get_current_win()
+    local buf = api.nvim_win_get_buf(win)
+    for _, other in pairs(attached[buf] and vim.fn.win_findbuf(buf) or {}) do
+      local window = known[other]
+      if other ~= win and window and window.buf == buf and get(win, "foldmethod") == "manual" then
+        known[win] = { buf = buf, shown = vim.deepcopy(window.shown), late = {}, next = window.next }
+        return
+      end
+    end
+  end,
+})
+
+api.nvim_create_autocmd("WinClosed", {
+  group = group,
+  desc = "Flemma: forget the folds of a window",
+  callback = function(args)
+    known[tonumber(args.match) or 0] = nil
+  end,
+})
+
+api.nvim_create_autocmd("BufWinEnter", {
+  group = group,
+  desc = "Flemma: fold a conversation in a window that shows it",
+  callback = function(args)
+    if attached[args.buf] then
+      M.enter(args.buf)
+    end
+  end,
+})
+
+api.nvim_create_autocmd("BufWinLeave", {
+  group = group,
+  desc = "Flemma: a window shows another buffer",
+  callback = function(args)
+    for win, window in pairs(known) do
+      if window.buf == args.buf and win == api.nvim_get_current_win() then
+        known[win] = nil
+      end
+    end
+  end,
+})
+
+api.nvim_create_autocmd({ "ModeChanged", "WinScrolled" }, {
+  group = group,
+  desc = "Flemma: bring folds up to date",
+  callback = function(args)
+    if args.event == "ModeChanged" and not args.match:find(":n$") then
+      return
+    end
+    for buf, state in pairs(attached) do
+      if state.is_stale then
+        M.schedule(buf)
+      end
+    end
+    for _, window in pairs(known) do
+      if next(window.late) and attached[window.buf] then
+        M.schedule(window.buf)
+      end
+    end
+  end,
+})
+
+--- A window shows a conversation again, or for the first time. Its text may have changed in the meantime.
+---@param buf integer
+function M.enter(buf)
+  each_window(buf, function(win, window)
+    if window.next == 0 then
+      open_on(win, window)
+    end
+  end)
+end
+
+return M

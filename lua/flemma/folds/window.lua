@@ -1,0 +1,428 @@
+--- The folds of one window.
+---
+--- They are manual folds (|fold-manual|): Neovim moves them with the text and keeps what is open and closed. So a change costs
+--- nothing unless it adds, removes or resizes a fold. Only then the folds of the message are made again, in the same state.
+---
+--- Every function here is called for the current window.
+local M = {}
+
+local api, fn = vim.api, vim.fn
+
+---@class flemma.Fold
+---@field first integer from 1
+---@field last integer
+---@field begins 0|1|2 open, closed, or open because the user has to see it
+---@field key string the same for this fold in all windows, and after the file was read again
+
+---@class flemma.FoldGroup
+---@field first integer the first line of a message, from 1
+---@field last integer
+---@field outer? flemma.Fold
+---@field inner flemma.Fold[]
+
+--- What is known about a window.
+---@class flemma.FoldedWindow
+---@field buf integer
+---@field shown table<string, true> the folds that are open because the user has to see them
+---@field late table<integer, true> the marks of folds that are to be closed when that moves nothing on the screen
+---@field next? integer the line, from 0, up to which the folds have been made; nil when all have been
+---@field states? table<string, boolean> which folds were closed before the file was read again
+
+local late = api.nvim_create_namespace("flemma.folds")
+
+--- The numbers per fold in the library's lists.
+local FIELDS = 5
+
+--- The number of lines of a message above which only the ends of its folds are looked at.
+local MOST = 5000
+
+--- Reads a list of the library.
+---@param list integer[]
+---@return flemma.FoldGroup[]
+function M.read(list)
+  local groups = {}
+  for at = 1, #list, FIELDS do
+    local kind, fold = list[at], { first = list[at + 1], last = list[at + 2], begins = list[at + 3] }
+    local group = groups[#groups]
+    if kind == 0 then
+      groups[#groups + 1] = { first = fold.first, last = fold.last, inner = {} }
+    elseif kind == 1 then
+      fold.key = tostring(list[at + 4])
+      group.outer = fold
+    else
+      fold.key = ("%d.%d"):format(list[at + 4], #group.inner + 1)
+      group.inner[#group.inner + 1] = fold
+    end
+  end
+  return groups
+end
+
+--- The lines of a fold, when it is closed for a moment.
+---@param line integer
+---@return integer first
+---@return integer last
+local function extent(line)
+  local first = fn.foldclosed(line)
+  if first ~= -1 then
+    return first, fn.foldclosedend(line)
+  end
+  vim.cmd(line .. "foldclose")
+  local last
+  first, last = fn.foldclosed(line), fn.foldclosedend(line)
+  vim.cmd(line .. "foldopen")
+  return first, last
+end
+
+---@param fold flemma.Fold
+---@return boolean
+local function is_exact(fold)
+  local first, last = extent(fold.first)
+  return first == fold.first and last == fold.last
+end
+
+--- Whether the folds of a message are as they should be, apart from what is open and closed.
+---@param group flemma.FoldGroup
+---@param is_thorough boolean whether every line is looked at
+---@return boolean
+local function is_right(group, is_thorough)
+  local level = fn.foldlevel
+  local base = group.outer and 1 or 0
+  if not is_thorough then
+    for _, fold in ipairs(group.inner) do
+      if level(fold.first) ~= base + 1 or level(fold.last) ~= base + 1 then
+        return false
+      end
+    end
+    local outer = group.outer or group
+    return level(outer.last) >= base and level(outer.first) >= base and (base == 1 or level(outer.first) <= 1)
+  end
+  local index, fold = 1, group.inner[1]
+  for line = group.first, group.last do
+    while fold and line > fold.last do
+      index = index + 1
+      fold = group.inner[index]
+    end
+    local is_in_outer = group.outer and line <= group.outer.last
+    local wanted = (is_in_outer and 1 or 0) + (fold and line >= fold.first and 1 or 0)
+    if level(line) ~= wanted then
+      return false
+    end
+  end
+  if group.outer and not is_exact(group.outer) then
+    return false
+  elseif group.outer and fn.foldclosed(group.first) ~= -1 then
+    return true
+  end
+  for at = 2, #group.inner do
+    -- The levels do not say where one ends and the next one begins.
+    if group.inner[at - 1].last + 1 == group.inner[at].first and not is_exact(group.inner[at]) then
+      return false
+    end
+  end
+  return true
+end
+
+--- Which of the folds of a message exist, and whether they are closed. Opens the fold of the whole message.
+---@param group flemma.FoldGroup
+---@return table<string, boolean>
+local function look(group)
+  local seen = {}
+  local base = fn.foldlevel(group.first)
+  if base > 0 then
+    local is_closed = fn.foldclosed(group.first) ~= -1
+    if group.outer then
+      seen[group.outer.key] = is_closed
+    end
+    if is_closed then
+      vim.cmd(group.first .. "foldopen")
+    end
+  end
+  for _, fold in ipairs(group.inner) do
+    if fn.foldclosed(fold.first) == fold.first then
+      seen[fold.key] = true
+    elseif fn.foldlevel(fold.first) > base then
+      seen[fold.key] = false
+    end
+  end
+  return seen
+end
+
+--- Deletes the folds in some lines.
+---@param first integer
+---@param last integer
+---@return integer last the last line of a fold that was deleted, if that is further down
+local function delete(first, last)
+  local line = first
+  while line <= last do
+    if fn.foldlevel(line) > 0 then
+      vim.cmd(line .. "foldclose!")
+      local stop = math.max(line, fn.foldclosedend(line))
+      fn.cursor(line, 1)
+      vim.cmd("normal! zD")
+      line = stop
+    end
+    line = line + 1
+  end
+  return line - 1
+end
+
+--- Whether the window may close a fold by itself: the line with the cursor must not move on the screen, nor what a user who
+--- does not follow the conversation is reading.
+---@param fold flemma.Fold
+---@param cursor integer
+---@return boolean
+local function may_close(fold, cursor)
+  if fold.first <= cursor and cursor <= fold.last then
+    return false
+  end
+  local is_visible = fold.last >= fn.line("w0") and fold.first <= fn.line("w$")
+  return not is_visible or (cursor > fold.last and cursor == fn.line("$"))
+end
+
+--- Closes a fold when the time has come.
+---@param window flemma.FoldedWindow
+---@param fold flemma.Fold
+local function postpone(window, fold)
+  local id = api.nvim_buf_set_extmark(window.buf, late, fold.first - 1, 0, {})
+  window.late[id] = true
+end
+
+--- Whether a fold is to be closed now.
+---@param window flemma.FoldedWindow
+---@param fold flemma.Fold
+---@param was_closed? boolean nil if it did not exist
+---@param cursor integer
+---@param is_opening boolean whether the conversation is being opened
+---@return boolean
+local function closes(window, fold, was_closed, cursor, is_opening)
+  local shown = window.shown[fold.key]
+  if fold.begins == 2 then
+    window.shown[fold.key] = true
+    return was_closed == true and (shown == true or is_opening)
+  end
+  window.shown[fold.key] = nil
+  if was_closed ~= nil and not (shown and not was_closed) then
+    -- The user's own decision.
+    return was_closed
+  elseif fold.begins == 0 then
+    return false
+  elseif is_opening then
+    return cursor <= fold.first or cursor > fold.last
+  elseif may_close(fold, cursor) then
+    return true
+  end
+  postpone(window, fold)
+  return false
+end
+
+--- Adds the commands that make the folds of a message.
+---@param commands string[]
+---@param group flemma.FoldGroup
+---@param is_closed fun(fold: flemma.Fold): boolean
+local function create(commands, group, is_closed)
+  local function add(fold)
+    commands[#commands + 1] = ("%d,%dfold"):format(fold.first, fold.last)
+    if not is_closed(fold) then
+      commands[#commands + 1] = fold.first .. "foldopen"
+    end
+  end
+  -- A range is extended to the closed folds that it touches, so what is inside comes first.
+  for _, fold in ipairs(group.inner) do
+    add(fold)
+  end
+  if group.outer then
+    add(group.outer)
+  end
+end
+
+--- Runs something that asks about folds or changes them. With 'nofoldenable', Neovim would answer that there are none.
+---@param run fun()
+local function with_folding(run)
+  if vim.wo.foldenable then
+    return run()
+  end
+  vim.cmd("noautocmd setlocal foldenable")
+  local ok, problem = pcall(run)
+  vim.cmd("noautocmd setlocal nofoldenable")
+  if not ok then
+    error(problem, 0)
+  end
+end
+
+--- Runs something that may move the cursor and change what is closed. The line with the cursor stays where it is on the screen.
+---@param run fun(cursor: integer)
+local function keep_view(run)
+  -- If the cursor has moved since the last redraw, the window scrolls now.
+  fn.line("w0")
+  local view, row = fn.winsaveview(), math.min(fn.winline(), api.nvim_win_get_height(0))
+  local ok, problem = pcall(run, view.lnum)
+  fn.winrestview(view)
+  local moved = fn.winline() - row
+  local key = vim.keycode(moved > 0 and "<C-e>" or "<C-y>")
+  for _ = 1, math.abs(moved) do
+    local top = fn.line("w0")
+    if moved < 0 and top == 1 then
+      break
+    end
+    vim.cmd.normal({ args = { key }, bang = true })
+    if fn.line(".") ~= view.lnum then
+      -- The line is too high for the window, or has virtual lines below it.
+      fn.winrestview({ lnum = view.lnum, col = view.col, topline = top })
+      break
+    end
+  end
+  if not ok then
+    error(problem, 0)
+  end
+end
+
+--- Makes the folds of messages that have none yet, when a conversation is opened.
+---@param window flemma.FoldedWindow
+---@param groups flemma.FoldGroup[]
+function M.open(window, groups)
+  with_folding(function()
+    keep_view(function(cursor)
+      local commands = {}
+      for _, group in ipairs(groups) do
+        local exists = fn.foldlevel(group.first) > 0 or fn.foldlevel(group.last) > 0
+        for _, fold in ipairs(group.inner) do
+          exists = exists or fn.foldlevel(fold.first) > 0
+        end
+        local is_done = exists and is_right(group, false)
+        local seen = {}
+        if exists and not is_done then
+          seen = look(group)
+          delete(group.first, group.last)
+        end
+        if not is_done then
+          create(commands, group, function(fold)
+            local state = seen[fold.key]
+            if state == nil and window.states then
+              state = window.states[fold.key]
+            end
+            return closes(window, fold, state, cursor, true)
+          end)
+        end
+      end
+      api.nvim_exec2(table.concat(commands, "\n"), {})
+    end)
+  end)
+end
+
+--- Calls a function for each fold of a message that has begun or ceased to be something that the user has to see.
+---@param window flemma.FoldedWindow
+---@param group flemma.FoldGroup
+---@param each fun(fold: flemma.Fold)
+local function each_turned(window, group, each)
+  for _, fold in ipairs(group.outer and { group.outer, unpack(group.inner) } or group.inner) do
+    if (fold.begins == 2) ~= (window.shown[fold.key] == true) then
+      each(fold)
+    end
+  end
+end
+
+--- Makes the folds of a message again.
+---@param window flemma.FoldedWindow
+---@param group flemma.FoldGroup
+---@param cursor integer
+---@return integer last the last line of a fold that was deleted, or of the message
+local function remake(window, group, cursor)
+  local seen = look(group)
+  local last = delete(group.first, group.last)
+  local commands = {}
+  create(commands, group, function(fold)
+    return closes(window, fold, seen[fold.key], cursor, false)
+  end)
+  api.nvim_exec2(table.concat(commands, "\n"), {})
+  return last
+end
+
+--- Brings the folds of messages that have changed up to date.
+---@param window flemma.FoldedWindow
+---@param groups flemma.FoldGroup[]
+---@param is_thorough boolean whether anybody may have changed the text, and not only Flemma
+---@return integer? last the last line of a fold that was deleted, if there was any
+function M.update(window, groups, is_thorough)
+  local last
+  with_folding(function()
+    local wrong, turned = {}, {}
+    for _, group in ipairs(groups) do
+      if not is_right(group, is_thorough and group.last - group.first < MOST) then
+        wrong[#wrong + 1] = group
+      else
+        each_turned(window, group, function(fold)
+          turned[#turned + 1] = fold
+        end)
+      end
+    end
+    if #wrong == 0 and #turned == 0 then
+      return
+    end
+    keep_view(function(cursor)
+      for _, group in ipairs(wrong) do
+        last = remake(window, group, cursor)
+      end
+      for _, fold in ipairs(turned) do
+        local is_closed = fn.foldclosed(fold.first) == fold.first
+        if closes(window, fold, is_closed, cursor, false) ~= is_closed then
+          vim.cmd(fold.first .. (is_closed and "foldopen" or "foldclose"))
+        end
+      end
+    end)
+  end)
+  return last
+end
+
+--- Closes the folds that were to be closed later, if that moves nothing on the screen now.
+---@param window flemma.FoldedWindow
+---@param folds_at fun(line: integer): flemma.FoldGroup? the folds of the message with a line, from 0
+function M.catch_up(window, folds_at)
+  with_folding(function()
+    local ready = {}
+    local cursor = fn.line(".")
+    for id in pairs(window.late) do
+      local at = api.nvim_buf_get_extmark_by_id(window.buf, late, id, {})
+      local group = at[1] and folds_at(at[1])
+      local found
+      for _, fold in ipairs(group and { group.outer or group.inner[1], unpack(group.inner) } or {}) do
+        found = found or (fold.first == at[1] + 1 and fold)
+      end
+      local is_over = not found or found.begins ~= 1 or fn.foldclosed(found.first) ~= -1
+      if not is_over and may_close(found, cursor) then
+        ready[#ready + 1] = found.first
+        is_over = true
+      end
+      if is_over then
+        window.late[id] = nil
+        api.nvim_buf_del_extmark(window.buf, late, id)
+      end
+    end
+    if #ready > 0 then
+      keep_view(function()
+        for _, line in ipairs(ready) do
+          vim.cmd(line .. "foldclose")
+        end
+      end)
+    end
+  end)
+end
+
+--- Which folds are closed. Of those inside a closed one nothing is known.
+---@param groups flemma.FoldGroup[]
+---@return table<string, boolean>
+function M.states(groups)
+  local states = {}
+  for _, group in ipairs(groups) do
+    if group.outer then
+      states[group.outer.key] = fn.foldclosed(group.first) ~= -1
+    end
+    if not group.outer or not states[group.outer.key] then
+      for _, fold in ipairs(group.inner) do
+        states[fold.key] = fn.foldclosed(fold.first) == fold.first
+      end
+    end
+  end
+  return states
+end
+
+return M

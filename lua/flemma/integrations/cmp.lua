@@ -1,0 +1,44 @@
+--- A source for nvim-cmp. See `:help flemma-nvim-cmp`.
+---@class flemma.integrations.cmp
+local Source = {}
+Source.__index = Source
+
+function Source.new()
+  return setmetatable({}, Source)
+end
+
+function Source:is_available()
+  return vim.bo.filetype == "chat"
+end
+
+function Source:get_debug_name()
+  return "flemma"
+end
+
+function Source:get_position_encoding_kind()
+  return "utf-8"
+end
+
+function Source:get_trigger_characters()
+  return { "@", "/", ".", ":", '"', "'", "$", "{", "~" }
+end
+
+function Source:get_keyword_pattern()
+  return [[\%(\k\|-\)\+]]
+end
+
+---@param params { context: { bufnr: integer, cursor: { row: integer, col: integer } } } both from 1, in bytes
+---@param callback fun(answer?: table)
+function Source:complete(params, callback)
+  local cursor = params.context.cursor
+  local line, column = cursor.row - 1, cursor.col - 1
+  local completion = require("flemma.completion")
+  completion.find(params.context.bufnr, line, column, function(found)
+    callback({
+      items = found and completion.lsp_items(found, line, column) or {},
+      isIncomplete = found ~= nil and found.incomplete,
+    })
+  end)
+end
+
+return Source

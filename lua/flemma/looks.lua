@@ -1,0 +1,306 @@
+--- What is drawn over the lines of a conversation: a line for each message, for each block of a call, and for thinking.
+---
+--- The library lays out the lines that are on the screen; here they are put over the text while Neovim draws, so that the
+--- text itself stays as it is. The line of the cursor shows its text, and so does the block of a call or of thinking that
+--- the cursor is in. `flemma.looks.hiding` hides the inputs and fences of the other blocks.
+local M = {}
+
+local api = vim.api
+
+--- Higher than the colours of Markdown, lower than those of a search.
+local PRIORITY = 150
+
+---@class flemma.Look
+---@field line integer from 0
+---@field background? string
+---@field left { text: string, group: string }[]
+---@field right { text: string, group: string }[]
+---@field whole boolean whether it covers the whole line
+
+--- The lines that were drawn over when a window was last drawn.
+---@type table<integer, { buf: integer, lines: table<integer, true> }>
+local drawn = {}
+
+--- The looks of the lines of a window, with what they depend on. Most redraws follow a movement of the cursor.
+---@type table<integer, { key: string, looks: flemma.Look[] }>
+local known = {}
+
+---@param canvas flemma.Canvas
+---@param width integer
+---@param signs string
+---@param offset integer
+---@return flemma.Look[]
+local function looks_of(canvas, width, signs, offset)
+  local buf, first, last = canvas.buf, canvas.first, canvas.last
+  -- What runs may change without the text.
+  local is_busy = require("flemma.lock").is_locked(buf)
+  local tick = api.nvim_buf_get_changedtick(buf)
+  local key = table.concat({ buf, tick, first, last, width, signs, offset }, " ")
+  local cached = known[canvas.win]
+  if cached and cached.key == key and not is_busy then
+    return cached.looks
+  end
+  local looks = require("flemma.native").call("looks", buf, first, last, width, signs, offset) or {}
+  known[canvas.win] = not is_busy and { key = key, looks = looks } or nil
+  return looks
+end
+
+---@return boolean
+function M.enabled()
+  local options = require("flemma.options").get()
+  return options ~= nil and options.looks.enabled
+end
+
+---@return "plain"|"nerd"|"ascii"
+local function signs()
+  local options = require("flemma.options").get()
+  local icons = options and options.looks.icons
+  if icons == "ascii" or icons == "nerd" then
+    return icons
+  elseif options and options.editing.symbols == "ascii" then
+    -- As in the lines of folds.
+    return "ascii"
+  end
+  return vim.g.have_nerd_font and "nerd" or "plain"
+end
+
+--- How many seconds local time is ahead of UTC.
+---@return integer
+local function offset()
+  local sign, hours, minutes = tostring(os.date("%z")):match("([+-])(%d%d)(%d%d)")
+  if not sign then
+    return 0
+  end
+  return (sign == "-" and -1 or 1) * (hours * 3600 + minutes * 60)
+end
+
+--- Whether the text of the cursor's line is visible in a window, as 'concealcursor' says for concealed text.
+---@param win integer
+---@return boolean
+local function is_bare(win)
+  if win ~= api.nvim_get_current_win() then
+    return false
+  end
+  local mode = api.nvim_get_mode().mode:sub(1, 1):lower()
+  mode = ({ ["\22"] = "v", s = "v", ["\19"] = "v", r = "i" })[mode] or mode
+  return not vim.wo[win].concealcursor:find(mode, 1, true)
+end
+
+--- Whether a line is in a closed fold of a window. The line of the fold has a text of its own.
+---@param win integer
+---@param line integer from 0
+local function is_folded(win, line)
+  if not vim.wo[win].foldenable then
+    return false
+  elseif win == api.nvim_get_current_win() then
+    return vim.fn.foldclosed(line + 1) ~= -1
+  end
+  return api.nvim_win_call(win, function()
+    return vim.fn.foldclosed(line + 1) ~= -1
+  end)
+end
+
+---@param chunks { text: string, group: string }[]
+---@param background? string
+---@param named? boolean whether the first one is the name of a role
+---@return [string, string[]][] virt_text
+---@return integer width
+local function virtual(chunks, background, named)
+  local found, width = {}, 0
+  for index, chunk in ipairs(chunks) do
+    local groups = { background or chunk.group, chunk.group, background and index == 1 and named and "FlemmaRole" or nil }
+    found[#found + 1] = { chunk.text, groups }
+    width = width + api.nvim_strwidth(chunk.text)
+  end
+  return found, width
+end
+
+---@param canvas flemma.Canvas
+---@param width integer the cells of a line of the window
+---@param look flemma.Look
+---@param shows_text boolean
+local function draw(canvas, width, look, shows_text)
+  local function mark(column, opts)
+    opts.ephemeral, opts.strict, opts.priority = true, false, opts.priority or PRIORITY
+    api.nvim_buf_set_extmark(canvas.buf, canvas.namespace, look.line, column, opts)
+  end
+  if look.background then
+    mark(0, { end_row = look.line + 1, hl_group = look.background, hl_eol = true })
+  end
+  local left, used = virtual(look.left, look.background, true)
+  local right, room = virtual(look.right, look.background)
+  local text = api.nvim_buf_get_lines(canvas.buf, look.line, look.line + 1, false)[1] or ""
+  if shows_text or not look.whole then
+    if not shows_text then
+      mark(0, { virt_text = left, virt_text_pos = "overlay", hl_mode = "combine", priority = PRIORITY + 1 })
+    elseif look.background then
+      -- A marker: its name is as wide as the marker.
+      local name = { look.left[1].group, "FlemmaRole" }
+      mark(0, { end_col = math.min(#look.left[1].text, #text), hl_group = name, priority = PRIORITY + 1 })
+    end
+    if room > 0 and api.nvim_strwidth(text) + 2 + room <= width then
+      mark(0, { virt_text = right, virt_text_win_col = width - room, priority = PRIORITY + 1 })
+    end
+    return
+  end
+  if width > used + room then
+    left[#left + 1] = { (" "):rep(width - used - room), look.background }
+  end
+  vim.list_extend(left, right)
+  mark(0, { virt_text = left, virt_text_pos = "overlay", hl_mode = "combine", priority = PRIORITY + 1 })
+  if api.nvim_strwidth(text) > width then
+    -- The rows that a long line continues on.
+    mark(0, { end_col = #text, conceal = "" })
+  end
+end
+
+--- Draws the lines of a window that have a look of their own.
+---@param canvas flemma.Canvas
+---@return table<integer, true>? lines the lines whose text is covered or has its colours; nil if the option is off
+function M.draw(canvas)
+  if not M.enabled() then
+    drawn[canvas.win] = nil
+    return nil
+  end
+  local win, buf = canvas.win, canvas.buf
+  local info = vim.fn.getwininfo(win)[1]
+  local width = math.max(1, info.width - info.textoff)
+  local looks = looks_of(canvas, width, signs(), offset())
+  local covered, over = {}, {}
+  local cursor = is_bare(win) and api.nvim_win_get_cursor(win)[1] - 1 or nil
+  local first, last = require("flemma.looks.hiding").block_in(win, buf)
+  for _, look in ipairs(looks) do
+    over[look.line] = true
+    if is_folded(win, look.line) then
+      covered[look.line] = true
+    else
+      local in_block = first and look.line >= first and look.line < last and look.whole and not look.background
+      local shows_text = look.line == cursor or (cursor and in_block) or false
+      draw(canvas, width, look, shows_text)
+      covered[look.line] = (not shows_text or look.background ~= nil) and (look.whole or look.background ~= nil) or nil
+    end
+  end
+  drawn[win] = { buf = buf, lines = over }
+  return covered
+end
+
+--- The cursor has moved, or the mode has changed: lines that it left or entered are drawn again.
+---@param buf integer
+---@param lines integer[] from 0
+local function draw_again(buf, lines)
+  local win = api.nvim_get_current_win()
+  local over = drawn[win]
+  if not over or over.buf ~= buf then
+    return
+  end
+  for _, line in ipairs(lines) do
+    if over.lines[line] and line < api.nvim_buf_line_count(buf) then
+      api.nvim__redraw({ win = win, range = { line, line + 1 }, flush = false })
+    end
+  end
+end
+
+--- The line of the cursor in each window, from 0, when that was last looked at.
+---@type table<integer, integer>
+local cursors = {}
+
+local function follow_cursor(buf)
+  local win = api.nvim_get_current_win()
+  if api.nvim_win_get_buf(win) ~= buf then
+    return
+  end
+  local line = api.nvim_win_get_cursor(win)[1] - 1
+  local before = cursors[win]
+  cursors[win] = line
+  require("flemma.looks.hiding").follow_cursor(win, buf, line)
+  if before ~= line then
+    draw_again(buf, before and { before, line } or { line })
+  end
+end
+
+--- The conversations whose 'conceallevel' the user has not set.
+---@type table<integer, true>
+local prepared = {}
+
+--- Sets 'conceallevel' in the windows that show a conversation, unless the user has set it.
+---@param buf integer
+local function prepare(buf)
+  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
+    if vim.wo[win].conceallevel == 0 and vim.go.conceallevel == 0 then
+      vim.wo[win][0].conceallevel = 2
+      prepared[buf] = true
+    end
+  end
+end
+
+--- Whether the signs of Markdown are concealed as well: only if 'conceallevel' is the user's.
+---@param buf integer
+---@return boolean
+function M.conceals_markdown(buf)
+  return not prepared[buf]
+end
+
+---@param buf integer
+function M.attach(buf)
+  if not M.enabled() then
+    return
+  end
+  local group = api.nvim_create_augroup("flemma.looks." .. buf, { clear = true })
+  prepare(buf)
+  require("flemma.looks.hiding").attach(buf)
+  api.nvim_create_autocmd({ "CursorMoved", "CursorMovedI", "WinEnter", "BufEnter" }, {
+    group = group,
+    buffer = buf,
+    desc = "Flemma: show the text of the block that the cursor is in",
+    callback = function()
+      follow_cursor(buf)
+    end,
+  })
+  api.nvim_create_autocmd("ModeChanged", {
+    group = group,
+    desc = "Flemma: show the text of the cursor's line as 'concealcursor' says",
+    callback = function()
+      if api.nvim_get_current_buf() == buf then
+        draw_again(buf, { api.nvim_win_get_cursor(0)[1] - 1 })
+      end
+    end,
+  })
+  api.nvim_create_autocmd("WinLeave", {
+    group = group,
+    buffer = buf,
+    desc = "Flemma: draw over the line that the cursor was in",
+    callback = function()
+      local win = api.nvim_get_current_win()
+      vim.schedule(function()
+        if api.nvim_win_is_valid(win) and cursors[win] and win ~= api.nvim_get_current_win() then
+          cursors[win] = nil
+          api.nvim__redraw({ win = win, valid = false, flush = false })
+        end
+      end)
+    end,
+  })
+end
+
+---@param buf integer
+function M.forget(buf)
+  pcall(api.nvim_del_augroup_by_name, "flemma.looks." .. buf)
+  require("flemma.looks.hiding").forget(buf)
+  prepared[buf] = nil
+  for win, over in pairs(drawn) do
+    if over.buf == buf then
+      drawn[win], cursors[win], known[win] = nil, nil, nil
+    end
+  end
+end
+
+api.nvim_create_autocmd("WinClosed", {
+  group = api.nvim_create_augroup("flemma.looks", { clear = true }),
+  callback = function(args)
+    local win = tonumber(args.match)
+    if win then
+      drawn[win], cursors[win], known[win] = nil, nil, nil
+    end
+  end,
+})
+
+return M

@@ -1,0 +1,258 @@
+--- Hides lines that a reader need not see, such as the input of a call, while the cursor is in another block.
+---
+--- The lines are marked once and the marks move with the text; only the blocks that a change touches are marked again.
+--- Neovim hides marked lines as 'conceallevel' says.
+local M = {}
+
+local api = vim.api
+
+local namespace = api.nvim_create_namespace("flemma.looks.hiding")
+M.namespace = namespace
+
+--- How many lines of a conversation that was opened are marked at a time.
+local SLICE = 5000
+
+---@class flemma.Hiding
+---@field win integer the window whose cursor shows a block
+---@field block? integer the mark around the block whose lines are shown
+---@field recent? flemma.RecentMarks what was marked since the last event
+
+---@class flemma.RecentMarks
+---@field first integer the first line
+---@field below integer the number of lines below the last one: lines that are inserted later do not change it
+---@field ids integer[]
+
+---@type table<integer, flemma.Hiding>
+local hiding = {}
+
+local function native(...)
+  return require("flemma.native").call(...)
+end
+
+--- Marks are not hidden, but move with the text: around the block that is shown.
+local frames = api.nvim_create_namespace("flemma.looks.frames")
+
+---@param buf integer
+---@return integer? first
+---@return integer? last the line after the block
+local function shown_block(buf)
+  local state = hiding[buf]
+  if not state or not state.block then
+    return nil
+  end
+  local mark = api.nvim_buf_get_extmark_by_id(buf, frames, state.block, { details = true })
+  if not mark[1] or not mark[3].end_row then
+    return nil
+  end
+  return mark[1], mark[3].end_row
+end
+
+--- The block whose lines are shown in a window.
+---@param win integer
+---@param buf integer
+---@return integer? first
+---@return integer? last
+function M.block_in(win, buf)
+  local state = hiding[buf]
+  if state and state.win == win then
+    return shown_block(buf)
+  end
+end
+
+--- Notes that lines are marked now. During an undo, Neovim reports the lines first and moves the marks afterwards.
+---@param state flemma.Hiding
+---@param first integer
+---@param below integer
+---@return integer[] ids for the ids of the marks
+local function recent(state, first, below)
+  local known = state.recent
+  if known then
+    known.first, known.below = math.min(known.first, first), math.min(known.below, below)
+    return known.ids
+  end
+  known = { first = first, below = below, ids = {} }
+  state.recent = known
+  vim.schedule(function()
+    if state.recent == known then
+      state.recent = nil
+    end
+  end)
+  return known.ids
+end
+
+--- An undo or a redo is complete: what was marked meanwhile was moved, and is marked again.
+---@param buf integer
+function M.undone(buf)
+  local state = hiding[buf]
+  local known = state and state.recent
+  if not known then
+    return
+  end
+  for _, id in ipairs(known.ids) do
+    api.nvim_buf_del_extmark(buf, namespace, id)
+  end
+  state.recent = nil
+  M.update(buf, known.first, api.nvim_buf_line_count(buf) - known.below)
+end
+
+--- Marks the blocks that touch the lines `first..last` again.
+---@param buf integer
+---@param first integer
+---@param last integer
+function M.update(buf, first, last)
+  local state = hiding[buf]
+  if not state then
+    return
+  end
+  local count = api.nvim_buf_line_count(buf)
+  -- A change may end the block before it, and marks of deleted lines stand on the line after them.
+  first, last = math.max(0, first - 1), math.min(last + 1, count)
+  local blocks = native("hidden", buf, first, last) or {}
+  local from, to = first, last
+  for _, block in ipairs(blocks) do
+    from, to = math.min(from, block.first), math.max(to, block.last)
+  end
+  api.nvim_buf_clear_namespace(buf, namespace, from, to)
+  local ids = recent(state, first, count - last)
+  local open_first, open_last = shown_block(buf)
+  for _, block in ipairs(blocks) do
+    if not (open_first and block.first < open_last and block.last > open_first) then
+      for _, lines in ipairs(block.lines) do
+        if lines[2] <= count then
+          ids[#ids + 1] = api.nvim_buf_set_extmark(buf, namespace, lines[1], 0, {
+            end_row = lines[2] - 1,
+            conceal_lines = "",
+            undo_restore = false,
+            invalidate = true,
+            strict = false,
+          })
+        end
+      end
+    end
+  end
+end
+
+--- Runs `change`, which shows or hides lines, and scrolls so that the cursor stays in its row of the window.
+---@param win integer the current window
+---@param change fun()
+local function keep_row(win, change)
+  local row = vim.fn.winline()
+  change()
+  local missing = row - vim.fn.winline()
+  if missing == 0 then
+    return
+  end
+  local line, top = api.nvim_win_get_cursor(win)[1], vim.fn.line("w0")
+  while missing < 0 and top < line do
+    missing, top = missing + M.rows(win, top, top), top + 1
+  end
+  while missing > 0 and top > 1 do
+    local rows = M.rows(win, top - 1, top - 1)
+    if rows > missing then
+      break
+    end
+    missing, top = missing - rows, top - 1
+  end
+  vim.fn.winrestview({ topline = top })
+end
+
+--- The rows of a window that some lines take, from 1 and inclusive.
+---@param win integer
+---@param first integer
+---@param last integer
+---@return integer
+function M.rows(win, first, last)
+  if last < first then
+    return 0
+  end
+  return api.nvim_win_text_height(win, { start_row = first - 1, end_row = last - 1 }).all
+end
+
+--- The cursor of the current window is in a line: the block that it is in is shown, and the one before is hidden again.
+---@param win integer
+---@param buf integer
+---@param line integer from 0
+function M.follow_cursor(win, buf, line)
+  local state = hiding[buf]
+  if not state or vim.wo[win].conceallevel < 2 then
+    return
+  end
+  local first, last = shown_block(buf)
+  if first and line >= first and line < last and state.win == win then
+    return
+  end
+  local found = (native("hidden", buf, line, line + 1) or {})[1]
+  if not found and not first then
+    state.win = win
+    return
+  end
+  local former = state.win
+  keep_row(win, function()
+    state.win, state.block = win, nil
+    api.nvim_buf_clear_namespace(buf, frames, 0, -1)
+    if found then
+      state.block = api.nvim_buf_set_extmark(buf, frames, found.first, 0, {
+        end_row = found.last,
+        right_gravity = false,
+        end_right_gravity = true,
+        undo_restore = false,
+        strict = false,
+      })
+      M.update(buf, found.first, found.last)
+    end
+    if first then
+      M.update(buf, first, last)
+    end
+  end)
+  local redraw = api.nvim__redraw
+  for _, block in ipairs({ first and { first, last } or false, found and { found.first, found.last } or false }) do
+    if block then
+      redraw({ buf = buf, range = { block[1], math.min(block[2], api.nvim_buf_line_count(buf)) }, flush = false })
+    end
+  end
+  if former ~= win and api.nvim_win_is_valid(former) then
+    redraw({ win = former, valid = false, flush = false })
+  end
+end
+
+--- All lines of a conversation may have changed. Long ones are marked in slices.
+---@param buf integer
+function M.update_all(buf)
+  local state = hiding[buf]
+  if not state then
+    return
+  end
+  local count = api.nvim_buf_line_count(buf)
+  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
+    local info = vim.fn.getwininfo(win)[1]
+    M.update(buf, math.max(0, info.topline - SLICE), math.min(count, info.botline + SLICE))
+  end
+  local function go_on(from)
+    if hiding[buf] ~= state or not api.nvim_buf_is_loaded(buf) or from >= api.nvim_buf_line_count(buf) then
+      return
+    end
+    M.update(buf, from, math.min(from + SLICE, api.nvim_buf_line_count(buf)))
+    vim.schedule(function()
+      go_on(from + SLICE)
+    end)
+  end
+  go_on(0)
+end
+
+--- Begins to hide the lines of a conversation: first those around the windows that show it.
+---@param buf integer
+function M.attach(buf)
+  hiding[buf] = { win = api.nvim_get_current_win() }
+  M.update_all(buf)
+end
+
+---@param buf integer
+function M.forget(buf)
+  hiding[buf] = nil
+  if api.nvim_buf_is_valid(buf) then
+    api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
+    api.nvim_buf_clear_namespace(buf, frames, 0, -1)
+  end
+end
+
+return M

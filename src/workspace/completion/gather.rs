@@ -1,0 +1,207 @@
+//! Finds out what is wanted at the cursor, and collects it.
+
+use std::{io, path::PathBuf};
+
+use super::{
+    Completion, Item, ItemKind, json, lua,
+    options::{Sources, Syntax, group_item, tool_item},
+};
+use crate::{
+    chat::{AtWord, BEGINNINGS, Completable, Speaker, decoded_name, reference_name},
+    provider::ProviderName,
+    runtime::{FolderEntries, FolderQuery},
+    text::truncate::format_size,
+    workspace::{Conversation, Workspace, approval_chain},
+};
+
+/// The most files of a folder that are offered at once.
+pub const MAX_FILES: usize = 500;
+
+/// What the beginnings of a reference mean.
+const STARTS: [(&str, &str); 4] = [
+    ("./", "the conversation's folder"),
+    ("../", "the folder above it"),
+    ("~/", "your home folder"),
+    ("//", "the root of the file system"),
+];
+
+impl Workspace {
+    /// What can be put at byte `column` of a line. `then` gets it: at once, or, where a folder has to be read, when that is
+    /// done. `None` where nothing can be completed.
+    pub fn complete(
+        &self,
+        conversation: &Conversation,
+        line: usize,
+        column: usize,
+        then: impl FnOnce(&Self, Option<Completion>) + Send + 'static,
+    ) {
+        // While the rest is parsed, nothing is known of the frontmatter's end.
+        if conversation.is_busy() || !conversation.is_complete() {
+            return then(self, None);
+        }
+        let found = match conversation.page().completable(line, column) {
+            None => None,
+            Some(Completable::Code { language, before, after }) => {
+                self.complete_code(&language, &before, &after, column)
+            }
+            Some(Completable::Word(word)) => {
+                if word.may_be_file
+                    && let Some((folder, typed)) = folder_of(&word.typed)
+                {
+                    let folder = folder.to_owned();
+                    return self.complete_file(conversation, &word, &folder, typed, column, then);
+                }
+                Some(self.complete_word(&word, column))
+            }
+        };
+        then(self, found.filter(|found| !found.items.is_empty()));
+    }
+
+    fn complete_word(&self, word: &AtWord, column: usize) -> Completion {
+        let mut items = Vec::new();
+        if word.may_be_role {
+            let sign = if word.has_sign { "" } else { "@" };
+            items.extend(Speaker::ALL.iter().map(|speaker| {
+                let says = match speaker {
+                    Speaker::System => "The instructions for the model.",
+                    Speaker::You => "What you write, and the results of tools.",
+                    Speaker::Assistant => "What the model writes.",
+                };
+                let name = format!("{sign}{}:", speaker.as_str());
+                Item::new(ItemKind::Role, name).detail("message").documentation(says)
+            }));
+        }
+        let braced = word.typed.strip_prefix('{');
+        if word.may_be_file && braced.is_none() {
+            items.extend(STARTS.iter().map(|(start, of)| {
+                let text = format!("A file in {of}: `@{start}path`.\n\n`:help flemma-reference`");
+                Item::new(ItemKind::Folder, *start).detail(*of).documentation(text)
+            }));
+        }
+        if word.may_be_tool {
+            let tools = self.toolbox().nameable();
+            items.extend(tools.iter().map(|(tool, is_enabled)| tool_item(tool, *is_enabled)));
+            items.extend(self.toolbox().groups().iter().map(|group| group_item(group, &group.name)));
+        }
+        if braced.is_some() && !word.rest.contains('}') {
+            items.iter_mut().for_each(|item| item.word.push('}'));
+        }
+        let start = word.start + usize::from(braced.is_some());
+        let end = word.rest.find(|c: char| !c.is_ascii_alphanumeric() && !"_-:".contains(c)).unwrap_or(word.rest.len());
+        Completion { range: start..column + end, items, is_incomplete: false }
+    }
+
+    fn complete_file(
+        &self,
+        conversation: &Conversation,
+        word: &AtWord,
+        folder: &str,
+        typed: &str,
+        column: usize,
+        then: impl FnOnce(&Self, Option<Completion>) + Send + 'static,
+    ) {
+        // `@/` is not the beginning of a reference yet.
+        let lead = if folder == "/" { "//" } else { "" };
+        let start = if lead.is_empty() { column - typed.len() } else { word.start };
+        let end = column + word.rest.find('/').unwrap_or(word.rest.len());
+        let Some(path) = path_of(folder) else { return then(self, None) };
+        let query = FolderQuery {
+            folder: self.place(conversation).folder().join(path),
+            prefix: decoded_name(typed),
+            denied: self.denied(conversation).into(),
+            most: MAX_FILES,
+        };
+        let is_followed = word.rest.contains('/');
+        let answer = move |workspace: &Self, found: FolderEntries| {
+            let is_incomplete = found.has_more;
+            let items = items_of(found, lead, is_followed);
+            let is_empty = items.is_empty() && !is_incomplete;
+            then(workspace, (!is_empty).then_some(Completion { range: start..end, items, is_incomplete }));
+        };
+        let mailbox = self.background().mailbox().clone();
+        let then = move |found: io::Result<FolderEntries>| {
+            let found = found.unwrap_or_default();
+            mailbox.job(move |workspace: &Self| answer(workspace, found));
+        };
+        let folders = self.folders().clone();
+        if folders.ask(query, then) {
+            let worker = folders.clone();
+            if self.background().worker().spawn_blocking(move || worker.work()).is_err() {
+                folders.give_up();
+            }
+        }
+    }
+
+    fn complete_code(&self, language: &str, before: &str, after: &str, column: usize) -> Option<Completion> {
+        let (syntax, spot) = match language {
+            "lua" => (Syntax::Lua, lua::spot(before)?),
+            "json" => (Syntax::Json, json::spot(before)?),
+            _ => return None,
+        };
+        let config = self.config();
+        let (tools, groups) = (self.toolbox().all(), self.toolbox().groups());
+        let sources = Sources {
+            config: serde_json::to_value(&*config).unwrap_or_default(),
+            provider: provider_in(before).unwrap_or(config.provider),
+            tools: tools.iter().map(|(tool, is_enabled)| (&**tool, *is_enabled)).collect(),
+            groups: &groups,
+            presets: approval_chain::presets(&config),
+        };
+        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_' || spot.is_quoted && "-$.".contains(c);
+        let rest = after.find(|c| !is_part(c)).unwrap_or(after.len());
+        let range = column.checked_sub(spot.typed)?..column + rest;
+        Some(Completion { range, items: sources.items(&spot, syntax), is_incomplete: false })
+    }
+}
+
+/// The folder and the beginning of the name in what was typed of a reference; `None` if it is no path yet.
+fn folder_of(typed: &str) -> Option<(&str, &str)> {
+    let is_path = typed == "/" || BEGINNINGS.iter().any(|beginning| typed.starts_with(beginning));
+    let at = typed.rfind('/').filter(|_| is_path)? + 1;
+    Some(typed.split_at(at))
+}
+
+/// The folder that a part of a reference means, relative to the conversation's.
+fn path_of(written: &str) -> Option<PathBuf> {
+    let folder = decoded_name(written);
+    match folder.strip_prefix("~/") {
+        Some(rest) => Some(std::env::home_dir()?.join(rest)),
+        None if folder.starts_with("//") => Some(folder[1..].into()),
+        None => Some(folder.into()),
+    }
+}
+
+/// The entries of a folder as they are written in a reference. `lead` stands before each name. A folder gets a slash, unless one
+/// follows.
+fn items_of(found: FolderEntries, lead: &str, is_followed: bool) -> Vec<Item> {
+    let items = found.entries.into_iter().filter_map(|entry| {
+        let written = reference_name(&entry.name)?;
+        let mut about = match entry.size {
+            _ if entry.is_folder => "folder".to_owned(),
+            Some(size) => format_size(size),
+            None => String::new(),
+        };
+        if entry.is_ignored {
+            about.push_str(if about.is_empty() { "ignored" } else { ", ignored" });
+        }
+        let (kind, slash) = if entry.is_folder { (ItemKind::Folder, "/") } else { (ItemKind::File, "") };
+        let shown = if is_followed { "" } else { slash };
+        Some(Item {
+            kind,
+            word: format!("{lead}{written}{shown}"),
+            label: format!("{}{slash}", entry.name),
+            documentation: format!("`{}`\n\n{about}", entry.name),
+            detail: about,
+        })
+    });
+    items.collect()
+}
+
+/// The provider that the code before the cursor names: `provider = "openai"` or `"provider": "openai"`.
+fn provider_in(code: &str) -> Option<ProviderName> {
+    code.rmatch_indices("provider").find_map(|(at, word)| {
+        let rest = code[at + word.len()..].trim_start_matches(['"', ']', '\'']).trim_start();
+        let value = rest.strip_prefix(['=', ':'])?.trim_start().strip_prefix(['"', '\''])?;
+        ProviderName::from_name(&value[..value.find(['"', '\''])?])
+    })
+}
