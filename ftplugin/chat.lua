@@ -10,3 +10,8 @@ vim.opt_local.linebreak = true
 vim.opt_local.breakindent = true
 
 vim.b.undo_ftplugin = "setlocal commentstring< linebreak< breakindent<"
+-- Unless the user has set one for all buffers.
+if vim.bo.omnifunc == "" then
+  vim.bo.omnifunc = "v:lua.require'flemma.completion'.omnifunc"
+  vim.b.undo_ftplugin = vim.b.undo_ftplugin .. " omnifunc<"
+end

@@ -45,22 +45,4 @@ vim.schedule(function()
   require("flemma.helptags").ensure()
 end)
 
-local plugs = {
-  { "send", "send_or_execute", { "n", "i" } },
-  { "cancel", "cancel", { "n", "i" } },
-  { "tool-execute", "execute_at_cursor", { "n", "i" } },
-  { "next-message", "next_message", { "n", "i", "x", "o" } },
-  { "prev-message", "prev_message", { "n", "i", "x", "o" } },
-}
-for _, plug in ipairs(plugs) do
-  local name, action, modes = unpack(plug)
-  for _, mode in ipairs(modes) do
-    local is_motion = mode == "o"
-    vim.keymap.set(mode, "<Plug>(flemma-" .. name .. ")", function()
-      if is_motion then
-        return require("flemma.motion").keys(action == "next_message")
-      end
-      require("flemma.core")[action]()
-    end, { desc = "Flemma: " .. action:gsub("_", " "), expr = is_motion })
-  end
-end
+require("flemma.keymaps").plugs()

@@ -137,6 +137,8 @@ local function forget(buf, is_gone)
   local unlock = require("flemma.lock").forget(buf)
   require("flemma.following").forget(buf)
   require("flemma.writing").forget(buf)
+  -- While the library knows the text.
+  require("flemma.folds").forget(buf, is_gone)
   require("flemma.native").call("detach", buf)
   -- After `detach`, which first reports the changes that were written down.
   require("flemma.burst").forget(buf)
@@ -145,6 +147,7 @@ local function forget(buf, is_gone)
   require("flemma.keymaps").remove(buf)
   require("flemma.host").show(buf, false)
   require("flemma.ui").forget(buf)
+  require("flemma.review").forget(buf)
   unlock()
 end
 
@@ -182,10 +185,11 @@ function M.attach(buf)
     if attached[buf] ~= state then
       return
     end
+    require("flemma.folds").extend(buf)
     if not more then
       local ui = require("flemma.ui")
       ui.schedule_refresh(buf)
-      ui.redraw(buf, 0, api.nvim_buf_line_count(buf))
+      ui.redraw_all(buf)
       vim.defer_fn(index_on, 1)
       return
     end
@@ -222,10 +226,12 @@ function M.attach(buf)
     end,
     drawn = function(first, last)
       if attached[buf] == state then
+        require("flemma.folds").schedule(buf)
         draw_anew(first, last)
       end
     end,
   })
+  require("flemma.folds").attach(buf)
   parse_on(native.call("attach", buf))
   api.nvim_buf_attach(buf, false, {
     on_lines = function(_, _, tick, first, old_last, new_last)
@@ -240,6 +246,7 @@ function M.attach(buf)
       local means = step and means_of(state, tick)
       first, old_last, new_last, step = burst.join(buf, first, old_last, new_last, step)
       draw_anew(first, native.call("changed", buf, first, old_last, new_last, step, means))
+      require("flemma.folds").changed(buf, first, new_last - old_last)
     end,
     on_bytes = function(_, _, tick, _, column, _, old_rows, _, _, new_rows)
       if attached[buf] ~= state then
@@ -251,10 +258,12 @@ function M.attach(buf)
       -- Neovim calls this after undo and redo, when their changes have been reported.
       if attached[buf] == state then
         native.call("undone", buf)
+        require("flemma.looks.hiding").undone(buf)
       end
     end,
     on_reload = function()
       state.is_new = false
+      require("flemma.folds").reload(buf)
       parse_on(native.call("reloaded", buf))
     end,
     on_detach = function()
@@ -359,6 +368,7 @@ function M.release(buf)
     vim.bo[buf].modeline = vim.go.modeline
   end
   require("flemma.ui").release(buf)
+  require("flemma.folds").release(buf)
 end
 
 --- Neovim is about to exit: stops everything that is running, and writes its conversation. With `editing.auto_write = false`

@@ -1,7 +1,8 @@
 --- Checks whether a tool has changed open files.
 ---
 --- `:checktime` asks what to do about a file that was changed both on disk and in its buffer. We never ask from a callback:
---- files whose buffers have no changes are read again if 'autoread' is set, and a message names the others.
+--- files whose buffers have no changes are read again if a tool of ours has written them, or if 'autoread' is set, and a message
+--- names the others.
 local M = {}
 
 local api = vim.api
@@ -23,7 +24,16 @@ local function applies(autocmds, buf)
 end
 
 --- Checks every open file.
-function M.all()
+---@param written? string[] the real paths of files that our tools have written
+---@param moved? string[][] the old and the new path of each file that has another name now
+function M.all(written, moved)
+  local ours = {}
+  for _, path in ipairs(written or {}) do
+    ours[path] = true
+  end
+  -- What became of these is said there.
+  local told = require("flemma.moved").follow(moved or {})
+  require("flemma.reload").files(ours)
   local handlers = api.nvim_get_autocmds({ event = "FileChangedShell" })
   local news = {}
   -- The handler that is defined last decides.
@@ -37,6 +47,9 @@ function M.all()
       end
       -- If only the timestamp is new, Neovim does not ask but records it.
       vim.v.fcs_choice = reason == "time" and "ask" or ""
+      if reason == "deleted" and told[args.buf] then
+        return
+      end
       -- Another handler decides what to do, except that it cannot ask.
       if words[reason] and (choice == "ask" or not applies(handlers, args.buf)) then
         local message, advice = unpack(words[reason])
@@ -59,43 +72,8 @@ end
 --- Reads a file again that another editor writes, without asking. A buffer with changes keeps them.
 ---@param buf integer
 function M.follow(buf)
-  if vim.bo[buf].modified then
-    return
-  end
-  if require("flemma.buffer").is_new(buf) then
-    -- `:checktime` would ask about a file that did not exist before (W13).
-    if vim.uv.fs_stat(api.nvim_buf_get_name(buf)) then
-      api.nvim_buf_call(buf, function()
-        pcall(vim.cmd, "silent! edit!")
-      end)
-    end
-    return
-  end
-  local views = {}
-  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
-    views[win] = api.nvim_win_call(win, vim.fn.winsaveview)
-  end
-  local id = api.nvim_create_autocmd("FileChangedShell", {
-    buffer = buf,
-    desc = "Flemma: show what the other editor has written",
-    callback = function()
-      -- A file that was deleted stays on the screen.
-      vim.v.fcs_choice = vim.v.fcs_reason == "deleted" and "" or "reload"
-    end,
-  })
   -- Neovim triggers `FileType` again, at which file type plugins undo and repeat everything.
-  local ignored = vim.o.eventignore
-  vim.opt.eventignore:append("FileType")
-  pcall(vim.cmd, ("silent! %dchecktime"):format(buf))
-  vim.o.eventignore = ignored
-  pcall(api.nvim_del_autocmd, id)
-  for win, view in pairs(views) do
-    if api.nvim_win_is_valid(win) and api.nvim_win_get_buf(win) == buf then
-      api.nvim_win_call(win, function()
-        vim.fn.winrestview(view)
-      end)
-    end
-  end
+  require("flemma.reload").run(buf, { no_filetype = true })
 end
 
 return M

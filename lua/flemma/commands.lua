@@ -115,6 +115,11 @@ local commands = {
       core("reject", first, last, rest ~= "" and rest or nil)
     end,
   },
+  ["tool:review"] = {
+    run = function()
+      core("review")
+    end,
+  },
   ["tool:cancel"] = {
     run = function()
       core("cancel_tool")
@@ -143,6 +148,9 @@ local commands = {
       else
         require("flemma.changes").undo(args.fargs[2])
       end
+    end,
+    complete = function(words, lead)
+      return require("flemma.changes").complete(words, lead)
     end,
   },
   redo = {

@@ -89,6 +89,11 @@ function M.reject(first, last, message)
   decide(first, last, "reject", message)
 end
 
+--- Opens the change of the tool call under the cursor, or of the only one that waits.
+function M.review()
+  require("flemma.review").open()
+end
+
 --- Stops the reply and every running tool. Text that has arrived is kept.
 ---@param buf? integer
 function M.cancel(buf)
@@ -125,12 +130,22 @@ end
 
 --- Moves to the next message. In Visual mode it extends the selection.
 function M.next_message()
-  require("flemma.motion").go(true)
+  require("flemma.motion").go("next_message")
 end
 
 --- Moves to the previous message, or to the beginning of the current one.
 function M.prev_message()
-  require("flemma.motion").go(false)
+  require("flemma.motion").go("prev_message")
+end
+
+--- Moves to the next call that waits. If there is none, a message says so.
+function M.next_waiting()
+  require("flemma.motion").go("next_waiting")
+end
+
+--- Moves to the previous call that waits. If there is none, a message says so.
+function M.prev_waiting()
+  require("flemma.motion").go("prev_waiting")
 end
 
 return M

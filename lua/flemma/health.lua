@@ -52,6 +52,10 @@ function M.check()
     health.error(("the tool `bash` cannot find `%s`; set tools.bash.shell to an installed shell"):format(shell))
   end
 
+  local silverbullet = package.loaded["flemma.compat.silverbullet"]
+  if silverbullet then
+    health.info(silverbullet.about())
+  end
   local codecompanion = package.loaded["flemma.compat.codecompanion"]
   if codecompanion then
     health.info(codecompanion.about_modules())

@@ -129,6 +129,21 @@ function M.server()
   return vim.v.servername
 end
 
+--- The files that have changes in the editor which are not saved.
+---@return string[]
+function M.unsaved()
+  return require("flemma.changes").unsaved()
+end
+
+--- What calls in a buffer would write may be something else now.
+---@param buf integer
+function M.proposals_changed(buf)
+  local review = package.loaded["flemma.review"]
+  if review then
+    review.changed(buf)
+  end
+end
+
 --- Whether a user can see this Neovim, so that tools can run in its user interface.
 ---@return boolean
 function M.has_ui()
@@ -248,9 +263,11 @@ function M.ask_tool(buf, ask, ...)
 end
 
 --- A tool may have changed open files.
-function M.checktime()
+---@param written string[] the real paths of those that are known to be written
+---@param moved string[][] the old and the new path of each that has another name now
+function M.checktime(written, moved)
   vim.schedule(function()
-    require("flemma.checktime").all()
+    require("flemma.checktime").all(written, moved)
   end)
 end
 

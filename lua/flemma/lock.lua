@@ -175,6 +175,9 @@ function M.lock(buf, locked)
     end
     state.is_busy = locked
     settle_lock(buf, state)
+    if not locked then
+      require("flemma.folds").rest(buf)
+    end
   end
 end
 

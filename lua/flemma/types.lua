@@ -4,15 +4,26 @@
 ---@class flemma.Options
 ---@field provider? "rehearsal"|"anthropic"|"openai"|"openai_compatible"|"vertex" the provider that conversations use
 ---@field model? string the model, by the name that the provider uses; the provider's default when it is not set
+---@field agent? string the agent of all conversations: a name in `agents`
+---@field agents? table<string, flemma.Agent> which files tools may use
 ---@field parameters? flemma.Parameters parameters of requests
 ---@field presets? table<string, string|flemma.SwitchPreset> presets for `:Flemma switch`; names begin with `$`
 ---@field tools? flemma.Tools tools and their approval
 ---@field keymaps? flemma.Keymaps the keys of a conversation's buffer
+---@field looks? flemma.Looks how conversations are drawn
 ---@field highlights? table<flemma.Highlight, string|vim.api.keyset.highlight> a group to link to, or a definition
 ---@field notify? flemma.Notify messages on the screen
 ---@field pricing? table<string, flemma.Price> prices of models, by their names
 ---@field logging? flemma.Logging the log
 ---@field editing? flemma.Editing the buffer as a file
+
+--- Which files the tools of a conversation may use. See `:help flemma-agents`.
+---@class flemma.Agent
+---@field allowed_read_paths? string[] what may be read; everything if it is not set
+---@field allowed_write_paths? string[] what may be written, if it may be read too
+---@field allowedReadPaths? string[] another name of `allowed_read_paths`
+---@field allowedWritePaths? string[] another name of `allowed_write_paths`
+---@field unchecked_tools? string[] tools that may run although they do not declare which files they use
 
 ---@class flemma.SwitchPreset
 ---@field provider? "rehearsal"|"anthropic"|"openai"|"openai_compatible"|"vertex"
@@ -86,6 +97,7 @@
 ---@field retention? flemma.Retention which results of tools stay in requests
 ---@field deadlines? flemma.Deadlines how long calls wait before they get an error result
 ---@field backups? flemma.Backups what is kept of the files that tools change
+---@field review? flemma.Review how changes of files are shown before they are made
 ---@field bash? flemma.Bash options for the tool `bash`
 ---@field notes? flemma.Notes options for the tools for notes
 ---@field web_search? flemma.WebSearch options for the tool `web_search`
@@ -96,6 +108,11 @@
 ---@field get_diagnostics? flemma.ToolSwitch options for the tool `get_diagnostics`
 ---@field open_buffers? flemma.ToolSwitch options for the tool `open_buffers`
 ---@field [string] table
+
+--- The lists that a file can set. See `:help flemma-opt-lists`.
+---@class flemma.FileLists
+---@field tools? string[] the tools that are offered; `$name` stands for the tools of a group
+---@field auto_approve? string[]|fun(tool_name: string, input: table, ctx: { bufnr: integer, tool_id: string }): boolean|"deny"|nil tools, rules and `$presets` that run without asking, or a function that decides
 
 ---@class flemma.ToolSwitch
 ---@field enabled? boolean whether the tool is offered to models
@@ -125,11 +142,21 @@
 ---@field client? number|false how long a call waits for the editor's user interface
 ---@field headless? number|false the same while no user interface is attached
 
+--- How conversations are drawn. See `:help flemma-looks`.
+---@class flemma.Looks
+---@field enabled? boolean whether lines are drawn over markers and headers, and inputs and fences are hidden
+---@field icons? "auto"|"nerd"|"ascii" the signs before calls
+
 --- What files were before tools changed them.
 ---@class flemma.Backups
 ---@field enabled? boolean whether the old content of a file is kept when a tool changes it
 ---@field max_bytes? integer the maximum size of all contents together
 ---@field max_age? number|false seconds that a content is kept, or `false` for no limit
+
+--- How changes of files are shown before they are made. See `:help flemma-review`.
+---@class flemma.Review
+---@field lines? integer how many lines of the diff are shown below a call that waits; 0 for none
+---@field view? "tab"|"inline" where the whole change is shown
 
 ---@class flemma.Bash
 ---@field shell? string the program that runs commands
@@ -137,6 +164,7 @@
 ---@field timeout? number seconds that a command may run
 ---@field retention? flemma.Retention which results of `bash` stay in requests
 ---@field keep_env? string[] variables with a provider's key that commands still inherit
+---@field enabled? boolean whether the tool is offered to models
 
 --- Limits for the provider's searches.
 ---@class flemma.WebSearch
@@ -149,18 +177,41 @@
 ---@field enabled? boolean whether keys are mapped
 ---@field normal? flemma.NormalKeys
 ---@field insert? flemma.InsertKeys
+---@field objects? flemma.ObjectKeys
 
 ---@class flemma.NormalKeys
 ---@field send? string|false
 ---@field cancel? string|false
 ---@field tool_execute? string|false
+---@field tool_review? string|false
 ---@field next_message? string|false
 ---@field prev_message? string|false
+---@field next_waiting? string|false
+---@field prev_waiting? string|false
 
 ---@class flemma.InsertKeys
 ---@field send? string|false
 
+--- Text objects, in Visual mode and after an operator.
+---@class flemma.ObjectKeys
+---@field inner_message? string|false
+---@field around_message? string|false
+---@field inner_tool? string|false
+---@field around_tool? string|false
+
 ---@alias flemma.Highlight
+---| "role"
+---| "line_system"
+---| "line_user"
+---| "line_assistant"
+---| "meta"
+---| "tool"
+---| "tool_summary"
+---| "tool_output"
+---| "tool_waiting"
+---| "tool_running"
+---| "tool_failed"
+---| "tool_rejected"
 ---| "role_system"
 ---| "role_user"
 ---| "role_assistant"
@@ -168,12 +219,24 @@
 ---| "tool_use"
 ---| "tool_result"
 ---| "tool_error"
+---| "tool_done"
 ---| "tool_status"
 ---| "attachment"
 ---| "reference"
 ---| "tool_preview"
 ---| "tool_progress"
+---| "diff_add"
+---| "diff_delete"
+---| "diff_context"
+---| "diff_hunk"
+---| "diff_note"
+---| "review_add"
+---| "review_delete"
+---| "review_left"
+---| "review_note"
 ---| "frontmatter"
+---| "fold"
+---| "fold_size"
 ---| "stray"
 ---| "aborted"
 ---| "spinner"
@@ -223,6 +286,8 @@
 
 ---@class flemma.Editing
 ---@field auto_write? boolean whether a conversation is written when it is sent, when a tool starts, and at every pause; `true` by default
+---@field foldlevel? integer|false which folds are closed at first: 0 all, 1 those in messages, 2 none; false for no folds; `1` by default
+---@field symbols? "unicode"|"ascii" the symbols in the lines of closed folds; `"unicode"` by default
 
 --- A call that waits. See `:help flemma.tools.pending()`.
 ---@class flemma.PendingCall
@@ -288,8 +353,9 @@
 ---@field format_preview? fun(input: table, max_length: integer, ctx: flemma.CallContext): string the text of the preview, without the tool's name
 ---@field format_rejection? fun(input: table, ctx: flemma.RejectionContext): string? the text of the result when the user rejects a call
 ---@field idempotent? boolean whether calling the tool twice does no harm
----@field read_path_param? string the parameter with a path that the tool reads
----@field write_path_param? string the parameter with a path that the tool writes
+---@field read_path_param? string|string[] the parameters with paths that the tool reads
+---@field write_path_param? string|string[] the parameters with paths that the tool writes
+---@field path_kind? "file"|"page"|"page_folder" what these paths are; `"file"` by default
 ---@field system_prompt? string how the tool is described to models that call tools in XML
 ---@field executor? "server"|"human"|"client" who answers a call; `"server"` by default
 ---@field result_schema? table JSON Schema of the answer, for the executors `"human"` and `"client"`
@@ -299,6 +365,16 @@
 ---@class flemma.codecompanion.Options
 ---@field shape? "a"|"b"|"c" how the functions of the definition are called, where it cannot be told
 ---@field offer? "always"|"named" `"named"`: the tool is offered only when the user's message names it
+
+--- A tool that was written for SilverBullet. See `:help flemma-silverbullet`.
+---@class flemma.silverbullet.Tool
+---@field description string what the tool does, for the model
+---@field parameters? table JSON Schema of an object
+---@field handler fun(args: table): string|{ result?: any, summary?: string, attachPaths?: string[] }
+---@field requiresApproval? boolean whether the user is asked before a call runs
+---@field readOnly? boolean whether the tool changes nothing
+---@field readPathParam? string|string[] the parameters with pages that the tool reads
+---@field writePathParam? string|string[] the parameters with pages that the tool writes
 
 --- An extension in CodeCompanion's configuration.
 ---@class flemma.codecompanion.ExtensionEntry: flemma.codecompanion.Options

@@ -8,9 +8,8 @@ local M = {}
 local api = vim.api
 
 local marks = api.nvim_create_namespace("flemma.marks")
-local previews = api.nvim_create_namespace("flemma.previews")
 local live = api.nvim_create_namespace("flemma.live")
-M.previews, M.live = previews, live
+M.live = live
 M.diagnostics = api.nvim_create_namespace("flemma")
 
 --- The number of lines of a paragraph, above and below, that are redrawn when it changes.
@@ -69,26 +68,6 @@ function M.text_width(buf)
   return math.max(width, 1)
 end
 
---- Redraws the previews of the status blocks.
----@param buf integer
-function M.refresh(buf)
-  if not api.nvim_buf_is_loaded(buf) or not require("flemma.buffer").is_attached(buf) then
-    return
-  end
-  api.nvim_buf_clear_namespace(buf, previews, 0, -1)
-  local tick = api.nvim_buf_get_changedtick(buf)
-  local items = native("previews", buf, M.text_width(buf)) or {}
-  if api.nvim_buf_get_changedtick(buf) ~= tick then
-    -- A tool's own preview is foreign code. It has changed the text, so the line numbers are no longer valid.
-    return
-  end
-  for _, preview in ipairs(items) do
-    api.nvim_buf_set_extmark(buf, previews, preview.line, 0, {
-      virt_lines = { { { preview.text, "FlemmaToolPreview" } } },
-    })
-  end
-end
-
 local scheduled = {}
 
 --- Combines several changes into one refresh.
@@ -99,7 +78,8 @@ function M.schedule_refresh(buf)
     vim.schedule(function()
       scheduled[buf] = nil
       native("noticed", buf)
-      M.refresh(buf)
+      require("flemma.previews").draw(buf)
+      require("flemma.review").check(buf)
     end)
   end
 end
@@ -123,7 +103,8 @@ function M.reveal(buf, win, line)
         if vim.fn.line("w$") >= below or top >= line then
           break
         end
-        vim.fn.winrestview({ topline = top + 1 })
+        -- Nothing happens to a line in a closed fold.
+        vim.fn.winrestview({ topline = math.max(top, vim.fn.foldclosedend(top)) + 1 })
       end
     end)
   end)
@@ -160,7 +141,12 @@ local function draw(buf)
   for _, tool in ipairs(now.running) do
     local lines = {}
     for _, line in ipairs(tool.latest) do
-      lines[#lines + 1] = { { line, "FlemmaToolProgress" } }
+      local chunks = {}
+      for _, piece in ipairs(line) do
+        local colour = piece.style ~= "" and require("flemma.looks.ansi").group(piece.style) or nil
+        chunks[#chunks + 1] = { piece.text, colour and { "FlemmaToolProgress", colour } or "FlemmaToolProgress" }
+      end
+      lines[#lines + 1] = #chunks > 0 and chunks or { { "" } }
     end
     api.nvim_buf_set_extmark(buf, live, tool.line, 0, {
       virt_text = { { ("%s %s  %ds"):format(spinner, tool.name, tool.seconds), "FlemmaSpinner" } },
@@ -228,13 +214,14 @@ end
 function M.forget(buf)
   M.show(buf, false)
   require("flemma.markdown").settle(buf)
+  require("flemma.looks").forget(buf)
   pcall(api.nvim_del_augroup_by_name, "flemma.ui." .. buf)
 end
 
 --- Takes everything that is drawn away from a buffer that was forgotten.
 ---@param buf integer
 function M.release(buf)
-  for _, namespace in ipairs({ previews, live, M.diagnostics }) do
+  for _, namespace in ipairs({ require("flemma.previews").namespace, live, M.diagnostics }) do
     api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
   end
   vim.diagnostic.reset(M.diagnostics, buf)
@@ -242,6 +229,7 @@ end
 
 ---@param buf integer
 function M.attach(buf)
+  require("flemma.looks").attach(buf)
   api.nvim_create_autocmd({ "InsertLeave", "TextChanged" }, {
     group = api.nvim_create_augroup("flemma.ui." .. buf, { clear = true }),
     buffer = buf,
@@ -297,15 +285,25 @@ local function draw_window(win, buf, first, last)
       fall_behind(buf)
     end
   end
+  local covered = require("flemma.looks").draw({
+    win = win,
+    buf = buf,
+    namespace = marks,
+    first = first,
+    last = last,
+    growing = false,
+  })
   for _, mark in ipairs(native("decorations", buf, first, last) or {}) do
-    api.nvim_buf_set_extmark(buf, marks, mark.line, mark.from or 0, {
-      ephemeral = true,
-      end_row = mark.to and mark.line or mark.line + 1,
-      end_col = mark.to,
-      hl_group = mark.group,
-      hl_eol = not mark.to,
-      priority = 150,
-    })
+    if mark.to or not (covered and covered[mark.line]) then
+      api.nvim_buf_set_extmark(buf, marks, mark.line, mark.from or 0, {
+        ephemeral = true,
+        end_row = mark.to and mark.line or mark.line + 1,
+        end_col = mark.to,
+        hl_group = mark.group,
+        hl_eol = not mark.to,
+        priority = 150,
+      })
+    end
   end
 end
 
@@ -315,11 +313,19 @@ end
 ---@param first integer
 ---@param last integer
 function M.redraw(buf, first, last)
+  require("flemma.looks.hiding").update(buf, first, last)
   -- Vim's syntax highlighting updates its own lines.
   local margin = require("flemma.markdown").available() and PARAGRAPH or 0
   first = math.max(0, first - margin)
   last = math.min(last + margin, api.nvim_buf_line_count(buf))
   api.nvim__redraw({ buf = buf, range = { first, last }, flush = false })
+end
+
+--- Redraws a buffer whose text may have changed anywhere.
+---@param buf integer
+function M.redraw_all(buf)
+  require("flemma.looks.hiding").update_all(buf)
+  api.nvim__redraw({ buf = buf, range = { 0, api.nvim_buf_line_count(buf) }, flush = false })
 end
 
 api.nvim_set_decoration_provider(marks, {
@@ -356,6 +362,16 @@ api.nvim_create_autocmd({ "WinResized", "BufWinEnter" }, {
           M.schedule_refresh(buf)
         end
       end
+    end
+  end,
+})
+
+api.nvim_create_autocmd({ "FocusGained", "BufEnter", "BufWritePost" }, {
+  group = group,
+  desc = "Flemma: find out again what calls that wait would write",
+  callback = function(args)
+    if args.event ~= "BufEnter" or require("flemma.buffer").is_attached(args.buf) then
+      native("check_proposals")
     end
   end,
 })

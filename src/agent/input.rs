@@ -66,6 +66,17 @@ pub enum Input {
         /// Why, for the user.
         problem: String,
     },
+    /// A tool has done nothing, because what the user has approved is not what it would do now. Its call waits again.
+    Outdated {
+        /// Its call.
+        call: CallId,
+        /// Why, for the user.
+        problem: String,
+    },
+    /// A running call wants to write something, which was recorded: it waits for the decision about that.
+    Proposed(CallId),
+    /// A call that waited for that goes on, without what it wanted to write.
+    GoOn(CallId),
     /// A call that waited has its result: the user's answer, the editor's, or an error because nobody answered.
     Resolve {
         /// The call.

@@ -20,6 +20,9 @@ use crate::{
 };
 
 const DENIED: &str = "The user's policy denies this call; it did not run.";
+/// The same for a call that was started before.
+const DENIED_AGAIN: &str =
+    "The user's policy denies this call. It had begun before, may have had an effect, and did not go on.";
 const ABORTED: &str = "The reply was aborted before this call could run.";
 const CANCELLED: &str = "The user cancelled this call while it was running.";
 const CANCELLED_BEFORE: &str = "The user cancelled this call before it ran.";
@@ -152,7 +155,7 @@ impl Agent {
         }
         match status {
             Status::Denied => {
-                self.settle(&call, CallResult::error(DENIED), effects);
+                self.settle(&call, denied(&call, view), effects);
                 if !content.is_empty() {
                     let warning = format!(
                         "{}: a policy denies this call, so your text in its block was not sent. To send it as the \
@@ -171,8 +174,9 @@ impl Agent {
             }
             _ if !content.is_empty() => {
                 let warning = format!(
-                    "{}: your text in the block was used as the result, and the tool did not run.",
-                    call.label()
+                    "{}: your text in the block was used as the result, {}.",
+                    call.label(),
+                    progress(&call, view)
                 );
                 let answer = CallResult::text(own_words(content, ""));
                 self.settle(&call, answer, effects);
@@ -227,7 +231,7 @@ impl Agent {
         match (view.verdict(&call), view.suspends_as(&call)) {
             (Verdict::Run | Verdict::Ask, None) => self.queue.push_back(call),
             (Verdict::Run | Verdict::Ask, Some(kind)) => self.suspend(call, kind, effects),
-            (Verdict::Deny, _) => self.settle(&call, CallResult::error(DENIED), effects),
+            (Verdict::Deny, _) => self.settle(&call, denied(&call, view), effects),
             (Verdict::Invalid(reason), _) => self.settle(&call, CallResult::error(reason.to_string()), effects),
         }
     }
@@ -378,4 +382,18 @@ pub(super) fn addressable(view: &dyn View) -> Vec<OpenCall> {
     let last: HashMap<_, _> = calls.iter().enumerate().map(|(index, call)| (call.id.clone(), index)).collect();
     let mut index = 0..;
     calls.into_iter().filter(|call| index.next() == last.get(&call.id).copied()).collect()
+}
+
+/// The result of a call that a policy denies.
+fn denied(call: &OpenCall, view: &dyn View) -> CallResult {
+    let has_begun = view.has_begun(call) || view.is_interrupted(call);
+    CallResult::error(if has_begun { DENIED_AGAIN } else { DENIED })
+}
+
+/// How far the tool of a call has got whose result the user has typed.
+fn progress(call: &OpenCall, view: &dyn View) -> &'static str {
+    match view.has_begun(call) || view.is_interrupted(call) {
+        true => "and the tool, which had begun before, did not go on",
+        false => "and the tool did not run",
+    }
 }

@@ -436,6 +436,14 @@ impl<S: Shell> View for ShellView<'_, S> {
         self.0.is_interrupted(call)
     }
 
+    fn has_proposed(&self, call: &OpenCall) -> bool {
+        self.0.has_proposed(call)
+    }
+
+    fn has_begun(&self, call: &OpenCall) -> bool {
+        self.0.has_begun(call)
+    }
+
     fn rejection(&self, call: &OpenCall, reason: Option<&str>) -> CallResult {
         self.0.rejection(call, reason)
     }

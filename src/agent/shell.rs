@@ -107,6 +107,16 @@ pub trait Shell {
     /// See [`View::is_interrupted`](super::View::is_interrupted).
     fn is_interrupted(&self, call: &OpenCall) -> bool;
 
+    /// See [`View::has_proposed`](super::View::has_proposed).
+    fn has_proposed(&self, _call: &OpenCall) -> bool {
+        false
+    }
+
+    /// See [`View::has_begun`](super::View::has_begun).
+    fn has_begun(&self, _call: &OpenCall) -> bool {
+        false
+    }
+
     /// See [`View::rejection`](super::View::rejection).
     fn rejection(&self, call: &OpenCall, reason: Option<&str>) -> CallResult {
         rejection(call, reason, self.is_interrupted(call), |_| None)

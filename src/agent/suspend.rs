@@ -88,6 +88,40 @@ impl Agent {
         self.start_queued(view.settings(), effects);
     }
 
+    /// A tool has done nothing, because what the user has approved is not what it would do now. They decide again.
+    pub(super) fn outdated(&mut self, id: &CallId, problem: &str, view: &dyn View, effects: &mut Vec<Effect>) {
+        let Some(call) = self.running.remove(id) else { return };
+        self.ask_again(&call, view, effects);
+        effects.push(Effect::Notify(Level::Warn, format!("{}: nothing was written: {problem}", call.label())));
+        self.start_queued(view.settings(), effects);
+    }
+
+    /// A running call waits for the user's decision about what it wants to write. The others go on.
+    pub(super) fn propose(&mut self, id: &CallId, view: &dyn View, effects: &mut Vec<Effect>) {
+        let Some(call) = self.running.remove(id) else { return };
+        self.approvals.remove(id);
+        effects.push(Effect::Await(call.id, AwaitKind::Approval));
+        self.start_queued(view.settings(), effects);
+    }
+
+    /// The user has rejected what a call wants to write, and its tool hears of it.
+    pub(super) fn go_on(&mut self, id: &CallId, view: &dyn View, effects: &mut Vec<Effect>) {
+        if self.has_request() || self.is_working_on(id) {
+            return;
+        }
+        let Some(call) = addressable(view).into_iter().find(|call| call.id == *id) else { return };
+        if self.is_busy() {
+            self.reset_counters();
+        } else {
+            self.arm();
+        }
+        effects.push(Effect::UndoStep);
+        effects.push(Effect::SetStatus(call.id.clone(), Status::Running));
+        effects.push(Effect::Run(call.clone()));
+        self.running.insert(call.id.clone(), call);
+        self.execute();
+    }
+
     /// Calls of a file that was opened: the results that the journal has are written, and calls that may run once more
     /// without harm do. The others wait for the user.
     pub(super) fn recover(&mut self, ids: &[CallId], view: &dyn View, effects: &mut Vec<Effect>) {
@@ -105,6 +139,17 @@ impl Agent {
             if let Some(answer) = view.recorded(&call) {
                 effects.push(restored(&call, view));
                 self.settle(&call, answer, effects);
+            } else if view.has_proposed(&call) {
+                if view.is_authorised(&call) && view.verdict(&call) == Verdict::Run {
+                    let message = format!(
+                        "{}: this call was interrupted while it wrote what was approved, and goes on",
+                        call.label()
+                    );
+                    effects.push(Effect::Notify(Level::Info, message));
+                    self.run_if_possible(call, view, effects);
+                } else if matches!(status, Some(Status::Running | Status::Approved)) {
+                    self.ask_again(&call, view, effects);
+                }
             } else if view.is_interrupted(&call) && view.verdict(&call) == Verdict::Run {
                 let message = format!(
                     "{}: this call was interrupted and runs again, which its tool declares to be harmless",

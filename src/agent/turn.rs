@@ -44,6 +44,16 @@ pub trait View {
         rejection(call, reason, self.is_interrupted(call), |_| None)
     }
 
+    /// Whether a call was started, and waits for a decision about what it wants to write.
+    fn has_proposed(&self, _call: &OpenCall) -> bool {
+        false
+    }
+
+    /// Whether a call was started in its life, which may have ended since with the words that the user typed.
+    fn has_begun(&self, _call: &OpenCall) -> bool {
+        false
+    }
+
     /// Whether the status in the call's block counts: it was written in this session, by the user's own edit or after a
     /// decision, or the user's journal has the decision.
     fn is_authorised(&self, call: &OpenCall) -> bool;
@@ -169,6 +179,9 @@ impl Agent {
             Input::Review => self.review(view, &mut effects),
             Input::ToolFinished { call, answer } => self.tool_finished(&call, answer, view, &mut effects),
             Input::NotStarted { call, problem } => self.not_started(&call, &problem, view, &mut effects),
+            Input::Outdated { call, problem } => self.outdated(&call, &problem, view, &mut effects),
+            Input::Proposed(call) => self.propose(&call, view, &mut effects),
+            Input::GoOn(call) => self.go_on(&call, view, &mut effects),
             Input::Resolve { call, answer, by } => self.resolve(&call, answer, by, view, &mut effects),
             Input::Recover(calls) => self.recover(&calls, view, &mut effects),
         }

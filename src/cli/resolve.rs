@@ -112,7 +112,9 @@ fn hand_over(arguments: &Resolve, resolution: &Resolution) -> Result<Option<Repo
         Resolution::Reject(words) => ("reject", words.clone().unwrap_or_default()),
         Resolution::Answer(value) => ("answer", value.to_string()),
         Resolution::Fail(words) => ("error", words.clone()),
-        Resolution::Result(_) | Resolution::Expire => return Ok(None),
+        Resolution::ApproveAs(_) | Resolution::Impossible(_) | Resolution::Result(_) | Resolution::Expire => {
+            return Ok(None);
+        }
     };
     let path = path.to_string_lossy();
     let outcome = editor.lua(HAND_OVER, &[&path, &arguments.call, kind, &text]);

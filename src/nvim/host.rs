@@ -1,6 +1,6 @@
 //! Neovim as the workspace's host, by way of the Lua shim: the other side of `lua/flemma/host.lua`, name by name.
 
-use std::{path::PathBuf, rc::Rc, time::Duration};
+use std::{ffi::OsStr, os::unix::ffi::OsStrExt, path::PathBuf, rc::Rc, time::Duration};
 
 use jiff::Timestamp;
 use mlua::{Function, IntoLuaMulti, Lua, LuaString, Table, Value};
@@ -10,6 +10,7 @@ use crate::{
     agent::{CursorReason, CursorTarget, Level},
     chat::{Diagnostic, Severity, Text, TextEdit},
     model::{CallId, UserError},
+    tools::Written,
     workspace::{
         Host,
         ports::{Announcement, HostError, Place, Question},
@@ -50,6 +51,7 @@ pub(super) const NAMES: &[&str] = &[
     "open_form",
     "parse",
     "place",
+    "proposals_changed",
     "read_again",
     "refresh",
     "refuse_late",
@@ -58,6 +60,7 @@ pub(super) const NAMES: &[&str] = &[
     "server",
     "show",
     "turn_over",
+    "unsaved",
     "unsettled",
     "usage",
     "wake",
@@ -429,8 +432,21 @@ impl Host for NvimHost {
     }
 
     /// `:help :checktime`.
-    fn check_files(&self) {
-        self.shim.tell("checktime", ());
+    fn check_files(&self, written: &Written) {
+        let text = |path: &PathBuf| path.to_string_lossy().into_owned();
+        let files: Vec<_> = written.files.iter().map(text).collect();
+        let moved: Vec<_> = written.moved.iter().map(|(from, to)| vec![text(from), text(to)]).collect();
+        self.shim.tell("checktime", (files, moved));
+    }
+
+    /// `:help 'modified'`.
+    fn unsaved_files(&self) -> Vec<PathBuf> {
+        let names: Vec<LuaString> = self.shim.ask("unsaved", ());
+        names.iter().map(|name| PathBuf::from(OsStr::from_bytes(&name.as_bytes()))).collect()
+    }
+
+    fn proposals_changed(&self, buffer: i32) {
+        self.shim.tell("proposals_changed", buffer);
     }
 
     fn saved(&self, buffer: i32, tick: i64, problem: Option<UserError>) {

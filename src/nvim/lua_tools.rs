@@ -92,6 +92,7 @@ pub(super) fn describe(lua: &Lua, functions: &Functions, definition: &Definition
 /// Starts a call of the function `execute`. Gives the function that stops it, if it returned one.
 pub(super) fn start(lua: &Lua, shim: &Rc<Shim>, execute: &Function, run: ToolRun<'_>) -> Option<StopTool> {
     let ToolRun { buffer, definition, call, input, timeout, resolved_by, is_resolved_here, latest, answer, .. } = run;
+    let number = run.run;
     let progress = definition.streaming.then(|| {
         lua.create_function(move |_, text: mlua::LuaString| {
             latest.put(&text.to_string_lossy());
@@ -101,6 +102,7 @@ pub(super) fn start(lua: &Lua, shim: &Rc<Shim>, execute: &Function, run: ToolRun
     let about = || -> mlua::Result<Table> {
         let about = lua.create_table()?;
         about.set("call_id", call.id.0.as_str())?;
+        about.set("run", number)?;
         let by = lua.create_table()?;
         by.set("role", resolved_by.role.as_str())?;
         by.set("process", resolved_by.process)?;

@@ -4,7 +4,7 @@ use std::{collections::VecDeque, fs, io, path::PathBuf, sync::Arc};
 
 use tokio::{fs::File, io::AsyncWriteExt};
 
-use crate::text::truncate::MAX_BYTES;
+use crate::text::{ansi, truncate::MAX_BYTES};
 
 /// The least that is kept in memory of the end, in bytes. It is more than a result may have.
 const KEEP: usize = 2 * MAX_BYTES;
@@ -85,7 +85,7 @@ impl OutputCapture {
         }
     }
 
-    /// The last `count` lines, for a progress report. Control characters are removed, and lines overwritten with
+    /// The last `count` lines, for a progress report. Sequences that set colours are kept, other control characters are removed, and lines overwritten with
     /// carriage returns are shown as a terminal would show them. `…` replaces the beginning of a line that is too long.
     pub(super) fn last_lines(&self, count: usize) -> String {
         let mut start = self.tail.len().saturating_sub(PROGRESS_BYTES);
@@ -157,18 +157,8 @@ impl Spool {
 
 /// The line as a terminal without colours shows it.
 fn visible(line: &str) -> String {
-    let mut shown = String::with_capacity(line.len());
-    let mut characters = line.chars();
-    while let Some(character) = characters.next() {
-        if character == '\u{1b}' && characters.as_str().starts_with('[') {
-            // A control sequence: `[`, parameters, one final byte.
-            characters.next();
-            characters.by_ref().find(|byte| ('@'..='~').contains(byte));
-        } else if character == '\t' || !character.is_control() {
-            shown.push(character);
-        }
-    }
-    shown
+    let is_shown = |character: &char| matches!(character, '\t' | '\u{1b}') || !character.is_control();
+    ansi::coloured(line).chars().filter(is_shown).collect()
 }
 
 #[cfg(test)]

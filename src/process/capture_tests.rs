@@ -57,9 +57,9 @@ async fn a_file_never_grows_past_its_limit() {
 #[tokio::test]
 async fn progress_shows_lines_as_a_terminal_would() {
     let (_dir, mut capture) = capture();
-    capture.push(b"one\ntwo\r\n\x1b[1;32mthree\x1b[0m\n10%\r20%\r\x07 30%").await;
-    assert_eq!(capture.last_lines(3), "two\nthree\n 30%");
-    assert_eq!(capture.last_lines(9), "one\ntwo\nthree\n 30%");
+    capture.push(b"one\ntwo\r\n\x1b[2K\x1b[1;32mthree\x1b[0m\n10%\r20%\r\x07 30%").await;
+    assert_eq!(capture.last_lines(3), "two\n\u{1b}[1;32mthree\u{1b}[0m\n 30%");
+    assert_eq!(capture.last_lines(9), "one\ntwo\n\u{1b}[1;32mthree\u{1b}[0m\n 30%");
 }
 
 #[tokio::test]

@@ -7,11 +7,11 @@ use std::{sync::Arc, time::Duration};
 
 use serde_json::{Map, Value};
 
-use super::{DeclaredApproval, Definition, DefinitionError, Executor, LuaRef, Runner, seconds};
+use super::{DeclaredApproval, Definition, DefinitionError, Executor, LuaRef, PathKind, PathParams, Runner, seconds};
 use crate::{config::Retention, text::suggest::nearest};
 
 /// The fields that a definition may have.
-pub const FIELDS: [&str; 20] = [
+pub const FIELDS: [&str; 21] = [
     "name",
     "description",
     "input_schema",
@@ -31,6 +31,7 @@ pub const FIELDS: [&str; 20] = [
     "retention",
     "read_path_param",
     "write_path_param",
+    "path_kind",
     "system_prompt",
 ];
 
@@ -94,8 +95,9 @@ pub fn declare(name: Option<&str>, fields: Vec<(String, Field)>) -> Result<Defin
     definition.approval_timeout = reader.seconds("approval_timeout", seconds::LONGEST_WAIT)?;
     definition.result_schema = reader.table("result_schema")?.map(|schema| Arc::new(fix_empty_tables(schema)));
     definition.system_prompt = reader.text("system_prompt")?.map(Into::into);
-    definition.read_path_param = reader.text("read_path_param")?;
-    definition.write_path_param = reader.text("write_path_param")?;
+    definition.read_path_param = reader.path_params("read_path_param")?;
+    definition.write_path_param = reader.path_params("write_path_param")?;
+    definition.path_kind = reader.choice("path_kind", &PathKind::WORDS)?.unwrap_or_default();
     definition.retention = reader.retention()?;
     definition.approval = match reader.take_function("approval") {
         Some(function) => Some(DeclaredApproval::Function(function)),
@@ -159,6 +161,23 @@ impl FieldReader {
             None => Ok(None),
             Some(Field::Value(Value::String(text))) => Ok(Some(text)),
             Some(other) => self.wrong(name, "a string", &other),
+        }
+    }
+
+    /// A name, or a list of names. An empty Lua table is both an empty object and an empty list.
+    fn path_params(&mut self, name: &str) -> Result<Option<PathParams>, DefinitionError> {
+        let Some(field) = self.take(name) else { return Ok(None) };
+        let names = match &field {
+            Field::Value(Value::String(name)) => Some(vec![name.clone()]),
+            Field::Value(Value::Array(list)) => {
+                list.iter().map(|name| name.as_str().map(str::to_owned)).collect::<Option<Vec<_>>>()
+            }
+            Field::Value(Value::Object(table)) if table.is_empty() => Some(Vec::new()),
+            _ => None,
+        };
+        match names {
+            Some(names) => Ok(Some(names.into())),
+            None => self.wrong(name, "a string or a list of strings", &field),
         }
     }
 
@@ -299,8 +318,11 @@ pub fn describe(definition: &Definition) -> Value {
         [("read_path_param", &definition.read_path_param), ("write_path_param", &definition.write_path_param)]
     {
         if let Some(param) = param {
-            put(key, param.clone().into());
+            put(key, param.to_json());
         }
+    }
+    if definition.path_kind != PathKind::default() {
+        put("path_kind", definition.path_kind.word().into());
     }
     Value::Object(table)
 }

@@ -13,7 +13,7 @@ use serde_json::Value;
 use thiserror::Error;
 
 use super::{
-    NativeTool,
+    NativeTool, PathKind, PathParams,
     schema::{self, AnswerMistakes, CompiledSchema, SchemaError},
     schema_errors, seconds,
 };
@@ -48,6 +48,8 @@ pub struct Definition {
     pub enabled_by: Option<LuaRef>,
     /// What the tool itself declares about approval; only used if no other resolver decides.
     pub approval: Option<DeclaredApproval>,
+    /// Whether every call waits for the user's approval: no rule, function or option approves one.
+    pub always_asks: bool,
     /// Whether the latest lines of its output are shown while it runs.
     pub streaming: bool,
     /// How long a call may take once it may run: until the tool, the editor or the user has answered. `None` for the
@@ -63,10 +65,10 @@ pub struct Definition {
     pub retention: Option<Retention>,
     /// What the paths in these properties are.
     pub path_kind: PathKind,
-    /// The input property that names a path that is read.
-    pub read_path_param: Option<String>,
-    /// The input property that names a path that is written.
-    pub write_path_param: Option<String>,
+    /// The properties of the input that name paths that are read; `None` if the tool does not say.
+    pub read_path_param: Option<PathParams>,
+    /// The properties of the input that name paths that are written; `None` if the tool does not say.
+    pub write_path_param: Option<PathParams>,
     /// Whether it leaves out files that the user denies reading ([`super::Context::denied`]).
     pub leaves_out_denied: bool,
     /// How the tool is described to a model that calls tools in XML, with an example; otherwise that is made from the
@@ -94,18 +96,6 @@ pub enum Executor {
     Human,
     /// The provider, which runs the tool itself.
     Provider,
-}
-
-/// What the paths in a tool's input are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum PathKind {
-    /// Files and folders. Relative ones start at the conversation's folder.
-    #[default]
-    File,
-    /// Pages, without `.md`, from the folder of notes.
-    Page,
-    /// Folders, from the folder of notes.
-    PageFolder,
 }
 
 /// What runs a call of a tool.
@@ -169,6 +159,7 @@ impl Definition {
             enabled: true,
             enabled_by: None,
             approval: None,
+            always_asks: false,
             streaming: false,
             timeout: None,
             approval_timeout: None,
@@ -185,6 +176,14 @@ impl Definition {
             format_rejection: None,
             compiled: OnceLock::new(),
             compiled_result: OnceLock::new(),
+        }
+    }
+
+    /// The path of the file whose content the result of a call is; `None` if it is something else.
+    pub fn shown_file(&self, input: &ToolInput) -> Option<String> {
+        match (&self.executor, input) {
+            (Executor::Server(Runner::Native(tool)), ToolInput::Json(input)) => tool.shown_file(input),
+            _ => None,
         }
     }
 
@@ -257,11 +256,20 @@ impl Definition {
         }
         for (field, param) in [("read_path_param", &self.read_path_param), ("write_path_param", &self.write_path_param)]
         {
-            if let Some(problem) = param.as_deref().and_then(|param| self.lacks_property(param)) {
+            if let Some(problem) = param.iter().flat_map(PathParams::iter).find_map(|param| self.lacks_property(param))
+            {
                 return refuse(field, problem);
             }
         }
         Ok(())
+    }
+
+    /// Whether it says which paths its calls use, or cannot use any by itself: the user or the provider answers it.
+    #[must_use]
+    pub fn declares_paths(&self) -> bool {
+        self.read_path_param.is_some()
+            || self.write_path_param.is_some()
+            || matches!(self.executor, Executor::Human | Executor::Provider)
     }
 
     /// The Lua functions that belong to it.

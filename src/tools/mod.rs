@@ -6,8 +6,10 @@
 //!   [`presets`] are among its resolvers.
 //! * A [`NativeTool`] runs calls in Rust, off the editor's main thread, with a [`Context`]; [`builtin`] has ours. Its
 //!   [`Outcome`] becomes the text of the result. [`overflow`] saves the full output if it is too long.
-//! * [`preview`] describes in one line what a call would do. A [`form`] is what a call asks the user, if they answer it
-//!   themselves.
+//! * A tool that writes files proposes them first. A [`Proposal`] has their contents before and after, a [`Review`] is what the
+//!   user is shown of it, and an approval for it is [`Approved`].
+//! * [`preview`] describes in one line what a call would do, and a [`Summary`] what it is about. A [`form`] is what a call asks
+//!   the user, if they answer it themselves.
 //! * [`RetentionRules`] leave old results out of requests.
 //!
 //! Tools that the provider runs itself are not processed here; [`hosted`] determines which ones a conversation offers.
@@ -44,6 +46,7 @@
 //! ```
 
 pub mod approval;
+mod approved;
 mod arrange;
 pub mod builtin;
 pub mod command;
@@ -55,36 +58,55 @@ pub mod form;
 mod group;
 pub mod hosted;
 mod json_fault;
+mod line_counts;
 mod lua_error;
+mod lua_sandbox;
 mod native;
 pub mod overflow;
+mod path_params;
 pub mod paths;
+mod permitted;
 pub mod presets;
 pub mod preview;
 pub mod project;
+mod proposal;
 mod question;
 mod recorder;
 mod registry;
 mod retention;
+mod review;
 pub mod rules;
 mod schema;
 mod schema_errors;
 pub mod seconds;
+mod seen_pages;
 mod sensitive;
 mod sources;
+mod summary;
 mod turn_tools;
+mod written_files;
 
+pub use approved::{Approved, KeptContent, OwnWrites};
 pub use arrange::arranged;
 pub use decision::Decision;
-pub use definition::{DeclaredApproval, Definition, DefinitionError, Executor, LuaRef, PathKind, Runner};
+pub use definition::{DeclaredApproval, Definition, DefinitionError, Executor, LuaRef, Runner};
 pub use group::{GROUP_FIELDS, Group};
 pub use json_fault::JsonFault;
+pub use line_counts::LineCounts;
 pub use lua_error::LuaError;
+pub use lua_sandbox::{AskNotes, LuaFault, LuaProgram, LuaResults, LuaSandbox};
 pub use native::{Context, NativeTool, Outcome, Output, Protected, Rendered};
+pub use path_params::{NamedPath, PathKind, PathParams, named_paths};
+pub use permitted::{Access, AgentBase, Bounds, Permitted, PermittedView};
 pub use presets::{Policy, Preset, Presets};
+pub use proposal::{Content, FileChange, Proposal, Revision};
 pub use recorder::{Recorder, Upcoming};
 pub use registry::{Registered, Registry};
 pub use retention::RetentionRules;
+pub use review::{DiffKind, DiffLine, Review};
 pub use schema::{AnswerMistakes, check_answer};
+pub use seen_pages::SeenPages;
 pub use sources::{SourceEnd, SourceId, Sources};
+pub use summary::Summary;
 pub use turn_tools::{FileTools, NamedBy, TurnTools};
+pub use written_files::{Written, take_written};

@@ -15,10 +15,12 @@ use futures_util::future::BoxFuture;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::{Recorder, paths, rules::DeniedPaths};
+use super::{
+    Approved, LineCounts, LuaSandbox, OwnWrites, Permitted, Proposal, Recorder, SeenPages, paths, rules::DeniedPaths,
+};
 use crate::{
     chat::Language,
-    model::{Attachment, ModelError},
+    model::{Attachment, ModelError, UserError},
     process::OnProgress,
 };
 
@@ -39,6 +41,33 @@ pub trait NativeTool: Send + Sync {
     /// What a call would do, in one line of about `width` display cells without the tool's name; `None` for the
     /// generic preview. `input` may be anything: it is shown before it is checked.
     fn preview(&self, input: &Value, width: usize) -> Option<String>;
+
+    /// What a call is about, in a few words without the tool's name and the label; `None` for what the preview says. `input`
+    /// may be anything.
+    fn summary(&self, _input: &Value) -> Option<String> {
+        None
+    }
+
+    /// The path of the file whose content the result of a call is; `None` if it is something else. `input` may be anything.
+    fn shown_file(&self, _input: &Value) -> Option<String> {
+        None
+    }
+
+    /// How many lines a call adds and removes, as far as its input says that. `input` may be anything.
+    fn line_counts(&self, _input: &Value) -> Option<LineCounts> {
+        None
+    }
+
+    /// Whether the tool says beforehand what it would write ([`NativeTool::propose`]).
+    fn is_proposing(&self) -> bool {
+        false
+    }
+
+    /// What a call would write, or why it would fail; `None` for a tool that does not say so. `input` has been checked
+    /// against the tool's schema. It changes nothing, and blocks on the disk.
+    fn propose(&self, _input: &Value, _context: &Context) -> Option<Result<Proposal, ModelError>> {
+        None
+    }
 }
 
 /// What a tool can use while it runs.
@@ -64,8 +93,20 @@ pub struct Context {
     pub notes_root: PathBuf,
     /// The files that the user denies reading. They are neither searched nor listed.
     pub denied: Arc<DeniedPaths>,
+    /// What the agents of the conversation let tools read and write.
+    pub permitted: Arc<Permitted>,
     /// Keeps what files were before they are changed; `None` if nothing is kept.
     pub recorder: Option<Arc<dyn Recorder>>,
+    /// What the user has approved; `None` for a call that may write whatever it proposes.
+    pub approved: Option<Arc<Approved>>,
+    /// What calls of this conversation have written.
+    pub own_writes: Arc<OwnWrites>,
+    /// The files that are open with changes which are not saved.
+    pub unsaved: Arc<[PathBuf]>,
+    /// Evaluates Lua; `None` where there is none.
+    pub lua: Option<Arc<dyn LuaSandbox>>,
+    /// What the run of a tool in Lua has read of the notes.
+    pub seen: Arc<SeenPages>,
 }
 
 impl Context {
@@ -83,8 +124,20 @@ impl Context {
             overflow_dir,
             protected: Arc::new(|_| None),
             denied: Arc::default(),
+            permitted: Arc::default(),
             recorder: None,
+            approved: None,
+            own_writes: Arc::default(),
+            unsaved: Arc::default(),
+            lua: None,
+            seen: Arc::default(),
         }
+    }
+
+    /// Whether a search or a list leaves out an entry of a folder whose links are resolved: the user denies reading it, or an
+    /// agent does not permit it.
+    pub fn hides(&self, entry: &Path) -> bool {
+        self.denied.contains(entry) || !self.permitted.shows(entry)
     }
 
     /// The absolute path for a path from a model. Relative paths start at the conversation's folder, or at the working
@@ -112,6 +165,9 @@ pub enum Outcome {
         /// The output before the failure.
         output: Option<String>,
     },
+    /// Nothing was written: the user has approved something else than what the call would write now. It has to be shown to them
+    /// again.
+    Outdated(UserError),
     /// A table with a boolean `ok` that says whether the call succeeded. The model gets it unchanged.
     Structured {
         /// Its `ok`.
@@ -165,6 +221,7 @@ impl Outcome {
             Self::Success(Output::Diff(text)) => (text.clone(), false, Language::Diff),
             Self::Success(Output::Json(value)) => (json_text(value), false, Language::Json),
             Self::Structured { ok, value } => (json_text(value), !ok, Language::Json),
+            Self::Outdated(why) => (format!("Nothing was written: {why}."), true, Language::Plain),
             Self::Failure { error, output: None } => (error.to_string(), true, Language::Plain),
             Self::Failure { error, output: Some(output) } => (format!("{error}\n\n{output}"), true, Language::Plain),
         };

@@ -120,7 +120,7 @@ pub fn clip(text: &str, width: usize) -> String {
 }
 
 /// Whether a text can be drawn in `width` cells unchanged.
-pub(super) fn fits(text: &str, width: usize) -> bool {
+pub(crate) fn fits(text: &str, width: usize) -> bool {
     text.len() <= width.saturating_mul(16) && flatten(text).width() <= width
 }
 

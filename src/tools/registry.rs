@@ -101,6 +101,11 @@ impl Registry {
         self.switches.get(name) == Some(&false)
     }
 
+    /// The tools that a message may name, sorted by name, each with whether it is offered without that.
+    pub fn nameable(&self) -> impl Iterator<Item = (&Arc<Definition>, bool)> {
+        self.all().filter(|tool| !self.is_switched_off(&tool.name)).map(|tool| (tool, self.is_enabled(tool)))
+    }
+
     /// Adds a group. A group with the same name is replaced.
     pub fn register_group(&mut self, group: Group) {
         self.groups.insert(group.name.clone(), group);

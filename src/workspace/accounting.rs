@@ -6,9 +6,12 @@
 
 use std::time::SystemTime;
 
+use jiff::Timestamp;
+
 use super::{Conversation, Workspace, accounts::own_price, effects::Effects};
 use crate::{
     agent::{Activity, Level},
+    chat::Speaker,
     model::Usage,
     usage::{Estimate, Record, Totals, figures},
 };
@@ -19,6 +22,9 @@ impl Workspace {
         let (accounts, buffer) = (conversation.accounts(), conversation.buffer());
         let Some(record) = accounts.record(buffer, usage, complete) else { return };
         self.accounting().add(record.clone());
+        if let Some(line) = conversation.page().last_marker(Speaker::Assistant) {
+            conversation.replies().answered(line, Timestamp::now(), record.clone());
+        }
         let notify = self.config().notify;
         if notify.usage {
             let lines = figures::after_reply(&record, &self.totals(None));

@@ -1,14 +1,17 @@
 //! What is drawn in a conversation's buffer: previews of calls that wait, and what goes on right now.
 
 use serde::Serialize;
+use unicode_width::UnicodeWidthStr;
 
 use super::{Conversation, Workspace, ports::CallContext};
 use crate::{
     agent::{Activity, Level},
     chat::{OpenCall, Status},
+    journal::CallKey,
     model::{CallId, ToolInput},
     provider::ProviderName,
-    tools::{Definition, preview},
+    text::ansi::{self, AnsiStyle},
+    tools::{Definition, DiffLine, preview},
 };
 
 /// A line of virtual text under a status block.
@@ -17,6 +20,27 @@ pub struct Preview {
     /// The line of the block's fence, from 0.
     pub line: usize,
     /// The text.
+    pub text: String,
+    /// How many lines the call would add to files; `None` where that is not known.
+    pub added: Option<usize>,
+    /// How many it would remove.
+    pub removed: Option<usize>,
+    /// The first lines of what would change.
+    pub diff: Vec<PreviewLine>,
+}
+
+impl Preview {
+    fn of(line: usize, text: String) -> Self {
+        Self { line, text, added: None, removed: None, diff: Vec::new() }
+    }
+}
+
+/// A line of what would change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PreviewLine {
+    /// What it is: see [`DiffKind::as_str`](crate::tools::DiffKind::as_str).
+    pub kind: &'static str,
+    /// The line, with its sign.
     pub text: String,
 }
 
@@ -40,8 +64,17 @@ pub struct RunningView {
     pub line: usize,
     /// For how long it has been running.
     pub seconds: u64,
-    /// The lines of its latest output.
-    pub latest: Vec<String>,
+    /// The lines of its latest output, in pieces of one colour.
+    pub latest: Vec<Vec<OutputPiece>>,
+}
+
+/// A piece of a command's output.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct OutputPiece {
+    /// The text.
+    pub text: String,
+    /// Its colours, as in [`AnsiStyle::words`].
+    pub style: String,
 }
 
 /// The cells in front of what goes on: the spinner and a space.
@@ -70,7 +103,7 @@ impl Workspace {
             let own =
                 definition.and_then(|definition| self.own_preview(conversation.buffer(), definition, call, width));
             let text = own.unwrap_or_else(|| preview::call(definition, &call.name, &call.input, width));
-            Preview { line, text }
+            self.with_change(conversation, call, Preview::of(line, text), width)
         });
         // It stood in the file, or what ran was stopped from outside.
         let left = calls.iter().filter_map(|call| {
@@ -80,9 +113,34 @@ impl Workspace {
         });
         let left = left.map(|(line, call)| {
             let words = "this call is no longer running; Ctrl-] asks what to do with it";
-            Preview { line, text: preview::line(&call.name, words, width) }
+            Preview::of(line, preview::line(&call.name, words, width))
         });
         waiting.chain(left).collect()
+    }
+
+    /// Adds what a call would write, which the user is shown with that.
+    fn with_change(&self, conversation: &Conversation, call: &OpenCall, mut preview: Preview, width: usize) -> Preview {
+        let key = CallKey::of(&call.id, &call.name, &call.input);
+        let Some(found) = conversation.proposals().found(&key) else { return preview };
+        conversation.proposals().show(&key);
+        let most = self.config().tools.review.lines as usize;
+        let lines = match &found {
+            Ok(ready) => {
+                if let Some((added, removed)) = ready.review.lines {
+                    let figures = format!(" +{added} -{removed}");
+                    if preview::fits(&format!("{}{figures}", preview.text), width) {
+                        preview.text.push_str(&figures);
+                    }
+                    (preview.added, preview.removed) = (Some(added), Some(removed));
+                }
+                ready.review.first_lines(most)
+            }
+            // Nothing would change, and the user has to know why.
+            Err(problem) => problem.to_string().lines().take(most.max(1)).map(DiffLine::note).collect(),
+        };
+        let clipped = |line: DiffLine| PreviewLine { kind: line.kind.as_str(), text: preview::clip(&line.text, width) };
+        preview.diff = lines.into_iter().map(clipped).collect();
+        preview
     }
 
     /// What a tool's own `format_preview` says; `None` where it has none, throws, or gives no text.
@@ -141,7 +199,7 @@ impl Conversation {
                 name: call.name.clone(),
                 line: *line,
                 seconds: self.tasks().elapsed(&call.id).as_secs(),
-                latest: self.tasks().latest(&call.id).lines().map(|line| preview::clip(line, width)).collect(),
+                latest: coloured_lines(&self.tasks().latest(&call.id), width),
             })
         });
         LiveView {
@@ -189,6 +247,22 @@ impl Conversation {
         }
         lines
     }
+}
+
+/// The lines of an output in pieces of one colour, none wider than `width` cells.
+fn coloured_lines(output: &str, width: usize) -> Vec<Vec<OutputPiece>> {
+    let mut style = AnsiStyle::default();
+    let line = |line: &str| {
+        let mut room = width;
+        let mut pieces = Vec::new();
+        for (text, style) in ansi::runs(line, &mut style) {
+            let text = preview::clip(text, room);
+            room = room.saturating_sub(text.width());
+            pieces.push(OutputPiece { text, style: style.words() });
+        }
+        pieces
+    };
+    output.lines().map(line).collect()
 }
 
 fn describe(activity: &Activity, provider: ProviderName, model: &str) -> Option<String> {

@@ -15,6 +15,7 @@ impl Workspace {
     pub fn changed(&self, buffer: i32, change: Change, author: Author) -> Option<usize> {
         let conversation = self.conversation(buffer)?;
         let author = self.author(&conversation, author);
+        conversation.replies().follow(change);
         let changed = conversation.page().changed([change], author);
         Some(self.after_change(&conversation, changed))
     }
@@ -61,12 +62,14 @@ impl Workspace {
             conversation.session().notice(&Effects { workspace: self, conversation: &conversation });
             self.watch_deadlines(&conversation, true);
         }
+        self.look_for_proposals(&conversation);
     }
 
     /// A buffer was read anew from its file; says whether [`Workspace::parse_on`] has more to do.
     pub fn reloaded(&self, buffer: i32) -> bool {
         let Some(conversation) = self.conversation(buffer) else { return false };
         conversation.page().reload();
+        conversation.replies().forget();
         conversation.turn_tools().take();
         let more = self.parse_on(buffer);
         if conversation.is_busy() {

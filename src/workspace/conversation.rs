@@ -8,11 +8,13 @@ use std::{
 
 use super::{
     accounts::Accounts, drive::Drive, effective::Evaluated, file_on_disk::FileOnDisk, generation::Generation,
-    holder::Holding, page::Page, ports::Host, questions::Questions, records::Records, tasks::Tasks, trust::Gate,
+    holder::Holding, known_calls::KnownCalls, page::Page, ports::Host, proposals::Proposals, questions::Questions,
+    records::Records, replies::Replies, tasks::Tasks, trust::Gate,
 };
 use crate::{
     agent::Session,
-    chat::{Decoration, NamedFile, Region},
+    chat::{Decoration, Hidden, NamedFile, Region},
+    model::CallId,
     runtime::{ConversationId, backups::Proposal},
     tools::TurnTools,
 };
@@ -25,6 +27,8 @@ pub struct Conversation {
     session: Session,
     tasks: Tasks,
     accounts: Accounts,
+    replies: Replies,
+    known_calls: KnownCalls,
     evaluated: Evaluated,
     /// What the last request of this session changed about the tools that were offered.
     turn_tools: RefCell<Option<Rc<TurnTools>>>,
@@ -36,6 +40,7 @@ pub struct Conversation {
     drive: Drive,
     file: FileOnDisk,
     proposal: RefCell<Option<(u64, Rc<Proposal>)>>,
+    proposals: Proposals,
     /// Whether the file is written when what happens now is over.
     is_write_due: Cell<bool>,
     /// Whether the next turn is reviewed as soon as a caller is answered.
@@ -56,6 +61,8 @@ impl Conversation {
             session: Session::default(),
             tasks: Tasks::default(),
             accounts: Accounts::default(),
+            replies: Replies::default(),
+            known_calls: KnownCalls::default(),
             evaluated: Evaluated::default(),
             turn_tools: RefCell::default(),
             gate: RefCell::default(),
@@ -66,6 +73,7 @@ impl Conversation {
             drive: Drive::default(),
             file,
             proposal: RefCell::default(),
+            proposals: Proposals::default(),
             is_write_due: Cell::new(false),
             is_review_due: Cell::new(false),
             is_revived: Cell::new(false),
@@ -97,6 +105,16 @@ impl Conversation {
 
     pub(super) fn accounts(&self) -> &Accounts {
         &self.accounts
+    }
+
+    /// What is known of its messages.
+    pub(super) fn replies(&self) -> &Replies {
+        &self.replies
+    }
+
+    /// What is known of its calls, for drawing.
+    pub(super) fn known_calls(&self) -> &KnownCalls {
+        &self.known_calls
     }
 
     pub(super) fn evaluated(&self) -> &Evaluated {
@@ -139,6 +157,11 @@ impl Conversation {
     /// What the user was last shown of taking changes back, by its number.
     pub(super) fn proposal(&self) -> &RefCell<Option<(u64, Rc<Proposal>)>> {
         &self.proposal
+    }
+
+    /// What calls that wait would write.
+    pub(super) fn proposals(&self) -> &Proposals {
+        &self.proposals
     }
 
     /// Sets whether the file is written when what happens now is over; gives what was set before.
@@ -225,6 +248,12 @@ impl Conversation {
         self.page.regions(lines)
     }
 
+    /// The lines of the blocks in these lines that a reader need not see, as far as they are parsed.
+    #[must_use]
+    pub fn hidden(&self, lines: Range<usize>) -> Vec<Hidden> {
+        self.page.with_parsed(|document, _| document.hidden(lines.clone()))
+    }
+
     /// The ids of the calls that have no result yet.
     #[must_use]
     pub fn open_calls(&self) -> Vec<String> {
@@ -236,6 +265,12 @@ impl Conversation {
     #[must_use]
     pub fn waits_at(&self, line: usize) -> bool {
         self.page.waits_at(line)
+    }
+
+    /// The call whose use or result a line belongs to.
+    #[must_use]
+    pub fn call_at(&self, line: usize) -> Option<CallId> {
+        self.page.call_at(line)
     }
 
     /// The line of the next or the previous message's marker.

@@ -2,6 +2,8 @@
 
 use std::{rc::Rc, sync::Arc, time::Duration};
 
+use jiff::Timestamp;
+
 use super::{
     Conversation, Workspace, accounts::PricedRequest, effective::Effective, ports::Announcement, recipient,
     standing::Standing,
@@ -11,7 +13,7 @@ use crate::{
         Activity, CallResult, CursorTarget, Input, Level, LifecycleEvent, Placement, RequestId, Settings, Shell, Stop,
         Verdict,
     },
-    chat::{self, AwaitKind, Awaiting, Diagnostic, Document, OpenCall, Text, TextEdit},
+    chat::{self, AwaitKind, Awaiting, Diagnostic, Document, OpenCall, Speaker, Text, TextEdit},
     model::{CallId, Usage},
     provider::{ErrorKind, ProviderError, Request},
     runtime::{OnUpdate, RequestUpdate},
@@ -102,6 +104,9 @@ impl Shell for Effects<'_> {
             return Err(ProviderError::new(ErrorKind::InvalidRequest, problem));
         }
         self.conversation.accounts().begin(PricedRequest::of(config));
+        if let Some(line) = self.conversation.page().last_marker(Speaker::You) {
+            self.conversation.replies().sent(line, Timestamp::now());
+        }
         let turn = Rc::new(self.workspace.turn_tools(self.conversation, &file));
         let mut body = self.request(&file, &turn, conversation);
         *self.conversation.turn_tools().borrow_mut() = Some(turn);
@@ -224,8 +229,9 @@ impl Shell for Effects<'_> {
             }
             LifecycleEvent::ToolFinished(id) => {
                 self.conversation.tasks().remove_tool(id);
+                self.workspace.drop_suspended(self.conversation, id);
                 host.announce(self.buffer(), Announcement::ToolFinished { call: &id.0 });
-                host.check_files();
+                self.workspace.files_were_written();
             }
             LifecycleEvent::ToolPending(id, kind) => {
                 self.workspace.note_asked(self.conversation, id, kind);
@@ -272,6 +278,14 @@ impl Shell for Effects<'_> {
 
     fn is_interrupted(&self, call: &OpenCall) -> bool {
         self.workspace.is_interrupted(self.conversation, call) || self.workspace.is_repeated(self.conversation, call)
+    }
+
+    fn has_proposed(&self, call: &OpenCall) -> bool {
+        self.workspace.has_proposed(self.conversation, call)
+    }
+
+    fn has_begun(&self, call: &OpenCall) -> bool {
+        self.workspace.has_begun(self.conversation, call)
     }
 
     fn rejection(&self, call: &OpenCall, reason: Option<&str>) -> CallResult {

@@ -75,12 +75,14 @@ impl Workspace {
     }
 
     /// Whether a model may be told about what has these names in the editor ([`DeniedPaths::allows`](crate::tools::rules::DeniedPaths::allows)): paths of files, or
-    /// names of buffers. Also whether nothing at all is denied.
+    /// names of buffers. Also whether nothing at all is denied, and everything is permitted.
     #[must_use]
     pub fn may_read(&self, conversation: &Conversation, names: &[PathBuf]) -> (Vec<bool>, bool) {
         let denied = self.denied(conversation);
+        let permitted = self.permitted(conversation);
         let folder = self.place(conversation).folder();
-        (names.iter().map(|name| denied.allows(&folder, name)).collect(), denied.is_empty())
+        let may_read = |name: &PathBuf| denied.allows(&folder, name) && permitted.allows_name(&folder, name);
+        (names.iter().map(may_read).collect(), denied.is_empty() && permitted.is_everything())
     }
 
     /// What a model is told of a path at which there is nothing, with similar names that it may know of. `None` if it may not
@@ -88,8 +90,9 @@ impl Workspace {
     #[must_use]
     pub fn missing_file(&self, conversation: &Conversation, path: &Path, name: &str) -> Option<String> {
         let denied = self.denied(conversation);
+        let permitted = self.permitted(conversation);
         let folder = self.place(conversation).folder();
-        let is_shown = |path: &Path| denied.allows(&folder, path);
+        let is_shown = |path: &Path| denied.allows(&folder, path) && permitted.allows_name(&folder, path);
         is_shown(path).then(|| missing_file(path, name, is_shown))
     }
 
@@ -99,6 +102,7 @@ impl Workspace {
         let mut context = Context::new(place.cwd.clone(), PATIENCE, self.outputs().to_owned());
         context.chat_dir = place.chat_dir();
         context.denied = self.denied(conversation).into();
+        context.permitted = self.permitted(conversation).into();
         let work = move || files_to_pick(&context, folder.as_deref());
         let then = move |workspace: &Self, files: Result<FilesToPick, ModelError>| {
             workspace.scripts().files_to_pick(callback, files);

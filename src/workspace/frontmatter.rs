@@ -66,6 +66,9 @@ impl Workspace {
             Ok(config) => config,
             Err(problem) => return without(Some(Fault::new(0, format!("the frontmatter: {problem}")))),
         };
+        if let Some(problem) = config.agent.as_ref().and_then(|agent| config.unknown_agent(agent)) {
+            return without(Some(Fault::new(0, format!("the frontmatter: {problem}"))));
+        }
         let is_policy_function = policy.is_some();
         let policy = match (policy, &file.auto_approve) {
             (Some(function), _) => {

@@ -134,6 +134,10 @@ impl Workspace {
             records.push(self.record(conversation, key, event, Role::Policy));
         }
         self.note(conversation, records);
+        let waits = |(id, placement): &(CallId, Placement)| {
+            (*placement == Placement::Awaits(AwaitKind::Approval)).then(|| id.clone())
+        };
+        self.note_arrived(conversation, &calls.iter().filter_map(waits).collect::<Vec<_>>());
     }
 
     /// A call waits for an answer, or for the user interface.

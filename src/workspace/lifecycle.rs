@@ -93,7 +93,13 @@ impl Workspace {
             let is_idle = !conversation.is_busy() && !conversation.is_review_due().get();
             // What was wanted may have to wait for the disk first.
             let is_wanted = conversation.holding().has_wish() || conversation.gate().is_reading();
-            is_idle && !is_wanted && !conversation.tasks().has_tools() && !conversation.records().is_under_way()
+            // It may turn out that there is nothing to decide about.
+            let is_looking = conversation.proposals().is_looking();
+            is_idle
+                && !is_wanted
+                && !is_looking
+                && !conversation.tasks().has_tools()
+                && !conversation.records().is_under_way()
         })
     }
 }

@@ -16,7 +16,7 @@ use crate::{
     chat::Language,
     text::truncate::{self, Limits, MAX_BYTES, MAX_LINES},
     tools::{
-        Outcome, Output, Rendered,
+        Outcome, Output, Permitted, Rendered,
         builtin::{ShownFile, shown_data, shown_file},
         overflow, paths,
         rules::DeniedPaths,
@@ -40,6 +40,8 @@ pub(super) struct FilePlaces {
     pub(super) folder: PathBuf,
     /// The files that the user denies reading.
     pub(super) denied: Arc<DeniedPaths>,
+    /// What the agents of the conversation permit.
+    pub(super) permitted: Arc<Permitted>,
 }
 
 /// A file that a result is to show, as it came out of Lua.
@@ -198,7 +200,7 @@ fn show(mut rendered: Rendered, tool: &str, files: Vec<LuaFile>, places: &FilePl
         let shown = match file {
             LuaFile::Path(name) => {
                 let path = paths::resolve(&places.folder, Path::new(OsStr::from_bytes(&name)));
-                shown_file(&path, &String::from_utf8_lossy(&name), &places.denied)
+                shown_file(&path, &String::from_utf8_lossy(&name), &places.denied, &places.permitted)
             }
             LuaFile::Data(data) => shown_data(&places.outputs, tool, &data, &format!("Attachment {}", at + 1)),
         };

@@ -5,7 +5,7 @@
 //!   ([`Workspace::attach`], [`Workspace::changed`]), a key wants something ([`Workspace::dispatch`]), background work has
 //!   left something ([`Workspace::drain`]). The workspace calls out: it shows, writes and asks.
 //! * [`Scripts`] run Lua: tools, policies and frontmatter that are written in it. A host without Lua has [`NoScripts`].
-//! * A [`Conversation`] and the views ([`Workspace::previews`], [`Conversation::live`], [`Workspace::status`]) say what to
+//! * A [`Conversation`] and the views ([`Workspace::previews`], [`Workspace::looks`], [`Conversation::live`], [`Workspace::status`]) say what to
 //!   show. They are plain structs.
 //!
 //! Inside, what the user wants passes the [`trust::Gate`] and reaches the session of [`crate::agent`], whose effects come
@@ -19,6 +19,9 @@
 //! * [`Workspace::resolve_now`] and [`Workspace::resolve_later`] take every [`Resolution`]: checked, recorded and flushed
 //!   (`journaling`), written into the document, and only then the next turn starts. `written` does the same with what the
 //!   user has typed into blocks.
+//! * `proposing` finds out what calls that wait would write, `reviewing` shows the whole of it, and an approval is for what was
+//!   shown.
+//! * `waiting_writes` lets a tool in Lua that runs wait for a decision about what it wants to write.
 //! * `running` starts a tool once its start is recorded.
 //! * `recovery` brings a file that was opened together with the journal: `standing` is what that says of one call.
 //! * `holding` keeps it to one process for each conversation.
@@ -75,6 +78,7 @@ mod buffer_view;
 mod changes;
 mod commands;
 mod commits;
+mod completion;
 mod conversation;
 mod decisions;
 mod dispatch;
@@ -85,33 +89,45 @@ mod effective;
 mod effects;
 mod file_layout;
 mod file_on_disk;
+mod fold_text;
+mod folds;
 mod forms;
 mod frontmatter;
 mod generation;
 mod holder;
 mod holding;
 mod journaling;
+mod known_calls;
 mod latest_output;
 mod lifecycle;
+mod looks;
 mod lua_outcome;
 mod notes;
 mod option_layers;
 mod outlook;
 mod page;
 mod pending;
+mod permissions;
 pub mod ports;
+mod proposals;
+mod proposing;
 mod protected_files;
 mod questions;
 mod recipient;
 mod records;
 mod recovery;
 mod rejection;
+mod replies;
 mod resolution;
 mod resolve;
+mod reviewed;
+mod reviewers;
+mod reviewing;
 mod revival;
 mod running;
 mod saving;
 mod stale;
+mod stale_folds;
 mod standing;
 mod status_view;
 mod suspension;
@@ -125,29 +141,35 @@ pub mod trust;
 mod trust_store;
 mod turn_tools;
 mod verdict;
+mod waiting_writes;
 mod wish;
 #[expect(clippy::module_inception, reason = "the noun of the module")]
 mod workspace;
 mod written;
 
-pub use buffer_view::{LiveView, Preview, RunningView};
+pub use buffer_view::{LiveView, OutputPiece, Preview, PreviewLine, RunningView};
+pub use completion::{Completion, Item, ItemKind, MAX_FILES};
 pub use conversation::Conversation;
 pub use dispatch::Command;
 pub use drive::{DriveEnd, DriveOptions};
 pub use file_layout::{FileLayout, LineBreak};
+pub use fold_text::{FoldPart, FoldPiece};
 pub use forms::AskedForm;
 pub use latest_output::LatestOutput;
+pub use looks::{Chunk, Look, LookStyle, Signs};
 pub use lua_outcome::{LuaFile, LuaOutcome, LuaValue, MAX_TEXT, MAX_VALUES};
 pub use outlook::{CallState, Outlook, outlooks};
 pub use pending::PendingCall;
 pub use ports::{Host, NoScripts, Scripts};
 pub use resolution::{Resolution, ResolveError};
 pub use resolve::HypotheticalCall;
+pub use reviewed::{Reviewed, ReviewedFile, Taken};
 pub use stale::Stale;
 pub use status_view::{OptionLayer, OptionRow, StatusView};
 pub use switch::{Switched, Toggle};
 pub use taking_back::{ChangedFiles, Proposed, TakeBack};
 pub use tasks::StopTool;
 pub use tool_answer::ToolAnswer;
+pub use waiting_writes::WantedWrite;
 pub use wish::Wish;
 pub use workspace::{Job, Workspace};

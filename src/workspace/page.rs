@@ -12,13 +12,13 @@ use std::{
     rc::Rc,
 };
 
-use super::{attached_files::AttachedFiles, effective::Source};
+use super::{attached_files::AttachedFiles, effective::Source, stale_folds::StaleFolds};
 use crate::{
     chat::{
-        self, Author, Change, Decoration, Diagnostic, Document, NamedFile, OpenCall, Provenance, Reattribution, Region,
-        Snapshot, Status, Text, TextCopy, Update,
+        self, Author, Change, Completable, Decoration, Diagnostic, Document, Extent, FoldGroup, Folded, NamedFile,
+        Object, OpenCall, Provenance, Reattribution, Region, Snapshot, Speaker, Status, Text, TextCopy, Update,
     },
-    journal::{CallKey, InputHash},
+    journal::CallKey,
     model::CallId,
     runtime::SkippedFile,
 };
@@ -51,6 +51,8 @@ pub(super) struct Page {
     is_writing: Cell<bool>,
     /// Whether the next edit belongs to the step of undo before it.
     joins: Cell<bool>,
+    /// The lines whose folds the editor does not know yet.
+    stale_folds: StaleFolds,
 }
 
 /// What a change has brought about.
@@ -76,6 +78,7 @@ impl Page {
             is_touched: Cell::new(false),
             is_writing: Cell::new(false),
             joins: Cell::new(false),
+            stale_folds: StaleFolds::default(),
         }
     }
 
@@ -108,6 +111,11 @@ impl Page {
     pub(super) fn with_document<R>(&self, look: impl FnOnce(&mut Document, &dyn Text) -> R) -> R {
         while self.parse_on() {}
         look(&mut self.document.borrow_mut(), self.text())
+    }
+
+    /// Lends the document as far as it is parsed.
+    pub(super) fn with_parsed<R>(&self, look: impl FnOnce(&Document, &dyn Text) -> R) -> R {
+        look(&self.document.borrow(), self.text())
     }
 
     /// Parses the next lines of a file that was just opened; says whether there are more.
@@ -190,6 +198,7 @@ impl Page {
                 };
                 let mut provenance = self.provenance.borrow_mut();
                 let update = follow(&mut document, &mut provenance, change, text);
+                self.stale_folds.changed(change, &update);
                 let lines = change.first..change.new_last;
                 if author == Author::Flemma {
                     files.written(&document, lines.clone(), text);
@@ -242,6 +251,7 @@ impl Page {
         self.files.borrow_mut().forget();
         self.copy.take();
         self.is_complete.set(false);
+        self.stale_folds.forget();
     }
 
     /// Whether an edit of the user's waits to be settled.
@@ -410,6 +420,12 @@ impl Page {
         })
     }
 
+    /// The line of the last marker of a speaker.
+    pub(super) fn last_marker(&self, role: Speaker) -> Option<usize> {
+        let document = self.document.borrow();
+        document.messages().iter().rev().find(|message| message.role == role).map(|message| message.start)
+    }
+
     /// The references to files in these lines, as far as they are parsed.
     pub(super) fn references(&self, lines: Range<usize>) -> Vec<NamedFile> {
         let document = self.document.borrow();
@@ -418,6 +434,11 @@ impl Page {
         let mut files = document.files(lines, self.text());
         files.retain(|file| file.columns.is_some());
         files
+    }
+
+    /// What can be completed at a place, as far as the text is parsed.
+    pub(super) fn completable(&self, line: usize, column: usize) -> Option<Completable> {
+        self.document.borrow().completable(line, column, self.text())
     }
 
     /// The colours of these lines, as far as they are parsed.
@@ -430,6 +451,55 @@ impl Page {
         self.document.borrow().regions(lines)
     }
 
+    /// The number of lines that are parsed.
+    pub(super) fn parsed(&self) -> usize {
+        self.document.borrow().line_count()
+    }
+
+    /// The folds of the messages in these lines, as far as they are parsed.
+    pub(super) fn folds(&self, lines: Range<usize>, is_busy: bool) -> Vec<FoldGroup> {
+        self.document.borrow().folds(lines, self.text(), is_busy || !self.is_complete.get())
+    }
+
+    /// The folds of the messages that have changed since this was last asked; `None` if none has.
+    pub(super) fn take_stale_folds(&self, is_busy: bool) -> Option<Vec<FoldGroup>> {
+        let (lines, is_turn) = self.stale_folds.take()?;
+        let lines = if is_turn { self.document.borrow().turns_around(lines) } else { lines };
+        Some(self.folds(lines, is_busy))
+    }
+
+    /// The conversation has come to rest: the last message is complete.
+    pub(super) fn refold(&self) {
+        self.stale_folds.touch(self.parsed().saturating_sub(1));
+    }
+
+    /// What is in a fold.
+    pub(super) fn folded(&self, lines: &Range<usize>) -> Option<Folded> {
+        self.document.borrow().folded(lines, self.text())
+    }
+
+    /// The lines of `count` messages: see [`Document::message_object`].
+    pub(super) fn message_object(
+        &self,
+        at: &Range<usize>,
+        is_selected: bool,
+        extent: Extent,
+        count: usize,
+    ) -> Option<Object> {
+        self.with_document(|document, text| document.message_object(at, is_selected, extent, count, text))
+    }
+
+    /// The lines of a tool card: see [`Document::card_object`].
+    pub(super) fn card_object(
+        &self,
+        at: &Range<usize>,
+        is_selected: bool,
+        extent: Extent,
+        count: usize,
+    ) -> Option<Object> {
+        self.with_document(|document, text| document.card_object(at, is_selected, extent, count, text))
+    }
+
     /// The edits that mark the reply at the end as cut off.
     pub(super) fn cut_off(&self) -> Vec<chat::TextEdit> {
         self.with_document(|document, text| chat::mark_cut_off(document, text))
@@ -439,5 +509,5 @@ impl Page {
 /// How many calls with this key have a result in a document.
 pub(super) fn answered(document: &Document, text: &dyn Text, key: &CallKey) -> usize {
     let inputs = document.answered_inputs(&key.id, &key.tool, text);
-    inputs.iter().filter(|input| InputHash::of(input) == key.input).count()
+    inputs.iter().filter(|input| input.digest() == key.input).count()
 }

@@ -6,6 +6,7 @@
 use std::{
     path::{Path, PathBuf},
     rc::Rc,
+    sync::Arc,
     time::Duration,
 };
 
@@ -13,7 +14,9 @@ use jiff::Timestamp;
 use serde_json::Value;
 use thiserror::Error;
 
-use super::{latest_output::LatestOutput, lua_outcome::LuaOutcome, tasks::StopTool, tool_answer::ToolAnswer};
+use super::{
+    latest_output::LatestOutput, lua_outcome::LuaOutcome, reviewed::Reviewed, tasks::StopTool, tool_answer::ToolAnswer,
+};
 use crate::{
     agent::{CursorTarget, Level},
     chat::{AwaitKind, Diagnostic, OpenCall, Text, TextEdit},
@@ -21,7 +24,8 @@ use crate::{
     journal::Actor,
     model::{CallId, ModelError, UserError},
     tools::{
-        DeclaredApproval, Definition, LuaError, LuaRef, approval::Resolve, builtin::FilesToPick, command::CommandResult,
+        DeclaredApproval, Definition, LuaError, LuaRef, LuaSandbox, Written, approval::Resolve, builtin::FilesToPick,
+        command::CommandResult,
     },
     usage::Record,
 };
@@ -217,8 +221,16 @@ pub trait Host {
     /// Tells other plugins what happened.
     fn announce(&self, _buffer: i32, _what: Announcement<'_>) {}
 
-    /// A tool may have changed files that are open.
-    fn check_files(&self) {}
+    /// A tool may have changed files that are open. These were written for certain; their links are resolved.
+    fn check_files(&self, _written: &Written) {}
+
+    /// The files that are open with changes which are not saved.
+    fn unsaved_files(&self) -> Vec<PathBuf> {
+        Vec::new()
+    }
+
+    /// What calls in a buffer would write may be something else now.
+    fn proposals_changed(&self, _buffer: i32) {}
 
     /// A write of a buffer's file has ended. `tick` is what came with the text.
     fn saved(&self, _buffer: i32, _tick: i64, _problem: Option<UserError>) {}
@@ -253,6 +265,8 @@ pub struct ToolRun<'a> {
     pub call: &'a OpenCall,
     /// Its input.
     pub input: &'a Value,
+    /// The number of this run among all of the conversation.
+    pub run: u64,
     /// Its function.
     pub function: LuaRef,
     /// How long it may take.
@@ -370,8 +384,22 @@ pub trait Scripts {
     /// Calls a function that waits for the end of a resolution: with `true`, or with `nil` and why it failed.
     fn resolved(&self, callback: LuaRef, outcome: Result<(), UserError>);
 
+    /// What evaluates the Lua of models; `None` where there is none.
+    fn sandbox(&self) -> Option<Arc<dyn LuaSandbox>> {
+        None
+    }
+
     /// Calls a function that asked for something: with the answer, or with `nil` and why there is none.
     fn answered(&self, _callback: LuaRef, _answer: Result<Value, UserError>) {}
+
+    /// Nobody calls this function any more.
+    fn forget(&self, _callback: LuaRef) {}
+
+    /// Calls a function that asked what a call would write.
+    fn reviewed(&self, _callback: LuaRef, _reviewed: Result<Reviewed, UserError>) {}
+
+    /// Calls a function that waits for the end of something: with nothing, or with why it failed.
+    fn ended(&self, _callback: LuaRef, _problem: Option<UserError>) {}
 
     /// Calls a function that asked for models: with their names, or with why there are none.
     fn models(&self, callback: LuaRef, models: Result<Vec<String>, UserError>);

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 
 use super::generation::Generation;
 use crate::{
-    journal::{Actor, CallKey, Event, Ledger, Life, Record},
+    journal::{Actor, CallKey, Ending, Event, Ledger, Life, Record},
     model::{CallId, UserError},
 };
 
@@ -149,6 +149,11 @@ impl Records {
         if self.path().is_none() {
             self.unwritten.borrow_mut().extend_from_slice(records);
         }
+    }
+
+    /// How the latest life of a call that has ended did.
+    pub(super) fn ending(&self, key: &CallKey) -> Option<Ending> {
+        self.ledger.borrow().ending(key).cloned()
     }
 
     /// The latest life of a call.

@@ -67,6 +67,7 @@ impl Workspace {
             None => self.revive(conversation),
         }
         self.look_at_drive_later(conversation);
+        self.look_for_proposals(conversation);
     }
 
     /// Gives the calls of which the journal knew more than the file.
@@ -97,7 +98,14 @@ impl Workspace {
                 let is_told = call.awaiting().is_some_and(|awaiting| awaiting.question.as_deref() == Some(INTERRUPTED));
                 !is_told && !matches!(status, Some(Status::Denied | Status::Rejected))
             }
-            Standing::New | Standing::Approved(_) => false,
+            Standing::New | Standing::Approved(_) | Standing::Proposed => {
+                let status = call.placeholder.as_ref().map(|placeholder| placeholder.block.status);
+                // The file is older than what the call wants to write.
+                status == Some(Status::Running)
+                    && self.has_proposed(conversation, call)
+                    && self.host().carries_on()
+                    && !conversation.is_at_work_on(&call.id)
+            }
         }
     }
 

@@ -8,10 +8,22 @@ use crate::{
     text::truncate::{self, MAX_BYTES},
 };
 
+/// What is said of a change that the user rejects.
+pub(super) fn refused_write(reason: Option<&str>) -> String {
+    match reason.map(str::trim).filter(|reason| !reason.is_empty()) {
+        Some(reason) => format!("The user rejected the change, and nothing of it was written: {reason}"),
+        None => "The user rejected the change, and nothing of it was written.".to_owned(),
+    }
+}
+
 impl Workspace {
     /// The result of a call that the user rejects, for this reason.
     pub(super) fn rejection(&self, conversation: &Conversation, call: &OpenCall, reason: Option<&str>) -> CallResult {
         let is_interrupted = self.is_interrupted(conversation, call);
+        if self.has_proposed(conversation, call) {
+            // It did run until then.
+            return agent::rejection(call, reason, false, |reason| Some(refused_write(reason)));
+        }
         agent::rejection(call, reason, is_interrupted, |reason| self.own_rejection(conversation, call, reason))
     }
 

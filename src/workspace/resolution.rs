@@ -20,6 +20,7 @@ use thiserror::Error;
 use super::{
     Conversation, Workspace,
     journaling::{not_recorded, recorded},
+    rejection::refused_write,
     stale::Stale,
     standing::Standing,
     wish::Wish,
@@ -27,7 +28,7 @@ use super::{
 use crate::{
     agent::{CallResult, Choice, Input, ResolvedBy, UndoStep},
     chat::{AwaitKind, Language, OpenCall, Severity},
-    journal::{Asked, CallKey, Decision, Event, Record, Role},
+    journal::{Asked, Binding, CallKey, Decision, Event, Record, Role},
     model::{CallId, UserError},
     tools::{Definition, Executor, LuaRef, check_answer, form::Form},
 };
@@ -35,11 +36,19 @@ use crate::{
 /// How long a caller that waits for the acknowledgement waits for the disk.
 const PATIENCE: Duration = Duration::from_secs(3);
 
+/// What the model is told of a call that wanted to write something, about which nobody decided in time.
+const EXPIRED_WRITE: &str =
+    "The user did not respond in time to what this call wants to write. It was not written, and the call was ended.";
+
 /// What becomes of a call that waits.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Resolution {
     /// It may run.
     Approve,
+    /// It may run, and write what the user was shown and has made of it.
+    ApproveAs(Binding),
+    /// It would fail, and this is why: there is nothing to decide about.
+    Impossible(String),
     /// It may not run, or the user does not answer. The text, if there is one, tells the model why.
     Reject(Option<String>),
     /// The answer, which is the result.
@@ -265,14 +274,32 @@ impl Workspace {
         let kind = self.effective_kind(conversation, &call);
         let definition = self.toolbox().get(&call.name);
         let (events, input, starts) = match (resolution, kind) {
-            (Resolution::Approve, AwaitKind::Approval) if self.is_unknown(conversation, &call) => {
+            (Resolution::Approve | Resolution::ApproveAs(_), AwaitKind::Approval)
+                if self.is_unknown(conversation, &call) =>
+            {
                 return stale(Stale::Unknown(call.name));
             }
-            (Resolution::Approve, AwaitKind::Approval) => {
+            (resolution @ (Resolution::Approve | Resolution::ApproveAs(_)), AwaitKind::Approval) => {
                 let starts = free > 0 && self.starts_at_once(conversation, definition.as_deref());
-                let events = [Event::Decided(Decision::Approved)].into_iter().chain(starts.then_some(Event::Started));
+                let bound = match resolution {
+                    Resolution::ApproveAs(binding) => Some(binding),
+                    // Whoever else approves has seen nothing.
+                    _ if role == Role::User => conversation.proposals().shown(&key),
+                    _ => None,
+                };
+                let events = bound.map(Event::Bound).into_iter().chain([Event::Decided(Decision::Approved)]);
+                let events = events.chain(starts.then_some(Event::Started));
                 let input = Input::Decide(vec![id.clone()], Choice::Approve, UndoStep::Own);
                 (events.collect(), input, starts)
+            }
+            (Resolution::Reject(words), AwaitKind::Approval) if conversation.tasks().is_suspended(&key) => {
+                // Its tool hears of it, and says what the result is.
+                conversation.tasks().reject(id, refused_write(words.as_deref()));
+                (vec![Event::Decided(Decision::Rejected), Event::WentOn], Input::GoOn(id.clone()), false)
+            }
+            (Resolution::Impossible(words), AwaitKind::Approval) if conversation.tasks().is_suspended(&key) => {
+                conversation.tasks().reject(id, words);
+                (vec![Event::WentOn], Input::GoOn(id.clone()), false)
             }
             (Resolution::Reject(words), AwaitKind::Approval) => {
                 let answer = self.rejection(conversation, &call, words.as_deref());
@@ -283,9 +310,17 @@ impl Workspace {
                 let answer = self.rejection(conversation, &call, words.as_deref());
                 (vec![Event::Resolved(recorded(&answer))], self.resolved(&call, answer, role), false)
             }
-            (Resolution::Approve, kind) => return stale(Stale::WaitsFor(kind)),
+            (Resolution::Impossible(words), AwaitKind::Approval) => {
+                let answer = CallResult::error(words);
+                (vec![Event::Resolved(recorded(&answer))], self.resolved(&call, answer, role), false)
+            }
+            (Resolution::Approve | Resolution::ApproveAs(_) | Resolution::Impossible(_), kind) => {
+                return stale(Stale::WaitsFor(kind));
+            }
             (Resolution::Expire, kind) => {
-                let answer = CallResult::error(self.expired(kind));
+                let has_proposed = kind == AwaitKind::Approval && self.has_proposed(conversation, &call);
+                let answer =
+                    CallResult::error(if has_proposed { EXPIRED_WRITE.to_owned() } else { self.expired(kind) });
                 (vec![Event::Expired(recorded(&answer))], self.resolved(&call, answer, role), false)
             }
             (_, AwaitKind::Approval) => return stale(Stale::WaitsFor(AwaitKind::Approval)),
@@ -388,7 +423,9 @@ impl Workspace {
                 Ok(CallResult::error(words.unwrap_or_else(|| declined.to_owned())))
             }
             // Neither is an answer.
-            Resolution::Approve | Resolution::Expire => Err(ResolveError::Stale(Stale::WaitsFor(kind))),
+            Resolution::Approve | Resolution::ApproveAs(_) | Resolution::Impossible(_) | Resolution::Expire => {
+                Err(ResolveError::Stale(Stale::WaitsFor(kind)))
+            }
         }
     }
 

@@ -9,6 +9,9 @@ use crate::{
     },
 };
 
+/// Who decides about a call that the agents of a conversation do not permit ([`Workspace::permitted`]).
+const AGENT: &str = "urn:flemma:agent";
+
 /// A call that nobody has made: for `resolve` in Lua.
 #[derive(Clone, Debug)]
 pub struct HypotheticalCall {
@@ -42,9 +45,25 @@ impl Workspace {
     /// What the chain decides about a call, and the name of the resolver that did.
     #[must_use]
     pub fn resolve(&self, call: &HypotheticalCall) -> (Decision, Option<String>) {
+        if self.is_outside_agents(call) {
+            return (Decision::Deny, Some(AGENT.to_owned()));
+        }
         let verdict = self.with_hypothetical(call, |call| self.toolbox().chain().decide(call));
         self.log_failures(&verdict);
+        let always_asks = self.toolbox().get(&call.tool).is_some_and(|definition| definition.always_asks);
+        if always_asks && verdict.decision == Decision::Approve {
+            return (Decision::RequireApproval, None);
+        }
         (verdict.decision, verdict.resolver)
+    }
+
+    /// Whether the agents of a conversation do not permit a call. The chain is not asked then.
+    fn is_outside_agents(&self, call: &HypotheticalCall) -> bool {
+        let conversation = i32::try_from(call.buffer).ok().and_then(|buffer| self.conversation(buffer));
+        let definition = self.toolbox().get(&call.tool);
+        conversation.zip(definition).is_some_and(|(conversation, definition)| {
+            self.check_permitted(&conversation, &definition, &call.input).is_err()
+        })
     }
 
     /// What one resolver decides about a call; `None` where it does not decide, or there is none of this name.

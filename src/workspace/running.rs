@@ -9,6 +9,7 @@ use std::{
 
 use futures_util::FutureExt;
 use serde_json::Value;
+use tokio::task::AbortHandle;
 
 use super::{
     Conversation, Workspace,
@@ -25,7 +26,10 @@ use crate::{
     chat::{Language, OpenCall},
     journal::{Actor, CallKey, Event, Role},
     model::{CallId, ModelError, ToolInput, UserError},
-    tools::{Context, Definition, Executor, LuaRef, NativeTool, Outcome, Rendered, Runner, seconds},
+    tools::{
+        Approved, Context, Definition, Executor, KeptContent, LuaRef, NativeTool, Outcome, Proposal, Rendered, Runner,
+        seconds,
+    },
 };
 
 impl Workspace {
@@ -43,6 +47,9 @@ impl Workspace {
             }
         } else {
             self.write_soon(conversation);
+        }
+        if self.refuse_write(conversation, call) {
+            return;
         }
         self.start(conversation, call, not_started);
     }
@@ -121,10 +128,37 @@ impl Workspace {
             return start.refuse(format!("The input of `{}` is not valid JSON.", call.name));
         };
         let definition = self.toolbox().get(&call.name);
+        // The options, the file and links may have changed since the call was decided on.
+        if let Some(definition) = &definition
+            && let Err(problem) = self.check_permitted(conversation, definition, &input)
+        {
+            self.log_not_permitted(&call.name, &problem);
+            if definition.executor.is_answered() {
+                let failure = Resolution::Fail(problem.to_string());
+                return self.resolve_call(conversation, &call.id, failure, Role::Client, |_, _| {});
+            }
+            return start.refuse(problem.to_string());
+        }
+        let (mailbox, id) = (self.background().mailbox().clone(), conversation.id());
+        let key = CallKey::of(&call.id, &call.name, &call.input);
+        if let (Some(tool), Some(definition)) = (self.stored_write(conversation, &key), &definition) {
+            let call = call.clone();
+            return start.native(definition, &tool, input, move |outcome| {
+                mailbox
+                    .job_for(id, move |workspace, conversation| workspace.write_ended(conversation, &call, &outcome));
+            });
+        }
+        // It waited for a decision about another call: the input was edited since.
+        self.drop_suspended(conversation, &call.id);
         match definition.as_deref().map(|definition| (definition, &definition.executor)) {
-            Some((definition, Executor::Server(Runner::Native(tool)))) => start.native(definition, tool, input),
+            Some((definition, Executor::Server(Runner::Native(tool)))) => {
+                let call = call.id.clone();
+                start.native(definition, tool, input, move |outcome| {
+                    mailbox.input(id, Input::ToolFinished { call, answer: outcome.render().into() });
+                });
+            }
             Some((definition, Executor::Server(Runner::Lua(function)))) => {
-                let timeout = start.timeout(definition);
+                let timeout = self.timeout(definition);
                 start.lua(definition, *function, &input, timeout, start.finishes());
             }
             Some((definition, Executor::Client(Some(function)))) => {
@@ -149,49 +183,48 @@ struct Start<'a> {
 }
 
 impl Start<'_> {
-    /// How long a call may take: what the user says of this tool, else what the tool says of itself, else the default.
-    fn timeout(&self, definition: &Definition) -> Duration {
-        let config = self.workspace.config();
-        let own = config.tools.options_of(&definition.name).get("timeout").and_then(Value::as_f64);
-        own.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
-            .or(definition.timeout)
-            .unwrap_or(config.tools.default_timeout)
-    }
-
     /// What a native tool may know and use.
     fn context(&self, definition: &Definition) -> Context {
-        let workspace = self.workspace;
-        let place = workspace.place(self.conversation);
-        let own = workspace.config().tools.options_of(&self.call.name);
-        let chat_dir = place.chat_dir();
-        let mut context = Context::new(place.cwd, self.timeout(definition), workspace.outputs().to_owned());
-        if let Some(own) = own.get("cwd").and_then(Value::as_str) {
-            context.cwd = context.resolve(own);
-        }
-        context.chat_dir = chat_dir;
-        context.notes_root = workspace.notes_root(self.conversation);
-        context.config = own;
-        let open = workspace.host().open_conversations();
-        let store = workspace.trust_store().path().to_owned();
-        context.protected = Arc::new(move |path| protected(path, &open, &store));
-        context.denied = Arc::new(workspace.denied(self.conversation));
-        context.recorder = workspace.recorder(self.conversation, self.call);
+        let (workspace, conversation) = (self.workspace, self.conversation);
+        let mut context = workspace.tool_context(conversation, definition);
+        context.recorder = workspace.recorder(conversation, self.call);
+        let key = CallKey::of(&self.call.id, &self.call.name, &self.call.input);
+        let binding = conversation.records().with_ledger(|ledger| ledger.binding(&key).cloned());
+        let backups = workspace.backups().clone();
+        let contents: KeptContent = Arc::new(move |digest| backups.edited(digest));
+        context.approved = binding.map(|binding| Arc::new(Approved { binding, contents }));
+        context.lua = workspace.scripts().sandbox();
         context
     }
 
-    /// Runs a tool written in Rust, off the main thread.
-    fn native(&self, definition: &Definition, tool: &Arc<dyn NativeTool>, input: Value) {
+    /// Runs a tool written in Rust, off the main thread. `finish` gets what it says at its end.
+    fn native(
+        &self,
+        definition: &Definition,
+        tool: &Arc<dyn NativeTool>,
+        input: Value,
+        finish: impl FnOnce(Outcome) + Send + 'static,
+    ) {
         let mut context = self.context(definition);
         let latest = LatestOutput::default();
         let progress = latest.clone();
         context.progress = Arc::new(move |text| progress.put(&text));
         let cancel = context.cancel.clone();
         let tasks = self.conversation.tasks();
-        tasks.add_tool(&self.call.id, tasks.next_run(), latest, Stop::Native(cancel.clone()));
-        let future = Arc::clone(tool).run(input, context);
+        let run = tasks.next_run();
+        tasks.add_tool(&self.call.id, run, latest, Stop::Native(cancel.clone()));
+        let (tool, again) = (Arc::clone(tool), (input.clone(), context.clone()));
+        let future = Arc::clone(&tool).run(input, context);
         let mailbox = self.workspace.background().mailbox().clone();
-        let (conversation, id, name) = (self.conversation.id(), self.call.id.clone(), self.call.name.clone());
+        let (conversation, call) = (self.conversation.id(), self.call.clone());
+        let name = call.name.clone();
+        // Calls that write do so in the order in which they were approved.
+        let turn = tool.is_proposing().then(|| tasks.next_write());
         let started = self.workspace.background().worker().spawn(async move {
+            let (before, _done) = turn.unzip();
+            if let Some(before) = before.flatten() {
+                let _ = before.await;
+            }
             let outcome = AssertUnwindSafe(future).catch_unwind().await;
             let outcome = outcome.unwrap_or_else(|_| {
                 Outcome::failure(ModelError::new(format!(
@@ -202,7 +235,17 @@ impl Start<'_> {
                 // It has its result; what still came could meet a later call with the same id.
                 return;
             }
-            mailbox.input(conversation, Input::ToolFinished { call: id, answer: outcome.render().into() });
+            match outcome {
+                Outcome::Outdated(why) => {
+                    let (input, context) = again;
+                    let proposing = tokio::task::spawn_blocking(move || tool.propose(&input, &context));
+                    let now = proposing.await.ok().flatten().and_then(Result::ok);
+                    mailbox.job_for(conversation, move |workspace, conversation| {
+                        workspace.is_outdated(conversation, (&call, run), &why, now.as_ref());
+                    });
+                }
+                outcome => finish(outcome),
+            }
         });
         if let Err(error) = started {
             self.refuse(format!("The tool `{}` could not start: {error}.", self.call.name));
@@ -220,14 +263,18 @@ impl Start<'_> {
             outputs: workspace.outputs().to_owned(),
             folder: place.folder(),
             denied: Arc::new(workspace.denied(self.conversation)),
+            permitted: Arc::new(workspace.permitted(self.conversation)),
         };
         let answer = ToolAnswer::new(call.name.clone(), deliver, threads, places);
+        // What it asks for at once belongs to this run.
+        tasks.add_tool(&call.id, run, latest.clone(), Stop::NotStarted);
         let begun = Instant::now();
         let function = workspace.scripts().start(ToolRun {
             buffer: self.conversation.buffer(),
             definition,
             call,
             input,
+            run,
             function,
             timeout,
             resolved_by: self.by.clone(),
@@ -236,13 +283,7 @@ impl Start<'_> {
             answer: answer.clone(),
         });
         self.report_if_slow(begun.elapsed(), timeout);
-        let (mailbox, id, expired) = (background.mailbox().clone(), self.conversation.id(), call.id.clone());
-        let expire = move || {
-            mailbox.job_for(id, move |workspace, conversation| {
-                workspace.stop_late(conversation, &expired, run, timeout);
-            });
-        };
-        let timer = background.worker().later(timeout, expire).ok();
+        let timer = workspace.watch_time(self.conversation, &call.id, run, timeout);
         tasks.add_tool(&call.id, run, latest, Stop::Lua { answer, function, timer });
     }
 
@@ -291,6 +332,91 @@ impl Start<'_> {
 }
 
 impl Workspace {
+    /// Stops a run of a tool written in Lua when it has taken this long.
+    pub(super) fn watch_time(
+        &self,
+        conversation: &Conversation,
+        call: &CallId,
+        run: u64,
+        timeout: Duration,
+    ) -> Option<AbortHandle> {
+        let (mailbox, id, call) = (self.background().mailbox().clone(), conversation.id(), call.clone());
+        let expire = move || {
+            mailbox.job_for(id, move |workspace, conversation| {
+                workspace.stop_late(conversation, &call, run, timeout);
+            });
+        };
+        self.background().worker().later(timeout, expire).ok()
+    }
+
+    /// How long a call may take: what the user says of this tool, else what the tool says of itself, else the default.
+    pub(super) fn timeout(&self, definition: &Definition) -> Duration {
+        let config = self.config();
+        let own = config.tools.options_of(&definition.name).get("timeout").and_then(Value::as_f64);
+        own.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+            .or(definition.timeout)
+            .unwrap_or(config.tools.default_timeout)
+    }
+
+    /// What a native tool may know and use of a conversation, whether it runs or only proposes.
+    pub(super) fn tool_context(&self, conversation: &Conversation, definition: &Definition) -> Context {
+        let place = self.place(conversation);
+        let own = self.config().tools.options_of(&definition.name);
+        let chat_dir = place.chat_dir();
+        let mut context = Context::new(place.cwd, self.timeout(definition), self.outputs().to_owned());
+        if let Some(own) = own.get("cwd").and_then(Value::as_str) {
+            context.cwd = context.resolve(own);
+        }
+        context.chat_dir = chat_dir;
+        context.notes_root = self.notes_root(conversation);
+        context.config = own;
+        let open = self.host().open_conversations();
+        let store = self.trust_store().path().to_owned();
+        context.protected = Arc::new(move |path| protected(path, &open, &store));
+        context.denied = Arc::new(self.denied(conversation));
+        context.permitted = Arc::new(self.permitted(conversation));
+        context.own_writes = Arc::clone(conversation.proposals().own_writes());
+        context.unsaved = self.host().unsaved_files().into();
+        context
+    }
+
+    /// Nothing was written, because the user has approved something else than what a call would write now. It waits again.
+    fn is_outdated(
+        &self,
+        conversation: &Conversation,
+        (call, run): (&OpenCall, u64),
+        why: &UserError,
+        now: Option<&Proposal>,
+    ) {
+        if !conversation.tasks().is_run(&call.id, run) {
+            // It was cancelled in the meantime, and has its result.
+            return;
+        }
+        conversation.tasks().remove_tool(&call.id);
+        let key = CallKey::of(&call.id, &call.name, &call.input);
+        conversation.proposals().forget(&key);
+        self.withdraw(conversation, [key.clone()]);
+        if let Some(now) = now {
+            self.renew_proposed(conversation, &key, now);
+        }
+        self.feed(conversation, [Input::Outdated { call: call.id.clone(), problem: why.to_string() }]);
+    }
+
+    /// What a call may know and use that this run of it is about; `None` if the run is over.
+    pub(super) fn context_of_run(&self, conversation: &Conversation, id: &CallId, run: u64) -> Option<Context> {
+        if !conversation.tasks().is_run(id, run) {
+            return None;
+        }
+        let calls = conversation.page().open_calls();
+        let call = calls.iter().rfind(|call| call.id == *id)?;
+        let mut context = self.tool_context(conversation, &*self.toolbox().get(&call.name)?);
+        context.recorder = self.recorder(conversation, call);
+        context.cancel = conversation.tasks().end_of_run(id)?;
+        context.seen = conversation.tasks().seen_by_run(id)?;
+        context.lua = self.scripts().sandbox();
+        Some(context)
+    }
+
     /// A client tool has answered.
     fn client_answered(&self, conversation: &Conversation, call: &OpenCall, rendered: Rendered) {
         let mistakes = (!rendered.is_error)

@@ -15,6 +15,8 @@ pub(super) enum Standing {
     New,
     /// It was approved, and has not started.
     Approved(Actor),
+    /// It was started, and waits for a decision about what it wants to write.
+    Proposed,
     /// It was started, and nobody knows whether it has ended.
     Interrupted,
     /// It has ended: the document lacks the result.
@@ -26,6 +28,10 @@ impl Standing {
     /// in the document.
     pub(super) fn of(ledger: &Ledger, key: &CallKey, answered: impl FnOnce() -> usize) -> Self {
         match ledger.life(key) {
+            // What was approved is what it wants to write.
+            Life::Open { approved, .. } if ledger.proposed(key).is_some() => {
+                approved.map_or(Self::Proposed, Self::Approved)
+            }
             Life::Open { started: None, approved: Some(actor) } => Self::Approved(actor),
             Life::Open { approved: Some(actor), .. } if ledger.is_approved_again(key) => Self::Approved(actor),
             Life::Open { started: Some(_), .. } => Self::Interrupted,
@@ -83,6 +89,22 @@ impl Workspace {
     /// Whether a call was started and it is not known whether it has ended.
     pub(super) fn is_interrupted(&self, conversation: &Conversation, call: &OpenCall) -> bool {
         self.standing(conversation, call) == Standing::Interrupted
+    }
+
+    /// Whether a call was started, and waits for a decision about what it wants to write, or is about to have that written.
+    pub(super) fn has_proposed(&self, conversation: &Conversation, call: &OpenCall) -> bool {
+        let key = CallKey::of(&call.id, &call.name, &call.input);
+        conversation.records().with_ledger(|ledger| ledger.proposed(&key).is_some())
+    }
+
+    /// Whether a call was started in its latest life, which may have ended.
+    pub(super) fn has_begun(&self, conversation: &Conversation, call: &OpenCall) -> bool {
+        let key = CallKey::of(&call.id, &call.name, &call.input);
+        conversation.records().with_ledger(|ledger| match ledger.life(&key) {
+            Life::Unknown => false,
+            Life::Open { started, .. } => started.is_some(),
+            Life::Ended => ledger.ending(&key).is_some_and(|ending| ending.started.is_some()),
+        })
     }
 
     /// Whether the status in the block of a call counts: the user or a policy of theirs has written it in this session, or

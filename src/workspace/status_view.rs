@@ -8,6 +8,7 @@ use super::{Conversation, Workspace, effective::Effective};
 use crate::{
     agent::Activity,
     config::{Config, ListOption},
+    tools::PermittedView,
 };
 
 /// The tables of options that are about conversations; the others are about the editor.
@@ -218,8 +219,49 @@ fn rows(workspace: &Workspace, conversation: &Conversation, file: &Effective) ->
             });
         }
     }
+    rows.extend(agents(workspace, conversation, file, layer("/agent")));
     rows.extend(lists(workspace, conversation, file, &layers[0]));
     rows
+}
+
+/// The agents of a conversation, with what they permit. `layer` has set the one that counts for the options.
+fn agents(workspace: &Workspace, conversation: &Conversation, file: &Effective, layer: OptionLayer) -> Vec<OptionRow> {
+    let own = workspace.config().agent.clone();
+    let permitted = workspace.permitted_by(file, &workspace.place(conversation));
+    let views: Vec<_> = permitted.describe().collect();
+    let mut names: Vec<&str> = own.as_deref().into_iter().chain(file.config.agent.as_deref()).collect();
+    names.extend(views.iter().map(|view| view.agent));
+    let mut rows: Vec<OptionRow> = Vec::new();
+    for name in names {
+        let value = match views.iter().find(|view| view.agent == name) {
+            Some(view) => format!("{name}: {}", permits(view)),
+            None => format!("{name}: restricts nothing"),
+        };
+        let layer = match own.as_deref() == Some(name) {
+            true if layer == OptionLayer::Runtime => OptionLayer::Runtime,
+            true => OptionLayer::Setup,
+            false => OptionLayer::File,
+        };
+        if rows.iter().all(|row| row.value != value) {
+            rows.push(OptionRow { name: "agent".into(), value, layer });
+        }
+    }
+    rows
+}
+
+/// What an agent permits, as a user reads it.
+fn permits(view: &PermittedView<'_>) -> String {
+    let list = |list: &Option<Vec<String>>, all: &str| match list.as_deref() {
+        None => all.to_owned(),
+        Some([]) => "nothing".to_owned(),
+        Some(list) => list.join(", "),
+    };
+    let (read, write) = (list(&view.read, "everything"), list(&view.write, "the same"));
+    let unchecked = match view.unchecked_tools {
+        [] => String::new(),
+        tools => format!("; unchecked: {}", tools.join(", ")),
+    };
+    format!("reads {read}; writes {write}{unchecked}")
 }
 
 /// The highest of these layers that says something of an option. One that takes back what those below say leaves the

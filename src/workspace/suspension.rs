@@ -131,6 +131,7 @@ impl Workspace {
             AwaitKind::Approval if self.standing(conversation, call) == Standing::Interrupted => {
                 Some(INTERRUPTED.to_owned())
             }
+            AwaitKind::Approval if self.has_proposed(conversation, call) => self.write_question(conversation, call),
             AwaitKind::Approval | AwaitKind::ClientExec => None,
         }
     }

@@ -23,6 +23,9 @@ use crate::{
     tools::{LuaRef, Recorder},
 };
 
+/// How many calls `:Flemma undo` offers, at most.
+const MAX_OFFERED: usize = 100;
+
 /// What the user wants to take back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TakeBack {
@@ -200,6 +203,24 @@ impl Workspace {
         self.run_or_tell(work, |workspace, files| then(workspace, files.and_then(|files| files)));
     }
 
+    /// The ids of calls of tools that change files, the latest first. Not all of them have changed one.
+    #[must_use]
+    pub fn writing_calls(&self, conversation: &Conversation) -> Vec<String> {
+        let mut found: Vec<String> = Vec::new();
+        let writes = |tool: &str| self.toolbox().get(tool).is_some_and(|tool| tool.write_path_param.is_some());
+        conversation.page().with_document(|document, _| {
+            for (id, _) in document.calls_backwards().filter(|(_, tool)| writes(tool)) {
+                if !found.contains(&id.0) {
+                    found.push(id.0.clone());
+                }
+                if found.len() == MAX_OFFERED {
+                    break;
+                }
+            }
+        });
+        found
+    }
+
     /// Tells a Lua function what it has asked for.
     pub fn give_answer(&self, callback: LuaRef, answer: Result<Value, UserError>) {
         self.scripts().answered(callback, answer);
@@ -253,7 +274,7 @@ impl Workspace {
     }
 
     /// Does something that may wait for the disk, and brings its result back, or why it did not begin.
-    fn run_or_tell<R: Send + 'static>(
+    pub(super) fn run_or_tell<R: Send + 'static>(
         &self,
         work: impl FnOnce() -> R + Send + 'static,
         then: impl FnOnce(&Self, Result<R, UserError>) + Send + 'static,

@@ -3,21 +3,32 @@
 use std::{
     cell::{Cell, RefCell},
     collections::HashMap,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
-use tokio::task::AbortHandle;
-use tokio_util::sync::CancellationToken;
+use tokio::{sync::oneshot, task::AbortHandle};
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::{latest_output::LatestOutput, tool_answer::ToolAnswer};
-use crate::{agent::RequestId, model::CallId, tools::LuaError};
+use crate::{
+    agent::RequestId,
+    journal::CallKey,
+    model::CallId,
+    text::ansi,
+    tools::{LuaError, LuaRef, SeenPages},
+};
 
 /// The requests and tools of one conversation that run now.
 #[derive(Default)]
 pub(super) struct Tasks {
     requests: RefCell<HashMap<RequestId, AbortHandle>>,
     tools: RefCell<HashMap<CallId, RunningTool>>,
+    /// Runs that wait for the user's decision about what they want to write.
+    suspended: RefCell<HashMap<CallId, Suspended>>,
     last_run: Cell<u64>,
+    /// Becomes ready, with an error, when the last call that writes files is over.
+    last_write: RefCell<Option<oneshot::Receiver<()>>>,
 }
 
 /// The tool's own function that stops a call.
@@ -29,6 +40,32 @@ struct RunningTool {
     latest: LatestOutput,
     run: u64,
     stop: Stop,
+    ends: Ends,
+}
+
+/// Tells what a run has asked for that it is over, when this is dropped.
+struct Ends {
+    token: CancellationToken,
+    /// What the run has read of the notes.
+    seen: Arc<SeenPages>,
+    _guard: DropGuard,
+}
+
+impl Default for Ends {
+    fn default() -> Self {
+        let token = CancellationToken::new();
+        Self { _guard: token.clone().drop_guard(), token, seen: Arc::default() }
+    }
+}
+
+/// A run of a tool that waits for the user's decision about what it wants to write.
+struct Suspended {
+    key: CallKey,
+    tool: RunningTool,
+    /// Hears of the decision.
+    callback: LuaRef,
+    /// Nothing of it is written, and the tool is about to hear why.
+    rejection: Option<String>,
 }
 
 /// How a running tool is stopped.
@@ -94,10 +131,18 @@ impl Tasks {
         self.last_run.get()
     }
 
+    /// The turn of one more call that writes files: what it waits for, and what it has to drop when it is over.
+    pub(super) fn next_write(&self) -> (Option<oneshot::Receiver<()>>, oneshot::Sender<()>) {
+        let (done, over) = oneshot::channel();
+        (self.last_write.replace(Some(over)), done)
+    }
+
     /// Remembers a tool that was started.
     pub(super) fn add_tool(&self, call: &CallId, run: u64, latest: LatestOutput, stop: Stop) {
-        let tool = RunningTool { started: Instant::now(), latest, run, stop };
-        self.tools.borrow_mut().insert(call.clone(), tool);
+        let mut tools = self.tools.borrow_mut();
+        // What a run has asked for while it started belongs to it.
+        let ends = tools.remove(call).filter(|tool| tool.run == run).map(|tool| tool.ends).unwrap_or_default();
+        tools.insert(call.clone(), RunningTool { started: Instant::now(), latest, run, stop, ends });
     }
 
     /// Remembers a call that cannot be started yet.
@@ -133,9 +178,86 @@ impl Tasks {
         waits
     }
 
+    /// A run waits for the decision about what it wants to write. Its time does not count meanwhile. `false` if this is not the
+    /// call's run.
+    pub(super) fn suspend(&self, key: CallKey, run: u64, callback: LuaRef) -> bool {
+        let mut tools = self.tools.borrow_mut();
+        if tools.get(&key.id).is_none_or(|tool| tool.run != run) {
+            return false;
+        }
+        let Some(mut tool) = tools.remove(&key.id) else { return false };
+        if let Stop::Lua { timer, .. } = &mut tool.stop
+            && let Some(timer) = timer.take()
+        {
+            timer.abort();
+        }
+        let call = key.id.clone();
+        self.suspended.borrow_mut().insert(call, Suspended { key, tool, callback, rejection: None });
+        true
+    }
+
+    /// Whether a run of exactly this call waits for a decision about what it wants to write.
+    pub(super) fn is_suspended(&self, key: &CallKey) -> bool {
+        self.suspended.borrow().get(&key.id).is_some_and(|suspended| suspended.key == *key)
+    }
+
+    /// Nothing is written of what a run wants to write, and this is why.
+    pub(super) fn reject(&self, call: &CallId, reason: String) {
+        if let Some(suspended) = self.suspended.borrow_mut().get_mut(call) {
+            suspended.rejection = Some(reason);
+        }
+    }
+
+    /// Takes why nothing is written of what a run wants to write; `None` if that was not decided.
+    pub(super) fn take_rejection(&self, call: &CallId) -> Option<String> {
+        self.suspended.borrow_mut().get_mut(call)?.rejection.take()
+    }
+
+    /// A run goes on that waited for a decision, in the time that `timer` watches. Gives the function that hears of the decision,
+    /// and whether the tool has answered meanwhile; `None` if no run waits.
+    pub(super) fn wake(&self, call: &CallId, timer: impl FnOnce(u64) -> Option<AbortHandle>) -> Option<(LuaRef, bool)> {
+        let Suspended { mut tool, callback, .. } = self.suspended.borrow_mut().remove(call)?;
+        let run = tool.run;
+        let mut is_answered = false;
+        if let Stop::Lua { timer: own, answer, .. } = &mut tool.stop {
+            *own = timer(run);
+            is_answered = answer.is_answered();
+        }
+        self.tools.borrow_mut().insert(call.clone(), tool);
+        Some((callback, is_answered))
+    }
+
+    /// Stops a run that waits for a decision: nothing comes of it. Gives the function that waited.
+    ///
+    /// # Errors
+    /// What its own function for that threw.
+    pub(super) fn drop_suspended(&self, call: &CallId) -> Option<(LuaRef, Result<(), LuaError>)> {
+        let suspended = self.suspended.borrow_mut().remove(call)?;
+        Some((suspended.callback, suspended.tool.stop()))
+    }
+
     /// Whether this run of a call is still going on.
     pub(super) fn is_run(&self, call: &CallId, run: u64) -> bool {
         self.tools.borrow().get(call).is_some_and(|tool| tool.run == run)
+    }
+
+    /// Is cancelled when the run of this call is over; `None` if it does not run.
+    pub(super) fn end_of_run(&self, call: &CallId) -> Option<CancellationToken> {
+        self.tools.borrow().get(call).map(|tool| tool.ends.token.clone())
+    }
+
+    /// What the run of this call has read of the notes; `None` if it does not run.
+    pub(super) fn seen_by_run(&self, call: &CallId) -> Option<Arc<SeenPages>> {
+        self.tools.borrow().get(call).map(|tool| Arc::clone(&tool.ends.seen))
+    }
+
+    /// What a run that waits has read of these pages does not count any more: it was written.
+    pub(super) fn forget_seen(&self, call: &CallId, pages: &[String]) {
+        if let Some(suspended) = self.suspended.borrow().get(call) {
+            for page in pages {
+                suspended.tool.ends.seen.forget(page.strip_suffix(".md").unwrap_or(page));
+            }
+        }
     }
 
     /// Whether a tool runs for this call.
@@ -153,7 +275,7 @@ impl Tasks {
         self.tools.borrow().get(call).map(|tool| tool.started.elapsed()).unwrap_or_default()
     }
 
-    /// The latest output of the tool of this call.
+    /// The latest output of the tool of this call, with the sequences that set its colours.
     pub(super) fn latest(&self, call: &CallId) -> String {
         self.tools.borrow().get(call).map(|tool| tool.latest.get()).unwrap_or_default()
     }
@@ -162,7 +284,7 @@ impl Tasks {
     pub(super) fn printed(&self, call: &CallId) -> String {
         let tools = self.tools.borrow();
         let native = tools.get(call).filter(|tool| matches!(tool.stop, Stop::Native(_)));
-        native.map(|tool| tool.latest.get()).unwrap_or_default()
+        native.map(|tool| ansi::plain(&tool.latest.get()).into_owned()).unwrap_or_default()
     }
 
     /// Stops everything.
@@ -172,6 +294,9 @@ impl Tasks {
         }
         for (_, tool) in self.tools.take() {
             let _ = tool.stop();
+        }
+        for (_, suspended) in self.suspended.take() {
+            let _ = suspended.tool.stop();
         }
     }
 }

@@ -42,6 +42,11 @@ impl ToolAnswer {
         !self.is_answered.swap(true, Ordering::SeqCst)
     }
 
+    /// Whether the run was answered, or stopped.
+    pub(super) fn is_answered(&self) -> bool {
+        self.is_answered.load(Ordering::SeqCst)
+    }
+
     /// Answers, unless that was done before: then the outcome comes back. What may take long is done on another thread.
     pub fn finish(&self, outcome: LuaOutcome) -> Option<LuaOutcome> {
         if !self.claim() {

@@ -124,6 +124,11 @@ impl Toolbox {
         registry.all().map(|tool| (Arc::clone(tool), registry.is_enabled(tool))).collect()
     }
 
+    /// The tools that a message may name: see [`Registry::nameable`].
+    pub(super) fn nameable(&self) -> Vec<(Arc<Definition>, bool)> {
+        self.registry.borrow().nameable().map(|(tool, is_enabled)| (Arc::clone(tool), is_enabled)).collect()
+    }
+
     /// The names of the tools that a file's list begins with. Those that say themselves whether they are offered are not
     /// among them: they are asked later.
     pub(super) fn default_tools(&self) -> Vec<String> {

@@ -1,18 +1,15 @@
 //! What a resolver sees of a call, and what happens to the call then.
 
-use std::{path::Path, rc::Rc};
-
 use serde_json::Value;
 
-use super::{Conversation, Workspace, effective::Effective, notes, ports::Place, standing::Standing};
+use super::{Conversation, Workspace, effective::Effective, ports::Place, standing::Standing};
 use crate::{
     agent::Verdict,
     chat::OpenCall,
     model::{CallId, ToolInput, UserError},
     tools::{
-        DeclaredApproval, Definition, NamedBy, PathKind, TurnTools,
+        DeclaredApproval, Definition, NamedBy, TurnTools,
         approval::{self, ApprovalCall, BufferPolicy, Decision},
-        paths,
         rules::{self, DeniedPaths, PathBase, ReadTarget, Target},
     },
 };
@@ -43,20 +40,10 @@ impl CallFacts {
             return Self { path_base, target: Target::Other, read: None, leaves_out_denied: false, declared: None };
         };
         let options = workspace.config().tools.options_of(&definition.name);
-        let text = |name: &str| options.get(name).and_then(Value::as_str);
-        let mut start = path_base.clone();
-        // A conversation without a file has no folder, so that the tool's own one counts.
-        if let Some(own) = text("cwd")
-            && place.chat_dir().is_none()
-        {
-            start.folder = paths::resolve(&start.folder, Path::new(own));
-        }
-        if definition.path_kind != PathKind::File {
-            let config = file.map_or_else(|| workspace.config(), |file| Rc::clone(&file.config));
-            start.folder = notes::root(&config, place);
-        }
+        let shell = options.get("shell").and_then(Value::as_str);
+        let start = PathBase { folder: workspace.start_folder(place, file, definition), ..path_base.clone() };
         Self {
-            target: Target::of(definition, input, &start, text("shell")),
+            target: Target::of(definition, input, &start, shell),
             read: Target::of_reading(definition, input, &start),
             leaves_out_denied: definition.leaves_out_denied,
             declared: definition.approval,
@@ -97,7 +84,11 @@ fn path_base(place: &Place) -> PathBase {
 impl Workspace {
     /// What happens to a call: whether it can run at all, and then what the approval chain decides.
     pub(super) fn verdict(&self, conversation: &Conversation, call: &OpenCall) -> Verdict {
-        let standing = self.standing(conversation, call);
+        self.verdict_as(conversation, call, self.standing(conversation, call))
+    }
+
+    /// The same for a call of which this is known from before.
+    pub(super) fn verdict_as(&self, conversation: &Conversation, call: &OpenCall, standing: Standing) -> Verdict {
         let file = self.frontmatter(conversation);
         let turn = self.turn_tools_of(conversation, &file, call);
         let chosen = self.toolbox().chosen(&file, &turn);
@@ -112,11 +103,17 @@ impl Workspace {
             ToolInput::Json(value) => value,
             ToolInput::Malformed(_) => &Value::Null,
         };
+        if let Err(problem) = self.check_permitted(conversation, &definition, input) {
+            self.log_not_permitted(&call.name, &problem);
+            return Verdict::Invalid(problem);
+        }
         let facts = CallFacts::new(self, &self.place(conversation), Some(&*file), Some(&definition), input);
         let buffer = i64::from(conversation.buffer());
         let verdict = self.toolbox().chain().decide(&facts.call(&call.name, input, &call.id, buffer, Some(&file)));
         self.log_failures(&verdict);
         let decision = match verdict.decision {
+            // Only the user's own decision about this call counts.
+            Decision::Approve if definition.always_asks => Decision::RequireApproval,
             // Whoever wrote the file may have named the tool, and must not choose what runs without asking. The user trusts
             // what the file itself approves.
             Decision::Approve
@@ -129,6 +126,10 @@ impl Workspace {
         };
         match (decision, standing) {
             (Decision::Deny, _) => Verdict::Deny,
+            // The tool says of itself that it may run. What it writes is the user's decision, or their policy's.
+            (Decision::Approve, Standing::Proposed) if verdict.resolver.as_deref() == Some(approval::DECLARED) => {
+                Verdict::Ask
+            }
             // Nobody knows whether it happened. It may only happen again if that does no harm.
             (_, Standing::Interrupted) => {
                 if definition.idempotent {
@@ -168,6 +169,12 @@ impl Workspace {
         let Some(definition) = self.toolbox().get(&call.name) else {
             return Err(UserError::new(format!("there is no tool `{}`", call.name)));
         };
+        if definition.always_asks {
+            return Err(UserError::new(format!(
+                "`{}` asks for approval every time; approve it without `always`",
+                call.name
+            )));
+        }
         let ToolInput::Json(input) = &call.input else {
             return Err(UserError::new(format!("the input of the call of `{}` is not valid JSON", call.name)));
         };

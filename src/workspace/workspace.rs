@@ -19,6 +19,7 @@ use super::{
     holder::Locks,
     option_layers::OptionLayers,
     ports::{Host, Place, Scripts},
+    reviewers::Reviewers,
     toolbox::Toolbox,
     trust_store::TrustStore,
 };
@@ -26,9 +27,12 @@ use crate::{
     agent::Level,
     config::{Config, LevelFilter},
     model::UserError,
-    runtime::{ConversationId, Journal, backups::Backups},
+    runtime::{ConversationId, Folders, Journal, backups::Backups},
     tools::approval::Resolve,
 };
+
+/// The agent that permits nothing, while the options that name another one cannot be read.
+const UNREAD_AGENT: &str = "(unknown: the options of `setup` have a mistake)";
 
 /// What the main thread does with the result of background work.
 pub type Job = background::Continuation<Workspace>;
@@ -51,6 +55,9 @@ pub struct Workspace {
     /// What distinguishes this process from all others, for conversations without a file.
     session: String,
     commits: Commits<Workspace>,
+    /// The folders that completion lists.
+    folders: Folders,
+    reviewers: Reviewers<Workspace>,
     /// Whether the editor is about to exit, so that nothing new starts.
     is_leaving: Cell<bool>,
     /// Whether a caller that resolves a call is to be answered before anything else follows from it.
@@ -128,6 +135,8 @@ impl Workspace {
             backups: Backups::new(state_dir.join("changes"), state_dir.join("locks")),
             session: format!("{}-{:016x}", std::process::id(), fastrand::u64(..)),
             commits: Commits::default(),
+            folders: Folders::default(),
+            reviewers: Reviewers::default(),
             is_leaving: Cell::new(false),
             is_answering: Cell::new(false),
             outputs: state_dir.join("outputs"),
@@ -206,6 +215,14 @@ impl Workspace {
         &self.commits
     }
 
+    pub(super) fn folders(&self) -> &Folders {
+        &self.folders
+    }
+
+    pub(super) fn reviewers(&self) -> &Reviewers<Self> {
+        &self.reviewers
+    }
+
     pub(super) fn is_leaving(&self) -> &Cell<bool> {
         &self.is_leaving
     }
@@ -259,14 +276,19 @@ impl Workspace {
     /// Every option that is wrong, in words for the user; then the previous options remain in effect.
     pub fn configure(
         &self,
-        options: &serde_json::Value,
+        wanted: &serde_json::Value,
         policy: Option<Resolve>,
         log_dir: &Path,
     ) -> Result<(), Vec<UserError>> {
-        let taken = self.take_options(options, policy, log_dir);
+        let taken = self.take_options(wanted, policy, log_dir);
         if taken.is_err() && !self.options.is_set_up() {
             // It is not known which policy it was to be: until there is one, nothing runs by itself.
-            let _ = self.take_options(&json!({ "tools": { "auto_approve": [] } }), None, log_dir);
+            let mut options = json!({ "tools": { "auto_approve": [] } });
+            if wanted.get("agent").is_some_and(|agent| !agent.is_null()) {
+                options["agent"] = UNREAD_AGENT.into();
+                options["agents"] = json!({ UNREAD_AGENT: { "allowed_read_paths": [], "allowed_write_paths": [] } });
+            }
+            let _ = self.take_options(&options, None, log_dir);
         }
         taken
     }
@@ -281,7 +303,8 @@ impl Workspace {
             error.problems.iter().map(|problem| UserError::new(problem.to_string())).collect::<Vec<_>>()
         })?;
         // A denial that cannot be read would deny nothing.
-        let problems = approval_chain::problems(&config);
+        let mut problems = approval_chain::problems(&config);
+        problems.extend(config.agent.as_ref().and_then(|agent| config.unknown_agent(agent)));
         if !problems.is_empty() {
             return Err(problems);
         }

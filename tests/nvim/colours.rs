@@ -133,7 +133,7 @@ fn role_markers_and_headers_of_tools_keep_their_own_colours() {
     let marker = attributes(&mut chat.nvim, "@You:");
     let prose = attributes(&mut chat.nvim, "Some");
     assert_ne!(marker, prose, "a role marker looks like prose");
-    let result = attributes(&mut chat.nvim, "**Tool Result:**");
+    let result = attributes(&mut chat.nvim, "< result");
     assert_ne!(result, prose, "a tool's header looks like prose");
 }
 

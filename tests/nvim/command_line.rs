@@ -24,7 +24,7 @@ pub const PORT: &str = "require('flemma.tools').register('port', {
 })";
 
 /// `flemma resolve`, by the user of this editor.
-fn flemma(chat: &Chat, file: &Path, call: &str, result: &[&str]) -> Command {
+pub fn flemma(chat: &Chat, file: &Path, call: &str, result: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_flemma"));
     command.arg("resolve").arg(file).arg(call).args(result).env_clear();
     command.env("HOME", "/nowhere").env("XDG_STATE_HOME", chat.nvim.folder("state"));
@@ -38,7 +38,7 @@ fn said_by(output: &Output) -> (i32, String) {
     (output.status.code().unwrap_or(-1), String::from_utf8(text).unwrap())
 }
 
-fn run(mut command: Command) -> (i32, String) {
+pub fn run(mut command: Command) -> (i32, String) {
     said_by(&command.output().unwrap())
 }
 

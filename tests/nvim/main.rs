@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that fails here is meant to say so at once")]
 
 mod accidents;
+mod agents;
 #[path = "../support/anthropic.rs"]
 mod anthropic;
 mod approval;
@@ -14,6 +15,7 @@ mod client_tools;
 mod codecompanion;
 mod colours;
 mod command_line;
+mod completion;
 #[path = "../support/completions.rs"]
 mod completions;
 mod contract;
@@ -23,7 +25,9 @@ mod docs;
 mod docs_waiting;
 mod durable;
 mod editing;
+mod evaluation;
 mod first_contact;
+mod folds;
 mod forms;
 mod frontmatter;
 mod frontmatter_trust;
@@ -37,13 +41,16 @@ mod lastline;
 mod leaving;
 mod limits;
 mod lock;
+mod looks;
 mod notes;
+mod open_files;
 mod pace;
 mod recovered;
 mod references;
 mod registration;
 #[path = "../support/responses.rs"]
 mod responses;
+mod review;
 mod rules;
 mod run;
 #[path = "../support/said.rs"]
@@ -52,6 +59,7 @@ mod saving;
 #[path = "../support/sdk.rs"]
 mod sdk;
 mod shared;
+mod silverbullet;
 mod story;
 #[allow(dead_code, reason = "not every binary that drives an editor needs every way to do it")]
 #[path = "../support/nvim.rs"]

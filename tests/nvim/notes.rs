@@ -94,3 +94,115 @@ fn a_file_turns_its_notes_on_and_writes_ask() {
     assert_eq!(chat.nvim.file("vault/Done/Big plan.md"), page);
     assert!(chat.nvim.text().contains("-status: open # for now"), "the result has a diff\n{}", chat.nvim.text());
 }
+
+/// What an editor knows of its buffers, and of the windows that show them.
+const BUFFERS: &str = "_G.buffers = function()
+      local names = {}
+      for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+        local name = vim.fn.fnamemodify(vim.api.nvim_buf_get_name(buf), ':.')
+        if name:find('vault/') then names[#names + 1] = name end
+      end
+      table.sort(names)
+      return names
+    end";
+
+/// A conversation in which the page of a plan is renamed to `vault/Done/Big plan.md`, after these commands.
+fn renamed(commands: &[&str]) -> Chat {
+    let options = "tools = { notes = { enabled = true, root = 'vault' }, auto_approve = { 'rename_note' } }";
+    let setup = Setup { files: PAGES, options, lua: BUFFERS, ..Setup::default() };
+    let input = json!({ "page": "Projects/Plan", "new_page": "Done/Big plan" });
+    let mut chat = Chat::start(&setup, [call("toolu_1", "rename_note", &input), prose(&["fine"])]);
+    for command in commands {
+        chat.nvim.command(command);
+    }
+    chat.nvim.command("call win_gotoid(bufwinid('notes.chat'))");
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the end", |nvim| nvim.text().contains("@Assistant:\nfine"));
+    chat.wait_until_idle();
+    chat
+}
+
+/// The name of the file of a buffer.
+fn name(chat: &mut Chat, buffer: i64) -> String {
+    let lua = "return vim.fn.fnamemodify(vim.api.nvim_buf_get_name(...), ':.')";
+    chat.nvim.lua(lua, &[json!(buffer)]).as_str().unwrap().to_owned()
+}
+
+fn take_back(chat: &mut Chat, command: &str) {
+    chat.nvim.command("call win_gotoid(bufwinid('notes.chat')) | messages clear");
+    chat.nvim.input(&format!(":Flemma {command}<CR>"));
+    chat.nvim.wait_for("the question", |nvim| nvim.lua("return vim.bo.buftype", &[]) == "nofile");
+    chat.nvim.input("y");
+    let words = if command == "undo" { "took back" } else { "made again" };
+    chat.nvim.wait_for(words, |nvim| said(nvim).contains(words));
+}
+
+#[test]
+fn a_buffer_follows_its_page_to_its_new_name() {
+    let mut chat = renamed(&[
+        "set noautoread undoreload=1",
+        "split vault/Index.md | edit vault/Projects/Plan.md",
+        "call setline(6, '## TASKS') | silent write | 8mark x | 13mark P | split | resize 4 | call cursor(16, 3)",
+        "let g:page = bufnr() | let g:index = bufnr('Index')",
+    ]);
+    let page = chat.nvim.lua("return vim.g.page", &[]).as_i64().unwrap();
+    chat.nvim.wait_for("the new name", |nvim| {
+        nvim.lua("return vim.fn.fnamemodify(vim.fn.bufname(vim.g.page), ':.')", &[]) == "vault/Done/Big plan.md"
+    });
+    assert_eq!(chat.nvim.lua("return buffers()", &[]), json!(["vault/Done/Big plan.md", "vault/Index.md"]));
+    let wins = chat.nvim.lua("return #vim.fn.win_findbuf(vim.g.page)", &[]);
+    assert_eq!(wins, 2, "both windows show it");
+    let marks = "local b = vim.g.page
+        return { vim.api.nvim_buf_get_mark(b, 'x')[1], vim.api.nvim_buf_get_mark(b, 'P')[1], vim.api.nvim_get_mark('P', {})[3] == b,
+          vim.tbl_map(vim.api.nvim_win_get_cursor, vim.fn.win_findbuf(b)) }";
+    assert_eq!(chat.nvim.lua(marks, &[]), json!([8, 13, true, [[16, 2], [1, 0]]]));
+    let alternate = "return vim.api.nvim_win_call(vim.fn.win_findbuf(vim.g.page)[2], function() return vim.fn.bufnr('#') == vim.g.index end)";
+    assert_eq!(chat.nvim.lua(alternate, &[]), true, "the alternate file is what it was");
+    // What is written goes to the new name.
+    chat.nvim.command(
+        "call win_gotoid(bufwinid('notes.chat')) | sbuffer Big | call setline(1, '----') | silent write | call setline(1, '---') | silent write",
+    );
+    let content = chat.nvim.file("vault/Done/Big plan.md");
+    assert!(content.contains("## TASKS") && !chat.nvim.work().join("vault/Projects/Plan.md").exists(), "{content}");
+    chat.nvim.command("silent earlier 100f");
+    assert!(chat.nvim.text().contains("## Tasks"), "undo goes back over it\n{}", chat.nvim.text());
+    chat.nvim.command("silent later 100f | close");
+    assert_eq!(chat.nvim.file("vault/Done/Big plan.md"), content);
+    // Undo of the rename, and redo.
+    take_back(&mut chat, "undo");
+    assert_eq!(name(&mut chat, page), "vault/Projects/Plan.md");
+    assert_eq!(chat.nvim.lua("return buffers()", &[]), json!(["vault/Index.md", "vault/Projects/Plan.md"]));
+    assert_eq!(chat.nvim.file("vault/Projects/Plan.md"), content);
+    take_back(&mut chat, "redo");
+    assert_eq!(name(&mut chat, page), "vault/Done/Big plan.md");
+    chat.nvim.command("sbuffer Big | silent earlier 100f");
+    assert!(chat.nvim.text().contains("## Tasks"), "{}", chat.nvim.text());
+    assert_eq!(chat.nvim.lua("return vim.o.undoreload", &[]), 1);
+}
+
+#[test]
+fn a_buffer_that_cannot_follow_stays_and_the_user_hears_of_it() {
+    // Another buffer has the new name, with words that are not saved anywhere.
+    let mut chat = renamed(&["split vault/Projects/Plan.md | let g:page = bufnr()", "split vault/Done/Big\\ plan.md"]);
+    let words = "Its buffer keeps the old name: another buffer has the new one";
+    chat.nvim.wait_for("the message", |nvim| said(nvim).contains(words));
+    let said_all = said(&mut chat.nvim);
+    assert!(!said_all.contains("the file was deleted"), "{said_all}");
+    let page = chat.nvim.lua("return vim.g.page", &[]).as_i64().unwrap();
+    assert_eq!(name(&mut chat, page), "vault/Projects/Plan.md");
+    assert!(chat.nvim.lines(page).contains(&"## Tasks".to_owned()));
+    // Words that were typed while the tool ran.
+    chat.nvim.command("messages clear");
+    let script = "vim.fn.writefile({ 'one' }, 'vault/a.md')
+        vim.cmd('split vault/a.md')
+        vim.fn.setline(1, 'mine')
+        vim.uv.fs_rename('vault/a.md', 'vault/b.md')
+        local folder = vim.uv.fs_realpath('vault')
+        require('flemma.checktime').all({ folder .. '/b.md' }, { { folder .. '/a.md', folder .. '/b.md' } })";
+    chat.nvim.lua(script, &[]);
+    chat.nvim
+        .wait_for("the message", |nvim| said(nvim).contains("Its buffer keeps the old name: it has unsaved changes"));
+    assert_eq!(chat.nvim.text(), "mine\n");
+    assert_eq!(chat.nvim.lua("return vim.fn.expand('%:t') .. tostring(vim.bo.modified)", &[]), "a.mdtrue");
+    assert_eq!(chat.nvim.file("vault/b.md"), "one\n");
+}

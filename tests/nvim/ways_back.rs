@@ -64,6 +64,14 @@ fn wait_for_message(nvim: &mut Nvim, words: &str) {
     nvim.command("messages clear");
 }
 
+/// Waits until it is known that nobody else holds the conversation: before that, nothing is taken back.
+fn wait_for_lock(nvim: &mut Nvim) {
+    nvim.wait_for("the lock", |nvim| {
+        nvim.lua("return require('flemma.native').call('is_settled', vim.api.nvim_get_current_buf())", &[]) == true
+            && nvim.lua("return vim.bo.modifiable and not vim.bo.readonly", &[]) == true
+    });
+}
+
 fn path(chat: &Chat, name: &str) -> PathBuf {
     chat.nvim.work().join(name)
 }
@@ -206,12 +214,82 @@ fn changes_lists_the_files_and_opens_them() {
     chat.nvim.command("wincmd o");
     chat.nvim.command("silent! wall | silent! buffer notes.chat | bdelete! notes.chat");
     let mut next = Chat::another(&chat, &file, (OPTIONS, ANSWERS), []);
-    next.nvim.wait_for("the lock", |nvim| {
-        nvim.lua("return require('flemma.native').call('is_settled', vim.api.nvim_get_current_buf())", &[]) == true
-            && nvim.lua("return vim.bo.modifiable and not vim.bo.readonly", &[]) == true
-    });
+    wait_for_lock(&mut next.nvim);
     shown(&mut next.nvim, "Flemma undo", "before toolu_2");
     next.nvim.input("y");
     wait_for_message(&mut next.nvim, "took back 1 file");
     assert_eq!(content(&chat, "run.sh"), "old\n");
+}
+
+#[test]
+fn saveas_takes_the_changes_of_a_conversation_along() {
+    let mut chat = start();
+    chat.nvim.command("silent saveas copy.chat | messages clear");
+    wait_for_lock(&mut chat.nvim);
+    chat.wait_until_idle();
+    let text = shown(&mut chat.nvim, "Flemma changes", "This conversation has changed 3 files:");
+    for line in ["a.txt  +1 -1  toolu_1", "run.sh  +1 -1  toolu_2", "made/here/c.txt  +1 -0  created  toolu_3"] {
+        assert!(text.lines().any(|shown| shown == line), "{line}\n----\n{text}");
+    }
+    chat.nvim.input("q");
+    chat.nvim.wait_for("the conversation", |nvim| nvim.lua("return vim.fn.expand('%:t')", &[]) == "copy.chat");
+    shown(&mut chat.nvim, "Flemma undo", "made/here/c.txt (before toolu_3)");
+    chat.nvim.input("y");
+    wait_for_message(&mut chat.nvim, "took back 1 file");
+    assert_eq!(content(&chat, "made/here/c.txt"), "(gone)");
+    chat.go_to("Go on");
+    let text = shown(&mut chat.nvim, "Flemma rollback", "run.sh (before toolu_2)");
+    assert!(!text.contains("toolu_1") && !text.contains("toolu_3"), "{text}");
+    chat.nvim.input("y");
+    wait_for_message(&mut chat.nvim, "took back 1 file");
+    assert_eq!((content(&chat, "run.sh"), content(&chat, "a.txt")), ("old\n".into(), "one\n2\nthree\n".into()));
+    // The file that it was saved from knows of the same writes, and that one of them still stands.
+    chat.nvim.command("silent edit notes.chat | messages clear");
+    wait_for_lock(&mut chat.nvim);
+    chat.wait_until_idle();
+    shown(&mut chat.nvim, "Flemma undo toolu_1", "a.txt (before toolu_1)");
+    chat.nvim.input("y");
+    wait_for_message(&mut chat.nvim, "took back 1 file");
+    assert_eq!(content(&chat, "a.txt"), "one\ntwo\nthree\n");
+}
+
+/// A conversation with these options in which a tool has changed a small file and a large one.
+fn start_with(backups: &str) -> Chat {
+    let files = [("small.txt", "one\n"), ("large.txt", "a line of more than ten bytes\n")];
+    let options = format!("tools = {{ auto_approve = {{ 'write' }}, backups = {{ {backups} }} }}");
+    let setup = Setup { files: &files, options: &options, lua: ANSWERS, ..Setup::default() };
+    let replies = [
+        call("toolu_1", "write", &write("small.txt", "two\n")),
+        call("toolu_2", "write", &write("large.txt", "2\n")),
+        prose(&["done"]),
+    ];
+    let mut chat = Chat::start(&setup, replies);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the turn", |nvim| nvim.text().contains("@Assistant:\ndone"));
+    chat.wait_until_idle();
+    chat.nvim.command("messages clear");
+    assert_eq!((content(&chat, "small.txt"), content(&chat, "large.txt")), ("two\n".into(), "2\n".into()));
+    chat
+}
+
+#[test]
+fn backups_keep_what_their_options_allow() {
+    // A file that is larger than all of them may be is changed without a copy.
+    let mut chat = start_with("max_bytes = 10");
+    let words = "# Not possible: large.txt cannot be taken back: what it was is no longer kept (tools.backups).";
+    let text = shown(&mut chat.nvim, "Flemma undo", words);
+    assert!(text.starts_with("# Nothing of this can be done."), "{text}");
+    chat.nvim.input("q");
+    shown(&mut chat.nvim, "Flemma undo toolu_1", "small.txt (before toolu_1)");
+    chat.nvim.input("y");
+    wait_for_message(&mut chat.nvim, "took back 1 file");
+    assert_eq!((content(&chat, "small.txt"), content(&chat, "large.txt")), ("one\n".into(), "2\n".into()));
+    drop(chat);
+    // Nothing is kept.
+    let mut chat = start_with("enabled = false");
+    chat.nvim.input(":Flemma undo<CR>");
+    wait_for_message(&mut chat.nvim, "undo: this conversation has written no file, as far as is recorded");
+    let text = shown(&mut chat.nvim, "Flemma changes", "This conversation has changed no file, as far as is recorded.");
+    assert!(text.contains("New changes are not recorded: tools.backups.enabled is false."), "{text}");
+    assert!(!chat.nvim.folder("state").join("nvim/flemma/changes").exists());
 }

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     model::ModelError,
-    tools::{Context, Definition, NativeTool, Outcome, preview::labelled_with},
+    tools::{Context, Definition, NativeTool, Outcome, PathParams, preview::labelled_with},
 };
 
 /// How long an expression may take. One that takes longer contains a tower of powers and will never end.
@@ -41,6 +41,7 @@ pub(super) fn definition() -> Definition {
         Calculator,
     );
     definition.idempotent = true;
+    definition.read_path_param = Some(PathParams::none());
     definition
 }
 
@@ -56,6 +57,7 @@ pub(super) fn definition_async() -> Definition {
         CalculatorAsync,
     );
     definition.idempotent = true;
+    definition.read_path_param = Some(PathParams::none());
     definition.enabled = false;
     definition.is_async = true;
     definition

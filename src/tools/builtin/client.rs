@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 
-use crate::tools::{DeclaredApproval, Definition, Executor};
+use crate::tools::{DeclaredApproval, Definition, Executor, PathParams};
 
 /// All of them.
 pub(super) fn all() -> [Definition; 5] {
@@ -88,6 +88,8 @@ fn get_selection() -> Definition {
         json!({}),
         DeclaredApproval::RequiresApproval,
     );
+    // The editor asks about each file.
+    definition.read_path_param = Some(PathParams::none());
     definition.idempotent = true;
     let selection = json!({
         "path": { "type": "string" },
@@ -148,6 +150,8 @@ fn open_buffers() -> Definition {
         json!({}),
         DeclaredApproval::RequiresApproval,
     );
+    // The editor asks about each file.
+    definition.read_path_param = Some(PathParams::none());
     definition.idempotent = true;
     let buffer = json!({
         "path": { "type": "string" },

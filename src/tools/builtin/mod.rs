@@ -11,14 +11,17 @@ mod attach;
 mod bash;
 mod blocking;
 mod calculator;
+mod carry_out;
 mod client;
 mod deadline;
 mod define;
 mod edit;
 mod files;
 mod find;
+mod folder;
 mod globs;
 mod grep;
+mod guard;
 mod input;
 mod ls;
 mod matches;
@@ -28,11 +31,13 @@ mod pick;
 mod read;
 mod replace;
 mod report;
+mod stored_write;
 mod walk;
 mod write;
+mod written;
 
 use self::{
-    blocking::{blocking, looking, searching},
+    blocking::{looking, searching},
     define::{define, define_answered, define_unlabelled, harmless},
     input::{count, limit, optional_text, path, switch, text},
     report::{line_range, lines},
@@ -41,9 +46,10 @@ use super::Definition;
 
 pub use attach::{ShownFile, shown_data, shown_file};
 pub use files::missing_file;
-pub use notes::{NOTES_TOOLS, locate_section, page_file};
+pub use notes::{NOTES_TOOLS, PageRequest, answer_page_request, locate_section, page_file, patch_frontmatter};
 pub use pick::{FilesToPick, files_to_pick};
 pub use replace::{Mode, WriteTarget};
+pub use stored_write::StoredWrite;
 
 /// All built-in tools.
 pub fn all() -> Vec<Definition> {

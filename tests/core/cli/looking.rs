@@ -91,6 +91,17 @@ fn mistakes_are_listed_and_errors_count() {
 }
 
 #[test]
+fn a_check_names_the_agent_that_a_file_chooses() {
+    let shell = Shell::new();
+    shell.put("a.chat", "```json\n{ \"agent\": \"diary\" }\n```\n\n@You:\nHello\n");
+    shell.put("b.chat", "```lua\nflemma.opt.agent = \"diary\"\n```\n\n@You:\nHello\n");
+    let said = shell.flemma(&["check"]);
+    assert_eq!((said.code, said.out.as_str()), (0, "./a.chat: agent: diary\n"));
+    let json = shell.flemma(&["check", "--json"]).json();
+    assert_eq!((&json["ok"], &json["agents"][0]["agent"]), (&true.into(), &"diary".into()));
+}
+
+#[test]
 fn calls_whose_deadline_has_passed_get_an_error_result() {
     let shell = Shell::with_notes();
     shell.put("old.chat", WAITING.replace("2999", "2020"));

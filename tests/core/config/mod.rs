@@ -1,6 +1,7 @@
 //! Options: how they are read, layered and switched.
 
 mod buffer;
+mod documentation;
 mod list;
 mod options;
 mod own;

@@ -1,14 +1,14 @@
-//! The format, and the hash of an input.
+//! The format, and the digest of an input.
 
-use flemma::journal::{Event, InputHash, LineError, Record, RecordedFile};
-use flemma::model::{Attachment, ToolInput};
+use flemma::journal::{Event, LineError, Record, RecordedFile};
+use flemma::model::{Attachment, Digest, ToolInput};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{approved, key, record, records, result};
 
-fn hash(input: Value) -> InputHash {
-    InputHash::of(&ToolInput::Json(input))
+fn hash(input: Value) -> Digest {
+    ToolInput::Json(input).digest()
 }
 
 #[test]
@@ -24,7 +24,7 @@ fn an_input_is_known_by_its_json_in_the_order_of_its_keys() {
     for other in others {
         assert_ne!(hash(other.clone()), hash(json!({ "a": 1, "b": [true, null] })), "{other}");
     }
-    let text = InputHash::of(&ToolInput::Malformed("{}".into()));
+    let text = ToolInput::Malformed("{}".into()).digest();
     assert_ne!(text, hash(json!({})), "text that is not valid JSON never passes for JSON");
     // `printf 'json\0{"a":1}' | sha256sum`: it has to be the same in every version.
     assert_eq!(hash(json!({ "a": 1 })).as_str(), "ba03a8468995a733997e7785bb2ddf95d25abaca919a038156d7768857aa92db");

@@ -142,6 +142,8 @@ pub struct FakeHost {
     pub is_typing: Cell<bool>,
     /// The calls whose forms were opened.
     pub forms: RefCell<Vec<String>>,
+    /// The files that are open with changes which are not saved.
+    pub unsaved: RefCell<Vec<PathBuf>>,
 }
 
 impl FakeHost {
@@ -160,6 +162,7 @@ impl FakeHost {
             has_ui: Cell::new(true),
             is_typing: Cell::default(),
             forms: RefCell::default(),
+            unsaved: RefCell::default(),
             saved: RefCell::default(),
         }
     }
@@ -386,7 +389,11 @@ impl Host for FakeHost {
         self.announced.borrow_mut().push(line);
     }
 
-    fn check_files(&self) {}
+    fn check_files(&self, _written: &flemma::tools::Written) {}
+
+    fn unsaved_files(&self) -> Vec<PathBuf> {
+        self.unsaved.borrow().clone()
+    }
 
     fn saved(&self, buffer: i32, tick: i64, problem: Option<UserError>) {
         self.saved.borrow_mut().push((buffer, tick, problem.map(|error| error.to_string())));

@@ -52,6 +52,10 @@ pub struct FakeScripts {
     pub released: RefCell<Vec<String>>,
     /// How the resolutions with a callback ended.
     pub resolved: RefCell<Vec<Result<(), String>>>,
+    /// The latest run of each call.
+    pub runs: RefCell<BTreeMap<String, u64>>,
+    /// What functions were called with that asked for something.
+    pub answers: RefCell<BTreeMap<LuaRef, Result<Value, String>>>,
     /// The lists of models that have arrived.
     pub models: RefCell<Vec<Result<Vec<String>, String>>>,
 }
@@ -83,6 +87,7 @@ impl FakeScripts {
 impl Scripts for FakeScripts {
     fn start(&self, run: ToolRun<'_>) -> Option<StopTool> {
         let tool = self.functions.borrow().get(&run.function.0).cloned().expect("the function was kept");
+        self.runs.borrow_mut().insert(run.call.id.0.clone(), run.run);
         tool(run.input, run.answer)
     }
 
@@ -170,6 +175,10 @@ impl Scripts for FakeScripts {
 
     fn release(&self, definition: &Definition) {
         self.released.borrow_mut().push(definition.name.clone());
+    }
+
+    fn answered(&self, callback: LuaRef, answer: Result<Value, UserError>) {
+        self.answers.borrow_mut().insert(callback, answer.map_err(|problem| problem.to_string()));
     }
 
     fn resolved(&self, _: LuaRef, outcome: Result<(), UserError>) {

@@ -19,7 +19,7 @@ use super::{
 
 /// A conversation in which the model makes these calls in one reply, in an editor that runs `lua` after `setup`. The ids are
 /// `toolu_1` and so on.
-fn with_calls(calls: &[(&str, Value)], options: &str, lua: &str, files: &[(&str, &str)]) -> Chat {
+pub fn with_calls(calls: &[(&str, Value)], options: &str, lua: &str, files: &[(&str, &str)]) -> Chat {
     let stream = calls.iter().enumerate().fold(Stream::new(), |stream, (n, (tool, input))| {
         stream.tool_use(&format!("toolu_{}", n + 1), tool, &[&input.to_string()])
     });
@@ -29,13 +29,13 @@ fn with_calls(calls: &[(&str, Value)], options: &str, lua: &str, files: &[(&str,
 
 /// Sends, and waits for the reply to the results. Gives each result as the provider sees it: the text, and whether it is an
 /// error.
-fn results(chat: &mut Chat) -> Vec<(String, bool)> {
+pub fn results(chat: &mut Chat) -> Vec<(String, bool)> {
     chat.nvim.input("<C-]>");
     answered(chat)
 }
 
 /// The same for a conversation that was sent.
-fn answered(chat: &mut Chat) -> Vec<(String, bool)> {
+pub fn answered(chat: &mut Chat) -> Vec<(String, bool)> {
     chat.nvim.wait_for("the end", |nvim| nvim.text().contains("@Assistant:\nfine"));
     chat.wait_until_idle();
     let messages = chat.messages(1);

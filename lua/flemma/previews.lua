@@ -1,0 +1,47 @@
+--- Previews: below each status block that waits, what the call would do, and the first lines of what it would change in files.
+---
+--- They are virtual lines, which the library has cut to the width of the window. They are set again when a status block changes.
+local M = {}
+
+local api = vim.api
+
+M.namespace = api.nvim_create_namespace("flemma.previews")
+
+--- The highlight group of a line of a diff, by its kind.
+local groups = {
+  hunk = "FlemmaDiffHunk",
+  context = "FlemmaDiffContext",
+  add = "FlemmaDiffAdd",
+  delete = "FlemmaDiffDelete",
+  more = "FlemmaDiffNote",
+  note = "FlemmaDiffNote",
+}
+
+---@class flemma.Preview
+---@field line integer from 0: the first line of the status block
+---@field text string
+---@field diff? { kind: string, text: string }[]
+
+---@param buf integer
+function M.draw(buf)
+  if not api.nvim_buf_is_loaded(buf) or not require("flemma.buffer").is_attached(buf) then
+    return
+  end
+  api.nvim_buf_clear_namespace(buf, M.namespace, 0, -1)
+  local tick = api.nvim_buf_get_changedtick(buf)
+  ---@type flemma.Preview[]
+  local items = require("flemma.native").call("previews", buf, require("flemma.ui").text_width(buf)) or {}
+  if api.nvim_buf_get_changedtick(buf) ~= tick then
+    -- A tool's own preview is foreign code. It has changed the text, so the line numbers are no longer valid.
+    return
+  end
+  for _, preview in ipairs(items) do
+    local lines = { { { preview.text, "FlemmaToolPreview" } } }
+    for _, line in ipairs(preview.diff or {}) do
+      lines[#lines + 1] = { { line.text, groups[line.kind] or "FlemmaDiffContext" } }
+    end
+    api.nvim_buf_set_extmark(buf, M.namespace, preview.line, 0, { virt_lines = lines })
+  end
+end
+
+return M

@@ -1,0 +1,236 @@
+//! What calls would write is shown before it is approved, and nothing else is written.
+
+use std::fs;
+
+use flemma::workspace::{Preview, Taken};
+use serde_json::{Value, json};
+
+use super::harness::{Harness, Setup, calls, prose};
+
+/// The input of a call of `write`.
+pub fn write(path: &str, content: &str) -> Value {
+    json!({ "path": path, "content": content, "label": null })
+}
+
+/// The input of a call of `edit`.
+pub fn edit(path: &str, old: &str, new: &str) -> Value {
+    json!({ "path": path, "old_text": old, "new_text": new, "label": null })
+}
+
+/// A conversation in which nothing is approved by itself, and these calls have come.
+fn asked<'a>(files: &[(&str, &str)], all: impl IntoIterator<Item = (&'a str, Value)>) -> Harness {
+    let options = json!({ "tools": { "auto_approve": [] } });
+    let chat = Harness::start(Setup { options, files, ..Setup::default() }, [calls(all), prose("fine")]);
+    chat.go();
+    chat
+}
+
+impl Harness {
+    /// The previews, which the user is shown.
+    pub fn previews(&self) -> Vec<Preview> {
+        self.workspace.previews(&self.conversation(), 60)
+    }
+
+    /// Waits until the diff of the `nth` call that waits is shown and contains `words`.
+    #[track_caller]
+    pub fn wait_for_diff(&self, nth: usize, words: &str) {
+        self.drain_until(&format!("a diff with {words}"), |chat| {
+            let previews = chat.previews();
+            previews.get(nth).is_some_and(|preview| preview.diff.iter().any(|line| line.text.contains(words)))
+        });
+    }
+
+    /// The content of a file in the working directory.
+    #[track_caller]
+    pub fn content(&self, name: &str) -> String {
+        fs::read_to_string(self.work(name)).unwrap()
+    }
+
+    /// Opens the whole of a call's change: its revision.
+    #[track_caller]
+    pub fn review(&self, call: &str) -> Result<flemma::workspace::Reviewed, String> {
+        let reviewed = std::rc::Rc::new(std::cell::RefCell::new(None));
+        let there = std::rc::Rc::clone(&reviewed);
+        self.workspace.review(self.current(), &flemma::model::CallId(call.into()), move |_, found| {
+            *there.borrow_mut() = Some(found.map_err(|problem| problem.to_string()));
+        });
+        self.drain_until("the review", |_| reviewed.borrow().is_some());
+        reviewed.take().unwrap()
+    }
+
+    /// Approves what was reviewed, with these contents.
+    #[track_caller]
+    pub fn accept(&self, call: &str, revision: &str, taken: Vec<Taken>) -> Result<(), String> {
+        let (tell, told) = std::sync::mpsc::channel();
+        let id = flemma::model::CallId(call.into());
+        self.workspace.accept(self.current(), &id, revision, taken, move |_, accepted| {
+            let _ = tell.send(accepted.map_err(|problem| problem.to_string()));
+        });
+        let mut accepted = None;
+        self.drain_until("the approval", |_| {
+            accepted = accepted.take().or_else(|| told.try_recv().ok());
+            accepted.is_some()
+        });
+        accepted.unwrap()
+    }
+}
+
+#[test]
+fn a_diff_stands_below_a_call_that_waits() {
+    let chat = asked(&[("a.txt", "one\ntwo\n")], [("write", write("a.txt", "one\n2\nthree\n"))]);
+    chat.wait_for_diff(0, "+three");
+    let preview = &chat.previews()[0];
+    assert_eq!(preview.text, "write: a.txt  (12 B) +2 -1");
+    assert_eq!((preview.added, preview.removed), (Some(2), Some(1)));
+    let lines: Vec<_> = preview.diff.iter().map(|line| (line.kind, line.text.as_str())).collect();
+    let expected =
+        [("hunk", "@@ -1,2 +1,3 @@"), ("context", " one"), ("delete", "-two"), ("add", "+2"), ("add", "+three")];
+    assert_eq!(lines, expected);
+    chat.approve("status=pending");
+    chat.wait_for("@Assistant:\nfine");
+    assert_eq!(chat.content("a.txt"), "one\n2\nthree\n");
+}
+
+#[test]
+fn a_file_that_changed_after_it_was_shown_is_not_written() {
+    let chat = asked(&[("a.txt", "one\ntwo\n")], [("write", write("a.txt", "new\n"))]);
+    chat.wait_for_diff(0, "-two");
+    chat.put("a.txt", "one\ntwo\nmine\n");
+    chat.approve("status=pending");
+    chat.wait_for_words("nothing was written: the file has changed since");
+    assert_eq!(chat.content("a.txt"), "one\ntwo\nmine\n");
+    chat.wait_for_pending(1);
+    chat.wait_for_diff(0, "-mine");
+    chat.approve("status=pending");
+    chat.wait_for("@Assistant:\nfine");
+    assert_eq!(chat.content("a.txt"), "new\n");
+    assert!(chat.results(1)[0].starts_with("Replaced a.txt"));
+}
+
+#[test]
+fn edits_of_one_file_are_applied_in_turn() {
+    let edits = [("edit", edit("a.txt", "two", "2")), ("edit", edit("a.txt", "four", "4"))];
+    let chat = asked(&[("a.txt", "one\ntwo\nthree\nfour\n")], edits);
+    chat.wait_for_diff(0, "+2");
+    chat.wait_for_diff(1, "+4");
+    // Both at once, as they were shown.
+    let lines = 0..chat.buffer().lines().len();
+    chat.press(flemma::workspace::Command::Decide { lines, choice: flemma::agent::Choice::Approve });
+    chat.wait_for("@Assistant:\nfine");
+    assert_eq!(chat.content("a.txt"), "one\n2\nthree\n4\n");
+}
+
+#[test]
+fn an_edit_that_cannot_be_made_is_answered_at_once() {
+    let chat = asked(&[("a.txt", "one\n")], [("edit", edit("a.txt", "two", "2"))]);
+    chat.wait_for("@Assistant:\nfine");
+    assert!(chat.results(1)[0].contains("`old_text` was not found in a.txt"), "{:?}", chat.results(1));
+}
+
+#[test]
+fn a_file_with_unsaved_changes_is_not_written() {
+    let options = json!({ "tools": { "auto_approve": [] } });
+    let replies = [calls([("write", write("a.txt", "new"))]), prose("fine")];
+    let chat = Harness::start(Setup { options, files: &[("a.txt", "old")], ..Setup::default() }, replies);
+    *chat.host.unsaved.borrow_mut() = vec![chat.work("a.txt")];
+    chat.go();
+    chat.wait_for("@Assistant:\nfine");
+    assert!(chat.results(1)[0].contains("changes that are not saved"), "{:?}", chat.results(1));
+    assert_eq!(chat.content("a.txt"), "old");
+}
+
+#[test]
+fn an_edited_content_is_written_and_the_model_told() {
+    let old: String = (1..=30).map(|line| format!("{line}\n")).collect();
+    let new = old.replace("5\n6\n", "five\n6\n").replace("20\n", "twenty\n");
+    let chat = asked(&[("a.txt", &old)], [("write", write("a.txt", &new))]);
+    chat.wait_for_diff(0, "+five");
+    let reviewed = chat.review("call_0").unwrap();
+    assert_eq!(reviewed.files[0].new.as_deref().unwrap(), new.as_bytes());
+    let mine = old.replace("5\n6\n", "five\n6\n");
+    assert_eq!(chat.accept("call_0", &reviewed.revision, vec![Taken::Content(mine.clone().into_bytes())]), Ok(()));
+    chat.wait_for("@Assistant:\nfine");
+    assert_eq!(chat.content("a.txt"), mine);
+    let result = &chat.results(1)[0];
+    assert!(result.contains("Of the proposed 2 changes: 1 (line 5) applied, 1 (line 20) left out."), "{result}");
+    assert!(result.contains("-twenty") && result.contains("+20"), "{result}");
+}
+
+#[test]
+fn an_old_revision_is_not_accepted() {
+    let chat = asked(&[("a.txt", "old\n")], [("write", write("a.txt", "new\n"))]);
+    chat.wait_for_diff(0, "+new");
+    let reviewed = chat.review("call_0").unwrap();
+    chat.put("a.txt", "other\n");
+    let again = chat.review("call_0").unwrap();
+    assert_ne!(again.revision, reviewed.revision);
+    let problem = chat.accept("call_0", &reviewed.revision, vec![Taken::Proposed]).unwrap_err();
+    assert!(problem.contains("has changed"), "{problem}");
+    assert_eq!(chat.content("a.txt"), "other\n");
+    assert_eq!(chat.accept("call_0", &again.revision, vec![Taken::Proposed]), Ok(()));
+    chat.wait_for("@Assistant:\nfine");
+    assert_eq!(chat.content("a.txt"), "new\n");
+}
+
+#[test]
+fn a_change_of_which_nothing_is_taken_writes_nothing() {
+    let chat = asked(&[("a.txt", "old\n")], [("write", write("a.txt", "new\n"))]);
+    chat.wait_for_diff(0, "+new");
+    let revision = chat.review("call_0").unwrap().revision;
+    assert_eq!(chat.accept("call_0", &revision, vec![Taken::Left]), Ok(()));
+    chat.wait_for("@Assistant:\nfine");
+    assert!(chat.results(1)[0].contains("took nothing of it"), "{:?}", chat.results(1));
+    assert_eq!(chat.content("a.txt"), "old\n");
+}
+
+#[test]
+fn binary_and_huge_files_are_shown_as_figures() {
+    let huge = "0123456789abcde\n".repeat(3 * 1024 * 1024);
+    let binary = [("a.bin", "\0old"), ("b.txt", huge.as_str())];
+    let chat = asked(&binary, [("write", write("a.bin", "new")), ("write", write("b.txt", "new"))]);
+    chat.wait_for_diff(0, "not shown line by line: 4 B become 3 B");
+    chat.wait_for_diff(1, "MB become 3 B");
+    let previews = chat.previews();
+    assert_eq!(previews.iter().map(|preview| preview.added).collect::<Vec<_>>(), [None, None]);
+    let notes = ["call_0", "call_1"].map(|call| chat.review(call).unwrap().files[0].note);
+    assert_eq!(notes, [Some("binary"), Some("too large")]);
+    let lines = 0..chat.buffer().lines().len();
+    chat.press(flemma::workspace::Command::Decide { lines, choice: flemma::agent::Choice::Approve });
+    chat.wait_for("@Assistant:\nfine");
+    assert_eq!((chat.content("a.bin").as_str(), chat.content("b.txt").as_str()), ("new", "new"));
+}
+
+#[test]
+fn the_number_of_lines_is_an_option() {
+    let chat = asked(&[("a.txt", "old\n")], [("write", write("a.txt", "1\n2\n3\n4\n"))]);
+    chat.wait_for_diff(0, "+1");
+    let set = |lines: u32| {
+        let tools = json!({ "auto_approve": [], "review": { "lines": lines } });
+        chat.set_up(json!({ "tools": tools }), None).unwrap();
+        let preview = &chat.previews()[0];
+        assert!(preview.text.ends_with(" +4 -1"), "{}", preview.text);
+        preview.diff.iter().map(|line| line.text.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(set(2), ["@@ -1,1 +1,4 @@", "-old", "\u{2026} 4 more lines"]);
+    assert_eq!(set(0), [""; 0]);
+}
+
+#[test]
+fn renaming_a_note_shows_every_page_that_changes() {
+    let options = json!({ "tools": { "auto_approve": [], "notes": { "enabled": true } } });
+    let files = [("old.md", "# Old\n"), ("list.md", "see [[old]]\n")];
+    let rename = json!({ "page": "old", "new_page": "new", "label": null });
+    let replies = [calls([("rename_note", rename)]), prose("fine")];
+    let chat = Harness::start(Setup { options, files: &files, ..Setup::default() }, replies);
+    chat.go();
+    chat.wait_for_diff(0, "+see [[new]]");
+    chat.wait_for_diff(0, "old \u{2192} new");
+    let reviewed = chat.review("call_0").unwrap();
+    assert_eq!(reviewed.files.iter().map(|file| file.name.as_str()).collect::<Vec<_>>(), ["list", "old"]);
+    // The links stay as they are.
+    assert_eq!(chat.accept("call_0", &reviewed.revision, vec![Taken::Left, Taken::Proposed]), Ok(()));
+    chat.wait_for("@Assistant:\nfine");
+    assert_eq!((chat.content("list.md").as_str(), chat.content("new.md").as_str()), ("see [[old]]\n", "# Old\n"));
+    assert!(!chat.work("old.md").exists());
+    assert!(chat.results(1)[0].contains("list was left as it was."), "{:?}", chat.results(1));
+}

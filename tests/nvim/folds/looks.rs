@@ -1,0 +1,101 @@
+//! How closed folds look.
+
+use serde_json::json;
+
+use super::{
+    TURN,
+    chat::{init, said},
+    support::{Nvim, Options},
+};
+
+fn start(columns: u32, options: &str, lua: &str) -> Nvim {
+    let init = format!("{}\n{lua}", init("http://127.0.0.1:9", options));
+    let mut nvim = Nvim::start(&Options {
+        files: &[("notes.chat", TURN)],
+        arguments: &["notes.chat"],
+        init: &init,
+        environment: &[("ANTHROPIC_API_KEY", "sk-test")],
+        screen: Some((columns, 40)),
+    });
+    nvim.wait_for_screen(" You");
+    nvim.wait_for("the folds", |nvim| nvim.row_with("cargo").is_some());
+    nvim
+}
+
+/// The rows of the screen that are closed folds.
+fn folded(nvim: &Nvim, mark: &str) -> Vec<String> {
+    nvim.screen().into_iter().filter(|row| row.starts_with(mark)).collect()
+}
+
+#[test]
+fn a_fold_says_what_is_in_it_at_every_width() {
+    let mut wide = start(80, "", "");
+    let expected = [
+        "▸ Frontmatter lua  3 lines",
+        "▸ Thinking  2 lines",
+        "▸ read greet.py 4-6  ✓",
+        "▸ bash cargo test  ✓",
+        "▸ ✓ read greet.py 4-6  3 lines",
+        "▸ ✓ bash cargo test  1 line",
+    ];
+    wide.wait_for("all folds", |nvim| folded(nvim, "▸") == expected);
+    wide.input("zM");
+    wide.wait_for_screen("▸ Assistant I read them.  26 lines");
+    wide.wait_for_screen("▸ ✗ 3 results read, bash, edit  5 lines");
+    let widest = start(200, "", "");
+    assert_eq!(folded(&widest, "▸"), expected);
+    let mut narrow = start(30, "", "");
+    narrow.wait_for("all folds", |nvim| folded(nvim, "▸").len() == 6);
+    assert_eq!(folded(&narrow, "▸")[..4], expected[..4]);
+    narrow.input("zM");
+    narrow.wait_for_screen("▸ You Please look at both fil…");
+    for row in narrow.screen() {
+        assert!(row.chars().count() <= 30, "{row}");
+    }
+}
+
+#[test]
+fn ascii_is_all_that_a_terminal_needs() {
+    let mut nvim = start(40, "editing = { symbols = 'ascii' }", "");
+    nvim.wait_for_screen("+ read greet.py 4-6  ok");
+    nvim.input("zM");
+    nvim.wait_for_screen("+ failed 3 results");
+    for row in nvim.screen() {
+        assert!(row.is_ascii(), "{row}");
+    }
+}
+
+#[test]
+fn the_edit_that_failed_says_how_much_it_would_have_changed() {
+    let mut nvim = start(80, "", "");
+    nvim.lua("vim.fn.search('toolu_3')", &[]);
+    nvim.input("zc");
+    nvim.wait_for_screen("▸ edit greet.py +2 -1  ✗");
+}
+
+#[test]
+fn folds_have_colours_of_their_own_in_every_scheme() {
+    let cell = "local row, text = ...
+        vim.cmd.redraw()
+        local line = ''
+        for column = 0, vim.o.columns - 1 do
+          line = line .. (vim.fn.screenstring(row + 1, column + 1))
+          if line:sub(-#text) == text then
+            return vim.api.nvim__inspect_cell(1, row, column)[2] or {}
+          end
+        end";
+    for scheme in ["default", "retrobox", "lunaperche", "zaibatsu", "habamax"] {
+        for background in ["dark", "light"] {
+            let lua =
+                format!("vim.o.termguicolors = true vim.o.background = '{background}' vim.cmd.colorscheme('{scheme}')");
+            let mut nvim = start(80, "", "");
+            nvim.lua(&lua, &[]);
+            let row = nvim.row_with("▸ bash cargo test  ✓").unwrap_or_else(|| nvim.fail("no fold"));
+            let good = nvim.lua(cell, &[json!(row), json!("✓")]);
+            let words = nvim.lua(cell, &[json!(row), json!("cargo")]);
+            assert!(good.is_object() && words.is_object(), "{good} {words}");
+            assert_ne!(good, words, "{scheme}, {background}: the state looks like the words");
+            assert_eq!(said(&mut nvim), "");
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Folds while text arrives, and what becomes of cards when their calls end.
+
+use serde_json::json;
+
+use super::{
+    chat::{Chat, Setup, call, prose, reply},
+    closed,
+    http::{Gate, Reply},
+    rows, wait_for_closed,
+};
+use crate::anthropic::Stream;
+
+/// A reply of so many lines that stops in the middle until the gate opens.
+fn slow(gate: &Gate, lines: usize) -> Reply {
+    let pieces: Vec<String> = (1..=lines).map(|line| format!("line {line}\n")).collect();
+    let pieces: Vec<&str> = pieces.iter().map(String::as_str).collect();
+    let stream = Stream::new().text(&pieces).end("end_turn");
+    stream.events().iter().enumerate().fold(Reply::stream(), |reply, (n, event)| {
+        let reply = reply.chunk(event.as_str());
+        if n == lines / 2 { reply.hold(gate) } else { reply }
+    })
+}
+
+#[test]
+fn a_card_is_open_while_its_call_waits_and_closed_when_it_is_good() {
+    let input = json!({"label": null, "command": "echo done", "timeout": null});
+    let replies = [call("toolu_1", "bash", &input), prose(&["All is well."])];
+    let mut chat = Chat::start(&Setup::default(), replies);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the call", |nvim| nvim.text().contains("status=pending"));
+    chat.wait_until_idle();
+    assert_eq!(closed(&mut chat.nvim), [""; 0]);
+    chat.nvim.input("<M-CR><C-]>");
+    chat.nvim.wait_for("the end", |nvim| nvim.text().contains("All is well."));
+    chat.wait_until_idle();
+    chat.nvim.wait_for("closed cards", |nvim| closed(nvim).len() == 2);
+    let cards = closed(&mut chat.nvim);
+    assert!(cards[0].starts_with("[▸ bash echo done  ✓"), "{cards:?}");
+    assert_eq!(cards[1], "[▸ ✓ bash echo done  1 line]");
+}
+
+#[test]
+fn a_card_whose_call_failed_stays_open() {
+    let input = json!({"label": null, "command": "false", "timeout": null});
+    let replies = [call("toolu_1", "bash", &input), prose(&["It failed."])];
+    let options = "tools = { auto_approve = { 'bash' } }";
+    let mut chat = Chat::start(&Setup { options, ..Setup::default() }, replies);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the end", |nvim| nvim.text().contains("It failed."));
+    chat.wait_until_idle();
+    assert!(chat.nvim.text().contains("(error)"), "{}", chat.nvim.text());
+    assert_eq!(closed(&mut chat.nvim), [""; 0]);
+}
+
+#[test]
+fn a_reader_sees_no_line_move_while_text_arrives() {
+    let gate = Gate::new();
+    let card = "@Assistant:\n<thinking>\nHm.\n</thinking>\n\nWords.\n\n@You:\nMore.\n\n";
+    let text = format!("{}@You:\nGo on.\n", card.repeat(30));
+    let options = "notify = { usage = false }";
+    let mut chat = Chat::start(&Setup { text: Some(&text), options, ..Setup::default() }, [slow(&gate, 40)]);
+    chat.wait_until_idle();
+    chat.nvim.input("G<C-]>");
+    chat.nvim.wait_for_screen("line 19");
+    // Up to the middle, and one of the folds above is opened.
+    chat.nvim.input("100Gzt");
+    chat.nvim.input("93Gzo100G");
+    let view = "local view = vim.fn.winsaveview() return { view.topline, view.lnum, vim.fn.foldclosed(92), vim.fn.foldclosed(82) }";
+    chat.nvim.wait_for("the cursor", |nvim| nvim.cursor().0 == 100);
+    let before = chat.nvim.lua(view, &[]);
+    let screen: Vec<String> = chat.nvim.screen()[..30].to_vec();
+    gate.open();
+    chat.nvim.wait_for("the whole reply", |nvim| nvim.text().contains("line 40"));
+    chat.wait_until_idle();
+    assert_eq!(chat.nvim.lua(view, &[]), before);
+    assert_eq!(chat.nvim.screen()[..30], screen[..]);
+}
+
+#[test]
+fn thinking_is_open_while_it_arrives_and_closed_afterwards() {
+    let gate = Gate::new();
+    let stream = Stream::new().thinking(&["One.\n", "Two.\n", "Three.\n"], "sig").text(&["Done."]).end("end_turn");
+    let held = stream.events().iter().enumerate().fold(Reply::stream(), |reply, (n, event)| {
+        let reply = reply.chunk(event.as_str());
+        if n == 4 { reply.hold(&gate) } else { reply }
+    });
+    let mut chat = Chat::start(&Setup::default(), [held]);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for_screen("Two.");
+    assert_eq!(closed(&mut chat.nvim), [""; 0]);
+    gate.open();
+    chat.nvim.wait_for("the reply", |nvim| nvim.text().contains("Done."));
+    chat.wait_until_idle();
+    chat.nvim.wait_for("a closed fold", |nvim| closed(nvim).len() == 1);
+    assert!(closed(&mut chat.nvim)[0].starts_with("[▸ Thinking"), "{:?}", rows(&mut chat.nvim));
+}
+
+#[test]
+fn folds_survive_undo_and_reading_the_file_again() {
+    let mut chat = Chat::start(&Setup { text: Some(super::TURN), ..Setup::default() }, []);
+    let mut expected = super::opening::CLOSED.to_vec();
+    expected.push("[▸ ✓ bash cargo test  1 line]");
+    wait_for_closed(&mut chat.nvim, &expected);
+    // The user opens one and closes another one.
+    chat.go_to("Two files.");
+    chat.nvim.input("zo");
+    chat.go_to("toolu_3` (error)");
+    chat.nvim.input("zc");
+    expected.remove(1);
+    expected.push("[▸ ✗ edit greet.py +2 -1  1 line]");
+    wait_for_closed(&mut chat.nvim, &expected);
+    chat.nvim.input("Goone<CR>two<Esc>5GO<Esc>u");
+    wait_for_closed(&mut chat.nvim, &expected);
+    chat.nvim.input("u");
+    wait_for_closed(&mut chat.nvim, &expected);
+    chat.nvim.wait_for("the text", |nvim| nvim.text() == super::TURN);
+    for _ in 0..2 {
+        chat.nvim.command("edit!");
+        chat.wait_until_idle();
+        wait_for_closed(&mut chat.nvim, &expected);
+    }
+    // Another program has added something.
+    let file = chat.nvim.work().join("notes.chat");
+    std::fs::write(&file, format!("{}And more.\n", super::TURN)).unwrap();
+    chat.nvim.command("set autoread | checktime");
+    chat.nvim.wait_for("the new text", |nvim| nvim.text().contains("And more."));
+    // Neovim has deleted the folds before it says so.
+    let mut expected = super::opening::CLOSED.to_vec();
+    expected.push("[▸ ✓ bash cargo test  1 line]");
+    wait_for_closed(&mut chat.nvim, &expected);
+}
+
+#[test]
+fn a_turn_in_a_window_that_is_left_has_its_folds() {
+    let input = json!({"label": null, "command": "echo done", "timeout": null});
+    let two = Stream::new().text(&["Let me look."]).tool_use("toolu_1", "bash", &[&input.to_string()]).end("tool_use");
+    let replies = [reply(&two), prose(&["All is well."])];
+    let options = "tools = { auto_approve = { 'bash' } }";
+    let mut chat = Chat::start(&Setup { options, ..Setup::default() }, replies);
+    chat.nvim.input("<C-]>:enew<CR>i");
+    chat.nvim.wait_for("the end", |nvim| {
+        nvim.lua("return table.concat(vim.api.nvim_buf_get_lines(vim.fn.bufnr('notes.chat'), 0, -1, true))", &[])
+            .as_str()
+            .unwrap()
+            .contains("All is well.")
+    });
+    chat.nvim.input("<Esc>:buffer notes.chat<CR>");
+    chat.wait_until_idle();
+    chat.nvim.wait_for("closed cards", |nvim| closed(nvim).len() == 2);
+}

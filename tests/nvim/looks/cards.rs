@@ -1,0 +1,117 @@
+//! The line of a call and of its result.
+
+use super::{OPEN, TEXT, cell, open, rows};
+
+/// The rows that begin with the sign of a call or of a result.
+fn card_rows(rows: &[String]) -> Vec<String> {
+    rows.iter().filter(|row| row.starts_with(" > ") || row.starts_with(" < ")).cloned().collect()
+}
+
+fn aligned(left: &str, right: &str, columns: usize) -> String {
+    let blank = columns - 1 - left.chars().count() - right.chars().count();
+    format!("{left}{}{right}", " ".repeat(blank))
+}
+
+#[test]
+fn a_card_says_what_a_call_is_about_and_what_became_of_it() {
+    for columns in [80, 200] {
+        let mut nvim = open(TEXT, "", columns);
+        let shown = rows(&mut nvim);
+        let row = |left: &str, right: &str| aligned(left, right, columns as usize);
+        assert_eq!(
+            card_rows(&shown),
+            [
+                row(" > read greet.lua 4-6  the greeting", "✓"),
+                row(" > bash make test  what fails?", "✗ failed"),
+                row(" < read greet.lua 4-6", "1 line"),
+                row(" < bash make test", "✗ failed"),
+                row(" > edit a.py +2 -1  fix", "waits"),
+                row(" < edit a.py +2 -1", "waits"),
+            ]
+        );
+        assert!(shown.contains(&"   pending".to_owned()), "{shown:#?}");
+        assert!(shown.contains(&" results".to_owned()));
+        assert!(shown.contains(&" thinking · 1 line".to_owned()));
+    }
+}
+
+#[test]
+fn a_card_fits_a_narrow_window() {
+    let mut nvim = open(TEXT, "", 30);
+    let shown = rows(&mut nvim);
+    assert!(shown.iter().all(|row| row.chars().count() <= 30), "{shown:#?}");
+    let cards = card_rows(&shown);
+    assert_eq!(cards[0], aligned(" > read greet.lua 4-6", "✓", 30));
+    assert_eq!(cards[4], aligned(" > edit a.py +2 -1", "waits", 30));
+    assert!(!shown.iter().any(|row| row.contains("**Tool") || row.contains("toolu_")), "{shown:#?}");
+}
+
+#[test]
+fn the_state_of_a_call_has_a_colour() {
+    let mut nvim = open(TEXT, "", 80);
+    let shown = rows(&mut nvim);
+    let colour = |nvim: &mut super::Nvim, text: &str| {
+        let (row, column) = shown
+            .iter()
+            .enumerate()
+            .find_map(|(row, line)| Some((row, line[..line.find(text)?].chars().count())))
+            .unwrap();
+        cell(nvim, row, column)["foreground"].clone()
+    };
+    let states = ["✓", "✗ failed", "waits", "the greeting"].map(|text| colour(&mut nvim, text));
+    for (index, state) in states.iter().enumerate() {
+        assert!(!states[..index].contains(state), "{states:?}");
+    }
+}
+
+#[test]
+fn signs_follow_the_option_and_the_font() {
+    let setup = |icons: &str| format!("require('flemma').setup({{ {OPEN}, looks = {{ icons = '{icons}' }} }})");
+    let mut nvim = open(TEXT, &setup("ascii"), 80);
+    let shown = rows(&mut nvim);
+    assert_eq!(card_rows(&shown)[0], aligned(" > read greet.lua 4-6  the greeting", "ok", 80));
+    assert_eq!(card_rows(&shown)[1], aligned(" > bash make test  what fails?", "failed", 80));
+    let nerd = " \u{f120} bash make test";
+    let mut nvim = open(TEXT, &setup("nerd"), 80);
+    assert!(rows(&mut nvim).iter().any(|row| row.starts_with(nerd)));
+    let mut nvim = open(TEXT, "vim.g.have_nerd_font = true", 80);
+    assert!(rows(&mut nvim).iter().any(|row| row.starts_with(nerd)));
+}
+
+#[test]
+fn a_result_without_its_call_is_drawn_all_the_same() {
+    let mut nvim = open("@You:\nHello\n\n**Tool Result:** `x`\n\n```\nout\n```\n\n**Tool Result:** `y`\n", "", 40);
+    let shown = rows(&mut nvim);
+    assert_eq!(shown[3], aligned(" < result", "1 line", 40));
+    assert_eq!(shown[4], "out");
+    assert_eq!(shown[6], aligned(" < result", "no result", 40));
+}
+
+#[test]
+fn a_result_has_the_colours_of_the_file_that_was_read() {
+    let mut nvim = open(TEXT, "", 80);
+    if nvim.lua("return require('flemma.markdown').available()", &[]) != true {
+        return;
+    }
+    nvim.wait_for("Lua", |nvim| nvim.lua("return require('flemma.markdown.grammars').of('lua') ~= nil", &[]) == true);
+    let shown = rows(&mut nvim);
+    let row = shown.iter().position(|row| row == "local x = 1").unwrap();
+    assert_ne!(cell(&mut nvim, row, 0), cell(&mut nvim, row, 6), "a keyword looks like a name");
+}
+
+#[test]
+fn a_diff_has_its_colours_without_a_parser() {
+    let text = "@You:\n\n```diff\n--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n same\n-old\n+new\n```\n";
+    let mut nvim = open(text, "", 80);
+    if nvim.lua("return require('flemma.markdown').available()", &[]) != true {
+        return;
+    }
+    let shown = rows(&mut nvim);
+    let mut at = |text: &str| {
+        let row = shown.iter().position(|row| row == text).unwrap();
+        cell(&mut nvim, row, 1)["foreground"].clone()
+    };
+    let colours = ["same", "-old", "+new"].map(|text| at(if text == "same" { " same" } else { text }));
+    assert!(colours[0] != colours[1] && colours[1] != colours[2] && colours[0] != colours[2], "{colours:?}");
+    assert_ne!(at("+++ b/x"), colours[2], "the name of a file is no line that was added");
+}

@@ -1,0 +1,209 @@
+//! What is hidden while the cursor is elsewhere.
+
+use serde_json::json;
+
+use super::{super::support::Nvim, OPEN, TEXT, open, rows};
+
+/// The lines (from 1) that are marked as hidden, and those that should be: what the library says of the whole text, without
+/// the block that the cursor is in.
+const MARKED: &str = "
+    local buf = vim.api.nvim_get_current_buf()
+    local hiding = require('flemma.looks.hiding')
+    local found, wanted = {}, {}
+    for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(buf, hiding.namespace, 0, -1, { details = true })) do
+      for line = mark[2], mark[4].end_row do
+        found[#found + 1] = line + 1
+      end
+    end
+    local first, last = hiding.block_in(vim.api.nvim_get_current_win(), buf)
+    for _, block in ipairs(require('flemma.native').call('hidden', buf, 0, vim.api.nvim_buf_line_count(buf)) or {}) do
+      if not (first and block.first < last and block.last > first) then
+        for _, lines in ipairs(block.lines) do
+          for line = lines[1], lines[2] - 1 do
+            wanted[#wanted + 1] = line + 1
+          end
+        end
+      end
+    end
+    table.sort(found)
+    return { found, wanted }";
+
+fn assert_marks(nvim: &mut Nvim, after: &str) {
+    let marked = nvim.lua(MARKED, &[]);
+    assert_eq!(marked[0].to_string(), marked[1].to_string(), "after {after}:\n{}", nvim.text());
+}
+
+#[test]
+fn inputs_and_fences_are_hidden_until_the_cursor_is_there() {
+    let mut nvim = open(TEXT, "", 80);
+    let shown = rows(&mut nvim);
+    assert!(!shown.iter().any(|row| row.contains("```") || row.contains("\"label\"") || row.contains("thinking>")));
+    let use_row = shown.iter().position(|row| row.starts_with(" > read")).unwrap();
+    assert_eq!(shown[use_row + 1], "");
+    assert!(shown[use_row + 2].starts_with(" > bash"));
+    nvim.input("/greet.lua<CR>");
+    nvim.wait_for("the block", |nvim| rows(nvim).iter().any(|row| row.starts_with("{\"label\":\"the greeting\"")));
+    let shown = rows(&mut nvim);
+    let header = shown.iter().position(|row| row.starts_with("**Tool Use:** `read` (`toolu_1`)")).unwrap();
+    assert_eq!(shown[header + 2..header + 5], ["```json".to_owned(), shown[header + 3].clone(), "```".to_owned()]);
+    assert_eq!(shown.iter().filter(|row| row.contains("```")).count(), 2, "only this block is shown: {shown:#?}");
+    nvim.input("gg");
+    nvim.wait_for("the card", |nvim| !rows(nvim).iter().any(|row| row.contains("```")));
+    assert_marks(&mut nvim, "leaving the block");
+}
+
+#[test]
+fn the_cursor_keeps_its_row_when_it_enters_and_leaves_a_block() {
+    let filler = "words\n".repeat(200);
+    // The preview of a call that waits is between two lines.
+    let text = TEXT.replace("```flemma:tool status=pending\n", "```\nDone.\n");
+    let text = format!("@You:\n{filler}\n{text}\n@Assistant:\n{filler}");
+    let mut nvim = open(&text, "", 80);
+    nvim.input("/@System<CR>zz");
+    let mut row = nvim.lua("return vim.fn.winline()", &[]);
+    for (keys, moves) in [("j", 1), ("k", -1)] {
+        for _ in 0..70 {
+            let line = nvim.cursor().0;
+            nvim.input(keys);
+            nvim.wait_for("the cursor to move", |nvim| nvim.cursor().0 != line);
+            let now = nvim.lua("vim.cmd('redraw') return vim.fn.winline()", &[]);
+            let by = now.as_i64().unwrap() - row.as_i64().unwrap();
+            assert!(by == moves || by == 0, "line {line}, {keys}: the cursor went from row {row} to {now}");
+            row = now;
+        }
+    }
+    assert_marks(&mut nvim, "moving");
+}
+
+#[test]
+fn marks_are_right_after_any_edit() {
+    let mut nvim = open(TEXT, "", 80);
+    let keys = [
+        "/toolu_1<CR>dd",
+        "u",
+        "<C-r>",
+        "u",
+        "GVggd",
+        "u",
+        "gg/```<CR>x",
+        "u",
+        "/```json<CR>x",
+        "ggjp",
+        "u",
+        ":g/```/d<CR>",
+        "u",
+        ":%s/bash/read/<CR>",
+        "u",
+        "/toolu_3<CR>V5jy",
+        "Gp",
+        "ggP",
+        "uu",
+        ":g/^$/d<CR>",
+        "u",
+        ":sort<CR>",
+        "u",
+        "gg4dd",
+        "Go```<Esc>",
+        "u",
+        "/thinking<CR>dd",
+        "u",
+        ":m0<CR>",
+        "u",
+        "VGJ",
+        "u",
+        ":%normal A x<CR>",
+        "u",
+        "uuuuuuuuuu",
+    ];
+    for key in keys {
+        nvim.input(key);
+        nvim.wait_for("the keys", |nvim| nvim.mode() == "n");
+        nvim.lua("return 1", &[]);
+        assert_marks(&mut nvim, key);
+    }
+}
+
+#[test]
+fn marks_are_right_after_random_edits() {
+    let mut nvim = open(&TEXT.repeat(5), "", 80);
+    let edit = "
+        math.randomseed(...)
+        local pieces = { '```', '```json', '{}', '**Tool Use:** `read` (`x`)', '**Tool Result:** `x`', '', '@You:', '@Assistant:',
+          '<thinking>', '</thinking>', 'words', '```flemma:tool status=pending' }
+        for _ = 1, 40 do
+          local count = vim.api.nvim_buf_line_count(0)
+          local first = math.random(0, count)
+          local last = math.min(count, first + math.random(0, 4))
+          local lines = {}
+          for _ = 1, math.random(0, 4) do
+            lines[#lines + 1] = pieces[math.random(#pieces)]
+          end
+          if math.random(6) == 1 then
+            vim.cmd('silent! undo')
+          elseif math.random(8) == 1 then
+            vim.cmd('silent! redo')
+          else
+            vim.api.nvim_buf_set_lines(0, first, last, false, lines)
+          end
+          if math.random(5) == 1 then
+            vim.api.nvim_win_set_cursor(0, { math.random(vim.api.nvim_buf_line_count(0)), 0 })
+            vim.cmd('doautocmd CursorMoved')
+          end
+        end";
+    for seed in 0..12 {
+        nvim.lua(edit, &[seed.into()]);
+        nvim.lua("return 1", &[]);
+        assert_marks(&mut nvim, &format!("seed {seed}"));
+    }
+}
+
+#[test]
+fn a_file_that_is_read_again_is_hidden_again() {
+    let mut nvim = open(TEXT, "", 80);
+    nvim.command("edit!");
+    nvim.wait_for("the cards", |nvim| {
+        let shown = rows(nvim);
+        shown.iter().any(|row| row.starts_with(" > read")) && !shown.iter().any(|row| row.contains("```"))
+    });
+    assert_marks(&mut nvim, ":edit!");
+    nvim.command("split");
+    nvim.request("nvim_ui_try_resize", &[json!(50), json!(40)]);
+    nvim.wait_for("both windows", |nvim| {
+        let shown = nvim.screen();
+        shown.iter().filter(|row| row.as_str() == " You").count() >= 2 && !shown.iter().any(|row| row.contains("```"))
+    });
+}
+
+#[test]
+fn other_buffers_in_the_window_keep_their_options() {
+    let mut nvim = open(TEXT, "", 80);
+    assert_eq!(nvim.lua("return vim.wo.conceallevel", &[]), 2);
+    nvim.command("edit other.md");
+    assert_eq!(nvim.lua("return vim.wo.conceallevel", &[]), 0);
+    nvim.command("edit notes.chat");
+    assert_eq!(nvim.lua("return vim.wo.conceallevel", &[]), 2);
+}
+
+#[test]
+fn the_option_turns_all_of_it_off() {
+    let off = format!("require('flemma').setup({{ {OPEN}, looks = {{ enabled = false }} }})");
+    let mut nvim = open(TEXT, &off, 80);
+    let shown = rows(&mut nvim);
+    assert_eq!(shown[0], "@System:");
+    assert!(shown.iter().any(|row| row == "```json"));
+    assert_eq!(nvim.lua("return vim.wo.conceallevel", &[]), 0);
+    let mut nvim = open(TEXT, "vim.o.conceallevel = 1", 80);
+    assert_eq!(nvim.lua("return vim.wo.conceallevel", &[]), 1, "it is the user's");
+    assert!(rows(&mut nvim).iter().any(|row| row == "```json"));
+}
+
+#[test]
+fn markdown_keeps_its_signs_unless_the_user_conceals() {
+    let text = "@You:\n\nSome **bold** words\n";
+    let mut nvim = open(text, "", 80);
+    assert!(rows(&mut nvim).contains(&"Some **bold** words".to_owned()));
+    let mut nvim = open(text, "vim.o.conceallevel = 2", 80);
+    if nvim.lua("return require('flemma.markdown').available()", &[]) == true {
+        nvim.wait_for("the conceal", |nvim| rows(nvim).contains(&"Some bold words".to_owned()));
+    }
+}

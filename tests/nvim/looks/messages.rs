@@ -1,0 +1,129 @@
+//! The line of a message.
+
+use std::fmt::Write as _;
+
+use serde_json::json;
+
+use super::{
+    super::{
+        chat::{Chat, Setup, prose},
+        support::Nvim,
+    },
+    TEXT, cell, open, rows,
+};
+
+#[test]
+fn a_message_has_a_line_with_its_role_at_every_width() {
+    for columns in [30, 80, 200] {
+        for background in ["dark", "light"] {
+            let mut nvim = open(TEXT, &format!("vim.o.background = '{background}'"), columns);
+            let shown = rows(&mut nvim);
+            assert_eq!(shown[0], " System", "{columns} {background}");
+            assert_eq!(shown[3], " You");
+            let edge = columns as usize - 1;
+            let normal = cell(&mut nvim, 1, edge)["background"].clone();
+            let lines = [0, 3, 6].map(|row| {
+                let (first, last) = (cell(&mut nvim, row, 1), cell(&mut nvim, row, edge));
+                assert_eq!(first["background"], last["background"], "the background ends before the edge");
+                assert_ne!(first["background"], normal, "{columns} {background}");
+                assert_eq!(first["bold"], true);
+                first
+            });
+            assert_ne!(lines[1], lines[2], "the roles look the same");
+        }
+    }
+}
+
+#[test]
+fn text_behind_a_marker_stays_where_it_is() {
+    let mut nvim = open("@You:  hello\n  @You: no marker\n@Assistant:\nyes\n", "", 40);
+    assert_eq!(rows(&mut nvim), [" You   hello", "  @You: no marker", " Assistant", "yes"]);
+}
+
+#[test]
+fn the_line_of_the_cursor_shows_its_text() {
+    let mut nvim = open("@You:\nhello\n\n@Assistant:\nyes\n", "", 40);
+    assert_eq!(rows(&mut nvim)[0], " You");
+    let background = cell(&mut nvim, 0, 30);
+    nvim.input("gg");
+    assert_eq!(rows(&mut nvim)[0], "@You:");
+    assert_eq!(cell(&mut nvim, 0, 30), background, "only the text is different");
+    nvim.input("A<Space>dear<Esc>");
+    assert_eq!(rows(&mut nvim)[0], "@You: dear");
+    nvim.input("u4G");
+    assert_eq!(rows(&mut nvim)[..4], [" You", "hello", "", "@Assistant:"]);
+    // As with concealed text, 'concealcursor' has the last word.
+    nvim.command("setlocal concealcursor=n");
+    assert_eq!(rows(&mut nvim)[3], " Assistant");
+    nvim.input("i");
+    nvim.wait_for("the text", |nvim| rows(nvim)[3] == "@Assistant:");
+    nvim.input("<Esc>");
+    nvim.wait_for("the line", |nvim| rows(nvim)[3] == " Assistant");
+}
+
+#[test]
+fn another_window_shows_the_line_while_one_is_in_it() {
+    let mut nvim = open("@You:\nhello\n", "", 81);
+    nvim.command("vsplit");
+    nvim.input("gg");
+    nvim.wait_for("both", |nvim| rows(nvim)[0].replace(' ', "") == "@You:│You");
+    nvim.input("<C-w>l");
+    nvim.wait_for("the other way round", |nvim| rows(nvim)[0].replace(' ', "").starts_with("You│"));
+}
+
+/// The row of the screen with the line of the last reply that is complete.
+fn reply_row(nvim: &mut Nvim) -> String {
+    rows(nvim).into_iter().find(|row| row.starts_with(" Assistant")).unwrap_or_default()
+}
+
+#[test]
+fn a_finished_reply_says_its_model_tokens_and_cost() {
+    let options = "model = 'claude-sonnet-4-5', notify = { usage = false }";
+    let mut chat = Chat::start(&Setup { options, ..Setup::default() }, [prose(&["Hi"])]);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the reply", |nvim| nvim.text().trim_end().ends_with("@You:"));
+    chat.wait_until_idle();
+    let nvim = &mut chat.nvim;
+    nvim.wait_for("the cost", |nvim| reply_row(nvim).ends_with("19 in · 34 out · $0.0006"));
+    let row = reply_row(nvim);
+    assert!(row.starts_with(" Assistant  claude-sonnet-4-5 "), "{row}");
+    assert_eq!(row.chars().count(), 99, "one cell is free at the edge: {row}");
+    // It moves with the text, and an undo takes it away with the message.
+    nvim.input("ggOabove<Esc>");
+    nvim.wait_for("the cost", |nvim| reply_row(nvim).ends_with("$0.0006"));
+    nvim.request("nvim_ui_try_resize", &[json!(30), json!(40)]);
+    nvim.wait_for("what fits", |nvim| reply_row(nvim) == " Assistant   34 out · $0.0006");
+    nvim.command("edit!");
+    nvim.wait_for("nothing", |nvim| reply_row(nvim) == " Assistant");
+}
+
+#[test]
+fn nothing_moves_while_a_reply_streams() {
+    let mut text = String::new();
+    for turn in 0..3 {
+        let _ = write!(text, "@You:\nquestion {turn}\n\n@Assistant:\nanswer **{turn}**\n\n");
+    }
+    text.push_str("@You:\nlast\n");
+    let words: Vec<String> = (0..200).map(|word| format!("w{word} *x* ")).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let mut chat = Chat::start(&Setup { text: Some(&text), ..Setup::default() }, [prose(&words)]);
+    chat.nvim.input("G");
+    let before = rows(&mut chat.nvim);
+    chat.nvim.input("<C-]>");
+    let mut shown: Vec<String> = Vec::new();
+    chat.nvim.wait_for("the end of the reply", |nvim| {
+        let now = nvim.screen();
+        // The line of the message that is sent gets the time.
+        assert_eq!(now[..before.len() - 2], before[..before.len() - 2], "what was there has moved");
+        assert!(now[before.len() - 2].starts_with(" You") && now[before.len() - 1] == "last");
+        // What has arrived stays: only the row that is being written, and what stands below it, changes.
+        let is_same = |(old, new): (&String, &String)| old == new;
+        let written = shown.iter().position(|row| row == "~" || row.contains("writing,")).unwrap_or(0);
+        if written > 2 {
+            let kept = shown[..written - 2].iter().zip(&now).all(is_same);
+            assert!(kept, "{shown:#?}\n{now:#?}");
+        }
+        shown = now;
+        nvim.text().trim_end().ends_with("@You:")
+    });
+}
