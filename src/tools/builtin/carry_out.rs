@@ -13,7 +13,7 @@ use std::{
 
 use super::{
     files, guard,
-    replace::WriteTarget,
+    replace::{WriteTarget, count_changes},
     written::{self, Step},
 };
 use crate::{
@@ -22,7 +22,7 @@ use crate::{
     tools::{Approved, Content, Context, Outcome, Proposal},
 };
 
-/// How often a call proposes before it fails.
+/// How often a call proposes before it fails, if it is not another call that changes the files.
 const MAX_TRIES: usize = 5;
 
 /// A file that is about to be written.
@@ -34,10 +34,14 @@ struct Held<'a> {
 
 /// Carries out what `propose` proposes.
 pub(super) fn carry_out(context: &Context, propose: impl Fn() -> Result<Proposal, ModelError>) -> Outcome {
-    for _ in 0..MAX_TRIES {
+    let mut tries = 0;
+    while tries < MAX_TRIES {
+        let changes = count_changes();
         match attempt(context, &propose) {
             Ok(Some(outcome)) => return outcome,
-            Ok(None) => {}
+            // Many calls for one file take turns. Whenever one has to propose again, another one has made its change.
+            Ok(None) if count_changes() != changes => {}
+            Ok(None) => tries += 1,
             Err(error) => return Outcome::failure(error),
         }
     }

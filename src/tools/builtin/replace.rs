@@ -14,7 +14,10 @@ use std::{
     io::{self, Read, Write},
     os::unix::fs::{MetadataExt, PermissionsExt},
     path::{Path, PathBuf},
-    sync::{Arc, Condvar, Mutex, PoisonError},
+    sync::{
+        Arc, Condvar, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use super::{
@@ -41,6 +44,14 @@ const ALL_BITS: u32 = 0o7777;
 /// The files that are being changed, and the signal that one of them is finished.
 static CHANGING: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 static CHANGED: Condvar = Condvar::new();
+
+/// How many changes tools have made.
+static CHANGES: AtomicU64 = AtomicU64::new(0);
+
+/// How many changes tools have made in this process, whatever the files. It only grows.
+pub(super) fn count_changes() -> u64 {
+    CHANGES.load(Ordering::SeqCst)
+}
 
 /// The right to change one file. Calls that change the same file run one after the other: two edits in one reply must
 /// not lose one of them.
@@ -325,6 +336,7 @@ impl WriteTarget {
     }
 
     fn end(&self, change: Option<ChangeId>, is_made: bool) {
+        CHANGES.fetch_add(1, Ordering::SeqCst);
         if let (Some(recorder), Some(change)) = (&self.recorder, change) {
             recorder.end(&change, is_made);
         }

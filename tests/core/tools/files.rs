@@ -516,7 +516,7 @@ fn edits_that_cannot_mean_anything_are_refused() {
 #[test]
 fn two_edits_of_one_file_at_once_are_both_there_afterwards() {
     let shop = Workshop::new();
-    let names: Vec<String> = (0..16).map(|index| format!("<{index}>")).collect();
+    let names: Vec<String> = (0..48).map(|index| format!("<{index}>")).collect();
     shop.put("a", names.concat());
     std::thread::scope(|scope| {
         for name in &names {
@@ -534,7 +534,7 @@ fn two_edits_of_one_file_at_once_are_both_there_afterwards() {
             });
         }
     });
-    assert_eq!(shop.content("a"), "done ".repeat(16));
+    assert_eq!(shop.content("a"), "done ".repeat(48));
 }
 
 #[test]
