@@ -339,6 +339,7 @@ function M.attach(buf)
       end
     end,
   })
+  require("flemma.conversations").follow(buf, api.nvim_create_augroup("flemma.buffer." .. buf, { clear = false }))
   require("flemma.saving").attach(buf)
   require("flemma.keymaps").apply(buf, options.keymaps)
   -- `:lua` takes the rest of the line, so it must come last.

@@ -16,6 +16,7 @@
 ---@field pricing? table<string, flemma.Price> prices of models, by their names
 ---@field logging? flemma.Logging the log
 ---@field editing? flemma.Editing the buffer as a file
+---@field conversations? flemma.Conversations the conversations of projects
 
 --- Which files the tools of a conversation may use. See `:help flemma-agents`.
 ---@class flemma.Agent
@@ -288,6 +289,16 @@
 ---@field auto_write? boolean whether a conversation is written when it is sent, when a tool starts, and at every pause; `true` by default
 ---@field foldlevel? integer|false which folds are closed at first: 0 all, 1 those in messages, 2 none; false for no folds; `1` by default
 ---@field symbols? "unicode"|"ascii" the symbols in the lines of closed folds; `"unicode"` by default
+
+--- The conversations of projects. See `:help flemma-conversations`.
+---@class flemma.Conversations
+---@field folder? string the folder below a project's root that has its conversations; a folder of your own when it is not set
+---@field markers? string[] the files and folders that mark the root of a project
+---@field layout? flemma.Layout the window in which a conversation is shown
+---@field width? number the width of the window: up to 1 a part of the screen, else columns
+---@field height? number the height of the window: up to 1 a part of the screen, else lines
+
+---@alias flemma.Layout "vertical"|"horizontal"|"tab"|"float"
 
 --- A call that waits. See `:help flemma.tools.pending()`.
 ---@class flemma.PendingCall

@@ -97,7 +97,7 @@ impl Host for FileHost {
     }
 
     fn place(&self, _: i32) -> Place {
-        Place { file: self.file.clone(), cwd: self.cwd.clone() }
+        Place { file: self.file.clone(), cwd: self.cwd.clone(), project: None }
     }
 
     fn open_conversations(&self) -> Vec<PathBuf> {

@@ -10,6 +10,7 @@
 mod agents;
 mod backups;
 pub mod buffer;
+mod conversations;
 mod deadlines;
 mod documentation;
 mod editor;
@@ -31,6 +32,7 @@ mod tools;
 pub use agents::AgentOptions;
 pub use backups::BackupOptions;
 pub use buffer::{FileOptions, Node};
+pub use conversations::{ConversationOptions, Layout};
 pub use deadlines::{Deadlines, Wait};
 pub use documentation::OptionDocumentation;
 pub use editor::{

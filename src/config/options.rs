@@ -6,8 +6,8 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::{
-    AgentOptions, Editing, Highlight, Keymaps, Logging, Looks, Notify, Parameters, ProviderTable, Tools, editor,
-    layers, pricing, switch,
+    AgentOptions, ConversationOptions, Editing, Highlight, Keymaps, Logging, Looks, Notify, Parameters, ProviderTable,
+    Tools, editor, layers, pricing, switch,
 };
 use crate::{
     model::UserError,
@@ -47,6 +47,8 @@ pub struct Config {
     pub logging: Logging,
     /// The buffer as a file.
     pub editing: Editing,
+    /// The conversations of projects.
+    pub conversations: ConversationOptions,
 }
 
 /// What one request to one provider needs: general parameters, beaten by the provider's own.
@@ -122,6 +124,7 @@ impl Config {
         pricing::read(&mut self.pricing, table);
         table.table("logging", |table| self.logging.read(table));
         table.table("editing", |table| self.editing.read(table));
+        table.table("conversations", |table| self.conversations.read(table));
     }
 
     /// Reads whom conversations talk to, and how.

@@ -327,7 +327,7 @@ impl Host for NvimHost {
     /// `:help nvim_buf_get_name()` and `:help getcwd()`.
     fn place(&self, buffer: i32) -> Place {
         let (file, cwd): (String, String) = self.shim.ask("place", buffer);
-        Place { file, cwd: PathBuf::from(cwd) }
+        Place { file, cwd: PathBuf::from(cwd), project: None }
     }
 
     /// `:help nvim_list_bufs()`.

@@ -6,6 +6,7 @@
 
 mod attachments;
 pub mod backups;
+pub mod conversation_folder;
 mod conversation_id;
 mod credentials;
 mod external_paths;

@@ -41,7 +41,7 @@
 //! impl Host for OneFile {
 //!     fn text(&self, _buffer: i32) -> Rc<dyn Text> { Rc::new(self.0.clone()) }
 //!     fn write(&self, _: i32, _: &TextEdit, _: bool) -> Result<(), HostError> { Err(HostError::new("nothing writes here")) }
-//!     fn place(&self, _buffer: i32) -> Place { Place { file: "/tmp/a.chat".into(), cwd: "/tmp".into() } }
+//!     fn place(&self, _buffer: i32) -> Place { Place { file: "/tmp/a.chat".into(), ..Place::default() } }
 //!     fn notify(&self, _level: Level, message: &str) { println!("{message}") }
 //!     fn ask(&self, _buffer: i32, _number: u64, question: Question) { self.1.borrow_mut().push(question) }
 //!     fn wake(&self) {}
@@ -109,6 +109,8 @@ mod page;
 mod pending;
 mod permissions;
 pub mod ports;
+mod project_conversations;
+mod projects;
 mod proposals;
 mod proposing;
 mod protected_files;

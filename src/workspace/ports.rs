@@ -37,13 +37,16 @@ pub struct Place {
     pub file: String,
     /// The working directory of the editor.
     pub cwd: PathBuf,
+    /// The root of the project, if the file is among the conversations of a project. A host leaves it to the workspace.
+    pub project: Option<PathBuf>,
 }
 
 impl Place {
-    /// The folder of the file; `None` while the conversation has no file.
+    /// The folder of the file, or the root of the project whose conversation it is; `None` while the conversation has no
+    /// file.
     #[must_use]
     pub fn chat_dir(&self) -> Option<PathBuf> {
-        folder_of(&self.file)
+        self.project.clone().or_else(|| folder_of(&self.file))
     }
 
     /// Where relative paths of the conversation start.

@@ -81,7 +81,7 @@ impl Workspace {
         let conversation = i32::try_from(call.buffer).ok().and_then(|buffer| self.conversation(buffer));
         let file = conversation.map(|conversation| self.frontmatter(&conversation));
         let definition = self.toolbox().get(&call.tool);
-        let place = self.host().place(buffer);
+        let place = self.place_of(buffer);
         let facts = verdict::CallFacts::new(self, &place, file.as_deref(), definition.as_deref(), &call.input);
         look(&facts.call(&call.tool, &call.input, &call.id, call.buffer, file.as_deref()))
     }

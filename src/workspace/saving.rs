@@ -1,6 +1,6 @@
 //! Writes a conversation's file, away from the main thread.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::{Conversation, FileLayout, Workspace, file_on_disk::FileOnDisk, ports::folder_of};
 use crate::{
@@ -125,7 +125,8 @@ impl Workspace {
         if own.is_empty() {
             return;
         }
-        let folder = folder_of(&path).unwrap_or_else(|| self.place(conversation).cwd);
+        let folder = self.project_of(Path::new(&path)).or_else(|| folder_of(&path));
+        let folder = folder.unwrap_or_else(|| self.place(conversation).cwd);
         let then = move |workspace: &Self, outside: Vec<ExternalFile>| {
             outside.into_iter().for_each(|file| workspace.keep_trusted_file(&path, file.real));
         };

@@ -19,6 +19,7 @@ use super::{
     holder::Locks,
     option_layers::OptionLayers,
     ports::{Host, Place, Scripts},
+    projects::Projects,
     reviewers::Reviewers,
     toolbox::Toolbox,
     trust_store::TrustStore,
@@ -58,6 +59,7 @@ pub struct Workspace {
     /// The folders that completion lists.
     folders: Folders,
     reviewers: Reviewers<Workspace>,
+    projects: Projects,
     /// Whether the editor is about to exit, so that nothing new starts.
     is_leaving: Cell<bool>,
     /// Whether a caller that resolves a call is to be answered before anything else follows from it.
@@ -137,6 +139,7 @@ impl Workspace {
             commits: Commits::default(),
             folders: Folders::default(),
             reviewers: Reviewers::default(),
+            projects: Projects::new(state_dir.join("conversations")),
             is_leaving: Cell::new(false),
             is_answering: Cell::new(false),
             outputs: state_dir.join("outputs"),
@@ -219,6 +222,10 @@ impl Workspace {
         &self.folders
     }
 
+    pub(super) fn projects(&self) -> &Projects {
+        &self.projects
+    }
+
     pub(super) fn reviewers(&self) -> &Reviewers<Self> {
         &self.reviewers
     }
@@ -237,7 +244,16 @@ impl Workspace {
 
     /// Where a conversation is.
     pub(super) fn place(&self, conversation: &Conversation) -> Place {
-        self.host.place(conversation.buffer())
+        self.place_of(conversation.buffer())
+    }
+
+    /// Where the conversation of a buffer is. The conversation of a project works on the project, wherever its file is.
+    pub(super) fn place_of(&self, buffer: i32) -> Place {
+        let place = self.host.place(buffer);
+        match self.project_of(Path::new(&place.file)) {
+            Some(project) => Place { cwd: project.clone(), project: Some(project), ..place },
+            None => place,
+        }
     }
 
     /// Writes to the log, where there is one.

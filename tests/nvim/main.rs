@@ -19,6 +19,7 @@ mod completion;
 #[path = "../support/completions.rs"]
 mod completions;
 mod contract;
+mod conversations;
 mod cursor;
 mod deadlines;
 mod docs;

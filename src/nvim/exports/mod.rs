@@ -11,6 +11,7 @@ mod checks;
 mod commands;
 mod compat;
 mod completion;
+mod conversations;
 mod drawing;
 mod driving;
 mod faults;
@@ -74,6 +75,7 @@ fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     commands::fill(exports)?;
     compat::fill(exports)?;
     completion::fill(exports)?;
+    conversations::fill(exports)?;
     patterns::fill(exports)?;
     review::fill(exports)?;
     saving::fill(exports)?;

@@ -519,3 +519,22 @@ fn prices_are_tables_of_dollars_by_model() {
         assert_eq!(complaint(json!({ "pricing": wrong })), words);
     }
 }
+
+#[test]
+fn the_folder_of_conversations_is_below_the_project() {
+    let read = |options: serde_json::Value| Config::from_layers(&[json!({ "conversations": options })]);
+    for folder in [".chats", "./a/b", "a/./b", "chats/"] {
+        let config = read(json!({ "folder": folder })).unwrap();
+        assert_eq!(config.conversations.folder.as_deref(), Some(folder));
+    }
+    for folder in ["", ".", "./", "..", "a/../b", "/tmp", "../x"] {
+        let error = read(json!({ "folder": folder })).unwrap_err().to_string();
+        assert!(error.contains("`conversations.folder` must be the path of a folder below"), "{folder}: {error}");
+    }
+    for (size, is_right) in [(0.5, true), (1.0, true), (80.0, true), (0.0, false), (-1.0, false), (1.5, false)] {
+        for name in ["width", "height"] {
+            assert_eq!(read(json!({ name: size })).is_ok(), is_right, "{name} = {size}");
+        }
+    }
+    assert!(read(json!({ "layout": "flaot" })).is_err());
+}

@@ -302,7 +302,7 @@ impl Host for FakeHost {
 
     fn place(&self, buffer: i32) -> Place {
         let file = self.find(buffer).map(|buffer| buffer.file.borrow().clone()).unwrap_or_default();
-        Place { file, cwd: self.cwd.clone() }
+        Place { file, cwd: self.cwd.clone(), project: None }
     }
 
     fn open_conversations(&self) -> Vec<PathBuf> {

@@ -1,0 +1,128 @@
+--- The conversations of projects: where they are, which one is shown, and in which window.
+---
+--- The project of a buffer is the root that `conversations.markers` finds above its file, or else the working directory. Paths in
+--- a project's conversation start at the project's root (|M.base|), wherever the file of the conversation is.
+local M = {}
+
+local api = vim.api
+
+local function native(...)
+  return require("flemma.native").call(...)
+end
+
+---@class flemma.ShowOptions
+---@field path? string the conversation, instead of the one that was used last
+---@field new? boolean whether a new conversation is begun
+---@field title? string the title of a new conversation, which becomes part of its file's name
+---@field layout? flemma.Layout instead of `conversations.layout`
+---@field enter? boolean whether the window becomes the current one; `true` by default
+---@field buf? integer the buffer whose project it is; the current one by default
+
+---@param problem string
+local function refuse(problem)
+  require("flemma.notify").say(vim.log.levels.ERROR, problem)
+  return nil, problem
+end
+
+--- The root of the project to which the conversation in a buffer belongs.
+---@param buf integer 0 for the current buffer
+---@return string? root nil if the buffer is not among the conversations of a project
+function M.project(buf)
+  local name = api.nvim_buf_get_name(buf)
+  return name:find("^/") and native("conversation_project", name) or nil
+end
+
+--- The folder in which relative paths of a conversation start: the root of its project, or else the folder of its file.
+---@param buf integer
+---@return string
+function M.base(buf)
+  local name = api.nvim_buf_get_name(buf)
+  return M.project(buf) or (name ~= "" and vim.fs.dirname(name)) or vim.fn.getcwd()
+end
+
+--- The root of a buffer's project.
+---@param buf? integer the current one by default
+---@return string
+function M.root(buf)
+  buf = buf or api.nvim_get_current_buf()
+  local project = M.project(buf)
+  if project then
+    return project
+  end
+  local name = api.nvim_buf_get_name(buf)
+  local cwd = vim.fn.getcwd()
+  local start = vim.bo[buf].buftype == "" and name:find("^/") and name or cwd
+  local options = require("flemma.options").get()
+  local found
+  for _, marker in ipairs(options and options.conversations.markers or {}) do
+    -- One by one, and the nearest counts: Neovim's versions differ in what a list of markers means.
+    local root = vim.fs.root(start, marker)
+    found = root and #root > #(found or "") and root or found
+  end
+  found = found or cwd
+  return vim.uv.fs_realpath(found) or found
+end
+
+--- Shows a conversation of the project in the window that is for it: the one of this tab page that has a conversation of the
+--- project, or a new one. Without options it is the conversation that was used last, or a new one if there is none.
+---@param opts? flemma.ShowOptions
+---@return integer? buf nil if it cannot be shown, which a message has said
+---@return integer|string win the window, or the message
+function M.show(opts)
+  opts = opts or {}
+  local options = require("flemma.options").get()
+  local _, missing = require("flemma.native").load()
+  if not options then
+    return refuse(missing or "the options could not be read; `:messages` says why")
+  end
+  local root = M.root(opts.buf)
+  local path = opts.path or (not opts.new and native("last_conversation", root)) or nil
+  if not path then
+    local problem
+    path, problem = native("new_conversation", root, opts.title or "", os.date("%Y-%m-%d"), os.date("%H%M"))
+    if not path then
+      return refuse(problem or "no conversation could be begun")
+    end
+  end
+  local buf = vim.fn.bufadd(path)
+  vim.bo[buf].buflisted = true
+  local windows = require("flemma.conversations.windows")
+  local win, problem = windows.show(buf, {
+    layout = opts.layout or options.conversations.layout,
+    width = options.conversations.width,
+    height = options.conversations.height,
+    enter = opts.enter ~= false,
+    replaces = function(other)
+      return M.project(other) == root
+    end,
+  })
+  if not win then
+    return refuse(problem or "the conversation could not be shown")
+  end
+  -- Whatever hides a window must not drop what is in it.
+  vim.bo[buf].bufhidden = "hide"
+  if vim.bo[buf].filetype == "" then
+    vim.bo[buf].filetype = "chat"
+  end
+  native("conversation_used", api.nvim_buf_get_name(buf), true)
+  return buf, win
+end
+
+--- Follows which conversation of a project is used.
+---@param buf integer
+---@param group integer of its autocommands
+function M.follow(buf, group)
+  api.nvim_create_autocmd({ "BufEnter", "BufWritePost" }, {
+    group = group,
+    buffer = buf,
+    desc = "Flemma: note which conversation of the project was used last",
+    callback = function(args)
+      local name = api.nvim_buf_get_name(buf)
+      if name:find("^/") then
+        native("conversation_used", name, args.event == "BufEnter")
+      end
+    end,
+  })
+end
+
+return M

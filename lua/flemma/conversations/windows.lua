@@ -1,0 +1,178 @@
+--- The windows of projects' conversations: beside the others, below them, in a tab page, or floating over them.
+local M = {}
+
+local api = vim.api
+
+---@class flemma.WindowOptions
+---@field layout flemma.Layout
+---@field width? number up to 1, a part of the screen's
+---@field height? number
+---@field enter boolean whether the window becomes the current one
+---@field replaces fun(buf: integer): boolean whether a window with this buffer is to show the conversation instead
+
+--- The smallest window beside others in which text can be read.
+local MIN_WIDTH = 30
+
+---@param size? number up to 1, a part of `whole`
+---@param default number
+---@param whole integer
+---@return integer
+local function cells(size, default, whole)
+  size = size or default
+  return math.max(1, math.min(whole, math.floor(size <= 1 and size * whole or size)))
+end
+
+--- Where a floating window is: in the middle of the screen, with its border inside it.
+---@param opts { width?: number, height?: number }
+---@return table
+local function float_config(opts)
+  local columns, lines = vim.o.columns, math.max(vim.o.lines - vim.o.cmdheight, 1)
+  local width = cells(opts.width, 0.8, columns)
+  local height = cells(opts.height, 0.8, lines)
+  -- The border takes two cells each way, where there is room for them.
+  width = math.max(math.min(width, columns - 2), 1)
+  height = math.max(math.min(height, lines - 2), 1)
+  return {
+    relative = "editor",
+    width = width,
+    height = height,
+    col = math.max(math.floor((columns - width) / 2) - 1, 0),
+    row = math.max(math.floor((lines - height) / 2) - 1, 0),
+    border = "rounded",
+  }
+end
+
+--- Keeps a floating window inside the screen.
+local function follow_size(win, opts)
+  local group = api.nvim_create_augroup("flemma.conversations." .. win, { clear = true })
+  api.nvim_create_autocmd("VimResized", {
+    group = group,
+    desc = "Flemma: keep the conversation's window inside the screen",
+    callback = function()
+      if api.nvim_win_is_valid(win) and api.nvim_win_get_config(win).relative ~= "" then
+        api.nvim_win_set_config(win, float_config(opts))
+      end
+    end,
+  })
+  api.nvim_create_autocmd("WinClosed", {
+    group = group,
+    pattern = tostring(win),
+    desc = "Flemma: forget the conversation's window",
+    callback = function()
+      vim.schedule(function()
+        pcall(api.nvim_del_augroup_by_id, group)
+      end)
+    end,
+  })
+end
+
+---@type table<flemma.Layout, fun(buf: integer, opts: flemma.WindowOptions): integer>
+local openers = {}
+
+--- A window that is split off is in the layout of the tab page, so it cannot be split off a floating one.
+local function split(buf, opts, config)
+  config.win = -1
+  return api.nvim_open_win(buf, opts.enter, config)
+end
+
+function openers.vertical(buf, opts)
+  local width = cells(opts.width, 0.4, vim.o.columns)
+  if width < MIN_WIDTH or vim.o.columns - width < MIN_WIDTH then
+    -- Neither of the two windows could be read.
+    return openers.horizontal(buf, opts)
+  end
+  local ok, win = pcall(split, buf, opts, { split = "right", width = width })
+  return ok and win or openers.horizontal(buf, opts)
+end
+
+function openers.horizontal(buf, opts)
+  local height = cells(opts.height, 0.4, vim.o.lines - vim.o.cmdheight)
+  local ok, win = pcall(split, buf, opts, { split = "below", height = height })
+  return ok and win or openers.tab(buf, opts)
+end
+
+function openers.tab(buf, opts)
+  local before = api.nvim_get_current_tabpage()
+  vim.cmd("tab split")
+  local win = api.nvim_get_current_win()
+  api.nvim_win_set_buf(win, buf)
+  if not opts.enter then
+    api.nvim_set_current_tabpage(before)
+  end
+  return win
+end
+
+function openers.float(buf, opts)
+  local win = api.nvim_open_win(buf, opts.enter, float_config(opts))
+  follow_size(win, opts)
+  return win
+end
+
+--- The windows of this tab page whose buffers a function chooses, the current window first.
+---@param chooses fun(buf: integer): boolean
+---@return integer[]
+function M.find(chooses)
+  local current, found = api.nvim_get_current_win(), {}
+  for _, win in ipairs(api.nvim_tabpage_list_wins(0)) do
+    if chooses(api.nvim_win_get_buf(win)) then
+      table.insert(found, win == current and 1 or #found + 1, win)
+    end
+  end
+  return found
+end
+
+--- The window of a conversation that has a tab page of its own.
+---@param chooses fun(buf: integer): boolean
+---@return integer?
+local function in_own_tab(chooses)
+  for _, win in ipairs(api.nvim_list_wins()) do
+    if vim.w[win].flemma_layout == "tab" and chooses(api.nvim_win_get_buf(win)) then
+      return win
+    end
+  end
+end
+
+--- The window that is there for a conversation.
+---@return integer?
+local function existing(buf, opts)
+  local function has_it(other)
+    return other == buf
+  end
+  local found = M.find(has_it)[1] or (opts.layout == "tab" and in_own_tab(has_it)) or nil
+  if found then
+    return found
+  end
+  for _, win in ipairs(M.find(opts.replaces)) do
+    if not vim.wo[win].winfixbuf and not vim.wo[win].previewwindow then
+      -- The conversation that leaves the window stays as it is, also when it has changes and 'hidden' is off.
+      vim.bo[api.nvim_win_get_buf(win)].bufhidden = "hide"
+      api.nvim_win_set_buf(win, buf)
+      return win
+    end
+  end
+end
+
+--- Shows a buffer in the window that is there for it, or in a new one.
+---@param buf integer
+---@param opts flemma.WindowOptions
+---@return integer? win
+---@return string? problem
+function M.show(buf, opts)
+  local ok, win = pcall(existing, buf, opts)
+  if ok and not win then
+    ok, win = pcall(openers[opts.layout], buf, opts)
+    if ok then
+      vim.w[win].flemma_layout = opts.layout
+    end
+  end
+  if not ok then
+    local words = tostring(win):match("[^\n]*"):gsub("^.-:%d+: ", "")
+    return nil, ("the conversation could not be shown: %s"):format(words)
+  end
+  if opts.enter and api.nvim_get_current_win() ~= win then
+    api.nvim_set_current_win(win)
+  end
+  return win
+end
+
+return M

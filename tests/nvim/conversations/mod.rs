@@ -1,0 +1,47 @@
+//! The conversations of a project, from its code.
+
+mod showing;
+
+use serde_json::{Value, json};
+
+use super::support::Nvim;
+
+/// Files of a project, and one that is in none.
+const FILES: [(&str, &str); 4] = [
+    ("code/.git/HEAD", "ref: refs/heads/main\n"),
+    ("code/src/main.rs", "fn main() {}\n"),
+    ("code/README.md", "# Code\n"),
+    ("other/.jj/here", ""),
+];
+
+/// The folder of a project's conversations in the state directory.
+fn state_folder(nvim: &Nvim, project: &str) -> std::path::PathBuf {
+    let root = nvim.work().join(project);
+    let state = nvim.folder("state").canonicalize().unwrap();
+    state.join("nvim/flemma/conversations").join(root.strip_prefix("/").unwrap())
+}
+
+/// Shows a conversation, as other Lua code does. The answer is its path, its window, and the current window.
+fn show(nvim: &mut Nvim, options: &Value) -> Value {
+    nvim.lua(
+        "local buf, win = require('flemma.conversations').show(...)
+         return { buf and vim.api.nvim_buf_get_name(buf) or vim.NIL, win, vim.api.nvim_get_current_win() }",
+        &[options.clone()],
+    )
+}
+
+/// The names of the buffers in the windows of this tab page, without their folders.
+fn windows(nvim: &mut Nvim) -> Vec<String> {
+    let names = nvim.lua(
+        "return vim.tbl_map(function(win)
+           return vim.fs.basename(vim.api.nvim_buf_get_name(vim.api.nvim_win_get_buf(win)))
+         end, vim.api.nvim_tabpage_list_wins(0))",
+        &[],
+    );
+    serde_json::from_value(names).unwrap_or_default()
+}
+
+/// No options.
+fn none() -> Value {
+    json!({ "enter": true })
+}
