@@ -55,6 +55,27 @@ local commands = {
       require("flemma.tour").open()
     end,
   },
+  new = {
+    takes = "words",
+    run = function(_, rest)
+      core("new", rest)
+    end,
+  },
+  open = {
+    takes = "words",
+    run = function(_, rest)
+      core("open", rest ~= "" and rest or nil)
+    end,
+    complete = function(words, lead)
+      return require("flemma.conversations.picker").complete(words, lead)
+    end,
+  },
+  toggle = {
+    words = { "vertical", "horizontal", "tab", "float" },
+    run = function(_, rest)
+      core("toggle", rest ~= "" and rest or nil)
+    end,
+  },
   switch = {
     takes = "words",
     run = function(args)

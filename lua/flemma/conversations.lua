@@ -85,6 +85,7 @@ function M.show(opts)
     end
   end
   local buf = vim.fn.bufadd(path)
+  local was_loaded = api.nvim_buf_is_loaded(buf)
   vim.bo[buf].buflisted = true
   local windows = require("flemma.conversations.windows")
   local win, problem = windows.show(buf, {
@@ -104,8 +105,60 @@ function M.show(opts)
   if vim.bo[buf].filetype == "" then
     vim.bo[buf].filetype = "chat"
   end
+  if not was_loaded then
+    -- What comes next is written at the end.
+    api.nvim_win_set_cursor(win, { api.nvim_buf_line_count(buf), 0 })
+  elseif require("flemma.lock").is_locked(buf) then
+    api.nvim_win_call(win, function()
+      vim.cmd("normal! G0")
+      require("flemma.following").watch(buf)
+    end)
+  end
   native("conversation_used", api.nvim_buf_get_name(buf), true)
   return buf, win
+end
+
+--- Begins a conversation of the current buffer's project: `:Flemma new`.
+---@param title? string
+---@return integer? buf
+---@return integer|string win
+function M.new(title)
+  return M.show({ new = true, title = title })
+end
+
+--- Shows the conversation of the project, or hides its window: `:Flemma toggle`. What is in it goes on, and nothing of it is lost.
+---@param layout? flemma.Layout instead of `conversations.layout`; a window in another layout changes to this one
+function M.toggle(layout)
+  local windows = require("flemma.conversations.windows")
+  local root = M.root()
+  local shown = windows.find_own(function(buf)
+    return M.project(buf) == root
+  end)
+  if not shown[1] then
+    M.show({ layout = layout })
+    return
+  end
+  local buf = api.nvim_win_get_buf(shown[1])
+  if vim.list_contains(shown, api.nvim_get_current_win()) then
+    -- What is typed next must not go into the file below.
+    vim.cmd.stopinsert()
+  end
+  local moves = layout ~= nil and vim.w[shown[1]].flemma_layout ~= layout
+  for _, win in ipairs(shown) do
+    local problem = windows.hide(win)
+    if problem then
+      return refuse(problem)
+    end
+  end
+  if moves then
+    M.show({ path = api.nvim_buf_get_name(buf), layout = layout })
+  end
+end
+
+--- Lets the user pick a conversation of the project, or shows the one that words name: `:Flemma open`.
+---@param words? string a path, or what its title or the name of its file has
+function M.open(words)
+  require("flemma.conversations.picker").open(M.root(), words)
 end
 
 --- Follows which conversation of a project is used.

@@ -128,6 +128,24 @@ function M.cancel_all_tools(buf)
   end
 end
 
+--- Begins a conversation of the project.
+---@param title? string
+function M.new(title)
+  require("flemma.conversations").new(title)
+end
+
+--- Lets the user pick a conversation of the project, or shows the one that words name.
+---@param words? string
+function M.open(words)
+  require("flemma.conversations").open(words)
+end
+
+--- Shows the conversation of the project, or hides its window.
+---@param layout? flemma.Layout
+function M.toggle(layout)
+  require("flemma.conversations").toggle(layout)
+end
+
 --- Moves to the next message. In Visual mode it extends the selection.
 function M.next_message()
   require("flemma.motion").go("next_message")

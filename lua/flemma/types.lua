@@ -297,6 +297,7 @@
 ---@field layout? flemma.Layout the window in which a conversation is shown
 ---@field width? number the width of the window: up to 1 a part of the screen, else columns
 ---@field height? number the height of the window: up to 1 a part of the screen, else lines
+---@field picker? "select"|"telescope"|"snacks"|"fzf-lua" what `:Flemma open` shows
 
 ---@alias flemma.Layout "vertical"|"horizontal"|"tab"|"float"
 

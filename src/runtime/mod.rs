@@ -8,6 +8,7 @@ mod attachments;
 pub mod backups;
 pub mod conversation_folder;
 mod conversation_id;
+mod conversation_list;
 mod credentials;
 mod external_paths;
 mod folder;
@@ -24,6 +25,7 @@ mod worker;
 
 pub use attachments::{Attachments, Findings, SkippedFile};
 pub use conversation_id::ConversationId;
+pub use conversation_list::{Conversations, ListedConversation, MOST_LISTED};
 pub use credentials::Credentials;
 pub use external_paths::{ExternalFile, external_paths};
 pub use folder::{FolderEntries, FolderEntry, FolderQuery, Folders};

@@ -161,7 +161,9 @@ impl Workspace {
             let advice = " Your changes are kept: `:saveas` writes them to another file, `:edit!` discards them.";
             let message =
                 if was_lost { other.message_of_loss(&holding.name()) } else { other.message(&holding.name()) };
-            let message = message + if has_changes { advice } else { "" };
+            let is_in_project = self.project_of(Path::new(&holding.path())).is_some();
+            let other_one = if is_in_project { " `:Flemma new` begins another one." } else { "" };
+            let message = message + if has_changes { advice } else { other_one };
             self.host().notify(Level::Warn, &message);
         }
         let locks = self.locks().of(buffer, self.host());

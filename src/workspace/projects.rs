@@ -10,7 +10,7 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use crate::tools::paths::real;
+use crate::{runtime::Conversations, tools::paths::real};
 
 /// The file in a folder of the state directory that says which conversation was used last.
 const LAST_USED: &str = ".last";
@@ -22,13 +22,19 @@ pub(super) struct Projects {
     /// The same with links resolved: an editor may name files so.
     real_home: PathBuf,
     last_used: RefCell<HashMap<PathBuf, PathBuf>>,
+    list: Conversations,
 }
 
 impl Projects {
     /// `home` is the folder of all projects in the state directory. It need not be there.
     pub(super) fn new(home: PathBuf) -> Self {
         let real_home = real(&home);
-        Self { home, real_home, last_used: RefCell::default() }
+        Self { home, real_home, last_used: RefCell::default(), list: Conversations::default() }
+    }
+
+    /// What lists conversations, and remembers what it has seen.
+    pub(super) fn list(&self) -> &Conversations {
+        &self.list
     }
 
     /// The folder of a project in the state directory. `root` is absolute.

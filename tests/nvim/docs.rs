@@ -376,11 +376,11 @@ fn every_lua_snippet_runs_without_complaint() {
                return require('flemma').setup(spec.opts)
              end
              -- Plugins that snippets configure.
-             for _, name in ipairs({ 'blink.cmp', 'cmp' }) do
+             for _, name in ipairs({ 'blink.cmp', 'cmp', 'telescope' }) do
                package.preload[name] = function()
                  local take = function() end
                  local setup = setmetatable({ filetype = take }, { __call = take })
-                 return { setup = setup, register_source = take }
+                 return { setup = setup, register_source = take, load_extension = take }
                end
              end
              assert(loadstring(source))()

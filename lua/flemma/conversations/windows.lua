@@ -11,7 +11,7 @@ local api = vim.api
 ---@field replaces fun(buf: integer): boolean whether a window with this buffer is to show the conversation instead
 
 --- The smallest window beside others in which text can be read.
-local MIN_WIDTH = 30
+local MIN_WIDTH = 28
 
 ---@param size? number up to 1, a part of `whole`
 ---@param default number
@@ -92,8 +92,14 @@ function openers.horizontal(buf, opts)
 end
 
 function openers.tab(buf, opts)
-  local before = api.nvim_get_current_tabpage()
-  vim.cmd("tab split")
+  local before, count = api.nvim_get_current_tabpage(), vim.fn.tabpagenr("$")
+  if not pcall(vim.cmd, "tab split") then
+    -- On a screen of a few lines, Neovim gives up half-way (E36).
+    if vim.fn.tabpagenr("$") > count and api.nvim_get_current_tabpage() ~= before then
+      pcall(vim.cmd.tabclose)
+    end
+    return openers.float(buf, opts)
+  end
   local win = api.nvim_get_current_win()
   api.nvim_win_set_buf(win, buf)
   if not opts.enter then
@@ -119,6 +125,42 @@ function M.find(chooses)
     end
   end
   return found
+end
+
+--- The windows of this tab page that were opened for conversations; or else others that show one, of which the user has opened
+--- at least one themselves.
+---@param chooses fun(buf: integer): boolean
+---@return integer[]
+function M.find_own(chooses)
+  local found = M.find(chooses)
+  local own = vim.tbl_filter(function(win)
+    return vim.w[win].flemma_layout ~= nil
+  end, found)
+  return own[1] and own or { found[1] }
+end
+
+--- Hides a window. Its buffer stays as it is. The last window cannot be closed, so it shows another buffer.
+---@param win integer
+---@return string? problem
+function M.hide(win)
+  local buf = api.nvim_win_get_buf(win)
+  vim.bo[buf].bufhidden = "hide"
+  if pcall(api.nvim_win_hide, win) then
+    return
+  end
+  local ok, problem = pcall(api.nvim_win_call, win, function()
+    local other = vim.fn.bufnr("#")
+    if other > 0 and other ~= buf and vim.bo[other].buflisted and vim.bo[other].filetype ~= "chat" then
+      api.nvim_win_set_buf(win, other)
+    else
+      vim.cmd.enew()
+    end
+  end)
+  if not ok then
+    local words = tostring(problem):match("[^\n]*"):gsub("^.-:%d+: ", "")
+    return ("the window could not be hidden: %s"):format(words)
+  end
+  vim.w[win].flemma_layout = nil
 end
 
 --- The window of a conversation that has a tab page of its own.

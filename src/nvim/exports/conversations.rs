@@ -2,7 +2,10 @@
 
 use std::path::PathBuf;
 
+use mlua::Function;
+
 use super::table::Exports;
+use crate::workspace::Workspace;
 
 /// Adds the functions.
 pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
@@ -17,6 +20,15 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
             Ok(path) => (Some(path), None),
             Err(error) => (None, Some(error.to_string())),
         })
+    })?;
+    // list_conversations(root, callback). Calls back later with a list, the newest first, of { path, name, title, modified or
+    // nil, model, state }; or with nil and what went wrong
+    exports.add("list_conversations", |_, binding, (root, callback): (PathBuf, Function)| {
+        let callback = binding.functions.keep(callback);
+        binding.workspace.list_conversations(&root, move |workspace: &Workspace, rows| {
+            workspace.give_answer(callback, rows.map(|rows| serde_json::to_value(rows).unwrap_or_default()));
+        });
+        Ok(())
     })?;
     // conversation_used(path, entered): the user looks at it; or, if `entered` is false, it was written
     exports.add("conversation_used", |_, binding, (path, is_entered): (PathBuf, bool)| {

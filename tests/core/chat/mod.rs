@@ -7,6 +7,7 @@ mod diagnostics;
 mod edits;
 mod folds;
 mod frontmatter_edit;
+mod glance;
 mod incremental;
 mod mentions;
 pub mod notation;

@@ -2,6 +2,7 @@
 
 mod attachments;
 mod backups;
+mod conversation_list;
 mod folder;
 mod holder;
 mod journal;

@@ -1,6 +1,10 @@
 //! The conversations of a project, from its code.
 
+mod layouts;
+mod listing;
+mod pickers;
 mod showing;
+mod toggling;
 
 use serde_json::{Value, json};
 
@@ -44,4 +48,18 @@ fn windows(nvim: &mut Nvim) -> Vec<String> {
 /// No options.
 fn none() -> Value {
     json!({ "enter": true })
+}
+
+/// Writes a conversation of a project; `age` is how many seconds ago.
+fn put(folder: &std::path::Path, name: &str, text: &str, age: u64) {
+    std::fs::create_dir_all(folder).unwrap();
+    let path = folder.join(name);
+    std::fs::write(&path, text).unwrap();
+    let file = std::fs::File::options().write(true).open(&path).unwrap();
+    file.set_modified(std::time::SystemTime::now() - std::time::Duration::from_secs(age)).unwrap();
+}
+
+/// The name of the current buffer's file.
+fn current(nvim: &mut Nvim) -> String {
+    nvim.lua("return vim.fs.basename(vim.api.nvim_buf_get_name(0))", &[]).as_str().unwrap_or_default().to_owned()
 }

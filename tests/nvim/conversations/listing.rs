@@ -1,0 +1,146 @@
+//! `:Flemma open`.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use super::{
+    super::{
+        chat::{Chat, Setup, prose, said},
+        http::Gate,
+        support::Nvim,
+    },
+    FILES, current, put, state_folder, windows,
+};
+
+const WAITING: &str = "@You:\nRun it\n\n@Assistant:\n**Tool Use:** `bash` (`a`)\n\n```json\n{\"command\":\"echo hi\",\"timeout\":null,\
+                       \"label\":null}\n```\n\n@You:\n**Tool Result:** `a`\n\n```flemma:tool status=pending\n```\n";
+
+/// Lua that keeps what the user is asked to pick from.
+const SELECT: &str = "vim.ui.select = function(items, opts, choose)
+  local texts = vim.tbl_map(opts.format_item, items)
+  _G.picks = _G.picks or {}
+  table.insert(_G.picks, { texts = texts, prompt = opts.prompt, kind = opts.kind, choose = function(n) choose(n and items[n], n) end })
+end";
+
+fn start(options: &str, replies: impl IntoIterator<Item = super::super::http::Reply>) -> Chat {
+    let mut chat = Chat::start(&Setup { files: &FILES, options, lua: SELECT, ..Setup::default() }, replies);
+    chat.nvim.command("edit code/src/main.rs");
+    chat
+}
+
+/// Runs a command, and waits for what the user can pick from then.
+fn picks(nvim: &mut Nvim, command: &str) -> Vec<String> {
+    nvim.lua("_G.picks = nil", &[]);
+    nvim.input(&format!(":{command}<CR>"));
+    nvim.wait_for("something to pick from", |nvim| nvim.lua("return _G.picks ~= nil", &[]) == true);
+    let asked = nvim.lua("return { _G.picks[1].texts, _G.picks[1].prompt, _G.picks[1].kind }", &[]);
+    assert_eq!((&asked[1], &asked[2]), (&json!("Conversation"), &json!("flemma.conversation")));
+    serde_json::from_value(asked[0].clone()).unwrap()
+}
+
+/// Takes what was offered; `None` for none of it.
+fn choose(nvim: &mut Nvim, number: Option<usize>) {
+    nvim.lua("local number = ... _G.picks[1].choose(number ~= vim.NIL and number or nil)", &[json!(number)]);
+}
+
+fn complete(nvim: &mut Nvim, line: &str) -> Vec<String> {
+    serde_json::from_value(nvim.lua("return vim.fn.getcompletion(..., 'cmdline')", &[line.into()])).unwrap()
+}
+
+#[test]
+fn conversations_are_offered_by_title_date_and_model() {
+    let gate = Gate::new();
+    let mut chat = start("", [prose(&["Hello."]).hold(&gate)]);
+    let nvim = &mut chat.nvim;
+    let folder = state_folder(nvim, "code");
+    put(&folder, "2026-01-02-0304.chat", "@You:\nFix the parser\n", 60);
+    put(&folder, "2026-01-01-release-notes.chat", "```json\n{\"model\":\"gpt-x\"}\n```\n\n@You:\nWrite them\n", 120);
+    put(&folder, "waiting.chat", WAITING, 30);
+    put(&folder, "empty.chat", "", 600);
+    let offered = picks(nvim, "Flemma open");
+    assert_eq!(offered.len(), 4, "{offered:?}");
+    assert!(offered[0].ends_with("  [waiting]  Run it  claude-test  waiting"), "{offered:?}");
+    assert!(offered[1].ends_with("  Fix the parser  claude-test"), "{offered:?}");
+    assert!(offered[2].ends_with("  Write them  gpt-x  2026-01-01-release-notes"), "{offered:?}");
+    assert!(offered[3].ends_with("  empty  claude-test"), "{offered:?}");
+    let date = |text: &str| text.chars().take(16).map(|c| if c.is_ascii_digit() { '0' } else { c }).collect::<String>();
+    assert!(offered.iter().all(|text| date(text) == "0000-00-00 00:00"), "{offered:?}");
+    // Picking none changes nothing.
+    choose(nvim, None);
+    assert_eq!(windows(nvim), ["main.rs"]);
+    choose(nvim, Some(2));
+    assert_eq!(current(nvim), "2026-01-02-0304.chat");
+    assert_eq!(windows(nvim).len(), 2);
+    assert_eq!(nvim.cursor().0, 2);
+    // What is open here is listed as it is here.
+    nvim.input("Go<Esc>:%s/parser/lexer/<CR><C-]>");
+    nvim.wait_for("the lock", |nvim| nvim.lua("return vim.bo.modifiable", &[]) == false);
+    nvim.input("<C-w>p");
+    let offered = picks(nvim, "Flemma open");
+    let working = offered.iter().find(|text| text.contains("Fix the lexer")).unwrap();
+    assert!(working.contains("[working]"), "{offered:?}");
+    gate.open();
+    // One that was never written is listed once there is something in it.
+    nvim.input(":Flemma new draft<CR>");
+    nvim.wait_for("the draft", |nvim| current(nvim).ends_with("-draft.chat"));
+    assert_eq!(picks(nvim, "Flemma open").len(), 4);
+    nvim.input("iDraft words<Esc>");
+    let offered = picks(nvim, "Flemma open");
+    assert!(offered[0].starts_with("not written yet  Draft words  claude-test"), "{offered:?}");
+    // The file is gone when it is picked: its buffer is a new one, and nothing is an error.
+    let index = offered.iter().position(|text| text.contains("Write them")).unwrap();
+    fs::remove_file(folder.join("2026-01-01-release-notes.chat")).unwrap();
+    choose(nvim, Some(index + 1));
+    assert_eq!(nvim.text(), "@You:\n\n");
+}
+
+#[test]
+fn a_name_opens_a_conversation_and_completion_has_the_titles() {
+    let mut chat = start("conversations = { folder = 'talk' }", []);
+    let nvim = &mut chat.nvim;
+    nvim.input(":Flemma open<CR>");
+    nvim.wait_for("the advice", |nvim| said(nvim).contains("no conversation yet; `:Flemma new` begins one"));
+    let folder = nvim.work().join("code/talk");
+    put(&folder, "a.chat", "@You:\nFix the parser\n", 10);
+    put(&folder, "b.chat", "@You:\nFix the lexer | 100% \"now\"\n", 20);
+    // Those in the state directory are still there.
+    let own = state_folder(nvim, "code");
+    put(&own, "earlier.chat", "@You:\nEarlier\n", 30);
+    assert_eq!(complete(nvim, "Flemma open "), ["Fix the parser", "Fix the lexer | 100% \"now\"", "Earlier"]);
+    assert_eq!(complete(nvim, "Flemma open fix the l"), ["lexer | 100% \"now\""]);
+    assert_eq!(complete(nvim, "Flemma open z"), [""; 0]);
+    assert_eq!(complete(nvim, "Flemma tog"), ["toggle"]);
+    assert_eq!(complete(nvim, "Flemma toggle h"), ["horizontal"]);
+    for (words, name) in [
+        ("Fix the lexer | 100% \"now\"", "b.chat"),
+        ("FIX THE PARSER", "a.chat"),
+        ("earl", "earlier.chat"),
+        ("b", "b.chat"),
+        ("code/talk/a.chat", "a.chat"),
+    ] {
+        nvim.input(&format!(":Flemma open {}<CR>", words.replace('<', "<lt>")));
+        nvim.wait_for(words, |nvim| current(nvim) == name);
+    }
+    let offered = picks(nvim, "Flemma open fix");
+    assert_eq!(offered.len(), 2, "{offered:?}");
+    nvim.input(":Flemma open nothing like it<CR>");
+    nvim.wait_for("the message", |nvim| {
+        said(nvim).contains("no conversation of this project is called `nothing like it`; `:Flemma open` lists all")
+    });
+    assert!(!said(nvim).contains("E5108"), "{}", said(nvim));
+}
+
+#[test]
+fn a_folder_that_cannot_be_read_is_named() {
+    let mut chat = start("conversations = { folder = 'README.md' }", []);
+    let nvim = &mut chat.nvim;
+    nvim.input(":Flemma open<CR>");
+    nvim.wait_for("the message", |nvim| said(nvim).contains("code/README.md cannot be listed: "));
+    // The keys after it go on.
+    nvim.input(":Flemma open<CR>:Flemma toggle<CR>:Flemma new x<CR>");
+    nvim.wait_for("the refusal", |nvim| said(nvim).matches("code/README.md, cannot be written: ").count() == 2);
+    assert_eq!(windows(nvim), ["main.rs"]);
+    assert_eq!(nvim.file("code/README.md"), "# Code\n");
+    assert_eq!(nvim.lua("return vim.v.errmsg", &[]), Value::from(""));
+}
