@@ -133,14 +133,14 @@ fn a_name_opens_a_conversation_and_completion_has_the_titles() {
 
 #[test]
 fn a_folder_that_cannot_be_read_is_named() {
-    let mut chat = start("conversations = { folder = 'README.md' }", []);
+    let mut chat = start("conversations = { folder = 'README.txt' }", []);
     let nvim = &mut chat.nvim;
     nvim.input(":Flemma open<CR>");
-    nvim.wait_for("the message", |nvim| said(nvim).contains("code/README.md cannot be listed: "));
+    nvim.wait_for("the message", |nvim| said(nvim).contains("code/README.txt cannot be listed: "));
     // The keys after it go on.
     nvim.input(":Flemma open<CR>:Flemma toggle<CR>:Flemma new x<CR>");
-    nvim.wait_for("the refusal", |nvim| said(nvim).matches("code/README.md, cannot be written: ").count() == 2);
+    nvim.wait_for("the refusal", |nvim| said(nvim).matches("code/README.txt, cannot be written: ").count() == 2);
     assert_eq!(windows(nvim), ["main.rs"]);
-    assert_eq!(nvim.file("code/README.md"), "# Code\n");
+    assert_eq!(nvim.file("code/README.txt"), "# Code\n");
     assert_eq!(nvim.lua("return vim.v.errmsg", &[]), Value::from(""));
 }

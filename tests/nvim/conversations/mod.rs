@@ -14,7 +14,7 @@ use super::support::Nvim;
 const FILES: [(&str, &str); 4] = [
     ("code/.git/HEAD", "ref: refs/heads/main\n"),
     ("code/src/main.rs", "fn main() {}\n"),
-    ("code/README.md", "# Code\n"),
+    ("code/README.txt", "# Code\n"),
     ("other/.jj/here", ""),
 ];
 

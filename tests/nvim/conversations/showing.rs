@@ -32,7 +32,7 @@ fn a_project_has_one_conversation_in_one_window() {
     assert_eq!(windows(&mut nvim).len(), 2);
     // From the conversation itself, and from another file of the project.
     assert_eq!(show(&mut nvim, &none()), first);
-    nvim.command("wincmd p | edit code/README.md");
+    nvim.command("wincmd p | edit code/README.txt");
     assert_eq!(show(&mut nvim, &none()), first);
     assert_eq!(windows(&mut nvim).len(), 2);
     // A new one takes the window, and is then the one that was used last. What was typed in the first one stays.
@@ -111,14 +111,14 @@ fn paths_of_a_projects_conversation_start_at_its_root() {
         let mut chat =
             Chat::start(&Setup { files: &FILES, options, ..Setup::default() }, [call.clone(), prose(&["Done."])]);
         let nvim = &mut chat.nvim;
-        nvim.command("edit code/README.md");
+        nvim.command("edit code/README.txt");
         let shown = show(nvim, &none());
         if !options.is_empty() {
             assert_eq!(path(&shown).parent(), Some(nvim.work().join("code/.chats/mine").as_path()));
         }
         let base = nvim.lua("return require('flemma.conversations').base(0)", &[]);
         assert_eq!(base, nvim.work().join("code").to_str().unwrap());
-        nvim.input("iLook at @./README.md<Esc><C-]>");
+        nvim.input("iLook at @./README.txt<Esc><C-]>");
         nvim.wait_for("the reply", |nvim| nvim.text().contains("Done."));
         assert!(nvim.text().contains("fn main() {}"), "{}", nvim.text());
         let sent = chat.messages(0).to_string();

@@ -108,12 +108,12 @@ fn the_last_window_and_other_tab_pages_have_their_own() {
     // Each tab page is by itself.
     nvim.input(":Flemma toggle<CR>");
     wait_for_windows(&mut nvim, 2);
-    nvim.command("tabnew code/README.md");
+    nvim.command("tabnew code/README.txt");
     nvim.input(":Flemma toggle<CR>");
     wait_for_windows(&mut nvim, 2);
     assert_eq!(nvim.text(), "@You:\nwords\n");
     nvim.input(":Flemma toggle<CR>");
-    nvim.wait_for("the hidden window", |nvim| windows(nvim) == ["README.md"]);
+    nvim.wait_for("the hidden window", |nvim| windows(nvim) == ["README.txt"]);
     nvim.command("tabprevious");
     assert_eq!(windows(&mut nvim).len(), 2);
     // A tab page for it alone is found again from another one, and goes with it.
