@@ -164,6 +164,15 @@ function M.is_typing(buf)
   return api.nvim_get_current_buf() == buf and api.nvim_get_mode().mode:find("^n?[iRsS\19]") ~= nil
 end
 
+--- Looks up what the editor shows, for references in a conversation. It passes the answers to the library, when no function of
+--- the library is on the stack.
+---@param buf integer
+---@param number integer
+---@param wanted { subject: string, path?: string }[]
+function M.look(buf, number, wanted)
+  require("flemma.captures").look(buf, number, wanted)
+end
+
 --- Opens the form of a call that asks the user a question.
 ---@param buf integer
 ---@param call string
@@ -339,7 +348,7 @@ end
 
 --- Neovim's own |vim.ui.select()| waits for the answer, and anything can happen in the meantime. So the question is asked
 --- when no function of the library is on the stack.
-for _, name in ipairs({ "ask_files", "ask_trust", "open_form" }) do
+for _, name in ipairs({ "ask_files", "ask_trust", "look", "open_form" }) do
   local ask = M[name]
   M[name] = function(buf, ...)
     local arguments = vim.F.pack_len(...)

@@ -48,12 +48,13 @@ function M.ask(buf, question, language)
   end)
 end
 
---- Asks whether a conversation may send these files, and passes the user's choice to the library.
+--- Asks whether a conversation may send these files, and what these references mean, and passes the user's choice to the library.
 ---@param buf integer
 ---@param question integer the number of the question
 ---@param files string[] their paths, with links resolved
+---@param references string[] the references to what the editor shows
 ---@param line integer the first line, from 0, that names one of them
-function M.ask_files(buf, question, files, line)
+function M.ask_files(buf, question, files, references, line)
   local path = vim.api.nvim_buf_get_name(buf)
   local name = vim.fn.fnamemodify(path, ":t")
   local folder = vim.fs.dirname(path) .. "/"
@@ -66,12 +67,24 @@ function M.ask_files(buf, question, files, line)
   if #files > NAMED then
     named[#named + 1] = ("%d more"):format(#files - NAMED)
   end
-  require("flemma.ask").select(file_choices, {
-    prompt = ("%s would send %s that you did not name yourself: %s"):format(
-      name ~= "" and name or "This buffer",
+  local what = {}
+  if #files > 0 then
+    what[1] = ("%s that you did not name yourself: %s"):format(
       hidden and "hidden files or files outside its folder" or "files outside its folder",
       table.concat(named, ", ")
-    ),
+    )
+  end
+  if #references > 0 then
+    what[#what + 1] = ("what your editor shows, by references that you did not write in this session: %s"):format(
+      table.concat(references, ", ")
+    )
+  end
+  local choices_here = vim.deepcopy(file_choices)
+  if #references > 0 then
+    choices_here[2].text = "Send this"
+  end
+  require("flemma.ask").select(choices_here, {
+    prompt = ("%s would send %s"):format(name ~= "" and name or "This buffer", table.concat(what, ", and ")),
     kind = "flemma.trust",
     format_item = function(choice)
       return choice.text

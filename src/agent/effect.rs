@@ -15,6 +15,10 @@ pub enum Effect {
     Lock(bool),
     /// Start a new undo step for the edits that follow.
     UndoStep,
+    /// Find out what the references in the user's message mean. The response is [`super::Input::Captured`].
+    Capture,
+    /// Write what was found out below the references.
+    WriteCaptures,
     /// Build the request from the document and send it.
     Send(RequestId, RequestKind),
     /// Abort the request. No more events of it are handled.
@@ -115,6 +119,8 @@ pub enum Activity {
     Idle,
     /// A key was pressed before all tools had loaded. It takes effect when they have.
     Loading,
+    /// It is being found out what the references in the user's message mean.
+    Capturing,
     /// A request was sent and nothing has arrived yet.
     Waiting,
     /// A request failed and will be retried.

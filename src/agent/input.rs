@@ -2,7 +2,7 @@
 
 use crate::{
     chat::Language,
-    model::{Attachment, CallId, Event},
+    model::{Attachment, CallId, Event, UserError},
     provider::ProviderError,
     tools::Rendered,
 };
@@ -86,6 +86,9 @@ pub enum Input {
         /// Who resolved it.
         by: ResolvedBy,
     },
+    /// It is known what the references in the user's message mean, or why nothing is sent. The response to
+    /// [`super::Effect::Capture`].
+    Captured(Result<(), UserError>),
     /// These calls were found in a file that was opened. What is known of them from before takes effect.
     Recover(Vec<CallId>),
 }

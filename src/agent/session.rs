@@ -206,6 +206,8 @@ impl Session {
         match effect {
             Effect::Lock(locked) => shell.lock(locked),
             Effect::UndoStep => shell.undo_step(),
+            Effect::Capture => shell.capture(),
+            Effect::WriteCaptures => shell.write_captures(),
             Effect::Send(request, kind) => {
                 // The usage of a failed attempt is not part of the next one's count.
                 self.account(shell, false);
@@ -454,6 +456,10 @@ impl<S: Shell> View for ShellView<'_, S> {
 
     fn tools_ready(&self) -> bool {
         self.0.tools_ready()
+    }
+
+    fn has_uncaptured(&self) -> bool {
+        self.0.has_uncaptured()
     }
 
     fn fault(&self) -> Option<String> {

@@ -21,6 +21,17 @@ pub trait Shell {
     /// Locks the buffer against the user's changes, or unlocks it.
     fn lock(&self, locked: bool);
 
+    /// See [`View::has_uncaptured`](super::View::has_uncaptured).
+    fn has_uncaptured(&self) -> bool {
+        false
+    }
+
+    /// Finds out what the references in the user's message mean. The outcome arrives as [`Input::Captured`].
+    fn capture(&self) {}
+
+    /// Writes what was found out below the references.
+    fn write_captures(&self) {}
+
     /// Sends a conversation.
     ///
     /// # Errors

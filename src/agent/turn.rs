@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     chat::{AwaitKind, OpenCall, Status},
-    model::{CallId, Event, ModelError, StopReason, ToolInput},
+    model::{CallId, Event, ModelError, StopReason, ToolInput, UserError},
     provider::{ProviderError, retry},
 };
 
@@ -61,6 +61,11 @@ pub trait View {
     /// Whether all tool sources have loaded. Nothing is decided or sent before.
     fn tools_ready(&self) -> bool;
 
+    /// Whether the user's message has references whose content is not captured yet.
+    fn has_uncaptured(&self) -> bool {
+        false
+    }
+
     /// The first error of the document, if it cannot be sent or cannot take a result: `line 7: …`.
     fn fault(&self) -> Option<String>;
 
@@ -104,6 +109,8 @@ enum Phase {
     Idle,
     /// The tool sources. Then it does what the user asked for.
     Loading(Deferred),
+    /// What the references in the user's message mean. Then the request is sent.
+    Capturing(RequestKind),
     /// A reply of which nothing is shown yet, so that a retry is invisible.
     Requesting { request: RequestId, kind: RequestKind, attempt: u32 },
     /// The pause before a retry.
@@ -158,6 +165,8 @@ pub struct Agent {
     locked: bool,
     /// Why it came to rest, since the last key press.
     stop: Option<Stop>,
+    /// Whether references were captured for the request, in a step of undo that the reply belongs to.
+    has_captured: bool,
 }
 
 impl Agent {
@@ -184,6 +193,7 @@ impl Agent {
             Input::GoOn(call) => self.go_on(&call, view, &mut effects),
             Input::Resolve { call, answer, by } => self.resolve(&call, answer, by, view, &mut effects),
             Input::Recover(calls) => self.recover(&calls, view, &mut effects),
+            Input::Captured(outcome) => self.captured(outcome, &mut effects),
         }
         if self.is_busy() != self.locked {
             self.locked = !self.locked;
@@ -206,6 +216,7 @@ impl Agent {
         match &self.phase {
             Phase::Idle => Activity::Idle,
             Phase::Loading(_) => Activity::Loading,
+            Phase::Capturing(_) => Activity::Capturing,
             Phase::Requesting { .. } | Phase::Reviewing(_) => Activity::Waiting,
             Phase::BackingOff { attempt, reason, .. } => {
                 Activity::Retrying { attempt: attempt + 1, reason: reason.clone() }
@@ -224,7 +235,11 @@ impl Agent {
     pub(super) fn has_request(&self) -> bool {
         matches!(
             self.phase,
-            Phase::Loading(_) | Phase::Requesting { .. } | Phase::BackingOff { .. } | Phase::Streaming { .. }
+            Phase::Loading(_)
+                | Phase::Capturing(_)
+                | Phase::Requesting { .. }
+                | Phase::BackingOff { .. }
+                | Phase::Streaming { .. }
         )
     }
 
@@ -304,6 +319,34 @@ impl Agent {
             self.load(Deferred::Send(kind));
             return;
         }
+        // A document with an error is not sent, and what it refers to is not looked at.
+        if view.has_uncaptured() && view.fault().is_none() {
+            self.phase = Phase::Capturing(kind);
+            effects.push(Effect::Capture);
+            return;
+        }
+        self.request(kind, effects);
+    }
+
+    /// What the references in the user's message mean is known, or why it is not.
+    fn captured(&mut self, outcome: Result<(), UserError>, effects: &mut Vec<Effect>) {
+        let Phase::Capturing(kind) = self.phase else { return };
+        match outcome {
+            Ok(()) => {
+                self.has_captured = true;
+                effects.push(Effect::UndoStep);
+                effects.push(Effect::WriteCaptures);
+                self.request(kind, effects);
+            }
+            Err(problem) => {
+                self.give_up(kind, effects);
+                effects.push(Effect::Diagnose);
+                effects.push(Effect::Notify(Level::Error, problem.to_string()));
+            }
+        }
+    }
+
+    fn request(&mut self, kind: RequestKind, effects: &mut Vec<Effect>) {
         self.turns += 1;
         self.last_request += 1;
         let request = RequestId(self.last_request);
@@ -348,7 +391,9 @@ impl Agent {
             | Event::Citations { .. } => Activity::Waiting,
         };
         if let Phase::Requesting { .. } = self.phase {
-            effects.push(Effect::UndoStep);
+            if !std::mem::take(&mut self.has_captured) {
+                effects.push(Effect::UndoStep);
+            }
             effects.push(Effect::OpenReply);
         }
         self.phase = Phase::Streaming { request, activity };
@@ -470,6 +515,7 @@ impl Agent {
     /// Ends the turn and unlocks the buffer. If the document ends with part of a reply, a prompt is added.
     fn give_up(&mut self, kind: RequestKind, effects: &mut Vec<Effect>) {
         self.armed = false;
+        self.has_captured = false;
         match kind {
             RequestKind::Reply => self.rest(),
             RequestKind::Continuation => self.end_turn(effects),
@@ -491,6 +537,10 @@ impl Agent {
             Phase::Loading(ref wanted) => {
                 let kind = if let Deferred::Send(kind) = wanted { *kind } else { RequestKind::Reply };
                 effects.push(Effect::Notify(Level::Info, "cancelled: nothing was sent or run".into()));
+                self.give_up(kind, effects);
+            }
+            Phase::Capturing(kind) => {
+                effects.push(Effect::Notify(Level::Info, "cancelled: nothing was sent".into()));
                 self.give_up(kind, effects);
             }
             Phase::Requesting { request, kind, .. } | Phase::BackingOff { request, kind, .. } => {

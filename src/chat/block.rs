@@ -196,8 +196,10 @@ pub enum BlockKind {
 pub struct CodeFence {
     /// The opening fence.
     pub fence: Fence,
-    /// Whether the info string starts with `flemma:`, which has no meaning outside a tool result.
+    /// Whether the info string starts with `flemma:` and has no meaning here.
     pub reserved: bool,
+    /// Whether it has what a reference of the user's meant when it was sent.
+    pub captured: bool,
 }
 
 /// A call: header, blank lines, a fence with the input.

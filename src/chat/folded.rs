@@ -36,6 +36,13 @@ pub enum Folded {
     Call(FoldedCall),
     /// The result of a call.
     Result(FoldedCall),
+    /// What a reference of the user's meant when it was sent.
+    Captured {
+        /// The reference, as the user wrote it.
+        reference: String,
+        /// The number of lines between its fences.
+        lines: usize,
+    },
     /// A message that has nothing but results.
     Results(Vec<FoldedCall>),
 }
@@ -95,7 +102,11 @@ impl Document {
             FoldKind::Message(speaker) => {
                 Folded::Message { speaker, words: message.first_words(text), tools: self.names_in(index) }
             }
-            FoldKind::Frontmatter | FoldKind::Thinking | FoldKind::ToolUse | FoldKind::ToolResult => return None,
+            FoldKind::Frontmatter
+            | FoldKind::Thinking
+            | FoldKind::ToolUse
+            | FoldKind::ToolResult
+            | FoldKind::Captured => return None,
         })
     }
 
@@ -104,6 +115,12 @@ impl Document {
             BlockKind::Thinking => {
                 let tags = if block.closed { 2 } else { 1 };
                 Some(Folded::Thinking { lines: (block.lines as usize).saturating_sub(tags) })
+            }
+            BlockKind::CodeFence(code) if code.captured => {
+                let fences = if block.closed { 2 } else { 1 };
+                let first = self.messages.get(message)?.lines_of(block).start;
+                let reference = self.captured_at(first, text)?;
+                Some(Folded::Captured { reference, lines: (block.lines as usize).saturating_sub(fences) })
             }
             BlockKind::ToolUse(tool) => {
                 let input = input(self.messages.get(message)?, block, text);

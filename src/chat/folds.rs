@@ -1,6 +1,6 @@
 //! Folds: which lines of a conversation can be folded, and which folds begin closed.
 //!
-//! A message is a fold, and in it thinking, a tool use and a tool result are. A message that has nothing but one result is
+//! A message is a fold, and in it thinking, a tool use, a tool result and what a reference meant are. A message that has nothing but one result is
 //! one fold. The editor asks for the folds of the lines that have changed, so the cost is proportional to the change.
 
 use std::{collections::HashMap, ops::Range};
@@ -37,6 +37,8 @@ pub enum FoldKind {
     ToolUse,
     /// A result, or the placeholder for it.
     ToolResult,
+    /// What a reference of the user's meant when it was sent.
+    Captured,
 }
 
 /// Whether a fold is closed at first.
@@ -245,6 +247,7 @@ const fn fold_kind(block: &Block) -> Option<FoldKind> {
         BlockKind::Thinking => Some(FoldKind::Thinking),
         BlockKind::ToolUse(_) => Some(FoldKind::ToolUse),
         BlockKind::ToolResult(_) => Some(FoldKind::ToolResult),
+        BlockKind::CodeFence(code) if code.captured => Some(FoldKind::Captured),
         _ => None,
     }
 }

@@ -2,11 +2,12 @@
 //!
 //! A mention is a whole word: it begins a line, or follows white space or an opening bracket, and nothing but punctuation and
 //! closing brackets comes between it and the next white space. With braces, anything may follow. Only the user's own prose
-//! has mentions. Code, and what begins like a path (`@./file`), has none. Which names mean something is not known here.
+//! has mentions. Code, what begins like a path (`@./file`), and a reference to the editor (`@diff`) has none. Which names mean
+//! something is not known here.
 
 use std::ops::Range;
 
-use super::{Block, BlockKind, Document, ParsedMessage, Speaker, Text, at_sign::read_at_signs, syntax};
+use super::{Block, BlockKind, Document, EditorSubject, ParsedMessage, Speaker, Text, at_sign::read_at_signs};
 
 /// The brackets that may precede a mention.
 pub(super) const BEFORE: &str = "([{<";
@@ -45,10 +46,16 @@ fn mention(text: &str) -> Option<&str> {
         let (named, behind) = inside.split_at(name(inside));
         return (behind.starts_with('}') && is_name(named)).then_some(named);
     }
-    let word = &text[..text.find(|c: char| c.is_whitespace() || c == '`').unwrap_or(text.len())];
-    let (named, behind) = word.split_at(name(word));
+    let (named, behind) = text.split_at(name(text));
     // `_` is a part of names and marks emphasis.
-    (behind.chars().all(|c| AFTER.contains(c)) && is_name(named)).then_some(named)
+    let is_tool = is_name(named) && EditorSubject::from_name(named).is_none();
+    (is_tool && ends_word(behind)).then_some(named)
+}
+
+/// Whether nothing but punctuation comes between the beginning of a text and its first white space.
+pub(super) fn ends_word(text: &str) -> bool {
+    let rest = &text[..text.find(|c: char| c.is_whitespace() || c == '`').unwrap_or(text.len())];
+    rest.chars().all(|c| AFTER.contains(c))
 }
 
 fn is_name(name: &str) -> bool {
@@ -94,16 +101,10 @@ impl ParsedMessage {
     }
 
     fn mentions_in(&self, lines: Range<usize>, text: &dyn Text, found: &mut Vec<Mention>) -> bool {
-        let (mut line, mut has_text) = (lines.start, false);
-        text.read(lines, &mut |content| {
-            let skipped = match syntax::marker(content) {
-                Some((_, column)) if line == self.start => column,
-                _ => 0,
-            };
-            let prose = content.get(skipped..).unwrap_or_default();
+        let mut has_text = false;
+        self.read_prose(lines, text, &mut |line, _, prose| {
             has_text |= !prose.trim().is_empty();
             found.extend(mentions(prose).into_iter().map(|name| Mention { line, name: name.to_owned() }));
-            line += 1;
         });
         has_text
     }

@@ -14,7 +14,7 @@
 
 use super::{
     Block, BlockKind, CodeFence, Frontmatter, InvalidHeader, ResultBody, Speaker, StatusBlock, ToolFence, ToolResult,
-    ToolUse, attachment,
+    ToolUse, attachment, captured,
     status::RESERVED,
     syntax::{self, Header},
 };
@@ -176,8 +176,9 @@ impl Builder {
                 Some((BlockKind::Aborted, BodyState::Prose))
             }
             Some(b'`' | b'~' | b' ') => Fence::open(line).map(|(fence, info)| {
-                let reserved = info.starts_with(RESERVED);
-                (BlockKind::CodeFence(CodeFence { fence, reserved }), BodyState::Code(fence))
+                let captured = role == Speaker::You && captured::reference_of(info).is_some();
+                let reserved = !captured && info.starts_with(RESERVED);
+                (BlockKind::CodeFence(CodeFence { fence, reserved, captured }), BodyState::Code(fence))
             }),
             _ => None,
         }

@@ -115,7 +115,7 @@ pub(super) fn build(message: &ParsedMessage, text: &dyn Text) -> Result<Arc<mode
                 for line in at..block.end() {
                     let content = lines.get(line);
                     if has_references {
-                        parts.files.extend(references(content).iter().map(Reference::attachment));
+                        parts.files.extend(references(content).iter().filter_map(Reference::attachment));
                     }
                     parts.prose.push_str(unescape(content));
                     parts.prose.push('\n');

@@ -2,14 +2,15 @@
 //!
 //! A reference begins with `@./`, `@../`, `@~/` or `@//` (for an absolute path) at the beginning of a word, and extends
 //! to the next white space. Punctuation at the end of a sentence, a quotation or a bracket does not belong to it. Other
-//! characters are percent-encoded (`%20`), and `;type=text/plain` after the path gives the media type. Only the user's
-//! own prose has references. Code, thinking, results and the model's text have none.
+//! characters are percent-encoded (`%20`), and `;type=text/plain` after the path gives the media type. `#L10-L20` at the end of
+//! the path means only these lines ([`LineRange`]), unless there is a file of that name. Only the user's own prose has
+//! references. Code, thinking, results and the model's text have none.
 
 use std::{borrow::Cow, ops::Range, path::PathBuf};
 
 use percent_encoding::percent_decode_str;
 
-use super::{BlockKind, Document, ParsedMessage, ResultBody, Speaker, Text, at_sign::read_at_signs, syntax};
+use super::{BlockKind, Document, LineRange, ParsedMessage, ResultBody, Speaker, Text, at_sign::read_at_signs};
 use crate::{model::Attachment, text::Fence};
 
 /// The prefixes of a reference after its `@`.
@@ -32,16 +33,19 @@ const TYPE: &str = ";type=";
 pub(super) struct Reference {
     /// Its range in the line in bytes, including its `@` and its type.
     pub columns: Range<usize>,
-    /// The path: relative, with `~`, or absolute.
+    /// The path: relative, with `~`, or absolute. If it has lines, they are a part of it.
     pub path: String,
     /// Its media type, if it has one.
     pub media_type: Option<String>,
+    /// Some lines of a file: its path, and the lines.
+    pub lines: Option<(String, LineRange)>,
 }
 
 impl Reference {
-    /// The file, not read yet.
-    pub fn attachment(&self) -> Attachment {
-        Attachment::unread(&self.path, self.media_type.clone().unwrap_or_default())
+    /// The file, not read yet; `None` for lines of a file, which are captured.
+    pub fn attachment(&self) -> Option<Attachment> {
+        let media_type = self.media_type.clone().unwrap_or_default();
+        self.lines.is_none().then(|| Attachment::unread(&self.path, media_type))
     }
 }
 
@@ -50,7 +54,8 @@ impl Reference {
 pub struct NamedFile {
     /// The line.
     pub line: usize,
-    /// The range of the reference in the line, in bytes; `None` for the fence of a result.
+    /// The range of the reference in the line, in bytes; `None` for the fence of a result, and for the file that a reference to
+    /// lines of another one means if it is there (`a.rs#L10`).
     pub columns: Option<Range<usize>>,
     /// The path, as the document writes it.
     pub path: PathBuf,
@@ -60,8 +65,9 @@ pub struct NamedFile {
 pub(super) fn references(line: &str) -> Vec<Reference> {
     let mut found = Vec::new();
     read_at_signs(line, BEFORE, |text, start, before| {
-        let Some((length, path, media_type)) = reference(text, before) else { return 0 };
-        found.push(Reference { columns: start - 1..start + length, path, media_type });
+        let Some((length, written, media_type)) = reference(text, before) else { return 0 };
+        let lines = LineRange::split(written).map(|(path, lines)| (plain(path), lines));
+        found.push(Reference { columns: start - 1..start + length, path: plain(written), media_type, lines });
         length
     });
     found
@@ -84,8 +90,14 @@ pub(super) fn references_in(text: &str) -> Vec<Reference> {
     found
 }
 
-/// The reference that begins here, and its length; `None` if there is none.
-fn reference(text: &str, before: Option<char>) -> Option<(usize, String, Option<String>)> {
+/// The path that is written here as in a reference, and its length; `None` if there is none.
+pub(super) fn path_at(text: &str, before: Option<char>) -> Option<(usize, String)> {
+    let (_, path, _) = reference(text, before)?;
+    Some((path.len(), plain(path)))
+}
+
+/// The reference that begins here: its length, its path as it is written, and its media type. `None` if there is none.
+fn reference(text: &str, before: Option<char>) -> Option<(usize, &str, Option<String>)> {
     let beginning = BEGINNINGS.into_iter().find(|beginning| text.starts_with(beginning))?;
     let word = &text[..text.find(|c: char| c.is_whitespace() || c == '`').unwrap_or(text.len())];
     let (path, given) = match word.rsplit_once(TYPE).and_then(|(path, given)| Some((path, media_type(given)?))) {
@@ -96,11 +108,15 @@ fn reference(text: &str, before: Option<char>) -> Option<(usize, String, Option<
         return None;
     }
     let length = path.len() + given.map_or(0, |given| TYPE.len() + given.len());
+    Some((length, path, given.map(str::to_ascii_lowercase)))
+}
+
+/// The path that is written like this in a reference.
+fn plain(written: &str) -> String {
     // An encoded control character is not decoded, because it could break a line.
-    let decoded = percent_decode_str(path).decode_utf8().ok().filter(|path| !path.contains(char::is_control));
-    let plain = decoded.unwrap_or(Cow::Borrowed(path));
-    let plain = if beginning == "//" { &plain[1..] } else { &*plain };
-    Some((length, plain.to_owned(), given.map(str::to_ascii_lowercase)))
+    let decoded = percent_decode_str(written).decode_utf8().ok().filter(|path| !path.contains(char::is_control));
+    let plain = decoded.unwrap_or(Cow::Borrowed(written));
+    if written.starts_with("//") { plain[1..].to_owned() } else { plain.into_owned() }
 }
 
 /// The media type at the beginning of a text (RFC 6838, 4.2), without punctuation after it.
@@ -154,7 +170,8 @@ pub fn reference_name(name: &str) -> Option<String> {
     }
     let middle = name.trim_end_matches(|c| c == '_' || PUNCTUATION.contains(c));
     let mut written = String::new();
-    encode(middle, breaks, &mut written);
+    let has_lines = LineRange::split(name).is_some();
+    encode(middle, |c| breaks(c) || (has_lines && c == '#'), &mut written);
     encode(&name[middle.len()..], |_| true, &mut written);
     Some(written)
 }
@@ -174,8 +191,10 @@ pub(super) fn write(attachment: &Attachment) -> String {
         _ => "./",
     };
     let mut written = format!("@{beginning}");
+    let has_lines = LineRange::split(&path).is_some();
     // A dot in the middle of a name is not encoded.
-    encode(&path, |c| breaks(c) || c == '_' || (c != '.' && PUNCTUATION.contains(c)), &mut written);
+    let is_special = |c| breaks(c) || c == '_' || (has_lines && c == '#') || (c != '.' && PUNCTUATION.contains(c));
+    encode(&path, is_special, &mut written);
     if let Some(start) = written.strip_suffix('.') {
         written = format!("{start}%2E");
     }
@@ -216,17 +235,17 @@ impl ParsedMessage {
             }
             match &block.kind {
                 BlockKind::Text => {
-                    let mut line = lines.start.max(range.start);
-                    text.read(line..lines.end.min(range.end), &mut |content| {
-                        let skipped = match syntax::marker(content) {
-                            Some((_, column)) if line == self.start => column,
-                            _ => 0,
-                        };
-                        for Reference { columns, path, .. } in references(&content[skipped..]) {
+                    let lines = lines.start.max(range.start)..lines.end.min(range.end);
+                    self.read_prose(lines, text, &mut |line, skipped, prose| {
+                        for Reference { columns, path, lines, .. } in references(prose) {
                             let columns = Some(columns.start + skipped..columns.end + skipped);
-                            found.push(NamedFile { line, columns, path: path.into() });
+                            if let Some((of, _)) = lines {
+                                found.push(NamedFile { line, columns, path: of.into() });
+                                found.push(NamedFile { line, columns: None, path: path.into() });
+                            } else {
+                                found.push(NamedFile { line, columns, path: path.into() });
+                            }
                         }
-                        line += 1;
                     });
                 }
                 BlockKind::ToolResult(tool) => {

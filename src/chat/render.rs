@@ -38,7 +38,8 @@ fn message(role: Speaker, parts: &[Part]) -> String {
         match part {
             Part::Text(text) => {
                 if role == Speaker::You {
-                    named.extend(reference::references_in(text).iter().map(reference::Reference::attachment));
+                    let found = reference::references_in(text);
+                    named.extend(found.iter().filter_map(reference::Reference::attachment));
                 }
                 writer.text(text);
                 writer.end();

@@ -12,7 +12,7 @@ use crate::{
     model::{CallId, UserError},
     tools::Written,
     workspace::{
-        Host,
+        Host, LookedUp,
         ports::{Announcement, HostError, Place, Question},
     },
 };
@@ -45,6 +45,7 @@ pub(super) const NAMES: &[&str] = &[
     "languages",
     "local_time",
     "lock",
+    "look",
     "notify",
     "observe",
     "open_chats",
@@ -360,6 +361,25 @@ impl Host for NvimHost {
         self.shim.ask("is_typing", buffer)
     }
 
+    /// `:help nvim_win_get_buf()` and the like.
+    fn look(&self, buffer: i32, number: u64, references: &[LookedUp]) -> bool {
+        let wanted = references.iter().map(|(subject, path)| {
+            let wanted = self.shim.lua.create_table()?;
+            wanted.set("subject", subject.as_str())?;
+            let path = path.as_ref().map(|path| self.shim.lua.create_string(path.as_os_str().as_bytes()));
+            wanted.set("path", path.transpose()?)?;
+            Ok(wanted)
+        });
+        match wanted.collect::<mlua::Result<Vec<Table>>>() {
+            Ok(wanted) => self.shim.tell("look", (buffer, number, wanted)),
+            Err(error) => {
+                self.shim.report(&error);
+                return false;
+            }
+        }
+        true
+    }
+
     /// `:help vim.ui.input()`.
     fn open_form(&self, buffer: i32, call: &CallId) {
         self.shim.tell("open_form", (buffer, call.0.as_str()));
@@ -469,7 +489,9 @@ impl Host for NvimHost {
     fn ask(&self, buffer: i32, number: u64, question: Question) {
         match question {
             Question::Frontmatter { language } => self.shim.tell("ask_trust", (buffer, number, language)),
-            Question::Files { files, line } => self.shim.tell("ask_files", (buffer, number, files, line)),
+            Question::Files { files, references, line } => {
+                self.shim.tell("ask_files", (buffer, number, files, references, line));
+            }
         }
     }
 

@@ -250,7 +250,7 @@ impl State {
 }
 
 /// Opens a file without ever waiting for a pipe to be written to.
-fn open(path: &Path) -> io::Result<File> {
+pub(super) fn open(path: &Path) -> io::Result<File> {
     let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
     File::options().read(true).custom_flags(flags).open(path)
 }

@@ -109,6 +109,7 @@ impl Workspace {
         let activity = match conversation.session().activity() {
             Activity::Idle => conversation.held_elsewhere().map(|_| "read-only".to_owned()),
             Activity::Loading => Some("loading tools".to_owned()),
+            Activity::Capturing => Some("looking up references".to_owned()),
             Activity::Waiting => Some("waiting".to_owned()),
             Activity::Retrying { attempt, .. } => Some(format!("attempt {attempt}")),
             Activity::Thinking => Some("thinking".to_owned()),

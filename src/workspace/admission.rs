@@ -14,6 +14,7 @@ use super::{
 };
 use crate::{
     agent::Level,
+    chat::{LineRange, Uncaptured},
     runtime::{
         ExternalFile, external_paths,
         trust::{self, Trusted},
@@ -39,11 +40,12 @@ impl Workspace {
                 self.ask(conversation, Question::Frontmatter { language });
             }
             Admission::Locate(search) => self.locate(conversation, search),
-            Admission::AskFiles(asked) => self.ask_about_files(conversation, &asked),
+            Admission::AskFiles { files, references } => self.ask_about_files(conversation, &files, references),
             Admission::Vet { search, allowed, wish } => {
                 let path = self.place(conversation).file;
                 allowed.into_iter().for_each(|file| self.keep_trusted_file(&path, file.real));
                 conversation.page().files().vet(&search.files, &search.folder);
+                conversation.page().files().allow_references(&search.references);
                 self.want_alone(conversation, wish);
             }
             // The file may have got another name, and with it another journal, while it was asked about.
@@ -83,13 +85,18 @@ impl Workspace {
         self.pass(conversation, next);
     }
 
-    fn ask_about_files(&self, conversation: &Conversation, asked: &[ExternalFile]) {
+    fn ask_about_files(&self, conversation: &Conversation, asked: &[ExternalFile], references: Vec<String>) {
         let named = conversation.page().named_files();
         let first = named.iter().find(|place| asked.iter().any(|file| file.named == place.path));
+        let is_meant = |reference: &&Uncaptured| references.contains(&reference.written);
+        let first_reference = conversation.page().uncaptured().iter().find(is_meant).map(|reference| reference.line);
         let mut files: Vec<_> = asked.iter().map(|file| file.real.to_string_lossy().into_owned()).collect();
         files.dedup();
-        let line = first.map_or(0, |place| place.line);
-        self.ask(conversation, Question::Files { files, line });
+        // A file with lines in its name is meant only if it is there. The user knows it by the other one.
+        let all = files.clone();
+        files.retain(|file| !LineRange::split(file).is_some_and(|(of, _)| all.iter().any(|other| other == of)));
+        let line = first.map(|place| place.line).into_iter().chain(first_reference).min().unwrap_or_default();
+        self.ask(conversation, Question::Files { files, references, line });
     }
 
     /// Whether the user trusts this frontmatter: they wrote all of it in this session, or they said so before.
@@ -123,7 +130,9 @@ impl Workspace {
             _ => FrontmatterTrust::Settled,
         };
         let unvetted = if is_busy { Vec::new() } else { conversation.page().unvetted(&folder) };
-        GateFacts { is_busy, is_store_read, frontmatter, unvetted, folder }
+        let references = if is_busy { Vec::new() } else { self.unvetted_references(conversation) };
+        let references = references.into_iter().map(|(_, reference)| reference).collect();
+        GateFacts { is_busy, is_store_read, frontmatter, unvetted, references, folder }
     }
 
     /// The user has answered whether they trust the frontmatter.

@@ -29,6 +29,8 @@ pub(super) struct AttachedFiles {
     typed: HashSet<PathBuf>,
     /// Of those, what the user's latest step of undo has added.
     fresh: (Option<u64>, Vec<PathBuf>),
+    /// The references to what the editor shows that the user has allowed, although others may have written them.
+    allowed_references: HashSet<String>,
     /// What the last request left out.
     left_out: Vec<SkippedFile>,
 }
@@ -39,6 +41,7 @@ impl AttachedFiles {
         self.found.clear();
         self.vetted.clear();
         self.typed.clear();
+        self.allowed_references.clear();
     }
 
     /// Lines of a file that is being opened.
@@ -132,6 +135,16 @@ impl AttachedFiles {
     pub(super) fn vet(&mut self, files: &[PathBuf], folder: &Path) {
         self.start_in(folder);
         self.vetted.extend(self.found.extract_if(|file| files.contains(file)));
+    }
+
+    /// The user allows these references to what the editor shows.
+    pub(super) fn allow_references(&mut self, references: &[String]) {
+        self.allowed_references.extend(references.iter().cloned());
+    }
+
+    /// Whether the user has allowed this reference to what the editor shows.
+    pub(super) fn allows_reference(&self, reference: &str) -> bool {
+        self.allowed_references.contains(reference)
     }
 
     /// Relative paths start in this folder now. Those that were vetted from another one have to be vetted again.

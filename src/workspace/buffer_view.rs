@@ -222,9 +222,11 @@ impl Conversation {
     /// How long a reply has taken so far and how much of it has arrived; empty while there is none.
     fn progress_text(&self) -> String {
         match self.session().activity() {
-            Activity::Idle | Activity::Loading | Activity::Retrying { .. } | Activity::Executing { .. } => {
-                String::new()
-            }
+            Activity::Idle
+            | Activity::Loading
+            | Activity::Capturing
+            | Activity::Retrying { .. }
+            | Activity::Executing { .. } => String::new(),
             _ => self.accounts().progress(|rate| self.session().progress().tokens(rate)),
         }
     }
@@ -269,6 +271,7 @@ fn describe(activity: &Activity, provider: ProviderName, model: &str) -> Option<
     match activity {
         Activity::Idle | Activity::Executing { .. } => None,
         Activity::Loading => Some("Waiting for tool definitions to load…".into()),
+        Activity::Capturing => Some("looking up the references in your message".into()),
         Activity::Waiting => Some(format!("waiting for {} ({model})", provider.name())),
         Activity::Retrying { attempt, reason } => Some(format!("retrying (attempt {attempt}): {reason}")),
         Activity::Thinking => Some("thinking".into()),

@@ -114,7 +114,7 @@ impl Workspace {
 
     /// Shows what is wrong with a conversation's text.
     pub(super) fn diagnose(&self, conversation: &Conversation) {
-        let diagnostics = conversation.page().diagnostics();
+        let diagnostics = conversation.text_diagnostics();
         conversation.set_diagnosed(!diagnostics.is_empty());
         self.host().diagnose(conversation.buffer(), &diagnostics);
     }

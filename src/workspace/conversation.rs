@@ -7,13 +7,13 @@ use std::{
 };
 
 use super::{
-    accounts::Accounts, drive::Drive, effective::Evaluated, file_on_disk::FileOnDisk, generation::Generation,
-    holder::Holding, known_calls::KnownCalls, page::Page, ports::Host, proposals::Proposals, questions::Questions,
-    records::Records, replies::Replies, tasks::Tasks, trust::Gate,
+    accounts::Accounts, captures::Captures, drive::Drive, effective::Evaluated, file_on_disk::FileOnDisk,
+    generation::Generation, holder::Holding, known_calls::KnownCalls, page::Page, ports::Host, proposals::Proposals,
+    questions::Questions, records::Records, replies::Replies, tasks::Tasks, trust::Gate,
 };
 use crate::{
     agent::Session,
-    chat::{Decoration, Hidden, NamedFile, Region},
+    chat::{Decoration, Hidden, Region},
     model::CallId,
     runtime::{ConversationId, backups::Proposal},
     tools::TurnTools,
@@ -33,6 +33,7 @@ pub struct Conversation {
     /// What the last request of this session changed about the tools that were offered.
     turn_tools: RefCell<Option<Rc<TurnTools>>>,
     gate: RefCell<Gate>,
+    captures: Captures,
     holding: Holding,
     questions: Questions,
     records: Records,
@@ -66,6 +67,7 @@ impl Conversation {
             evaluated: Evaluated::default(),
             turn_tools: RefCell::default(),
             gate: RefCell::default(),
+            captures: Captures::default(),
             holding: Holding::default(),
             questions: Questions::default(),
             records: Records::default(),
@@ -127,6 +129,11 @@ impl Conversation {
 
     pub(super) fn gate(&self) -> RefMut<'_, Gate> {
         self.gate.borrow_mut()
+    }
+
+    /// The references that are being captured.
+    pub(super) fn captures(&self) -> &Captures {
+        &self.captures
     }
 
     pub(super) fn questions(&self) -> &Questions {
@@ -236,9 +243,10 @@ impl Conversation {
         self.page.decorations(lines)
     }
 
-    /// The references to files in these lines, as far as they are parsed.
+    /// The references to files and to the editor in these lines, as far as they are parsed: the line of each, and its range in
+    /// the line in bytes.
     #[must_use]
-    pub fn references(&self, lines: Range<usize>) -> Vec<NamedFile> {
+    pub fn references(&self, lines: Range<usize>) -> Vec<(usize, Range<usize>)> {
         self.page.references(lines)
     }
 

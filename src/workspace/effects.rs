@@ -96,6 +96,20 @@ impl Shell for Effects<'_> {
         }
     }
 
+    fn has_uncaptured(&self) -> bool {
+        !self.conversation.page().uncaptured().is_empty()
+    }
+
+    fn capture(&self) {
+        self.workspace.capture(self.conversation);
+    }
+
+    fn write_captures(&self) {
+        let captures = self.conversation.captures().take();
+        let edits = self.with_document(|document, text| chat::write_captures(document, text, &captures));
+        self.apply(&edits);
+    }
+
     fn send(&self, request: RequestId, conversation: chat::Transcript) -> Result<(), ProviderError> {
         self.workspace.check_names(true);
         let file = self.workspace.frontmatter(self.conversation);
@@ -190,7 +204,7 @@ impl Shell for Effects<'_> {
     }
 
     fn diagnostics(&self) -> Vec<Diagnostic> {
-        let mut found = self.conversation.page().diagnostics();
+        let mut found = self.conversation.text_diagnostics();
         let file = self.workspace.frontmatter(self.conversation);
         if let Some(fault) = &file.fault {
             found.insert(0, fault.diagnostic());

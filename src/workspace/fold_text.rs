@@ -36,6 +36,8 @@ pub enum FoldPart {
     Role(Speaker),
     /// Thinking.
     Thinking,
+    /// A reference of the user's that was captured.
+    Captured,
     /// The name of a tool that was called.
     ToolUse,
     /// The name of a tool that has a result.
@@ -79,6 +81,10 @@ impl Workspace {
             }
             Folded::Thinking { lines: count } => {
                 line.piece(FoldPart::Thinking, "Thinking");
+                line.count(count, "line");
+            }
+            Folded::Captured { reference, lines: count } => {
+                line.piece(FoldPart::Captured, &reference);
                 line.count(count, "line");
             }
             Folded::Call(call) => {

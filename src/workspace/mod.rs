@@ -22,6 +22,7 @@
 //! * `proposing` finds out what calls that wait would write, `reviewing` shows the whole of it, and an approval is for what was
 //!   shown.
 //! * `waiting_writes` lets a tool in Lua that runs wait for a decision about what it wants to write.
+//! * `capturing` finds out what references in the user's message mean, before it is sent.
 //! * `running` starts a tool once its start is recorded.
 //! * `recovery` brings a file that was opened together with the journal: `standing` is what that says of one call.
 //! * `holding` keeps it to one process for each conversation.
@@ -75,6 +76,9 @@ mod approval_chain;
 mod attached_files;
 mod background;
 mod buffer_view;
+mod captured_text;
+mod captures;
+mod capturing;
 mod changes;
 mod commands;
 mod commits;
@@ -86,6 +90,7 @@ mod dispatch;
 mod drain;
 mod drive;
 mod driving;
+mod editor_view;
 mod effective;
 mod effects;
 mod file_layout;
@@ -156,6 +161,7 @@ pub use conversation::Conversation;
 pub use conversation_list::{ConversationRow, RowState};
 pub use dispatch::Command;
 pub use drive::{DriveEnd, DriveOptions};
+pub use editor_view::{EditorItem, EditorView, LookedUp};
 pub use file_layout::{FileLayout, LineBreak};
 pub use fold_text::{FoldPart, FoldPiece};
 pub use forms::AskedForm;

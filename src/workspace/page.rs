@@ -16,7 +16,8 @@ use super::{attached_files::AttachedFiles, effective::Source, stale_folds::Stale
 use crate::{
     chat::{
         self, Author, Change, Completable, Decoration, Diagnostic, Document, Extent, FoldGroup, Folded, NamedFile,
-        Object, OpenCall, Provenance, Reattribution, Region, Snapshot, Speaker, Status, Text, TextCopy, Update,
+        Object, OpenCall, Provenance, Reattribution, Region, Snapshot, Speaker, Status, Text, TextCopy, Uncaptured,
+        Update,
     },
     journal::CallKey,
     model::CallId,
@@ -331,6 +332,11 @@ impl Page {
         self.with_document(|document, text| document.files(0..text.line_count(), text))
     }
 
+    /// The references in what the user wrote last that are not captured yet.
+    pub(super) fn uncaptured(&self) -> Vec<Uncaptured> {
+        self.with_document(|document, text| document.uncaptured(text))
+    }
+
     /// The files that the text names and that may not be the user's to show. Relative paths start in `folder`.
     pub(super) fn unvetted(&self, folder: &Path) -> Vec<PathBuf> {
         self.files.borrow_mut().start_in(folder);
@@ -426,14 +432,15 @@ impl Page {
         document.messages().iter().rev().find(|message| message.role == role).map(|message| message.start)
     }
 
-    /// The references to files in these lines, as far as they are parsed.
-    pub(super) fn references(&self, lines: Range<usize>) -> Vec<NamedFile> {
+    /// The references in these lines, as far as they are parsed: the line of each, and its range in the line in bytes.
+    pub(super) fn references(&self, lines: Range<usize>) -> Vec<(usize, Range<usize>)> {
         let document = self.document.borrow();
         let known = document.line_count();
         let lines = lines.start.min(known)..lines.end.min(known);
-        let mut files = document.files(lines, self.text());
-        files.retain(|file| file.columns.is_some());
-        files
+        let mut found = document.editor_references(&lines, self.text());
+        let files = document.files(lines, self.text());
+        found.extend(files.into_iter().filter_map(|file| Some((file.line, file.columns?))));
+        found
     }
 
     /// What can be completed at a place, as far as the text is parsed.

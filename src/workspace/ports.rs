@@ -15,7 +15,8 @@ use serde_json::Value;
 use thiserror::Error;
 
 use super::{
-    latest_output::LatestOutput, lua_outcome::LuaOutcome, reviewed::Reviewed, tasks::StopTool, tool_answer::ToolAnswer,
+    editor_view::LookedUp, latest_output::LatestOutput, lua_outcome::LuaOutcome, reviewed::Reviewed, tasks::StopTool,
+    tool_answer::ToolAnswer,
 };
 use crate::{
     agent::{CursorTarget, Level},
@@ -69,10 +70,12 @@ pub enum Question {
         /// The language, as the fence names it.
         language: String,
     },
-    /// Whether the conversation may show files outside its folder.
+    /// Whether the conversation may show files outside its folder, and what the editor shows.
     Files {
         /// Where they really are.
         files: Vec<String>,
+        /// The references to what the editor shows, as they are written.
+        references: Vec<String>,
         /// The line, from 0, that names the first of them.
         line: usize,
     },
@@ -210,6 +213,12 @@ pub trait Host {
     /// a tool run nor is a request sent.
     fn carries_on(&self) -> bool {
         true
+    }
+
+    /// Looks up what the editor shows, for references in a conversation. The answers, in the same order, come back by
+    /// [`super::Workspace::looked`] with this number. `false` if there is no editor.
+    fn look(&self, _buffer: i32, _number: u64, _references: &[LookedUp]) -> bool {
+        false
     }
 
     /// Opens the form of a call that asks the user a question. The answer comes back as a resolution of the call.

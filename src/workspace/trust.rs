@@ -1,8 +1,9 @@
 //! Trust: what has to happen before the user's wish may reach the session.
 //!
-//! A file may come from a stranger, with code and policy in its frontmatter and with references to files of the user's.
+//! A file may come from a stranger, with code and policy in its frontmatter and with references to files of the user's and to what
+//! their editor shows.
 //! The [`Gate`] is a pure state machine. It is given what the file brought, what the user did and what the store holds, and
-//! answers with an [`Admission`]: go, ask about the frontmatter, ask about files, find out where files lead, or read the store.
+//! answers with an [`Admission`]: go, ask about the frontmatter, ask about files and references, find out where files lead, or read the store.
 //! The wish waits in the gate until the answer is there; a later wish takes its place.
 //!
 //! Only [`Gate::want`] lets a wish through, by the [`GateFacts`] of that moment. Every answer therefore leads back to it: while
@@ -27,6 +28,8 @@ pub struct GateFacts {
     pub frontmatter: FrontmatterTrust,
     /// The files that the text names and that may not be the user's to show.
     pub unvetted: Vec<PathBuf>,
+    /// The references to what the editor shows that may not be the user's, as they are written.
+    pub references: Vec<String>,
     /// Where relative paths start.
     pub folder: PathBuf,
 }
@@ -58,6 +61,8 @@ pub struct FileSearch {
     pub number: u64,
     /// The files.
     pub files: Vec<PathBuf>,
+    /// References to what the editor shows, which have no place: the user is asked about all of them.
+    pub references: Vec<String>,
     /// Where relative paths start.
     pub folder: PathBuf,
 }
@@ -76,8 +81,13 @@ pub enum Admission {
     },
     /// Find out where these files lead, then call [`Gate::files_were_located`].
     Locate(FileSearch),
-    /// Ask the user whether the conversation may show these files, then call [`Gate::files_were_answered`].
-    AskFiles(Vec<ExternalFile>),
+    /// Ask the user whether the conversation may show these, then call [`Gate::files_were_answered`].
+    AskFiles {
+        /// The files.
+        files: Vec<ExternalFile>,
+        /// The references to what the editor shows.
+        references: Vec<String>,
+    },
     /// The files of a search may be sent from now on. Then the wish is wanted again.
     Vet {
         /// The search.
@@ -120,14 +130,15 @@ impl Gate {
             }
             FrontmatterTrust::Missing(_) | FrontmatterTrust::Settled => {}
         }
-        if facts.is_busy || facts.unvetted.is_empty() {
+        if facts.is_busy || (facts.unvetted.is_empty() && facts.references.is_empty()) {
             return Admission::Go(wish);
         }
         if !facts.is_store_read {
             return self.wait_for_store(wish);
         }
         self.searches += 1;
-        let search = FileSearch { number: self.searches, files: facts.unvetted, folder: facts.folder };
+        let GateFacts { unvetted: files, references, folder, .. } = facts;
+        let search = FileSearch { number: self.searches, files, references, folder };
         self.held = Some(HeldWish::Places { wish, search: search.clone() });
         Admission::Locate(search)
     }
@@ -183,11 +194,12 @@ impl Gate {
             return Admission::Wait;
         };
         let asked: Vec<_> = outside.into_iter().filter(|file| !is_allowed(file)).collect();
-        if asked.is_empty() {
+        if asked.is_empty() && search.references.is_empty() {
             return Admission::Vet { search, allowed: Vec::new(), wish };
         }
+        let references = search.references.clone();
         self.held = Some(HeldWish::Files { wish, search, asked: asked.clone() });
-        Admission::AskFiles(asked)
+        Admission::AskFiles { files: asked, references }
     }
 
     /// The user has answered about files.

@@ -120,7 +120,7 @@ end
 --- nothing: it counts as a URL.
 ---@param buf integer
 ---@return string
-local function judged_name(buf)
+function M.judged_name(buf)
   local kind, name = vim.bo[buf].buftype, api.nvim_buf_get_name(buf)
   if kind == "" or kind == "help" then
     return name
@@ -133,7 +133,7 @@ end
 ---@param bufs integer[]
 ---@return table<integer, boolean>
 function M.readable(ctx, bufs)
-  local allowed = require("flemma.native").call("may_read", ctx.bufnr, vim.tbl_map(judged_name, bufs)) or {}
+  local allowed = require("flemma.native").call("may_read", ctx.bufnr, vim.tbl_map(M.judged_name, bufs)) or {}
   local readable = {}
   for at, buf in ipairs(bufs) do
     readable[buf] = allowed[at] == true

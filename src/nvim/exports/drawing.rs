@@ -36,15 +36,13 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
             item.set("group", group(mark.kind))?;
             Ok(item)
         });
-        let references = conversation.references(first..last).into_iter().filter_map(|file| {
-            let columns = file.columns?;
-            Some(lua.create_table().and_then(|item| {
-                item.set("line", file.line)?;
-                item.set("group", "FlemmaReference")?;
-                item.set("from", columns.start)?;
-                item.set("to", columns.end)?;
-                Ok(item)
-            }))
+        let references = conversation.references(first..last).into_iter().map(|(line, columns)| {
+            let item = lua.create_table()?;
+            item.set("line", line)?;
+            item.set("group", "FlemmaReference")?;
+            item.set("from", columns.start)?;
+            item.set("to", columns.end)?;
+            Ok(item)
         });
         lines.chain(references).collect::<mlua::Result<Vec<_>>>().map(Some)
     })?;

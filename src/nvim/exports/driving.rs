@@ -37,7 +37,8 @@ fn describe(end: &DriveEnd, requests: u32) -> Value {
         DriveEnd::Untrusted(Question::Frontmatter { language }) => {
             json!({ "state": "suspended", "waiting": [{ "kind": "trust", "frontmatter": language, "line": 1 }] })
         }
-        DriveEnd::Untrusted(Question::Files { files, line }) => {
+        DriveEnd::Untrusted(Question::Files { files, references, line }) => {
+            let files: Vec<&String> = files.iter().chain(references).collect();
             json!({ "state": "suspended", "waiting": [{ "kind": "trust", "files": files, "line": line + 1 }] })
         }
         DriveEnd::Held(owner) => json!({ "state": "held", "owner": owner }),

@@ -96,6 +96,7 @@ fn chunk(lua: &Lua, piece: FoldPiece) -> mlua::Result<Table> {
         FoldPart::Role(Speaker::You) => "FlemmaRoleUser",
         FoldPart::Role(Speaker::Assistant) => "FlemmaRoleAssistant",
         FoldPart::Thinking => "FlemmaThinking",
+        FoldPart::Captured => "FlemmaReference",
         FoldPart::ToolUse => "FlemmaToolUse",
         FoldPart::ToolResult => "FlemmaToolResult",
         FoldPart::Done => "FlemmaToolDone",

@@ -6,6 +6,7 @@
 
 mod approval;
 mod calls;
+mod capturing;
 mod changes;
 mod checks;
 mod commands;
@@ -61,6 +62,7 @@ fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     lifecycle::fill(exports)?;
     keys::fill(exports)?;
     calls::fill(exports)?;
+    capturing::fill(exports)?;
     changes::fill(exports)?;
     drawing::fill(exports)?;
     folds::fill(exports)?;

@@ -47,7 +47,7 @@ const REMOVED: [&str; 13] = [
 
 /// The changes of the editor's environment: a value to set, or `None` for a variable that is removed. The provider keys in
 /// `kept` are not.
-pub(in crate::tools) fn environment(kept: &[String]) -> Vec<(OsString, Option<OsString>)> {
+pub(crate) fn environment(kept: &[String]) -> Vec<(OsString, Option<OsString>)> {
     let set = SET.map(|(name, value)| (OsString::from(name), Some(OsString::from(value))));
     let secret = secret_variables().filter(|name| !kept.iter().any(|kept| kept == name));
     let removed = REMOVED.into_iter().chain(secret).map(|name| (OsString::from(name), None));

@@ -6,6 +6,6 @@ mod environment;
 mod part;
 mod run;
 
-pub(super) use environment::environment;
+pub(crate) use environment::environment;
 pub(super) use part::ShownPart;
 pub use run::{CommandRequest, CommandResult, run_command};

@@ -1,6 +1,7 @@
 //! The document, by its public surface.
 
 mod calls;
+mod captures;
 mod cards;
 mod costs;
 mod diagnostics;

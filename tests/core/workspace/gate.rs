@@ -21,7 +21,8 @@ fn wish(n: usize) -> Wish {
 /// GateFacts that let everything through.
 fn clear() -> GateFacts {
     let frontmatter = FrontmatterTrust::Settled;
-    GateFacts { is_busy: false, is_store_read: true, frontmatter, unvetted: Vec::new(), folder: "/home".into() }
+    let (unvetted, references) = (Vec::new(), Vec::new());
+    GateFacts { is_busy: false, is_store_read: true, frontmatter, unvetted, references, folder: "/home".into() }
 }
 
 fn code(id: u8) -> FrontmatterCode {
@@ -34,6 +35,14 @@ fn untrusted() -> GateFacts {
 
 fn naming(files: &[&str]) -> GateFacts {
     GateFacts { unvetted: files.iter().map(PathBuf::from).collect(), ..clear() }
+}
+
+fn referring(references: &[&str]) -> GateFacts {
+    GateFacts { references: references.iter().map(ToString::to_string).collect(), ..clear() }
+}
+
+fn ask(files: Vec<ExternalFile>) -> Admission {
+    Admission::AskFiles { files, references: Vec::new() }
 }
 
 fn outside(name: &str) -> ExternalFile {
@@ -55,7 +64,7 @@ fn nothing_is_asked_where_nothing_is_foreign() {
 
 #[test]
 fn a_wish_about_what_is_at_work_passes() {
-    for facts in [untrusted(), naming(&["a"])] {
+    for facts in [untrusted(), naming(&["a"]), referring(&["@diff"])] {
         let next = Gate::default().want(wish(1), GateFacts { is_busy: true, ..facts });
         assert_eq!(next, Admission::Go(wish(1)));
     }
@@ -90,7 +99,7 @@ fn no_is_an_answer_and_ends_the_wish() {
     assert_eq!(gate.frontmatter_was_answered(true), None);
     let search = located(gate.want(wish(2), naming(&["a"])));
     let asked = vec![outside("a")];
-    assert_eq!(gate.files_were_located(&search, asked.clone(), |_| false), Admission::AskFiles(asked));
+    assert_eq!(gate.files_were_located(&search, asked.clone(), |_| false), ask(asked));
     assert_eq!(gate.files_were_answered(false), Admission::Wait);
     assert_eq!(gate.files_were_answered(true), Admission::Wait);
     assert!(!gate.cancel(), "nothing waits");
@@ -115,7 +124,7 @@ fn what_was_located_for_one_wish_vets_nothing_of_another() {
     let second = located(gate.want(wish(2), GateFacts { folder: "/srv".into(), ..naming(&["a"]) }));
     assert_eq!(gate.files_were_located(&first, Vec::new(), |_| false), Admission::Wait);
     let asked = vec![outside("a")];
-    assert_eq!(gate.files_were_located(&second, asked.clone(), |_| false), Admission::AskFiles(asked.clone()));
+    assert_eq!(gate.files_were_located(&second, asked.clone(), |_| false), ask(asked.clone()));
     assert_eq!(gate.files_were_located(&second, Vec::new(), |_| false), Admission::Wait, "it was located before");
     assert_eq!(gate.files_were_answered(true), Admission::Vet { search: second, allowed: asked, wish: wish(2) });
 }
@@ -126,8 +135,31 @@ fn only_what_the_store_does_not_hold_is_asked_about() {
     let search = located(gate.want(wish(1), naming(&["a", "b"])));
     let found = vec![outside("a"), outside("b")];
     let next = gate.files_were_located(&search, found, |file| file.named.ends_with("a"));
-    assert_eq!(next, Admission::AskFiles(vec![outside("b")]));
+    assert_eq!(next, ask(vec![outside("b")]));
     assert_eq!(gate.files_were_answered(true), Admission::Vet { search, allowed: vec![outside("b")], wish: wish(1) });
+}
+
+#[test]
+fn foreign_references_are_asked_about_with_the_files() {
+    for files in [vec![], vec!["a"]] {
+        let mut gate = Gate::default();
+        let facts = GateFacts { references: vec!["@diff".to_owned()], ..naming(&files) };
+        let search = located(gate.want(wish(1), facts));
+        let outside: Vec<_> = files.iter().map(|file| outside(file)).collect();
+        let references = vec!["@diff".to_owned()];
+        let next = gate.files_were_located(&search, outside.clone(), |_| false);
+        assert_eq!(next, Admission::AskFiles { files: outside.clone(), references });
+        assert_eq!(gate.files_were_answered(true), Admission::Vet { search, allowed: outside, wish: wish(1) });
+    }
+}
+
+#[test]
+fn what_the_store_holds_of_files_answers_no_question_about_references() {
+    let mut gate = Gate::default();
+    let facts = GateFacts { references: vec!["@diff".to_owned()], ..naming(&["a"]) };
+    let search = located(gate.want(wish(1), facts));
+    let next = gate.files_were_located(&search, vec![outside("a")], |_| true);
+    assert_eq!(next, Admission::AskFiles { files: Vec::new(), references: vec!["@diff".to_owned()] });
 }
 
 #[test]
@@ -156,6 +188,7 @@ enum Happening {
     Frontmatter(Option<u8>),
     Name(u8),
     Unname(u8),
+    Refer(Option<u8>),
     Move(u8),
     Busy(bool),
 }
@@ -172,6 +205,7 @@ fn happening() -> impl Strategy<Value = Happening> {
         2 => prop::option::of(0..3_u8).prop_map(Frontmatter),
         2 => (0..4_u8).prop_map(Name),
         1 => (0..4_u8).prop_map(Unname),
+        2 => prop::option::of(0..3_u8).prop_map(Refer),
         1 => (0..2_u8).prop_map(Move),
         1 => prop::bool::weighted(0.3).prop_map(Busy),
     ]
@@ -198,6 +232,9 @@ struct World {
     /// The files that strangers have named, and those that may be sent, each with its folder.
     named: BTreeSet<u8>,
     vetted: BTreeSet<(u8, u8)>,
+    /// The reference to the editor that a stranger has written, and those that the user has allowed.
+    reference: Option<u8>,
+    allowed_references: BTreeSet<String>,
     /// What the user has allowed, by where it really is.
     allowed: BTreeSet<PathBuf>,
     folder: u8,
@@ -220,8 +257,14 @@ impl World {
             is_store_read: self.is_store_read,
             frontmatter,
             unvetted: self.unvetted().map(|file| file.to_string().into()).collect(),
+            references: self.references(),
             folder: self.folder.to_string().into(),
         }
+    }
+
+    fn references(&self) -> Vec<String> {
+        let written = self.reference.map(|id| format!("@{id}")).into_iter();
+        written.filter(|reference| !self.allowed_references.contains(reference)).collect()
     }
 
     fn unvetted(&self) -> impl Iterator<Item = u8> {
@@ -257,14 +300,17 @@ impl World {
             }
             Admission::Locate(search) => {
                 assert_eq!(search.folder, PathBuf::from(self.folder.to_string()));
+                assert_eq!(search.references, self.references());
                 assert!(self.searches.iter().all(|other| other.number != search.number), "each has its own number");
                 self.wish = Some((n, Waiting::Places(search.number)));
                 self.searches.push(search);
             }
-            Admission::AskFiles(asked) => {
+            Admission::AskFiles { files: asked, references } => {
                 let search = self.searches.last().unwrap().clone();
                 let missing = Self::outside(&search).into_iter().filter(|file| !self.allowed.contains(&file.real));
                 assert_eq!(asked, missing.collect::<Vec<_>>());
+                assert_eq!(references, search.references);
+                assert!(!asked.is_empty() || !references.is_empty(), "nothing is asked");
                 self.wish = Some((n, Waiting::Files(search, asked)));
             }
             Admission::Vet { search, allowed, wish: held } => {
@@ -273,6 +319,9 @@ impl World {
                 for file in Self::outside(&search) {
                     assert!(self.allowed.contains(&file.real), "{} was not allowed", file.real.display());
                 }
+                // Only a question lets them through.
+                assert!(search.references.is_empty() || matches!(self.wish, Some((_, Waiting::Files(..)))));
+                self.allowed_references.extend(search.references);
                 let folder = search.folder.to_str().unwrap().parse().unwrap();
                 self.vetted.extend(search.files.iter().map(|file| (folder, file.to_str().unwrap().parse().unwrap())));
                 self.want(n);
@@ -282,6 +331,7 @@ impl World {
                 let lacks_trust = self.frontmatter.is_some_and(|id| !self.trusted.contains(&id));
                 assert!(self.is_busy || !lacks_trust, "the frontmatter is not trusted");
                 assert!(self.is_busy || self.unvetted().next().is_none(), "a file is not vetted");
+                assert!(self.is_busy || self.references().is_empty(), "a reference is not allowed");
                 self.granted.push(n);
             }
         }
@@ -354,6 +404,7 @@ impl World {
             Happening::Frontmatter(id) => self.frontmatter = id,
             Happening::Name(file) => drop(self.named.insert(file)),
             Happening::Unname(file) => drop(self.named.remove(&file)),
+            Happening::Refer(id) => self.reference = id,
             Happening::Move(folder) => self.folder = folder,
             Happening::Busy(is_busy) => self.is_busy = is_busy,
         }

@@ -5,7 +5,7 @@ use std::{
     collections::BTreeMap,
     fs,
     ops::Range,
-    path::PathBuf,
+    path::{Path, PathBuf},
     rc::{Rc, Weak},
     sync::mpsc::Sender,
     time::Duration,
@@ -15,10 +15,10 @@ use jiff::Timestamp;
 
 use flemma::{
     agent::{CursorTarget, Level},
-    chat::{Author, Change, Diagnostic, Text, TextEdit},
+    chat::{Author, Change, Diagnostic, EditorSubject, Text, TextEdit},
     model::{CallId, UserError},
     workspace::{
-        Host, Workspace,
+        EditorView, Host, LookedUp, Workspace,
         ports::{Announcement, HostError, Place, Question},
     },
 };
@@ -144,7 +144,18 @@ pub struct FakeHost {
     pub forms: RefCell<Vec<String>>,
     /// The files that are open with changes which are not saved.
     pub unsaved: RefCell<Vec<PathBuf>>,
+    /// What the editor shows for a reference; without it there is no editor.
+    pub view: RefCell<Option<Show>>,
+    /// Whether it answers later: see [`FakeHost::answer_look`].
+    pub looks_later: Cell<bool>,
+    /// What it was asked and has not answered.
+    looks: RefCell<Vec<(i32, u64, Vec<LookedUp>)>>,
+    /// The references that it was asked about.
+    pub looked_up: RefCell<Vec<String>>,
 }
+
+/// What the editor shows for a reference.
+pub type Show = Box<dyn Fn(EditorSubject, Option<&Path>) -> Result<EditorView, UserError>>;
 
 impl FakeHost {
     pub fn new(cwd: PathBuf, waker: Sender<()>) -> Self {
@@ -164,6 +175,10 @@ impl FakeHost {
             forms: RefCell::default(),
             unsaved: RefCell::default(),
             saved: RefCell::default(),
+            view: RefCell::default(),
+            looks_later: Cell::default(),
+            looks: RefCell::default(),
+            looked_up: RefCell::default(),
         }
     }
 
@@ -196,6 +211,15 @@ impl FakeHost {
 
     pub fn numbers(&self) -> Vec<i32> {
         self.buffers.borrow().keys().copied().collect()
+    }
+
+    /// Answers what it was asked first.
+    pub fn answer_look(&self) {
+        let (buffer, number, references) = self.looks.borrow_mut().remove(0);
+        let views = self.view.borrow();
+        let show = views.as_ref().expect("the editor shows something");
+        let views = references.iter().map(|(subject, path)| show(*subject, path.as_deref())).collect();
+        self.workspace().looked(buffer, number, views);
     }
 
     // What the user does to a buffer.
@@ -363,6 +387,22 @@ impl Host for FakeHost {
 
     fn is_typing(&self, _: i32) -> bool {
         self.is_typing.get()
+    }
+
+    fn look(&self, buffer: i32, number: u64, references: &[LookedUp]) -> bool {
+        if self.view.borrow().is_none() {
+            return false;
+        }
+        let names = references.iter().map(|(subject, path)| match path {
+            Some(path) => format!("{subject} {}", path.display()),
+            None => subject.to_string(),
+        });
+        self.looked_up.borrow_mut().extend(names);
+        self.looks.borrow_mut().push((buffer, number, references.to_vec()));
+        if !self.looks_later.get() {
+            self.answer_look();
+        }
+        true
     }
 
     fn open_form(&self, _: i32, call: &CallId) {

@@ -5,36 +5,6 @@ local api = vim.api
 
 local kinds = { v = "characters", V = "lines", ["\22"] = "block" }
 
----@param win integer
----@return boolean
-local function is_ordinary(win)
-  return win ~= 0 and api.nvim_win_is_valid(win) and api.nvim_win_get_config(win).relative == ""
-    and not places.is_chat(api.nvim_win_get_buf(win))
-end
-
---- The window that is not a conversation's in which the user was last.
----@return integer?
-local function last_window()
-  local current = api.nvim_get_current_win()
-  if is_ordinary(current) then
-    return current
-  end
-  local previous = vim.fn.win_getid(vim.fn.winnr("#"))
-  if is_ordinary(previous) then
-    return previous
-  end
-  local best, used
-  for _, win in ipairs(api.nvim_list_wins()) do
-    if is_ordinary(win) then
-      local last = vim.fn.getbufinfo(api.nvim_win_get_buf(win))[1].lastused
-      if not used or last > used then
-        best, used = win, last
-      end
-    end
-  end
-  return best
-end
-
 --- The selection in the current buffer.
 ---@param is_selecting boolean whether the user is selecting it now
 ---@return { kind: string, first: integer[], last: integer[], lines: string[] }?
@@ -60,7 +30,7 @@ end
 ---@param ctx flemma.ExecutionContext
 ---@return table
 return function(_, ctx)
-  local win = last_window()
+  local win = require("flemma.origin").window()
   if not win then
     return places.failure("Nothing is selected: the user has no window open except conversations.")
   end

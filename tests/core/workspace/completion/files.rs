@@ -2,7 +2,10 @@
 
 use std::{cell::Cell, fs, os::unix::fs::symlink};
 
-use flemma::workspace::{ItemKind, MAX_FILES};
+use flemma::{
+    chat::Document,
+    workspace::{ItemKind, MAX_FILES},
+};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -133,7 +136,7 @@ fn a_new_file_is_offered_at_the_latest_after_a_moment() {
 
 /// A name that a file can have.
 fn name() -> impl Strategy<Value = String> {
-    "[a-z.,;:!?\"'*>%`_(){}\\[\\] äß…“@#&=~-]{1,12}"
+    "[a-z.,;:!?\"'*>%`_(){}\\[\\] äß…“@#&=~L1-]{1,12}"
         .prop_filter("a file's name", |name| name != "." && name != ".." && !name.starts_with('.'))
 }
 
@@ -154,9 +157,8 @@ fn what_is_taken_is_a_reference_to_the_file() {
         let item = found.items().iter().find(|item| item.label == file).expect("the file");
         // The user goes on with the sentence.
         let taken = found.taken(&item.word).replacen(&format!(" {behind}"), &behind, 1);
-        let buffer = chat.unnamed(&format!("|@You:\n|{taken}\n"));
-        let references = chat.conversation().references(1..2);
-        chat.wipe(buffer);
+        let lines = vec!["@You:".to_owned(), taken.clone()];
+        let references = Document::parse(&lines).files(0..2, &lines);
         prop_assert_eq!(references.len(), 1, "{}", &taken);
         let expected = format!("./{root}/{folder}/{file}");
         prop_assert_eq!(references[0].path.to_str(), Some(&*expected), "{}", &taken);

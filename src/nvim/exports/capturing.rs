@@ -1,0 +1,69 @@
+//! References in the user's message.
+
+use std::{ffi::OsStr, os::unix::ffi::OsStrExt, path::PathBuf};
+
+use mlua::{LuaString, Table};
+
+use super::table::Exports;
+use crate::{
+    model::UserError,
+    nvim::convert,
+    workspace::{EditorItem, EditorView},
+};
+
+/// Adds the functions.
+pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
+    // looked(buffer, number, views): what the editor shows for the references that `look` was asked for with this number; a table as in
+    // `flemma.EditorView` for each
+    exports.add("looked", |_, binding, (buffer, number, views): (i32, u64, Vec<Table>)| {
+        let views = views.iter().map(|found| {
+            let problem = text(found, "problem");
+            if !problem.is_empty() {
+                return Err(UserError::new(problem));
+            }
+            view(found).map_err(|error| UserError::new(convert::words(&error)))
+        });
+        binding.workspace.looked(buffer, number, views.collect());
+        Ok(())
+    })
+}
+
+fn view(found: &Table) -> mlua::Result<EditorView> {
+    let lines = found.get::<Option<Vec<LuaString>>>("lines")?.unwrap_or_default();
+    let items = found.get::<Option<Vec<Table>>>("items")?.unwrap_or_default();
+    let items = items.iter().map(|item| {
+        Ok(EditorItem {
+            name: path(item, "name"),
+            line: number(item, "line")?,
+            column: number(item, "column")?,
+            kind: text(item, "kind"),
+            text: text(item, "text"),
+        })
+    });
+    Ok(EditorView {
+        name: path(found, "name"),
+        is_modified: found.get::<Option<bool>>("is_modified")?.unwrap_or_default(),
+        first: number(found, "first")?,
+        lines: lines.iter().map(LuaString::to_string_lossy).collect(),
+        total: number(found, "total")?,
+        symbol: text(found, "symbol"),
+        items: items.collect::<mlua::Result<_>>()?,
+        more: number(found, "more")?,
+        title: text(found, "title"),
+    })
+}
+
+/// A text, which need not be valid UTF-8; empty if there is none.
+fn text(table: &Table, key: &str) -> String {
+    let found = table.get::<Option<LuaString>>(key);
+    found.ok().flatten().map(|text| text.to_string_lossy()).unwrap_or_default()
+}
+
+fn path(table: &Table, key: &str) -> PathBuf {
+    let found = table.get::<Option<LuaString>>(key).ok().flatten();
+    found.map(|path| PathBuf::from(OsStr::from_bytes(&path.as_bytes()))).unwrap_or_default()
+}
+
+fn number(table: &Table, key: &str) -> mlua::Result<usize> {
+    Ok(table.get::<Option<usize>>(key)?.unwrap_or_default())
+}

@@ -1,0 +1,86 @@
+//! Lines of a file that a reference names, read on a thread that may wait for a disk.
+
+use std::{
+    io::{BufReader, Cursor, Read},
+    path::{Path, PathBuf},
+};
+
+use super::attachments::open;
+use crate::{
+    chat::LineRange,
+    model::{Media, UserError},
+    text::{escape_controls, truncate::format_size},
+    tools::paths,
+};
+
+/// The longest file whose lines are sent, in bytes.
+const MAX_FILE: u64 = 16 << 20;
+
+/// Lines of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileLines {
+    /// The file, as the reference names it.
+    pub path: PathBuf,
+    /// The number of the first line, from 1.
+    pub first: usize,
+    /// The lines.
+    pub lines: Vec<String>,
+    /// The number of lines of the whole file.
+    pub total: usize,
+}
+
+impl FileLines {
+    /// Reads `lines` of the file at `path`. If there is a file at `literal`, which has the lines in its name, that is read as a
+    /// whole. Relative paths start at `folder`. It blocks on the disk.
+    ///
+    /// # Errors
+    /// When the file is not there, has no such lines, or is no text.
+    pub fn read(folder: &Path, path: &Path, lines: LineRange, literal: &Path) -> Result<Self, UserError> {
+        let is_literal = paths::resolve(folder, literal).symlink_metadata().is_ok();
+        let path = if is_literal { literal } else { path };
+        let name = path.to_string_lossy();
+        let name = escape_controls(&name);
+        let text = text(&paths::resolve(folder, path), &name)?;
+        let all: Vec<&str> = text.lines().collect();
+        let (first, last) = if is_literal { (1, all.len()) } else { (lines.first, lines.last) };
+        let part =
+            first.checked_sub(1).and_then(|from| all.get(from..last)).filter(|part| is_literal || !part.is_empty());
+        let Some(part) = part else {
+            let wanted = if lines.first == lines.last {
+                format!("line {}", lines.first)
+            } else {
+                format!("lines {} to {}", lines.first, lines.last)
+            };
+            let count = if all.len() == 1 { "1 line".to_owned() } else { format!("{} lines", all.len()) };
+            return Err(UserError::new(format!("{name} has {count}, and the reference means {wanted}")));
+        };
+        let lines = part.iter().map(|line| (*line).to_owned()).collect();
+        Ok(Self { path: path.to_owned(), first, lines, total: all.len() })
+    }
+}
+
+/// The text of a file.
+fn text(path: &Path, name: &str) -> Result<String, UserError> {
+    let unreadable = |error| UserError::new(format!("{name} cannot be read: {error}"));
+    let file = open(path).map_err(unreadable)?;
+    let metadata = file.metadata().map_err(unreadable)?;
+    if !metadata.is_file() {
+        let what = if metadata.is_dir() { "a folder" } else { "not a regular file" };
+        return Err(UserError::new(format!("{name} is {what}, so it has no lines")));
+    }
+    if metadata.len() > MAX_FILE {
+        let (size, most) = (format_size(metadata.len()), format_size(MAX_FILE));
+        return Err(UserError::new(format!("{name} has {size}; lines of files of up to {most} can be sent")));
+    }
+    let mut data = Vec::new();
+    BufReader::new(file).take(MAX_FILE).read_to_end(&mut data).map_err(unreadable)?;
+    let media = Media::detect(&mut Cursor::new(data.as_slice())).map_err(unreadable)?;
+    if let Some(media) = media {
+        let kind = media.kind.name();
+        return Err(UserError::new(format!("{name} is a {kind}, which has no lines. Name it without `#L`")));
+    }
+    let text = String::from_utf8(data).ok().filter(|text| !text.contains('\0'));
+    let text = text.ok_or_else(|| UserError::new(format!("{name} is not text, so it has no lines")))?;
+    // A byte order mark says nothing to a model.
+    Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
+}
