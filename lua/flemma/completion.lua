@@ -9,6 +9,7 @@ local api = vim.api
 ---| "role"
 ---| "file"
 ---| "folder"
+---| "reference"
 ---| "tool"
 ---| "group"
 ---| "preset"
@@ -37,6 +38,7 @@ local KINDS = {
   role = 14, -- Keyword
   file = 17, -- File
   folder = 19, -- Folder
+  reference = 18, -- Reference
   tool = 3, -- Function
   group = 9, -- Module
   preset = 21, -- Constant

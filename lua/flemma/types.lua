@@ -154,6 +154,27 @@
 ---@field max_bytes? integer the maximum size of all contents together
 ---@field max_age? number|false seconds that a content is kept, or `false` for no limit
 
+--- What the editor shows for a reference in a conversation. See `:help flemma-editor-reference`.
+---@class flemma.EditorView
+---@field problem? string why there is nothing; then nothing else is set
+---@field name? string the path of the file, or the name of the buffer
+---@field is_modified? boolean whether the buffer has changes that are not saved
+---@field first? integer the number of the first line, from 1
+---@field lines? string[] lines of the buffer
+---@field total? integer the number of lines of the buffer or of the symbol
+---@field symbol? string the name of the symbol
+---@field items? flemma.EditorItem[] diagnostics, or entries of the quickfix list
+---@field more? integer how many items there are beyond those
+---@field title? string the title of the quickfix list
+
+--- A place in a file, and what is said about it.
+---@class flemma.EditorItem
+---@field name string the path of the file, or the name of the buffer
+---@field line integer from 1; 0 for none
+---@field column integer from 1; 0 for none
+---@field kind string
+---@field text string
+
 --- How changes of files are shown before they are made. See `:help flemma-review`.
 ---@class flemma.Review
 ---@field lines? integer how many lines of the diff are shown below a call that waits; 0 for none

@@ -9,6 +9,7 @@ mod agents;
 mod anthropic;
 mod approval;
 mod attachments;
+mod captures;
 mod chat;
 mod client_calls;
 mod client_tools;

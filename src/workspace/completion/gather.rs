@@ -7,7 +7,7 @@ use super::{
     options::{Sources, Syntax, group_item, tool_item},
 };
 use crate::{
-    chat::{AtWord, BEGINNINGS, Completable, Speaker, decoded_name, reference_name},
+    chat::{AtWord, BEGINNINGS, Completable, EditorSubject, Speaker, decoded_name, reference_name},
     provider::ProviderName,
     runtime::{FolderEntries, FolderQuery},
     text::truncate::format_size,
@@ -45,6 +45,7 @@ impl Workspace {
                 self.complete_code(&language, &before, &after, column)
             }
             Some(Completable::Word(word)) => {
+                let word = path_of_subject(&word).unwrap_or(word);
                 if word.may_be_file
                     && let Some((folder, typed)) = folder_of(&word.typed)
                 {
@@ -78,9 +79,19 @@ impl Workspace {
                 Item::new(ItemKind::Folder, *start).detail(*of).documentation(text)
             }));
         }
+        if word.may_be_tool && braced.is_none() {
+            items.extend(EditorSubject::ALL.map(subject_item));
+        }
         if word.may_be_tool {
             let tools = self.toolbox().nameable();
-            items.extend(tools.iter().map(|(tool, is_enabled)| tool_item(tool, *is_enabled)));
+            items.extend(tools.iter().map(|(tool, is_enabled)| {
+                let mut item = tool_item(tool, *is_enabled);
+                if braced.is_none() && EditorSubject::from_name(&item.word).is_some() {
+                    // Without braces it would be the reference.
+                    item.word = format!("{{{}}}", item.word);
+                }
+                item
+            }));
             items.extend(self.toolbox().groups().iter().map(|group| group_item(group, &group.name)));
         }
         if braced.is_some() && !word.rest.contains('}') {
@@ -152,6 +163,34 @@ impl Workspace {
         let range = column.checked_sub(spot.typed)?..column + rest;
         Some(Completion { range, items: sources.items(&spot, syntax), is_incomplete: false })
     }
+}
+
+/// What is offered for a reference to what the editor shows.
+fn subject_item(subject: EditorSubject) -> Item {
+    let (detail, says) = match subject {
+        EditorSubject::Buffer => {
+            ("text of the buffer", "The text of the file that you came from, as it is in the editor.")
+        }
+        EditorSubject::Diagnostics => ("its diagnostics", "The diagnostics of the file that you came from."),
+        EditorSubject::Diff => ("git diff", "What `git diff` says of the working tree."),
+        EditorSubject::Quickfix => ("quickfix list", "The quickfix list."),
+        EditorSubject::Symbol => ("at the cursor", "The function, or whatever else has a name, around the cursor."),
+    };
+    let text = format!("{says} `@{subject}:./path` is about another file.\n\n`:help flemma-editor-reference`");
+    Item::new(ItemKind::Reference, subject.as_str()).detail(detail).documentation(text)
+}
+
+/// The path behind `@diagnostics:`, as a word of its own; `None` if the word does not begin like that.
+fn path_of_subject(word: &AtWord) -> Option<AtWord> {
+    let (name, path) = word.typed.split_once(':').filter(|_| word.may_be_tool)?;
+    EditorSubject::from_name(name)?;
+    Some(AtWord {
+        start: word.start + name.len() + 1,
+        typed: path.to_owned(),
+        may_be_role: false,
+        may_be_tool: false,
+        ..word.clone()
+    })
 }
 
 /// The folder and the beginning of the name in what was typed of a reference; `None` if it is no path yet.

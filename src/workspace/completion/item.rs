@@ -14,6 +14,8 @@ pub enum ItemKind {
     File,
     /// A folder.
     Folder,
+    /// A reference to what the editor shows.
+    Reference,
     /// A tool.
     Tool,
     /// A group of tools.

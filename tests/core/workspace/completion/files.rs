@@ -140,6 +140,19 @@ fn name() -> impl Strategy<Value = String> {
         .prop_filter("a file's name", |name| name != "." && name != ".." && !name.starts_with('.'))
 }
 
+#[test]
+fn a_reference_to_the_editor_takes_a_path() {
+    let chat = with_files(&[("src/main.rs", ""), ("notes.txt", "")]);
+    let found = path(&chat, "@diagnostics:¦");
+    assert_eq!(found.words(), ["./", "../", "~/", "//"]);
+    assert_eq!(found.taken("./"), "see @diagnostics:./");
+    let found = path(&chat, "@buffer:./sr¦");
+    assert_eq!(found.taken("src/"), "see @buffer:./src/");
+    let found = path(&chat, "@diff:./src/¦, or");
+    assert_eq!(found.words(), ["main.rs"]);
+    assert!(!path(&chat, "@bash:./¦").words().contains(&"src/"), "no other name takes one");
+}
+
 /// Whatever is in a name, the reference that is put into the line means that file.
 #[test]
 fn what_is_taken_is_a_reference_to_the_file() {

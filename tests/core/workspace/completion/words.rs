@@ -21,6 +21,8 @@ fn an_at_sign_offers_roles_beginnings_of_paths_and_tools() {
     assert!(bash.documentation.starts_with("Run a shell command"), "{}", bash.documentation);
     assert_eq!(found.item("calculator_async").detail, "tool, off by default");
     assert!(found.items().iter().all(|item| !item.documentation.is_empty()));
+    let diff = found.item("diff");
+    assert_eq!((diff.kind, diff.detail.as_str()), (ItemKind::Reference, "git diff"));
     // In the middle of a line there is no role.
     let found = offer(&chat, "@You:\nUse @ca¦ for it");
     assert_eq!(found.fitting(), ["calculator", "calculator_async"]);
