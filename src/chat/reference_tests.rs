@@ -101,7 +101,7 @@ proptest! {
         prop_assert_eq!(found.len(), 1, "{}", line);
         let expected = if start == "x" { format!("./{path}") } else { path };
         prop_assert_eq!(&found[0].path, &expected);
-        prop_assert_eq!(found[0].attachment().media_type, attachment.media_type);
+        prop_assert_eq!(found[0].attachment().unwrap().media_type, attachment.media_type);
     }
 
     #[test]
