@@ -27,20 +27,45 @@ pub(super) fn bom(content: &[u8]) -> usize {
     if content.starts_with(BOM) { BOM.len() } else { 0 }
 }
 
-/// Whether there are line breaks, and all of them are CRLF.
-pub(super) fn is_crlf(content: &[u8]) -> bool {
+/// Whether there are line feeds, and all of them are part of a CRLF.
+fn is_crlf(content: &[u8]) -> bool {
     let mut newlines = memchr::memchr_iter(b'\n', content).peekable();
     newlines.peek().is_some() && newlines.all(|newline| newline > 0 && content[newline - 1] == b'\r')
 }
 
-/// A text with the line breaks of the content, which it becomes a part of.
-pub(super) fn with_breaks_of<'a>(content: &[u8], text: &'a str) -> Cow<'a, str> {
-    if is_crlf(content) { Cow::Owned(text.replace("\r\n", "\n").replace('\n', "\r\n")) } else { Cow::Borrowed(text) }
+/// The text with a line feed for each carriage return that stands alone. In Markdown and in YAML, both end a line, but not every part
+/// of the parser knows that.
+pub(super) fn with_line_feeds(text: Cow<'_, str>) -> Cow<'_, str> {
+    let is_alone = |at: &usize| text.as_bytes().get(at + 1) != Some(&b'\n');
+    let alone: Vec<usize> = memchr::memchr_iter(b'\r', text.as_bytes()).filter(is_alone).collect();
+    if alone.is_empty() {
+        return text;
+    }
+    let mut text = text.into_owned();
+    for at in alone {
+        text.replace_range(at..=at, "\n");
+    }
+    Cow::Owned(text)
 }
 
-/// The line break of the content.
+/// A text with the line breaks of the content, which it becomes a part of.
+pub(super) fn with_breaks_of<'a>(content: &[u8], text: &'a str) -> Cow<'a, str> {
+    match line_break(content) {
+        "\n" => Cow::Borrowed(text),
+        other => Cow::Owned(text.replace("\r\n", "\n").replace('\n', other)),
+    }
+}
+
+/// The line break of the content: what all of its lines end in, and LF where they differ.
 pub(super) fn line_break(content: &[u8]) -> &'static str {
-    if is_crlf(content) { "\r\n" } else { "\n" }
+    let has = |sign| memchr::memchr(sign, content).is_some();
+    if is_crlf(content) {
+        "\r\n"
+    } else if has(b'\r') && !has(b'\n') {
+        "\r"
+    } else {
+        "\n"
+    }
 }
 
 /// The position behind the line break of the line that contains `at`; the end of the text if it has none.
@@ -53,7 +78,7 @@ pub(super) fn line_start(text: &[u8], at: usize) -> usize {
     memchr::memrchr(b'\n', &text[..at]).map_or(0, |newline| newline + 1)
 }
 
-/// The number of the line that contains `at`, from 1.
+/// The number of the line that contains `at`, from 1, as Neovim and `read` count: only a line feed ends a line.
 pub(super) fn line_of(text: &[u8], at: usize) -> usize {
     memchr::memchr_iter(b'\n', &text[..at]).count() + 1
 }

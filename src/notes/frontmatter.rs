@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::{
     Outline,
-    content::{bom, line_end, line_start, masked, with_breaks_of},
+    content::{bom, line_break, line_end, line_start, masked, with_breaks_of},
     yaml::{self, Table},
 };
 use crate::model::ModelError;
@@ -77,17 +77,15 @@ pub fn update(content: &[u8], update: &Update) -> Result<Vec<u8>, ModelError> {
             "The frontmatter has bytes that are not valid UTF-8, so it cannot be changed here. Use edit.",
         ));
     }
-    let yaml = changed(&old.replace("\r\n", "\n"), update)?;
-    // Lines that were not changed keep their break where all lines have the same one.
-    let yaml = match old.contains("\r\n") {
-        true if old.matches('\n').count() == old.matches("\r\n").count() => yaml.replace('\n', "\r\n"),
-        true => {
-            return Err(ModelError::new(
-                "The lines of the frontmatter end in LF and CRLF, so it cannot be changed here. Use edit.",
-            ));
-        }
-        false => yaml,
-    };
+    // Lines that were not changed keep their break, because all lines have the same one.
+    let own_break = line_break(old.as_bytes());
+    let lines = old.replace(own_break, "\n");
+    if lines.contains('\r') {
+        return Err(ModelError::new(
+            "The lines of the frontmatter do not all end in the same way, so it cannot be changed here. Use edit.",
+        ));
+    }
+    let yaml = changed(&lines, update)?.replace('\n', own_break);
     Ok([&content[..range.start], yaml.as_bytes(), &content[range.end..]].concat())
 }
 

@@ -6,7 +6,7 @@ use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
 
 use super::{
     Link, LinkKind, Quote,
-    content::{bom, line_end, line_of, line_start, masked},
+    content::{bom, line_end, line_of, line_start, masked, with_line_feeds},
     destination, yaml,
 };
 
@@ -53,13 +53,14 @@ impl Outline {
     /// Reads a page.
     #[must_use]
     pub fn new(content: &[u8]) -> Self {
-        let text = masked(content);
+        let text = with_line_feeds(masked(content));
         let mut outline = Self { body: bom(content), ..Self::default() };
         if let Some((yaml, body)) = frontmatter(&text, outline.body) {
             outline.frontmatter = Some(yaml);
             outline.body = body;
         }
         Reader {
+            content,
             text: &text,
             body: outline.body,
             outline: &mut outline,
@@ -105,6 +106,8 @@ struct OpenLink {
 }
 
 struct Reader<'a> {
+    /// The content, and the same as text in which every line ends in a line feed.
+    content: &'a [u8],
     text: &'a str,
     body: usize,
     outline: &'a mut Outline,
@@ -223,7 +226,7 @@ impl Reader<'_> {
             title: heading.title.trim().to_owned(),
             written: heading.written.map_or("", |written| self.text[written].trim()).to_owned(),
             level,
-            line: line_of(bytes, start),
+            line: line_of(self.content, start),
             heading: start..end,
             end: self.text.len(),
         });

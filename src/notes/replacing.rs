@@ -2,7 +2,7 @@
 
 use memchr::memmem;
 
-use super::content::{is_crlf, line_of};
+use super::content::{line_of, with_breaks_of};
 use crate::model::ModelError;
 
 /// Which occurrences are replaced.
@@ -27,8 +27,8 @@ pub struct Replaced {
     pub of: usize,
 }
 
-/// Replaces occurrences of `old`, which do not overlap. In a page whose lines all end in CRLF, the line breaks of both texts are
-/// taken as CRLF.
+/// Replaces occurrences of `old`, which do not overlap. The line breaks of both texts are taken as those of the page,
+/// where all of its lines end in the same.
 ///
 /// # Errors
 /// If the text does not occur, or not as often, or nothing would change.
@@ -39,11 +39,7 @@ pub fn replace(content: &[u8], old: &str, new: &str, which: Which) -> Result<Rep
     if old == new {
         return Err(ModelError::new("`search` and `replace` are the same: there is nothing to change."));
     }
-    let breaks = |text: &str| match is_crlf(content) {
-        true => text.replace("\r\n", "\n").replace('\n', "\r\n"),
-        false => text.to_owned(),
-    };
-    let (old, new) = (breaks(old), breaks(new));
+    let (old, new) = (with_breaks_of(content, old), with_breaks_of(content, new));
     let places: Vec<usize> = memmem::find_iter(content, old.as_bytes()).collect();
     let chosen: Vec<usize> = match which {
         _ if places.is_empty() => {

@@ -148,14 +148,16 @@ fn join(content: &[u8], start: usize, end: usize, text: &str) -> Vec<u8> {
     let newline = line_break(content);
     let text = with_breaks_of(content, text);
     let (before, after) = (&content[..start], &content[end..]);
-    let is_at_line = |before: &[u8]| before.is_empty() || before.ends_with(b"\n") || before == super::content::BOM;
+    let is_at_line = |before: &[u8]| {
+        before.is_empty() || before.ends_with(b"\n") || before.ends_with(b"\r") || before == super::content::BOM
+    };
     let mut new = before.to_vec();
     if !text.is_empty() {
         if !is_at_line(before) {
             new.extend_from_slice(newline.as_bytes());
         }
         new.extend_from_slice(text.as_bytes());
-        if !text.ends_with('\n') {
+        if !text.ends_with(['\n', '\r']) {
             new.extend_from_slice(newline.as_bytes());
         }
     }
@@ -173,7 +175,7 @@ fn trailing_breaks(text: &[u8]) -> usize {
     let breaks = text.len() - text.iter().rposition(|byte| !b"\r\n".contains(byte)).map_or(0, |last| last + 1);
     let own = match &text[text.len() - breaks..] {
         [b'\r', b'\n', ..] => 2,
-        [b'\n', ..] => 1,
+        [b'\n' | b'\r', ..] => 1,
         _ => 0,
     };
     breaks - own

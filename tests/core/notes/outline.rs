@@ -1,6 +1,9 @@
 //! The structure of a page.
 
-use flemma::notes::{Outline, PageName, sections};
+use flemma::notes::{
+    Outline, PageName,
+    sections::{self, Mode},
+};
 use proptest::prelude::*;
 
 fn titles(text: &str) -> Vec<(usize, String)> {
@@ -107,19 +110,66 @@ fn a_destination_may_begin_with_an_angle_bracket() {
     }
 }
 
+/// A text with a line feed for each carriage return that ends a line alone, which changes nothing for Markdown.
+fn fed(text: &str) -> String {
+    text.replace("\r\n", "\0").replace('\r', "\n").replace('\0', "\r\n")
+}
+
+#[test]
+fn a_carriage_return_alone_ends_a_line() {
+    let text = "\u{e}\n-\r#\t";
+    let outline = Outline::new(text.as_bytes());
+    let headings: Vec<_> = outline.sections.iter().map(|section| &text[section.heading.clone()]).collect();
+    assert_eq!(headings, ["\u{e}\n-\r", "#\t"]);
+
+    let old = "---\rtags: one\r---\r# A\ra\r# B\rb\r";
+    let outline = Outline::new(old.as_bytes());
+    assert_eq!(outline.frontmatter.clone().map(|range| &old[range]), Some("tags: one\r"));
+    assert_eq!(titles(old), [(1, "A".to_owned()), (1, "B".to_owned())]);
+    let found = sections::find(&outline, "A", None).unwrap();
+    let new = |text: &str, mode| String::from_utf8(sections::update_section(old.as_bytes(), found.section, text, mode));
+    assert_eq!(new("x\ny\n", Mode::Replace).unwrap(), "---\rtags: one\r---\r# A\rx\ry\r# B\rb\r");
+    assert_eq!(new("x", Mode::Append).unwrap(), "---\rtags: one\r---\r# A\ra\rx\r# B\rb\r");
+    assert_eq!(new("x", Mode::Prepend).unwrap(), "---\rtags: one\r---\r# A\rx\ra\r# B\rb\r");
+}
+
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
     #[test]
-    fn any_bytes_have_an_outline(content in prop::collection::vec(any::<u8>(), 0..300)) {
+    fn any_bytes_have_an_outline(content in prop_oneof![
+        prop::collection::vec(any::<u8>(), 0..300),
+        prop::collection::vec(prop::sample::select(b"\r\n\t #-=>*+1.`~[](){}<>|!\\&:;a\0\x0b\x0c\xff\xc2\x85\xa0".to_vec()), 0..40),
+    ]) {
         let outline = Outline::new(&content);
+        let mut last = outline.body;
         for section in &outline.sections {
+            prop_assert!(last <= section.heading.start, "{:?}", outline.sections);
             prop_assert!(section.heading.start < section.heading.end && section.heading.end <= section.end);
             prop_assert!(section.end <= content.len());
+            last = section.heading.end;
         }
     }
 
     #[test]
+    fn lines_may_end_in_a_carriage_return(parts in prop::collection::vec(prop::sample::select(vec![
+        "\r", "\r", "\n", "\r\n", "# ", "#", "-", "---", "===", "> ", "- ", "1. ", "a", "#t", "ü", " ", "    ", "```", "[a](b)", "[[c]]", "[a]: ", "<!--", "x: y",
+    ]), 0..30)) {
+        let text = parts.concat();
+        let (with, without) = (Outline::new(text.as_bytes()), Outline::new(fed(&text).as_bytes()));
+        let sections = |outline: &Outline| -> Vec<_> {
+            let of = |section: &flemma::notes::Section| (section.title.clone(), section.level, section.heading.clone(), section.end);
+            outline.sections.iter().map(of).collect()
+        };
+        prop_assert_eq!(sections(&with), sections(&without));
+        prop_assert_eq!((&with.frontmatter, with.body, &with.tags), (&without.frontmatter, without.body, &without.tags));
+        let links = |outline: &Outline| outline.links.iter().map(|link| link.at.clone()).collect::<Vec<_>>();
+        prop_assert_eq!(links(&with), links(&without));
+    }
+
+    #[test]
     fn any_markdown_has_an_outline(parts in prop::collection::vec(prop::sample::select(vec![
-        "[", "]", "(", ")", "[[", "]]", "|", "\\", "`", "# ", "\n", "\n\n", "> ", "- ", "a", "ü", "<", ">", "![", "]: ", "```", "\r\n", " ", "---\n", "&amp;", "#t",
+        "[", "]", "(", ")", "[[", "]]", "|", "\\", "`", "# ", "\n", "\n\n", "> ", "- ", "a", "ü", "<", ">", "![", "]: ", "```", "\r\n", "\r", " ", "---\n", "&amp;", "#t",
     ]), 0..40)) {
         let text = parts.concat();
         let outline = Outline::new(text.as_bytes());
