@@ -168,11 +168,31 @@ for name in string.gmatch("assert error getmetatable ipairs next pairs rawequal 
 end
 env._G, env._VERSION = env, _VERSION
 
+--- The code of the program, and ours.
+local PROGRAM, OURS = "^eval:(%d+): ", { "^evaluation:%d+: ", "^bounded:%d+: " }
+
+--- What was thrown, with the line of the program as people write it, and without a line of our own code; and whether it had that.
+---@return any thrown
+---@return boolean is_ours
+local function reworded(thrown)
+  if type(thrown) ~= "string" then
+    return thrown, false
+  end
+  for _, ours in next, OURS do
+    local _, last = string.find(thrown, ours)
+    if last then
+      return string.sub(thrown, last + 1), true
+    end
+  end
+  return (string.gsub(thrown, PROGRAM, "line %1: ", 1)), false
+end
+
 --- What `pcall` returned. Where the stack is almost full, Lua throws instead of calling the hook. So whatever catches an error looks at
 --- the clock.
 local function caught(ok, ...)
   if not ok then
     check()
+    return ok, (reworded((...)))
   end
   return ok, ...
 end
@@ -185,12 +205,15 @@ end
 
 --- Handles the error when the stack is unwound: a handler of Lua's own `xpcall` would run without the hook after an error of the hook.
 function env.xpcall(fn, handler, ...)
+  if type(handler) ~= "function" then
+    error(string.format("bad argument #2 to 'xpcall' (function expected, got %s)", type(handler)), 0)
+  end
   local function finish(ok, ...)
     if ok then
       return true, ...
     end
     check()
-    return false, handler(...)
+    return false, handler((reworded((...))))
   end
   return finish(protect(fn, ...))
 end
@@ -362,36 +385,78 @@ for what in string.gmatch("writePage deletePage", "%S+") do
   end
 end
 
---- Adds the line of the code that called the function that threw, and makes a text of what was thrown.
-local function locate(thrown)
-  local message = type(thrown) == "string" and thrown or "error object: " .. writer(false).write(thrown)
-  if string.sub(message, 1, 5) == "eval:" then
-    return message
-  end
-  for level = 2, 50 do
-    local info = debug.getinfo(level, "Sl")
-    if not info then
-      break
-    elseif info.source == "=eval" then
-      return string.format("eval:%d: %s", info.currentline, message)
+local libraries = { env, env.string, env.table, env.math, env.os, env.coroutine }
+
+--- The name of a function that programs can reach.
+local function name_of(fn)
+  for _, from in next, libraries do
+    for name, value in next, from do
+      if value == fn and type(name) == "string" then
+        return name
+      end
     end
   end
-  return message
+end
+
+--- The line where a program says `return`, if it does so once.
+local function line_of_return(source)
+  local first = string.find(source, "%f[%w_]return%f[^%w_]")
+  if first and not string.find(source, "%f[%w_]return%f[^%w_]", first + 1) then
+    return select(2, string.gsub(string.sub(source, 1, first), "\n", "")) + 1
+  end
+end
+
+--- Handles an error of a program: makes a text of what was thrown, and adds the line of the program that called the function that
+--- threw it.
+local function locate(source)
+  return function(thrown)
+    local message, is_ours = reworded(thrown)
+    if type(message) ~= "string" then
+      message = "error object: " .. writer(false).write(message)
+    elseif string.find(message, "^line %d+: ") then
+      return message
+    end
+    for level = 2, 50 do
+      local info = debug.getinfo(level, "Sl")
+      if not info then
+        break
+      elseif info.source == "=evaluation" or info.source == "=bounded" then
+        -- What the program called there is what called this.
+        is_ours = false
+      elseif info.source == "=eval" and not is_ours then
+        return string.format("line %d: %s", info.currentline, message)
+      end
+    end
+    -- `return f()` leaves nothing behind of the program when `f` is not Lua, so that Lua knows neither the line nor the name.
+    local thrower = debug.getinfo(2, "Sf")
+    local name = thrower and thrower.what == "C" and name_of(thrower.func)
+    if name then
+      message = string.gsub(message, "to '%?'", function()
+        return "to '" .. name .. "'"
+      end)
+    end
+    local line = line_of_return(source)
+    return line and string.format("line %d: %s", line, message) or message
+  end
 end
 
 --- Compiles an expression, or else a chunk.
+---@return function? chunk
+---@return string? problem
+---@return integer? first which of its values is the first one of the program
 local function compile(source, is_expression)
   if string.byte(source, 1) == 27 then
     return nil, "this is bytecode, not the text of a program"
   end
-  local expression, problem = loadstring("return " .. source, "=eval")
+  -- With the `nil`, the expression is not called in place of this code, and its errors have their line.
+  local expression, problem = loadstring("return nil, " .. source, "=eval")
   if expression or is_expression then
-    return expression, problem
+    return expression, (reworded(problem)), 2
   end
   local chunk, other = loadstring(source, "=eval")
   -- What looks like an expression has the error of an expression.
   local is_chunk = string.find(source, "\n", 1, true) or string.find(source, "return", 1, true) or string.find(source, "=", 1, true)
-  return chunk, is_chunk and other or problem
+  return chunk, (reworded(is_chunk and other or problem)), 1
 end
 
 --- Evaluates.
@@ -402,7 +467,7 @@ end
 ---@return string printed
 ---@return boolean is_cut whether the values are not whole
 return function(source, strict)
-  local chunk, problem = compile(source, strict)
+  local chunk, problem, first = compile(source, strict)
   if not chunk then
     return false, problem, "", false
   end
@@ -411,21 +476,23 @@ return function(source, strict)
   end
   setfenv(chunk, env)
   local output = writer(strict)
+  local function write(...)
+    local parts = {}
+    for i = first, math.min(select("#", ...), 250) do
+      parts[#parts + 1] = output.write((select(i, ...)))
+    end
+    return "[" .. table.concat(parts, ",") .. "]"
+  end
   local function finish(ok, ...)
     if not ok then
       return false, (...)
     end
-    local parts = {}
-    for i = 1, math.min(select("#", ...), 250) do
-      parts[i] = output.write((select(i, ...)))
-    end
-    return true, "[" .. table.concat(parts, ",") .. "]"
+    -- The values may be too much for JSON.
+    return protect(write, ...)
   end
-  local ok, written, values = xpcall(function()
-    return finish(true, chunk())
-  end, locate)
+  local ok, written = finish(xpcall(chunk, locate(source)))
   if not ok then
-    return false, tostring(written), table.concat(printed), false
+    return false, tostring((reworded(written))), table.concat(printed), false
   end
-  return true, values, table.concat(printed), output.is_cut
+  return true, written, table.concat(printed), output.is_cut
 end

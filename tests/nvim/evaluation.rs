@@ -107,13 +107,69 @@ fn lua_is_evaluated_over_notes_and_always_asks() {
             ("os.date('!%Y', 0)", "1970"),
             ("('x'):gsub('x', function(c) return c:upper() end)", "1: X\n2: 1"),
             ("coroutine.wrap(function() coroutine.yield(7) end)()", "7"),
-            ("local a =\nb.c\nreturn a", "!eval:2: attempt to index global 'b'"),
-            ("1 +", "!eval:1: unexpected symbol near '<eof>'"),
-            ("for", "!eval:1: "),
-            ("local x = error({ code = 7 }) return x", "!eval:1: error object: {\"code\":7}"),
-            ("print('before') error('no')", "!eval:1: no.\n\nPrinted before:\n\nbefore"),
+            ("print('before') error('no')", "!line 1: no.\n\nPrinted before:\n\nbefore"),
         ],
     );
+}
+
+#[test]
+fn errors_name_the_lines_of_the_program() {
+    let cases: &[(&str, &str)] = &[
+        ("local a =\nb.c\nreturn a", "!line 2: attempt to index global 'b' (a nil value)."),
+        ("\n\nx.y = 1", "!line 3: attempt to index global 'x' (a nil value)."),
+        ("1 +", "!line 1: unexpected symbol near '<eof>'."),
+        ("for", "!line 1: unexpected symbol near 'for'."),
+        ("local a = 1\nlocal = 2", "!line 2: '<name>' expected near '='."),
+        ("tostring()", "!line 1: bad argument #1 to 'tostring' (value expected)."),
+        ("return tostring()", "!line 1: bad argument #1 to 'tostring' (value expected)."),
+        (
+            "local a = 1\n-- it ends here\nreturn setmetatable(a, a)",
+            "!line 3: bad argument #1 to 'setmetatable' (table expected, got number).",
+        ),
+        ("local function f() return 1 end\nreturn tostring()", "!bad argument #1 to 'tostring' (value expected)."),
+        ("return error('no')", "!line 1: no."),
+        ("local a = 1\nreturn nothing(a)", "!line 2: attempt to call global 'nothing' (a nil value)."),
+        (
+            "local function f()\n  local a = nil + 1\n  return a\nend\nlocal a = f()\nreturn a",
+            "!line 2: attempt to perform arithmetic on a nil value.",
+        ),
+        ("local function f()\n  error('no', 2)\nend\n\nf()", "!line 5: no."),
+        ("local function f()\n  error('no', 0)\nend\nf()", "!line 2: no."),
+        ("local x = 1\nerror({ code = 7 })", "!line 2: error object: {\"code\":7}."),
+        ("error()", "!line 1: error object: null."),
+        ("error('one\\ntwo')", "!line 1: one\ntwo."),
+        // In our own code.
+        ("local t = { {}, 1 }\ntable.sort(t)\nreturn 1", "!line 2: attempt to compare number with table."),
+        (
+            "local t = { 1, 2 }\ntable.sort(t, function(a, b)\n  return a.x < b\nend)",
+            "!line 3: attempt to index local 'a' (a number value).",
+        ),
+        ("local x\nlocal s = ('a'):rep(x)\nreturn s", "!line 2: bad argument #1 to 'rep' (number expected, got nil)."),
+        (
+            "local t = 1\nlocal s = string.find(nil, 'a')\nreturn s",
+            "!line 2: bad argument #1 to 'find' (string expected, got no value).",
+        ),
+        ("('a'):gsub('a', function()\n  error('no')\nend)", "!line 2: no."),
+        (
+            "local t = 1\nlocal c = coroutine.wrap(t)\nreturn c",
+            "!line 2: bad argument #1 to 'create' (function expected, got number).",
+        ),
+        ("local c = coroutine.wrap(function()\n  error('no')\nend)\nc()", "!line 2: no."),
+        ("local t = 1\nxpcall(tostring)", "!line 2: bad argument #2 to 'xpcall' (function expected, got nil)."),
+        // What a program catches.
+        ("local ok, why = pcall(function()\n  error('no')\nend)\nreturn why", "line 2: no"),
+        ("local ok, why = pcall(table.sort, { {}, 1 })\nreturn why", "attempt to compare number with table"),
+        ("local ok, why = xpcall(function() error('no') end, function(why) return why end)\nreturn why", "line 1: no"),
+        ("local ok, why = pcall(error, { code = 7 })\nreturn why.code", "7"),
+        ("local ok, why = coroutine.resume(coroutine.create(function() error('no') end))\nreturn why", "line 1: no"),
+    ];
+    let (_, results) = evaluate("", &cases.iter().map(|(program, _)| *program).collect::<Vec<_>>());
+    let expected: Vec<_> =
+        cases.iter().map(|(_, words)| words.strip_prefix('!').map_or((*words, false), |words| (words, true))).collect();
+    let found =
+        cases.iter().zip(&results).map(|((program, _), (text, is_error))| (*program, (text.as_str(), *is_error)));
+    let wrong: Vec<_> = found.zip(expected).filter(|((_, found), expected)| found != expected).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 /// What leads out of a sandbox, or holds up or fills whoever evaluates it.
