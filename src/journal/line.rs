@@ -7,8 +7,11 @@
 //!
 //! A result adds `output`, and where they are needed `error`, `language` and `files`; a question adds `kind`, and where there
 //! is one, `schema`; what the user was shown adds `shown`, and what a running call wants to write `proposed`. Fields that are not known are
-//! ignored; a change that gives a known field another meaning needs a new version. A prefix of a line, and two lines
-//! without a line break between them, are not valid JSON, so that a line that was not written whole is no record.
+//! ignored. A new event needs a new version, and so does a change that gives a known field another meaning. A line has the
+//! version in which its event was new: an older Flemma reads the lines that it knows, and says of the others that they are newer.
+//!
+//! A prefix of a line, and two lines without a line break between them, are not valid JSON, so that a line that was not
+//! written whole is no record.
 //!
 //! Nobody relies on a record before its line is on the disk. So a line that was cut off ([`LineError::Torn`]) says nothing.
 //! Any other line that cannot be read may be one that somebody relied on.
@@ -22,7 +25,7 @@ use super::{Actor, Asked, Binding, CallKey, Decision, Event, Proposed, Record, R
 use crate::model::{CallId, Digest};
 
 /// The version of the format.
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 
 /// Why a line is not a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -45,7 +48,7 @@ impl Record {
         let Self { at, conversation, key, event, by } = self;
         let mut line = Map::new();
         let mut put = |name: &str, value: Value| drop(line.insert(name.to_owned(), value));
-        put("v", VERSION.into());
+        put("v", first_version(event).into());
         put("at", at.to_string().into());
         put("chat", conversation.as_str().into());
         put("call", key.id.0.as_str().into());
@@ -87,10 +90,10 @@ impl Record {
     /// Reads a line, with or without its line break.
     ///
     /// # Errors
-    /// When it is not a record of this version.
+    /// When it is not a record of this or an older version.
     pub fn from_line(line: &[u8]) -> Result<Self, LineError> {
         match serde_json::from_slice::<Line>(line) {
-            Ok(line) if line.v == VERSION => line.record().ok_or(LineError::Broken),
+            Ok(line) if (1..=VERSION).contains(&line.v) => line.record().ok_or(LineError::Broken),
             read => match serde_json::from_slice(line) {
                 Ok(Version { v }) if v > VERSION => Err(LineError::Newer),
                 _ if line.contains(&0) || read.is_err_and(|error| error.is_eof()) => Err(LineError::Torn),
@@ -181,6 +184,20 @@ fn event_name(event: &Event) -> &'static str {
         Event::Withdrawn => "withdrawn",
         Event::Resolved(_) => "resolved",
         Event::Expired(_) => "expired",
+    }
+}
+
+/// The first version of the format that has this event.
+fn first_version(event: &Event) -> u64 {
+    match event {
+        Event::Bound(_) | Event::Proposed(_) | Event::WentOn => 2,
+        Event::Opened
+        | Event::Asked(_)
+        | Event::Decided(_)
+        | Event::Started
+        | Event::Withdrawn
+        | Event::Resolved(_)
+        | Event::Expired(_) => 1,
     }
 }
 

@@ -197,7 +197,7 @@ proptest! {
         for (at, kind) in noise {
             let line = record(key(0), 1, approved()).to_line();
             let noise = match kind {
-                0 => line.replace("\"v\":1", "\"v\":2"),
+                0 => line.replace("\"v\":1", "\"v\":9"),
                 1 => line.replace("approved", "permitted"),
                 2 => line[..line.len() - 1].to_owned(),
                 3 => line[1..].to_owned(),

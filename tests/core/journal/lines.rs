@@ -1,6 +1,6 @@
 //! The format, and the digest of an input.
 
-use flemma::journal::{Event, LineError, Record, RecordedFile};
+use flemma::journal::{Binding, Event, LineError, Proposed, Record, RecordedFile};
 use flemma::model::{Attachment, Digest, ToolInput};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -58,8 +58,8 @@ fn what_is_not_a_record_of_this_version_is_refused() {
         Record::from_line(line.replace(from, to).as_bytes())
     };
     assert!(with("\"v\":1", "\"later\":[],\"v\":1").is_ok(), "a field that is not known is ignored");
-    for (from, to) in [("\"v\":1", "\"v\":2"), ("\"v\":1,", "\"v\":2,\"approved\":{},"), ("\"event\"", "\"v2\"")] {
-        let expected = if to.contains(":2") { LineError::Newer } else { LineError::Broken };
+    for (from, to) in [("\"v\":1", "\"v\":9"), ("\"v\":1,", "\"v\":9,\"approved\":{},"), ("\"event\"", "\"v2\"")] {
+        let expected = if to.contains(":9") { LineError::Newer } else { LineError::Broken };
         assert_eq!(with(from, to), Err(expected), "{to}");
     }
     let broken = [
@@ -80,6 +80,21 @@ fn what_is_not_a_record_of_this_version_is_refused() {
     for (from, to) in broken {
         assert_eq!(with(from, to), Err(LineError::Broken), "{to}");
     }
+}
+
+#[test]
+fn an_event_that_an_older_version_lacks_has_a_newer_one() {
+    // The versions that had no reviews and no proposals called such a line damaged while it said that it was of their own version.
+    let is_newer = |event: Event| record(key(0), 1, event).to_line().starts_with("{\"v\":2,");
+    let binding = Binding { revision: "r".into(), files: Vec::new() };
+    let proposed = Proposed { files: Vec::new() };
+    assert!(is_newer(Event::WentOn) && is_newer(Event::Bound(binding)) && is_newer(Event::Proposed(proposed)));
+    assert!(
+        !is_newer(Event::Opened) && !is_newer(Event::Started) && !is_newer(approved()) && !is_newer(Event::Withdrawn)
+    );
+    // Lines that were written before still count.
+    let old = record(key(0), 1, Event::WentOn).to_line().replace("\"v\":2", "\"v\":1");
+    assert_eq!(Record::from_line(old.as_bytes()), Ok(record(key(0), 1, Event::WentOn)));
 }
 
 proptest! {

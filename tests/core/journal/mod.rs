@@ -4,7 +4,7 @@ mod compaction;
 mod ledger;
 mod lines;
 
-use flemma::journal::{Actor, Asked, CallKey, Decision, Event, Record, RecordedFile, RecordedResult, Role};
+use flemma::journal::{Actor, Asked, Binding, CallKey, Decision, Event, Record, RecordedFile, RecordedResult, Role};
 use flemma::model::{CallId, ToolInput};
 use jiff::Timestamp;
 use proptest::prelude::*;
@@ -86,6 +86,8 @@ fn records() -> impl Strategy<Value = Record> {
         Just(rejected()),
         Just(Event::Started),
         Just(Event::Withdrawn),
+        Just(Event::WentOn),
+        ".*".prop_map(|revision| Event::Bound(Binding { revision, files: Vec::new() })),
         (any::<String>(), any::<bool>()).prop_map(|(kind, has_schema)| {
             let schema = has_schema.then(|| json!({ "enum": [kind, null, 1.5] }));
             Event::Asked(Asked { kind, schema })

@@ -155,7 +155,7 @@ fn a_line_that_cannot_be_read_is_named() {
         ("\"started\"", "\"started", "damaged"),
         ("\"a\",\"tool\"", "\"a\"\"tool\"", "damaged"),
         ("\"started\"", "\"st\u{7f}\u{1}rted\"", "damaged"),
-        ("\"v\":1", "\"v\":2", "newer version"),
+        ("\"v\":1", "\"v\":9", "newer version"),
     ];
     for (from, to, cause) in cases {
         let lines: Vec<_> = whole.lines().map(str::to_owned).collect();
@@ -353,7 +353,7 @@ fn only_a_large_file_is_rewritten() {
     assert!(!desk.journal.compact(&desk.chat, |_| false).unwrap(), "it is small");
     desk.append(vec![opened("d"), resolved("d", COMPACT_ABOVE as usize)]).unwrap();
     assert!(!desk.journal.compact(&desk.chat, |_| true).unwrap(), "everything is still needed");
-    let newer = opened("e").to_line().replace("\"v\":1", "\"v\":2");
+    let newer = opened("e").to_line().replace("\"v\":1", "\"v\":9");
     let mut file = OpenOptions::new().append(true).open(desk.file()).unwrap();
     write!(file, "broken\n{newer}\n{{\"v\":1").unwrap();
     // A rewrite that was killed left this behind.
