@@ -22,6 +22,21 @@ pub enum Access {
     Write,
 }
 
+/// What messages call a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PathName<'a> {
+    /// As the model wrote it.
+    Written(&'a str),
+    /// The model wrote none, and this folder counts.
+    Folder(&'static str),
+}
+
+impl<'a> From<&'a str> for PathName<'a> {
+    fn from(written: &'a str) -> Self {
+        Self::Written(written)
+    }
+}
+
 /// Where a file must be that a call uses, besides what the agents permit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Bounds {
@@ -139,11 +154,11 @@ impl Permitted {
         })
     }
 
-    /// Checks that the file that a path leads to may be used in this way. `path` is absolute, and the model calls it `name`.
+    /// Checks that the file that a path leads to may be used in this way. `path` is absolute, and messages call it `name`.
     ///
     /// # Errors
     /// If an agent does not permit it, with the agent, the path and what it permits.
-    pub fn check(&self, access: Access, path: &Path, name: &str) -> Result<(), ModelError> {
+    pub fn check<'a>(&self, access: Access, path: &Path, name: impl Into<PathName<'a>>) -> Result<(), ModelError> {
         if self.is_everything() {
             return Ok(());
         }
@@ -154,8 +169,8 @@ impl Permitted {
     ///
     /// # Errors
     /// If an agent does not permit it.
-    pub fn check_real(&self, access: Access, real: &Path, name: &str) -> Result<(), ModelError> {
-        self.refusing(access, real).map_or(Ok(()), |(agent, access)| Err(agent.refusal(access, name)))
+    pub fn check_real<'a>(&self, access: Access, real: &Path, name: impl Into<PathName<'a>>) -> Result<(), ModelError> {
+        self.refusing(access, real).map_or(Ok(()), |(agent, access)| Err(agent.refusal(access, name.into())))
     }
 
     /// Checks that a tool may run whose definition does not say which paths it uses.
@@ -219,7 +234,7 @@ fn shown(list: &[Allowed]) -> Vec<String> {
 }
 
 impl Agent {
-    fn refusal(&self, access: Access, name: &str) -> ModelError {
+    fn refusal(&self, access: Access, name: PathName<'_>) -> ModelError {
         let (verb, list) = match access {
             Access::Read => ("read", &self.read),
             Access::Write => ("written", &self.write),
@@ -229,8 +244,11 @@ impl Agent {
             [] => "Nothing may".to_owned(),
             list => format!("Only these paths may: {}", list.join(", ")),
         };
-        let name = escape_controls(name);
-        ModelError::new(format!("The agent `{}` does not allow `{name}` to be {verb}. {allowed}.", self.name))
+        let name = match name {
+            PathName::Written(written) => format!("`{}`", escape_controls(written)),
+            PathName::Folder(folder) => folder.to_owned(),
+        };
+        ModelError::new(format!("The agent `{}` does not allow {name} to be {verb}. {allowed}.", self.name))
     }
 }
 

@@ -167,13 +167,18 @@ impl Workspace {
         lines.push(String::new());
         let file = self.frontmatter(conversation);
         let turn = self.turn_tools(conversation, &file);
-        let left_out = self.toolbox().left_out(&file.config, self.toolbox().chosen(&file, &turn).as_ref());
+        let chosen = self.toolbox().chosen(&file, &turn);
+        let left_out = self.toolbox().left_out(&file.config, chosen.as_ref());
+        let refused = self.refused_tools(&file, chosen.as_ref());
         lines.extend(self.toolbox().all().iter().map(|(tool, is_enabled)| {
             let is_on = *is_enabled && turn.answers.get(&tool.name) != Some(&false);
             let state = if is_on { "" } else { " (off)" };
             preview::line(&format!("{}{state}", tool.name), &tool.description, LIST_WIDTH)
         }));
         lines.extend(left_out.iter().map(|(tool, reason)| format!("not offered here  {}: {reason}", tool.name())));
+        lines.extend(
+            refused.iter().map(|(tool, agent)| format!("not offered here  {tool}: the agent {agent} refuses it")),
+        );
         lines.extend(self.toolbox().loading().iter().map(|source| format!("loading  {source}")));
         lines
     }

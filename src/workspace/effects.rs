@@ -36,7 +36,7 @@ impl Effects<'_> {
         let options = file.config.parameters_for(file.config.provider);
         let toolbox = self.workspace.toolbox();
         toolbox.retention(&file.config).apply(&mut conversation.messages);
-        let chosen = toolbox.chosen(file, turn);
+        let chosen = self.workspace.offered_tools(file, turn);
         let system = conversation.system.iter().map(String::as_str).chain(turn.prompts.iter().map(AsRef::as_ref));
         let system: Vec<&str> = system.collect();
         Request {

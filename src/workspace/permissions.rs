@@ -14,13 +14,27 @@ use serde_json::Value;
 use super::{Conversation, Workspace, effective::Effective, notes, ports::Place};
 use crate::{
     agent::Level,
+    config::{AgentOptions, Config},
     model::ModelError,
     text::escape_controls,
-    tools::{Access, AgentBase, Definition, PathKind, Permitted, named_paths, paths},
+    tools::{Access, AgentBase, Definition, PathKind, PathName, Permitted, TurnTools, named_paths, paths},
 };
 
 /// The agent of a file whose frontmatter has a mistake: it may have named one.
 const UNKNOWN: &str = "(unknown: the frontmatter has a mistake)";
+
+/// The agents of a conversation of which `file` is in effect: those of the user and of the file.
+///
+/// # Errors
+/// The name of one that is not known. It may permit nothing.
+fn agents<'a>(config: &'a Config, file: &'a Effective) -> Result<Vec<(&'a str, &'a AgentOptions)>, &'a str> {
+    if file.fault.is_some() && !config.agents.is_empty() {
+        return Err(UNKNOWN);
+    }
+    let chosen: BTreeSet<&String> = config.agent.iter().chain(&file.config.agent).collect();
+    let of = |name: &'a String| config.agents.get(name).map(|options| (name.as_str(), options)).ok_or(name.as_str());
+    chosen.into_iter().map(of).collect()
+}
 
 impl Workspace {
     /// What the agents of a conversation permit.
@@ -32,19 +46,48 @@ impl Workspace {
     /// The same of a conversation at `place`, of which `file` is in effect.
     pub(super) fn permitted_by(&self, file: &Effective, place: &Place) -> Permitted {
         let config = self.config();
-        if file.fault.is_some() && !config.agents.is_empty() {
-            return Permitted::nothing(UNKNOWN);
-        }
-        let chosen: BTreeSet<&String> = config.agent.iter().chain(&file.config.agent).collect();
-        let unknown = chosen.iter().find(|name| !config.agents.contains_key(**name));
-        if let Some(name) = unknown {
-            return Permitted::nothing(name);
-        }
         let folder = place.folder();
         // Not the file's own folder of notes: it would choose what the paths mean.
         let base = AgentBase { notes: notes::root(&config, place), folder };
-        let agents = config.agents.iter().filter(|(name, _)| chosen.contains(name));
-        Permitted::new(agents.map(|(name, options)| (name.as_str(), options)), &base)
+        match agents(&config, file) {
+            Ok(agents) => Permitted::new(agents, &base),
+            Err(unknown) => Permitted::nothing(unknown),
+        }
+    }
+
+    /// The tools that agents refuse whatever a call names, because they do not declare which files they use: of the tools that are
+    /// chosen (`None`: of those that are enabled), each with the agent. This does not read the disk.
+    pub(super) fn refused_tools(&self, file: &Effective, chosen: Option<&BTreeSet<String>>) -> Vec<(String, String)> {
+        let config = self.config();
+        let none = AgentOptions::default();
+        let agents = match agents(&config, file) {
+            Ok(agents) => agents.into_iter().filter(|(_, options)| options.is_restricting()).collect(),
+            Err(unknown) => vec![(unknown, &none)],
+        };
+        if agents.is_empty() {
+            return Vec::new();
+        }
+        let refused = self.toolbox().names(chosen).into_iter().filter_map(|name| {
+            let (agent, _) = agents.iter().find(|(_, options)| !options.unchecked_tools.contains(&name))?;
+            let is_checked = self.toolbox().get(&name).is_none_or(|tool| tool.declares_paths());
+            (!is_checked).then(|| (name, (*agent).to_owned()))
+        });
+        refused.collect()
+    }
+
+    /// The tools that a request offers in this turn; `None` for the enabled ones. Those that an agent refuses whatever a call names
+    /// are not among them: a model would only waste a call.
+    pub(super) fn offered_tools(&self, file: &Effective, turn: &TurnTools) -> Option<BTreeSet<String>> {
+        let chosen = self.toolbox().chosen(file, turn);
+        let refused = self.refused_tools(file, chosen.as_ref());
+        if refused.is_empty() {
+            return chosen;
+        }
+        let mut names: BTreeSet<String> = self.toolbox().names(chosen.as_ref()).into_iter().collect();
+        for (name, _) in &refused {
+            names.remove(name);
+        }
+        Some(names)
     }
 
     /// Checks that the agents of a conversation permit a call. Nobody is asked about one that they do not permit.
@@ -74,11 +117,11 @@ impl Workspace {
                 if let Some(problem) = named.problem {
                     return Err(problem);
                 }
-                let root = || match definition.path_kind {
-                    PathKind::File => "the conversation's folder",
-                    PathKind::Page | PathKind::PageFolder => "the folder of notes",
+                let name = match named.written.as_deref() {
+                    Some(written) if !written.is_empty() => PathName::Written(written),
+                    _ if definition.path_kind == PathKind::File => PathName::Folder("the conversation's folder"),
+                    _ => PathName::Folder("the folder of notes"),
                 };
-                let name = named.written.as_deref().filter(|written| !written.is_empty()).unwrap_or_else(root);
                 // Flemma's own tools follow links before `..`, and those in Lua may not.
                 for path in [&named.path, &paths::plain(&named.path)] {
                     permitted.check(access, path, name)?;
@@ -109,7 +152,7 @@ impl Workspace {
     pub fn path_problem(&self, conversation: &Conversation, access: Access, path: &Path) -> Option<ModelError> {
         let folder = self.place(conversation).folder();
         let (resolved, name) = (paths::resolve(&folder, path), path.to_string_lossy());
-        if let Err(problem) = self.permitted(conversation).check(access, &resolved, &name) {
+        if let Err(problem) = self.permitted(conversation).check(access, &resolved, &*name) {
             return Some(problem);
         }
         match access {

@@ -279,10 +279,14 @@ fn lists(workspace: &Workspace, conversation: &Conversation, file: &Effective, s
     let chosen = toolbox.chosen(file, &turn);
     let offered_by = if file.tools.is_some() { OptionLayer::File } else { OptionLayer::Default };
     let left_out = toolbox.left_out(&file.config, chosen.as_ref());
+    let refused = workspace.refused_tools(file, chosen.as_ref());
     let offered = toolbox.names(chosen.as_ref()).into_iter().map(|name| {
-        match left_out.iter().find(|(tool, _)| tool.name() == name) {
-            Some((_, reason)) => format!("{name} (not offered: {reason})"),
-            None => name,
+        if let Some((_, reason)) = left_out.iter().find(|(tool, _)| tool.name() == name) {
+            format!("{name} (not offered: {reason})")
+        } else if let Some((_, agent)) = refused.iter().find(|(tool, _)| *tool == name) {
+            format!("{name} (not offered: the agent {agent} refuses it)")
+        } else {
+            name
         }
     });
     let offered: Vec<String> = offered.collect();

@@ -66,7 +66,8 @@ fn a_call_outside_is_an_error_and_nobody_is_asked() {
         "Error: The agent `diary` does not allow `Private/diary.md` to be read. Only these paths may: `Journal`."
     );
     assert!(results[2].contains("The agent `diary` does not allow `Private/new.md`"), "{}", results[2]);
-    assert!(results[3].contains("`the conversation's folder` to be read"), "{}", results[3]);
+    let folder = "Error: The agent `diary` does not allow the conversation's folder to be read. Only these paths may: `Journal`.";
+    assert_eq!(results[3], folder);
     assert!(results[4].contains("`bash` does not declare which files it uses"), "{}", results[4]);
     assert_eq!(chat.questions(), 0);
     assert!(!chat.work("Private/new.md").exists());
@@ -265,6 +266,33 @@ fn a_call_that_waited_is_judged_again_when_it_starts() {
     chat.wait_for("@Assistant:\nfine");
     assert!(chat.results(1)[0].contains("The agent `diary` does not allow `Other/a.md`"), "{:?}", chat.results(1));
     assert_eq!(fs::read_to_string(chat.work("Other/a.md")).unwrap(), "SECRET\n");
+}
+
+#[test]
+fn a_tool_that_an_agent_refuses_is_not_offered() {
+    let offers = |chat: &Harness, tool: &str| chat.offered(0).iter().any(|name| name == tool);
+    // A call of it is answered as before.
+    let chat = calling(&choosing("diary"), Value::Null, &[("bash", bash("ls"))]);
+    let status = chat.status().join("\n");
+    assert!(status.contains("bash (not offered: the agent diary refuses it)"), "{status}");
+    let listed = chat.workspace.tool_list(&chat.conversation());
+    assert!(listed.contains(&"not offered here  bash: the agent diary refuses it".to_owned()), "{listed:?}");
+    chat.go();
+    chat.wait_for("@Assistant:\nfine");
+    assert!(!offers(&chat, "bash") && offers(&chat, "read"), "{:?}", chat.offered(0));
+    assert!(chat.results(1)[0].contains("`bash` does not declare which files it uses"), "{:?}", chat.results(1));
+    // The agent names it; or another one restricts the conversation as well.
+    for (options, expected) in [(Value::Null, true), (json!({ "agent": "diary" }), false)] {
+        let chat = calling(&choosing("wide"), options, &[read("Journal/today.md")]);
+        chat.go();
+        chat.wait_for("@Assistant:\nfine");
+        assert_eq!(offers(&chat, "bash"), expected, "{:?}", chat.offered(0));
+    }
+    // Nobody restricts anything.
+    let chat = calling(&choosing("free"), Value::Null, &[read("Journal/today.md")]);
+    chat.go();
+    chat.wait_for("@Assistant:\nfine");
+    assert!(offers(&chat, "bash"));
 }
 
 #[test]
