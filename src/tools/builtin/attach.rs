@@ -37,17 +37,13 @@ pub fn shown_file(
     denied: &Arc<DeniedPaths>,
     permitted: &Arc<Permitted>,
 ) -> Result<ShownFile, ModelError> {
-    let is_allowed = |path: &Path| denied.allows(path, path) && permitted.allows(Access::Read, path);
-    if !is_allowed(path) {
+    if !denied.allows(path, path) || !permitted.allows(Access::Read, path) {
         permitted.check(Access::Read, path, name)?;
         return Err(ModelError::new(format!("{name} may not be read: a rule of the user denies it.")));
     }
-    if matches!(path.metadata(), Err(error) if error.kind() == io::ErrorKind::NotFound) {
-        return Err(ModelError::new(files::missing_file(path, name, is_allowed)));
-    }
-    let file = open(path, name, &Guard::reading(permitted, denied))?;
-    let mut reader = BufReader::new(file);
-    let problem = |error| files::problem(path, name, &error);
+    let guard = Guard::reading(permitted, denied);
+    let mut reader = BufReader::new(open(path, name, &guard)?);
+    let problem = |error| guard.problem(path, name, &error);
     let bytes = reader.get_ref().metadata().map_err(problem)?.len();
     match Media::detect(&mut reader).map_err(problem)? {
         Some(media) => attach(media, name, path, bytes),
@@ -72,13 +68,10 @@ pub fn shown_data(outputs: &Path, tool: &str, data: &[u8], name: &str) -> Result
 /// Opens a regular file.
 pub(super) fn open(path: &Path, name: &str, guard: &Guard) -> Result<File, ModelError> {
     // Checked before it is opened, since opening a device may have effects, and after, since it may have changed.
-    files::regular(path, name)?;
-    let problem = |error| files::problem(path, name, &error);
-    let file = guard.open(path, name).map_err(|error| error.told(path, name))?;
-    match files::kind(file.metadata().map_err(problem)?.file_type()) {
-        Some(kind) => Err(ModelError::new(format!("{name} is {kind}, not a regular file."))),
-        None => Ok(file),
-    }
+    guard.regular(Access::Read, path, name)?;
+    let file = guard.open(path, name).map_err(|error| guard.told(error, path, name))?;
+    files::check_regular(&file.metadata().map_err(|error| guard.problem(path, name, &error))?, name)?;
+    Ok(file)
 }
 
 /// The attachment for an image or a PDF of this size.

@@ -12,7 +12,7 @@ use memchr::memmem;
 use serde_json::{Value, json};
 use similar::ChangeTag;
 
-use super::{carry_out::carry_out, files, line_range, lines, nearest, replace, report};
+use super::{carry_out::carry_out, guard::Guard, line_range, lines, nearest, replace};
 use crate::{
     model::ModelError,
     text::{
@@ -92,11 +92,9 @@ fn propose(input: &Value, context: &Context) -> Result<Proposal, ModelError> {
         return Err(ModelError::new("`old_text` and `new_text` are the same: there is nothing to change."));
     }
     let path = context.resolve(name);
-    context.permitted.check(Access::Write, &path, name)?;
-    report::must_exist(context, &path, name)?;
-    let metadata = files::regular(&path, name)?;
-    if metadata.len() > MAX_FILE {
-        let size = format_size(metadata.len());
+    let found = Guard::new(context, Bounds::Readable).regular(Access::Write, &path, name)?;
+    if found.size() > MAX_FILE {
+        let size = format_size(found.size());
         return Err(ModelError::new(format!(
             "{name} ({size}) is too large: files over 256 MB cannot be edited. Change it with bash, \
                             for example with sed."

@@ -2,16 +2,15 @@
 
 use std::{
     fmt,
-    fs::{self, File, FileType, Metadata},
+    fs::{self, File, Metadata},
     io,
-    os::unix::fs::{FileTypeExt, OpenOptionsExt},
+    os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::Path,
 };
 
-use crate::{
-    model::ModelError,
-    text::{suggest::nearest_few, truncate::format_size},
-};
+use rustix::fs::FileType;
+
+use crate::{model::ModelError, text::suggest::nearest_few};
 
 /// How many names in a folder are searched for a similar one.
 const MAX_NAMES: usize = 20_000;
@@ -46,35 +45,6 @@ impl fmt::Display for OtherFile {
     }
 }
 
-/// The metadata of the regular file at `path`; links are followed.
-///
-/// # Errors
-/// A message that refers to the file as `name`: it does not exist, is something else, or cannot be accessed.
-pub(super) fn regular(path: &Path, name: &str) -> Result<Metadata, ModelError> {
-    let metadata = fs::metadata(path).map_err(|error| problem(path, name, &error))?;
-    match kind(metadata.file_type()) {
-        None => Ok(metadata),
-        Some(OtherFile::Directory) => Err(ModelError::new(format!("{name} is a directory. List it with `ls`."))),
-        Some(kind) => Err(ModelError::new(format!("{name} is {kind}, not a regular file."))),
-    }
-}
-
-/// Checks that `path` is a directory; links are followed.
-///
-/// # Errors
-/// A message that refers to it as `name`: it does not exist, is something else, or cannot be accessed.
-pub(super) fn directory(path: &Path, name: &str) -> Result<(), ModelError> {
-    let metadata = fs::metadata(path).map_err(|error| problem(path, name, &error))?;
-    match kind(metadata.file_type()) {
-        Some(OtherFile::Directory) => Ok(()),
-        None => {
-            let size = format_size(metadata.len());
-            Err(ModelError::new(format!("{name} is a file ({size}), not a directory. Read it with `read`.")))
-        }
-        Some(kind) => Err(ModelError::new(format!("{name} is {kind}, not a directory."))),
-    }
-}
-
 /// Opens a file for reading, without waiting if it is a pipe.
 ///
 /// # Errors
@@ -84,22 +54,44 @@ pub(super) fn open(path: &Path) -> io::Result<File> {
     File::options().read(true).custom_flags(flags).open(path)
 }
 
-/// The kind of a file that is not a regular file.
+/// The kind of what is not a regular file.
 pub(super) fn kind(file: FileType) -> Option<OtherFile> {
-    match () {
-        () if file.is_file() => None,
-        () if file.is_dir() => Some(OtherFile::Directory),
-        () if file.is_fifo() => Some(OtherFile::Pipe),
-        () if file.is_socket() => Some(OtherFile::Socket),
-        () if file.is_block_device() || file.is_char_device() => Some(OtherFile::Device),
-        () => Some(OtherFile::Special),
+    match file {
+        FileType::RegularFile => None,
+        FileType::Directory => Some(OtherFile::Directory),
+        FileType::Fifo => Some(OtherFile::Pipe),
+        FileType::Socket => Some(OtherFile::Socket),
+        FileType::BlockDevice | FileType::CharacterDevice => Some(OtherFile::Device),
+        FileType::Symlink | FileType::Unknown => Some(OtherFile::Special),
     }
 }
 
-/// The message for an error. For a missing file, it suggests similar names.
+/// Checks that a file that has been opened is a regular file.
+///
+/// # Errors
+/// A message that refers to the file as `name`.
+pub(super) fn check_regular(opened: &Metadata, name: &str) -> Result<(), ModelError> {
+    match kind(FileType::from_raw_mode(opened.mode())) {
+        Some(kind) => Err(ModelError::new(format!("{name} is {kind}, not a regular file."))),
+        None => Ok(()),
+    }
+}
+
+/// The message for an error, without anything about other files: which of them may be told is up to
+/// [`Guard::problem`](super::guard::Guard::problem).
 pub(super) fn problem(path: &Path, name: &str, error: &io::Error) -> ModelError {
+    shown_problem(path, name, error, |_| false)
+}
+
+/// The message for an error. For a missing file, it suggests similar names. `is_shown` says which paths may be told.
+pub(super) fn shown_problem(
+    path: &Path,
+    name: &str,
+    error: &io::Error,
+    is_shown: impl Fn(&Path) -> bool,
+) -> ModelError {
     ModelError::new(match error.kind() {
-        io::ErrorKind::NotFound => missing_file(path, name, |_| true),
+        io::ErrorKind::NotFound => missing_file(path, name, is_shown),
         _ => format!("{name}: {}.", reason(error)),
     })
 }
@@ -116,7 +108,9 @@ pub(super) fn reason(error: &io::Error) -> String {
 /// The message for a file that does not exist: it suggests similar names. `is_shown` says which paths may be told. This reads
 /// the folder.
 pub fn missing_file(path: &Path, name: &str, is_shown: impl Fn(&Path) -> bool) -> String {
-    if let Ok(target) = fs::read_link(path) {
+    if let Ok(target) = fs::read_link(path)
+        && is_shown(path)
+    {
         return format!("{name} is a link to {}, which does not exist.", target.display());
     }
     if name.contains(char::REPLACEMENT_CHARACTER) {
@@ -129,7 +123,9 @@ pub fn missing_file(path: &Path, name: &str, is_shown: impl Fn(&Path) -> bool) -
         return format!("{name} does not exist.");
     };
     let Ok(entries) = fs::read_dir(parent) else {
-        return format!("{name} does not exist, nor does its folder {}.", parent.display());
+        let folder =
+            if is_shown(parent) { format!(", nor does its folder {}", parent.display()) } else { String::new() };
+        return format!("{name} does not exist{folder}.");
     };
     let mut names: Vec<String> =
         entries.flatten().take(MAX_NAMES).filter_map(|entry| entry.file_name().into_string().ok()).collect();

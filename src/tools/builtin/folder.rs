@@ -13,7 +13,10 @@ use std::{
 
 use rustix::{
     fd::OwnedFd,
-    fs::{AtFlags, FileType, Mode, OFlags, mkdirat, open, openat, renameat, statat, unlinkat},
+    fs::{
+        Access, AtFlags, FileType, Mode, OFlags, Stat, accessat, mkdirat, open, openat, renameat, stat, statat,
+        unlinkat,
+    },
     io::Errno,
 };
 
@@ -27,6 +30,45 @@ const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLO
 
 /// The permissions of a new folder, before the umask.
 const NEW_FOLDER: Mode = Mode::from_raw_mode(0o777);
+
+/// What the system says of a file or folder.
+#[derive(Clone, Copy)]
+pub(super) struct Found(Stat);
+
+impl Found {
+    /// What there is at a path. Links are followed.
+    ///
+    /// # Errors
+    /// If there is nothing, or that cannot be found out.
+    pub(super) fn at(path: &Path) -> io::Result<Self> {
+        Ok(Self(stat(path)?))
+    }
+
+    /// Its kind.
+    pub(super) fn kind(&self) -> FileType {
+        FileType::from_raw_mode(self.0.st_mode)
+    }
+
+    /// Its size in bytes.
+    pub(super) fn size(&self) -> u64 {
+        u64::try_from(self.0.st_size).unwrap_or(0)
+    }
+
+    /// The bits of its permissions.
+    pub(super) fn mode(&self) -> u32 {
+        Mode::from_raw_mode(self.0.st_mode).bits() as _
+    }
+
+    /// Whether it has several names.
+    pub(super) fn is_linked_elsewhere(&self) -> bool {
+        self.0.st_nlink > 1
+    }
+
+    /// The user and the group that own it.
+    pub(super) fn owner(&self) -> (u32, u32) {
+        (self.0.st_uid, self.0.st_gid)
+    }
+}
 
 /// An open folder.
 pub(super) struct OpenFolder(OwnedFd);
@@ -102,9 +144,13 @@ impl OpenFolder {
     ///
     /// # Errors
     /// If there is nothing, or that cannot be found out.
-    pub(super) fn kind(&self, name: &OsStr) -> io::Result<FileType> {
-        let found = statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW)?;
-        Ok(FileType::from_raw_mode(found.st_mode))
+    pub(super) fn look(&self, name: &OsStr) -> io::Result<Found> {
+        Ok(Found(statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW)?))
+    }
+
+    /// Whether a file may be written, as far as its permissions say.
+    pub(super) fn is_writable(&self, name: &OsStr) -> bool {
+        accessat(&self.0, name, Access::WRITE_OK, AtFlags::empty()).is_ok()
     }
 
     /// Opens a file for writing, if it is no link.

@@ -30,7 +30,7 @@ use super::{
 };
 use crate::{
     model::ModelError,
-    tools::{Bounds, Context, Definition, NativeTool, Outcome, paths::real, preview},
+    tools::{Access, Bounds, Context, Definition, NativeTool, Outcome, preview},
 };
 
 /// The default for the number of matching lines that are shown.
@@ -142,13 +142,13 @@ fn grep(input: &Value, context: &Context) -> Result<Outcome, ModelError> {
     };
     let name = super::optional_text(input, "path");
     let path = context.resolve(name.unwrap_or("."));
+    let guard = Guard::new(context, Bounds::Readable);
     let (files, is_one_file) = if path.is_file() {
-        report::may_be_read(context, &[&path, &real(&path)], name.unwrap_or("."))?;
+        guard.judge(Access::Read, &path, name.unwrap_or("."))?;
         (one_file(&path, name.unwrap_or(".")), true)
     } else {
         (files_below(context, name, glob.as_ref(), scope, &deadline)?, false)
     };
-    let guard = Guard::new(context, Bounds::Readable);
     let search = LineSearch { matcher, around: around as usize, limit, guard };
     let found = search_all(&files, &search, &deadline);
 
@@ -169,7 +169,9 @@ fn grep(input: &Value, context: &Context) -> Result<Outcome, ModelError> {
                 return Err(ModelError::new(format!("{shown} is a binary file, not text.")));
             }
             Ok(SearchedFile::Binary) => report.binary += 1,
-            Err(error) if is_one_file && stopped.is_none() => return Err(files::problem(&path, &shown, &error)),
+            Err(error) if is_one_file && stopped.is_none() => {
+                return Err(search.guard.problem(&path, &shown, &error));
+            }
             // A file that could not be read because of the timeout is not reported.
             Err(_) if stopped.is_some() => {}
             Err(error) => problems.push(format!("{shown} ({})", files::reason(&error))),

@@ -14,11 +14,14 @@ use std::{
 
 use rustix::io::Errno;
 
-use super::{files, folder::OpenFolder};
+use super::{
+    files::{self, OtherFile},
+    folder::{Found, OpenFolder},
+};
 use crate::{
     model::ModelError,
-    text::escape_controls,
-    tools::{Access, Bounds, Content, Context, Permitted, rules::DeniedPaths},
+    text::{escape_controls, truncate::format_size},
+    tools::{Access, Bounds, Content, Context, Permitted, paths::real, rules::DeniedPaths},
 };
 
 /// How often a path with links is looked up. If that does not do, something keeps replacing its folders.
@@ -47,16 +50,6 @@ impl From<io::Error> for Unopened {
     }
 }
 
-impl Unopened {
-    /// For the model, which calls the file `name`.
-    pub(super) fn told(self, path: &Path, name: &str) -> ModelError {
-        match self {
-            Self::Refused(error) => error,
-            Self::Failed(error) => files::problem(path, name, &error),
-        }
-    }
-}
-
 impl Guard {
     /// What a call may use within these bounds.
     pub(super) fn new(context: &Context, bounds: Bounds) -> Self {
@@ -66,6 +59,11 @@ impl Guard {
     /// What a call may use that shows files to the model.
     pub(super) fn reading(permitted: &Arc<Permitted>, denied: &Arc<DeniedPaths>) -> Self {
         Self { permitted: Arc::clone(permitted), denied: Arc::clone(denied), bounds: Bounds::Readable }
+    }
+
+    /// Where a file must be that the call uses.
+    pub(super) fn bounds(&self) -> &Bounds {
+        &self.bounds
     }
 
     /// Whether there is nothing to judge.
@@ -89,9 +87,89 @@ impl Guard {
             return Err(ModelError::new(format!("`{}` leads out of the folder of notes.", escape_controls(name))));
         }
         if self.bounds != Bounds::Writable && self.denied.contains(real) {
-            return Err(ModelError::new(format!("The user's policy denies reading {}.", escape_controls(name))));
+            return Err(denial(name));
         }
         self.permitted.check_real(access, real, name)
+    }
+
+    /// Judges where a path leads, whether or not there is something. Without this, an error would tell what is at a path that may
+    /// not be used. `path` is absolute, and the model calls it `name`.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check).
+    pub(super) fn judge(&self, access: Access, path: &Path, name: &str) -> Result<(), ModelError> {
+        if self.is_open() {
+            return Ok(());
+        }
+        if self.bounds != Bounds::Writable && self.denied.contains(path) {
+            return Err(denial(name));
+        }
+        self.check(access, &real(path), name)
+    }
+
+    /// Whether a model may be told that there is something at a path.
+    fn tells(&self, path: &Path) -> bool {
+        let real = real(path);
+        let is_denied = self.denied.contains(path) || self.denied.contains(&real);
+        !is_denied && self.check(Access::Read, &real, "").is_ok()
+    }
+
+    /// The message for an error at a path that was judged; the model calls it `name`. For a missing file, it suggests those similar
+    /// names that the model may be told.
+    pub(super) fn problem(&self, path: &Path, name: &str, error: &io::Error) -> ModelError {
+        files::shown_problem(path, name, error, |near| self.tells(near))
+    }
+
+    /// The same for a file that was not opened.
+    pub(super) fn told(&self, error: Unopened, path: &Path, name: &str) -> ModelError {
+        match error {
+            Unopened::Refused(error) => error,
+            Unopened::Failed(error) => self.problem(path, name, &error),
+        }
+    }
+
+    /// Looks at what a path leads to, and says where that is, without links. `path` is absolute, and the model calls it `name`.
+    ///
+    /// # Errors
+    /// If it may not be used in this way, or there is nothing.
+    pub(super) fn look(&self, access: Access, path: &Path, name: &str) -> Result<(Found, PathBuf), ModelError> {
+        self.judge(access, path, name)?;
+        let found = match self.is_open() {
+            true => path.canonicalize().and_then(|real| Ok((Found::at(&real)?, real))),
+            false => by_own_path(path, look_exactly),
+        };
+        let (found, real) = found.map_err(|error| self.problem(path, name, &error))?;
+        self.check(access, &real, name)?;
+        Ok((found, real))
+    }
+
+    /// Looks at the regular file that a path leads to.
+    ///
+    /// # Errors
+    /// If it may not be used in this way, does not exist, or is something else.
+    pub(super) fn regular(&self, access: Access, path: &Path, name: &str) -> Result<Found, ModelError> {
+        let (found, _) = self.look(access, path, name)?;
+        match files::kind(found.kind()) {
+            None => Ok(found),
+            Some(OtherFile::Directory) => Err(ModelError::new(format!("{name} is a directory. List it with `ls`."))),
+            Some(kind) => Err(ModelError::new(format!("{name} is {kind}, not a regular file."))),
+        }
+    }
+
+    /// Where the folder is that a path leads to, without links.
+    ///
+    /// # Errors
+    /// If it may not be read, does not exist, or is something else.
+    pub(super) fn folder(&self, path: &Path, name: &str) -> Result<PathBuf, ModelError> {
+        let (found, real) = self.look(Access::Read, path, name)?;
+        match files::kind(found.kind()) {
+            Some(OtherFile::Directory) => Ok(real),
+            None => {
+                let size = format_size(found.size());
+                Err(ModelError::new(format!("{name} is a file ({size}), not a directory. Read it with `read`.")))
+            }
+            Some(kind) => Err(ModelError::new(format!("{name} is {kind}, not a directory."))),
+        }
     }
 
     /// Opens a file for reading, without waiting if it is a pipe. `path` is absolute, and the model calls it `name`.
@@ -124,7 +202,7 @@ impl Guard {
             return true;
         }
         let (folder, name) = parts(entry);
-        let kind = OpenFolder::open(folder).and_then(|folder| folder.kind(name));
+        let kind = OpenFolder::open(folder).and_then(|folder| folder.look(name)).map(|found| found.kind());
         let is_within = |path: &Path| self.check(Access::Read, path, "").is_ok();
         match kind {
             Err(_) => false,
@@ -132,6 +210,22 @@ impl Guard {
             Ok(kind) if kind.is_symlink() => !self.denied.contains(entry) && self.permitted.shows(entry),
             Ok(_) => is_within(entry),
         }
+    }
+}
+
+fn denial(name: &str) -> ModelError {
+    ModelError::new(format!("The user's policy denies reading {}.", escape_controls(name)))
+}
+
+/// Looks at what there is at an absolute path without links.
+///
+/// # Errors
+/// If there is nothing, or a part of the path is a link.
+fn look_exactly(path: &Path) -> io::Result<Found> {
+    let (folder, name) = parts(path);
+    match OpenFolder::open(folder)?.look(name)? {
+        found if found.kind().is_symlink() => Err(Errno::LOOP.into()),
+        found => Ok(found),
     }
 }
 
@@ -158,7 +252,7 @@ pub(super) fn content_at(path: &Path) -> io::Result<Option<Content>> {
 /// Opens what a path leads to, and says at which path without links that was.
 fn by_own_path<T>(path: &Path, open: impl Fn(&Path) -> io::Result<T>) -> io::Result<(T, PathBuf)> {
     let goes_up = path.components().any(|part| part == Component::ParentDir);
-    let mut real = if goes_up { path.canonicalize()? } else { path.to_owned() };
+    let mut real = if goes_up { path.canonicalize()? } else { path.components().collect() };
     for _ in 0..MAX_LOOKS {
         match open(&real) {
             Ok(opened) => return Ok((opened, real)),
@@ -174,6 +268,7 @@ fn is_link(error: &io::Error) -> bool {
     matches!(Errno::from_io_error(error), Some(Errno::LOOP | Errno::NOTDIR | Errno::MLINK))
 }
 
-fn parts(path: &Path) -> (&Path, &OsStr) {
+/// The folder of a path, and the name in it.
+pub(super) fn parts(path: &Path) -> (&Path, &OsStr) {
     (path.parent().unwrap_or(Path::new("/")), path.file_name().unwrap_or(OsStr::new(".")))
 }

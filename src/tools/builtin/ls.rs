@@ -70,11 +70,10 @@ fn ls(input: &Value, context: &Context) -> Result<Outcome, ModelError> {
     let name = super::optional_text(input, "path").unwrap_or(".");
     let path = context.resolve(name);
     let folder = report::folder(context, Some(name))?;
-    let problem = |error| files::problem(&path, name, &error);
     let (mut names, mut problems, mut denied) = (Vec::new(), Vec::new(), 0);
     let guard = Guard::new(context, Bounds::Readable);
-    let (opened, folder) = guard.open_folder(&folder, name).map_err(|error| error.told(&path, name))?;
-    for entry in Dir::read_from(&opened).map_err(|error| problem(error.into()))? {
+    let (opened, folder) = guard.open_folder(&folder, name).map_err(|error| guard.told(error, &path, name))?;
+    for entry in Dir::read_from(&opened).map_err(|error| guard.problem(&path, name, &error.into()))? {
         match entry.map(|entry| OsStr::from_bytes(entry.file_name().to_bytes()).to_owned()) {
             Ok(entry) if entry == "." || entry == ".." => {}
             Ok(entry) if context.hides(&folder.join(&entry)) => denied += 1,

@@ -16,14 +16,13 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     attach::{self, ShownFile},
-    files,
     guard::Guard,
-    line_range, lines, report,
+    line_range, lines,
 };
 use crate::{
     model::{Media, ModelError},
     text::truncate::{self, Limits, MAX_BYTES, MAX_LINES, format_size},
-    tools::{Access, Bounds, Context, Definition, NativeTool, Outcome, Output, preview},
+    tools::{Bounds, Context, Definition, NativeTool, Outcome, Output, preview},
 };
 
 /// How much is read at once, in bytes.
@@ -99,10 +98,9 @@ fn read(input: &Value, context: &Context) -> Result<Outcome, ModelError> {
         return Err(ModelError::new("`limit` must be at least 1."));
     }
     let path = context.resolve(name);
-    let problem = |error: io::Error| files::problem(&path, name, &error);
-    context.permitted.check(Access::Read, &path, name)?;
-    report::must_exist(context, &path, name)?;
-    let file = attach::open(&path, name, &Guard::new(context, Bounds::Readable))?;
+    let guard = Guard::new(context, Bounds::Readable);
+    let problem = |error: io::Error| guard.problem(&path, name, &error);
+    let file = attach::open(&path, name, &guard)?;
     let bytes = file.metadata().map_err(problem)?.len();
     let mut reader = BufReader::with_capacity(CHUNK, file);
     if let Some(media) = Media::detect(&mut reader).map_err(problem)? {

@@ -10,7 +10,7 @@ use std::{
     collections::BTreeSet,
     ffi::{OsStr, OsString},
     fmt,
-    fs::{self, File, Metadata, Permissions},
+    fs::{self, File, Permissions},
     io::{self, Read, Write},
     os::unix::fs::{MetadataExt, PermissionsExt},
     path::{Path, PathBuf},
@@ -22,7 +22,7 @@ use std::{
 
 use super::{
     files,
-    folder::OpenFolder,
+    folder::{Found, OpenFolder},
     guard::{self, Guard},
 };
 use crate::{
@@ -83,9 +83,9 @@ pub struct WriteTarget {
     /// The file's path with links resolved.
     path: PathBuf,
     /// The existing file.
-    pub(super) existing: Option<Metadata>,
+    pub(super) existing: Option<Found>,
     recorder: Option<Arc<dyn Recorder>>,
-    bounds: Bounds,
+    guard: Guard,
     _alone: Exclusive,
 }
 
@@ -111,11 +111,8 @@ impl WriteTarget {
     /// # Errors
     /// If it must not be written (not a regular file, read-only, protected, not permitted), with the reason.
     pub(super) fn new(path: &Path, name: &str, context: &Context, bounds: &Bounds) -> Result<Self, ModelError> {
-        context.permitted.check(Access::Write, path, name)?;
-        let mut target = Self::at(path, name, &context.protected, context.recorder.clone())?;
-        // This path has no links any more, and it is not left while the file is read or written.
-        Guard::new(context, bounds.clone()).check(Access::Write, &target.path, name)?;
-        target.bounds = bounds.clone();
+        let guard = Guard::new(context, bounds.clone());
+        let target = Self::judged(path, name, guard, &context.protected, context.recorder.clone())?;
         if context.unsaved.iter().any(|open| *open == target.path || real(open) == target.path) {
             return Err(ModelError::new(format!(
                 "{name} is open in the editor with changes that are not saved, so it is not written. Ask the user to save or \
@@ -135,24 +132,40 @@ impl WriteTarget {
         protected: &Protected,
         recorder: Option<Arc<dyn Recorder>>,
     ) -> Result<Self, ModelError> {
+        Self::judged(path, name, Guard::default(), protected, recorder)
+    }
+
+    fn judged(
+        path: &Path,
+        name: &str,
+        guard: Guard,
+        protected: &Protected,
+        recorder: Option<Arc<dyn Recorder>>,
+    ) -> Result<Self, ModelError> {
+        // Nothing is said about a file before it is known that it may be used.
+        guard.judge(Access::Write, path, name)?;
         let problem = |error: io::Error| ModelError::new(format!("{name}: {error}."));
         let real = follow(path).map_err(problem)?;
+        // This path has no links any more, and it is not left while the file is looked at, read or written.
+        guard.check(Access::Write, &real, name)?;
         let alone = Exclusive::new(&real);
-        let existing = match fs::metadata(&real) {
-            Ok(metadata) => Some(metadata),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(files::problem(&real, name, &error)),
+        let (folder, file) = guard::parts(&real);
+        let looked = OpenFolder::open(folder).and_then(|folder| Ok((folder.look(file)?, folder.is_writable(file))));
+        let (existing, is_writable) = match looked {
+            Ok((found, is_writable)) => (Some(found), is_writable),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => (None, true),
+            Err(error) => return Err(guard.problem(&real, name, &error)),
         };
-        if let Some(kind) = existing.as_ref().and_then(|metadata| files::kind(metadata.file_type())) {
+        if let Some(kind) = existing.as_ref().and_then(|found| files::kind(found.kind())) {
             return Err(ModelError::new(format!("{name} is {kind}; only regular files can be written.")));
         }
         if let Some(reason) = protected(path).or_else(|| protected(&real)) {
             return Err(ModelError::new(format!("{name} cannot be written: {reason}")));
         }
-        if existing.is_some() && rustix::fs::access(&real, rustix::fs::Access::WRITE_OK).is_err() {
+        if !is_writable {
             return Err(ModelError::new(format!("{name} is read-only.")));
         }
-        Ok(Self { path: real, existing, recorder, bounds: Bounds::default(), _alone: alone })
+        Ok(Self { path: real, existing, recorder, guard, _alone: alone })
     }
 
     /// The file's path with links resolved.
@@ -166,7 +179,7 @@ impl WriteTarget {
     /// # Errors
     /// If it cannot be read.
     pub(super) fn read(&self, name: &str) -> Result<Vec<u8>, ModelError> {
-        let problem = |error: io::Error| files::problem(&self.path, name, &error);
+        let problem = |error: io::Error| self.guard.problem(&self.path, name, &error);
         let mut file = guard::open_exactly(&self.path).map_err(problem)?;
         let mut content = Vec::new();
         file.read_to_end(&mut content).map_err(problem)?;
@@ -178,12 +191,12 @@ impl WriteTarget {
     /// # Errors
     /// If it cannot be read.
     pub(super) fn content(&self, name: &str) -> Result<Option<Content>, ModelError> {
-        guard::content_at(&self.path).map_err(|error| files::problem(&self.path, name, &error))
+        guard::content_at(&self.path).map_err(|error| self.guard.problem(&self.path, name, &error))
     }
 
     /// A change of the file, which the model calls `name`, from `old` to `new`.
     pub(super) fn change(&self, name: &str, old: Option<Content>, new: Content) -> FileChange {
-        let (path, name, bounds) = (self.path.clone(), name.to_owned(), self.bounds.clone());
+        let (path, name, bounds) = (self.path.clone(), name.to_owned(), self.guard.bounds().clone());
         FileChange { path, name, old, new: Some(new), moved_to: None, bounds }
     }
 
@@ -224,7 +237,7 @@ impl WriteTarget {
     /// # Errors
     /// If that fails. If the content could not be written, the file has been moved all the same.
     pub(super) fn move_to(&self, other: &Self, old: &[u8], content: &[u8]) -> io::Result<()> {
-        let mode = self.existing.as_ref().map_or(0o666, |metadata| metadata.mode() & ALL_BITS);
+        let mode = self.existing.as_ref().map_or(0o666, Found::mode);
         let mut made = Vec::new();
         let moved = OpenFolder::create(other.folder(), &mut made).and_then(|folder| {
             let from = OpenFolder::open(self.folder())?;
@@ -272,16 +285,17 @@ impl WriteTarget {
     /// Replaces the old file by a new one; `false` if the old one would lose properties and nothing was done.
     fn exchange(&self, folder: &OpenFolder, content: &[u8], set: Mode, made: &[PathBuf]) -> io::Result<bool> {
         // The umask applies to these permissions.
-        let mode = self.existing.as_ref().map_or(0o666, |metadata| metadata.mode() & ALL_BITS);
-        if self.existing.as_ref().is_some_and(|metadata| metadata.nlink() > 1) {
+        let mode = self.existing.as_ref().map_or(0o666, Found::mode);
+        if self.existing.as_ref().is_some_and(Found::is_linked_elsewhere) {
             return Ok(false);
         }
         let mut temporary = Temporary::new(folder, mode & 0o777)?;
         let file = &mut temporary.file;
         if let Some(existing) = &self.existing {
             let ours = file.metadata()?;
-            let same_owner = (ours.uid(), ours.gid()) == (existing.uid(), existing.gid());
-            if !same_owner && std::os::unix::fs::fchown(&*file, Some(existing.uid()), Some(existing.gid())).is_err() {
+            let same_owner = (ours.uid(), ours.gid()) == existing.owner();
+            let (user, group) = existing.owner();
+            if !same_owner && std::os::unix::fs::fchown(&*file, Some(user), Some(group)).is_err() {
                 return Ok(false);
             }
             file.set_permissions(Permissions::from_mode(mode))?;

@@ -2,17 +2,17 @@
 
 use std::{
     ffi::OsStr,
-    fs, io,
     path::{Path, PathBuf},
 };
 
+use super::guard::Guard;
 use crate::{
     model::ModelError,
     text::{
         escape_controls,
         truncate::{self, Limits},
     },
-    tools::{Access, Context, overflow},
+    tools::{Bounds, Context, overflow},
 };
 
 /// The maximum number of unreadable places that are named.
@@ -101,51 +101,10 @@ pub(super) fn things(number: usize, thing: &str) -> String {
 /// The folder in which a search starts, with links resolved.
 ///
 /// # Errors
-/// A message that names it: it does not exist, is not a folder, cannot be accessed, or the user denies reading it.
+/// A message that names it: it may not be read, does not exist, is not a folder, or cannot be accessed.
 pub(super) fn folder(context: &Context, name: Option<&str>) -> Result<PathBuf, ModelError> {
     let name = name.unwrap_or(".");
-    let path = context.resolve(name);
-    context.permitted.check(Access::Read, &path, name)?;
-    must_exist(context, &path, name)?;
-    super::files::directory(&path, name)?;
-    let folder = path.canonicalize().map_err(|error| super::files::problem(&path, name, &error))?;
-    may_be_read(context, &[&path, &folder], name)?;
-    Ok(folder)
-}
-
-/// The decision about the call was made before it ran, and links may have changed since.
-///
-/// # Errors
-/// If the user denies reading one of `paths`, which the model calls `name`, or an agent does not permit it.
-pub(super) fn may_be_read(context: &Context, paths: &[&Path], name: &str) -> Result<(), ModelError> {
-    may_be_told(context, paths, name)?;
-    paths.iter().try_for_each(|path| context.permitted.check(Access::Read, path, name))
-}
-
-/// The same without the agents.
-///
-/// # Errors
-/// If the user denies reading one of `paths`.
-pub(super) fn may_be_told(context: &Context, paths: &[&Path], name: &str) -> Result<(), ModelError> {
-    match paths.iter().any(|path| context.denied.contains(path)) {
-        true => Err(ModelError::new(format!("The user's policy denies reading {}.", escape_controls(name)))),
-        false => Ok(()),
-    }
-}
-
-/// Checks that there is something at a path, which the model calls `name`. The similar names in the message are those that it may
-/// read.
-///
-/// # Errors
-/// If there is nothing.
-pub(super) fn must_exist(context: &Context, path: &Path, name: &str) -> Result<(), ModelError> {
-    match fs::metadata(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let is_shown = |near: &Path| !context.denied.contains(near) && context.permitted.allows(Access::Read, near);
-            Err(ModelError::new(super::files::missing_file(path, name, is_shown)))
-        }
-        _ => Ok(()),
-    }
+    Guard::new(context, Bounds::Readable).folder(&context.resolve(name), name)
 }
 
 /// `1 line`, `2 lines`.

@@ -19,4 +19,5 @@ mod retention;
 mod rules;
 mod search;
 mod summary;
+mod unmentioned;
 pub mod workshop;

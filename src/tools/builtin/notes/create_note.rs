@@ -1,18 +1,13 @@
 //! `create_note`: creates a page.
 
-use std::sync::Arc;
-
-use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
 use super::{changes, define, space::Space};
 use crate::{
     model::ModelError,
     text::truncate::count_lines,
-    tools::{Context, Definition, NativeTool, Outcome, Proposal},
+    tools::{Definition, Proposal},
 };
-
-struct CreateNote;
 
 pub(super) fn definition() -> Definition {
     define::writing(
@@ -23,26 +18,8 @@ pub(super) fn definition() -> Definition {
             "page": { "type": "string", "description": "The new page: its path in the folder of notes, without .md." },
             "content": { "type": "string", "description": "The entire content of the page, in Markdown." },
         }),
-        CreateNote,
+        define::Writing { propose: create, preview: define::preview },
     )
-}
-
-impl NativeTool for CreateNote {
-    fn run(self: Arc<Self>, input: Value, context: Context) -> BoxFuture<'static, Outcome> {
-        define::change(context, move |space| create(&input, space))
-    }
-
-    fn is_proposing(&self) -> bool {
-        true
-    }
-
-    fn propose(&self, input: &Value, context: &Context) -> Option<Result<Proposal, ModelError>> {
-        Some(Space::open(context).and_then(|space| create(input, &space)))
-    }
-
-    fn preview(&self, input: &Value, _width: usize) -> Option<String> {
-        define::preview(input)
-    }
 }
 
 fn create(input: &Value, space: &Space<'_>) -> Result<Proposal, ModelError> {

@@ -1,5 +1,7 @@
 //! Definitions of tools for notes, and what their inputs share.
 
+use std::sync::Arc;
+
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::Value;
 
@@ -29,8 +31,35 @@ pub(super) fn reading(
     definition
 }
 
+/// What a tool does that changes pages.
+#[derive(Clone, Copy)]
+pub(super) struct Writing {
+    /// The changes that a call makes.
+    pub(super) propose: fn(&Value, &Space<'_>) -> Result<Proposal, ModelError>,
+    /// The preview of a call.
+    pub(super) preview: fn(&Value) -> Option<String>,
+}
+
+impl NativeTool for Writing {
+    fn run(self: Arc<Self>, input: Value, context: Context) -> BoxFuture<'static, Outcome> {
+        look(context, move |space| Ok(changes::carry_out(space, || (self.propose)(&input, space))))
+    }
+
+    fn is_proposing(&self) -> bool {
+        true
+    }
+
+    fn propose(&self, input: &Value, context: &Context) -> Option<Result<Proposal, ModelError>> {
+        Some(Space::open(context).and_then(|space| (self.propose)(input, &space)))
+    }
+
+    fn preview(&self, input: &Value, _width: usize) -> Option<String> {
+        (self.preview)(input)
+    }
+}
+
 /// A tool that changes the page in `page`.
-pub(super) fn writing(name: &str, description: &str, properties: Value, tool: impl NativeTool + 'static) -> Definition {
+pub(super) fn writing(name: &str, description: &str, properties: Value, tool: Writing) -> Definition {
     let mut definition = define::define(name, description, properties, tool);
     definition.enabled = false;
     definition.approval = Some(DeclaredApproval::RequiresApproval);
@@ -50,14 +79,6 @@ pub(super) fn look(
         Err(error) => Outcome::failure(error),
     };
     blocking::searching(context, work).boxed()
-}
-
-/// Runs a tool that writes: what it proposes is carried out.
-pub(super) fn change(
-    context: Context,
-    propose: impl Fn(&Space<'_>) -> Result<Proposal, ModelError> + Send + 'static,
-) -> BoxFuture<'static, Outcome> {
-    look(context, move |space| Ok(changes::carry_out(space, || propose(space))))
 }
 
 /// The page that a call names in `property`.

@@ -1,21 +1,18 @@
 //! `rename_note`: gives a page another name, and changes the links that lead to it.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::collections::BTreeSet;
 
-use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
 use super::{super::report, changes, define, space::Space};
 use crate::{
     model::ModelError,
     notes::{Pages, rename::Renaming},
-    tools::{Context, Definition, NativeTool, Outcome, Proposal, paths, preview},
+    tools::{Definition, Proposal, paths, preview},
 };
 
 /// The maximum number of pages that a result names.
 const MAX_NAMED: usize = 50;
-
-struct RenameNote;
 
 pub(super) fn definition() -> Definition {
     let mut definition = define::writing(
@@ -26,29 +23,15 @@ pub(super) fn definition() -> Definition {
             "page": { "type": "string", "description": "The page: its path in the folder of notes, without .md." },
             "new_page": { "type": "string", "description": "Its new path in the folder of notes, without .md." },
         }),
-        RenameNote,
+        define::Writing { propose: rename, preview },
     );
     definition.write_path_param = Some(["page", "new_page"].into());
     definition
 }
 
-impl NativeTool for RenameNote {
-    fn run(self: Arc<Self>, input: Value, context: Context) -> BoxFuture<'static, Outcome> {
-        define::change(context, move |space| rename(&input, space))
-    }
-
-    fn is_proposing(&self) -> bool {
-        true
-    }
-
-    fn propose(&self, input: &Value, context: &Context) -> Option<Result<Proposal, ModelError>> {
-        Some(Space::open(context).and_then(|space| rename(input, &space)))
-    }
-
-    fn preview(&self, input: &Value, _width: usize) -> Option<String> {
-        let (page, new) = (input.get("page")?.as_str()?, input.get("new_page")?.as_str()?);
-        Some(preview::labelled(format!("{page} -> {new}"), input))
-    }
+fn preview(input: &Value) -> Option<String> {
+    let (page, new) = (input.get("page")?.as_str()?, input.get("new_page")?.as_str()?);
+    Some(preview::labelled(format!("{page} -> {new}"), input))
 }
 
 /// What renaming a page changes.

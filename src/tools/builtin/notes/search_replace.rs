@@ -1,21 +1,16 @@
 //! `search_replace`: replaces text in a page.
 
-use std::sync::Arc;
-
-use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
 use super::{changes, define, space::Space};
 use crate::{
     model::ModelError,
     notes::replacing::{self, Which},
-    tools::{Context, Definition, NativeTool, Outcome, Proposal},
+    tools::{Definition, Proposal},
 };
 
 /// The maximum number of lines that a result names.
 const MAX_NAMED: usize = 20;
-
-struct SearchReplace;
 
 pub(super) fn definition() -> Definition {
     define::writing(
@@ -33,26 +28,8 @@ pub(super) fn definition() -> Definition {
             },
             "occurrence": { "type": ["integer", "null"], "description": "For nth: which occurrence, from 1." },
         }),
-        SearchReplace,
+        define::Writing { propose: replace, preview: define::preview },
     )
-}
-
-impl NativeTool for SearchReplace {
-    fn run(self: Arc<Self>, input: Value, context: Context) -> BoxFuture<'static, Outcome> {
-        define::change(context, move |space| replace(&input, space))
-    }
-
-    fn is_proposing(&self) -> bool {
-        true
-    }
-
-    fn propose(&self, input: &Value, context: &Context) -> Option<Result<Proposal, ModelError>> {
-        Some(Space::open(context).and_then(|space| replace(input, &space)))
-    }
-
-    fn preview(&self, input: &Value, _width: usize) -> Option<String> {
-        define::preview(input)
-    }
 }
 
 fn replace(input: &Value, space: &Space<'_>) -> Result<Proposal, ModelError> {

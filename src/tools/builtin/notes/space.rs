@@ -67,7 +67,9 @@ impl<'a> Space<'a> {
             }
         }
         // An agent may permit only a part of it: each page is judged.
-        report::may_be_told(context, &[written, &root], "the folder of notes")?;
+        if [written, &root].iter().any(|path| context.denied.contains(path)) {
+            return Err(ModelError::new("The user's policy denies reading the folder of notes."));
+        }
         let guard = Guard::new(context, Bounds::Below(root.clone()));
         Ok(Self { context, deadline: Deadline::new(context), root, guard })
     }
@@ -102,11 +104,7 @@ impl<'a> Space<'a> {
 
     fn below(&self, relative: &Path, name: &str) -> Result<PathBuf, ModelError> {
         let path = self.root.join(relative);
-        let real = paths::real(&path);
-        if !self.contains(&real) {
-            return Err(ModelError::new(format!("`{name}` leads out of the folder of notes.")));
-        }
-        report::may_be_read(self.context, &[&path, &real], name)?;
+        self.guard.judge(Access::Read, &path, name)?;
         Ok(path)
     }
 
@@ -157,16 +155,14 @@ impl<'a> Space<'a> {
         if path.symlink_metadata().is_err() {
             return Err(self.missing(page));
         }
-        files::regular(&path, page.as_str())?;
+        self.guard.regular(Access::Read, &path, page.as_str())?;
         let problem = |error: io::Error| ModelError::new(format!("{page}: {}.", files::reason(&error)));
         let mut file = self.guard.open(&path, page.as_str()).map_err(|error| match error {
             Unopened::Refused(error) => error,
             Unopened::Failed(error) => problem(error),
         })?;
         let metadata = file.metadata().map_err(problem)?;
-        if let Some(kind) = files::kind(metadata.file_type()) {
-            return Err(ModelError::new(format!("{page} is {kind}, not a regular file.")));
-        }
+        files::check_regular(&metadata, page.as_str())?;
         if metadata.len() > MAX_PAGE {
             let size = format_size(metadata.len());
             return Err(ModelError::new(format!("{page} ({size}) is too large: pages may have up to 16 MB.")));

@@ -2,20 +2,17 @@
 
 use std::sync::Arc;
 
-use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
 use super::{changes, define, space::Space};
 use crate::{
     model::ModelError,
     notes::frontmatter::{self, Update},
-    tools::{Context, Definition, NativeTool, Outcome, Proposal},
+    tools::{Definition, Proposal},
 };
 
 /// The properties that are no keys of the frontmatter.
 const OWN: [&str; 4] = ["label", "page", "set", "delete"];
-
-struct UpdateFrontmatter;
 
 pub(super) fn definition() -> Definition {
     let mut definition = define::writing(
@@ -34,7 +31,7 @@ pub(super) fn definition() -> Definition {
                 "description": "Keys to remove.",
             },
         }),
-        UpdateFrontmatter,
+        define::Writing { propose: update, preview: define::preview },
     );
     // A strict schema would have to list all keys, and some models write them beside `page` instead of into `set`.
     definition.strict = false;
@@ -43,24 +40,6 @@ pub(super) fn definition() -> Definition {
     schema["additionalProperties"] = json!(true);
     definition.input_schema = Arc::new(schema);
     definition
-}
-
-impl NativeTool for UpdateFrontmatter {
-    fn run(self: Arc<Self>, input: Value, context: Context) -> BoxFuture<'static, Outcome> {
-        define::change(context, move |space| update(&input, space))
-    }
-
-    fn is_proposing(&self) -> bool {
-        true
-    }
-
-    fn propose(&self, input: &Value, context: &Context) -> Option<Result<Proposal, ModelError>> {
-        Some(Space::open(context).and_then(|space| update(input, &space)))
-    }
-
-    fn preview(&self, input: &Value, _width: usize) -> Option<String> {
-        define::preview(input)
-    }
 }
 
 fn update(input: &Value, space: &Space<'_>) -> Result<Proposal, ModelError> {

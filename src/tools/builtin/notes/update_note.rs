@@ -1,8 +1,5 @@
 //! `update_note`: replaces, appends or prepends text in a page or a section.
 
-use std::sync::Arc;
-
-use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
 use super::{changes, define, space::Space};
@@ -12,10 +9,8 @@ use crate::{
         Outline,
         sections::{self, Mode},
     },
-    tools::{Context, Definition, NativeTool, Outcome, Proposal},
+    tools::{Definition, Proposal},
 };
-
-struct UpdateNote;
 
 pub(super) fn definition() -> Definition {
     define::writing(
@@ -39,26 +34,8 @@ pub(super) fn definition() -> Definition {
                 "description": "Which section, from 1; required if several have this heading, null otherwise.",
             },
         }),
-        UpdateNote,
+        define::Writing { propose: update, preview: define::preview },
     )
-}
-
-impl NativeTool for UpdateNote {
-    fn run(self: Arc<Self>, input: Value, context: Context) -> BoxFuture<'static, Outcome> {
-        define::change(context, move |space| update(&input, space))
-    }
-
-    fn is_proposing(&self) -> bool {
-        true
-    }
-
-    fn propose(&self, input: &Value, context: &Context) -> Option<Result<Proposal, ModelError>> {
-        Some(Space::open(context).and_then(|space| update(input, &space)))
-    }
-
-    fn preview(&self, input: &Value, _width: usize) -> Option<String> {
-        define::preview(input)
-    }
 }
 
 fn update(input: &Value, space: &Space<'_>) -> Result<Proposal, ModelError> {
