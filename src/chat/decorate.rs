@@ -53,11 +53,7 @@ impl Document {
             let end = matter.lines.min(range.end);
             found.extend((range.start..end).map(|line| Decoration { line, kind: LineKind::Frontmatter }));
         }
-        let first = self.messages.partition_point(|message| message.range().end <= range.start);
-        for message in self.messages.get(first..).unwrap_or_default() {
-            if message.start >= range.end {
-                break;
-            }
+        for message in self.messages_in(range.clone()) {
             message.decorate(&range, &mut found);
         }
         found

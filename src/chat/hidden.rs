@@ -19,18 +19,7 @@ impl Document {
     /// The hidden lines of the blocks that overlap the lines in `range`, in order.
     #[must_use]
     pub fn hidden(&self, range: Range<usize>) -> Vec<Hidden> {
-        let mut found = Vec::new();
-        let first = self.messages().partition_point(|message| message.range().end <= range.start);
-        for message in self.messages().get(first..).unwrap_or_default() {
-            if message.start >= range.end {
-                break;
-            }
-            let from = range.start.saturating_sub(message.start);
-            let first = message.blocks.partition_point(|block| block.end() <= from);
-            let touched = message.blocks[first..].iter().take_while(|block| message.lines_of(block).start < range.end);
-            found.extend(touched.filter_map(|block| message.hidden(block)));
-        }
-        found
+        self.blocks_in(range).filter_map(|(message, block)| message.hidden(block)).collect()
     }
 }
 

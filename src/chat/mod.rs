@@ -38,6 +38,7 @@ mod frontmatter_edit;
 mod glance;
 mod hidden;
 mod hosted;
+mod in_range;
 mod line_range;
 mod line_scan;
 mod mention;

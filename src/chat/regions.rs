@@ -21,19 +21,7 @@ impl Document {
     /// left out: frontmatter, thinking, status blocks, attachments and tool headers.
     #[must_use]
     pub fn regions(&self, range: Range<usize>) -> Vec<Region> {
-        let mut found = Vec::new();
-        let first = self.messages().partition_point(|message| message.range().end <= range.start);
-        for message in self.messages().get(first..).unwrap_or_default() {
-            if message.start >= range.end {
-                break;
-            }
-            let from = range.start.saturating_sub(message.start);
-            let first = message.blocks.partition_point(|block| block.end() <= from);
-            let on_screen =
-                message.blocks[first..].iter().take_while(|block| message.lines_of(block).start < range.end);
-            found.extend(on_screen.filter_map(|block| message.region(block)));
-        }
-        found
+        self.blocks_in(range).filter_map(|(message, block)| message.region(block)).collect()
     }
 }
 
