@@ -69,12 +69,24 @@ function M.go(motion)
   end
 end
 
---- The keys after an operator, for a mapping with `expr`. If there is no line to go to, Escape cancels the operator.
+--- Moves the cursor to where an operator ends.
+---@param motion flemma.Motion
+function M.to_end(motion)
+  local line = target(motion)
+  if line then
+    vim.fn.cursor(line, 1)
+  else
+    local what = vim.endswith(motion, "waiting") and "no call waits" or "there is no message"
+    require("flemma.operator").cancel(what .. " in this direction")
+  end
+end
+
+--- The keys after an operator, for a mapping with `expr`: a command, so that |.| looks for the line again. If there is no line to go
+--- to, Escape cancels the operator.
 ---@param motion flemma.Motion
 ---@return string keys
 function M.keys(motion)
-  local line = target(motion)
-  return line and ("<Cmd>call cursor(%d, 1)<CR>"):format(line) or "<Esc>"
+  return target(motion) and ("<Cmd>lua require('flemma.motion').to_end('%s')<CR>"):format(motion) or "<Esc>"
 end
 
 return M

@@ -42,6 +42,9 @@ end
 function M.select(object)
   local first, last, column = find(object)
   if not first then
+    if vim.startswith(api.nvim_get_mode().mode, "no") then
+      require("flemma.operator").cancel(vim.endswith(object, "message") and "there is no message here" or "there is no call here")
+    end
     return
   end
   if api.nvim_get_mode().mode:find("^[vV\22]") then

@@ -126,6 +126,13 @@ fn motions_work_with_counts_selections_and_operators() {
         ((1, 0), "d2]m", (1, 0), MESSAGES[MESSAGES.find("@You:\nthree").unwrap()..].to_owned()),
         ((1, 0), "2d]m", (1, 0), MESSAGES[MESSAGES.find("@You:\nthree").unwrap()..].to_owned()),
         ((9, 0), "d[m", (8, 0), MESSAGES.replace("@You:\nthree", "three")),
+        // `.` looks for the next message again, with the count of then or with another one.
+        ((1, 0), "d]m.", (1, 0), MESSAGES[MESSAGES.find("@You:\nthree").unwrap()..].to_owned()),
+        ((1, 0), "d]m2.", (1, 0), "@Assistant:\nfour\n".to_owned()),
+        ((1, 0), "d2]m.", (1, 0), "@Assistant:\nfour\n".to_owned()),
+        ((9, 0), "d[m.", (5, 0), MESSAGES.replace("@Assistant:\ntwo\n\n@You:\nthree", "three")),
+        ((1, 0), "d]m...", (1, 0), "@Assistant:\nfour\n".to_owned()),
+        ((1, 0), "c]mX<Esc>G.", (9, 0), format!("X\n{}", &MESSAGES[MESSAGES.find("@Assistant").unwrap()..])),
         ((2, 0), "v]mkd", (2, 0), MESSAGES.replace("one\n{ brace\n\n@Assistant", "@Assistant")),
         ((1, 0), "V]mkd", (1, 0), MESSAGES[MESSAGES.find("@Assistant").unwrap()..].to_owned()),
         // Without a message to move to, an operator changes nothing, not even its own line.

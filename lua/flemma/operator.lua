@@ -1,0 +1,11 @@
+--- An operator that waits for a motion or a text object.
+local M = {}
+
+--- Cancels the operator for which this is called, in a command that its mapping has made. An error does that, and only an error: a
+--- command that moves nothing would let |c| begin to insert. So the user is told why.
+---@param words string
+function M.cancel(words)
+  vim.api.nvim_echo({ { "flemma: " .. words } }, true, { err = true })
+end
+
+return M
