@@ -1,6 +1,7 @@
 --- The tools: registering and listing them.
 local M = {}
 
+local keepers = require("flemma.tools.keepers")
 local notify = require("flemma.notify")
 
 --- The longest time limit, in seconds.
@@ -215,6 +216,7 @@ function M.get(name)
     refuse(("get: the name must be a string, not a %s"):format(type(name)))
     return nil
   end
+  keepers.catch_up()
   return native("tool", name)
 end
 
@@ -222,6 +224,7 @@ end
 ---@param opts? { include_disabled?: boolean }
 ---@return table[]
 function M.get_all(opts)
+  keepers.catch_up()
   return native("tools", type(opts) == "table" and opts.include_disabled == true) or {}
 end
 
@@ -261,6 +264,7 @@ end
 --- The number of tools, including disabled ones.
 ---@return integer
 function M.count()
+  keepers.catch_up()
   return native("tool_count") or 0
 end
 

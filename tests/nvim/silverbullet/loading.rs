@@ -22,10 +22,19 @@ fn tools_come_and_go_with_the_table() {
     assert_eq!(get(&mut chat, "one"), json!([true, "first", "auto"]));
     chat.nvim
         .lua("sb.ai.tools.one = { description = 'second', requiresApproval = true, handler = function() end }", &[]);
-    chat.nvim.wait_for("the change", |nvim| nvim.lua(registered, &["one".into()])[1] == "second");
-    assert_eq!(get(&mut chat, "one")[2], "requires_approval");
-    chat.nvim.lua("sb.ai.tools.one = nil", &[]);
-    chat.nvim.wait_for("the end", |nvim| nvim.lua(registered, &["one".into()])[0] == false);
+    assert_eq!(get(&mut chat, "one"), json!([true, "second", "requires_approval"]));
+    // What is assigned counts for the code that follows: also `nil`, a field, and what is written to the table itself.
+    let at_once = "local tools, get = sb.ai.tools, require('flemma.tools').get
+        tools.one.description = 'third'
+        local third = get('one').description
+        local count = require('flemma.tools').count()
+        tools.one = nil
+        local is_gone = get('one') == nil and require('flemma.tools').count() == count - 1
+        for _, tool in ipairs(require('flemma.tools').get_all({ include_disabled = true })) do
+          is_gone = is_gone and tool.name ~= 'one'
+        end
+        return { third, is_gone }";
+    assert_eq!(chat.nvim.lua(at_once, &[]), json!(["third", true]));
     chat.nvim.lua("sb.ai.tools = { two = { description = 'x', handler = function() end } }", &[]);
     assert_eq!(get(&mut chat, "two")[0], true);
     assert_eq!(chat.nvim.lua("return vim.tbl_keys(sb.ai.tools)", &[]), json!(["two"]));

@@ -101,7 +101,7 @@ fn an_editor_that_was_killed_writes_what_was_stored() {
 }
 
 #[test]
-fn an_editor_that_is_killed_at_the_second_write_keeps_the_first() {
+fn an_editor_killed_at_the_second_write_keeps_the_first() {
     let mut chat = waiting();
     approve(&mut chat);
     chat.nvim.wait_for("the second change", |nvim| nvim.file("steps") == "first second ");
@@ -116,7 +116,7 @@ fn an_editor_that_is_killed_at_the_second_write_keeps_the_first() {
 }
 
 #[test]
-fn the_command_line_decides_while_the_editor_runs_and_without_it() {
+fn the_command_line_decides_with_the_editor_and_without() {
     let mut chat = waiting();
     let file = chat.nvim.work().join("notes.chat");
     let said = std::thread::scope(|scope| {

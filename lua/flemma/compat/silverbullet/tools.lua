@@ -1,7 +1,8 @@
 --- The table `ai.tools`: what is assigned is registered, and what is set to nil is not any more.
 ---
 --- A new key is registered at once. LuaJIT tells nobody of a key that is replaced or removed, and `pairs` has to work. So the table
---- is compared with what was seen of it: in the tick after somebody has reached for it, and before each request.
+--- is compared with what was seen of it: in the tick after somebody has reached for it, before Lua looks at the tools of Flemma, and
+--- before each request.
 local M = {}
 
 local definition = require("flemma.compat.silverbullet.definition")
@@ -15,7 +16,7 @@ local entries = {}
 ---@type table<string, { entry: any, fields: table }>
 local seen = {}
 
-local is_due = false
+local is_due, is_syncing = false, false
 
 --- An entry with its fields, which are often changed in place.
 ---@param entry any
@@ -73,6 +74,10 @@ end
 ---@return boolean ok whether all that is new was accepted
 function M.sync()
   is_due = false
+  if is_syncing then
+    return true
+  end
+  is_syncing = true
   local all_ok = true
   for _, name in ipairs(vim.tbl_keys(seen)) do
     if rawget(entries, name) == nil then
@@ -85,6 +90,7 @@ function M.sync()
       all_ok = take(name) and all_ok
     end
   end
+  is_syncing = false
   return all_ok
 end
 
@@ -146,6 +152,7 @@ function M.install()
       end
     end,
   })
+  require("flemma.tools.keepers").add(M.sync)
   vim.api.nvim_create_autocmd("User", {
     group = vim.api.nvim_create_augroup("flemma.silverbullet", { clear = true }),
     pattern = "FlemmaRequestSending",
