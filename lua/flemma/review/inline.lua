@@ -302,7 +302,7 @@ function Inline:update(files)
     at = file.path == path and place or at
   end
   local problem = original.why_not(files[at]) or self:show(at, true)
-  local words = ("%s: %s has changed, so the proposal was made again"):format(review.call, merge.cause(before, files))
+  local words = merge.made_again(review.call, before, files)
   if problem then
     self:quit()
     words = ("%s; %s"):format(words, problem)

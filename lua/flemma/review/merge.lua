@@ -74,16 +74,17 @@ function M.three_way(base, mine, theirs)
   return { text = table.concat(out), conflicts = conflicts }
 end
 
---- What has made another proposal necessary.
+--- What the user is told when the proposal was made again.
+---@param call string
 ---@param before table<string, flemma.ReviewedFile> by path
 ---@param files flemma.ReviewedFile[]
 ---@return string
-function M.cause(before, files)
+function M.made_again(call, before, files)
   local is_file = vim.iter(files):any(function(file)
     local known = before[file.path]
     return known and (known.old ~= file.old or file.note ~= nil)
   end)
-  return is_file and "the file" or "the call"
+  return ("%s: %s has changed, so the proposal was made again"):format(call, is_file and "the file" or "the call")
 end
 
 --- Brings what the user has edited onto what the file is now, and notes where both have changed the same place.

@@ -381,7 +381,7 @@ function Tab:update(files)
     end
   end
   self:show(self.at, self:file().path == path)
-  local words = ("%s: %s has changed, so the proposal was made again"):format(review.call, merge.cause(before, files))
+  local words = merge.made_again(review.call, before, files)
   if next(review.conflicts) then
     self.note = "conflict: `:w!` undoes lines at the left"
     words = words .. "; it and you have changed the same lines. Yours are at the right, the others at the left"

@@ -4,7 +4,9 @@ mod content;
 mod events;
 mod files;
 mod inline;
+mod merge;
 mod previews;
+mod rename;
 mod tab;
 mod writes;
 

@@ -8,20 +8,22 @@ fn one_edit() -> Chat {
     waiting(&[("a.txt", &lines())], "edit", &edit("a.txt", "line 5", "LINE 5"), "")
 }
 
-/// Reviews a call, edits the right side, and types a command: the call still waits, the review is whole, and nothing is left over.
-fn approves_nothing(chat: &mut Chat, command: &str, message: &str) {
+/// Edits the right side, and types keys: the call still waits, the review is whole, and nothing is left over.
+fn approves_nothing(chat: &mut Chat, keys: &str, message: &str) {
     chat.nvim.input("ggOmine<Esc>");
     chat.nvim.wait_for("the text", |nvim| nvim.lines(0)[0] == "mine");
     chat.nvim.command("messages clear");
-    chat.nvim.input(&format!(":{command}<CR>"));
-    wait_for_message(&mut chat.nvim, message);
+    chat.nvim.input(keys);
+    if !message.is_empty() {
+        wait_for_message(&mut chat.nvim, message);
+    }
     chat.nvim.wait_for("the view as it was", |nvim| {
         let state = "return { vim.bo.buftype, vim.bo.modified, vim.fn.bufname():find('^flemma:') ~= nil,
           #vim.tbl_filter(function(b) return vim.bo[b].buflisted end, vim.api.nvim_list_bufs()),
           #vim.tbl_filter(function(b) return vim.fn.bufname(b):find('^flemma:') ~= nil end, vim.api.nvim_list_bufs()) }";
         nvim.lua(state, &[]) == json!(["acwrite", true, true, 1, 2])
     });
-    assert_eq!(content(chat, "a.txt"), lines(), "{command}");
+    assert_eq!(content(chat, "a.txt"), lines(), "{keys}");
     assert!(
         chat.nvim
             .lua("return table.concat(vim.fn.getbufline('notes.chat', 1, '$'), ' ')", &[])
@@ -48,8 +50,16 @@ fn only_a_plain_write_accepts() {
         ("file renamed.txt | w", own),
         ("q", "E37"),
     ] {
-        approves_nothing(&mut chat, command, message);
+        approves_nothing(&mut chat, &format!(":{command}<CR>"), message);
     }
+    // `:!` writes what has changed where 'autowrite' is on. Return is for the question after its output.
+    approves_nothing(&mut chat, ":!touch ran<CR><CR>", "");
+    chat.nvim.wait_for("the command", |nvim| nvim.work().join("ran").exists());
+    assert_eq!(content(&chat, "a.txt"), lines());
+    // `:confirm` asks whether to save. That is no `:write`, whatever the answer is.
+    approves_nothing(&mut chat, ":confirm q<CR>y", "only your own `:write` does that");
+    approves_nothing(&mut chat, ":confirm bdelete<CR>y", "only your own `:write` does that");
+    approves_nothing(&mut chat, ":confirm q<CR>c", "");
     // From another window, `:wall` is a write of the user.
     chat.nvim.input("ggOmine<Esc>:tabnext<CR>");
     chat.nvim.wait_for("the conversation", |nvim| nvim.lua("return vim.bo.filetype", &[]) == "chat");
@@ -74,7 +84,12 @@ fn each_plain_write_accepts() {
         let expected = format!("mine\n{}", lines()).replace("line 5\n", "LINE 5\n");
         let work = chat.nvim.work();
         if keys == ":wqa<CR>" {
-            // Neovim may leave before the write; then the call still waits.
+            // Neovim leaves, before the write or after it. Either all of it is there, or nothing, and the call is not lost.
+            chat.nvim.wait_for_exit();
+            let (now, conversation) = (content(&chat, "a.txt"), chat.nvim.file("notes.chat"));
+            assert!(now == expected || now == lines(), "{now}");
+            assert!(conversation.contains("toolu_1"), "{conversation}");
+            assert!(now == expected || conversation.contains("status=pending"), "{conversation}");
             continue;
         }
         chat.nvim.wait_for(keys, |_| std::fs::read_to_string(work.join("a.txt")).is_ok_and(|text| text == expected));
