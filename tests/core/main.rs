@@ -5,6 +5,7 @@
 mod agent;
 #[path = "../support/anthropic.rs"]
 mod anthropic;
+mod changes;
 mod chat;
 mod circles;
 mod cli;

@@ -2,8 +2,10 @@
 
 use std::{fs, os::unix::fs::MetadataExt, time::Duration};
 
+use jiff::{SignedDuration, Timestamp};
+
 use flemma::{
-    changes::Wanted,
+    changes::{Line, Wanted},
     model::CallId,
     runtime::{
         LockFile,
@@ -61,6 +63,76 @@ fn old_contents_go_first_and_those_of_open_conversations_last() {
     assert_eq!((left, fs::read_dir(bench.state().join("logs")).unwrap().count()), (2, 1));
     bench.back(&Wanted::Redo);
     assert_eq!(bench.shop.content("b"), "other");
+}
+
+/// Writes a file four times, each content of a size, and says of each write how many days ago it was.
+fn written_days_ago(days: [i64; 4]) -> Bench {
+    let mut bench = Bench::new();
+    let mut random = fastrand::Rng::with_seed(7);
+    let mut content = || std::iter::repeat_with(|| random.alphanumeric()).take(20_000).collect::<String>();
+    bench.shop.put("a", content());
+    for call in ["c1", "c2", "c3", "c4"] {
+        bench.call(call, "write", write("a", &content()));
+    }
+    let mut days = days.into_iter();
+    let log = fs::read_to_string(bench.log_file()).unwrap();
+    let aged = log.lines().map(|line| {
+        let line = match Line::from_text(line.as_bytes()).unwrap() {
+            Line::Change(mut change) => {
+                change.at = Timestamp::now() - SignedDuration::from_hours(24 * days.next().unwrap());
+                Line::Change(change)
+            }
+            other => other,
+        };
+        line.to_text() + "\n"
+    });
+    let aged: String = aged.collect();
+    fs::write(bench.log_file(), aged).unwrap();
+    bench
+}
+
+/// Which of the contents that were replaced are still kept.
+fn kept(bench: &Bench) -> Vec<bool> {
+    let is_kept = |calls: usize| bench.propose(&bench.after(calls)).unwrap().files[0].problem.is_none();
+    (0..4).map(is_kept).collect()
+}
+
+#[test]
+fn what_is_older_than_the_limit_goes_and_nothing_else() {
+    let bench = written_days_ago([40, 31, 29, 0]);
+    let day = Duration::from_secs(24 * 60 * 60);
+    let limits = |days: u32| Limits { max_bytes: 1 << 30, max_age: Some(day * days) };
+    bench.backups.clean(limits(41)).unwrap();
+    assert_eq!(kept(&bench), [true, true, true, true]);
+    bench.backups.clean(limits(30)).unwrap();
+    assert_eq!(kept(&bench), [false, false, true, true]);
+    bench.backups.clean(Limits { max_bytes: 1 << 30, max_age: None }).unwrap();
+    assert_eq!(kept(&bench), [false, false, true, true], "without a limit, nothing goes");
+    bench.backups.clean(limits(1)).unwrap();
+    assert_eq!(kept(&bench), [false, false, false, true]);
+}
+
+#[test]
+fn the_contents_that_were_replaced_first_go_first() {
+    // The order of the log is not that of the times.
+    let bench = written_days_ago([1, 4, 2, 3]);
+    let sizes = || -> Vec<u64> {
+        let files = look(&bench.state().join("contents")).into_keys().filter(|path| path.is_file());
+        files.map(|path| fs::metadata(path).unwrap().len()).collect()
+    };
+    let one = sizes().into_iter().max().unwrap();
+    for (room, expected) in [
+        (4, [true, true, true, true]),
+        (3, [true, false, true, true]),
+        (2, [true, false, true, false]),
+        (1, [true, false, false, false]),
+        (0, [false, false, false, false]),
+    ] {
+        let limits = Limits { max_bytes: one * room, max_age: None };
+        bench.backups.clean(limits).unwrap();
+        assert_eq!(kept(&bench), expected, "{room}");
+        assert!(sizes().iter().sum::<u64>() <= limits.max_bytes);
+    }
 }
 
 #[test]

@@ -1,0 +1,3 @@
+//! Changes of files by tools: what follows from the log.
+
+mod moves;
