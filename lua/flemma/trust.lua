@@ -57,7 +57,7 @@ end
 function M.ask_files(buf, question, files, references, line)
   local path = vim.api.nvim_buf_get_name(buf)
   local name = vim.fn.fnamemodify(path, ":t")
-  local folder = vim.fs.dirname(path) .. "/"
+  local folder = require("flemma.conversations").base(buf) .. "/"
   local hidden = vim.iter(files):any(function(file)
     return vim.startswith(file, folder)
   end)

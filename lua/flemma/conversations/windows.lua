@@ -66,52 +66,85 @@ local function follow_size(win, opts)
   })
 end
 
----@type table<flemma.Layout, fun(buf: integer, opts: flemma.WindowOptions): integer>
+---@type table<flemma.Layout, fun(opts: flemma.WindowOptions): integer>
 local openers = {}
 
---- A window that is split off is in the layout of the tab page, so it cannot be split off a floating one.
-local function split(buf, opts, config)
-  config.win = -1
-  return api.nvim_open_win(buf, opts.enter, config)
+--- A window with an empty buffer, which goes when another one takes its place.
+local function open(config)
+  local empty = api.nvim_create_buf(false, true)
+  vim.bo[empty].bufhidden = "wipe"
+  local ok, win = pcall(api.nvim_open_win, empty, true, config)
+  if not ok then
+    pcall(api.nvim_buf_delete, empty, { force = true })
+    error(win, 0)
+  end
+  return win
 end
 
-function openers.vertical(buf, opts)
+function openers.vertical(opts)
   local width = cells(opts.width, 0.4, vim.o.columns)
   if width < MIN_WIDTH or vim.o.columns - width < MIN_WIDTH then
     -- Neither of the two windows could be read.
-    return openers.horizontal(buf, opts)
+    return openers.horizontal(opts)
   end
-  local ok, win = pcall(split, buf, opts, { split = "right", width = width })
-  return ok and win or openers.horizontal(buf, opts)
+  -- A window that is split off belongs to the tab page, so it cannot be split off a floating one.
+  local ok, win = pcall(open, { win = -1, split = "right", width = width })
+  return ok and win or openers.horizontal(opts)
 end
 
-function openers.horizontal(buf, opts)
+function openers.horizontal(opts)
   local height = cells(opts.height, 0.4, vim.o.lines - vim.o.cmdheight)
-  local ok, win = pcall(split, buf, opts, { split = "below", height = height })
-  return ok and win or openers.tab(buf, opts)
+  local ok, win = pcall(open, { win = -1, split = "below", height = height })
+  return ok and win or openers.tab(opts)
 end
 
-function openers.tab(buf, opts)
+function openers.tab(opts)
   local before, count = api.nvim_get_current_tabpage(), vim.fn.tabpagenr("$")
-  if not pcall(vim.cmd, "tab split") then
-    -- On a screen of a few lines, Neovim gives up half-way (E36).
-    if vim.fn.tabpagenr("$") > count and api.nvim_get_current_tabpage() ~= before then
-      pcall(vim.cmd.tabclose)
-    end
-    return openers.float(buf, opts)
+  if pcall(vim.cmd, "tab split") then
+    return api.nvim_get_current_win()
   end
-  local win = api.nvim_get_current_win()
-  api.nvim_win_set_buf(win, buf)
-  if not opts.enter then
-    api.nvim_set_current_tabpage(before)
+  -- On a screen of a few lines, Neovim gives up half-way (E36).
+  if vim.fn.tabpagenr("$") > count and api.nvim_get_current_tabpage() ~= before then
+    pcall(vim.cmd.tabclose)
   end
-  return win
+  return openers.float(opts)
 end
 
-function openers.float(buf, opts)
-  local win = api.nvim_open_win(buf, opts.enter, float_config(opts))
+function openers.float(opts)
+  local win = open(float_config(opts))
   follow_size(win, opts)
   return win
+end
+
+--- What is wrong, in Neovim's words.
+---@param thrown any
+---@return string
+local function words_of(thrown)
+  return (tostring(thrown):match("[^\n]*"):gsub("^.*(E%d+:)", "%1"):gsub("^.-:%d+: ", ""))
+end
+
+--- Puts a buffer into a window.
+---@param win integer
+---@param buf integer
+---@return string? problem
+local function put(win, buf)
+  if api.nvim_buf_is_loaded(buf) then
+    local ok, thrown = pcall(api.nvim_win_set_buf, win, buf)
+    return not ok and words_of(thrown) or nil
+  end
+  -- Which of two editors may change it is decided by its lock, and not by the swap file.
+  local ok, found = pcall(require("flemma.swap").decide, "e", function()
+    api.nvim_win_call(win, function()
+      vim.cmd(("silent keepalt buffer %d"):format(buf))
+    end)
+  end)
+  if api.nvim_buf_is_loaded(buf) and api.nvim_win_get_buf(win) == buf then
+    return
+  elseif ok and found then
+    local path = vim.fn.fnameescape(vim.fn.fnamemodify(api.nvim_buf_get_name(buf), ":~:."))
+    return ("a Neovim that is no longer running has left a swap file of it; `:edit %s` lets you recover it"):format(path)
+  end
+  return ok and "it is not known why" or words_of(found)
 end
 
 --- The windows of this tab page whose buffers a function chooses, the current window first.
@@ -157,8 +190,7 @@ function M.hide(win)
     end
   end)
   if not ok then
-    local words = tostring(problem):match("[^\n]*"):gsub("^.-:%d+: ", "")
-    return ("the window could not be hidden: %s"):format(words)
+    return ("the window could not be hidden: %s"):format(words_of(problem))
   end
   vim.w[win].flemma_layout = nil
 end
@@ -174,7 +206,7 @@ local function in_own_tab(chooses)
   end
 end
 
---- The window that is there for a conversation.
+--- The window that is there for a conversation: one that has it, or one with another conversation that it may replace.
 ---@return integer?
 local function existing(buf, opts)
   local function has_it(other)
@@ -188,7 +220,6 @@ local function existing(buf, opts)
     if not vim.wo[win].winfixbuf and not vim.wo[win].previewwindow then
       -- The conversation that leaves the window stays as it is, also when it has changes and 'hidden' is off.
       vim.bo[api.nvim_win_get_buf(win)].bufhidden = "hide"
-      api.nvim_win_set_buf(win, buf)
       return win
     end
   end
@@ -200,19 +231,27 @@ end
 ---@return integer? win
 ---@return string? problem
 function M.show(buf, opts)
-  local ok, win = pcall(existing, buf, opts)
-  if ok and not win then
-    ok, win = pcall(openers[opts.layout], buf, opts)
-    if ok then
-      vim.w[win].flemma_layout = opts.layout
+  local before, win = api.nvim_get_current_win(), existing(buf, opts)
+  local is_new = win == nil
+  if not win then
+    local ok, opened = pcall(openers[opts.layout], opts)
+    if not ok then
+      return nil, ("the conversation could not be shown: %s"):format(words_of(opened))
     end
+    win = opened
+    vim.w[win].flemma_layout = opts.layout
   end
-  if not ok then
-    local words = tostring(win):match("[^\n]*"):gsub("^.-:%d+: ", "")
-    return nil, ("the conversation could not be shown: %s"):format(words)
+  local problem = put(win, buf)
+  if problem and is_new then
+    pcall(api.nvim_win_close, win, true)
   end
-  if opts.enter and api.nvim_get_current_win() ~= win then
-    api.nvim_set_current_win(win)
+  local wanted = opts.enter and not problem and win or before
+  if api.nvim_get_current_win() ~= wanted and api.nvim_win_is_valid(wanted) then
+    api.nvim_set_current_win(wanted)
+  end
+  if problem then
+    local name = vim.fs.basename(api.nvim_buf_get_name(buf))
+    return nil, ("%s could not be shown: %s"):format(name, problem)
   end
   return win
 end

@@ -122,7 +122,9 @@ function M.new(buf, tool, timeout, progress, about)
   local file = vim.api.nvim_buf_get_name(buf)
   local options = require("flemma.options").get()
   local own = options and options.tools[tool]
+  local project = require("flemma.conversations").project(buf)
   local cwd = type(own) == "table" and type(own.cwd) == "string" and vim.fn.fnamemodify(own.cwd, ":p"):gsub("(.)/$", "%1")
+    or project
     or vim.fn.getcwd()
   local context
   context = setmetatable({
@@ -132,7 +134,7 @@ function M.new(buf, tool, timeout, progress, about)
     call_id = about.call_id,
     resolved_by = about.resolved_by,
     __filename = file ~= "" and file or nil,
-    __dirname = file ~= "" and vim.fs.dirname(file) or nil,
+    __dirname = project or file ~= "" and vim.fs.dirname(file) or nil,
     __tool = tool,
     __run = about.run,
     propose_write = function(...)
@@ -164,7 +166,7 @@ return M
 ---@field call_id string the id of the call; the same when an `idempotent` tool runs it again
 ---@field resolved_by flemma.ResolvedBy who let the call run
 ---@field __filename? string full path of the `.chat` file; nil for one that was never saved
----@field __dirname? string its folder
+---@field __dirname? string its folder, or the root of the project whose conversation it is
 ---@field path { resolve: (fun(path: string): string), problem: fun(path: string, access?: "read"|"write"): string? }
 ---@field sandbox { is_path_writable: (fun(path: string): boolean), wrap_command: fun(command: string[]): string[]?, string? }
 ---@field truncate table

@@ -71,34 +71,6 @@ local function window_for(tab, buf)
   return best
 end
 
----@class flemma.SwapFile
----@field name string
----@field process integer the Neovim that has the file open; 0 if it is not running
-
---- Decides about a swap file without asking: a file that another Neovim is editing is opened read-only. What a Neovim that
---- has ended left behind is not touched, and the file is not opened.
----@param run fun()
----@return flemma.SwapFile? found
-local function with_swap_files(run)
-  local found
-  local group = api.nvim_create_augroup("flemma.swap", { clear = true })
-  api.nvim_create_autocmd("SwapExists", {
-    group = group,
-    desc = "Flemma: decide about a swap file for `open_location`",
-    callback = function()
-      local info = vim.fn.swapinfo(vim.v.swapname)
-      found = { name = vim.fn.fnamemodify(vim.v.swapname, ":~"), process = info.pid or 0 }
-      vim.v.swapchoice = found.process > 0 and "o" or "q"
-    end,
-  })
-  local ok, thrown = pcall(run)
-  api.nvim_del_augroup_by_id(group)
-  if not ok then
-    error(thrown, 0)
-  end
-  return found
-end
-
 --- Loads a file without a question.
 ---@param path string
 ---@return integer? buf
@@ -109,8 +81,7 @@ local function load(path)
   local ok, result = true, nil
   if not api.nvim_buf_is_loaded(buf) then
     local was_listed = vim.bo[buf].buflisted
-    -- `bufload()` does not ask autocommands about swap files: it prints them all.
-    ok, result = pcall(with_swap_files, function()
+    ok, result = pcall(require("flemma.swap").decide, "o", function()
       api.nvim_buf_call(buf, function()
         vim.cmd("silent keepalt edit")
       end)

@@ -6,8 +6,9 @@ use serde_json::{Value, json};
 
 use super::{
     super::{
-        chat::{Chat, Setup, prose, said},
-        http::Gate,
+        anthropic::Stream,
+        chat::{Chat, Setup, said},
+        http::{Gate, Reply},
         support::Nvim,
     },
     FILES, current, put, state_folder, windows,
@@ -23,7 +24,7 @@ const SELECT: &str = "vim.ui.select = function(items, opts, choose)
   table.insert(_G.picks, { texts = texts, prompt = opts.prompt, kind = opts.kind, choose = function(n) choose(n and items[n], n) end })
 end";
 
-fn start(options: &str, replies: impl IntoIterator<Item = super::super::http::Reply>) -> Chat {
+fn start(options: &str, replies: impl IntoIterator<Item = Reply>) -> Chat {
     let mut chat = Chat::start(&Setup { files: &FILES, options, lua: SELECT, ..Setup::default() }, replies);
     chat.nvim.command("edit code/src/main.rs");
     chat
@@ -51,7 +52,9 @@ fn complete(nvim: &mut Nvim, line: &str) -> Vec<String> {
 #[test]
 fn conversations_are_offered_by_title_date_and_model() {
     let gate = Gate::new();
-    let mut chat = start("", [prose(&["Hello."]).hold(&gate)]);
+    let hello = Stream::new().text(&["Hello."]).end("end_turn");
+    let held = hello.events().iter().fold(Reply::stream().hold(&gate), |reply, event| reply.chunk(event.as_str()));
+    let mut chat = start("", [held]);
     let nvim = &mut chat.nvim;
     let folder = state_folder(nvim, "code");
     put(&folder, "2026-01-02-0304.chat", "@You:\nFix the parser\n", 60);

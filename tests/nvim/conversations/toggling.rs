@@ -155,3 +155,41 @@ fn a_conversation_of_another_editor_is_shown_and_new_is_offered() {
     nvim.input("imine<Esc>");
     nvim.wait_for("the words", |nvim| nvim.text() == "@You:\nmine\n");
 }
+
+#[test]
+fn swap_files_of_other_editors_ask_nothing() {
+    // Both with swap files, as users have them.
+    let mut first = Chat::start(&Setup { files: &FILES, ..Setup::default() }, []);
+    first.nvim.command("edit code/src/main.rs");
+    first.nvim.input(":Flemma new shared<CR>iwords<Esc>:write<CR>");
+    let note = state_folder(&first.nvim, "code").join(".last");
+    first.nvim.wait_for("the note", |_| note.exists());
+    let name = current(&mut first.nvim);
+    first.nvim.command("preserve");
+    let code = first.nvim.work().join("code/README.txt");
+    let mut second = Chat::another(&first, &code, ("", ""), []);
+    let nvim = &mut second.nvim;
+    nvim.command("set updatecount=200");
+    nvim.input(":Flemma toggle<CR>");
+    nvim.wait_for("the offer", |nvim| said(nvim).contains("`:Flemma new` begins another one."));
+    assert_eq!(nvim.text(), "@You:\nwords\n");
+    assert_eq!(nvim.lua("return { vim.bo.modifiable, vim.wo.breakindent }", &[]), json!([false, true]));
+    nvim.input(":bwipeout<CR>");
+    nvim.wait_for("the text", |nvim| windows(nvim) == ["README.txt"]);
+    // Once that one was killed, its changes may be worth something.
+    first.nvim.input("omore<Esc>");
+    first.nvim.wait_for("the change", |nvim| nvim.text().contains("more"));
+    first.nvim.command("preserve");
+    first.nvim.kill();
+    nvim.input(":Flemma toggle<CR>");
+    nvim.wait_for("the advice", |nvim| {
+        let said = said(nvim);
+        said.contains(&format!(
+            "{name} could not be shown: a Neovim that is no longer running has left a swap file of it"
+        )) && said.contains("lets you recover it")
+    });
+    assert_eq!(windows(nvim), ["README.txt"]);
+    assert!(!said(nvim).contains("E325"), "{}", said(nvim));
+    nvim.input(":Flemma new other<CR>");
+    nvim.wait_for("another one", |nvim| current(nvim).ends_with("-other.chat"));
+}
