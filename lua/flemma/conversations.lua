@@ -76,7 +76,10 @@ function M.show(opts)
     return refuse(missing or "the options could not be read; `:messages` says why")
   end
   local root = M.root(opts.buf)
-  local path = opts.path or (not opts.new and native("last_conversation", root)) or nil
+  local path = opts.path
+  if not path and not opts.new then
+    path = native("last_conversation", root)
+  end
   if not path then
     local problem
     path, problem = native("new_conversation", root, opts.title or "", os.date("%Y-%m-%d"), os.date("%H%M"))

@@ -12,8 +12,10 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     // conversation_project(path) -> the root of the project that the conversation at this path belongs to, or nil
     exports.add("conversation_project", |_, binding, path: PathBuf| Ok(binding.workspace.project_of(&path)))?;
     // last_conversation(root) -> the path of the project's conversation that was used last, or nil
-    exports
-        .add("last_conversation", |_, binding, root: PathBuf| Ok(binding.workspace.last_used_conversation(&root)))?;
+    exports.add("last_conversation", |_, binding, root: PathBuf| {
+        let found = binding.workspace.last_used_conversation(&root);
+        Ok(found)
+    })?;
     // new_conversation(root, title, date, time) -> the path for a new conversation; or nil and what went wrong
     exports.add("new_conversation", |_, binding, (root, title, date, time): (PathBuf, String, String, String)| {
         Ok(match binding.workspace.new_conversation(&root, &title, &date, &time) {
