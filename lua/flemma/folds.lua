@@ -57,6 +57,11 @@ local function prepare(win)
   if not chars:find("fold:", 1, true) then
     set(win, "fillchars", chars == "" and "fold: " or chars .. ",fold: ")
   end
+  -- A fold is a line of the conversation like others, and has its own colours.
+  local groups = vim.wo[win].winhighlight
+  if not groups:find("Folded:", 1, true) then
+    set(win, "winhighlight", groups == "" and "Folded:FlemmaFold" or groups .. ",Folded:FlemmaFold")
+  end
   return true
 end
 
@@ -296,7 +301,7 @@ function M.release(buf)
     if get(win, "foldtext") == require("flemma.folds.text").EXPRESSION then
       api.nvim_win_call(win, function()
         vim.cmd("normal! zE")
-        vim.cmd("setlocal foldmethod< foldtext< foldlevel< fillchars<")
+        vim.cmd("setlocal foldmethod< foldtext< foldlevel< fillchars< winhighlight<")
       end)
     end
   end

@@ -62,6 +62,15 @@ local function watcher_in(buf, win)
   return watcher and watcher.win == win and watcher or nil
 end
 
+--- Whether the cursor of a window is where the conversation has moved it, or where it was when the key was pressed.
+---@param buf integer
+---@param win integer
+---@return boolean
+function M.leads(buf, win)
+  local watcher = watcher_in(buf, win)
+  return watcher ~= nil and watcher.line == api.nvim_win_get_cursor(win)[1]
+end
+
 --- Moves a window's cursor. A watching window continues to watch.
 local function move(buf, win, line, column)
   if win == api.nvim_get_current_win() then

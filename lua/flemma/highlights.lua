@@ -1,15 +1,8 @@
---- The highlight groups. Each is a link that a colour scheme or the user's options can replace, or a background that is
---- computed from the colour scheme (`flemma.looks.colours`).
+--- The highlight groups. Each is a link that a colour scheme or the user's options can replace, or is computed from the
+--- colour scheme (`flemma.looks.colours`).
 local M = {}
 
---- Groups of earlier versions that colour schemes and users may define: those of today link to them.
-local former = {
-  FlemmaRoleSystem = "Statement",
-  FlemmaRoleUser = "String",
-  FlemmaRoleAssistant = "Special",
-}
-
---- Option in `highlights` -> group and its default link; false for one that is computed.
+--- Option in `highlights` -> group and its default link; false for one that is computed or chosen.
 local groups = {
   role_system = { "FlemmaSystem", "FlemmaRoleSystem" },
   role_user = { "FlemmaUser", "FlemmaRoleUser" },
@@ -21,16 +14,16 @@ local groups = {
   meta = { "FlemmaMeta", false },
   tool = { "FlemmaTool", false },
   tool_summary = { "FlemmaToolSummary", "Normal" },
-  tool_waiting = { "FlemmaWaiting", "WarningMsg" },
-  tool_running = { "FlemmaRunning", "Changed" },
-  tool_failed = { "FlemmaFailed", "DiagnosticError" },
-  tool_rejected = { "FlemmaRejected", "Removed" },
+  tool_waiting = { "FlemmaWaiting", false },
+  tool_running = { "FlemmaRunning", false },
+  tool_failed = { "FlemmaFailed", false },
+  tool_rejected = { "FlemmaRejected", false },
   tool_output = { "FlemmaToolOutput", "Normal" },
   thinking = { "FlemmaThinking", false },
   tool_use = { "FlemmaToolUse", "Statement" },
   tool_result = { "FlemmaToolResult", "Statement" },
   tool_error = { "FlemmaToolError", "DiagnosticError" },
-  tool_done = { "FlemmaToolDone", "Added" },
+  tool_done = { "FlemmaToolDone", false },
   tool_status = { "FlemmaToolStatus", "DiagnosticWarn" },
   attachment = { "FlemmaAttachment", "Underlined" },
   reference = { "FlemmaReference", "Underlined" },
@@ -46,8 +39,8 @@ local groups = {
   review_note = { "FlemmaReviewNote", "DiagnosticInfo" },
   tool_progress = { "FlemmaToolProgress", "Comment" },
   frontmatter = { "FlemmaFrontmatter", "PreProc" },
-  fold = { "FlemmaFold", "Folded" },
-  fold_size = { "FlemmaFoldSize", "Comment" },
+  fold = { "FlemmaFold", "Normal" },
+  fold_size = { "FlemmaFoldSize", "FlemmaMeta" },
   stray = { "FlemmaStray", "DiagnosticError" },
   aborted = { "FlemmaAborted", "DiagnosticWarn" },
   spinner = { "FlemmaSpinner", "DiagnosticInfo" },
@@ -58,9 +51,6 @@ local groups = {
 ---@return string[] problems overrides with an unknown name, or that Neovim does not accept
 function M.apply(overrides)
   local problems, defined = {}, {}
-  for group, link in pairs(former) do
-    vim.api.nvim_set_hl(0, group, { link = link, default = true })
-  end
   for option, group in pairs(groups) do
     local wanted = overrides and overrides[option]
     local definition = type(wanted) == "string" and { link = wanted } or wanted

@@ -51,14 +51,14 @@ function M.enabled()
   return options ~= nil and options.looks.enabled
 end
 
+--- Which signs the user's font has.
 ---@return "plain"|"nerd"|"ascii"
-local function signs()
+function M.signs()
   local options = require("flemma.options").get()
   local icons = options and options.looks.icons
   if icons == "ascii" or icons == "nerd" then
     return icons
   elseif options and options.editing.symbols == "ascii" then
-    -- As in the lines of folds.
     return "ascii"
   end
   return vim.g.have_nerd_font and "nerd" or "plain"
@@ -108,7 +108,8 @@ end
 local function virtual(chunks, background, named)
   local found, width = {}, 0
   for index, chunk in ipairs(chunks) do
-    local groups = { background or chunk.group, chunk.group, background and index == 1 and named and "FlemmaRole" or nil }
+    -- Some colour schemes have groups with a background, which would interrupt that of the line.
+    local groups = { chunk.group, background or chunk.group, background and index == 1 and named and "FlemmaRole" or nil }
     found[#found + 1] = { chunk.text, groups }
     width = width + api.nvim_strwidth(chunk.text)
   end
@@ -135,7 +136,7 @@ local function draw(canvas, width, look, shows_text)
       mark(0, { virt_text = left, virt_text_pos = "overlay", hl_mode = "combine", priority = PRIORITY + 1 })
     elseif look.background then
       -- A marker: its name is as wide as the marker.
-      local name = { look.left[1].group, "FlemmaRole" }
+      local name = { look.left[1].group, look.background, "FlemmaRole" }
       mark(0, { end_col = math.min(#look.left[1].text, #text), hl_group = name, priority = PRIORITY + 1 })
     end
     if room > 0 and api.nvim_strwidth(text) + 2 + room <= width then
@@ -165,7 +166,7 @@ function M.draw(canvas)
   local win, buf = canvas.win, canvas.buf
   local info = vim.fn.getwininfo(win)[1]
   local width = math.max(1, info.width - info.textoff)
-  local looks = looks_of(canvas, width, signs(), offset())
+  local looks = looks_of(canvas, width, M.signs(), offset())
   local covered, over = {}, {}
   local cursor = is_bare(win) and api.nvim_win_get_cursor(win)[1] - 1 or nil
   local first, last = require("flemma.looks.hiding").block_in(win, buf)

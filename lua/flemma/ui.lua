@@ -54,7 +54,13 @@ function M.highlight(buf)
     -- Other plugins look it up under this filetype.
     require("vim.treesitter.language").register("markdown", "chat")
   else
+    -- The syntax file would conceal the signs of Markdown as well.
+    local conceals = vim.g.markdown_syntax_conceal
+    if vim.go.conceallevel == 0 then
+      vim.g.markdown_syntax_conceal = 0
+    end
     vim.bo[buf].syntax = "markdown"
+    vim.g.markdown_syntax_conceal = conceals
   end
 end
 

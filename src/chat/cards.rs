@@ -60,6 +60,17 @@ pub struct Card {
     site: Option<Site>,
 }
 
+impl Card {
+    /// The number of lines of the output; 0 for a call.
+    #[must_use]
+    pub const fn output(&self) -> usize {
+        match self.part {
+            CardPart::Use => 0,
+            CardPart::Result { output, .. } => output,
+        }
+    }
+}
+
 impl Document {
     /// The blocks of calls that overlap the lines in `range`, in order.
     #[must_use]

@@ -205,7 +205,7 @@ impl ParsedMessage {
     }
 
     /// The number of blank lines between a fold and the next one, if there is nothing else between them.
-    fn gap_after(&self, index: usize, text: &dyn Text) -> usize {
+    pub(super) fn gap_after(&self, index: usize, text: &dyn Text) -> usize {
         let (Some(gap), Some(next)) = (self.blocks.get(index + 1), self.blocks.get(index + 2)) else { return 0 };
         if fold_kind(next).is_some() && self.is_gap(gap, text) { gap.lines as usize } else { 0 }
     }

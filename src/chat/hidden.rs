@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use super::{Block, BlockKind, Document, ParsedMessage, ResultBody};
+use super::{BlockKind, Document, ParsedMessage, ResultBody, Text};
 
 /// Lines of one block that are hidden.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,25 +16,39 @@ pub struct Hidden {
 }
 
 impl Document {
-    /// The hidden lines of the blocks that overlap the lines in `range`, in order.
+    /// The hidden lines of the blocks that overlap the lines in `range`, in order. The blank lines between two calls belong to
+    /// the first one.
     #[must_use]
-    pub fn hidden(&self, range: Range<usize>) -> Vec<Hidden> {
-        self.blocks_in(range).filter_map(|(message, block)| message.hidden(block)).collect()
+    pub fn hidden(&self, range: Range<usize>, text: &dyn Text) -> Vec<Hidden> {
+        let mut found = Vec::new();
+        for message in self.messages_in(range.clone()) {
+            let from = range.start.saturating_sub(message.start);
+            // The range may begin in the blank lines behind a call.
+            let first = message.blocks.partition_point(|block| block.end() <= from).saturating_sub(1);
+            let touched = (first..message.blocks.len())
+                .take_while(|at| message.lines_of(&message.blocks[*at]).start < range.end)
+                .filter_map(|at| message.hidden(at, text));
+            found.extend(touched.filter(|hidden| hidden.block.end > range.start));
+        }
+        found
     }
 }
 
 impl ParsedMessage {
-    fn hidden(&self, block: &Block) -> Option<Hidden> {
-        if !block.closed {
-            return None;
-        }
-        let all = self.lines_of(block);
+    fn hidden(&self, at: usize, text: &dyn Text) -> Option<Hidden> {
+        let block = self.blocks.get(at).filter(|block| block.closed)?;
+        let mut all = self.lines_of(block);
         // The header, or the tag, stays.
         let (after, last) = (all.start + 1, all.end.saturating_sub(1));
         let mut lines = match &block.kind {
             BlockKind::ToolUse(tool) => {
                 tool.input?;
-                Vec::from_iter(Some(after..all.end))
+                let input = after..all.end;
+                // So that calls read as a list.
+                let next = self.blocks.get(at + 2).map(|next| &next.kind);
+                let gap = if matches!(next, Some(BlockKind::ToolUse(_))) { self.gap_after(at, text) } else { 0 };
+                all.end += gap;
+                vec![input.clone(), input.end..all.end]
             }
             BlockKind::ToolResult(tool) => match &tool.body {
                 ResultBody::Output(fence) => vec![after..all.start + fence.line as usize + 1, last..all.end],

@@ -80,7 +80,7 @@ pub use editor_reference::EditorReference;
 pub use editor_subject::EditorSubject;
 pub use escape::{escape, unescape};
 pub use file_name::file_name;
-pub use folded::{CallState, Folded, FoldedCall};
+pub use folded::Folded;
 pub use folds::{Begins, Fold, FoldGroup, FoldKind};
 pub use frontmatter_edit::{approve_always, mark_cut_off, restore_frontmatter};
 pub use glance::Glance;

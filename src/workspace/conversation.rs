@@ -259,7 +259,7 @@ impl Conversation {
     /// The lines of the blocks in these lines that a reader need not see, as far as they are parsed.
     #[must_use]
     pub fn hidden(&self, lines: Range<usize>) -> Vec<Hidden> {
-        self.page.with_parsed(|document, _| document.hidden(lines.clone()))
+        self.page.with_parsed(|document, text| document.hidden(lines.clone(), text))
     }
 
     /// The ids of the calls that have no result yet.

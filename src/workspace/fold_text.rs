@@ -1,269 +1,121 @@
 //! The line that is shown in place of a closed fold: who wrote the message and how it begins, what a call did and what became
-//! of it, how long the thinking is.
+//! of it, how long the thinking is. A call has the same line as when it is open, so that nothing moves when it is closed.
 
 use std::ops::Range;
 
 use unicode_width::UnicodeWidthStr;
 
-use super::{Conversation, Workspace};
+use super::{
+    Conversation, Workspace,
+    card_look::{CardView, fold_mark},
+    look::{Chunk, Look, LookStyle, Signs, chunk, lines as line_count},
+};
 use crate::{
-    chat::{CallState, Folded, FoldedCall, Speaker, Status},
-    config::Symbols,
-    journal::CallKey,
-    tools::{Summary, preview},
+    chat::{Card, Document, Fate, Folded, Speaker, Status, Text},
+    tools::preview,
 };
 
-/// The width of a line below which it does not say how many lines are folded, in cells.
-const NARROW: usize = 40;
-
-/// A piece of the line, and what it is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FoldPiece {
-    /// The text.
-    pub text: String,
-    /// What it is, for its colour.
-    pub part: FoldPart,
-}
-
-/// What a piece of the line is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FoldPart {
-    /// The mark at the start, and words.
-    Words,
-    /// The frontmatter.
-    Frontmatter,
-    /// The author of a message.
-    Role(Speaker),
-    /// Thinking.
-    Thinking,
-    /// A reference of the user's that was captured.
-    Captured,
-    /// The name of a tool that was called.
-    ToolUse,
-    /// The name of a tool that has a result.
-    ToolResult,
-    /// A call that went well.
-    Done,
-    /// A call that failed.
-    Failed,
-    /// A call that waits or runs.
-    Waiting,
-    /// How much is folded, and how long it took.
-    Size,
-}
+/// The fewest cells in which the first words of a message say more than its number of lines.
+const FEW_WORDS: usize = 24;
 
 impl Workspace {
-    /// The line in place of the fold with these lines, at most `width` cells wide; `None` if it is not a fold of ours.
+    /// The line in place of the fold with these lines, in exactly as many cells as the style says; `None` if it is not a fold
+    /// of ours.
     #[must_use]
-    pub fn fold_text(
+    pub fn fold_text(&self, conversation: &Conversation, lines: &Range<usize>, style: LookStyle) -> Option<Vec<Chunk>> {
+        let look = conversation.page().with_parsed(|document, text| {
+            let look = self.fold_look(conversation, document, text, lines, style)?;
+            Some(if style.signs == Signs::Ascii { look.into_ascii() } else { look })
+        })?;
+        Some(look.into_line(style.width))
+    }
+
+    fn fold_look(
         &self,
         conversation: &Conversation,
+        document: &Document,
+        text: &dyn Text,
         lines: &Range<usize>,
-        width: usize,
-        symbols: Symbols,
-    ) -> Option<Vec<FoldPiece>> {
-        let folded = conversation.page().folded(lines)?;
-        let mut line = Line::new(width, symbols);
-        match folded {
+        style: LookStyle,
+    ) -> Option<Look> {
+        let card = |card: &Card| self.card(conversation, document, card, text, style, CardView::Closed);
+        let mut look = Look::default();
+        let mark = |group| chunk(format!(" {} ", fold_mark(style.signs)), group);
+        match document.folded(lines, text)? {
             Folded::Frontmatter { language } => {
-                line.piece(FoldPart::Frontmatter, "Frontmatter");
-                line.body = language;
-                line.count(lines.len(), "line");
+                look.left = vec![mark("FlemmaFoldSize"), chunk("frontmatter", "FlemmaFrontmatter")];
+                add_words(&mut look, &language, "FlemmaFoldSize", style);
+                look.right.push(line_count(lines.len()));
             }
             Folded::Message { speaker, words, tools } => {
-                line.piece(FoldPart::Role(speaker), speaker.as_str());
-                line.body = if words.is_empty() { tools.join(", ") } else { words };
-                line.count(lines.len(), "line");
-            }
-            Folded::Thinking { lines: 0 } => {
-                line.piece(FoldPart::Thinking, "Thinking");
-                line.size("hidden".to_owned());
+                let (name, background) = match speaker {
+                    Speaker::You => ("FlemmaUser", "FlemmaUserLine"),
+                    Speaker::Assistant => ("FlemmaAssistant", "FlemmaAssistantLine"),
+                    Speaker::System => ("FlemmaSystem", "FlemmaSystemLine"),
+                };
+                look.background = Some(background);
+                look.left = vec![mark("FlemmaFoldSize"), chunk(speaker.as_str(), name)];
+                look.right.push(line_count(lines.len()));
+                let words = if words.is_empty() { tools.join(", ") } else { words };
+                add_words(&mut look, &words, "FlemmaFold", style);
             }
             Folded::Thinking { lines: count } => {
-                line.piece(FoldPart::Thinking, "Thinking");
-                line.count(count, "line");
+                look.left = vec![mark("FlemmaThinking"), chunk("thinking", "FlemmaThinking")];
+                look.right.push(if count == 0 { chunk("hidden ", "FlemmaFoldSize") } else { line_count(count) });
             }
             Folded::Captured { reference, lines: count } => {
-                line.piece(FoldPart::Captured, &reference);
-                line.count(count, "line");
+                look.left = vec![mark("FlemmaFoldSize")];
+                let room = style.width.saturating_sub(6);
+                look.left.push(chunk(preview::clip(&reference, room), "FlemmaReference"));
+                look.right.push(line_count(count));
             }
-            Folded::Call(call) => {
-                line.piece(FoldPart::ToolUse, name(&call));
-                line.summary = self.summary(&call);
-                line.end = Some(line.state(&call));
-                line.size = self.time_of(conversation, &call).map(|time| format!(" {time}"));
+            Folded::Call | Folded::Result => {
+                return document.cards(lines.start..lines.start + 1).first().map(card);
             }
-            Folded::Result(call) => self.result(&mut line, &call),
-            Folded::Results(calls) => match calls.as_slice() {
-                [call] => self.result(&mut line, call),
-                calls => {
-                    let worst = calls.iter().max_by_key(|call| severity(call.state));
-                    if let Some(worst) = worst {
-                        let (text, part) = line.state(worst);
-                        line.piece(part, &text);
-                    }
-                    line.piece(FoldPart::ToolResult, &format!("{} results", calls.len()));
-                    let mut names: Vec<&str> = calls.iter().map(name).collect();
-                    names.dedup();
-                    line.body = names.join(", ");
-                    line.count(calls.iter().map(|call| call.lines).sum(), "line");
+            Folded::Results => {
+                let cards = document.cards(lines.clone());
+                if let [only] = cards.as_slice() {
+                    return Some(card(only));
                 }
-            },
+                let worst = cards.iter().max_by_key(|card| severity(card.fate)).filter(|card| card.fate != Fate::Done);
+                let state = worst.map(|worst| {
+                    let facts = self.call_facts(conversation, document, worst, text);
+                    self.state(conversation, worst, facts.as_deref(), style.signs)
+                });
+                look.right.push(state.map_or_else(
+                    || line_count(cards.iter().map(Card::output).sum()),
+                    |state| chunk(format!("{} ", state.text), state.group),
+                ));
+                look.left = vec![mark("FlemmaMeta"), chunk(format!("{} results", cards.len()), "FlemmaMeta")];
+                let mut names: Vec<&str> = cards.iter().map(|card| card.name.as_str()).collect();
+                names.dedup();
+                add_words(&mut look, &names.join(", "), "FlemmaMeta", style);
+            }
         }
-        Some(line.finish())
-    }
-
-    fn result(&self, line: &mut Line, call: &FoldedCall) {
-        let (text, part) = line.state(call);
-        line.piece(part, &text);
-        line.piece(FoldPart::ToolResult, name(call));
-        line.summary = self.summary(call);
-        line.count(call.lines, "line");
-    }
-
-    /// What a call did, without the tool's name.
-    fn summary(&self, call: &FoldedCall) -> Option<Summary> {
-        let definition = self.toolbox().get(&call.tool);
-        Some(Summary::of(definition.as_deref(), "", call.input.as_ref()?))
-    }
-
-    /// How long a call that has ended took, if the journal knows.
-    fn time_of(&self, conversation: &Conversation, call: &FoldedCall) -> Option<String> {
-        if !matches!(call.state, CallState::Good | CallState::Failed) {
-            return None;
-        }
-        let key = CallKey::of(&call.id, &call.tool, call.input.as_ref()?);
-        conversation.records().with_ledger(|ledger| {
-            let ending = ledger.ending(&key)?;
-            let seconds = ending.at.duration_since(ending.started?).as_secs_f64();
-            Some(match seconds {
-                // Not worth a look.
-                seconds if seconds < 0.1 => return None,
-                seconds if seconds < 60.0 => format!("{seconds:.1} s"),
-                seconds => format!("{:.0} min {:02.0} s", (seconds / 60.0).floor(), seconds % 60.0),
-            })
-        })
+        Some(look)
     }
 }
 
-fn name(call: &FoldedCall) -> &str {
-    if call.tool.is_empty() { "Tool" } else { &call.tool }
+/// Adds words that are cut where they do not fit. A few of them say more than the number of lines, which is left out then.
+fn add_words(look: &mut Look, words: &str, group: &'static str, style: LookStyle) {
+    let cells = |chunks: &[Chunk]| chunks.iter().map(|chunk| chunk.text.width()).sum::<usize>();
+    let room = style.width.saturating_sub(cells(&look.left) + 2);
+    let beside = room.saturating_sub(cells(&look.right) + 2);
+    if words.width() > beside && beside < FEW_WORDS {
+        look.right.clear();
+        look.left.push(chunk(format!("  {}", preview::clip(words, room.saturating_sub(1))), group));
+    } else if !words.is_empty() {
+        look.left.push(chunk(format!("  {}", preview::clip(words, beside)), group));
+    }
 }
 
 /// Which of several calls the user should know about.
-const fn severity(state: CallState) -> u8 {
-    match state {
-        CallState::Good => 0,
-        CallState::New => 1,
-        CallState::Status(_) => 2,
-        CallState::Failed => 3,
+const fn severity(fate: Fate) -> u8 {
+    match fate {
+        Fate::Done => 0,
+        Fate::Open => 1,
+        Fate::Failed => 2,
+        Fate::Status(Status::Pending) => 4,
+        Fate::Status(_) => 3,
     }
-}
-
-/// A line that is being put together.
-struct Line {
-    width: usize,
-    symbols: Symbols,
-    pieces: Vec<FoldPiece>,
-    /// Words that are shortened if they do not fit.
-    body: String,
-    /// What a call did, in place of them.
-    summary: Option<Summary>,
-    /// What must be seen after them.
-    end: Option<(String, FoldPart)>,
-    /// What is left out first.
-    size: Option<String>,
-}
-
-impl Line {
-    fn new(width: usize, symbols: Symbols) -> Self {
-        let mark = match symbols {
-            Symbols::Unicode => "▸ ",
-            Symbols::Ascii => "+ ",
-        };
-        let pieces = vec![FoldPiece { text: mark.to_owned(), part: FoldPart::Words }];
-        Self { width, symbols, pieces, body: String::new(), summary: None, end: None, size: None }
-    }
-
-    fn piece(&mut self, part: FoldPart, text: &str) {
-        if self.pieces.len() > 1 {
-            self.pieces.push(FoldPiece { text: " ".to_owned(), part: FoldPart::Words });
-        }
-        self.pieces.push(FoldPiece { text: preview::clip(text, self.width), part });
-    }
-
-    fn count(&mut self, count: usize, word: &str) {
-        let plural = if count == 1 { "" } else { "s" };
-        self.size(format!("{count} {word}{plural}"));
-    }
-
-    fn size(&mut self, size: String) {
-        self.size = Some(format!("  {size}"));
-    }
-
-    /// The state of a call, as a symbol or a word.
-    fn state(&self, call: &FoldedCall) -> (String, FoldPart) {
-        let is_ascii = self.symbols == Symbols::Ascii;
-        let (text, part) = match call.state {
-            CallState::Good => (if is_ascii { "ok" } else { "✓" }, FoldPart::Done),
-            CallState::Failed => (if is_ascii { "failed" } else { "✗" }, FoldPart::Failed),
-            CallState::Status(Status::Denied | Status::Rejected) => {
-                (if is_ascii { "rejected" } else { "✗ rejected" }, FoldPart::Failed)
-            }
-            CallState::Status(status) => (status.as_str(), FoldPart::Waiting),
-            CallState::New => ("no result", FoldPart::Waiting),
-        };
-        (text.to_owned(), part)
-    }
-
-    /// The words, in so many cells.
-    fn words(&self, room: usize) -> String {
-        self.summary.as_ref().map_or_else(|| preview::clip(&self.body, room), |summary| summary.line(room))
-    }
-
-    fn finish(mut self) -> Vec<FoldPiece> {
-        let used: usize = self.pieces.iter().map(|piece| piece.text.width()).sum();
-        let end = self.end.take().map(|(text, part)| FoldPiece { text: format!("  {text}"), part });
-        let needed = used + end.as_ref().map_or(0, |end| end.text.width());
-        let wish = match self.words(self.width).width() {
-            0 => 0,
-            width => width + 1,
-        };
-        // A few words say more than the number of lines.
-        let shows_size = |size: &String| {
-            let free = self.width.saturating_sub(needed + size.width());
-            free >= wish || (self.width >= NARROW && free >= self.width / 3)
-        };
-        let size = self.size.take().filter(shows_size);
-        let room = self.width.saturating_sub(needed + size.as_ref().map_or(0, |size| size.width()));
-        let words = self.words(room.saturating_sub(1));
-        if !words.is_empty() {
-            self.pieces.push(FoldPiece { text: format!(" {words}"), part: FoldPart::Words });
-        }
-        self.pieces.extend(end);
-        self.pieces.extend(size.map(|text| FoldPiece { text, part: FoldPart::Size }));
-        if self.symbols == Symbols::Ascii {
-            for piece in &mut self.pieces {
-                piece.text = ascii(&piece.text);
-            }
-        }
-        // Even the name of a tool may be too wide.
-        let mut left = self.width;
-        self.pieces.retain_mut(|piece| {
-            if piece.text.width() > left {
-                piece.text = preview::clip(&piece.text, left);
-                if self.symbols == Symbols::Ascii {
-                    piece.text = piece.text.replace('…', "~");
-                }
-            }
-            left -= piece.text.width().min(left);
-            !piece.text.is_empty()
-        });
-        self.pieces
-    }
-}
-
-/// Our own symbols in a text, in ASCII and as wide as before. What the user or the model wrote stays.
-fn ascii(text: &str) -> String {
-    text.replace('…', "~").replace('⤶', "|")
 }

@@ -3,72 +3,25 @@
 //! Every line is laid out here, in cells, for a window of a certain width. The editor only puts it over the text. What is
 //! not known is left out: after a restart, nobody knows what a reply has cost.
 
-use std::{ops::Range, rc::Rc, time::Duration};
+use std::ops::Range;
 
 use jiff::{SignedDuration, Timestamp};
-use serde::Serialize;
 use unicode_width::UnicodeWidthStr;
 
-use super::{Conversation, Workspace, known_calls::CallFacts, replies::MessageNote};
+use super::{
+    Conversation, Workspace,
+    card_look::CardView,
+    look::{Chunk, Look, LookStyle, Signs, chunk, lines},
+    replies::MessageNote,
+};
 use crate::{
-    chat::{BlockKind, Card, CardPart, Document, Fate, LineKind, ParsedMessage, Speaker, Status, StatusBlock, Text},
-    journal::{CallKey, Role},
-    tools::{LineCounts, Summary, preview},
+    chat::{BlockKind, CardPart, Document, Fate, LineKind, ParsedMessage, Speaker, StatusBlock, Text},
+    tools::preview,
     usage::figures,
 };
 
 /// The number of blocks of a message that are looked at to see whether it only has results.
 const LOOKED_AT: usize = 256;
-
-/// The fewest cells that a label is shown in.
-const LEAST_LABEL: usize = 8;
-
-/// Text in one colour.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Chunk {
-    /// The text: one line without control characters.
-    pub text: String,
-    /// The highlight group.
-    pub group: &'static str,
-}
-
-/// What is drawn over a line.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Look {
-    /// The line, from 0.
-    pub line: usize,
-    /// The highlight group of the whole line; `None` if it has none of its own.
-    pub background: Option<&'static str>,
-    /// Over the beginning of the text.
-    pub left: Vec<Chunk>,
-    /// At the right edge.
-    pub right: Vec<Chunk>,
-    /// Whether it covers the whole line. Otherwise the text behind `left` is visible.
-    pub whole: bool,
-}
-
-/// How lines are drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LookStyle {
-    /// The cells of a line.
-    pub width: usize,
-    /// Which signs are used.
-    pub signs: Signs,
-    /// How far local time is ahead of UTC.
-    pub offset: SignedDuration,
-}
-
-/// Which signs are used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Signs {
-    /// ASCII before calls, and common signs for what became of them.
-    #[default]
-    Plain,
-    /// Those of a Nerd Font before calls.
-    Nerd,
-    /// ASCII only.
-    Ascii,
-}
 
 impl Workspace {
     /// What is drawn over the lines in `range`, as far as they are parsed.
@@ -93,14 +46,16 @@ impl Workspace {
             }
             for card in document.cards(range) {
                 if !is_marker(document, card.lines.start) {
-                    looks.push(self.card(conversation, document, &card, text, style));
+                    looks.push(self.card(conversation, document, &card, text, style, CardView::Open));
                 }
                 if let CardPart::Result { status: Some((line, status)), .. } = &card.part {
-                    looks.push(status_fence(*line, status, text));
+                    let facts = self.call_facts(conversation, document, &card, text);
+                    let state = self.state(conversation, &card, facts.as_deref(), style.signs);
+                    looks.push(status_fence(*line, status, &state, text));
                 }
             }
             looks.sort_by_key(|look| look.line);
-            looks
+            if style.signs == Signs::Ascii { looks.into_iter().map(Look::into_ascii).collect() } else { looks }
         })
     }
 
@@ -116,25 +71,6 @@ impl Workspace {
                 Some((card.fence?, facts.shows.clone()?))
             });
             shown.collect()
-        })
-    }
-
-    fn call_facts(
-        &self,
-        conversation: &Conversation,
-        document: &Document,
-        card: &Card,
-        text: &dyn Text,
-    ) -> Option<Rc<CallFacts>> {
-        let hash = (self.toolbox().generation(), document.card_hash(card, text)?);
-        conversation.known_calls().get_or_find(hash, || {
-            let input = document.card_input(card, text)?;
-            let definition = self.toolbox().get(&card.name);
-            Some(CallFacts {
-                summary: Summary::of(definition.as_deref(), &card.name, &input),
-                key: CallKey::of(&card.id, &card.name, &input),
-                shows: definition.and_then(|definition| definition.shown_file(&input)),
-            })
         })
     }
 
@@ -196,95 +132,6 @@ impl Workspace {
         }
         look
     }
-
-    /// The header of a call or of its result.
-    fn card(
-        &self,
-        conversation: &Conversation,
-        document: &Document,
-        card: &Card,
-        text: &dyn Text,
-        style: LookStyle,
-    ) -> Look {
-        let facts = self.call_facts(conversation, document, card, text);
-        let mut look = Look { line: card.lines.start, whole: true, ..Look::default() };
-        let state = self.state(conversation, card, facts.as_deref(), style.signs);
-        let is_use = card.part == CardPart::Use;
-        if let CardPart::Result { output, status: None } = card.part
-            && card.fate == Fate::Done
-        {
-            let lines = if output == 1 { "1 line".to_owned() } else { format!("{output} lines") };
-            look.right.push(chunk(format!("{lines} "), "FlemmaMeta"));
-        } else {
-            look.right.push(chunk(format!("{} ", state.text), state.group));
-        }
-        let summary = facts.as_ref().map_or_else(
-            || Summary {
-                tool: if card.name.is_empty() { "result".into() } else { card.name.clone() },
-                ..Summary::default()
-            },
-            |facts| facts.summary.clone(),
-        );
-        let taken: usize = look.right.iter().map(|chunk| chunk.text.width()).sum();
-        let (added, removed) = summary.changes.map(LineCounts::words).unwrap_or_default();
-        let counts = [(added, "FlemmaDiffAdd"), (removed, "FlemmaDiffDelete")];
-        // The counts are short, and say more than the end of a path.
-        let kept: usize = counts.iter().map(|(count, _)| count.width() + usize::from(!count.is_empty())).sum();
-        let mut room = style.width.saturating_sub(taken + 1 + kept);
-        let mut add = |text: String, group: &'static str| {
-            let text = preview::clip(&text, room);
-            room -= text.width();
-            if !text.is_empty() {
-                look.left.push(chunk(text, group));
-            }
-        };
-        add(format!(" {} ", icon(&card.name, is_use, style.signs)), if is_use { state.group } else { "FlemmaMeta" });
-        add(summary.tool.clone(), if is_use { "FlemmaTool" } else { "FlemmaMeta" });
-        let what = if summary.what.is_empty() { String::new() } else { format!(" {}", summary.what) };
-        add(what, if is_use { "FlemmaToolSummary" } else { "FlemmaMeta" });
-        let left = room;
-        for (count, group) in counts.into_iter().filter(|(count, _)| !count.is_empty()) {
-            look.left.push(chunk(format!(" {count}"), group));
-        }
-        // A label of a few letters says nothing.
-        if is_use && !summary.label.is_empty() && left > LEAST_LABEL {
-            look.left.push(chunk(preview::clip(&format!("  {}", summary.label), left), "FlemmaMeta"));
-        }
-        look
-    }
-
-    /// What became of a call, in a word and a colour.
-    fn state(&self, conversation: &Conversation, card: &Card, facts: Option<&CallFacts>, signs: Signs) -> Chunk {
-        let ending = facts.and_then(|facts| conversation.records().ending(&facts.key));
-        let took = ending.as_ref().and_then(|ending| {
-            let took = ending.at.duration_since(ending.started?);
-            Duration::try_from(took).ok().map(duration)
-        });
-        let by = ending.as_ref().filter(|ending| ending.started.is_none()).map(|ending| ending.by.role);
-        let with_time = |word: &str, group| {
-            let words = [Some(word.to_owned()), took.clone()].into_iter().flatten().collect::<Vec<_>>().join(" ");
-            chunk(words, group)
-        };
-        match card.fate {
-            Fate::Open => chunk("no result", "FlemmaMeta"),
-            Fate::Status(Status::Pending) => chunk("waits", "FlemmaWaiting"),
-            Fate::Status(Status::Approved) => chunk("approved", "FlemmaRunning"),
-            Fate::Status(Status::Running) if conversation.session().is_working_on(&card.id) => {
-                chunk("running", "FlemmaRunning")
-            }
-            Fate::Status(Status::Running) => chunk("stopped", "FlemmaWaiting"),
-            Fate::Status(Status::Denied) => chunk("denied", "FlemmaRejected"),
-            Fate::Status(Status::Rejected) => chunk("rejected", "FlemmaRejected"),
-            Fate::Done => with_time(if signs == Signs::Ascii { "ok" } else { "✓" }, "FlemmaToolDone"),
-            Fate::Failed => match by {
-                Some(Role::Policy) => chunk("denied", "FlemmaRejected"),
-                Some(Role::User | Role::Document) => chunk("rejected", "FlemmaRejected"),
-                Some(Role::Clock) => chunk("expired", "FlemmaRejected"),
-                _ if signs == Signs::Ascii => with_time("failed", "FlemmaFailed"),
-                _ => with_time("✗ failed", "FlemmaFailed"),
-            },
-        }
-    }
 }
 
 /// Whether a line has the marker of a message.
@@ -297,24 +144,20 @@ fn is_marker(document: &Document, line: usize) -> bool {
 fn thinking(document: &Document, line: usize, style: LookStyle) -> Look {
     let block =
         document.block_at(line).and_then(|(message, block)| document.messages().get(message)?.blocks.get(block));
-    let lines = block.map_or(0, |block| (block.lines as usize).saturating_sub(1 + usize::from(block.closed)));
-    let words = match lines {
-        0 => " thinking".to_owned(),
-        1 => " thinking · 1 line".to_owned(),
-        lines => format!(" thinking · {lines} lines"),
-    };
-    let left = vec![chunk(preview::clip(&words, style.width), "FlemmaThinking")];
-    Look { line, left, whole: true, ..Look::default() }
+    let count = block.map_or(0, |block| (block.lines as usize).saturating_sub(1 + usize::from(block.closed)));
+    let left = vec![chunk(preview::clip(" thinking", style.width), "FlemmaThinking")];
+    let right = if count > 0 { vec![lines(count)] } else { Vec::new() };
+    Look { line, left, right, whole: true, ..Look::default() }
 }
 
 /// The fence with the status of a call. It is as wide as the text, since something may stand behind it.
-fn status_fence(line: usize, status: &StatusBlock, text: &dyn Text) -> Look {
+fn status_fence(line: usize, status: &StatusBlock, state: &Chunk, text: &dyn Text) -> Look {
     let width = text.line(line).trim_end().width();
     let attributes: String = status.attributes.iter().map(|(key, value)| format!("  {key}={value}")).collect();
-    let word = format!("   {}", status.status);
+    let word = preview::clip(&format!("   {}", state.text), width);
     let rest = preview::clip(&attributes, width.saturating_sub(word.width()));
     let blank = " ".repeat(width.saturating_sub(word.width() + rest.width()));
-    let left = vec![chunk(word, "FlemmaToolStatus"), chunk(rest + &blank, "FlemmaMeta")];
+    let left = vec![chunk(word, state.group), chunk(rest + &blank, "FlemmaMeta")];
     Look { line, left, ..Look::default() }
 }
 
@@ -361,33 +204,4 @@ fn figures_of(note: &MessageNote, offset: SignedDuration) -> Vec<String> {
 fn clock(at: Timestamp, offset: SignedDuration) -> String {
     let minutes = (at.as_second() + offset.as_secs()).div_euclid(60).rem_euclid(24 * 60);
     format!("{:02}:{:02}", minutes / 60, minutes % 60)
-}
-
-/// How long a call took: `120 ms`, `1.2 s`, `3:05 min`.
-fn duration(took: Duration) -> String {
-    match took.as_millis() {
-        millis @ 0..1000 => format!("{millis} ms"),
-        millis @ 1000..59_950 => format!("{:.1} s", millis as f64 / 1000.0),
-        _ => format!("{}:{:02} min", took.as_secs() / 60, took.as_secs() % 60),
-    }
-}
-
-/// The sign before a call or a result.
-fn icon(tool: &str, is_use: bool, signs: Signs) -> &'static str {
-    match (signs, is_use, tool) {
-        (Signs::Nerd, true, "bash") => "\u{f120}",
-        (Signs::Nerd, true, "read" | "read_note") => "\u{f0f6}",
-        (Signs::Nerd, true, "edit" | "update_note") => "\u{f040}",
-        (Signs::Nerd, true, "write" | "create_note") => "\u{f0c7}",
-        (Signs::Nerd, true, "grep" | "find" | "search_notes") => "\u{f002}",
-        (Signs::Nerd, true, "ls") => "\u{f115}",
-        (Signs::Nerd, true, "ask_user") => "\u{f128}",
-        (Signs::Nerd, true, _) => "\u{f0ad}",
-        (_, true, _) => ">",
-        (_, false, _) => "<",
-    }
-}
-
-fn chunk(text: impl Into<String>, group: &'static str) -> Chunk {
-    Chunk { text: text.into(), group }
 }

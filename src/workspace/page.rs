@@ -15,9 +15,8 @@ use std::{
 use super::{attached_files::AttachedFiles, effective::Source, stale_folds::StaleFolds};
 use crate::{
     chat::{
-        self, Author, Change, Completable, Decoration, Diagnostic, Document, Extent, FoldGroup, Folded, NamedFile,
-        Object, OpenCall, Provenance, Reattribution, Region, Snapshot, Speaker, Status, Text, TextCopy, Uncaptured,
-        Update,
+        self, Author, Change, Completable, Decoration, Diagnostic, Document, Extent, FoldGroup, NamedFile, Object,
+        OpenCall, Provenance, Reattribution, Region, Snapshot, Speaker, Status, Text, TextCopy, Uncaptured, Update,
     },
     journal::CallKey,
     model::CallId,
@@ -478,11 +477,6 @@ impl Page {
     /// The conversation has come to rest: the last message is complete.
     pub(super) fn refold(&self) {
         self.stale_folds.touch(self.parsed().saturating_sub(1));
-    }
-
-    /// What is in a fold.
-    pub(super) fn folded(&self, lines: &Range<usize>) -> Option<Folded> {
-        self.document.borrow().folded(lines, self.text())
     }
 
     /// The lines of `count` messages: see [`Document::message_object`].

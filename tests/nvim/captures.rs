@@ -60,7 +60,9 @@ fn the_file_in_the_other_window_is_meant() {
     let folded = "return vim.fn.foldclosed(vim.fn.search('captured of=\"@buffer', 'wn')) > 0";
     assert_eq!(chat.nvim.lua(folded, &[]), true, "{:#?}", chat.nvim.screen());
     chat.nvim.lua("vim.cmd('normal! gg')", &[]);
-    chat.nvim.wait_for_screen("▸ @symbol  5 lines");
+    chat.nvim.wait_for("the fold", |nvim| {
+        nvim.screen().iter().any(|row| row.starts_with(" ▸ @symbol") && row.ends_with("5 lines"))
+    });
     // One step back: the reply and what was captured.
     chat.nvim.input("u");
     let typed = format!(

@@ -230,6 +230,18 @@ impl Nvim {
         self.request("nvim_ui_attach", &[width.into(), height.into(), options]);
     }
 
+    /// Attaches a screen in place of the one before that also knows highlight groups: see [`Nvim::runs`].
+    pub fn attach_styled_ui(&mut self, width: u32, height: u32) {
+        self.try_request("nvim_ui_detach", &[], PATIENCE).ok();
+        let options = json!({ "rgb": true, "ext_linegrid": true, "ext_hlstate": true });
+        self.request("nvim_ui_attach", &[width.into(), height.into(), options]);
+    }
+
+    /// The rows of a screen that knows highlight groups, in pieces with the same groups.
+    pub fn runs(&self) -> Vec<Vec<screen::Run>> {
+        self.rpc.as_ref().map(|rpc| rpc.screen(screen::Screen::runs)).unwrap_or_default()
+    }
+
     /// The rows of the screen as a user sees them, virtual text included, without the blanks at their ends.
     pub fn screen(&self) -> Vec<String> {
         self.rpc.as_ref().map(|rpc| rpc.screen(|screen| screen.rows().to_vec())).unwrap_or_default()

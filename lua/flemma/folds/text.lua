@@ -16,6 +16,29 @@ function M.forget(buf)
   drawn[buf] = nil
 end
 
+--- The colours of a message's line, by those of its author.
+local roles = {
+  FlemmaUser = "FlemmaUserLine",
+  FlemmaAssistant = "FlemmaAssistantLine",
+  FlemmaSystem = "FlemmaSystemLine",
+}
+
+--- A line of the library as the chunks of 'foldtext'. The line of a message has a background.
+---@param line { text: string, group: string }[]
+---@return [string, string[]][]
+local function draw(line)
+  local background
+  for _, piece in ipairs(line) do
+    background = background or roles[piece.group]
+  end
+  local found = {}
+  for _, piece in ipairs(line) do
+    local groups = { piece.group, background or piece.group, roles[piece.group] and "FlemmaRole" or nil }
+    found[#found + 1] = { piece.text, groups }
+  end
+  return found
+end
+
 ---@param buf integer
 ---@param first integer from 1
 ---@param last integer
@@ -29,9 +52,9 @@ local function chunks(buf, first, last, width)
   local lines = drawn[buf].lines
   local key = ("%d,%d,%d"):format(first, last, width)
   if not lines[key] then
-    local options = require("flemma.options").taken()
-    local symbols = options and options.editing.symbols or "unicode"
-    lines[key] = require("flemma.native").call("fold_text", buf, first - 1, last, width, symbols)
+    local signs = require("flemma.looks").signs()
+    local found = require("flemma.native").call("fold_text", buf, first - 1, last, width, signs)
+    lines[key] = found and draw(found) or nil
   end
   return lines[key]
 end

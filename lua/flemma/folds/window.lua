@@ -33,6 +33,9 @@ local late = api.nvim_create_namespace("flemma.folds")
 --- The numbers per fold in the library's lists.
 local FIELDS = 5
 
+--- In how many lines of a message its first result begins at the latest.
+local GAP = 4
+
 --- The number of lines of a message above which only the ends of its folds are looked at.
 local MOST = 5000
 
@@ -136,6 +139,14 @@ local function look(group)
     if is_closed then
       vim.cmd(group.first .. "foldopen")
     end
+  elseif group.outer and #group.inner == 0 then
+    -- A result that was alone in the last message is a fold of its own, and then its message is.
+    for line = group.first + 1, math.min(group.first + GAP, group.outer.last) do
+      if fn.foldlevel(line) > 0 then
+        seen[group.outer.key] = fn.foldclosed(line) ~= -1
+        break
+      end
+    end
   end
   for _, fold in ipairs(group.inner) do
     if fn.foldclosed(fold.first) == fold.first then
@@ -158,7 +169,11 @@ local function delete(first, last)
       vim.cmd(line .. "foldclose!")
       local stop = math.max(line, fn.foldclosedend(line))
       fn.cursor(line, 1)
-      vim.cmd("normal! zD")
+      -- A fold of one line is never closed, so that its parent is deleted after it.
+      repeat
+        local level = fn.foldlevel(line)
+        vim.cmd("normal! zD")
+      until fn.foldlevel(line) == 0 or fn.foldlevel(line) == level
       line = stop
     end
     line = line + 1
@@ -187,6 +202,13 @@ local function postpone(window, fold)
   window.late[id] = true
 end
 
+--- Whether the conversation has moved the cursor to where it is, and goes on by itself.
+---@param window flemma.FoldedWindow
+local function is_passing(window)
+  return require("flemma.lock").is_locked(window.buf)
+    and require("flemma.following").leads(window.buf, api.nvim_get_current_win())
+end
+
 --- Whether a fold is to be closed now.
 ---@param window flemma.FoldedWindow
 ---@param fold flemma.Fold
@@ -209,6 +231,9 @@ local function closes(window, fold, was_closed, cursor, is_opening)
   elseif is_opening then
     return cursor <= fold.first or cursor > fold.last
   elseif may_close(fold, cursor) then
+    return true
+  elseif shown and (cursor < fold.first or cursor > fold.last or is_passing(window)) then
+    -- A call that waited or ran has its result: the lines below move by that, and least if it is folded.
     return true
   end
   postpone(window, fold)

@@ -1,5 +1,5 @@
---- Colours that follow the colour scheme and that a link cannot express: its own background with a little of another
---- group's colour, its own text with a little of the background, and its own text in bold.
+--- Colours that follow the colour scheme: its own background with a little of another group's colour, its own text with a
+--- little of the background, its own text in bold, and links to groups of the scheme that differ from each other.
 ---
 --- They are computed again whenever the colour scheme or 'background' changes. A definition of the user's, or of a colour
 --- scheme that knows our groups, is kept.
@@ -16,6 +16,9 @@ local tints = {
 
 --- Group -> how much of the background is mixed into the colour of text.
 local dims = { FlemmaMeta = 0.45, FlemmaThinking = 0.4 }
+
+--- The least contrast of dimmed text (WCAG).
+local LEAST_CONTRAST = 3
 
 --- Groups that are text in bold.
 local bold = { "FlemmaRole", "FlemmaTool" }
@@ -44,6 +47,22 @@ function M.blend(base, colour, share)
   return mixed
 end
 
+--- A dimmed colour of text that can still be read, as far as the text itself can.
+---@param foreground integer
+---@param background integer
+---@param share number
+local function dim(foreground, background, share)
+  local distinct = require("flemma.looks.distinct")
+  while share > 0 do
+    local colour = M.blend(foreground, background, share)
+    if distinct.contrast(colour, background) >= LEAST_CONTRAST then
+      return colour
+    end
+    share = share - 0.05
+  end
+  return foreground
+end
+
 --- The background of a group without 'termguicolors': a shade of grey next to that of the colour scheme.
 local function terminal_shade()
   return resolve("CursorLine").ctermbg or (vim.o.background == "light" and 254 or 236)
@@ -67,8 +86,10 @@ function M.apply(overrides)
     set(name, { bold = true, cterm = { bold = true } })
   end
   for name, share in pairs(dims) do
-    set(name, { fg = M.blend(foreground, background, share), ctermfg = resolve("Comment").ctermfg })
+    set(name, { fg = dim(foreground, background, share), ctermfg = resolve("Comment").ctermfg })
   end
+  local meta = resolve("FlemmaMeta").fg
+  require("flemma.looks.distinct").link(background, { foreground, meta }, set)
   for name, tint in pairs(tints) do
     local colour = resolve(tint[1]).fg or foreground
     set(name, { bg = M.blend(background, colour, tint[2]), ctermbg = terminal_shade() })

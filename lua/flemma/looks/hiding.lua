@@ -12,6 +12,9 @@ M.namespace = namespace
 --- How many lines of a conversation that was opened are marked at a time.
 local SLICE = 5000
 
+--- The maximum number of blank lines between two calls that are hidden.
+local GAP = 3
+
 ---@class flemma.Hiding
 ---@field win integer the window whose cursor shows a block
 ---@field block? integer the mark around the block whose lines are shown
@@ -106,7 +109,7 @@ function M.update(buf, first, last)
   end
   local count = api.nvim_buf_line_count(buf)
   -- A change may end the block before it, and marks of deleted lines stand on the line after them.
-  first, last = math.max(0, first - 1), math.min(last + 1, count)
+  first, last = math.max(0, first - 1 - GAP), math.min(last + 1, count)
   local blocks = native("hidden", buf, first, last) or {}
   local from, to = first, last
   for _, block in ipairs(blocks) do
@@ -168,6 +171,22 @@ function M.rows(win, first, last)
   return api.nvim_win_text_height(win, { start_row = first - 1, end_row = last - 1 }).all
 end
 
+--- Whether a block is shown when the cursor comes to one of its lines: the header, or a line that is hidden. In lines that are
+--- visible all the time, such as the output of a command, the cursor moves nothing.
+---@param block { first: integer, lines: [integer, integer][] }
+---@param line integer
+local function is_shown_by(block, line)
+  if line == block.first then
+    return true
+  end
+  for _, lines in ipairs(block.lines) do
+    if line >= lines[1] and line < lines[2] then
+      return true
+    end
+  end
+  return false
+end
+
 --- The cursor of the current window is in a line: the block that it is in is shown, and the one before is hidden again.
 ---@param win integer
 ---@param buf integer
@@ -182,6 +201,9 @@ function M.follow_cursor(win, buf, line)
     return
   end
   local found = (native("hidden", buf, line, line + 1) or {})[1]
+  if found and not is_shown_by(found, line) then
+    found = nil
+  end
   if not found and not first then
     state.win = win
     return

@@ -50,14 +50,18 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     type Screen = (i32, usize, usize, usize, String, i64);
     exports.add("looks", |lua, binding, (buffer, first, last, width, signs, offset): Screen| {
         let Some(conversation) = binding.workspace.conversation(buffer) else { return Ok(None) };
-        let signs = match signs.as_str() {
-            "nerd" => Signs::Nerd,
-            "ascii" => Signs::Ascii,
-            _ => Signs::Plain,
-        };
-        let style = LookStyle { width, signs, offset: SignedDuration::from_secs(offset) };
+        let style = LookStyle { width, signs: signs_of(&signs), offset: SignedDuration::from_secs(offset) };
         let looks = binding.workspace.looks(&conversation, first..last, style);
         convert::to_lua(lua, &looks).map(Some)
+    })?;
+    // fold_text(buffer, first, last, width, signs) -> { text, group } for each piece of the line in place of the fold; nil if
+    // it is not one of ours
+    type Fold = (i32, usize, usize, usize, String);
+    exports.add("fold_text", |lua, binding, (buffer, first, last, width, signs): Fold| {
+        let Some(conversation) = binding.workspace.conversation(buffer) else { return Ok(None) };
+        let style = LookStyle { width, signs: signs_of(&signs), offset: SignedDuration::ZERO };
+        let line = binding.workspace.fold_text(&conversation, &(first..last), style);
+        line.map(|line| convert::to_lua(lua, &line)).transpose()
     })?;
     // hidden(buffer, first, last) -> { first, last, lines = { { first, last } } } for each block with lines that a reader need
     // not see
@@ -136,5 +140,14 @@ fn group(kind: LineKind) -> &'static str {
         LineKind::Attachment => "FlemmaAttachment",
         LineKind::Aborted => "FlemmaAborted",
         LineKind::Stray => "FlemmaStray",
+    }
+}
+
+/// Which signs the Lua code names.
+fn signs_of(name: &str) -> Signs {
+    match name {
+        "nerd" => Signs::Nerd,
+        "ascii" => Signs::Ascii,
+        _ => Signs::Plain,
     }
 }

@@ -1,13 +1,9 @@
 //! What the Lua code asks about folds, text objects, and the motions between calls that wait.
 
-use mlua::{IntoLua, Lua, Table};
+use mlua::{Lua, Table};
 
 use super::table::Exports;
-use crate::{
-    chat::{Begins, Extent, Fold, FoldGroup, Object, Speaker},
-    config::Symbols,
-    workspace::{FoldPart, FoldPiece},
-};
+use crate::chat::{Begins, Extent, Fold, FoldGroup, Object};
 
 /// How many numbers describe a fold to Lua.
 const FIELDS: usize = 5;
@@ -38,17 +34,6 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     // parsed(buffer) -> the number of lines that are parsed
     exports.add("parsed", |_, binding, buffer: i32| {
         Ok(binding.workspace.conversation(buffer).map(|conversation| conversation.parsed()))
-    })?;
-    // fold_text(buffer, first, last, width, symbols) -> { text, group } for each piece of the line in place of the fold; nil
-    // if it is not one of ours
-    exports.add("fold_text", |lua, binding, args: (i32, usize, usize, usize, String)| {
-        let (buffer, first, last, width, symbols) = args;
-        let symbols = if symbols == "ascii" { Symbols::Ascii } else { Symbols::Unicode };
-        let Some(conversation) = binding.workspace.conversation(buffer) else { return Ok(None) };
-        let pieces = binding.workspace.fold_text(&conversation, &(first..last), width, symbols);
-        pieces
-            .map(|pieces| pieces.into_iter().map(|piece| chunk(lua, piece)).collect::<mlua::Result<Vec<_>>>())
-            .transpose()
     })?;
     // text_object(buffer, "message" or "tool", first, last, is_selected, is_inner, count) -> first, last and the byte of the
     // first line from which on it counts, or nil
@@ -86,23 +71,4 @@ fn numbers(lua: &Lua, groups: &[FoldGroup], level: u32) -> mlua::Result<Table> {
         }
     }
     lua.create_sequence_from(list)
-}
-
-fn chunk(lua: &Lua, piece: FoldPiece) -> mlua::Result<Table> {
-    let group = match piece.part {
-        FoldPart::Words => "FlemmaFold",
-        FoldPart::Frontmatter => "FlemmaFrontmatter",
-        FoldPart::Role(Speaker::System) => "FlemmaRoleSystem",
-        FoldPart::Role(Speaker::You) => "FlemmaRoleUser",
-        FoldPart::Role(Speaker::Assistant) => "FlemmaRoleAssistant",
-        FoldPart::Thinking => "FlemmaThinking",
-        FoldPart::Captured => "FlemmaReference",
-        FoldPart::ToolUse => "FlemmaToolUse",
-        FoldPart::ToolResult => "FlemmaToolResult",
-        FoldPart::Done => "FlemmaToolDone",
-        FoldPart::Failed => "FlemmaToolError",
-        FoldPart::Waiting => "FlemmaToolStatus",
-        FoldPart::Size => "FlemmaFoldSize",
-    };
-    lua.create_sequence_from([piece.text.into_lua(lua)?, group.into_lua(lua)?])
 }

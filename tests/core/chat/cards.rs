@@ -59,7 +59,7 @@ fn a_card_says_what_became_of_its_call() {
 #[test]
 fn inputs_fences_and_the_end_of_thinking_are_hidden() {
     let text = screen(TEXT);
-    let hidden = Document::parse(&text).hidden(0..text.len());
+    let hidden = Document::parse(&text).hidden(0..text.len(), &text);
     let ends = |lines: &[Range<usize>]| lines.iter().map(|lines| (lines.start, lines.end)).collect::<Vec<_>>();
     let lines: Vec<_> = hidden.into_iter().map(|hidden| (hidden.block, ends(&hidden.lines))).collect();
     assert_eq!(
@@ -86,7 +86,7 @@ proptest! {
             }
         }
         let mut end = 0;
-        for hidden in document.hidden(0..text.len()) {
+        for hidden in document.hidden(0..text.len(), &text) {
             prop_assert!(hidden.block.start >= end && hidden.block.end <= text.len());
             end = hidden.block.end;
             let mut from = hidden.block.start + 1;
@@ -96,7 +96,7 @@ proptest! {
                 from = lines.end;
             }
             for line in hidden.block.clone() {
-                prop_assert_eq!(&document.hidden(line..line + 1), std::slice::from_ref(&hidden));
+                prop_assert_eq!(&document.hidden(line..line + 1, &text), std::slice::from_ref(&hidden));
             }
         }
     }

@@ -202,8 +202,9 @@ fn what_is_in_a_fold_is_told_by_its_lines() {
         (Speaker::Assistant, "Let me look.", vec!["read".into(), "bash".into()])
     );
     assert_eq!(document.folded(&(8..11), &text), Some(Folded::Thinking { lines: 1 }));
-    let Some(Folded::Results(calls)) = document.folded(&(26..39), &text) else { panic!() };
-    assert_eq!(calls.iter().map(|call| call.tool.as_str()).collect::<Vec<_>>(), ["read", "bash"]);
+    assert_eq!(document.folded(&(26..39), &text), Some(Folded::Results));
+    let cards = document.cards(26..39);
+    assert_eq!(cards.iter().map(|card| card.name.as_str()).collect::<Vec<_>>(), ["read", "bash"]);
     assert_eq!(document.folded(&(5..7), &text), None, "a fold that the user made");
 }
 

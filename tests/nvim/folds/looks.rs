@@ -23,32 +23,39 @@ fn start(columns: u32, options: &str, lua: &str) -> Nvim {
 }
 
 /// The rows of the screen that are closed folds.
-fn folded(nvim: &Nvim, mark: &str) -> Vec<String> {
-    nvim.screen().into_iter().filter(|row| row.starts_with(mark)).collect()
+fn folded(nvim: &Nvim) -> Vec<String> {
+    nvim.screen().into_iter().filter(|row| row.starts_with(" ▸")).collect()
+}
+
+/// A row with something at its right edge, where one cell is free.
+fn aligned(left: &str, right: &str, columns: usize) -> String {
+    format!(" {left}{}{right}", " ".repeat(columns - 2 - left.chars().count() - right.chars().count()))
 }
 
 #[test]
 fn a_fold_says_what_is_in_it_at_every_width() {
     let mut wide = start(80, "", "");
-    let expected = [
-        "▸ Frontmatter lua  3 lines",
-        "▸ Thinking  2 lines",
-        "▸ read greet.py 4-6  ✓",
-        "▸ bash cargo test  ✓",
-        "▸ ✓ read greet.py 4-6  3 lines",
-        "▸ ✓ bash cargo test  1 line",
-    ];
-    wide.wait_for("all folds", |nvim| folded(nvim, "▸") == expected);
+    let expected = |columns| {
+        [
+            ("▸ frontmatter  lua", "3 lines"),
+            ("▸ thinking", "2 lines"),
+            ("▸ read greet.py 4-6", "✓"),
+            ("▸ bash cargo test", "✓"),
+            ("▸ read greet.py 4-6", "3 lines"),
+            ("▸ bash cargo test", "1 line"),
+        ]
+        .map(|(left, right)| aligned(left, right, columns))
+    };
+    wide.wait_for("all folds", |nvim| folded(nvim) == expected(80));
     wide.input("zM");
-    wide.wait_for_screen("▸ Assistant I read them.  26 lines");
-    wide.wait_for_screen("▸ ✗ 3 results read, bash, edit  5 lines");
+    wide.wait_for_screen(&aligned("▸ Assistant  I read them.", "26 lines", 80));
+    wide.wait_for_screen(&aligned("▸ 3 results  read, bash, edit", "✗ failed", 80));
     let widest = start(200, "", "");
-    assert_eq!(folded(&widest, "▸"), expected);
+    assert_eq!(folded(&widest), expected(200));
     let mut narrow = start(30, "", "");
-    narrow.wait_for("all folds", |nvim| folded(nvim, "▸").len() == 6);
-    assert_eq!(folded(&narrow, "▸")[..4], expected[..4]);
+    narrow.wait_for("all folds", |nvim| folded(nvim) == expected(30));
     narrow.input("zM");
-    narrow.wait_for_screen("▸ You Please look at both fil…");
+    narrow.wait_for_screen(" ▸ You  Please look at both …");
     for row in narrow.screen() {
         assert!(row.chars().count() <= 30, "{row}");
     }
@@ -57,9 +64,9 @@ fn a_fold_says_what_is_in_it_at_every_width() {
 #[test]
 fn ascii_is_all_that_a_terminal_needs() {
     let mut nvim = start(40, "editing = { symbols = 'ascii' }", "");
-    nvim.wait_for_screen("+ read greet.py 4-6  ok");
+    nvim.wait_for_screen(&aligned("+ read greet.py 4-6", "ok", 40));
     nvim.input("zM");
-    nvim.wait_for_screen("+ failed 3 results");
+    nvim.wait_for_screen("+ 3 results  read, bash");
     for row in nvim.screen() {
         assert!(row.is_ascii(), "{row}");
     }
@@ -70,7 +77,7 @@ fn the_edit_that_failed_says_how_much_it_would_have_changed() {
     let mut nvim = start(80, "", "");
     nvim.lua("vim.fn.search('toolu_3')", &[]);
     nvim.input("zc");
-    nvim.wait_for_screen("▸ edit greet.py +2 -1  ✗");
+    nvim.wait_for_screen(&aligned("▸ edit greet.py +2 -1", "✗ failed", 80));
 }
 
 #[test]
@@ -90,7 +97,7 @@ fn folds_have_colours_of_their_own_in_every_scheme() {
                 format!("vim.o.termguicolors = true vim.o.background = '{background}' vim.cmd.colorscheme('{scheme}')");
             let mut nvim = start(80, "", "");
             nvim.lua(&lua, &[]);
-            let row = nvim.row_with("▸ bash cargo test  ✓").unwrap_or_else(|| nvim.fail("no fold"));
+            let row = nvim.row_with(&aligned("▸ bash cargo test", "✓", 80)).unwrap_or_else(|| nvim.fail("no fold"));
             let good = nvim.lua(cell, &[json!(row), json!("✓")]);
             let words = nvim.lua(cell, &[json!(row), json!("cargo")]);
             assert!(good.is_object() && words.is_object(), "{good} {words}");

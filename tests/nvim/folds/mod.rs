@@ -117,7 +117,8 @@ one
 ```
 ";
 
-/// The current window from its first line to the last, as it is folded: a closed fold is a line of its own, in brackets.
+/// The current window from its first line to the last, as it is folded: a closed fold is a line of its own, in brackets, and
+/// what is at its right edge follows two spaces.
 pub fn rows(nvim: &mut Nvim) -> Vec<String> {
     let found = nvim.lua(
         "local rows, line = {}, 1
@@ -126,7 +127,7 @@ pub fn rows(nvim: &mut Nvim) -> Vec<String> {
            if last == -1 then
              rows[#rows + 1], line = vim.fn.getline(line), line + 1
            else
-             local text = vim.fn.foldtextresult(line)
+             local text = vim.trim(vim.fn.foldtextresult(line)):gsub('   +', '  ')
              rows[#rows + 1], line = '[' .. text .. ']', last + 1
            end
          end

@@ -73,7 +73,7 @@ const EDITS: &str = r#"
 fn folds_follow_every_edit_undo_and_move() {
     let mut chat = Chat::start(&Setup { text: Some(TURN), ..Setup::default() }, []);
     chat.wait_until_idle();
-    chat.nvim.wait_for_screen("▸ bash cargo test  ✓");
+    chat.nvim.wait_for_screen("▸ bash cargo test ");
     for seed in 1..=12 {
         let result = chat.nvim.lua(EDITS, &[json!(seed), json!(60)]);
         if result != true {

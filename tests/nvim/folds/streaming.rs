@@ -36,7 +36,62 @@ fn a_card_is_open_while_its_call_waits_and_closed_when_it_is_good() {
     chat.nvim.wait_for("closed cards", |nvim| closed(nvim).len() == 2);
     let cards = closed(&mut chat.nvim);
     assert!(cards[0].starts_with("[▸ bash echo done  ✓"), "{cards:?}");
-    assert_eq!(cards[1], "[▸ ✓ bash echo done  1 line]");
+    assert_eq!(cards[1], "[▸ bash echo done  1 line]");
+}
+
+#[test]
+fn calls_that_are_done_become_a_list_of_cards() {
+    let read = |path: &str| json!({"label": null, "path": path, "offset": null, "limit": null}).to_string();
+    let bash = json!({"label": null, "command": "make", "timeout": null}).to_string();
+    let calls = Stream::new()
+        .text(&["I look."])
+        .tool_use("toolu_1", "read", &[&read("a.txt")])
+        .tool_use("toolu_2", "read", &[&read("missing.txt")])
+        .tool_use("toolu_3", "read", &[&read("b.txt")])
+        .tool_use("toolu_4", "bash", &[&bash])
+        .end("tool_use");
+    let files = &[("a.txt", "one\ntwo\nthree\n"), ("b.txt", "four\n")];
+    let mut chat = Chat::start(&Setup { files, ..Setup::default() }, [reply(&calls)]);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the calls", |nvim| nvim.text().contains("status=pending"));
+    chat.wait_until_idle();
+    let cards = ["\u{25b8} read a.txt", "> read missing.txt", "\u{25b8} read b.txt", "> bash make"];
+    chat.nvim.wait_for("the list", |nvim| {
+        let first = nvim.row_with("I look.").map_or(0, |row| row + 2);
+        let shown = nvim.screen();
+        cards.iter().zip(&shown[first..]).all(|(card, row)| row.trim_start().starts_with(card))
+    });
+    let closed = closed(&mut chat.nvim);
+    assert_eq!(closed.len(), 4, "{closed:?}");
+    assert_eq!(closed[2..], ["[\u{25b8} read a.txt  3 lines]", "[\u{25b8} read b.txt  1 line]"]);
+}
+
+#[test]
+fn a_result_is_folded_before_it_is_drawn() {
+    let gate = Gate::new();
+    let input = json!({"label": null, "path": "a.txt", "offset": null, "limit": null});
+    let files = &[("a.txt", "first line of it\nsecond\nthird\n")];
+    let replies = [call("toolu_1", "read", &input), Reply::stream().hold(&gate)];
+    let mut chat = Chat::start(&Setup { files, ..Setup::default() }, replies);
+    chat.nvim.lua(
+        "_G.seen = {}
+         vim.api.nvim_set_decoration_provider(vim.api.nvim_create_namespace('seen'), { on_win = function(_, _, buf)
+           for line, text in ipairs(vim.api.nvim_buf_get_lines(buf, 0, -1, true)) do
+             if text == 'first line of it' and vim.fn.foldclosed(line) == -1 then
+               table.insert(_G.seen, line)
+             end
+           end
+         end })",
+        &[],
+    );
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the result", |nvim| nvim.text().contains("first line of it"));
+    chat.nvim.wait_for("a closed result", |nvim| closed(nvim).len() == 2);
+    assert_eq!(chat.nvim.lua("return _G.seen", &[]), json!([]), "it was open for a moment");
+    gate.open();
+    chat.nvim.wait_for("the end", |nvim| nvim.lua("return vim.bo.modifiable", &[]) == true);
+    chat.wait_until_idle();
+    chat.nvim.wait_for("the result is closed still", |nvim| closed(nvim).len() == 2);
 }
 
 #[test]
@@ -92,14 +147,14 @@ fn thinking_is_open_while_it_arrives_and_closed_afterwards() {
     chat.nvim.wait_for("the reply", |nvim| nvim.text().contains("Done."));
     chat.wait_until_idle();
     chat.nvim.wait_for("a closed fold", |nvim| closed(nvim).len() == 1);
-    assert!(closed(&mut chat.nvim)[0].starts_with("[▸ Thinking"), "{:?}", rows(&mut chat.nvim));
+    assert!(closed(&mut chat.nvim)[0].starts_with("[▸ thinking"), "{:?}", rows(&mut chat.nvim));
 }
 
 #[test]
 fn folds_survive_undo_and_reading_the_file_again() {
     let mut chat = Chat::start(&Setup { text: Some(super::TURN), ..Setup::default() }, []);
     let mut expected = super::opening::CLOSED.to_vec();
-    expected.push("[▸ ✓ bash cargo test  1 line]");
+    expected.push("[▸ bash cargo test  1 line]");
     wait_for_closed(&mut chat.nvim, &expected);
     // The user opens one and closes another one.
     chat.go_to("Two files.");
@@ -107,7 +162,7 @@ fn folds_survive_undo_and_reading_the_file_again() {
     chat.go_to("toolu_3` (error)");
     chat.nvim.input("zc");
     expected.remove(1);
-    expected.push("[▸ ✗ edit greet.py +2 -1  1 line]");
+    expected.push("[▸ edit greet.py +2 -1  ✗ failed]");
     wait_for_closed(&mut chat.nvim, &expected);
     chat.nvim.input("Goone<CR>two<Esc>5GO<Esc>u");
     wait_for_closed(&mut chat.nvim, &expected);
@@ -126,7 +181,7 @@ fn folds_survive_undo_and_reading_the_file_again() {
     chat.nvim.wait_for("the new text", |nvim| nvim.text().contains("And more."));
     // Neovim has deleted the folds before it says so.
     let mut expected = super::opening::CLOSED.to_vec();
-    expected.push("[▸ ✓ bash cargo test  1 line]");
+    expected.push("[▸ bash cargo test  1 line]");
     wait_for_closed(&mut chat.nvim, &expected);
 }
 

@@ -4,6 +4,7 @@ mod cards;
 mod hiding;
 mod messages;
 mod schemes;
+mod screens;
 
 use serde_json::Value;
 

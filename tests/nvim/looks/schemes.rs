@@ -1,8 +1,15 @@
-//! The groups in colour schemes.
+//! Colour schemes: the colours of what is drawn, in those that come with Neovim and in one as plugins have them. The schemes in
+//! `colors` of the folder that the environment variable `FLEMMA_SCHEMES` names are tried as well.
+
+use std::{env, fs};
 
 use serde_json::{Value, json};
 
-use super::{TEXT, open};
+use super::{
+    super::support::{Nvim, Options},
+    OPEN, TEXT, cell, open, rows,
+    screens::CONVERSATION,
+};
 
 /// The colour schemes that come with Neovim and look most different.
 const SCHEMES: [&str; 5] = ["default", "retrobox", "lunaperche", "zaibatsu", "habamax"];
@@ -14,58 +21,126 @@ const LOOK_UP: &str = "local found = {}
     end
     return found";
 
-fn differ(found: &Value, part: usize, what: &str) {
-    let values: Vec<(&Value, &Value)> =
-        found.as_array().into_iter().flatten().map(|group| (&group[part], &group[2])).collect();
-    for (index, value) in values.iter().enumerate() {
-        assert!(!values[..index].contains(value), "{what}: {found}");
-    }
+/// The text of [`super::screens::CONVERSATION`] that shows each role, each state, and plain text.
+const ROLES: [&str; 3] = [" System", " You", " Assistant"];
+const STATES: [&str; 5] = ["\u{2713}", "\u{2717} failed", "waits", "denied", "no result"];
+const PLAIN: &str = "Be brief.";
+
+/// A colour by its parts from 0 to 1, without the correction for screens.
+fn linear(colour: i64) -> [f64; 3] {
+    [16, 8, 0].map(|shift| {
+        let value = f64::from(u32::try_from((colour >> shift) & 255).unwrap()) / 255.0;
+        if value <= 0.040_45 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
+    })
 }
 
-#[test]
-fn roles_and_states_differ_in_every_colour_scheme() {
-    let mut nvim = open(TEXT, "", 80);
-    for scheme in SCHEMES {
-        for background in ["dark", "light"] {
-            nvim.command(&format!("set background={background} | colorscheme {scheme}"));
-            let what = format!("{scheme}, {background}");
-            let look = |nvim: &mut super::Nvim, names: &[&str]| {
-                nvim.lua(LOOK_UP, &names.iter().map(|name| json!(name)).collect::<Vec<_>>())
-            };
-            let roles = look(&mut nvim, &["FlemmaSystem", "FlemmaUser", "FlemmaAssistant"]);
-            differ(&roles, 0, &what);
-            differ(&roles, 3, &what);
-            let lines = look(&mut nvim, &["FlemmaSystemLine", "FlemmaUserLine", "FlemmaAssistantLine", "Normal"]);
-            differ(&lines, 1, &what);
-            let states = look(&mut nvim, &["FlemmaToolDone", "FlemmaFailed", "FlemmaMeta"]);
-            differ(&states, 0, &what);
+fn luminance(colour: i64) -> f64 {
+    let [red, green, blue] = linear(colour);
+    0.2126 * red + 0.7152 * green + 0.0722 * blue
+}
+
+/// The contrast of a text, as WCAG computes it.
+fn contrast(one: i64, other: i64) -> f64 {
+    let (one, other) = (luminance(one), luminance(other));
+    (one.max(other) + 0.05) / (one.min(other) + 0.05)
+}
+
+/// How different two colours look (CIE76): 2 is hardly seen, 100 is black and white.
+fn difference(one: i64, other: i64) -> f64 {
+    let lab = |colour: i64| {
+        let [red, green, blue] = linear(colour);
+        let curve = |value: f64| if value > 0.008_856 { value.cbrt() } else { 7.787 * value + 16.0 / 116.0 };
+        let x = curve((0.4124 * red + 0.3576 * green + 0.1805 * blue) / 0.9505);
+        let y = curve(0.2126 * red + 0.7152 * green + 0.0722 * blue);
+        let z = curve((0.0193 * red + 0.1192 * green + 0.9505 * blue) / 1.089);
+        [116.0 * y - 16.0, 500.0 * (x - y), 200.0 * (y - z)]
+    };
+    lab(one).iter().zip(lab(other)).map(|(one, other)| (one - other).powi(2)).sum::<f64>().sqrt()
+}
+
+/// The colours of the screen where each of some texts is first shown: text and background.
+fn colours(nvim: &mut Nvim, texts: &[&str]) -> Vec<(i64, i64)> {
+    let shown = rows(nvim);
+    let normal = nvim.lua("return vim.api.nvim_get_hl(0, { name = 'Normal' })", &[]);
+    let is_light = nvim.lua("return vim.o.background", &[]) == "light";
+    let default =
+        |part: &str, light: i64, dark: i64| normal[part].as_i64().unwrap_or(if is_light { light } else { dark });
+    let (text, ground) = (default("fg", 0, 0xff_ffff), default("bg", 0xff_ffff, 0));
+    let mut of = |wanted: &&str| {
+        let found = shown.iter().enumerate().find_map(|(row, line)| Some((row, line.find(*wanted)?)));
+        let (row, start) = found.unwrap_or_else(|| nvim.fail(&format!("`{wanted}` is not on the screen")));
+        let column = shown[row][..start].chars().count() + wanted.chars().take_while(|sign| *sign == ' ').count();
+        let cell = cell(nvim, row, column);
+        let (fore, back) = (cell["foreground"].as_i64().unwrap_or(text), cell["background"].as_i64().unwrap_or(ground));
+        if cell["reverse"] == true { (back, fore) } else { (fore, back) }
+    };
+    texts.iter().map(&mut of).collect()
+}
+
+/// That roles and states differ from each other and from plain text, and can be read.
+fn assert_distinct(nvim: &mut Nvim, what: &str) {
+    let plain = colours(nvim, &[PLAIN])[0];
+    for texts in [&ROLES[..], &STATES[..]] {
+        let found = colours(nvim, texts);
+        for (index, (text, back)) in found.iter().enumerate() {
+            let (name, others) = (texts[index], found[..index].iter().chain([&plain]));
+            for other in others {
+                let apart = difference(*text, other.0);
+                assert!(
+                    apart > 12.0,
+                    "{what}: `{name}` is only {apart:.1} from another colour: {found:x?}, {plain:x?}"
+                );
+            }
+            assert!(contrast(*text, *back) > 2.3, "{what}: `{name}` can hardly be read: {found:x?}");
+            if texts == ROLES {
+                assert!(difference(*back, plain.1) > 4.0, "{what}: the line of `{name}` looks like others: {found:x?}");
+            }
         }
     }
 }
 
 #[test]
-fn a_line_is_readable_in_every_colour_scheme() {
-    let mut nvim = open(TEXT, "", 80);
-    let luminance = |colour: i64| {
-        let channel = |shift: u32| {
-            let value = f64::from(u32::try_from((colour >> shift) & 255).unwrap()) / 255.0;
-            if value <= 0.039_28 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
-        };
-        0.2126 * channel(16) + 0.7152 * channel(8) + 0.0722 * channel(0)
-    };
-    for scheme in SCHEMES {
+fn roles_and_states_differ_in_every_colour_scheme() {
+    let lua = "vim.opt.runtimepath:append(vim.fn.getcwd() .. '/plugin')";
+    let folder = env::var("FLEMMA_SCHEMES").unwrap_or_default();
+    let init = format!(
+        "vim.o.termguicolors = true {lua} vim.opt.runtimepath:append('{folder}')
+        require('flemma').setup({{ {OPEN} }})"
+    );
+    let mut nvim = Nvim::start(&Options {
+        files: &[("notes.chat", CONVERSATION), ("plugin/colors/pastel.lua", include_str!("colors/pastel.lua"))],
+        init: &init,
+        screen: Some((80, 70)),
+        ..Options::default()
+    });
+    nvim.command("edit notes.chat");
+    nvim.wait_for_screen(" Assistant");
+    nvim.input("6G");
+    let mut schemes = SCHEMES.map(str::to_owned).to_vec();
+    schemes.push("pastel".into());
+    let own = fs::read_dir(format!("{folder}/colors")).into_iter().flatten().flatten();
+    schemes.extend(own.map(|file| file.path().file_stem().unwrap().to_str().unwrap().to_owned()));
+    for scheme in schemes {
         for background in ["dark", "light"] {
             nvim.command(&format!("set background={background} | colorscheme {scheme}"));
-            let names = ["FlemmaUser", "FlemmaUserLine", "FlemmaAssistant", "FlemmaAssistantLine", "Normal"];
-            let found = nvim.lua(LOOK_UP, &names.map(|name| json!(name)));
-            let contrast = |text: usize, line: usize| {
-                let (text, line) = (found[text][0].as_i64().unwrap(), found[line][1].as_i64().unwrap());
-                let (text, line) = (luminance(text), luminance(line));
-                (text.max(line) + 0.05) / (text.min(line) + 0.05)
-            };
-            for at in [0, 2] {
-                let (line, own) = (contrast(at, at + 1), contrast(at, 4));
-                assert!(line > 0.7 * own, "{scheme}, {background}: {line:.1} of {own:.1}, {found}");
+            assert_distinct(&mut nvim, &format!("{scheme}, {background}"));
+        }
+    }
+    // Many users let the background of the terminal through.
+    nvim.command("let g:pastel_transparent = v:true | set background=dark | colorscheme pastel");
+    assert_distinct(&mut nvim, "a transparent background");
+}
+
+#[test]
+fn groups_of_the_terminal_differ_as_well() {
+    let mut nvim = open(TEXT, "vim.o.termguicolors = false", 80);
+    for scheme in SCHEMES {
+        nvim.command(&format!("colorscheme {scheme}"));
+        for names in [&["FlemmaSystem", "FlemmaUser", "FlemmaAssistant"][..], &["FlemmaToolDone", "FlemmaFailed"]] {
+            let found = nvim.lua(LOOK_UP, &names.iter().map(|name| json!(name)).collect::<Vec<_>>());
+            let colours: Vec<&Value> = found.as_array().unwrap().iter().map(|group| &group[3]).collect();
+            for (index, colour) in colours.iter().enumerate() {
+                assert!(!colours[..index].contains(colour), "{scheme}: {names:?} are {found}");
             }
         }
     }
@@ -74,7 +149,7 @@ fn a_line_is_readable_in_every_colour_scheme() {
 #[test]
 fn backgrounds_follow_the_colour_scheme_and_the_user_wins() {
     let mut nvim = open(TEXT, "", 80);
-    let line = |nvim: &mut super::Nvim| nvim.lua(LOOK_UP, &[json!("FlemmaUserLine")])[0][1].clone();
+    let line = |nvim: &mut Nvim| nvim.lua(LOOK_UP, &[json!("FlemmaUserLine")])[0][1].clone();
     let dark = line(&mut nvim);
     nvim.command("set background=light");
     let light = line(&mut nvim);
