@@ -47,7 +47,8 @@ local function shown_block(buf)
   if not mark[1] or not mark[3].end_row then
     return nil
   end
-  return mark[1], mark[3].end_row
+  -- At the end of the text, the mark ends in the last line.
+  return mark[1], mark[3].end_row + (mark[3].end_col > 0 and 1 or 0)
 end
 
 --- The block whose lines are shown in a window.
@@ -197,12 +198,17 @@ function M.follow_cursor(win, buf, line)
     return
   end
   local first, last = shown_block(buf)
-  if first and line >= first and line < last and state.win == win then
+  local is_inside = first and line >= first and line < last and state.win == win
+  if is_inside and not require("flemma.following").leads(buf, win) then
     return
   end
   local found = (native("hidden", buf, line, line + 1) or {})[1]
   if found and not is_shown_by(found, line) then
+    -- Nor does a block stay that a cursor has shown which the conversation has moved.
     found = nil
+  end
+  if found and is_inside then
+    return
   end
   if not found and not first then
     state.win = win
@@ -216,7 +222,8 @@ function M.follow_cursor(win, buf, line)
       state.block = api.nvim_buf_set_extmark(buf, frames, found.first, 0, {
         end_row = found.last,
         right_gravity = false,
-        end_right_gravity = true,
+        -- What is added below the block is not in it.
+        end_right_gravity = false,
         undo_restore = false,
         strict = false,
       })
