@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Before;
+
 /// What the user was shown of what a call would write. An approval that follows is for exactly that.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Binding {
@@ -17,8 +19,11 @@ pub struct Binding {
 pub struct BoundFile {
     /// The file.
     pub path: String,
-    /// The digest of its content then; `None` if there was none.
+    /// The digest of the content that it was shown to have; `None` if there was to be none.
     pub old: Option<String>,
+    /// What it really had, if that was another content: it was shown as calls above would leave it.
+    #[serde(default, skip_serializing_if = "Before::is_unknown")]
+    pub on_disk: Before,
     /// The digest of the content that the call proposed; `None` to delete it.
     pub new: Option<String>,
     /// What identifies the lines that are added and removed, wherever they stand; empty where that is not known.
@@ -27,6 +32,14 @@ pub struct BoundFile {
     /// What the user takes of it.
     #[serde(default)]
     pub take: Take,
+}
+
+impl Binding {
+    /// Whether it was shown as it follows calls that had not been carried out.
+    #[must_use]
+    pub fn follows_calls(&self) -> bool {
+        self.files.iter().any(|file| !file.on_disk.is_unknown())
+    }
 }
 
 /// What the user takes of a proposed file.

@@ -24,7 +24,7 @@ pub struct ProposedContent {
     pub before: Before,
 }
 
-/// What a file had when a call proposed to write it.
+/// What a file really had when a call proposed to write it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Before {
@@ -38,7 +38,9 @@ pub enum Before {
 }
 
 impl Before {
-    fn is_unknown(&self) -> bool {
+    /// Whether that was not recorded.
+    #[must_use]
+    pub fn is_unknown(&self) -> bool {
         *self == Self::Unknown
     }
 }

@@ -24,7 +24,10 @@ fn file(lua: &Lua, file: &ReviewedFile) -> mlua::Result<Table> {
     table.set("name", file.name.as_str())?;
     table.set("old", content(&file.old)?)?;
     table.set("new", content(&file.new)?)?;
+    table.set("old_size", file.old_size)?;
+    table.set("new_size", file.new_size)?;
     table.set("moved_to", file.moved_to.as_deref())?;
+    table.set("after", file.after.as_deref())?;
     table.set("note", file.note)?;
     Ok(table)
 }

@@ -17,7 +17,7 @@ const TIME: Duration = Duration::from_millis(500);
 const AROUND: usize = 3;
 
 /// The most bytes of both files together that are compared line by line.
-const MAX_BYTES: usize = 32 * 1024 * 1024;
+const MAX_BYTES: usize = 8 * 1024 * 1024;
 
 /// What differs between two files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

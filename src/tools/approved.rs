@@ -8,7 +8,7 @@ use std::{
 
 use super::{FileChange, Proposal};
 use crate::{
-    journal::{Binding, BoundFile, Take},
+    journal::{Before, Binding, BoundFile, Take},
     model::Digest,
     text::unified::Unified,
 };
@@ -36,7 +36,7 @@ impl fmt::Debug for Approved {
 
 impl Approved {
     /// Whether this is what a call would write now: exactly what was shown, or the same change of files that only calls of
-    /// this conversation have changed since.
+    /// this conversation have changed since, or were to change before it.
     #[must_use]
     pub fn covers(&self, proposal: &Proposal, own: &OwnWrites) -> bool {
         let files = &self.binding.files;
@@ -61,8 +61,15 @@ fn is_same_change(bound: &BoundFile, change: &FileChange, own: &OwnWrites) -> bo
     if bound.old == old && bound.new == new {
         return true;
     }
+    let is_led_from = |from: &Option<String>| own.lead(&change.path, from, &old);
+    // What calls above were to change may not be changed yet.
+    let is_led_from_disk = match &bound.on_disk {
+        Before::Unknown => false,
+        Before::Absent => is_led_from(&None),
+        Before::Content(digest) => is_led_from(&Some(digest.clone())),
+    };
     // The same content in the end is not enough: from another beginning, it is another change than the one that was shown.
-    own.lead(&change.path, &bound.old, &old) && has_changed_lines(bound, change)
+    (is_led_from(&bound.old) || is_led_from_disk) && has_changed_lines(bound, change)
 }
 
 fn has_changed_lines(bound: &BoundFile, change: &FileChange) -> bool {

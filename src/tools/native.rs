@@ -16,7 +16,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Approved, LineCounts, LuaSandbox, OwnWrites, Permitted, Proposal, Recorder, SeenPages, paths, rules::DeniedPaths,
+    Approved, Earlier, LineCounts, LuaSandbox, OwnWrites, Permitted, Proposal, Recorder, SeenPages, paths, rules::DeniedPaths,
 };
 use crate::{
     chat::Language,
@@ -101,6 +101,8 @@ pub struct Context {
     pub approved: Option<Arc<Approved>>,
     /// What calls of this conversation have written.
     pub own_writes: Arc<OwnWrites>,
+    /// What the calls above would write, for a call that proposes. A call that runs finds what is on the disk.
+    pub earlier: Earlier,
     /// The files that are open with changes which are not saved.
     pub unsaved: Arc<[PathBuf]>,
     /// Evaluates Lua; `None` where there is none.
@@ -128,6 +130,7 @@ impl Context {
             recorder: None,
             approved: None,
             own_writes: Arc::default(),
+            earlier: Earlier::default(),
             unsaved: Arc::default(),
             lua: None,
             seen: Arc::default(),

@@ -133,7 +133,10 @@ impl Workspace {
                     }
                     (preview.added, preview.removed) = (Some(added), Some(removed));
                 }
-                ready.review.first_lines(most)
+                let mut lines = ready.review.first_lines(most);
+                let follows = ready.follows().filter(|_| most > 0);
+                lines.splice(0..0, follows.map(DiffLine::note));
+                lines
             }
             // Nothing would change, and the user has to know why.
             Err(problem) => problem.to_string().lines().take(most.max(1)).map(DiffLine::note).collect(),

@@ -130,6 +130,12 @@ impl Workspace {
         let mut records = Vec::new();
         for call in open.iter().filter(|call| calls.iter().any(|(id, _)| *id == call.id)) {
             let key = CallKey::of(&call.id, &call.name, &call.input);
+            let placement = calls.iter().rfind(|(id, _)| *id == call.id).map(|(_, placement)| *placement);
+            // Its block was undone, or the file is older. It still may only do what was approved.
+            let is_approved = conversation.records().with_ledger(|ledger| ledger.approval(&key).is_some());
+            if placement == Some(Placement::Approved) && is_approved {
+                continue;
+            }
             let event = if conversation.records().take_start(&key) { Event::Withdrawn } else { Event::Opened };
             records.push(self.record(conversation, key, event, Role::Policy));
         }

@@ -140,6 +140,7 @@ mod stale;
 mod stale_folds;
 mod standing;
 mod status_view;
+mod survey;
 mod suspension;
 mod switch;
 mod taking_back;

@@ -2,7 +2,7 @@
 
 use std::{
     cell::{Cell, RefCell},
-    collections::{BTreeMap, HashSet},
+    collections::{BTreeMap, BTreeSet, HashSet},
     fs,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
@@ -10,9 +10,9 @@ use std::{
 };
 
 use crate::{
-    journal::{Binding, BoundFile, CallKey, Take},
+    journal::{Before, Binding, BoundFile, CallKey, Take},
     model::ModelError,
-    tools::{Content, OwnWrites, Proposal, Review, Revision, paths::real},
+    tools::{Base, Content, Earlier, OwnWrites, Proposal, Review, Revision, paths::real},
 };
 
 /// The most bytes of the files of a proposal that are kept in memory.
@@ -37,16 +37,35 @@ pub(super) struct Ready {
     pub(super) review: Review,
     /// The proposal. Of large files, it has no contents.
     pub(super) proposal: Proposal,
+    /// For each file the call above that would write it last, if there is one: it is shown as that would leave it.
+    after: Vec<Option<CallKey>>,
+    /// What it was made from, of what the calls above would write.
+    base: Base,
+    /// What each file really has, where it is shown as calls above would leave it.
+    on_disk: Vec<Before>,
     stamps: Vec<(PathBuf, Option<Stamp>)>,
 }
 
 impl Ready {
-    /// What is shown of a proposal. It takes as long as comparing the files.
-    pub(super) fn of(proposal: Proposal) -> Self {
+    /// What is shown of a proposal that was made from what these calls above it would write. It takes as long as comparing the
+    /// files.
+    pub(super) fn of(proposal: Proposal, earlier: &Earlier, above: &[CallKey]) -> Self {
         let review = Review::of(&proposal);
         let stamp = |path: &PathBuf| (path.clone(), Stamp::of(path));
         let stamps = proposal.files.iter().map(|file| stamp(&file.path)).collect();
-        Self { review, proposal: proposal.without_bytes_above(MAX_BYTES), stamps }
+        let on_disk = proposal.files.iter().map(|file| match earlier.on_disk(&file.path) {
+            None => Before::Unknown,
+            Some(None) => Before::Absent,
+            Some(Some(digest)) => Before::Content(digest.as_str().to_owned()),
+        });
+        let on_disk = on_disk.collect();
+        let writer = |path: &PathBuf| {
+            let id = earlier.writer(path)?;
+            above.iter().rfind(|key| key.id == *id).cloned()
+        };
+        let after = proposal.files.iter().map(|file| writer(&file.path)).collect();
+        let base = earlier.base();
+        Self { review, proposal: proposal.without_bytes_above(MAX_BYTES), after, base, on_disk, stamps }
     }
 
     /// Whether a file may have changed since, or is open with one of these changes that are not saved. It looks at the disk.
@@ -55,24 +74,59 @@ impl Ready {
         stamps.any(|(path, stamp)| Stamp::of(path) != *stamp || unsaved.iter().any(|open| real(open) == *path))
     }
 
+    /// Whether it would be made from something else now, of what the calls above would write.
+    pub(super) fn has_other_base(&self, earlier: &Earlier) -> bool {
+        !earlier.is_still(&self.base)
+    }
+
     /// The revision.
     pub(super) fn revision(&self) -> &Revision {
         &self.review.revision
     }
 
+    /// The calls above whose changes it follows, in no order.
+    fn followed(&self) -> Vec<CallKey> {
+        let calls: BTreeSet<&CallKey> = self.after.iter().flatten().collect();
+        calls.into_iter().cloned().collect()
+    }
+
+    /// Which calls it follows, in words for the user; `None` if it is made from what is there.
+    pub(super) fn follows(&self) -> Option<String> {
+        match self.followed().as_slice() {
+            [] => None,
+            [call] => Some(after(call)),
+            calls => Some(format!("after the calls above, {}", calls.iter().map(label).collect::<Vec<_>>().join(" and "))),
+        }
+    }
+
+    /// The same for each file.
+    pub(super) fn file_follows(&self) -> impl Iterator<Item = Option<String>> {
+        self.after.iter().map(|call| call.as_ref().map(after))
+    }
+
     /// What an approval of this is for, of which the user takes this of each file.
     pub(super) fn binding(&self, takes: impl IntoIterator<Item = Take>) -> Binding {
         let digest = |content: &Option<Content>| content.as_ref().map(|content| content.digest.as_str().to_owned());
-        let files = self.proposal.files.iter().zip(&self.review.changed_lines).zip(takes);
-        let files = files.map(|((file, changed_lines), take)| BoundFile {
+        let files = self.proposal.files.iter().zip(&self.review.changed_lines).zip(&self.on_disk).zip(takes);
+        let files = files.map(|(((file, changed_lines), on_disk), take)| BoundFile {
             path: file.path.to_string_lossy().into_owned(),
             old: digest(&file.old),
+            on_disk: on_disk.clone(),
             new: digest(&file.new),
             changed_lines: changed_lines.clone(),
             take,
         });
         Binding { revision: self.revision().to_string(), files: files.collect() }
     }
+}
+
+/// A call in a message: `edit (toolu_01)`.
+pub(super) fn label(key: &CallKey) -> String {
+    format!("{} ({})", key.tool, key.id)
+}
+
+fn after(key: &CallKey) -> String {
+    format!("after the call above, {}", label(key))
 }
 
 /// What a call would write: the proposal, or why there is none.
@@ -82,32 +136,42 @@ pub(super) type Found = Result<Arc<Ready>, ModelError>;
 struct Entry {
     /// What was found out last.
     found: Option<Found>,
-    /// The number of the attempt that is under way.
-    attempt: Option<u64>,
-    /// Whether something has changed since that began.
-    is_late: bool,
+    /// Whether it has to be found out again.
+    is_due: bool,
+    /// The calls above that the last proposal followed.
+    followed: Vec<CallKey>,
     /// What the user was shown last.
     shown: Option<Binding>,
 }
 
-/// The proposals of one conversation.
+/// The proposals of one conversation. They are found out together, from the first call to the last ([`super::survey`]).
 #[derive(Default)]
 pub(super) struct Proposals {
     entries: RefCell<BTreeMap<CallKey, Entry>>,
     /// The calls that have come in this session and of which nothing was proposed yet.
     arrived: RefCell<HashSet<CallKey>>,
-    attempts: Cell<u64>,
+    /// The calls that the last survey was about, in order.
+    surveyed: RefCell<Vec<CallKey>>,
+    /// Those of them that no tool was asked about.
+    skipped: RefCell<Vec<CallKey>>,
+    /// The number of the survey that is under way.
+    survey: Cell<Option<u64>>,
+    /// Whether something has changed since it began.
+    is_late: Cell<bool>,
+    surveys: Cell<u64>,
     own_writes: Arc<OwnWrites>,
 }
 
-/// What becomes of an attempt that has ended.
-pub(super) struct Ended {
+/// What a survey has found out about a call.
+pub(super) struct News {
     /// Whether it says something new.
     pub(super) is_news: bool,
     /// Whether the call has just come, and this is the first that is known of it.
     pub(super) is_first: bool,
-    /// Whether another attempt is needed.
-    pub(super) is_late: bool,
+    /// Whether it has to be found out once more.
+    pub(super) is_due: bool,
+    /// The calls above that the last proposal followed.
+    pub(super) followed: Vec<CallKey>,
 }
 
 impl Proposals {
@@ -127,19 +191,9 @@ impl Proposals {
         self.entries.borrow_mut().retain(|key, _| keys.contains(key));
     }
 
-    /// What is known of a call has to be found out again.
-    pub(super) fn forget(&self, key: &CallKey) {
-        self.entries.borrow_mut().remove(key);
-    }
-
-    /// The calls that something is known of, with what that is.
-    pub(super) fn all(&self) -> Vec<(CallKey, Option<Found>)> {
-        self.entries.borrow().iter().map(|(key, entry)| (key.clone(), entry.found.clone())).collect()
-    }
-
-    /// Whether a call is known, or is being looked at.
-    pub(super) fn has(&self, key: &CallKey) -> bool {
-        self.entries.borrow().contains_key(key)
+    /// What is known of a call has to be found out again. What the user was shown of it still is what they were shown.
+    pub(super) fn doubt(&self, key: &CallKey) {
+        self.entries.borrow_mut().entry(key.clone()).or_default().is_due = true;
     }
 
     /// What is known of a call.
@@ -147,39 +201,93 @@ impl Proposals {
         self.entries.borrow().get(key)?.found.clone()
     }
 
-    /// Whether a call that has just come is still being looked at.
-    pub(super) fn is_looking(&self) -> bool {
-        let arrived = self.arrived.borrow();
-        !arrived.is_empty()
-            && self.entries.borrow().iter().any(|(key, entry)| entry.attempt.is_some() && arrived.contains(key))
-    }
-
-    /// An attempt to find out what a call would write begins: its number. `None` if one is under way, which is repeated then.
-    pub(super) fn begin(&self, key: &CallKey) -> Option<u64> {
+    /// What is known of a call and does not have to be found out again, to be checked by a survey that begins.
+    pub(super) fn take_known(&self, key: &CallKey) -> Option<Arc<Ready>> {
         let mut entries = self.entries.borrow_mut();
         let entry = entries.entry(key.clone()).or_default();
-        if entry.attempt.is_some() {
-            entry.is_late = true;
-            return None;
-        }
-        self.attempts.set(self.attempts.get() + 1);
-        entry.attempt = Some(self.attempts.get());
-        entry.attempt
+        let is_due = std::mem::take(&mut entry.is_due);
+        entry.found.clone().filter(|_| !is_due)?.ok()
     }
 
-    /// An attempt has ended; `None` if nobody waits for it any more.
-    pub(super) fn end(&self, key: &CallKey, attempt: u64, found: Found) -> Option<Ended> {
+    /// The proposals of these calls, if all of them have one that does not have to be found out again.
+    pub(super) fn all_of(&self, keys: &[CallKey]) -> Option<Vec<Arc<Ready>>> {
+        let entries = self.entries.borrow();
+        let ready = |key: &CallKey| entries.get(key).filter(|entry| !entry.is_due)?.found.clone()?.ok();
+        let skipped = self.skipped.borrow();
+        keys.iter().filter(|key| !skipped.contains(key)).map(ready).collect()
+    }
+
+    /// Whether a call that has just come is still being looked at.
+    pub(super) fn is_looking(&self) -> bool {
+        let (surveyed, skipped) = (self.surveyed.borrow(), self.skipped.borrow());
+        let is_looked_at = |key: &CallKey| surveyed.contains(key) && !skipped.contains(key);
+        self.survey.get().is_some() && self.arrived.borrow().iter().any(is_looked_at)
+    }
+
+    /// Whether the last survey was about these calls, in this order, and none of them has to be found out again.
+    pub(super) fn is_about(&self, keys: &[CallKey]) -> bool {
+        let entries = self.entries.borrow();
+        *self.surveyed.borrow() == keys
+            && !keys.iter().any(|key| entries.get(key).is_some_and(|entry| entry.is_due))
+    }
+
+    /// The calls that the last survey was about and no tool was asked about.
+    pub(super) fn skipped(&self) -> Vec<CallKey> {
+        self.skipped.borrow().clone()
+    }
+
+    /// A survey begins: its number. `None` if one is under way, which is repeated then.
+    pub(super) fn begin(&self) -> Option<u64> {
+        if self.survey.get().is_some() {
+            self.is_late.set(true);
+            return None;
+        }
+        self.surveys.set(self.surveys.get() + 1);
+        self.survey.set(Some(self.surveys.get()));
+        self.survey.get()
+    }
+
+    /// What the survey that begins is about, and which of it no tool is asked about.
+    pub(super) fn begin_with(&self, keys: Vec<CallKey>, skipped: Vec<CallKey>) {
+        self.surveyed.replace(keys);
+        self.skipped.replace(skipped);
+    }
+
+    /// Whether a survey is under way.
+    pub(super) fn is_under_way(&self) -> bool {
+        self.survey.get().is_some()
+    }
+
+    /// Whether something has changed since the survey began that is under way.
+    pub(super) fn is_late(&self) -> bool {
+        self.is_late.get()
+    }
+
+    /// A survey has found out what a call would write; `None` if nobody wants to know any more. `is_final` says that nothing is
+    /// going on that could change it.
+    pub(super) fn put(&self, key: &CallKey, survey: u64, found: Found, is_final: bool) -> Option<News> {
         let mut entries = self.entries.borrow_mut();
-        let entry = entries.get_mut(key).filter(|entry| entry.attempt == Some(attempt))?;
-        entry.attempt = None;
+        let entry = entries.get_mut(key).filter(|_| self.survey.get() == Some(survey))?;
         let is_news = match (&entry.found, &found) {
-            (Some(Ok(before)), Ok(now)) => before.revision() != now.revision(),
+            (Some(Ok(before)), Ok(now)) => before.revision() != now.revision() || before.after != now.after,
             (Some(Err(before)), Err(now)) => before != now,
             _ => true,
         };
+        if let Ok(ready) = &found {
+            entry.followed = ready.followed();
+        }
+        let is_first = (is_final || found.is_ok()) && self.arrived.borrow_mut().remove(key);
         entry.found = Some(found);
-        let is_late = std::mem::take(&mut entry.is_late);
-        Some(Ended { is_news, is_first: self.arrived.borrow_mut().remove(key), is_late })
+        Some(News { is_news, is_first, is_due: entry.is_due, followed: entry.followed.clone() })
+    }
+
+    /// A survey is over: whether another one is needed.
+    pub(super) fn end(&self, survey: u64) -> bool {
+        if self.survey.get() != Some(survey) {
+            return false;
+        }
+        self.survey.set(None);
+        self.is_late.take()
     }
 
     /// The user is shown now what is known of a call.

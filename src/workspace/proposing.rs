@@ -1,17 +1,16 @@
 //! Finds out what calls that wait would write, away from the main thread: when a call begins to wait, when a file with such calls
-//! was opened, and again when a file has changed.
+//! was opened, and again when a file has changed or another call has been decided.
 //!
 //! A tool looks at the files that a call names in order to propose. So it is only asked about calls that the user may approve,
-//! in a conversation whose frontmatter is trusted.
+//! in a conversation whose frontmatter is trusted. While a call is being carried out, those below it wait: nobody knows whether its
+//! change is on the disk yet.
 
-use std::{
-    panic::{AssertUnwindSafe, catch_unwind},
-    sync::Arc,
-};
+use std::sync::Arc;
 
 use super::{
     Conversation, Resolution, Workspace,
-    proposals::{Found, Ready},
+    proposals::{Found, label},
+    survey::{Candidate, survey},
 };
 use crate::{
     agent::Verdict,
@@ -22,16 +21,23 @@ use crate::{
 };
 
 impl Workspace {
-    /// The calls of a conversation that wait and propose what they would write.
-    pub(super) fn proposing_calls(&self, conversation: &Conversation) -> Vec<(CallKey, OpenCall)> {
+    /// The calls of a conversation that propose what they would write, and either wait or are being carried out, in order.
+    fn all_proposing(&self, conversation: &Conversation) -> Vec<(CallKey, OpenCall)> {
         let calls = conversation.page().open_calls().into_iter().filter(|call| {
             let waits = call.placeholder.as_ref().is_some_and(|placeholder| {
                 matches!(placeholder.block.status, Status::Pending | Status::Approved) && placeholder.content.is_empty()
             });
-            let is_at_rest = !call.aborted && !conversation.session().is_working_on(&call.id);
-            waits && is_at_rest && self.is_proposing(conversation, call)
+            let is_wanted = !call.aborted && (waits || conversation.session().is_working_on(&call.id));
+            is_wanted && self.is_proposing(conversation, call)
         });
         calls.map(|call| (CallKey::of(&call.id, &call.name, &call.input), call)).collect()
+    }
+
+    /// The calls of a conversation that wait and propose what they would write, in order.
+    pub(super) fn proposing_calls(&self, conversation: &Conversation) -> Vec<(CallKey, OpenCall)> {
+        let mut calls = self.all_proposing(conversation);
+        calls.retain(|(_, call)| !conversation.session().is_working_on(&call.id));
+        calls
     }
 
     fn is_proposing(&self, conversation: &Conversation, call: &OpenCall) -> bool {
@@ -48,86 +54,147 @@ impl Workspace {
         }
     }
 
-    /// Finds out what calls would write of which that is not known.
-    pub(super) fn look_for_proposals(&self, conversation: &Conversation) {
-        if !self.host().carries_on() || !conversation.is_known() {
-            return;
-        }
-        let calls = self.proposing_calls(conversation);
+    /// The calls that can be looked at now: those above the first one that is being carried out. Forgets what is known of calls that
+    /// are over.
+    fn calls_to_survey(&self, conversation: &Conversation) -> Vec<(CallKey, OpenCall)> {
+        let mut calls = self.all_proposing(conversation);
         let keys: Vec<CallKey> = calls.iter().map(|(key, _)| key.clone()).collect();
         conversation.proposals().retain(&keys);
-        for reviewer in self.reviewers().take_others(conversation.id(), &keys) {
+        let is_at_work = |(_, call): &(CallKey, OpenCall)| conversation.session().is_working_on(&call.id);
+        let waiting: Vec<CallKey> =
+            calls.iter().filter(|call| !is_at_work(call)).map(|(key, _)| key.clone()).collect();
+        for reviewer in self.reviewers().take_others(conversation.id(), &waiting) {
             reviewer(self, Err(UserError::new("this call does not wait any more")));
         }
-        for (key, call) in calls {
-            if !conversation.proposals().has(&key) {
-                self.propose(conversation, &key, &call);
+        calls.truncate(calls.iter().position(is_at_work).unwrap_or(calls.len()));
+        calls
+    }
+
+    /// Finds out what calls would write, if there are others than before.
+    pub(super) fn look_for_proposals(&self, conversation: &Conversation) {
+        if self.host().carries_on() && conversation.is_known() {
+            let calls = self.calls_to_survey(conversation);
+            if self.has_other_calls(conversation, &calls) {
+                self.survey(conversation, calls);
             }
         }
+    }
+
+    /// Whether other calls can be looked at than those that were.
+    fn has_other_calls(&self, conversation: &Conversation, calls: &[(CallKey, OpenCall)]) -> bool {
+        let skipped = conversation.proposals().skipped();
+        let may_now = |(key, call): &(CallKey, OpenCall)| skipped.contains(key) && self.may_ask(conversation, call);
+        let keys: Vec<CallKey> = calls.iter().map(|(key, _)| key.clone()).collect();
+        !conversation.proposals().is_about(&keys) || calls.iter().any(may_now)
     }
 
     /// Finds out again what a call would write. Says whether that is possible.
     pub(super) fn propose_again(&self, conversation: &Conversation, key: &CallKey) -> bool {
         let calls = self.proposing_calls(conversation);
         let call = calls.iter().find(|(other, _)| other == key);
-        call.is_some_and(|(_, call)| self.propose(conversation, key, call))
-    }
-
-    fn propose(&self, conversation: &Conversation, key: &CallKey, call: &OpenCall) -> bool {
-        let is_trusted = !self.frontmatter(conversation).fault.as_ref().is_some_and(|fault| fault.lacks_trust);
-        if !is_trusted || !matches!(self.verdict(conversation, call), Verdict::Ask | Verdict::Run) {
+        if !call.is_some_and(|(_, call)| self.may_ask(conversation, call)) {
             return false;
         }
-        let Some(definition) = self.toolbox().get(&call.name) else { return false };
-        let tool = self.stored_write(conversation, key).or_else(|| native(&definition).map(Arc::clone));
-        let (Some(tool), ToolInput::Json(input)) = (tool, call.input.clone()) else {
-            return false;
-        };
-        let Some(attempt) = conversation.proposals().begin(key) else { return true };
-        let context = self.tool_context(conversation, &definition);
-        let name = call.name.clone();
-        let work = move || -> Found {
-            let proposed = catch_unwind(AssertUnwindSafe(|| Some(tool.propose(&input, &context)?.map(Ready::of))));
-            let crashed = |_| {
-                let words = format!("The tool `{name}` crashed. This is a bug in Flemma, not in the call.");
-                Some(Err(ModelError::new(words)))
-            };
-            let nothing = || Err(ModelError::new(format!("The tool `{name}` proposes nothing.")));
-            proposed.unwrap_or_else(crashed).unwrap_or_else(nothing).map(Arc::new)
-        };
-        let of = key.clone();
-        let then = move |workspace: &Self, conversation: &Conversation, found| {
-            workspace.proposed(conversation, &of, attempt, found);
-        };
-        if self.run_for(conversation.id(), work, then).is_err() {
-            let problem = ModelError::new("The system gives no threads, so nothing could be proposed.");
-            self.proposed(conversation, key, attempt, Err(problem));
-        }
+        conversation.proposals().doubt(key);
+        let calls = self.calls_to_survey(conversation);
+        self.survey(conversation, calls);
         true
     }
 
-    /// It is known what a call would write.
-    fn proposed(&self, conversation: &Conversation, key: &CallKey, attempt: u64, found: Found) {
-        let Some(ended) = conversation.proposals().end(key, attempt, found.clone()) else { return };
-        if ended.is_late {
-            self.propose_again(conversation, key);
+    /// Whether a tool may be asked what a call would write.
+    fn may_ask(&self, conversation: &Conversation, call: &OpenCall) -> bool {
+        let is_trusted = !self.frontmatter(conversation).fault.as_ref().is_some_and(|fault| fault.lacks_trust);
+        is_trusted && matches!(self.verdict(conversation, call), Verdict::Ask | Verdict::Run)
+    }
+
+    fn survey(&self, conversation: &Conversation, calls: Vec<(CallKey, OpenCall)>) {
+        let proposals = conversation.proposals();
+        let Some(number) = proposals.begin() else { return };
+        let keys = calls.iter().map(|(key, _)| key.clone()).collect();
+        let (mut candidates, mut skipped) = (Vec::new(), Vec::new());
+        for (key, call) in calls {
+            match self.candidate(conversation, &key, &call) {
+                Some(candidate) => candidates.push(candidate),
+                None => skipped.push(key),
+            }
         }
-        if ended.is_news {
+        proposals.begin_with(keys, skipped);
+        let (mailbox, id) = (self.background().mailbox().clone(), conversation.id());
+        let asked: Vec<CallKey> = candidates.iter().map(|candidate| candidate.key.clone()).collect();
+        let started = self.background().worker().spawn_blocking(move || {
+            survey(&candidates, |key, found| {
+                let key = key.clone();
+                mailbox.job_for(id, move |workspace, conversation| {
+                    workspace.proposed(conversation, &key, number, found);
+                });
+            });
+            mailbox.job_for(id, move |workspace, conversation| workspace.surveyed(conversation, number));
+        });
+        if started.is_err() {
+            for key in asked {
+                let problem = ModelError::new("The system gives no threads, so nothing could be proposed.");
+                self.proposed(conversation, &key, number, Err(problem));
+            }
+            proposals.end(number);
+        }
+    }
+
+    fn candidate(&self, conversation: &Conversation, key: &CallKey, call: &OpenCall) -> Option<Candidate> {
+        if !self.may_ask(conversation, call) {
+            return None;
+        }
+        let definition = self.toolbox().get(&call.name)?;
+        let tool = self.stored_write(conversation, key).or_else(|| native(&definition).map(Arc::clone))?;
+        let ToolInput::Json(input) = call.input.clone() else { return None };
+        Some(Candidate {
+            key: key.clone(),
+            tool,
+            input,
+            context: self.tool_context(conversation, &definition),
+            known: conversation.proposals().take_known(key),
+            approved: self.approved(conversation, key),
+        })
+    }
+
+    /// It is known what a call would write.
+    fn proposed(&self, conversation: &Conversation, key: &CallKey, survey: u64, found: Found) {
+        let open = conversation.page().open_calls();
+        let keys: Vec<CallKey> = open.iter().map(|call| CallKey::of(&call.id, &call.name, &call.input)).collect();
+        let above = &open[..keys.iter().rposition(|other| other == key).unwrap_or(open.len())];
+        let is_final = !conversation.proposals().is_late()
+            && !above.iter().any(|call| conversation.session().is_working_on(&call.id));
+        let Some(news) = conversation.proposals().put(key, survey, found.clone(), is_final) else { return };
+        if news.is_news {
             self.host().refresh(conversation.buffer());
             self.host().proposals_changed(conversation.buffer());
         }
-        if !ended.is_late {
+        if !news.is_due {
             for reviewer in self.reviewers().take(conversation.id(), key) {
                 reviewer(self, found.clone().map_err(|problem| UserError::new(problem.to_string())));
             }
         }
+        let lost = news.followed.iter().find(|other| !keys.contains(other));
         if let Err(problem) = found
-            && ended.is_first
+            && is_final
+            && (news.is_first || lost.is_some())
             && !self.host().is_typing(conversation.buffer())
         {
             // There is nothing to decide about.
-            let failure = Resolution::Impossible(problem.to_string());
-            self.resolve_call(conversation, &key.id, failure, Role::Tool, |_, _| {});
+            let words = match lost {
+                None => problem.to_string(),
+                Some(other) => format!(
+                    "{problem}\n\nThis call was to follow {}, and the files are not as that call would have left them.",
+                    label(other)
+                ),
+            };
+            self.resolve_call(conversation, &key.id, Resolution::Impossible(words), Role::Tool, |_, _| {});
+        }
+    }
+
+    fn surveyed(&self, conversation: &Conversation, survey: u64) {
+        if conversation.proposals().end(survey) {
+            let calls = self.calls_to_survey(conversation);
+            self.survey(conversation, calls);
         }
     }
 
@@ -139,28 +206,30 @@ impl Workspace {
     }
 
     pub(super) fn check_proposals_of(&self, conversation: &Conversation) {
-        self.look_for_proposals(conversation);
-        let known = conversation.proposals().all();
-        if known.is_empty() {
+        if !self.host().carries_on() || !conversation.is_known() {
             return;
         }
-        let unsaved = self.host().unsaved_files();
-        for (key, found) in known {
-            match found {
-                None => {}
-                Some(Err(_)) => {
-                    self.propose_again(conversation, &key);
-                }
-                Some(Ok(ready)) => {
-                    let unsaved = unsaved.clone();
-                    let then = move |workspace: &Self, conversation: &Conversation, is_doubtful: bool| {
-                        if is_doubtful {
-                            workspace.propose_again(conversation, &key);
-                        }
-                    };
-                    let _ = self.run_for(conversation.id(), move || ready.is_doubtful(&unsaved), then);
-                }
+        let calls = self.calls_to_survey(conversation);
+        let keys: Vec<CallKey> = calls.iter().map(|(key, _)| key.clone()).collect();
+        let proposals = conversation.proposals();
+        if self.has_other_calls(conversation, &calls) {
+            return self.survey(conversation, calls);
+        }
+        match proposals.all_of(&keys) {
+            Some(ready) if ready.is_empty() => {}
+            Some(ready) if !proposals.is_under_way() => {
+                let unsaved = self.host().unsaved_files();
+                let work = move || ready.iter().any(|ready| ready.is_doubtful(&unsaved));
+                let then = |workspace: &Self, conversation: &Conversation, is_doubtful: bool| {
+                    if is_doubtful {
+                        let calls = workspace.calls_to_survey(conversation);
+                        workspace.survey(conversation, calls);
+                    }
+                };
+                let _ = self.run_for(conversation.id(), work, then);
             }
+            // What could not be proposed may be possible now.
+            _ => self.survey(conversation, calls),
         }
     }
 }

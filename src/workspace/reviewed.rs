@@ -24,12 +24,18 @@ pub struct ReviewedFile {
     pub path: String,
     /// Its name in the call.
     pub name: String,
-    /// What it has; `None` if there is no such file, or with a note.
+    /// What it has, or would have after the calls above; `None` if there is no such file, or with a note.
     pub old: Option<Arc<Vec<u8>>>,
     /// What it would get; `None` if it would be deleted, or with a note.
     pub new: Option<Arc<Vec<u8>>>,
+    /// How many bytes it has; `None` if there is no such file.
+    pub old_size: Option<u64>,
+    /// How many bytes it would get; `None` if it would be deleted.
+    pub new_size: Option<u64>,
     /// The name that it would get, if that is another one.
     pub moved_to: Option<String>,
+    /// Which call above has to write it first, in words; `None` if it is shown as it is.
+    pub after: Option<String>,
     /// Why its contents are not here: `binary` or `too large`.
     pub note: Option<&'static str>,
 }

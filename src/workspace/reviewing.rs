@@ -130,7 +130,7 @@ impl Workspace {
 }
 
 fn reviewed(key: &CallKey, ready: &Ready) -> Reviewed {
-    let files = ready.proposal.files.iter().map(|file| {
+    let files = ready.proposal.files.iter().zip(ready.file_follows()).map(|(file, after)| {
         let contents = [&file.old, &file.new];
         let has_zero =
             |content: &&Content| content.bytes.as_ref().is_some_and(|bytes| memchr::memchr(0, bytes).is_some());
@@ -145,7 +145,10 @@ fn reviewed(key: &CallKey, ready: &Ready) -> Reviewed {
             name: file.name.clone(),
             old: bytes(&file.old),
             new: bytes(&file.new),
+            old_size: file.old.as_ref().map(|content| content.len),
+            new_size: file.new.as_ref().map(|content| content.len),
             moved_to: file.moved_to.as_ref().map(|(_, name)| name.clone()),
+            after,
             note,
         }
     });

@@ -189,10 +189,7 @@ impl Start<'_> {
         let mut context = workspace.tool_context(conversation, definition);
         context.recorder = workspace.recorder(conversation, self.call);
         let key = CallKey::of(&self.call.id, &self.call.name, &self.call.input);
-        let binding = conversation.records().with_ledger(|ledger| ledger.binding(&key).cloned());
-        let backups = workspace.backups().clone();
-        let contents: KeptContent = Arc::new(move |digest| backups.edited(digest));
-        context.approved = binding.map(|binding| Arc::new(Approved { binding, contents }));
+        context.approved = workspace.approved(conversation, &key).map(Arc::new);
         context.lua = workspace.scripts().sandbox();
         context
     }
@@ -380,6 +377,14 @@ impl Workspace {
         context
     }
 
+    /// What the user has approved of what a call would write; `None` if that is not approved, or for whatever it writes.
+    pub(super) fn approved(&self, conversation: &Conversation, key: &CallKey) -> Option<Approved> {
+        let binding = conversation.records().with_ledger(|ledger| ledger.binding(key).cloned())?;
+        let backups = self.backups().clone();
+        let contents: KeptContent = Arc::new(move |digest| backups.edited(digest));
+        Some(Approved { binding, contents })
+    }
+
     /// Nothing was written, because the user has approved something else than what a call would write now. It waits again.
     fn is_outdated(
         &self,
@@ -394,7 +399,7 @@ impl Workspace {
         }
         conversation.tasks().remove_tool(&call.id);
         let key = CallKey::of(&call.id, &call.name, &call.input);
-        conversation.proposals().forget(&key);
+        conversation.proposals().doubt(&key);
         self.withdraw(conversation, [key.clone()]);
         if let Some(now) = now {
             self.renew_proposed(conversation, &key, now);

@@ -12,8 +12,9 @@ end
 ---@field new? string what it would get; nil if it would be deleted, or with a note
 ---@field moved_to? string the name that it would get
 ---@field note? "binary"|"too large" why its contents are not here
----@field old_size? integer with a note: its bytes; nil if there is no such file, or it is not known
----@field new_size? integer with a note: the bytes that it would have
+---@field after? string which call above has to write it first; nil if it is shown as it is
+---@field old_size? integer its bytes; nil if there is no such file
+---@field new_size? integer the bytes that it would have; nil if it would be deleted
 
 ---@class flemma.ReviewedChange
 ---@field call_id string

@@ -15,6 +15,8 @@ local api = vim.api
 ---@field conclude fun(self: flemma.ReviewView, why: string) the call has ended elsewhere: closes it unless that loses text
 ---@field update fun(self: flemma.ReviewView, files: flemma.ReviewedFile[]) shows another proposal
 ---@field warn fun(self: flemma.ReviewView, problem: string) there is no proposal any more
+---@field draw fun(self: flemma.ReviewView) draws what may have changed of what it says
+---@field note? string what the user has to know, where there is room for it
 
 ---@class flemma.Draft
 ---@field text string
@@ -33,6 +35,9 @@ local api = vim.api
 ---@field is_deciding? boolean whether a decision is on its way
 ---@field is_accepted? boolean whether it was approved and may come back, because the file has changed
 ---@field is_over? boolean whether the call has ended
+
+--- How long a view stays open after the approval, in milliseconds. The call may have to wait for others before it writes anything.
+local PATIENCE = 2000
 
 ---@type table<string, flemma.Review> by conversation and call
 local reviews = {}
@@ -211,14 +216,21 @@ local function approve(review, contents, failed)
   calls.accept(review.chat, review.call, review.revision, contents, function(problem)
     review.is_deciding = nil
     if not problem then
-      local view = review.view
-      review.is_accepted = true
-      if view then
-        view:close()
-      end
       -- Until the call has its result, it may come back: nothing is written if the file has changed.
-      keep(review, contents)
-      return
+      review.is_accepted = true
+      if review.view then
+        review.view.note = "approved"
+        review.view:draw()
+        vim.defer_fn(function()
+          if review.is_accepted and not review.is_over and review.view then
+            review.view:close()
+            keep(review, contents)
+          end
+        end, PATIENCE)
+      else
+        keep(review, contents)
+      end
+      return M.check(review.chat)
     end
     failed()
     say(vim.log.levels.WARN, ("%s was not approved: %s"):format(review.call, problem))
@@ -236,6 +248,9 @@ end
 ---@param contents (string|boolean)[] for each file: what to write, `true` for what is proposed, `false` to leave it
 ---@param failed fun() called when the call is not approved
 function M.accept(review, contents, failed)
+  if review.is_accepted then
+    return
+  end
   review.is_deciding = true
   calls.get(review.chat, review.call, function(proposal, problem)
     if proposal and proposal.revision == review.revision then
@@ -264,7 +279,7 @@ end
 function M.reject(review)
   local prompt = ("Reject %s. The reason for the model, or nothing: "):format(review.call)
   require("flemma.ask").input({ prompt = prompt }, function(reason)
-    if reason == nil or review.is_over or review.is_deciding then
+    if reason == nil or review.is_over or review.is_deciding or review.is_accepted then
       return
     end
     review.is_deciding = true
@@ -281,6 +296,33 @@ function M.reject(review)
         say(vim.log.levels.WARN, ("%s was not rejected: %s"):format(review.call, problem or "it has ended"))
       end
     end)
+  end)
+end
+
+--- The call of a review that was approved waits again, because the file has changed.
+---@param review flemma.Review
+local function resume(review)
+  review.is_accepted = nil
+  if not review.view then
+    if not next(review.drafts) then
+      finish(review)
+    end
+    return
+  end
+  calls.get(review.chat, review.call, function(proposal, problem)
+    local view = review.view
+    if not view or review.is_over or review.is_deciding then
+      return
+    end
+    view.note = nil
+    if not proposal then
+      view:warn(problem)
+    elseif proposal.revision == review.revision then
+      view:draw()
+    else
+      review.revision = proposal.revision
+      view:update(proposal.files)
+    end
   end)
 end
 
@@ -302,13 +344,12 @@ function M.check(chat)
       local waits = ids and ids[review.call]
       if review.is_accepted then
         if waits then
-          -- The file has changed, so that nothing was written.
-          review.is_accepted = nil
-          if not next(review.drafts) then
-            finish(review)
-          end
+          resume(review)
         elseif not ids or not vim.list_contains(native("open_calls", chat) or {}, review.call) then
           finish(review)
+          if review.view then
+            review.view:close()
+          end
         end
       elseif not waits then
         finish(review)
@@ -326,16 +367,22 @@ end
 function M.changed(chat)
   require("flemma.ui").schedule_refresh(chat)
   for _, review in pairs(vim.tbl_values(reviews)) do
-    if review.chat == chat and review.view and not review.is_deciding then
+    if review.chat == chat and review.view and not review.is_deciding and not review.is_accepted then
       calls.get(chat, review.call, function(proposal, problem)
         local view = review.view
-        if not view or review.is_over or review.is_deciding then
+        if not view or review.is_over or review.is_deciding or review.is_accepted then
           return
         elseif not proposal then
           view:warn(problem)
         elseif proposal.revision ~= review.revision then
           review.revision = proposal.revision
           view:update(proposal.files)
+        else
+          -- The calls above may have made their changes.
+          for at, file in ipairs(review.files) do
+            file.after = proposal.files[at].after
+          end
+          view:draw()
         end
       end)
     end

@@ -12,6 +12,8 @@ function M.why_not(file)
   local name = vim.fn.fnamemodify(file.path, ":~:.")
   if file.note then
     return ("%s is %s"):format(name, file.note)
+  elseif file.after then
+    return ("it is shown %s"):format(file.after)
   elseif not file.old then
     return ("%s does not exist yet"):format(name)
   elseif not file.new or file.moved_to then

@@ -62,7 +62,7 @@ function M.create(file, side, call, draft)
   bo.bufhidden = "wipe"
   bo.swapfile = false
   bo.modeline = false
-  local what = side == "old" and "now" or "proposed"
+  local what = side == "new" and "proposed" or file.after and "before" or "now"
   -- A tab page shows the last part of it.
   local id = call:gsub("[^%w_-]", "_")
   local name = ("flemma://%d/%s (%s, %s)"):format(buf, vim.fs.basename(file.path), what, id)

@@ -37,10 +37,10 @@ function M.texts(view, file)
   local count = #review.files
   local name = vim.fn.fnamemodify(file.path, ":~:.")
   local place = count > 1 and ("%d/%d "):format(view.at, count) or ""
-  local is_there = file.old or file.old_size or file.note and not file.new_size
-  local left = is_there and "now" or "does not exist"
+  local is_there = file.old or file.old_size
+  local left = file.after or is_there and "now" or "does not exist"
   local right = file.moved_to and ("moved to %s"):format(file.moved_to)
-    or not file.new and not file.note and "deleted"
+    or not (file.new or file.new_size) and "deleted"
     or is_there and "proposed"
     or "new"
   local mark = review.marks[file.path]

@@ -17,13 +17,17 @@ use super::{
     written::{self, Step},
 };
 use crate::{
-    journal::Take,
+    journal::{Before, BoundFile, Take},
     model::{Digest, ModelError, UserError},
     tools::{Approved, Content, Context, Outcome, Proposal},
 };
 
 /// How often a call proposes before it fails, if it is not another call that changes the files.
 const MAX_TRIES: usize = 5;
+
+/// Why a change is not made that was shown as it follows those of calls above.
+const NOT_YET: &str = "this change was shown as it follows that of a call above, which has not been made like that; decide about \
+     the calls in their order, or look at it again";
 
 /// A file that is about to be written.
 struct Held<'a> {
@@ -56,6 +60,10 @@ fn attempt(
     let approved = context.approved.as_deref();
     let proposal = match (propose(), approved) {
         (Err(_), Some(approved)) if is_done(approved) => return Ok(Some(already_done())),
+        // It is possible, or was to be, once the calls above have made their changes.
+        (Err(_), Some(approved)) if approved.binding.follows_calls() => {
+            return Ok(Some(Outcome::Outdated(UserError::new(NOT_YET))));
+        }
         (proposal, _) => proposal?,
     };
     let steps = match approved {
@@ -67,6 +75,9 @@ fn attempt(
             }
         }
         Some(approved) if is_done(approved) => return Ok(Some(already_done())),
+        Some(approved) if is_too_early(approved, &proposal) => {
+            return Ok(Some(Outcome::Outdated(UserError::new(NOT_YET))));
+        }
         Some(_) => return Ok(Some(Outcome::Outdated(outdated(&proposal)))),
     };
     let writing: Vec<&Step<'_>> = steps.iter().filter(|step| step.take != Take::Left).collect();
@@ -100,16 +111,34 @@ fn approved_steps<'a>(approved: &Approved, proposal: &'a Proposal) -> Option<Vec
     steps.collect()
 }
 
-/// Whether all files have what was approved for them: the call was carried out before, and interrupted.
+/// Whether all files have what was approved for them: the call was carried out before, and interrupted. What a file had before
+/// the calls above were to change it does not count.
 fn is_done(approved: &Approved) -> bool {
     let files = approved.binding.files.iter().filter(|file| file.take != Take::Left);
     let mut files = files.peekable();
     files.peek().is_some()
         && files.all(|file| {
             let wanted = if let Take::Edited(digest) = &file.take { Some(digest) } else { file.new.as_ref() };
-            let found = guard::content_at(Path::new(&file.path));
-            found.is_ok_and(|found| found.as_ref().map(|found| found.digest.as_str()) == wanted.map(String::as_str))
+            let Ok(found) = guard::content_at(Path::new(&file.path)) else { return false };
+            let found = found.as_ref().map(|found| found.digest.as_str());
+            found == wanted.map(String::as_str) && !was_on_disk(file, found)
         })
+}
+
+/// Whether a file has what it had when its change was shown, and calls above were to change that first.
+fn was_on_disk(file: &BoundFile, found: Option<&str>) -> bool {
+    match &file.on_disk {
+        Before::Unknown => false,
+        Before::Absent => found.is_none(),
+        Before::Content(digest) => found == Some(digest.as_str()),
+    }
+}
+
+/// Whether calls above were to change a file first, and have not.
+fn is_too_early(approved: &Approved, proposal: &Proposal) -> bool {
+    approved.binding.files.iter().zip(&proposal.files).any(|(file, change)| {
+        was_on_disk(file, change.old.as_ref().map(|content| content.digest.as_str()))
+    })
 }
 
 fn already_done() -> Outcome {

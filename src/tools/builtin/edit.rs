@@ -19,7 +19,7 @@ use crate::{
         diff::diff,
         truncate::{count_lines, format_size},
     },
-    tools::{Access, Bounds, Content, Context, Definition, LineCounts, NativeTool, Outcome, Proposal, preview},
+    tools::{Access, Bounds, Content, Context, Definition, LineCounts, NativeTool, Outcome, Proposal, paths, preview},
 };
 
 /// The largest file that can be edited, in bytes.
@@ -92,13 +92,16 @@ fn propose(input: &Value, context: &Context) -> Result<Proposal, ModelError> {
         return Err(ModelError::new("`old_text` and `new_text` are the same: there is nothing to change."));
     }
     let path = context.resolve(name);
-    let found = Guard::new(context, Bounds::Readable).regular(Access::Write, &path, name)?;
-    if found.size() > MAX_FILE {
-        let size = format_size(found.size());
-        return Err(ModelError::new(format!(
-            "{name} ({size}) is too large: files over 256 MB cannot be edited. Change it with bash, \
-                            for example with sed."
-        )));
+    // What a call above would create is not there yet.
+    if !context.earlier.creates(&paths::real(&path)) {
+        let found = Guard::new(context, Bounds::Readable).regular(Access::Write, &path, name)?;
+        if found.size() > MAX_FILE {
+            let size = format_size(found.size());
+            return Err(ModelError::new(format!(
+                "{name} ({size}) is too large: files over 256 MB cannot be edited. Change it with bash, for example with \
+                 sed."
+            )));
+        }
     }
     let target = replace::WriteTarget::new(&path, name, context, &Bounds::Readable)?;
     let content = target.read(name)?;

@@ -29,7 +29,7 @@ use crate::{
     changes::{ChangeId, FileState},
     model::{Digest, ModelError},
     tools::{
-        Access, Bounds, Content, Context, FileChange, Protected, Recorder, Upcoming,
+        Access, Bounds, Content, Context, Earlier, FileChange, Protected, Recorder, Upcoming,
         paths::real,
         written_files::{note_moved, note_written},
     },
@@ -86,6 +86,8 @@ pub struct WriteTarget {
     pub(super) existing: Option<Found>,
     recorder: Option<Arc<dyn Recorder>>,
     guard: Guard,
+    /// What the calls above would write, while the change is only proposed.
+    earlier: Earlier,
     _alone: Exclusive,
 }
 
@@ -112,7 +114,8 @@ impl WriteTarget {
     /// If it must not be written (not a regular file, read-only, protected, not permitted), with the reason.
     pub(super) fn new(path: &Path, name: &str, context: &Context, bounds: &Bounds) -> Result<Self, ModelError> {
         let guard = Guard::new(context, bounds.clone());
-        let target = Self::judged(path, name, guard, &context.protected, context.recorder.clone())?;
+        let mut target = Self::judged(path, name, guard, &context.protected, context.recorder.clone())?;
+        target.earlier = context.earlier.clone();
         if context.unsaved.iter().any(|open| *open == target.path || real(open) == target.path) {
             return Err(ModelError::new(format!(
                 "{name} is open in the editor with changes that are not saved, so it is not written. Ask the user to save or \
@@ -165,7 +168,7 @@ impl WriteTarget {
         if !is_writable {
             return Err(ModelError::new(format!("{name} is read-only.")));
         }
-        Ok(Self { path: real, existing, recorder, guard, _alone: alone })
+        Ok(Self { path: real, existing, recorder, guard, earlier: Earlier::default(), _alone: alone })
     }
 
     /// The file's path with links resolved.
@@ -174,11 +177,14 @@ impl WriteTarget {
         &self.path
     }
 
-    /// The content of the file, which the model calls `name`.
+    /// The bytes of the file, which the model calls `name`, with what the calls above would write.
     ///
     /// # Errors
-    /// If it cannot be read.
+    /// If there is none, or it cannot be read.
     pub(super) fn read(&self, name: &str) -> Result<Vec<u8>, ModelError> {
+        if let Some(content) = self.earlier.content(&self.path) {
+            return earlier_bytes(content, name);
+        }
         let problem = |error: io::Error| self.guard.problem(&self.path, name, &error);
         let mut file = guard::open_exactly(&self.path).map_err(problem)?;
         let mut content = Vec::new();
@@ -186,11 +192,14 @@ impl WriteTarget {
         Ok(content)
     }
 
-    /// What the file has, which the model calls `name`; `None` if there is none.
+    /// What the file has, which the model calls `name`, with what the calls above would write; `None` if there is none.
     ///
     /// # Errors
     /// If it cannot be read.
     pub(super) fn content(&self, name: &str) -> Result<Option<Content>, ModelError> {
+        if let Some(content) = self.earlier.content(&self.path) {
+            return Ok(content);
+        }
         guard::content_at(&self.path).map_err(|error| self.guard.problem(&self.path, name, &error))
     }
 
@@ -354,6 +363,20 @@ impl WriteTarget {
         if let (Some(recorder), Some(change)) = (&self.recorder, change) {
             recorder.end(&change, is_made);
         }
+    }
+}
+
+/// The bytes that a call above would leave in a file, which the model calls `name`.
+///
+/// # Errors
+/// If it would leave no file, or there are too many bytes to keep them.
+pub(super) fn earlier_bytes(content: Option<Content>, name: &str) -> Result<Vec<u8>, ModelError> {
+    let Some(content) = content else {
+        return Err(ModelError::new(format!("{name} does not exist: a call above it moves or deletes it.")));
+    };
+    match content.bytes {
+        Some(bytes) => Ok(bytes.to_vec()),
+        None => Err(ModelError::new(format!("{name} is too large to be changed by several calls of one reply."))),
     }
 }
 

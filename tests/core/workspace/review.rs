@@ -120,6 +120,196 @@ fn edits_of_one_file_are_applied_in_turn() {
     assert_eq!(chat.content("a.txt"), "one\n2\nthree\n4\n");
 }
 
+/// Approves all calls that wait with one key.
+fn approve_all(chat: &Harness) {
+    let lines = 0..chat.buffer().lines().len();
+    chat.press(flemma::workspace::Command::Decide { lines, choice: flemma::agent::Choice::Approve });
+}
+
+/// Rejects a call.
+fn reject(chat: &Harness, id: &str) {
+    let line = chat.line_with(&format!("Tool Result:** `{id}`"));
+    let choice = flemma::agent::Choice::Reject(None);
+    chat.press(flemma::workspace::Command::Decide { lines: line..line + 1, choice });
+}
+
+/// Approves a call.
+fn approve(chat: &Harness, id: &str) {
+    let line = chat.line_with(&format!("Tool Result:** `{id}`"));
+    let choice = flemma::agent::Choice::Approve;
+    chat.press(flemma::workspace::Command::Decide { lines: line..line + 1, choice });
+}
+
+/// Two edits of one line: the second one changes what the first one writes.
+fn two_edits() -> [(&'static str, Value); 2] {
+    [("edit", edit("a.txt", "one", "two")), ("edit", edit("a.txt", "two", "three"))]
+}
+
+#[test]
+fn an_edit_follows_the_one_above_it() {
+    let chat = asked(&[("a.txt", "one\n")], two_edits());
+    chat.wait_for_diff(0, "+two");
+    chat.wait_for_diff(1, "+three");
+    let lines: Vec<_> = chat.previews()[1].diff.iter().map(|line| line.text.clone()).collect();
+    assert_eq!(lines, ["after the call above, edit (call_0)", "@@ -1,1 +1,1 @@", "-two", "+three"]);
+    let reviewed = chat.review("call_1").unwrap();
+    assert_eq!(reviewed.files[0].after.as_deref(), Some("after the call above, edit (call_0)"));
+    assert_eq!(reviewed.files[0].old.as_deref().map(Vec::as_slice), Some(&b"two\n"[..]));
+    approve_all(&chat);
+    chat.wait_for("@Assistant:\nfine");
+    assert_eq!(chat.content("a.txt"), "three\n");
+}
+
+#[test]
+fn a_file_is_edited_that_the_call_above_creates() {
+    let all = [
+        ("write", write("new/n.txt", "one\n")),
+        ("edit", edit("new/n.txt", "one", "two")),
+        ("write", write("new/n.txt", "three\n")),
+    ];
+    let chat = asked(&[], all);
+    chat.wait_for_diff(0, "+one");
+    chat.wait_for_diff(1, "-one");
+    chat.wait_for_diff(2, "-two");
+    // One after the other: what is shown stays.
+    for (id, content) in [("call_0", "one\n"), ("call_1", "two\n")] {
+        let revisions = || ["call_1", "call_2"].map(|id| chat.review(id).map(|reviewed| reviewed.revision));
+        let before = revisions();
+        approve(&chat, id);
+        chat.drain_until("the write", |chat| {
+            let text = fs::read_to_string(chat.work("new/n.txt"));
+            text.is_ok_and(|text| text == content) && chat.workspace.is_at_rest(chat.current())
+        });
+        assert_eq!(revisions()[1], before[1], "after {id}");
+    }
+    approve(&chat, "call_2");
+    chat.wait_for("@Assistant:\nfine");
+    assert_eq!(chat.content("new/n.txt"), "three\n");
+    assert!(chat.results(1)[0].starts_with("Created new/n.txt"), "{:?}", chat.results(1));
+}
+
+#[test]
+fn a_change_is_not_made_before_the_one_that_it_follows() {
+    let chat = asked(&[("a.txt", "one\n")], two_edits());
+    chat.wait_for_diff(1, "+three");
+    approve(&chat, "call_1");
+    chat.wait_for_words("nothing was written: this change was shown as it follows that of a call above");
+    chat.wait_for_pending(2);
+    assert_eq!(chat.content("a.txt"), "one\n");
+    chat.wait_for_diff(1, "+three");
+    approve(&chat, "call_0");
+    chat.drain_until("the write", |chat| chat.content("a.txt") == "two\n");
+    chat.wait_for_pending(1);
+    approve(&chat, "call_1");
+    chat.wait_for("@Assistant:\nfine");
+    assert_eq!(chat.content("a.txt"), "three\n");
+}
+
+#[test]
+fn independent_edits_may_be_approved_in_any_order() {
+    let edits = [("edit", edit("a.txt", "two", "2")), ("edit", edit("a.txt", "four", "4"))];
+    let chat = asked(&[("a.txt", "one\ntwo\nthree\nfour\n")], edits);
+    chat.wait_for_diff(1, "+4");
+    approve(&chat, "call_1");
+    chat.drain_until("the write", |chat| chat.content("a.txt") == "one\ntwo\nthree\n4\n");
+    chat.wait_for_pending(1);
+    chat.wait_for_diff(0, "+2");
+    approve(&chat, "call_0");
+    chat.wait_for("@Assistant:\nfine");
+    assert_eq!(chat.content("a.txt"), "one\n2\nthree\n4\n");
+}
+
+#[test]
+fn a_call_ends_with_the_one_that_it_follows() {
+    let chat = asked(&[("a.txt", "one\n")], two_edits());
+    chat.wait_for_diff(1, "+three");
+    reject(&chat, "call_0");
+    chat.wait_for("@Assistant:\nfine");
+    let result = &chat.results(1)[1];
+    assert!(result.contains("`old_text` was not found in a.txt"), "{result}");
+    assert!(result.contains("This call was to follow edit (call_0)"), "{result}");
+    assert_eq!(chat.content("a.txt"), "one\n");
+}
+
+#[test]
+fn a_call_is_shown_anew_when_the_one_above_is_rejected() {
+    let all = [("write", write("a.txt", "two\n")), ("write", write("a.txt", "three\n"))];
+    let chat = asked(&[("a.txt", "one\n")], all);
+    chat.wait_for_diff(1, "-two");
+    let revision = chat.review("call_1").unwrap().revision;
+    reject(&chat, "call_0");
+    chat.wait_for_pending(1);
+    chat.wait_for_diff(0, "-one");
+    assert!(chat.accept("call_1", &revision, vec![Taken::Proposed]).unwrap_err().contains("has changed"));
+    assert_eq!(chat.content("a.txt"), "one\n");
+    approve(&chat, "call_1");
+    chat.wait_for("@Assistant:\nfine");
+    assert_eq!(chat.content("a.txt"), "three\n");
+}
+
+#[test]
+fn a_call_follows_what_the_user_made_of_the_one_above() {
+    let all = [("write", write("a.txt", "two\n")), ("write", write("a.txt", "three\n"))];
+    let chat = asked(&[("a.txt", "one\n")], all);
+    chat.wait_for_diff(1, "-two");
+    let revision = chat.review("call_0").unwrap().revision;
+    let mine = vec![Taken::Content(b"mine\n".to_vec())];
+    assert_eq!(chat.accept("call_0", &revision, mine), Ok(()));
+    chat.drain_until("the write", |chat| chat.content("a.txt") == "mine\n");
+    chat.wait_for_diff(0, "-mine");
+    assert_eq!(chat.review("call_1").unwrap().files[0].after, None);
+}
+
+#[test]
+fn all_that_is_approved_at_once_asks_again_where_one_fails() {
+    let all = [
+        ("write", write("a.txt", "two\n")),
+        ("write", write("a.txt", "three\n")),
+        ("write", write("b.txt", "new\n")),
+    ];
+    let chat = asked(&[("a.txt", "one\n"), ("b.txt", "old\n")], all);
+    chat.wait_for_diff(1, "-two");
+    chat.wait_for_diff(2, "-old");
+    // The first call is not what was shown any more.
+    chat.put("a.txt", "other\n");
+    approve_all(&chat);
+    chat.drain_until("the write", |chat| chat.content("b.txt") == "new\n");
+    chat.wait_for_pending(2);
+    assert_eq!(chat.content("a.txt"), "other\n");
+    chat.wait_for_diff(0, "-other");
+    chat.wait_for_diff(1, "-two");
+    approve_all(&chat);
+    chat.wait_for("@Assistant:\nfine");
+    assert_eq!(chat.content("a.txt"), "three\n");
+}
+
+#[test]
+fn what_was_there_before_is_not_taken_for_done() {
+    // The second call puts back what the first one changes.
+    let all = [("write", write("a.txt", "two\n")), ("write", write("a.txt", "one\n"))];
+    let chat = asked(&[("a.txt", "one\n")], all);
+    chat.wait_for_diff(1, "+one");
+    approve(&chat, "call_1");
+    chat.wait_for_words("nothing was written: this change was shown as it follows that of a call above");
+    chat.wait_for_pending(2);
+    approve_all(&chat);
+    chat.wait_for("@Assistant:\nfine");
+    assert_eq!(chat.content("a.txt"), "one\n");
+    assert!(chat.results(1)[1].starts_with("Replaced a.txt"), "{:?}", chat.results(1));
+}
+
+#[test]
+fn a_call_waits_for_a_write_that_nobody_decides_about() {
+    let options = json!({ "tools": { "auto_approve": ["write"] } });
+    let all = [("write", write("n.txt", "one\n")), ("edit", edit("n.txt", "one", "two"))];
+    let chat = Harness::start(Setup { options, ..Setup::default() }, [calls(all), prose("fine")]);
+    chat.go();
+    chat.wait_for_diff(0, "+two");
+    approve(&chat, "call_1");
+    chat.wait_for("@Assistant:\nfine");
+    assert_eq!(chat.content("n.txt"), "two\n");
+}
+
 #[test]
 fn an_edit_that_cannot_be_made_is_answered_at_once() {
     let chat = asked(&[("a.txt", "one\n")], [("edit", edit("a.txt", "two", "2"))]);
@@ -194,6 +384,11 @@ fn binary_and_huge_files_are_shown_as_figures() {
     assert_eq!(previews.iter().map(|preview| preview.added).collect::<Vec<_>>(), [None, None]);
     let notes = ["call_0", "call_1"].map(|call| chat.review(call).unwrap().files[0].note);
     assert_eq!(notes, [Some("binary"), Some("too large")]);
+    let sizes = ["call_0", "call_1"].map(|call| {
+        let file = chat.review(call).unwrap().files.swap_remove(0);
+        (file.old_size, file.new_size)
+    });
+    assert_eq!(sizes, [(Some(4), Some(3)), (Some(huge.len() as u64), Some(3))]);
     let lines = 0..chat.buffer().lines().len();
     chat.press(flemma::workspace::Command::Decide { lines, choice: flemma::agent::Choice::Approve });
     chat.wait_for("@Assistant:\nfine");
@@ -213,6 +408,33 @@ fn the_number_of_lines_is_an_option() {
     };
     assert_eq!(set(2), ["@@ -1,1 +1,4 @@", "-old", "\u{2026} 4 more lines"]);
     assert_eq!(set(0), [""; 0]);
+}
+
+#[test]
+fn notes_that_calls_above_create_and_rename_are_there() {
+    let options = json!({ "tools": { "auto_approve": [], "notes": { "enabled": true } } });
+    let note = |page: &str, content: &str| json!({ "page": page, "content": content, "label": null });
+    let update = |page: &str, content: &str| {
+        json!({ "page": page, "content": content, "mode": "append", "section": null, "occurrence": null, "label": null })
+    };
+    let all = [
+        ("create_note", note("one", "see [[two]]\n")),
+        ("create_note", note("two", "text\n")),
+        ("rename_note", json!({ "page": "two", "new_page": "three", "label": null })),
+        ("update_note", update("one", "more\n")),
+        ("update_note", update("three", "end\n")),
+        ("create_note", note("two", "again\n")),
+    ];
+    let chat = Harness::start(Setup { options, ..Setup::default() }, [calls(all), prose("fine")]);
+    chat.go();
+    chat.wait_for_diff(2, "+see [[three]]");
+    chat.wait_for_diff(3, " see [[three]]");
+    chat.wait_for_diff(4, "+end");
+    chat.wait_for_diff(5, "+again");
+    approve_all(&chat);
+    chat.wait_for("@Assistant:\nfine");
+    let pages = ["one.md", "two.md", "three.md"].map(|page| chat.content(page));
+    assert_eq!(pages, ["see [[three]]\nmore\n", "again\n", "text\nend\n"], "{:?}", chat.results(1));
 }
 
 #[test]

@@ -97,6 +97,91 @@ fn a_call_that_is_decided_elsewhere_ends_its_review() {
     }
 }
 
+/// Another program writes this just before the library hears of an approval: the last check has found nothing.
+fn write_before_the_approval(chat: &mut Chat, theirs: &str) {
+    let path = chat.nvim.work().join("a.txt");
+    chat.nvim.lua(
+        "local path, text = ...
+         local native = require('flemma.native')
+         local call = native.call
+         native.call = function(name, ...)
+           if name == 'review_accept' then
+             native.call = call
+             local file = assert(io.open(path, 'w'))
+             file:write(text)
+             file:close()
+           end
+           return call(name, ...)
+         end",
+        &[path.to_str().unwrap().into(), theirs.into()],
+    );
+}
+
+#[test]
+fn a_file_that_changes_before_the_write_is_shown_again() {
+    let theirs = lines().replace("line 19", "theirs");
+    for has_edits in [false, true] {
+        let mut chat = one_edit();
+        open(&mut chat);
+        if has_edits {
+            type_into(&mut chat);
+        }
+        write_before_the_approval(&mut chat, &theirs);
+        chat.nvim.input(":w<CR>");
+        wait_for_message(&mut chat.nvim, "the file has changed since you were shown this change");
+        chat.nvim.wait_for("the new base", |nvim| {
+            nvim.lua("return vim.fn.getbufline(vim.fn.winbufnr(1), 19)[1]", &[]) == "theirs"
+        });
+        assert!(is_view(&mut chat), "the view stays");
+        assert_eq!(content(&chat, "a.txt"), theirs, "nothing was written");
+        if has_edits {
+            assert_eq!(chat.nvim.lines(0)[0], "mine", "the user's text stays");
+        }
+        chat.wait_until_idle();
+        chat.nvim.input(":w<CR>");
+        wait_for_chat(&mut chat);
+        chat.nvim.wait_for("the result", |nvim| nvim.text().contains("@Assistant:\nfine"));
+        let mine = if has_edits { "mine\n" } else { "" };
+        assert_eq!(content(&chat, "a.txt"), format!("{mine}{}", theirs.replace("line 5\n", "LINE 5\n")));
+    }
+}
+
+#[test]
+fn a_call_is_reviewed_as_it_follows_the_one_above() {
+    let [first, second] = [edit("a.txt", "line 5\n", "LINE 5\n"), edit("a.txt", "LINE 5", "the fifth")];
+    let stream = Stream::new().tool_use("toolu_1", "edit", &[&first.to_string()]);
+    let stream = stream.tool_use("toolu_2", "edit", &[&second.to_string()]);
+    let options = "tools = { auto_approve = {}, review = { view = 'inline' } }, notify = { usage = false }";
+    let setup = Setup { files: &[("a.txt", &lines())], options, ..Setup::default() };
+    let mut chat = Chat::start(&setup, [reply(&stream.end("tool_use")), prose(&["fine"])]);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for_screen("after the call above, edit (toolu_1)");
+    chat.wait_until_idle();
+    // It cannot be shown in the window of the file, which has something else.
+    chat.go_to("**Tool Use:** `edit` (`toolu_2`)");
+    open(&mut chat);
+    chat.nvim.wait_for_screen("after the call above, edit (toolu_1)");
+    assert_eq!(chat.nvim.lua("return vim.fn.getbufline(vim.fn.winbufnr(1), 5)[1]", &[]), "LINE 5");
+    // The first one is still to be decided.
+    chat.nvim.input(":w<CR>");
+    wait_for_message(&mut chat.nvim, "this change was shown as it follows that of a call above");
+    chat.wait_until_idle();
+    assert!(is_view(&mut chat), "the view stays");
+    assert_eq!(content(&chat, "a.txt"), lines());
+    for command in ["tabnext", "call search('Tool Result:.*toolu_1', 'w')", "Flemma tool:approve", "tabnext"] {
+        chat.nvim.command(command);
+    }
+    chat.nvim.wait_for("the first change", |nvim| {
+        fs::read_to_string(nvim.work().join("a.txt")).unwrap().contains("LINE 5")
+    });
+    chat.nvim.wait_for_screen("a.txt (now)");
+    chat.wait_until_idle();
+    chat.nvim.input(":w<CR>");
+    wait_for_chat(&mut chat);
+    chat.nvim.wait_for("the result", |nvim| nvim.text().contains("@Assistant:\nfine"));
+    assert_eq!(content(&chat, "a.txt"), lines().replace("line 5\n", "the fifth\n"));
+}
+
 #[test]
 fn a_file_that_changes_meanwhile_is_proposed_again() {
     // It is noticed while the change is on the screen, without a key; or by the write, if nothing watches.

@@ -29,7 +29,7 @@ fn create(input: &Value, space: &Space<'_>) -> Result<Proposal, ModelError> {
     if !new.is_empty() && !new.ends_with('\n') {
         new.push('\n');
     }
-    if space.file(&page)?.symlink_metadata().is_ok() {
+    if space.is_taken(&page)? {
         return Err(ModelError::new(format!("There is already a page `{page}`. Change it with update_note.")));
     }
     let size = format!("{} bytes, {}", new.len(), super::super::lines(count_lines(new.as_bytes())));

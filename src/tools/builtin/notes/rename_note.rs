@@ -45,7 +45,7 @@ pub(super) fn rename(input: &Value, space: &Space<'_>) -> Result<Proposal, Model
     if space.is_link(&page) {
         return Err(ModelError::new(format!("`{page}` is a symbolic link, which cannot be renamed here.")));
     }
-    if space.file(&new_page)?.symlink_metadata().is_ok() {
+    if space.is_taken(&new_page)? {
         return Err(ModelError::new(format!("There is already a page `{new_page}`. Nothing was changed.")));
     }
     let listed = space.list("")?;

@@ -13,6 +13,7 @@ use super::super::{
     deadline::Deadline,
     files,
     guard::{Guard, Unopened},
+    replace::earlier_bytes,
     report::{self, Prefix},
     walk::{self, Scope},
 };
@@ -131,7 +132,22 @@ impl<'a> Space<'a> {
     /// # Errors
     /// If it does not exist, with similar names, or cannot be read.
     pub(super) fn read(&self, page: &PageName) -> Result<Vec<u8>, ModelError> {
+        let real = paths::real(&self.file(page)?);
+        if let Some(content) = self.context.earlier.content(&real) {
+            self.guard.check(Access::Read, &real, page.as_str())?;
+            return earlier_bytes(content, page.as_str());
+        }
         self.read_with_metadata(page).map(|(content, _)| content)
+    }
+
+    /// Whether a page has a file, whatever that is, once the calls above are carried out.
+    ///
+    /// # Errors
+    /// If it is not below the folder of notes, or the user denies reading it.
+    pub(super) fn is_taken(&self, page: &PageName) -> Result<bool, ModelError> {
+        let path = self.file(page)?;
+        let earlier = self.context.earlier.content(&paths::real(&path));
+        Ok(earlier.map_or_else(|| path.symlink_metadata().is_ok(), |content| content.is_some()))
     }
 
     /// Whether there is a page that can be read.
@@ -204,7 +220,13 @@ impl<'a> Space<'a> {
             })?;
         self.go_on()?;
         let mut pages = found.kept;
+        let earlier = self.context.earlier.below(&start);
+        let page_of = |path: &PathBuf| PageName::of_file(path.strip_prefix(&self.root).ok()?);
+        let gone: Vec<PageName> = earlier.gone.iter().filter_map(page_of).collect();
+        pages.retain(|page| !gone.contains(page));
+        pages.extend(earlier.present.iter().filter_map(page_of));
         pages.sort_unstable();
+        pages.dedup();
         let notes = report::unreadable(found.problems).into_iter().chain(report::denied(found.denied)).collect();
         Ok(Listed { pages, notes })
     }
