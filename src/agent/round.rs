@@ -275,10 +275,11 @@ impl Agent {
         self.settle(call, answer, effects);
     }
 
-    /// Gives the calls of an aborted reply error results.
+    /// Gives the calls of an aborted reply error results, which say why if that is due to the model.
     pub(super) fn settle_aborted(&mut self, calls: &[OpenCall], effects: &mut Vec<Effect>) {
+        let words = self.cut_off.take().unwrap_or_else(|| ABORTED.to_owned());
         for call in calls.iter().filter(|call| call.aborted) {
-            self.settle(call, CallResult::error(ABORTED), effects);
+            self.settle(call, CallResult::error(words.clone()), effects);
         }
     }
 

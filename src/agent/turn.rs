@@ -159,6 +159,8 @@ pub struct Agent {
     /// Whether the user was told to press Ctrl-] to continue. Until they do, no decision arms autopilot.
     pub(super) is_paused: bool,
     pub(super) guard: LoopGuard,
+    /// What the model is told of the calls of a reply that was cut off because of what it did.
+    pub(super) cut_off: Option<String>,
     /// Requests since the last key press.
     turns: u32,
     last_request: u64,
@@ -457,6 +459,7 @@ impl Agent {
             }
             Phase::Streaming { request: current, .. } if *current == request => {
                 self.armed = false;
+                self.cut_off.clone_from(&error.for_model);
                 effects.push(Effect::CloseReply { aborted: true });
                 effects.push(Effect::Notify(Level::Error, error.to_string()));
                 self.review_after(ReviewCause::AbortedReply, effects);
@@ -549,6 +552,7 @@ impl Agent {
                 self.give_up(kind, effects);
             }
             Phase::Streaming { request, .. } => {
+                self.cut_off = None;
                 effects.push(Effect::Abort(request));
                 effects.push(Effect::CloseReply { aborted: true });
                 self.review_after(ReviewCause::AbortedReply, effects);

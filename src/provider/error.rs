@@ -16,6 +16,8 @@ pub struct ProviderError {
     pub retry_after: Option<f64>,
     /// How often the request is worth sending, the first time included.
     pub attempts: u32,
+    /// What the model is told in place of the results of its calls, if the reply was cut off because of what it did: a sentence.
+    pub for_model: Option<String>,
 }
 
 /// The kinds of failure.
@@ -86,7 +88,13 @@ impl ErrorKind {
 impl ProviderError {
     /// An error with a message.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), retry_after: None, attempts: MAX_ATTEMPTS }
+        Self { kind, message: message.into(), retry_after: None, attempts: MAX_ATTEMPTS, for_model: None }
+    }
+
+    /// The same, and this is what the model is told of its calls.
+    #[must_use]
+    pub fn telling_model(self, words: impl Into<String>) -> Self {
+        Self { for_model: Some(words.into()), ..self }
     }
 
     /// A failure of Flemma's own: `what` says what could not be done.

@@ -120,9 +120,13 @@ impl ReplyLimit {
         if self.calls > MAX_CALLS {
             let message = format!(
                 "the reply was cut off: it makes more than {MAX_CALLS} tool calls, and no reply may make more. None of them \
-                 was run; tell the model to make fewer calls at a time"
+                 was run, and those after the first {MAX_CALLS} are left out. Ctrl-] tells the model so"
             );
-            return Err(ProviderError::new(ErrorKind::UnusableReply, message));
+            let for_model = format!(
+                "This call did not run. The reply was cut off because it makes more than {MAX_CALLS} tool calls: none of \
+                 them was run, and those after the first {MAX_CALLS} are not in the conversation. Make fewer calls at a time."
+            );
+            return Err(ProviderError::new(ErrorKind::UnusableReply, message).telling_model(for_model));
         }
         if id.0.len() > MAX_ID {
             let length = id.0.len();

@@ -16,7 +16,8 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Approved, Earlier, LineCounts, LuaSandbox, OwnWrites, Permitted, Proposal, Recorder, SeenPages, paths, rules::DeniedPaths,
+    Approved, Earlier, LineCounts, LuaSandbox, OwnWrites, Permitted, Proposal, Recorder, SeenPages, paths,
+    rules::DeniedPaths,
 };
 use crate::{
     chat::Language,

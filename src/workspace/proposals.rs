@@ -95,7 +95,9 @@ impl Ready {
         match self.followed().as_slice() {
             [] => None,
             [call] => Some(after(call)),
-            calls => Some(format!("after the calls above, {}", calls.iter().map(label).collect::<Vec<_>>().join(" and "))),
+            calls => {
+                Some(format!("after the calls above, {}", calls.iter().map(label).collect::<Vec<_>>().join(" and ")))
+            }
         }
     }
 
@@ -227,8 +229,7 @@ impl Proposals {
     /// Whether the last survey was about these calls, in this order, and none of them has to be found out again.
     pub(super) fn is_about(&self, keys: &[CallKey]) -> bool {
         let entries = self.entries.borrow();
-        *self.surveyed.borrow() == keys
-            && !keys.iter().any(|key| entries.get(key).is_some_and(|entry| entry.is_due))
+        *self.surveyed.borrow() == keys && !keys.iter().any(|key| entries.get(key).is_some_and(|entry| entry.is_due))
     }
 
     /// The calls that the last survey was about and no tool was asked about.

@@ -61,8 +61,7 @@ impl Workspace {
         let keys: Vec<CallKey> = calls.iter().map(|(key, _)| key.clone()).collect();
         conversation.proposals().retain(&keys);
         let is_at_work = |(_, call): &(CallKey, OpenCall)| conversation.session().is_working_on(&call.id);
-        let waiting: Vec<CallKey> =
-            calls.iter().filter(|call| !is_at_work(call)).map(|(key, _)| key.clone()).collect();
+        let waiting: Vec<CallKey> = calls.iter().filter(|call| !is_at_work(call)).map(|(key, _)| key.clone()).collect();
         for reviewer in self.reviewers().take_others(conversation.id(), &waiting) {
             reviewer(self, Err(UserError::new("this call does not wait any more")));
         }

@@ -1,5 +1,7 @@
 //! What a resolver sees of a call, and what happens to the call then.
 
+use std::path::PathBuf;
+
 use serde_json::Value;
 
 use super::{Conversation, Workspace, effective::Effective, ports::Place, standing::Standing};
@@ -10,7 +12,7 @@ use crate::{
     tools::{
         DeclaredApproval, Definition, NamedBy, TurnTools,
         approval::{self, ApprovalCall, BufferPolicy, Decision},
-        rules::{self, DeniedPaths, PathBase, ReadTarget, Target},
+        rules::{self, DeniedPaths, PathBase, ReadTarget, Subject, Target},
     },
 };
 
@@ -114,6 +116,11 @@ impl Workspace {
         let decision = match verdict.decision {
             // Only the user's own decision about this call counts.
             Decision::Approve if definition.always_asks => Decision::RequireApproval,
+            Decision::Approve
+                if definition.write_path_param.is_some() && self.overwrites_unread(conversation, &facts) =>
+            {
+                Decision::RequireApproval
+            }
             // Whoever wrote the file may have named the tool, and must not choose what runs without asking. The user trusts
             // what the file itself approves.
             Decision::Approve
@@ -141,6 +148,26 @@ impl Workspace {
             (Decision::Approve, _) | (_, Standing::Approved(_)) => Verdict::Run,
             (Decision::RequireApproval, _) => Verdict::Ask,
         }
+    }
+
+    /// Whether a call may write over a file that the user denies reading. Its result does not show what was there, so the user has to
+    /// look at it first, unless they want to be asked about nothing.
+    fn overwrites_unread(&self, conversation: &Conversation, facts: &CallFacts) -> bool {
+        let paths = match facts.target.subject() {
+            Subject::Path(path) => vec![path.to_owned()],
+            Subject::Paths(paths) => paths.to_vec(),
+            Subject::Command(_) | Subject::Other => Vec::new(),
+        };
+        self.overwrites_any_unread(conversation, &paths)
+    }
+
+    /// The same for files. The paths are absolute.
+    pub(super) fn overwrites_any_unread(&self, conversation: &Conversation, paths: &[PathBuf]) -> bool {
+        if !self.config().tools.require_approval || paths.is_empty() {
+            return false;
+        }
+        let denied = self.denied(conversation);
+        paths.iter().any(|path| denied.covers_existing(path))
     }
 
     /// Whether a tool would be offered without the names in text that may be anybody's.

@@ -6,7 +6,7 @@
 //! starts is the writing of what was kept, not the tool. Then the run goes on, and hears of the outcome. A run that is gone, because
 //! the editor was restarted, does not go on: the writing is all that is left of the call, and its result says so.
 
-use std::{collections::HashMap, io, sync::Arc};
+use std::{collections::HashMap, io, path::PathBuf, sync::Arc};
 
 use serde_json::{Value, json};
 
@@ -72,7 +72,10 @@ impl Workspace {
             self.give_answer(callback, Err(UserError::new(problem)));
             return false;
         };
-        let is_decided = self.verdict_as(&conversation, &call, Standing::Proposed) == Verdict::Run;
+        let paths: Vec<PathBuf> =
+            files.iter().filter(|file| !file.is_page).map(|file| context.resolve(&file.name)).collect();
+        let is_decided = self.verdict_as(&conversation, &call, Standing::Proposed) == Verdict::Run
+            && !self.overwrites_any_unread(&conversation, &paths);
         let backups = self.backups().clone();
         let found_out = context.clone();
         let work = move || {

@@ -288,6 +288,7 @@ fn no_reply_holds_up_the_editor() {
     let (mut chat, _) = most_lines_at_once([many], "more than 128 tool calls");
     assert_eq!(chat.nvim.text().matches("**Tool Use:**").count(), 128);
     assert_eq!(chat.nvim.text().matches("` (error)\n").count(), 128, "each has its result, and none was run");
+    assert_eq!(chat.nvim.text().matches("Make fewer calls at a time.").count(), 128, "the model is told why");
 }
 
 #[test]

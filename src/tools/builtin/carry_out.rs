@@ -136,9 +136,12 @@ fn was_on_disk(file: &BoundFile, found: Option<&str>) -> bool {
 
 /// Whether calls above were to change a file first, and have not.
 fn is_too_early(approved: &Approved, proposal: &Proposal) -> bool {
-    approved.binding.files.iter().zip(&proposal.files).any(|(file, change)| {
-        was_on_disk(file, change.old.as_ref().map(|content| content.digest.as_str()))
-    })
+    approved
+        .binding
+        .files
+        .iter()
+        .zip(&proposal.files)
+        .any(|(file, change)| was_on_disk(file, change.old.as_ref().map(|content| content.digest.as_str())))
 }
 
 fn already_done() -> Outcome {

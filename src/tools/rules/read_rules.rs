@@ -120,6 +120,13 @@ impl DeniedPaths {
         self.all || means(&plain(path)) || (path.is_symlink() && means(&real(path)))
     }
 
+    /// Whether there is something at a path, and it is denied, as written or by where its links lead. `path` is absolute. This reads
+    /// the disk, unless nothing is denied.
+    #[must_use]
+    pub fn covers_existing(&self, path: &Path) -> bool {
+        !self.is_empty() && path.symlink_metadata().is_ok() && (self.contains(path) || self.contains(&real(path)))
+    }
+
     /// Whether a model may be told about something that has this name in the editor: the path of a file, or the name of a
     /// buffer. A relative path starts at `base`.
     ///

@@ -157,6 +157,23 @@ fn a_tool_without_a_function_is_refused() {
 }
 
 #[test]
+fn calls_of_a_reply_with_too_many_are_told_why() {
+    let all = (0..130).map(|_| ("bash", bash("true")));
+    let chat = Harness::start(Setup::default(), [calls(all), prose("fine")]);
+    chat.go();
+    chat.wait_for_words("None of them was run, and those after the first 128 are left out");
+    chat.drain_until("rest", |chat| chat.workspace.is_at_rest(chat.current()));
+    chat.go();
+    chat.wait_for("@Assistant:\nfine");
+    let results = chat.results(1);
+    assert_eq!(results.len(), 128);
+    for result in results {
+        assert!(result.contains("more than 128 tool calls: none of them was run"), "{result}");
+        assert!(result.contains("Make fewer calls at a time."), "{result}");
+    }
+}
+
+#[test]
 fn a_definition_that_leaves_is_released() {
     let chat = Harness::new("@You:\nHello", []);
     let count = chat.workspace.tool_count();

@@ -262,11 +262,8 @@ fn a_call_follows_what_the_user_made_of_the_one_above() {
 
 #[test]
 fn all_that_is_approved_at_once_asks_again_where_one_fails() {
-    let all = [
-        ("write", write("a.txt", "two\n")),
-        ("write", write("a.txt", "three\n")),
-        ("write", write("b.txt", "new\n")),
-    ];
+    let all =
+        [("write", write("a.txt", "two\n")), ("write", write("a.txt", "three\n")), ("write", write("b.txt", "new\n"))];
     let chat = asked(&[("a.txt", "one\n"), ("b.txt", "old\n")], all);
     chat.wait_for_diff(1, "-two");
     chat.wait_for_diff(2, "-old");
@@ -363,6 +360,33 @@ fn an_old_revision_is_not_accepted() {
 }
 
 #[test]
+fn a_file_that_may_not_be_read_is_not_overwritten_unseen() {
+    let all = || [("write", write("secret.txt", "new\n")), ("write", write("secrets/new.txt", "new\n"))];
+    let start = |tools: Value| {
+        let options = json!({ "tools": tools });
+        let files = [("secret.txt", "old\n"), ("secrets/old.txt", "old\n")];
+        let replies = [calls(all()), prose("fine")];
+        let chat = Harness::start(Setup { options, files: &files, ..Setup::default() }, replies);
+        chat.go();
+        chat
+    };
+    let list = json!(["write", "!read(secret*)", "!read(secrets/**)"]);
+    let chat = start(json!({ "auto_approve": list }));
+    chat.wait_for_diff(0, "-old");
+    chat.drain_until("the new file", |chat| chat.work("secrets/new.txt").exists());
+    chat.wait_for_pending(1);
+    assert_eq!(chat.content("secret.txt"), "old\n");
+    approve(&chat, "call_0");
+    chat.wait_for("@Assistant:\nfine");
+    assert_eq!(chat.content("secret.txt"), "new\n");
+    assert!(!chat.results(1)[0].contains("-old"), "the model does not see what was there");
+    // Nobody wants to be asked.
+    let chat = start(json!({ "auto_approve": list, "require_approval": false }));
+    chat.wait_for("@Assistant:\nfine");
+    assert_eq!(chat.content("secret.txt"), "new\n");
+}
+
+#[test]
 fn a_change_of_which_nothing_is_taken_writes_nothing() {
     let chat = asked(&[("a.txt", "old\n")], [("write", write("a.txt", "new\n"))]);
     chat.wait_for_diff(0, "+new");
@@ -414,9 +438,7 @@ fn the_number_of_lines_is_an_option() {
 fn notes_that_calls_above_create_and_rename_are_there() {
     let options = json!({ "tools": { "auto_approve": [], "notes": { "enabled": true } } });
     let note = |page: &str, content: &str| json!({ "page": page, "content": content, "label": null });
-    let update = |page: &str, content: &str| {
-        json!({ "page": page, "content": content, "mode": "append", "section": null, "occurrence": null, "label": null })
-    };
+    let update = |page: &str, content: &str| json!({ "page": page, "content": content, "mode": "append", "section": null, "occurrence": null, "label": null });
     let all = [
         ("create_note", note("one", "see [[two]]\n")),
         ("create_note", note("two", "text\n")),

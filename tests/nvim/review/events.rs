@@ -171,9 +171,8 @@ fn a_call_is_reviewed_as_it_follows_the_one_above() {
     for command in ["tabnext", "call search('Tool Result:.*toolu_1', 'w')", "Flemma tool:approve", "tabnext"] {
         chat.nvim.command(command);
     }
-    chat.nvim.wait_for("the first change", |nvim| {
-        fs::read_to_string(nvim.work().join("a.txt")).unwrap().contains("LINE 5")
-    });
+    chat.nvim
+        .wait_for("the first change", |nvim| fs::read_to_string(nvim.work().join("a.txt")).unwrap().contains("LINE 5"));
     chat.nvim.wait_for_screen("a.txt (now)");
     chat.wait_until_idle();
     chat.nvim.input(":w<CR>");
