@@ -170,8 +170,6 @@ pub(super) struct News {
     pub(super) is_news: bool,
     /// Whether the call has just come, and this is the first that is known of it.
     pub(super) is_first: bool,
-    /// Whether it has to be found out once more.
-    pub(super) is_due: bool,
     /// The calls above that the last proposal followed.
     pub(super) followed: Vec<CallKey>,
 }
@@ -232,6 +230,13 @@ impl Proposals {
         *self.surveyed.borrow() == keys && !keys.iter().any(|key| entries.get(key).is_some_and(|entry| entry.is_due))
     }
 
+    /// What the last survey has left known of the calls that it was about.
+    pub(super) fn surveyed(&self) -> Vec<(CallKey, Found)> {
+        let entries = self.entries.borrow();
+        let known = |key: &CallKey| Some((key.clone(), entries.get(key)?.found.clone()?));
+        self.surveyed.borrow().iter().filter_map(known).collect()
+    }
+
     /// The calls that the last survey was about and no tool was asked about.
     pub(super) fn skipped(&self) -> Vec<CallKey> {
         self.skipped.borrow().clone()
@@ -279,7 +284,7 @@ impl Proposals {
         }
         let is_first = (is_final || found.is_ok()) && self.arrived.borrow_mut().remove(key);
         entry.found = Some(found);
-        Some(News { is_news, is_first, is_due: entry.is_due, followed: entry.followed.clone() })
+        Some(News { is_news, is_first, followed: entry.followed.clone() })
     }
 
     /// A survey is over: whether another one is needed.

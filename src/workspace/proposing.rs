@@ -87,17 +87,17 @@ impl Workspace {
         !conversation.proposals().is_about(&keys) || calls.iter().any(may_now)
     }
 
-    /// Finds out again what a call would write. Says whether that is possible.
-    pub(super) fn propose_again(&self, conversation: &Conversation, key: &CallKey) -> bool {
+    /// Makes sure that what is known of a call is what it would write now. The reviewers of the call hear of it. Says whether that is
+    /// possible.
+    pub(super) fn look_again(&self, conversation: &Conversation, key: &CallKey) -> bool {
         let calls = self.proposing_calls(conversation);
         let call = calls.iter().find(|(other, _)| other == key);
-        if !call.is_some_and(|(_, call)| self.may_ask(conversation, call)) {
-            return false;
+        let is_possible = call.is_some_and(|(_, call)| self.may_ask(conversation, call));
+        if is_possible {
+            let calls = self.calls_to_survey(conversation);
+            self.survey(conversation, calls);
         }
-        conversation.proposals().doubt(key);
-        let calls = self.calls_to_survey(conversation);
-        self.survey(conversation, calls);
-        true
+        is_possible
     }
 
     /// Whether a tool may be asked what a call would write.
@@ -134,7 +134,7 @@ impl Workspace {
                 let problem = ModelError::new("The system gives no threads, so nothing could be proposed.");
                 self.proposed(conversation, &key, number, Err(problem));
             }
-            proposals.end(number);
+            self.surveyed(conversation, number);
         }
     }
 
@@ -167,11 +167,6 @@ impl Workspace {
             self.host().refresh(conversation.buffer());
             self.host().proposals_changed(conversation.buffer());
         }
-        if !news.is_due {
-            for reviewer in self.reviewers().take(conversation.id(), key) {
-                reviewer(self, found.clone().map_err(|problem| UserError::new(problem.to_string())));
-            }
-        }
         let lost = news.followed.iter().find(|other| !keys.contains(other));
         if let Err(problem) = found
             && is_final
@@ -190,10 +185,17 @@ impl Workspace {
         }
     }
 
+    /// A survey is over. Whoever wants to look at a call hears of what is known now.
     fn surveyed(&self, conversation: &Conversation, survey: u64) {
-        if conversation.proposals().end(survey) {
+        let proposals = conversation.proposals();
+        if proposals.end(survey) {
             let calls = self.calls_to_survey(conversation);
-            self.survey(conversation, calls);
+            return self.survey(conversation, calls);
+        }
+        for (key, found) in proposals.surveyed() {
+            for reviewer in self.reviewers().take(conversation.id(), &key) {
+                reviewer(self, found.clone().map_err(|problem| UserError::new(problem.to_string())));
+            }
         }
     }
 

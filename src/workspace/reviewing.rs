@@ -20,7 +20,6 @@ impl Workspace {
     /// Finds out what a call that waits would write, and gives the whole of it to `then`.
     pub fn review(&self, buffer: i32, call: &CallId, then: impl FnOnce(&Self, Result<Reviewed, UserError>) + 'static) {
         let Some(conversation) = self.conversation(buffer) else { return then(self, Err(closed())) };
-        self.look_for_proposals(&conversation);
         let Some(key) = self.proposing_key(&conversation, call) else {
             let problem = format!("there is no call `{call}` that waits and would change a file");
             return then(self, Err(UserError::new(problem)));
@@ -37,7 +36,7 @@ impl Workspace {
                 then(workspace, ready.map(|ready| reviewed(&key, &ready)));
             }),
         );
-        if !self.propose_again(&conversation, &key) {
+        if !self.look_again(&conversation, &key) {
             let problem = "it cannot be found out yet what this call would write: the conversation is not trusted, or a policy \
                            denies the call";
             for waiter in self.reviewers().take(conversation.id(), &key) {
