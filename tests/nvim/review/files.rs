@@ -19,9 +19,10 @@ const SIX: &str = "local calls = require('flemma.review.calls')
         } })
       end)
     end
-    calls.accept = function(_, _, _, contents, callback)
+    calls.accept = function(buf, call, _, contents, callback)
       accepted = contents
-      vim.schedule(callback)
+      -- The call has its result.
+      require('flemma.native').call('resolve_call', buf, call, { approved = false }, 'user', function() callback() end)
     end";
 
 fn start() -> Chat {
