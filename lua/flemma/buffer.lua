@@ -147,6 +147,7 @@ local function forget(buf, is_gone)
   require("flemma.keymaps").remove(buf)
   require("flemma.host").show(buf, false)
   require("flemma.ui").forget(buf)
+  require("flemma.queue").forget(buf)
   require("flemma.review").forget(buf)
   unlock()
 end

@@ -156,6 +156,24 @@ local commands = {
       require("flemma.status").open_tools()
     end,
   },
+  queue = {
+    takes = "words",
+    run = function(_, rest)
+      core("queue", rest)
+    end,
+  },
+  unqueue = {
+    takes = "words",
+    run = function(_, rest)
+      core("unqueue", rest)
+    end,
+  },
+  steer = {
+    takes = "words",
+    run = function(_, rest)
+      core("steer", rest)
+    end,
+  },
   undo = {
     takes = "words",
     run = function(args)

@@ -146,6 +146,24 @@ function M.toggle(layout)
   require("flemma.conversations").toggle(layout)
 end
 
+--- Queues words for the end of the turn. Without words, it opens the input window.
+---@param words? string
+function M.queue(words)
+  require("flemma.queue").queue(words)
+end
+
+--- Takes a queued message back. Its text becomes the draft of the input window.
+---@param place? string the number of the message; the last one by default
+function M.unqueue(place)
+  require("flemma.queue").unqueue(place)
+end
+
+--- Sends words with the results of the tools that run, before the next request. Without words, everything that is queued.
+---@param words? string
+function M.steer(words)
+  require("flemma.queue").steer(words)
+end
+
 --- Moves to the next message. In Visual mode it extends the selection.
 function M.next_message()
   require("flemma.motion").go("next_message")

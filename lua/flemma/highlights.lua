@@ -44,6 +44,8 @@ local groups = {
   stray = { "FlemmaStray", "DiagnosticError" },
   aborted = { "FlemmaAborted", "DiagnosticWarn" },
   spinner = { "FlemmaSpinner", "DiagnosticInfo" },
+  queued = { "FlemmaQueued", "Normal" },
+  queue_note = { "FlemmaQueueNote", "DiagnosticInfo" },
   usage = { "FlemmaUsage", "NormalFloat" },
 }
 

@@ -70,6 +70,7 @@ M.on_show = nil
 function M.show(buf, busy)
   require("flemma.interrupt").watch(buf, busy)
   require("flemma.ui").show(buf, busy)
+  require("flemma.queue.view").draw(buf)
   if M.on_show then
     M.on_show(buf)
   end

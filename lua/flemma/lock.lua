@@ -175,6 +175,7 @@ function M.lock(buf, locked)
     end
     state.is_busy = locked
     settle_lock(buf, state)
+    require("flemma.queue.keys")[locked and "apply" or "remove"](buf)
     if not locked then
       require("flemma.folds").rest(buf)
     end

@@ -197,6 +197,7 @@
 
 ---@class flemma.Keymaps
 ---@field enabled? boolean whether keys are mapped
+---@field queue? boolean whether the keys that begin an edit open the input window while a conversation is locked
 ---@field normal? flemma.NormalKeys
 ---@field insert? flemma.InsertKeys
 ---@field objects? flemma.ObjectKeys
@@ -247,6 +248,8 @@
 ---| "reference"
 ---| "tool_preview"
 ---| "tool_progress"
+---| "queued"
+---| "queue_note"
 ---| "diff_add"
 ---| "diff_delete"
 ---| "diff_context"

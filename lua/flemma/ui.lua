@@ -85,6 +85,7 @@ function M.schedule_refresh(buf)
       scheduled[buf] = nil
       native("noticed", buf)
       require("flemma.previews").draw(buf)
+      require("flemma.queue.view").draw(buf)
       require("flemma.review").check(buf)
     end)
   end
@@ -180,6 +181,7 @@ end
 --- and the timer is restarted, so that the screen is drawn once for both.
 ---@param buf integer
 function M.keep_at_end(buf)
+  require("flemma.queue.view").keep_at_end(buf)
   if busy[buf] and timer and vim.uv.now() - (drawn[buf] or 0) >= FRAME - SLACK then
     timer:start(FRAME, FRAME, vim.schedule_wrap(tick))
     tick()

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{CallResult, RequestId, Stop};
+use super::{CallResult, Departure, RequestId, Stop};
 use crate::{
     chat::{AwaitKind, OpenCall, Status},
     model::{CallId, Event, Usage},
@@ -48,6 +48,8 @@ pub enum Effect {
     Settle(CallId, CallResult),
     /// Append the text that the user typed in a block, and that is not its result, to their message.
     Keep(String),
+    /// Write what leaves the outbox under the last prompt, as the user's own text.
+    Post(Departure),
     /// Run a tool.
     Run(OpenCall),
     /// Stop a tool. If its result still arrives, it is dropped.

@@ -89,6 +89,12 @@ pub enum Input {
     /// It is known what the references in the user's message mean, or why nothing is sent. The response to
     /// [`super::Effect::Capture`].
     Captured(Result<(), UserError>),
+    /// The outbox has changed: what may go out now does.
+    Outbox,
+    /// The user has left a message in the outbox as it was: if its turn has come and gone, it becomes text under the prompt.
+    Released,
+    /// What came back from an earlier session becomes text under the prompt.
+    PutDown,
     /// These calls were found in a file that was opened. What is known of them from before takes effect.
     Recover(Vec<CallId>),
 }

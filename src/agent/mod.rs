@@ -51,6 +51,7 @@ mod decide;
 mod effect;
 mod guard;
 mod input;
+mod outbox;
 mod progress;
 mod rejection;
 mod round;
@@ -62,6 +63,7 @@ mod turn;
 
 pub use effect::{Activity, Cursor, Effect, Level, Placement, RequestKind};
 pub use input::{CallResult, Choice, Input, RequestId, ResolvedBy, UndoStep};
+pub use outbox::{Departure, Outbox};
 pub use progress::Progress;
 pub use rejection::{own_words, rejection};
 pub use session::Session;

@@ -13,13 +13,13 @@ use std::{
 };
 
 use super::{
-    Activity, Agent, CallResult, Cursor, CursorReason, CursorTarget, Effect, Input, LifecycleEvent, Placement,
-    Progress, RequestId, RequestKind, Settings, Shell, Stop, Verdict, View,
+    Activity, Agent, CallResult, Cursor, CursorReason, CursorTarget, Departure, Effect, Input, Level, LifecycleEvent,
+    Outbox, Placement, Progress, RequestId, RequestKind, Settings, Shell, Stop, Verdict, View,
 };
 use crate::{
     chat::{
         self, AwaitKind, Awaiting, BlockKind, Diagnostic, Document, Ending, OpenCall, ReplyWriter, Severity, Status,
-        StatusBlock, Text,
+        StatusBlock, Tail, Text,
     },
     model::{self, CallId, Usage},
     provider::{ErrorKind, ProviderError},
@@ -312,6 +312,7 @@ impl Session {
                 shell.apply(&edits);
                 shell.apply(&[shell.with_document(|_, text| chat::append_words(text, &words))]);
             }
+            Effect::Post(departure) => Self::post(departure, shell),
             Effect::Review if shell.reviews_later() => {}
             Effect::Review => self.inbox.borrow_mut().push_front(Input::Review),
             Effect::Cursor(target) => {
@@ -323,6 +324,28 @@ impl Session {
             Effect::Notify(level, message) => shell.notify(level, &message),
             Effect::Advise(level, message, advice) => shell.advise(level, &message, advice),
             Effect::Stopped(stop) => shell.stopped(&stop),
+        }
+    }
+
+    /// Writes what leaves the outbox. It stays there until it is in the document.
+    fn post<S: Shell>(departure: Departure, shell: &S) {
+        let messages = shell.departing(departure);
+        if messages.is_empty() {
+            return;
+        }
+        let (edits, _) = shell.with_document(|document, text| chat::open_prompt(document, text));
+        shell.apply(&edits);
+        for message in &messages {
+            let edit = shell.with_document(|_, text| chat::append_words(text, message));
+            if !shell.apply_own(&[edit]) {
+                return;
+            }
+        }
+        shell.departed(departure);
+        if !departure.is_sent() {
+            let what = if messages.len() == 1 { "message was not sent. It is" } else { "messages were not sent. They are" };
+            let message = format!("Your queued {what} at the end, under `@You:`.");
+            shell.advise(Level::Info, &message, "Press Ctrl-] to send what is there.");
         }
     }
 
@@ -464,6 +487,14 @@ impl<S: Shell> View for ShellView<'_, S> {
 
     fn fault(&self) -> Option<String> {
         first_error(&self.0.diagnostics())
+    }
+
+    fn outbox(&self) -> Outbox {
+        self.0.outbox()
+    }
+
+    fn tail(&self) -> Tail {
+        self.0.with_document(|document, text| document.tail(text))
     }
 
     fn settings(&self) -> Settings {

@@ -1,6 +1,9 @@
 //! What a session needs from its environment, and what it tells it.
 
-use super::{Activity, CallResult, Input, Level, Placement, RequestId, Settings, Stop, Verdict, rejection::rejection};
+use super::{
+    Activity, CallResult, Departure, Input, Level, Outbox, Placement, RequestId, Settings, Stop, Verdict,
+    rejection::rejection,
+};
 use crate::{
     chat::{AwaitKind, Awaiting, Diagnostic, Document, OpenCall, Text, TextEdit, Transcript},
     model::{CallId, Usage},
@@ -14,6 +17,26 @@ pub trait Shell {
 
     /// Applies edits in order. The document is up to date when this returns.
     fn apply(&self, edits: &[TextEdit]);
+
+    /// Applies edits that write what the user has written elsewhere: it is as much their own as what they type here. Says
+    /// whether that succeeded.
+    fn apply_own(&self, edits: &[TextEdit]) -> bool {
+        self.apply(edits);
+        true
+    }
+
+    /// See [`View::outbox`](super::View::outbox).
+    fn outbox(&self) -> Outbox {
+        Outbox::default()
+    }
+
+    /// What would leave the outbox, message by message.
+    fn departing(&self, _departure: Departure) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// That was written into the document, and has left the outbox.
+    fn departed(&self, _departure: Departure) {}
 
     /// Starts a new undo step for the edits that follow.
     fn undo_step(&self);

@@ -9,11 +9,11 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::{
-    Activity, CallResult, Cursor, Effect, Input, Level, RequestId, RequestKind, Stop, guard::LoopGuard,
+    Activity, CallResult, Cursor, Departure, Effect, Input, Level, Outbox, RequestId, RequestKind, Stop, guard::LoopGuard,
     rejection::rejection,
 };
 use crate::{
-    chat::{AwaitKind, OpenCall, Status},
+    chat::{AwaitKind, OpenCall, Status, Tail},
     model::{CallId, Event, ModelError, StopReason, ToolInput, UserError},
     provider::{ProviderError, retry},
 };
@@ -68,6 +68,16 @@ pub trait View {
 
     /// The first error of the document, if it cannot be sent or cannot take a result: `line 7: …`.
     fn fault(&self) -> Option<String>;
+
+    /// What the user has written while the conversation was at work.
+    fn outbox(&self) -> Outbox {
+        Outbox::default()
+    }
+
+    /// What the document ends with.
+    fn tail(&self) -> Tail {
+        Tail::Unanswered
+    }
 
     /// The options of this conversation.
     fn settings(&self) -> Settings;
@@ -129,6 +139,7 @@ enum Deferred {
     Advance,
     Execute(CallId),
     Send(RequestKind),
+    Outbox,
 }
 
 /// What a review follows.
@@ -144,6 +155,8 @@ pub(super) enum ReviewCause {
     Round,
     /// The user's decision about the last pending call.
     Decision,
+    /// A message that has left the outbox.
+    Post,
 }
 
 /// The state of one conversation that is not in its document.
@@ -181,11 +194,11 @@ impl Agent {
             Input::Execute(call) => self.execute_one(&call, view, &mut effects),
             Input::Decide(calls, choice, step) => self.decide(&calls, &choice, step, view, &mut effects),
             Input::ToolsReady => self.tools_ready(view, &mut effects),
-            Input::Cancel => self.cancel(view.settings(), &mut effects),
+            Input::Cancel => self.cancel(view, &mut effects),
             Input::CancelTool(call) => self.cancel_tool(&call, view, &mut effects),
             Input::CancelTools => self.cancel_tools(view, &mut effects),
-            Input::Event { request, event } => self.event(request, event, &mut effects),
-            Input::Failed { request, error, jitter } => self.failed(request, &error, jitter, &mut effects),
+            Input::Event { request, event } => self.event(request, event, view, &mut effects),
+            Input::Failed { request, error, jitter } => self.failed(request, &error, jitter, view, &mut effects),
             Input::BackoffOver { request } => self.backoff_over(request, &mut effects),
             Input::Review => self.review(view, &mut effects),
             Input::ToolFinished { call, answer } => self.tool_finished(&call, answer, view, &mut effects),
@@ -194,8 +207,12 @@ impl Agent {
             Input::Proposed(call) => self.propose(&call, view, &mut effects),
             Input::GoOn(call) => self.go_on(&call, view, &mut effects),
             Input::Resolve { call, answer, by } => self.resolve(&call, answer, by, view, &mut effects),
+            Input::Outbox => self.outbox_changed(view, &mut effects),
+            Input::Released => self.released(view, &mut effects),
+            Input::PutDown if !self.is_busy() => self.put_down(Departure::Returned, &mut effects),
+            Input::PutDown => {}
             Input::Recover(calls) => self.recover(&calls, view, &mut effects),
-            Input::Captured(outcome) => self.captured(outcome, &mut effects),
+            Input::Captured(outcome) => self.captured(outcome, view, &mut effects),
         }
         if self.is_busy() != self.locked {
             self.locked = !self.locked;
@@ -293,11 +310,54 @@ impl Agent {
         self.arm();
         if !view.tools_ready() {
             self.load(Deferred::Advance);
-        } else if view.open_calls().is_empty() {
-            self.send(RequestKind::Reply, view, effects);
-        } else {
+        } else if !view.open_calls().is_empty() {
             self.begin_round(view, effects);
+        } else if let Some(departure) = leaving_with(view) {
+            self.post(departure, effects);
+        } else {
+            self.send(RequestKind::Reply, view, effects);
         }
+    }
+
+    /// The outbox has changed. Nothing of it goes out while anything is at work or waits for somebody, and not together with
+    /// what the user has not sent.
+    fn outbox_changed(&mut self, view: &dyn View, effects: &mut Vec<Effect>) {
+        if self.is_busy() || !view.outbox().is_ready || !view.open_calls().is_empty() {
+            return;
+        }
+        if !view.tools_ready() {
+            return self.load(Deferred::Outbox);
+        }
+        match view.tail() {
+            Tail::Results => {}
+            Tail::Unanswered => self.put_down(Departure::Unsent, effects),
+            Tail::Nothing | Tail::Reply | Tail::CutOff => {
+                self.is_paused = false;
+                self.post(Departure::Next, effects);
+            }
+        }
+    }
+
+    /// The user has left a message as it was. Where nobody waits for anything, it would wait for ever.
+    fn released(&mut self, view: &dyn View, effects: &mut Vec<Effect>) {
+        let is_over = !self.is_busy() && view.open_calls().is_empty() && view.tail() != Tail::Results;
+        if is_over && view.outbox().has_any {
+            self.put_down(Departure::Unsent, effects);
+        }
+    }
+
+    /// Writes what leaves the outbox, and sends it.
+    fn post(&mut self, departure: Departure, effects: &mut Vec<Effect>) {
+        effects.push(Effect::UndoStep);
+        effects.push(Effect::Post(departure));
+        self.review_after(ReviewCause::Post, effects);
+    }
+
+    /// Writes what leaves the outbox under the prompt, and does not send it.
+    fn put_down(&mut self, departure: Departure, effects: &mut Vec<Effect>) {
+        effects.push(Effect::UndoStep);
+        effects.push(Effect::Post(departure));
+        effects.push(Effect::Cursor(Cursor::Prompt));
     }
 
     fn load(&mut self, wanted: Deferred) {
@@ -312,6 +372,7 @@ impl Agent {
             Deferred::Advance => self.advance(view, effects),
             Deferred::Execute(call) => self.execute_one(&call, view, effects),
             Deferred::Send(kind) => self.send(kind, view, effects),
+            Deferred::Outbox => self.outbox_changed(view, effects),
         }
     }
 
@@ -331,7 +392,7 @@ impl Agent {
     }
 
     /// What the references in the user's message mean is known, or why it is not.
-    fn captured(&mut self, outcome: Result<(), UserError>, effects: &mut Vec<Effect>) {
+    fn captured(&mut self, outcome: Result<(), UserError>, view: &dyn View, effects: &mut Vec<Effect>) {
         let Phase::Capturing(kind) = self.phase else { return };
         match outcome {
             Ok(()) => {
@@ -341,7 +402,7 @@ impl Agent {
                 self.request(kind, effects);
             }
             Err(problem) => {
-                self.give_up(kind, effects);
+                self.give_up(kind, view, effects);
                 effects.push(Effect::Diagnose);
                 effects.push(Effect::Notify(Level::Error, problem.to_string()));
             }
@@ -365,18 +426,18 @@ impl Agent {
             self.guard.end_round().map(Stop::Repetition)
         };
         let Some(stop) = self.stop.clone() else { return self.send(kind, view, effects) };
-        self.give_up(kind, effects);
+        self.give_up(kind, view, effects);
         effects.push(Effect::Stopped(stop));
     }
 
-    fn event(&mut self, request: RequestId, event: Event, effects: &mut Vec<Effect>) {
+    fn event(&mut self, request: RequestId, event: Event, view: &dyn View, effects: &mut Vec<Effect>) {
         match &self.phase {
             Phase::Requesting { request: current, .. } | Phase::Streaming { request: current, .. }
                 if *current == request => {}
             _ => return,
         }
         let activity = match &event {
-            Event::Finished(reason) => return self.finished(reason, effects),
+            Event::Finished(reason) => return self.finished(reason, view, effects),
             // Shows nothing, so a retry would still be invisible.
             Event::Usage(usage) => {
                 effects.push(Effect::Used(*usage));
@@ -402,7 +463,7 @@ impl Agent {
         effects.push(Effect::Write(event));
     }
 
-    fn finished(&mut self, reason: &StopReason, effects: &mut Vec<Effect>) {
+    fn finished(&mut self, reason: &StopReason, view: &dyn View, effects: &mut Vec<Effect>) {
         let stopped = match reason {
             StopReason::EndTurn | StopReason::ToolUse | StopReason::Pause => None,
             StopReason::MaxTokens => Some(
@@ -424,7 +485,7 @@ impl Agent {
             self.armed = false;
         }
         if let Phase::Requesting { kind, .. } = self.phase {
-            self.give_up(kind, effects);
+            self.give_up(kind, view, effects);
             effects.push(match stopped {
                 Some(message) => Effect::Notify(Level::Warn, message),
                 None => {
@@ -442,7 +503,14 @@ impl Agent {
         self.review_after(after, effects);
     }
 
-    fn failed(&mut self, request: RequestId, error: &ProviderError, jitter: f64, effects: &mut Vec<Effect>) {
+    fn failed(
+        &mut self,
+        request: RequestId,
+        error: &ProviderError,
+        jitter: f64,
+        view: &dyn View,
+        effects: &mut Vec<Effect>,
+    ) {
         match &self.phase {
             Phase::Requesting { request: current, kind, attempt } if *current == request => {
                 let (kind, attempt) = (*kind, *attempt);
@@ -452,7 +520,7 @@ impl Agent {
                         effects.push(Effect::Backoff(request, pause));
                     }
                     None => {
-                        self.give_up(kind, effects);
+                        self.give_up(kind, view, effects);
                         effects.push(Effect::Notify(Level::Error, error.to_string()));
                     }
                 }
@@ -486,7 +554,7 @@ impl Agent {
                 if !settings.is_unattended {
                     self.settle_aborted(&calls, effects);
                 }
-                self.end_turn(effects);
+                self.end_turn(view, effects);
             }
             ReviewCause::Reply | ReviewCause::PartOfReply if !calls.is_empty() => {
                 if settings.autopilot && self.armed {
@@ -496,10 +564,25 @@ impl Agent {
                 }
             }
             ReviewCause::PartOfReply => self.send_on_autopilot(RequestKind::Continuation, view, effects),
-            ReviewCause::Reply => self.end_turn(effects),
+            ReviewCause::Reply if self.stop.is_none() && view.outbox().is_ready => self.post(Departure::Next, effects),
+            ReviewCause::Reply if self.stop.is_none() => {
+                // What the user is changing stays where it is.
+                self.rest();
+                effects.push(Effect::OpenPrompt);
+                effects.push(Effect::Cursor(Cursor::Prompt));
+            }
+            ReviewCause::Reply => self.end_turn(view, effects),
+            ReviewCause::Post => {
+                // The user has sent it, as with a key.
+                self.arm();
+                self.send(RequestKind::Reply, view, effects);
+            }
             ReviewCause::Decision if !view.tools_ready() => self.load(Deferred::Advance),
             ReviewCause::Decision if !calls.is_empty() => self.begin_round(view, effects),
             ReviewCause::Round | ReviewCause::Decision if calls.is_empty() && settings.autopilot && self.armed => {
+                if view.outbox().steers {
+                    return self.post(Departure::Steering, effects);
+                }
                 self.send_on_autopilot(RequestKind::Reply, view, effects);
             }
             ReviewCause::Round | ReviewCause::Decision => {
@@ -515,41 +598,52 @@ impl Agent {
         }
     }
 
-    /// Ends the turn and unlocks the buffer. If the document ends with part of a reply, a prompt is added.
-    fn give_up(&mut self, kind: RequestKind, effects: &mut Vec<Effect>) {
+    /// Ends the turn before its end and unlocks the buffer. If the document ends with part of a reply, a prompt is added.
+    fn give_up(&mut self, kind: RequestKind, view: &dyn View, effects: &mut Vec<Effect>) {
         self.armed = false;
         self.has_captured = false;
         match kind {
-            RequestKind::Reply => self.rest(),
-            RequestKind::Continuation => self.end_turn(effects),
+            RequestKind::Reply => {
+                self.rest();
+                if view.outbox().has_any {
+                    self.put_down(Departure::Unsent, effects);
+                }
+            }
+            RequestKind::Continuation => self.end_turn(view, effects),
         }
     }
 
-    fn end_turn(&mut self, effects: &mut Vec<Effect>) {
+    /// Ends the turn after a reply that is not complete. What waits in the outbox was written for another end.
+    fn end_turn(&mut self, view: &dyn View, effects: &mut Vec<Effect>) {
         self.rest();
         effects.push(Effect::OpenPrompt);
-        effects.push(Effect::Cursor(Cursor::Prompt));
+        if view.outbox().has_any {
+            self.put_down(Departure::Unsent, effects);
+        } else {
+            effects.push(Effect::Cursor(Cursor::Prompt));
+        }
     }
 
-    fn cancel(&mut self, settings: Settings, effects: &mut Vec<Effect>) {
+    fn cancel(&mut self, view: &dyn View, effects: &mut Vec<Effect>) {
         self.armed = false;
         match self.phase {
+            Phase::Idle if view.outbox().has_any => self.put_down(Departure::Unsent, effects),
             Phase::Idle => {
                 effects.push(Effect::Notify(Level::Info, "nothing is running here".into()));
             }
             Phase::Loading(ref wanted) => {
                 let kind = if let Deferred::Send(kind) = wanted { *kind } else { RequestKind::Reply };
                 effects.push(Effect::Notify(Level::Info, "cancelled: nothing was sent or run".into()));
-                self.give_up(kind, effects);
+                self.give_up(kind, view, effects);
             }
             Phase::Capturing(kind) => {
                 effects.push(Effect::Notify(Level::Info, "cancelled: nothing was sent".into()));
-                self.give_up(kind, effects);
+                self.give_up(kind, view, effects);
             }
             Phase::Requesting { request, kind, .. } | Phase::BackingOff { request, kind, .. } => {
                 effects.push(Effect::Abort(request));
                 effects.push(Effect::Notify(Level::Info, "request cancelled".into()));
-                self.give_up(kind, effects);
+                self.give_up(kind, view, effects);
             }
             Phase::Streaming { request, .. } => {
                 self.cut_off = None;
@@ -558,8 +652,27 @@ impl Agent {
                 self.review_after(ReviewCause::AbortedReply, effects);
             }
             // A review comes before any key press, so there is something to stop here only if its own step failed.
-            Phase::Reviewing(_) | Phase::Executing => self.stop_tools(settings, effects),
+            Phase::Reviewing(_) | Phase::Executing => {
+                self.stop_tools(view.settings(), effects);
+                if view.outbox().has_any {
+                    self.put_down(Departure::Unsent, effects);
+                }
+            }
         }
+    }
+}
+
+/// What leaves the outbox with a key that sends: what steers together with results, and the next message if nothing else
+/// would be sent.
+fn leaving_with(view: &dyn View) -> Option<Departure> {
+    let outbox = view.outbox();
+    if !outbox.is_ready {
+        return None;
+    }
+    match view.tail() {
+        Tail::Results => outbox.steers.then_some(Departure::Steering),
+        Tail::Nothing | Tail::Reply => Some(Departure::Next),
+        Tail::Unanswered | Tail::CutOff => None,
     }
 }
 

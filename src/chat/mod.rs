@@ -23,6 +23,7 @@ mod calls;
 mod captured;
 mod cards;
 mod completable;
+mod count_words;
 mod decorate;
 mod diagnostic;
 mod diagnostics;

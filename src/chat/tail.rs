@@ -7,8 +7,10 @@ use super::{Block, BlockKind, Document, ParsedMessage, Position, Speaker, Text, 
 pub enum Tail {
     /// It has no message that could be sent or answered.
     Nothing,
-    /// The user's message, or results of tools: the model has not replied to it yet.
+    /// The user's message: the model has not replied to it yet.
     Unanswered,
+    /// Results of tools, without a word of the user's: the model has not replied to them yet.
+    Results,
     /// The model's reply.
     Reply,
     /// A reply that was cut off, and nothing after it.
@@ -21,7 +23,8 @@ impl Document {
     pub fn tail(&self, text: &dyn Text) -> Tail {
         match self.last_spoken(text) {
             None => Tail::Nothing,
-            Some(message) if message.role == Speaker::You => Tail::Unanswered,
+            Some(message) if message.role == Speaker::You && has_words(message, text) => Tail::Unanswered,
+            Some(message) if message.role == Speaker::You => Tail::Results,
             Some(message) if is_cut_off(message, text) => Tail::CutOff,
             Some(_) => Tail::Reply,
         }
@@ -39,6 +42,11 @@ impl Document {
 fn is_cut_off(message: &ParsedMessage, text: &dyn Text) -> bool {
     let last = message.blocks.iter().rfind(|block| !is_blank(message, block, text));
     last.is_some_and(|block| block.kind == BlockKind::Aborted)
+}
+
+/// Whether the user has written something into a message, beside the results of tools.
+fn has_words(message: &ParsedMessage, text: &dyn Text) -> bool {
+    message.blocks.iter().any(|block| !block.is_tool() && !is_blank(message, block, text))
 }
 
 fn is_blank(message: &ParsedMessage, block: &Block, text: &dyn Text) -> bool {

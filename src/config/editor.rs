@@ -48,6 +48,8 @@ impl Serialize for Keys {
 pub struct Keymaps {
     /// Whether any key is mapped at all.
     pub enabled: bool,
+    /// Whether the keys that begin an edit open the input window while a conversation is locked.
+    pub queue: bool,
     /// Keys in normal mode.
     pub normal: NormalKeys,
     /// Keys in insert mode.
@@ -60,6 +62,7 @@ impl Default for Keymaps {
     fn default() -> Self {
         Self {
             enabled: true,
+            queue: true,
             normal: NormalKeys::default(),
             insert: InsertKeys::default(),
             objects: ObjectKeys::default(),
@@ -70,6 +73,7 @@ impl Default for Keymaps {
 impl Keymaps {
     pub(super) fn read(&mut self, table: &mut Table<'_>) {
         table.set("enabled", &mut self.enabled, &SWITCH);
+        table.set("queue", &mut self.queue, &SWITCH);
         table.table("normal", |table| {
             table.set("send", &mut self.normal.send, &Keys::KIND);
             table.set("cancel", &mut self.normal.cancel, &Keys::KIND);

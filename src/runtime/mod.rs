@@ -20,8 +20,10 @@ mod journal;
 mod line_file;
 mod lock_file;
 mod log;
+mod outbox;
 mod queue;
 pub mod save;
+mod state_file;
 pub mod trust;
 mod worker;
 
@@ -37,5 +39,6 @@ pub use journal::{COMPACT_ABOVE, Journal};
 pub use line_file::Fence;
 pub use lock_file::{LockFile, Owner, Refusal, Taken};
 pub use log::Log;
+pub use outbox::{KeptMessage, OutboxFiles};
 pub use queue::{NextDrain, Notice, PAUSE, Queue};
 pub use worker::{Build, OnUpdate, Recipient, RequestUpdate, Worker};

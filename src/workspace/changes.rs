@@ -6,6 +6,9 @@ use crate::{
     chat::{self, Author, Change},
 };
 
+/// The step of undo of what Flemma writes for the user. Neovim counts its own from 1.
+const OWN_STEP: u64 = u64::MAX;
+
 impl Workspace {
     /// The text of a buffer changed: the lines `first..old_last` are now the lines `first..new_last`. `author` changed it,
     /// unless Flemma did.
@@ -32,6 +35,7 @@ impl Workspace {
     /// Who has really changed the text.
     fn author(&self, conversation: &Conversation, author: Author) -> Author {
         match (conversation.page().is_writing(), conversation.session().is_replying()) {
+            (true, _) if conversation.page().is_writing_own() => Author::Command { step: OWN_STEP },
             (true, true) => Author::Model,
             (true, false) => Author::Flemma,
             (false, _) => author,
@@ -91,6 +95,7 @@ impl Workspace {
         session.abandon();
         self.host().lock(conversation.buffer(), false);
         self.host().show(conversation.buffer(), false);
+        self.put_outbox_down_later(conversation);
         // The text may have come from the file, which knows nothing of the end of a tool.
         self.post_for(conversation.id(), Self::recover);
         self.host().notify(

@@ -8,7 +8,7 @@ use std::{
 
 use super::{
     accounts::Accounts, captures::Captures, drive::Drive, effective::Evaluated, file_on_disk::FileOnDisk,
-    generation::Generation, holder::Holding, known_calls::KnownCalls, page::Page, ports::Host, proposals::Proposals,
+    generation::Generation, holder::Holding, kept_outbox::KeptOutbox, known_calls::KnownCalls, page::Page, ports::Host, proposals::Proposals,
     questions::Questions, records::Records, replies::Replies, tasks::Tasks, trust::Gate,
 };
 use crate::{
@@ -29,6 +29,7 @@ pub struct Conversation {
     accounts: Accounts,
     replies: Replies,
     known_calls: KnownCalls,
+    outbox: KeptOutbox,
     evaluated: Evaluated,
     /// What the last request of this session changed about the tools that were offered.
     turn_tools: RefCell<Option<Rc<TurnTools>>>,
@@ -64,6 +65,7 @@ impl Conversation {
             accounts: Accounts::default(),
             replies: Replies::default(),
             known_calls: KnownCalls::default(),
+            outbox: KeptOutbox::default(),
             evaluated: Evaluated::default(),
             turn_tools: RefCell::default(),
             gate: RefCell::default(),
@@ -117,6 +119,11 @@ impl Conversation {
     /// What is known of its calls, for drawing.
     pub(super) fn known_calls(&self) -> &KnownCalls {
         &self.known_calls
+    }
+
+    /// What the user has written while it was at work.
+    pub(super) fn outbox(&self) -> &KeptOutbox {
+        &self.outbox
     }
 
     pub(super) fn evaluated(&self) -> &Evaluated {

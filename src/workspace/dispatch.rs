@@ -93,6 +93,7 @@ impl Workspace {
         let waited_for_holder = conversation.holding().take_wish().is_some();
         if (waited_for_trust || waited_for_holder || was_deciding) && !conversation.is_busy() {
             self.host().notify(Level::Info, "cancelled: nothing was sent or run");
+            self.feed(conversation, [Input::Released]);
         } else {
             self.feed(conversation, [Input::Cancel]);
         }

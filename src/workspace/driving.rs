@@ -123,8 +123,10 @@ impl Workspace {
         let tail = conversation.page().with_document(|document, text| document.tail(text));
         let end = match tail {
             _ if has_open_calls => return self.step_drive(conversation, true),
-            Tail::Unanswered | Tail::CutOff if drive.is_progress(false) => return self.step_drive(conversation, false),
-            Tail::Unanswered | Tail::CutOff => DriveEnd::Failed(None),
+            Tail::Unanswered | Tail::Results | Tail::CutOff if drive.is_progress(false) => {
+                return self.step_drive(conversation, false);
+            }
+            Tail::Unanswered | Tail::Results | Tail::CutOff => DriveEnd::Failed(None),
             Tail::Reply => DriveEnd::Done,
             Tail::Nothing => {
                 let reason = "there is nothing to send; write a message under `@You:` first";

@@ -10,8 +10,8 @@ use super::{
 };
 use crate::{
     agent::{
-        Activity, CallResult, CursorTarget, Input, Level, LifecycleEvent, Placement, RequestId, Settings, Shell, Stop,
-        Verdict,
+        Activity, CallResult, CursorTarget, Departure, Input, Level, LifecycleEvent, Outbox, Placement, RequestId,
+        Settings, Shell, Stop, Verdict,
     },
     chat::{self, AwaitKind, Awaiting, Diagnostic, Document, OpenCall, Speaker, Text, TextEdit},
     model::{CallId, Usage},
@@ -29,6 +29,19 @@ pub(super) struct Effects<'a> {
 impl Effects<'_> {
     fn buffer(&self) -> i32 {
         self.conversation.buffer()
+    }
+
+    /// Writes to the buffer. Says whether that succeeded; if not, the user was told.
+    fn write(&self, edits: &[TextEdit]) -> bool {
+        let joins = || self.conversation.page().joins();
+        let mut is_written = true;
+        for edit in edits {
+            if let Err(problem) = self.workspace.host().write(self.buffer(), edit, joins()) {
+                self.notify(Level::Error, &format!("writing to the buffer failed: {problem}"));
+                is_written = false;
+            }
+        }
+        is_written
     }
 
     /// What is sent of a conversation whose file says this, in this turn.
@@ -73,14 +86,27 @@ impl Shell for Effects<'_> {
     }
 
     fn apply(&self, edits: &[TextEdit]) {
-        let page = self.conversation.page();
-        page.writing(|| {
-            for edit in edits {
-                if let Err(problem) = self.workspace.host().write(self.buffer(), edit, page.joins()) {
-                    self.notify(Level::Error, &format!("writing to the buffer failed: {problem}"));
-                }
-            }
+        self.conversation.page().writing(|| {
+            self.write(edits);
         });
+    }
+
+    fn apply_own(&self, edits: &[TextEdit]) -> bool {
+        let mut is_written = false;
+        self.conversation.page().writing_own(|| is_written = self.write(edits));
+        is_written
+    }
+
+    fn outbox(&self) -> Outbox {
+        self.conversation.outbox().with(|outbox| outbox.state())
+    }
+
+    fn departing(&self, departure: Departure) -> Vec<String> {
+        self.conversation.outbox().with(|outbox| outbox.departing(departure))
+    }
+
+    fn departed(&self, departure: Departure) {
+        self.workspace.outbox_departed(self.conversation, departure);
     }
 
     fn undo_step(&self) {
@@ -93,6 +119,7 @@ impl Shell for Effects<'_> {
         if !locked {
             host.turn_over(self.buffer());
             self.workspace.watch_deadlines(self.conversation, false);
+            self.workspace.put_down_later(self.conversation);
         }
     }
 

@@ -77,6 +77,7 @@ impl Workspace {
             self.leave(&conversation);
         }
         self.settle_journal();
+        self.settle_outboxes();
         self.leave_all();
     }
 

@@ -49,6 +49,8 @@ pub(super) struct Page {
     is_touched: Cell<bool>,
     /// Whether Flemma is writing: changes that arrive meanwhile are its own.
     is_writing: Cell<bool>,
+    /// Whether what it writes is what the user has written elsewhere.
+    is_writing_own: Cell<bool>,
     /// Whether the next edit belongs to the step of undo before it.
     joins: Cell<bool>,
     /// The lines whose folds the editor does not know yet.
@@ -77,6 +79,7 @@ impl Page {
             is_reading: Cell::new(false),
             is_touched: Cell::new(false),
             is_writing: Cell::new(false),
+            is_writing_own: Cell::new(false),
             joins: Cell::new(false),
             stale_folds: StaleFolds::default(),
         }
@@ -280,6 +283,19 @@ impl Page {
         self.is_writing.set(true);
         write();
         self.is_writing.set(false);
+    }
+
+    /// The same for what the user has written elsewhere: it is theirs, as what they paste here is.
+    pub(super) fn writing_own(&self, write: impl FnOnce()) {
+        self.is_writing_own.set(true);
+        self.writing(write);
+        self.is_writing_own.set(false);
+        self.settle();
+    }
+
+    /// Whether Flemma is writing what the user has written elsewhere.
+    pub(super) fn is_writing_own(&self) -> bool {
+        self.is_writing_own.get()
     }
 
     /// Whether the next edit belongs to the step of undo before it. The edits after it do.

@@ -66,6 +66,7 @@ impl Workspace {
             Some(wish) => self.want_alone(conversation, wish),
             None => self.revive(conversation),
         }
+        self.read_outbox(conversation);
         self.look_at_drive_later(conversation);
         self.look_for_proposals(conversation);
     }

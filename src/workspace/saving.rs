@@ -14,7 +14,12 @@ impl Workspace {
     /// A buffer's file is known to have its text now; or, without a path, it is not known what the file has.
     pub fn on_disk(&self, buffer: i32, path: Option<PathBuf>) {
         if let Some(conversation) = self.conversation(buffer) {
+            let has_all = path.is_some();
             conversation.file().note(path);
+            if has_all {
+                let posted = conversation.outbox().with(|outbox| outbox.posted());
+                self.outbox_was_written(&conversation, &posted);
+            }
         }
     }
 
@@ -62,7 +67,11 @@ impl Workspace {
             drop(held);
             problem
         };
+        let (id, posted) = (conversation.id(), conversation.outbox().with(|outbox| outbox.posted()));
         let then = move |workspace: &Self, problem: Option<UserError>| {
+            if problem.is_none() {
+                workspace.with_conversation(id, |workspace, it| workspace.outbox_was_written(it, &posted));
+            }
             let problem = problem.map(|problem| workspace.to_user(buffer, problem));
             workspace.host().saved(buffer, tick, problem);
         };
@@ -101,7 +110,12 @@ impl Workspace {
         let lines = Snapshot::of(&*self.host().text(buffer));
         let fence = self.conversation(buffer).and_then(|conversation| self.fence(&conversation));
         let text = file.take(path, lines, layout, is_forced, fence);
-        file.write_now(text).map_err(|problem| self.to_user(buffer, problem))
+        file.write_now(text).map_err(|problem| self.to_user(buffer, problem))?;
+        if let Some(conversation) = self.conversation(buffer) {
+            let posted = conversation.outbox().with(|outbox| outbox.posted());
+            self.outbox_was_written(&conversation, &posted);
+        }
+        Ok(())
     }
 
     /// A buffer was written to the file `path`: what is trusted in it stays so there.

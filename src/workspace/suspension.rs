@@ -140,6 +140,9 @@ impl Workspace {
     pub fn ui_attached(&self) {
         for conversation in self.conversations().all() {
             self.offer_again(&conversation);
+            if conversation.is_known() && conversation.is_held_here() {
+                self.read_outbox(&conversation);
+            }
         }
     }
 

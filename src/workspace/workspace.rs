@@ -28,7 +28,7 @@ use crate::{
     agent::Level,
     config::{Config, LevelFilter},
     model::UserError,
-    runtime::{ConversationId, Folders, Journal, backups::Backups},
+    runtime::{ConversationId, Folders, Journal, OutboxFiles, backups::Backups},
     tools::approval::Resolve,
 };
 
@@ -52,6 +52,7 @@ pub struct Workspace {
     flights: Flights,
     locks: Locks,
     journal: Journal,
+    outboxes: OutboxFiles,
     backups: Backups,
     /// What distinguishes this process from all others, for conversations without a file.
     session: String,
@@ -134,6 +135,7 @@ impl Workspace {
             flights: Flights::default(),
             locks: Locks::new(state_dir.join("locks")),
             journal: Journal::new(state_dir.join("journal")),
+            outboxes: OutboxFiles::new(state_dir.join("outbox")),
             backups: Backups::new(state_dir.join("changes"), state_dir.join("locks")),
             session: format!("{}-{:016x}", std::process::id(), fastrand::u64(..)),
             commits: Commits::default(),
@@ -204,6 +206,10 @@ impl Workspace {
 
     pub(super) fn journal(&self) -> &Journal {
         &self.journal
+    }
+
+    pub(super) fn outboxes(&self) -> &OutboxFiles {
+        &self.outboxes
     }
 
     pub(super) fn backups(&self) -> &Backups {

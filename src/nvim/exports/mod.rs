@@ -23,6 +23,7 @@ mod lifecycle;
 mod notes;
 mod options;
 mod patterns;
+mod queue;
 mod review;
 mod saving;
 mod table;
@@ -79,6 +80,7 @@ fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     completion::fill(exports)?;
     conversations::fill(exports)?;
     patterns::fill(exports)?;
+    queue::fill(exports)?;
     review::fill(exports)?;
     saving::fill(exports)?;
     text::fill(exports)?;

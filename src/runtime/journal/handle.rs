@@ -14,11 +14,11 @@ use std::{
 
 use super::{
     file,
-    writer::{Append, Job, Then, Writer, file_of},
+    writer::{Append, EXTENSION, Job, Then, Writer},
 };
 use crate::{
     journal::{CallKey, Record},
-    runtime::line_file::Fence,
+    runtime::{line_file::Fence, state_file::state_file},
 };
 
 /// The size in bytes above which a file is worth compacting.
@@ -125,7 +125,7 @@ impl Journal {
     /// The file for a conversation. It blocks on the disk, to follow links.
     #[must_use]
     pub fn file(&self, conversation: &Path) -> PathBuf {
-        file_of(&self.0.folder, conversation)
+        state_file(&self.0.folder, conversation, EXTENSION)
     }
 
     fn send_append(&self, conversation: &Path, records: Vec<Record>, then: Then) {

@@ -13,14 +13,17 @@ use std::{
     time::{Duration, Instant},
 };
 
-use sha2::{Digest, Sha256};
-
 use super::lost::{Failure, Lost};
 use crate::{
     journal::{CallKey, Record},
-    runtime::line_file::{self, Fault, Fence, Flush},
-    tools::paths::real,
+    runtime::{
+        line_file::{self, Fault, Fence, Flush},
+        state_file::state_file,
+    },
 };
+
+/// What the names of journals end with.
+pub(super) const EXTENSION: &str = "jsonl";
 
 /// How many jobs share a flush at most.
 const MAX_BATCH: usize = 1024;
@@ -98,13 +101,6 @@ pub(super) struct Writer {
     lost: Lost,
 }
 
-/// The file for a conversation: named by its real path, which all links to it have in common.
-pub(super) fn file_of(folder: &Path, conversation: &Path) -> PathBuf {
-    let digest = Sha256::digest(real(conversation).as_os_str().as_encoded_bytes());
-    let hex: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
-    folder.join(hex).with_extension("jsonl")
-}
-
 impl Writer {
     pub(super) fn new(folder: PathBuf, sent: Arc<AtomicU64>) -> Self {
         Self { folder, sent, performed: 0, unflushed: BTreeMap::new(), lost: Lost::default() }
@@ -166,7 +162,7 @@ impl Writer {
         lines: &mut BTreeMap<PathBuf, Lines>,
     ) -> Pending {
         let Append { number, conversation, records, fence, then } = append;
-        let file = files.entry(conversation).or_insert_with_key(|path| file_of(&self.folder, path)).clone();
+        let file = files.entry(conversation).or_insert_with_key(|path| state_file(&self.folder, path, EXTENSION)).clone();
         let keys = records.iter().map(|record| record.key.clone()).collect();
         let failure = self.lost.before(number, &file, &keys);
         match &failure {

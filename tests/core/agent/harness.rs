@@ -13,12 +13,13 @@ use std::{
 
 use flemma::{
     agent::{
-        Activity, CallResult, CursorReason, CursorTarget, Input, Level, LifecycleEvent, Placement, RequestId, Session,
-        Settings, Shell, Verdict,
+        self, Activity, CallResult, CursorReason, CursorTarget, Departure, Input, Level, LifecycleEvent, Placement,
+        RequestId, Session, Settings, Shell, Verdict,
     },
     chat::{AwaitKind, Awaiting, Diagnostic, Document, OpenCall, Severity, Status, Text, TextEdit, Transcript},
     model::{CallId, Event, Message, ModelError, StopReason, ToolInput, Usage},
     provider::{ErrorKind, ProviderError},
+    workspace::Outbox,
 };
 use serde_json::{Value, json};
 
@@ -48,6 +49,7 @@ pub struct Harness {
     pub page: RefCell<Page>,
     settings: Cell<Settings>,
     policy: RefCell<Policy>,
+    pub outbox: RefCell<Outbox>,
     pub locked: Cell<bool>,
     /// Whether every source of tools has loaded.
     pub tools_ready: Cell<bool>,
@@ -74,6 +76,7 @@ impl Harness {
             page: RefCell::new(Page::new(text)),
             settings: Cell::new(settings),
             policy: RefCell::new(Box::new(policy) as Policy),
+            outbox: RefCell::default(),
             locked: Cell::new(false),
             tools_ready: Cell::new(true),
             sent: RefCell::default(),
@@ -346,6 +349,19 @@ impl Shell for Harness {
         }
         self.page.borrow_mut().apply(edits.to_vec());
         self.note("edit".to_owned());
+    }
+
+    fn outbox(&self) -> agent::Outbox {
+        self.outbox.borrow().state()
+    }
+
+    fn departing(&self, departure: Departure) -> Vec<String> {
+        self.outbox.borrow().departing(departure)
+    }
+
+    fn departed(&self, departure: Departure) {
+        self.outbox.borrow_mut().departed(departure);
+        self.note(format!("departed {departure:?}"));
     }
 
     fn undo_step(&self) {

@@ -6,6 +6,7 @@ mod faults;
 mod harness;
 mod limits;
 mod loading;
+mod outbox;
 mod overrides;
 mod replies;
 mod statuses;

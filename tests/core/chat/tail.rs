@@ -31,12 +31,11 @@ fn a_conversation_ends_with_its_last_message_that_has_content() {
     assert_eq!(tail("@You:\nHello\n\n@System:\nBe brief.\n\n@You:\n"), Tail::Unanswered);
     assert_eq!(tail("@You:\nHello\n\n@Assistant:\nHi\n\n@You:\n\n"), Tail::Reply);
     assert_eq!(tail("@You:\nHello\n\n@Assistant:\nHi\n\n@You:\nMore"), Tail::Unanswered);
-    assert_eq!(
-        tail(
-            "@Assistant:\n**Tool Use:** `x` (`1`)\n\n```json\n{}\n```\n\n@You:\n**Tool Result:** `1`\n\n```\nok\n```\n"
-        ),
-        Tail::Unanswered
-    );
+    let results =
+        "@Assistant:\n**Tool Use:** `x` (`1`)\n\n```json\n{}\n```\n\n@You:\n**Tool Result:** `1`\n\n```\nok\n```\n";
+    assert_eq!(tail(results), Tail::Results);
+    assert_eq!(tail(&format!("{results}\n\n")), Tail::Results);
+    assert_eq!(tail(&format!("{results}\nMore")), Tail::Unanswered);
 }
 
 #[test]

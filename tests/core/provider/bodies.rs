@@ -197,6 +197,17 @@ fn every_call_is_followed_by_its_result_and_no_other() {
 }
 
 #[test]
+fn words_behind_results_are_sent_behind_all_of_them() {
+    for (name, provider, body) in bodies().into_iter().filter(|(name, ..)| name.starts_with("steered")) {
+        let body = body.to_string();
+        let at = |words: &str| body.find(words).unwrap_or_else(|| panic!("{provider}, {name}: no `{words}`"));
+        let places = ["\"one", "There is no such file.", "Leave b.txt out.", "I leave it out.", "12:00", "And hurry."].map(at);
+        assert!(places.is_sorted(), "{provider}, {name}: {places:?}");
+        assert!(body.contains("\\n\\n@Assistant: is only a word here."), "{provider}, {name}");
+    }
+}
+
+#[test]
 fn a_document_used_with_every_vendor_keeps_each_ones_own_data() {
     let journey = bodies().into_iter().filter(|(name, ..)| name.starts_with("journey") && name.contains("thinking"));
     for (name, provider, body) in journey {

@@ -295,7 +295,15 @@ impl Host for FakeHost {
         }
         let mut lines = found.lines();
         edit.apply(&mut lines);
-        let change = edit.change();
+        let mut change = edit.change();
+        // Whole lines are inserted between others, as `lua/flemma/writing.lua` does it.
+        if edit.start == edit.end && edit.lines.len() > 1 && change.old_last == change.first + 1 {
+            if edit.lines[0].is_empty() && edit.start.column == found.length(change.first) {
+                change = Change { first: change.first + 1, ..change };
+            } else if edit.lines.last().is_some_and(String::is_empty) && edit.start.column == 0 {
+                change = Change { old_last: change.old_last - 1, new_last: change.new_last - 1, ..change };
+            }
+        }
         let new = lines[change.first..change.new_last].to_vec();
         let change = found.splice(change.first, change.old_last - change.first, new);
         self.workspace().changed(buffer, change, Author::Stranger);

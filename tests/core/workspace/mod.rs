@@ -21,6 +21,7 @@ mod frontmatter;
 mod gate;
 mod holding;
 mod offered;
+mod outbox;
 mod recovery;
 mod rejection;
 mod reopening;

@@ -1,0 +1,67 @@
+--- What is queued, drawn below the last line of a conversation.
+local M = {}
+
+local api = vim.api
+
+local namespace = api.nvim_create_namespace("flemma.queue")
+
+--- The mark below the last line of each buffer in which something is queued.
+---@type table<integer, { id: integer, line: integer, virt_lines: table }>
+local marks = {}
+
+--- Puts the lines below the last line.
+---@param buf integer
+---@param id? integer the mark, if it already exists
+---@param virt_lines table
+local function place(buf, id, virt_lines)
+  local last = api.nvim_buf_line_count(buf) - 1
+  -- At the very end of the line, so that text that is appended to it moves the mark.
+  local column = #api.nvim_buf_get_lines(buf, last, last + 1, false)[1]
+  id = api.nvim_buf_set_extmark(buf, namespace, last, column, { id = id, virt_lines = virt_lines })
+  marks[buf] = { id = id, line = last, virt_lines = virt_lines }
+end
+
+--- Draws what is queued.
+---@param buf integer
+function M.draw(buf)
+  if not api.nvim_buf_is_loaded(buf) or not require("flemma.buffer").is_attached(buf) then
+    return
+  end
+  local hint = require("flemma.queue.keys").hint(buf)
+  local lines = require("flemma.native").call("outbox", buf, require("flemma.ui").text_width(buf), hint) or {}
+  if #lines == 0 then
+    if marks[buf] then
+      M.forget(buf)
+    end
+    return
+  end
+  local virt_lines = {}
+  for _, line in ipairs(lines) do
+    local chunks = {}
+    for _, chunk in ipairs(line) do
+      chunks[#chunks + 1] = { chunk.text, chunk.group }
+    end
+    virt_lines[#virt_lines + 1] = chunks
+  end
+  place(buf, marks[buf] and marks[buf].id, virt_lines)
+end
+
+--- Text was written: keeps the lines below the last line.
+---@param buf integer
+function M.keep_at_end(buf)
+  local mark = marks[buf]
+  if mark and mark.line ~= api.nvim_buf_line_count(buf) - 1 then
+    place(buf, mark.id, mark.virt_lines)
+  end
+end
+
+--- Takes the lines away.
+---@param buf integer
+function M.forget(buf)
+  marks[buf] = nil
+  if api.nvim_buf_is_loaded(buf) then
+    api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
+  end
+end
+
+return M

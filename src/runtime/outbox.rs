@@ -1,0 +1,146 @@
+//! What the user has queued, on the disk: a file per conversation in the state folder, so that a kill loses nothing.
+//!
+//! The file is written whole and takes the old one's place in one step; an outbox without a message has no file. Only this
+//! user can read it, and a conversation that comes from somebody else brings none: it is found by the path of the
+//! conversation on this machine.
+//!
+//! The main thread only notes what an outbox has now ([`OutboxFiles::set`]). Another thread writes what was noted last
+//! ([`OutboxFiles::flush`]).
+
+use std::{
+    collections::BTreeMap,
+    fs::{self, DirBuilder},
+    io::{self, Write},
+    os::unix::fs::DirBuilderExt,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use serde::{Deserialize, Serialize};
+
+use super::{line_file::sync_folder, state_file::state_file};
+
+/// The version of the format.
+const VERSION: u64 = 1;
+
+/// A message that was queued.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptMessage {
+    /// What it says.
+    pub text: String,
+    /// Whether it was to go out before the next request.
+    #[serde(default)]
+    pub steers: bool,
+    /// The number of the conversation's last message, from 0, when it was written.
+    pub message: usize,
+    /// How often the text stood in the conversation from there on.
+    #[serde(default)]
+    pub found: usize,
+}
+
+/// The outboxes below a folder. A copy is the same.
+#[derive(Clone, Debug)]
+pub struct OutboxFiles(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    folder: PathBuf,
+    /// What is not on the disk yet, by conversation.
+    noted: Mutex<BTreeMap<PathBuf, Vec<KeptMessage>>>,
+    /// Held by who writes or reads.
+    disk: Mutex<()>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    v: u64,
+    chat: String,
+    messages: Vec<KeptMessage>,
+}
+
+impl OutboxFiles {
+    /// Outboxes below `folder`, which does not have to be there.
+    #[must_use]
+    pub fn new(folder: PathBuf) -> Self {
+        Self(Arc::new(Shared { folder, noted: Mutex::default(), disk: Mutex::default() }))
+    }
+
+    /// Notes what the outbox of a conversation has now. It waits for nobody.
+    pub fn set(&self, conversation: &Path, messages: Vec<KeptMessage>) {
+        lock(&self.0.noted).insert(conversation.to_owned(), messages);
+    }
+
+    /// Whether anything may not be on the disk yet.
+    #[must_use]
+    pub fn has_noted(&self) -> bool {
+        // Whoever holds it is writing.
+        self.0.disk.try_lock().is_err() || !lock(&self.0.noted).is_empty()
+    }
+
+    /// Writes what was noted. It blocks on the disk. What could not be written stays noted.
+    ///
+    /// # Errors
+    /// When an outbox could not be written.
+    pub fn flush(&self) -> io::Result<()> {
+        let _disk = lock(&self.0.disk);
+        loop {
+            let next = lock(&self.0.noted).pop_first();
+            let Some((conversation, messages)) = next else { return Ok(()) };
+            if let Err(error) = self.write(&conversation, &messages) {
+                lock(&self.0.noted).entry(conversation).or_insert(messages);
+                return Err(error);
+            }
+        }
+    }
+
+    /// What the outbox of a conversation has. It blocks on the disk. A file that is damaged has nothing that could be shown.
+    ///
+    /// # Errors
+    /// When the file is there and cannot be read, or what was noted cannot be written.
+    pub fn read(&self, conversation: &Path) -> io::Result<Vec<KeptMessage>> {
+        self.flush()?;
+        let _disk = lock(&self.0.disk);
+        let file = self.file(conversation);
+        let bytes = match fs::read(&file) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            bytes => bytes?,
+        };
+        let stored: Stored = serde_json::from_slice(&bytes)
+            .map_err(|error| io::Error::other(format!("{} is damaged: {error}", file.display())))?;
+        if stored.v != VERSION {
+            let words = format!("{} was written by a newer version of Flemma; update Flemma", file.display());
+            return Err(io::Error::other(words));
+        }
+        Ok(stored.messages)
+    }
+
+    /// The file of a conversation. It blocks on the disk, to follow links.
+    #[must_use]
+    pub fn file(&self, conversation: &Path) -> PathBuf {
+        state_file(&self.0.folder, conversation, "json")
+    }
+
+    fn write(&self, conversation: &Path, messages: &[KeptMessage]) -> io::Result<()> {
+        let file = self.file(conversation);
+        if messages.is_empty() {
+            return match fs::remove_file(file) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+                _ => Ok(()),
+            };
+        }
+        let chat = conversation.to_string_lossy().into_owned();
+        let bytes = serde_json::to_vec(&Stored { v: VERSION, chat, messages: messages.to_vec() })?;
+        DirBuilder::new().recursive(true).mode(0o700).create(&self.0.folder)?;
+        // Readable by this user alone.
+        let mut new = tempfile::NamedTempFile::new_in(&self.0.folder)?;
+        new.write_all(&bytes)?;
+        new.as_file().sync_all()?;
+        new.persist(&file).map_err(|error| error.error)?;
+        sync_folder(&file)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Each change leaves a whole value behind, also when a panic follows.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

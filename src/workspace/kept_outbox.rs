@@ -1,0 +1,68 @@
+//! The outbox of a conversation, and what is known of its file in the state folder.
+
+use std::{
+    cell::{Cell, RefCell},
+    path::{Path, PathBuf},
+};
+
+use super::outbox::Outbox;
+
+/// What is known of the file of an outbox.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Kept {
+    /// Nothing: it may have messages that have to come back before it is written.
+    #[default]
+    Unknown,
+    /// It is being read.
+    Reading,
+    /// What it had is in the outbox.
+    Known,
+    /// It cannot be read, and is not written either.
+    Unreadable,
+}
+
+/// An outbox and its file.
+#[derive(Debug, Default)]
+pub(super) struct KeptOutbox {
+    outbox: RefCell<Outbox>,
+    kept: Cell<Kept>,
+    /// The conversation's file to which it belongs, if it has one.
+    path: RefCell<Option<PathBuf>>,
+}
+
+impl KeptOutbox {
+    /// Looks at the outbox.
+    pub(super) fn with<R>(&self, look: impl FnOnce(&Outbox) -> R) -> R {
+        look(&self.outbox.borrow())
+    }
+
+    /// Changes the outbox.
+    pub(super) fn change<R>(&self, change: impl FnOnce(&mut Outbox) -> R) -> R {
+        change(&mut self.outbox.borrow_mut())
+    }
+
+    /// What is known of its file.
+    pub(super) fn kept(&self) -> Kept {
+        self.kept.get()
+    }
+
+    /// Sets what is known of its file.
+    pub(super) fn set_kept(&self, kept: Kept) {
+        self.kept.set(kept);
+    }
+
+    /// The conversation's file to which it belongs.
+    pub(super) fn path(&self) -> Option<PathBuf> {
+        self.path.borrow().clone()
+    }
+
+    /// It belongs to this file from now on. Gives the one before; `None` where nothing has changed.
+    pub(super) fn move_to(&self, path: &Path) -> Option<Option<PathBuf>> {
+        let path = path.is_absolute().then(|| path.to_owned());
+        if *self.path.borrow() == path {
+            return None;
+        }
+        self.kept.set(if path.is_some() { Kept::Unknown } else { Kept::Known });
+        Some(self.path.replace(path))
+    }
+}
