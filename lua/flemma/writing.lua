@@ -113,6 +113,7 @@ function M.write(buf, first, first_col, last, last_col, lines, join)
     require("flemma.ui").keep_at_end(buf)
   end
   settle(ok)
+  require("flemma.queue.view").reveal(buf)
   if not ok then
     error(problem, 0)
   end

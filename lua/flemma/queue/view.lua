@@ -21,6 +21,42 @@ local function place(buf, id, virt_lines)
   marks[buf] = { id = id, line = last, virt_lines = virt_lines }
 end
 
+--- Scrolls a window whose cursor is on the last line, so that what is below that line is visible. Neovim only shows the line
+--- itself.
+---@param win integer
+---@param buf integer
+---@param covered integer how many rows at the bottom are covered
+local function reveal_in(win, buf, covered)
+  local last = api.nvim_buf_line_count(buf)
+  if api.nvim_win_get_cursor(win)[1] ~= last then
+    return
+  end
+  local room = vim.fn.getwininfo(win)[1].height - covered
+  api.nvim_win_call(win, function()
+    -- This brings the first line up to date.
+    local before = vim.fn.line("w0")
+    local top = before
+    while top < last and api.nvim_win_text_height(win, { start_row = top - 1 }).all > room do
+      top = math.max(top, vim.fn.foldclosedend(top)) + 1
+    end
+    if top ~= before then
+      vim.fn.winrestview({ topline = math.min(top, last), topfill = 0, skipcol = 0 })
+    end
+  end)
+end
+
+--- Shows what is queued in the windows that follow the conversation, above the input window.
+---@param buf integer
+function M.reveal(buf)
+  local covered, host = require("flemma.queue.window").covers(buf)
+  if not marks[buf] and covered == 0 then
+    return
+  end
+  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
+    reveal_in(win, buf, win == host and covered or 0)
+  end
+end
+
 --- Draws what is queued.
 ---@param buf integer
 function M.draw(buf)
@@ -44,6 +80,7 @@ function M.draw(buf)
     virt_lines[#virt_lines + 1] = chunks
   end
   place(buf, marks[buf] and marks[buf].id, virt_lines)
+  M.reveal(buf)
 end
 
 --- Text was written: keeps the lines below the last line.

@@ -98,7 +98,21 @@ local function fit(state)
     local config = layout(state, host)
     config.style = nil
     api.nvim_win_set_config(win, config)
+    require("flemma.queue.view").reveal(state.buf)
   end
+end
+
+--- How many rows of a window the input window covers.
+---@param buf integer the conversation
+---@return integer rows
+---@return integer? host
+function M.covers(buf)
+  local win = drafts[buf] and drafts[buf].win
+  if not win or not api.nvim_win_is_valid(win) then
+    return 0
+  end
+  -- With the line that has the title.
+  return api.nvim_win_get_height(win) + 1, api.nvim_win_get_config(win).win
 end
 
 --- The window was closed. A message that was not changed is released; other text stays as a draft.
@@ -276,6 +290,7 @@ function M.open(buf, action, register)
     state.win = api.nvim_open_win(state.draft, true, layout(state, host))
     local wo = vim.wo[state.win]
     wo.wrap, wo.linebreak, wo.winfixbuf = true, true, true
+    require("flemma.queue.view").reveal(buf)
   else
     api.nvim_set_current_win(state.win)
   end
