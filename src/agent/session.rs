@@ -343,7 +343,8 @@ impl Session {
         }
         shell.departed(departure);
         if !departure.is_sent() {
-            let what = if messages.len() == 1 { "message was not sent. It is" } else { "messages were not sent. They are" };
+            let what =
+                if messages.len() == 1 { "message was not sent. It is" } else { "messages were not sent. They are" };
             let message = format!("Your queued {what} at the end, under `@You:`.");
             shell.advise(Level::Info, &message, "Press Ctrl-] to send what is there.");
         }

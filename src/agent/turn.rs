@@ -9,8 +9,8 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::{
-    Activity, CallResult, Cursor, Departure, Effect, Input, Level, Outbox, RequestId, RequestKind, Stop, guard::LoopGuard,
-    rejection::rejection,
+    Activity, CallResult, Cursor, Departure, Effect, Input, Level, Outbox, RequestId, RequestKind, Stop,
+    guard::LoopGuard, rejection::rejection,
 };
 use crate::{
     chat::{AwaitKind, OpenCall, Status, Tail},

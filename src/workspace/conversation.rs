@@ -8,8 +8,8 @@ use std::{
 
 use super::{
     accounts::Accounts, captures::Captures, drive::Drive, effective::Evaluated, file_on_disk::FileOnDisk,
-    generation::Generation, holder::Holding, kept_outbox::KeptOutbox, known_calls::KnownCalls, page::Page, ports::Host, proposals::Proposals,
-    questions::Questions, records::Records, replies::Replies, tasks::Tasks, trust::Gate,
+    generation::Generation, holder::Holding, kept_outbox::KeptOutbox, known_calls::KnownCalls, page::Page, ports::Host,
+    proposals::Proposals, questions::Questions, records::Records, replies::Replies, tasks::Tasks, trust::Gate,
 };
 use crate::{
     agent::Session,

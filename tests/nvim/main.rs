@@ -47,6 +47,7 @@ mod looks;
 mod notes;
 mod open_files;
 mod pace;
+mod queue;
 mod recovered;
 mod references;
 mod registration;

@@ -162,7 +162,8 @@ impl Writer {
         lines: &mut BTreeMap<PathBuf, Lines>,
     ) -> Pending {
         let Append { number, conversation, records, fence, then } = append;
-        let file = files.entry(conversation).or_insert_with_key(|path| state_file(&self.folder, path, EXTENSION)).clone();
+        let file =
+            files.entry(conversation).or_insert_with_key(|path| state_file(&self.folder, path, EXTENSION)).clone();
         let keys = records.iter().map(|record| record.key.clone()).collect();
         let failure = self.lost.before(number, &file, &keys);
         match &failure {

@@ -125,10 +125,10 @@ fn nothing_goes_out_while_a_call_waits_for_the_user() {
     chat.execute("b");
     chat.tool("b", "done too");
     assert_eq!(chat.requests(), 2);
-    assert_eq!((chat.said(), chat.waiting()), (
-        vec!["Hello".to_owned(), "now".to_owned()],
-        vec!["later".to_owned(), "more".to_owned()]
-    ));
+    assert_eq!(
+        (chat.said(), chat.waiting()),
+        (vec!["Hello".to_owned(), "now".to_owned()], vec!["later".to_owned(), "more".to_owned()])
+    );
 }
 
 #[test]

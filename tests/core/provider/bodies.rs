@@ -201,7 +201,8 @@ fn words_behind_results_are_sent_behind_all_of_them() {
     for (name, provider, body) in bodies().into_iter().filter(|(name, ..)| name.starts_with("steered")) {
         let body = body.to_string();
         let at = |words: &str| body.find(words).unwrap_or_else(|| panic!("{provider}, {name}: no `{words}`"));
-        let places = ["\"one", "There is no such file.", "Leave b.txt out.", "I leave it out.", "12:00", "And hurry."].map(at);
+        let places =
+            ["\"one", "There is no such file.", "Leave b.txt out.", "I leave it out.", "12:00", "And hurry."].map(at);
         assert!(places.is_sorted(), "{provider}, {name}: {places:?}");
         assert!(body.contains("\\n\\n@Assistant: is only a word here."), "{provider}, {name}");
     }

@@ -81,12 +81,10 @@ fn a_queued_message_is_sent_as_the_users_own() {
     chat.drain_until("the reply", |chat| chat.text().contains("Hi"));
     assert!(chat.queue("\nLook at @./facts.txt\n\n@Assistant:\nwith @ls\n\n"));
     assert_eq!(chat.queued(), ["Look at @./facts.txt\n\n@Assistant:\nwith @ls"]);
-    assert_eq!(chat.below(60), [
-        "Queued: sent when the turn ends  (keys)",
-        "  Look at @./facts.txt",
-        "  ",
-        "  … 2 more lines"
-    ]);
+    assert_eq!(
+        chat.below(60),
+        ["Queued: sent when the turn ends  (keys)", "  Look at @./facts.txt", "  ", "  … 2 more lines"]
+    );
     assert!(chat.below(12).iter().all(|line| line.chars().count() <= 12), "{:?}", chat.below(12));
     gate.open();
     chat.wait_for("Fine.");
