@@ -396,6 +396,8 @@ impl Writer {
                     let text = self.chat.outbox.borrow_mut().take_back(Some(index.index(count) + 1)).unwrap();
                     self.texts.retain(|other| *other != text);
                     self.taken.push(text);
+                    // Those behind it may have waited for it.
+                    self.chat.feed([Input::Outbox]);
                 }
             }
             Step::Hold(index) => {
