@@ -1,6 +1,6 @@
 //! What is shown of the outbox below the text of a conversation: when it goes out, and what it says.
 
-use super::{Conversation, Workspace, looks::Chunk, outbox::QueuedMessage};
+use super::{Conversation, Workspace, look::Chunk, outbox::QueuedMessage};
 use crate::{
     chat::{AwaitKind, OpenCall, Tail},
     tools::preview,
