@@ -34,6 +34,7 @@ vim.api.nvim_create_user_command("Flemma", function(args)
 end, {
   desc = "Flemma: send, cancel, run tools, show the status",
   nargs = "*",
+  bang = true,
   range = true,
   complete = function(lead, line)
     return require("flemma.commands").complete(lead, line)

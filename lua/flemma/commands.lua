@@ -21,6 +21,7 @@ end
 ---@field takes? "words" any words may follow
 ---@field words? string[] only these may follow
 ---@field range? boolean whether the command accepts a range
+---@field bang? boolean whether the command accepts a `!`, behind `:Flemma` or behind its name
 ---@field complete? fun(words: string[], lead: string): string[] completes the words after the name, instead of `words`
 
 ---@type table<string, flemma.Command>
@@ -53,6 +54,15 @@ local commands = {
   tour = {
     run = function()
       require("flemma.tour").open()
+    end,
+  },
+  ask = {
+    takes = "words",
+    range = true,
+    bang = true,
+    run = function(args, rest)
+      local first, last = lines(args)
+      core("ask", { first = first + 1, last = last + 1, words = rest, sends = args.bang })
     end,
   },
   new = {
@@ -235,6 +245,10 @@ function M.run(args)
   local name = args.fargs[1] or "status"
   local rest = vim.trim(args.args:sub(#name + 1))
   local command = commands[name]
+  if not command and name:find("!$") and (commands[name:sub(1, -2)] or {}).bang then
+    name, args.bang = name:sub(1, -2), true
+    command = commands[name]
+  end
   if not command then
     local near = require("flemma.native").call("nearest", name, names())
     local hint = near and ("; did you mean `%s`?"):format(near)
@@ -242,6 +256,8 @@ function M.run(args)
     refuse(("there is no `:Flemma %s`%s"):format(name, hint))
   elseif args.range > 0 and not command.range then
     refuse(("`:Flemma %s` takes no range"):format(name))
+  elseif args.bang and not command.bang then
+    refuse(("`:Flemma %s` takes no `!`"):format(name))
   elseif rest ~= "" and command.words and not vim.list_contains(command.words, rest) then
     refuse(("`:Flemma %s` takes %s, but was given `%s`"):format(name, table.concat(command.words, " or "), rest))
   elseif rest ~= "" and not command.words and not command.takes then

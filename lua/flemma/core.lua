@@ -128,6 +128,17 @@ function M.cancel_all_tools(buf)
   end
 end
 
+--- Asks about lines of the current buffer, in the conversation of the project.
+---@param question? flemma.Question the selection, or the cursor's line, by default
+function M.ask(question)
+  local from_code = require("flemma.from_code")
+  if question then
+    from_code.ask(question)
+  else
+    from_code.selected()
+  end
+end
+
 --- Begins a conversation of the project.
 ---@param title? string
 function M.new(title)

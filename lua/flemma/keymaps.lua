@@ -4,7 +4,7 @@ local M = {}
 ---@class flemma.Action
 ---@field [1] string a function of `flemma.core`, or a text object
 ---@field [2] string what it does
----@field kind? "motion"|"object"
+---@field kind? "motion"|"object"|"selection"
 ---@field yields? boolean whether a mapping of the user's for all buffers is left as it is
 
 ---@type table<string, flemma.Action>
@@ -13,6 +13,7 @@ local actions = {
   cancel = { "cancel", "stop the reply and the tools" },
   tool_execute = { "execute_at_cursor", "run or resolve the tool call at the cursor" },
   tool_review = { "review", "review the change of the tool call at the cursor" },
+  ask = { "ask", "ask about the selection, or the line", kind = "selection" },
   new = { "new", "new conversation of the project" },
   open = { "open", "pick a conversation of the project" },
   toggle = { "toggle", "show or hide the conversation of the project" },
@@ -106,11 +107,16 @@ function M.plugs()
       modes = { "n", "i", "x", "o" }
     elseif action.kind == "object" then
       modes = { "x", "o" }
+    elseif action.kind == "selection" then
+      modes = { "n", "x" }
     end
     for _, mode in ipairs(modes) do
       map(mode, "<Plug>(flemma-" .. name:gsub("_", "-") .. ")", action, { desc = "Flemma: " .. action[2] })
     end
   end
+  vim.keymap.set("n", "<Plug>(flemma-ask-operator)", function()
+    return require("flemma.from_code").operator()
+  end, { expr = true, desc = "Flemma: ask about what the motion covers" })
 end
 
 return M

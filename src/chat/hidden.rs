@@ -1,4 +1,5 @@
-//! Lines that a reader need not see: the input of a call, the fences around a result, the end of thinking.
+//! Lines that a reader need not see: the input of a call, the fences around a result, the end of thinking and of what was
+//! captured.
 //!
 //! The editor hides them while the cursor is in another block. A block that is not complete is not hidden.
 
@@ -59,6 +60,7 @@ impl ParsedMessage {
                 ResultBody::Missing => return None,
             },
             BlockKind::Thinking => Vec::from_iter(Some(last..all.end)),
+            BlockKind::CodeFence(code) if code.captured => Vec::from_iter(Some(last..all.end)),
             BlockKind::Text | BlockKind::CodeFence(_) | BlockKind::Aborted | BlockKind::Stray(_) => return None,
         };
         lines.retain(|lines| lines.start > all.start && !lines.is_empty());

@@ -93,7 +93,7 @@ pub use plan::{
     append_words, insert_placeholders, open_prompt, set_block, set_status, write_result, write_result_with_attachments,
 };
 pub use provenance::{Author, Provenance, Reattribution};
-pub use reference::{BEGINNINGS, NamedFile, decoded_name, reference_name};
+pub use reference::{BEGINNINGS, NamedFile, decoded_name, reference_name, reference_to};
 pub use regions::Region;
 pub use render::render;
 pub use reply::{Ending, ReplyWriter};

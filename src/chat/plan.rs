@@ -179,14 +179,19 @@ pub fn open_prompt(document: &Document, text: &dyn Text) -> (Vec<TextEdit>, Posi
     }
 }
 
-/// Appends words of the user to the text under the last prompt. Nothing in them acts as more than text.
+/// Appends words of the user to the text under the last prompt, as a paragraph of their own. Nothing in them acts as more than
+/// text.
 #[must_use]
 pub fn append_words(text: &dyn Text, words: &str) -> TextEdit {
     let last = text.line_count().saturating_sub(1);
+    let before = last.checked_sub(1).map(|line| text.line(line)).unwrap_or_default();
+    let is_prompt = syntax::marker(&before).is_some_and(|(_, column)| before[column..].trim().is_empty());
     let mut lines: Vec<String> =
         words.trim_end_matches('\n').split('\n').map(|line| escape(line).into_owned()).collect();
     if !text.line(last).trim().is_empty() {
         lines.splice(0..0, [String::new(), String::new()]);
+    } else if !before.trim().is_empty() && !is_prompt {
+        lines.insert(0, String::new());
     }
     TextEdit::insert(Position { line: last, column: text.length(last) }, lines)
 }

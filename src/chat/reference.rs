@@ -6,7 +6,11 @@
 //! the path means only these lines ([`LineRange`]), unless there is a file of that name. Only the user's own prose has
 //! references. Code, thinking, results and the model's text have none.
 
-use std::{borrow::Cow, ops::Range, path::PathBuf};
+use std::{
+    borrow::Cow,
+    ops::Range,
+    path::{Component, Path, PathBuf},
+};
 
 use percent_encoding::percent_decode_str;
 
@@ -174,6 +178,23 @@ pub fn reference_name(name: &str) -> Option<String> {
     encode(middle, |c| breaks(c) || (has_lines && c == '#'), &mut written);
     encode(&name[middle.len()..], |_| true, &mut written);
     Some(written)
+}
+
+/// The reference to lines of a file, as a user would write it in a conversation whose paths start at `folder`. `path` is absolute,
+/// and so is `home`, the user's home folder. `None` for a name that a reference cannot contain.
+#[must_use]
+pub fn reference_to(path: &Path, folder: &Path, home: Option<&Path>, lines: LineRange) -> Option<String> {
+    let below = |folder: &Path| path.strip_prefix(folder).ok().filter(|rest| !rest.as_os_str().is_empty());
+    let (beginning, rest) = match (below(folder), home.and_then(below)) {
+        (Some(rest), _) => ("./", rest),
+        (None, Some(rest)) => ("~/", rest),
+        (None, None) => ("//", below(Path::new("/"))?),
+    };
+    let names = rest.components().map(|part| match part {
+        Component::Normal(name) => reference_name(name.to_str()?),
+        _ => None,
+    });
+    Some(format!("@{beginning}{}{lines}", names.collect::<Option<Vec<_>>>()?.join("/")))
 }
 
 /// The part of a path that a part of a reference means.

@@ -1,14 +1,15 @@
-//! References in the user's message.
+//! References in the user's message, and asking about code.
 
 use std::{ffi::OsStr, os::unix::ffi::OsStrExt, path::PathBuf};
 
-use mlua::{LuaString, Table};
+use mlua::{IntoLuaMulti, LuaString, Table, Value};
 
 use super::table::Exports;
 use crate::{
+    chat::LineRange,
     model::UserError,
     nvim::convert,
-    workspace::{EditorItem, EditorView},
+    workspace::{AskedAbout, EditorItem, EditorView},
 };
 
 /// Adds the functions.
@@ -25,6 +26,21 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         });
         binding.workspace.looked(buffer, number, views.collect());
         Ok(())
+    })?;
+    // ask_about(buffer, question) -> the line, from 0, and the column, in bytes, where the user goes on typing; or nil and why nothing was
+    // written. `question` has `words`, and `path`, `first` and `last` of lines of a file, or `name`, `language` and `lines` of text
+    exports.add("ask_about", |lua, binding, (buffer, question): (i32, Table)| {
+        let about = if let Some(lines) = question.get::<Option<Vec<LuaString>>>("lines")? {
+            let lines = lines.iter().map(LuaString::to_string_lossy).collect();
+            AskedAbout::Text { name: text(&question, "name"), language: text(&question, "language"), lines }
+        } else {
+            let lines = LineRange { first: number(&question, "first")?, last: number(&question, "last")? };
+            AskedAbout::Lines { path: path(&question, "path"), lines }
+        };
+        match binding.workspace.ask_about(buffer, &about, &text(&question, "words")) {
+            Ok(place) => place.into_lua_multi(lua),
+            Err(problem) => (Value::Nil, problem.to_string()).into_lua_multi(lua),
+        }
     })
 }
 

@@ -17,6 +17,7 @@ mod declared;
 mod dispatch;
 mod file_layout;
 mod files;
+mod from_code;
 mod frontmatter;
 mod gate;
 mod holding;

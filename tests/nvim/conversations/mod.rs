@@ -1,5 +1,6 @@
 //! The conversations of a project, from its code.
 
+mod asking;
 mod layouts;
 mod listing;
 mod pickers;

@@ -1,0 +1,145 @@
+--- Asking about code: puts a reference to the selection into the project's conversation, and shows it.
+local M = {}
+
+local api = vim.api
+
+local function say(level, message)
+  require("flemma.notify").say(level, message)
+end
+
+---@class flemma.Question
+---@field first integer the first line, from 1
+---@field last integer the last line
+---@field words? string what the user asks
+---@field sends? boolean whether the message is sent
+
+--- The path by which a conversation refers to the file of a buffer: below the folder where its paths start, if the file is there.
+---@param buf integer
+---@param chat integer
+---@return string
+local function path_for(buf, chat)
+  local name = api.nvim_buf_get_name(buf)
+  local base = require("flemma.conversations").base(chat)
+  base = vim.endswith(base, "/") and base or base .. "/"
+  local real = vim.uv.fs_realpath(name) or name
+  return not vim.startswith(name, base) and vim.startswith(real, base) and real or name
+end
+
+--- Whether the text of a buffer belongs to a file that is on the disk.
+---@param buf integer
+---@return boolean
+local function has_file(buf)
+  local name = api.nvim_buf_get_name(buf)
+  local stat = vim.bo[buf].buftype == "" and vim.startswith(name, "/") and vim.uv.fs_stat(name)
+  return stat and stat.type == "file" or false
+end
+
+--- Puts the question into the conversation, and sends it or lets the user go on typing.
+---@param buf integer
+---@param question flemma.Question
+---@param as_text boolean whether the text of the buffer goes into the message, and not a reference to the file
+local function put(buf, question, as_text)
+  local lines = as_text and api.nvim_buf_get_lines(buf, question.first - 1, question.last, false) or nil
+  local name = api.nvim_buf_get_name(buf)
+  local chat, win = require("flemma.conversations").show({ buf = buf })
+  if not chat then
+    return
+  end
+  local shown = vim.startswith(name, "/") and vim.fn.fnamemodify(name, ":~:.") or ""
+  local span = question.first == question.last and ("line %d"):format(question.first)
+    or ("lines %d to %d"):format(question.first, question.last)
+  local line, column = require("flemma.native").call("ask_about", chat, {
+    path = not as_text and path_for(buf, chat) or nil,
+    first = question.first,
+    last = question.last,
+    name = shown ~= "" and ("%s, %s"):format(shown, span) or "",
+    language = vim.bo[buf].filetype,
+    lines = lines,
+    words = question.words or "",
+  })
+  if type(line) ~= "number" then
+    if column then
+      say(vim.log.levels.ERROR, column)
+    end
+    return
+  end
+  ---@cast win integer
+  api.nvim_win_set_cursor(win, { line + 1, column })
+  if question.sends then
+    require("flemma.core").send_or_execute(chat)
+  elseif api.nvim_get_current_win() == win then
+    vim.cmd("startinsert!")
+  end
+end
+
+local choices = {
+  { answer = "text", text = "Put the text of the buffer into the message" },
+  { answer = "write", text = "Write the file, and refer to it" },
+  { answer = "file", text = "Refer to the file as it is on the disk" },
+}
+
+--- Asks about lines of the current buffer.
+---@param question flemma.Question
+function M.ask(question)
+  local buf = api.nvim_get_current_buf()
+  if vim.bo[buf].filetype == "chat" then
+    return say(vim.log.levels.ERROR, "`:Flemma ask` is about code, and this is a conversation: write under `@You:`")
+  end
+  if question.sends and vim.trim(question.words or "") == "" then
+    return say(vim.log.levels.ERROR, "nothing is sent without words: `:Flemma! ask {words}`")
+  end
+  local count = api.nvim_buf_line_count(buf)
+  question.first = math.max(1, math.min(question.first, count))
+  question.last = math.max(question.first, math.min(question.last, count))
+  if not has_file(buf) then
+    return put(buf, question, true)
+  elseif not vim.bo[buf].modified then
+    return put(buf, question, false)
+  end
+  local name = vim.fs.basename(api.nvim_buf_get_name(buf))
+  require("flemma.ask").select(choices, {
+    prompt = ("%s has changes that are not saved, so the file on the disk may have other lines:"):format(name),
+    kind = "flemma.ask",
+    format_item = function(choice)
+      return choice.text
+    end,
+  }, function(choice)
+    if not choice or not api.nvim_buf_is_loaded(buf) then
+      return
+    end
+    if choice.answer == "write" then
+      local ok, problem = pcall(api.nvim_buf_call, buf, function()
+        vim.cmd("silent write")
+      end)
+      if not ok or vim.bo[buf].modified then
+        return say(vim.log.levels.ERROR, ("%s was not written: %s"):format(name, tostring(problem):match("[^\n]*")))
+      end
+    end
+    put(buf, question, choice.answer == "text")
+  end)
+end
+
+--- Asks about the selection, or about the cursor's line: `<Plug>(flemma-ask)`.
+function M.selected()
+  local mode = api.nvim_get_mode().mode
+  local first, last = vim.fn.line("."), vim.fn.line(".")
+  if mode:find("^[vV\22]") then
+    first = vim.fn.line("v")
+    api.nvim_feedkeys(api.nvim_replace_termcodes("<Esc>", true, false, true), "nx", false)
+  end
+  M.ask({ first = math.min(first, last), last = math.max(first, last) })
+end
+
+--- Asks about what the motion covers: the 'operatorfunc' of `<Plug>(flemma-ask-operator)`.
+function M._operate()
+  M.ask({ first = vim.fn.line("'["), last = vim.fn.line("']") })
+end
+
+--- The keys of the operator.
+---@return string
+function M.operator()
+  vim.o.operatorfunc = "v:lua.require'flemma.from_code'._operate"
+  return "g@"
+end
+
+return M

@@ -1,0 +1,144 @@
+//! `:Flemma ask`: from code to the conversation.
+
+use serde_json::json;
+
+use super::super::{
+    anthropic::Stream,
+    chat::{Chat, Setup, prose, said},
+    http::{Gate, Reply},
+};
+
+const CODE: &str = "one\ntwo\nthree\nfour\n";
+
+const FILES: [(&str, &str); 3] =
+    [("code/.git/HEAD", "ref: refs/heads/main\n"), ("code/src/my main.txt", CODE), ("notes.chat", "@You:\nHello\n")];
+
+/// An editor with a file of a project.
+fn start(replies: impl IntoIterator<Item = Reply>) -> Chat {
+    let setup = Setup { text: None, files: &FILES, ..Setup::default() };
+    let mut chat = Chat::start(&setup, replies);
+    chat.nvim.command("edit code/src/my\\ main.txt");
+    chat.nvim.command("bwipeout notes.chat");
+    chat
+}
+
+/// Waits until the current buffer has this text.
+fn wait_for(chat: &mut Chat, text: &str) {
+    chat.nvim.wait_for(text, |nvim| nvim.text().trim_end_matches('\n') == text.trim_end_matches('\n'));
+}
+
+#[test]
+fn a_selection_becomes_a_reference_below_the_marker() {
+    let mut chat = start([prose(&["ok"])]);
+    chat.nvim.input("2GVj:Flemma ask<CR>");
+    wait_for(&mut chat, "@You:\n@./src/my%20main.txt#L2-L3 ");
+    // The cursor is where the user goes on.
+    chat.nvim.wait_for("Insert mode", |nvim| nvim.mode() == "i");
+    chat.nvim.input("why?<Esc>");
+    wait_for(&mut chat, "@You:\n@./src/my%20main.txt#L2-L3 why?");
+    // Once more, from the code.
+    chat.nvim.input("<C-w>p1G:Flemma ask and this?<CR><Esc>");
+    wait_for(&mut chat, "@You:\n@./src/my%20main.txt#L2-L3 why?\n\n@./src/my%20main.txt#L1 and this?");
+    chat.nvim.input("u");
+    wait_for(&mut chat, "@You:\n@./src/my%20main.txt#L2-L3 why?");
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the answer", |nvim| nvim.text().contains("@Assistant:\nok"));
+    chat.wait_until_idle();
+    let sent = chat.messages(0)[0]["content"].to_string();
+    assert!(sent.contains("2\\ttwo\\n3\\tthree") && !sent.contains("four"), "{sent}");
+    assert!(!chat.nvim.messages().contains("Error"), "{}", chat.nvim.messages());
+}
+
+#[test]
+fn keys_and_an_operator_ask() {
+    let mut chat = start([]);
+    chat.nvim.lua(
+        "vim.keymap.set({ 'n', 'x' }, 'ga', '<Plug>(flemma-ask)')
+         vim.keymap.set('n', 'gA', '<Plug>(flemma-ask-operator)')",
+        &[],
+    );
+    chat.nvim.input("Gga<Esc>");
+    wait_for(&mut chat, "@You:\n@./src/my%20main.txt#L4 ");
+    chat.nvim.input("u<C-w>p3Gvkga<Esc>");
+    wait_for(&mut chat, "@You:\n@./src/my%20main.txt#L2-L3 ");
+    chat.nvim.input("u<C-w>pggg<Esc>gAj<Esc>");
+    wait_for(&mut chat, "@You:\n@./src/my%20main.txt#L1-L2 ");
+    // The code has lost its selection, and nothing was typed into it.
+    chat.nvim.input("<C-w>p");
+    assert_eq!((chat.nvim.text().as_str(), chat.nvim.mode().as_str()), (CODE, "n"));
+}
+
+#[test]
+fn a_question_with_a_bang_is_sent() {
+    for command in ["2Flemma! ask why so?", "2Flemma ask! why so?"] {
+        let mut chat = start([prose(&["ok"])]);
+        chat.nvim.input(&format!(":{command}<CR>"));
+        chat.nvim.wait_for("the answer", |nvim| nvim.text().contains("why so?") && nvim.text().contains("\nok"));
+        chat.wait_until_idle();
+        assert!(chat.messages(0)[0]["content"].to_string().contains("2\\ttwo"));
+    }
+    let mut chat = start([]);
+    chat.nvim.input(":Flemma! ask<CR>");
+    chat.nvim.wait_for("an error", |nvim| said(nvim).contains("nothing is sent without words"));
+    chat.nvim.input(":Flemma! toggle<CR>");
+    chat.nvim.wait_for("an error", |nvim| said(nvim).contains("`:Flemma toggle` takes no `!`"));
+}
+
+#[test]
+fn unsaved_changes_are_asked_about() {
+    let fenced = "@You:\nFrom code/src/my main.txt, lines 1 to 2:\n\n```text\nnew\ntwo\n```\n\nwhy?";
+    let by_reference = "@You:\n@./src/my%20main.txt#L1-L2 why?";
+    for (choice, expected, is_modified) in [(1, fenced, true), (2, by_reference, false), (3, by_reference, true)] {
+        let mut chat = start([]);
+        chat.nvim.lua(
+            "vim.ui.select = function(items, opts, choose)
+               vim.g.prompt = opts.prompt
+               _G.choose = function(n) choose(items[n], n) end
+             end",
+            &[],
+        );
+        chat.nvim.command("setlocal filetype=text | call setline(1, 'new')");
+        chat.nvim.input(":1,2Flemma ask why?<CR>");
+        chat.nvim.wait_for("the question", |nvim| nvim.lua("return vim.g.prompt ~= nil", &[]) == true);
+        assert_eq!(
+            chat.nvim.lua("return vim.g.prompt", &[]),
+            "my main.txt has changes that are not saved, so the file on the disk may have other lines:"
+        );
+        chat.nvim.lua("choose(...)", &[json!(choice)]);
+        wait_for(&mut chat, expected);
+        let modified = chat.nvim.lua("return vim.bo[vim.fn.bufnr('main.txt')].modified", &[]);
+        assert_eq!(modified, is_modified, "choice {choice}");
+    }
+}
+
+#[test]
+fn text_without_a_file_goes_into_the_message() {
+    let mut chat = start([]);
+    chat.nvim.command("cd code | enew | call setline(1, ['@You:', '@diff ```', 'x'])");
+    chat.nvim.input(":%Flemma ask<CR>");
+    chat.nvim.wait_for("Insert mode", |nvim| nvim.mode() == "i");
+    chat.nvim.input("what?<Esc>");
+    wait_for(&mut chat, "@You:\n````\n\\@You:\n@diff ```\nx\n````\n\nwhat?");
+    // A conversation is not code.
+    chat.nvim.input(":Flemma ask<CR>");
+    chat.nvim.wait_for("an error", |nvim| said(nvim).contains("`:Flemma ask` is about code"));
+}
+
+#[test]
+fn a_conversation_at_work_is_left_alone() {
+    let gate = Gate::new();
+    let stream = Stream::new().text(&["First ", "and last."]).end("end_turn");
+    let held = stream.events().iter().fold(Reply::stream(), |reply, event| {
+        let reply = reply.chunk(event.as_str());
+        if event.contains("First ") { reply.hold(&gate) } else { reply }
+    });
+    let mut chat = start([held]);
+    chat.nvim.input(":Flemma! ask why?<CR>");
+    chat.nvim.wait_for("the first words", |nvim| nvim.text().contains("First"));
+    chat.nvim.input("<C-w>p3G:Flemma ask more?<CR>");
+    chat.nvim.wait_for("an error", |nvim| said(nvim).contains("the conversation is at work"));
+    gate.open();
+    chat.nvim.wait_for("the rest", |nvim| nvim.text().contains("and last."));
+    chat.wait_until_idle();
+    assert!(!chat.nvim.text().contains("more?"));
+}
