@@ -125,7 +125,7 @@ function M.selected()
   local first, last = vim.fn.line("."), vim.fn.line(".")
   if mode:find("^[vV\22]") then
     first = vim.fn.line("v")
-    api.nvim_feedkeys(api.nvim_replace_termcodes("<Esc>", true, false, true), "nx", false)
+    vim.cmd.normal({ "\27", bang = true })
   end
   M.ask({ first = math.min(first, last), last = math.max(first, last) })
 end

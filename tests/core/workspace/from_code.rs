@@ -54,7 +54,8 @@ fn the_reference_and_the_words_end_the_users_message() {
 #[test]
 fn what_was_asked_is_the_users_and_is_sent() {
     let chat = start("@You:");
-    ask(&chat, &lines(&chat, "../b.rs", 1, 1), "@calculator_async why?");
+    let about = AskedAbout::Lines { path: chat.root().join("b.rs"), lines: LineRange { first: 1, last: 1 } };
+    ask(&chat, &about, "@calculator_async why?");
     assert!(chat.text().contains("#L1 @calculator_async why?"), "{}", chat.text());
     chat.go();
     chat.wait_for("@Assistant:\nok");
