@@ -22,13 +22,14 @@ mod opening;
 mod pace;
 mod rest;
 mod rounds;
+mod status;
 mod stream;
 mod typing;
 
 fn main() {
     let wanted: Vec<String> =
         std::env::args().skip(1).filter(|argument| !argument.starts_with('-') && argument != "quick").collect();
-    let parts: [(&str, fn()); 11] = [
+    let parts: [(&str, fn()); 12] = [
         ("stream", stream::measure),
         ("pace", pace::measure),
         ("streams", pace::measure_many),
@@ -36,6 +37,7 @@ fn main() {
         ("typing", typing::measure),
         ("completion", completion::measure),
         ("rounds", rounds::measure),
+        ("status", status::measure),
         ("large", large::measure),
         ("opening", opening::measure),
         ("folds", folds::measure),

@@ -184,6 +184,15 @@ local commands = {
       core("steer", rest)
     end,
   },
+  pending = {
+    takes = "words",
+    run = function(_, rest)
+      require("flemma.pending").list(rest ~= "" and vim.fn.expand(rest) or nil)
+    end,
+    complete = function(words, lead)
+      return #words == 0 and vim.fn.getcompletion(lead, "dir") or {}
+    end,
+  },
   undo = {
     takes = "words",
     run = function(args)

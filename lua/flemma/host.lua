@@ -62,7 +62,7 @@ function M.diagnose(buf, items)
   )
 end
 
----@type fun(buf: integer)? redraws other things, if they are in use
+---@type fun()? redraws status lines, if they are in use
 M.on_show = nil
 
 ---@param buf integer
@@ -71,8 +71,9 @@ function M.show(buf, busy)
   require("flemma.interrupt").watch(buf, busy)
   require("flemma.ui").show(buf, busy)
   require("flemma.queue.view").draw(buf)
+  require("flemma.progress").show(buf, busy)
   if M.on_show then
-    M.on_show(buf)
+    M.on_show()
   end
 end
 
@@ -88,6 +89,9 @@ end
 ---@param buf integer
 function M.refresh(buf)
   require("flemma.ui").schedule_refresh(buf)
+  if M.on_show then
+    M.on_show()
+  end
 end
 
 --- The user's edit is not settled yet.
@@ -156,6 +160,12 @@ end
 ---@return string
 function M.local_time(at)
   return vim.fn.strftime("%Y-%m-%d %H:%M", at)
+end
+
+--- Whether the user sees a buffer.
+---@param buf integer
+function M.is_in_sight(buf)
+  return require("flemma.sight").sees(buf)
 end
 
 --- Whether the user is typing in a buffer: in Insert, Replace or Select mode.

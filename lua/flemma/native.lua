@@ -83,6 +83,8 @@ local function open()
         advice()
       )
   end
+  -- From now on, it is known whether the editor has the focus.
+  require("flemma.sight")
   opened.init(require("flemma.host"), vim.fs.joinpath(vim.fn.stdpath("state"), "flemma"))
   local group = vim.api.nvim_create_augroup("flemma.native", { clear = true })
   -- Not `ExitPre`, because the exit can still be cancelled after it.

@@ -104,6 +104,18 @@ impl Document {
         self.open_sites().into_iter().map(|(site, result)| self.describe(site, result, text)).collect()
     }
 
+    /// The status blocks of the open calls, in document order.
+    #[must_use]
+    pub fn open_blocks(&self) -> Vec<&StatusBlock> {
+        let results = self.open_sites().into_iter().filter_map(|(_, result)| result);
+        let blocks = results.filter_map(|(message, block)| {
+            let BlockKind::ToolResult(tool) = &self.messages.get(message)?.blocks.get(block)?.kind else { return None };
+            let ResultBody::Placeholder(_, status) = &tool.body else { return None };
+            Some(status)
+        });
+        blocks.collect()
+    }
+
     /// The calls of the last reply, if nothing but their results comes after it; otherwise none.
     #[must_use]
     pub fn calls_at_end(&self, text: &dyn Text) -> Vec<CallId> {

@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use ignore::{Error, WalkBuilder};
+use ignore::Error;
 
 use super::{
     names,
     report::{Failure, words},
 };
+use crate::workspace::chat_files;
 
 /// What was found.
 #[derive(Debug, Default)]
@@ -29,14 +30,9 @@ impl Found {
             return Ok(Self { files: vec![path.to_owned()], unread: Vec::new() });
         }
         let mut found = Self::default();
-        for entry in WalkBuilder::new(path).sort_by_file_path(Path::cmp).build() {
-            match entry {
-                Ok(entry) => {
-                    let is_file = entry.file_type().is_some_and(|kind| !kind.is_dir());
-                    if is_file && entry.path().extension().is_some_and(|extension| extension == "chat") {
-                        found.files.push(entry.into_path());
-                    }
-                }
+        for file in chat_files(path) {
+            match file {
+                Ok(file) => found.files.push(file),
                 Err(error) => found.unread.push(unread(&error, path)),
             }
         }

@@ -216,6 +216,10 @@ impl LevelFilter {
 pub struct Notify {
     /// Messages below this level are not shown.
     pub level: LevelFilter,
+    /// Whether a message says that a conversation which is out of sight has stopped, and why.
+    pub stops: bool,
+    /// Whether Neovim 0.12 and other plugins are told what goes on.
+    pub progress: bool,
     /// Whether each reply is followed by a look at what it used.
     pub usage: bool,
     /// For how long that is shown. Seconds in the options.
@@ -225,13 +229,21 @@ pub struct Notify {
 
 impl Default for Notify {
     fn default() -> Self {
-        Self { level: LevelFilter::default(), usage: true, usage_timeout: Duration::from_secs(10) }
+        Self {
+            level: LevelFilter::default(),
+            stops: true,
+            progress: true,
+            usage: true,
+            usage_timeout: Duration::from_secs(10),
+        }
     }
 }
 
 impl Notify {
     pub(super) fn read(&mut self, table: &mut Table<'_>) {
         table.choose("level", &mut self.level, &LevelFilter::WORDS);
+        table.set("stops", &mut self.stops, &SWITCH);
+        table.set("progress", &mut self.progress, &SWITCH);
         table.set("usage", &mut self.usage, &SWITCH);
         table.set("usage_timeout", &mut self.usage_timeout, &SECONDS);
     }

@@ -41,6 +41,7 @@ pub(super) const NAMES: &[&str] = &[
     "follow",
     "guard",
     "has_ui",
+    "is_in_sight",
     "is_typing",
     "languages",
     "local_time",
@@ -354,6 +355,11 @@ impl Host for NvimHost {
 
     fn server(&self) -> Option<String> {
         Some(self.shim.ask("server", ())).filter(|address: &String| !address.is_empty())
+    }
+
+    /// `:help nvim_tabpage_list_wins()`, `:help FocusLost`.
+    fn is_in_sight(&self, buffer: i32) -> bool {
+        self.shim.ask("is_in_sight", buffer)
     }
 
     /// `:help nvim_get_mode()`.

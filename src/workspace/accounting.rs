@@ -10,7 +10,7 @@ use jiff::Timestamp;
 
 use super::{Conversation, Workspace, accounts::own_price, effects::Effects};
 use crate::{
-    agent::{Activity, Level},
+    agent::Level,
     chat::Speaker,
     model::Usage,
     usage::{Estimate, Record, Totals, figures},
@@ -98,30 +98,5 @@ impl Workspace {
             self.host().notify(Level::Error, &format!("no estimate: no thread could be started ({error})"));
         }
         false
-    }
-
-    /// What a status line shows of a buffer's conversation: its model, what it is doing, and what it has cost. Nothing is
-    /// evaluated for it, so the options are those of when they were last needed.
-    #[must_use]
-    pub fn status_line(&self, buffer: i32) -> Option<String> {
-        let conversation = self.conversation(buffer)?;
-        let config = conversation.evaluated().config().unwrap_or_else(|| self.config());
-        let activity = match conversation.session().activity() {
-            Activity::Idle => conversation.held_elsewhere().map(|_| "read-only".to_owned()),
-            Activity::Loading => Some("loading tools".to_owned()),
-            Activity::Capturing => Some("looking up references".to_owned()),
-            Activity::Waiting => Some("waiting".to_owned()),
-            Activity::Retrying { attempt, .. } => Some(format!("attempt {attempt}")),
-            Activity::Thinking => Some("thinking".to_owned()),
-            Activity::Writing => Some("writing".to_owned()),
-            Activity::Calling { tool, .. } => Some(format!("calling {tool}")),
-            Activity::Hosting { tool } => Some(format!("running {tool}")),
-            Activity::Executing { running: 1 } => Some("1 tool".to_owned()),
-            Activity::Executing { running } => Some(format!("{running} tools")),
-        };
-        let used = self.totals(Some(buffer));
-        let cost = (used.requests > used.unpriced).then(|| figures::cost(&used));
-        let model = Some(config.model().to_owned()).filter(|model| !model.is_empty());
-        Some([model, activity, cost].into_iter().flatten().collect::<Vec<_>>().join(" · "))
     }
 }

@@ -228,7 +228,7 @@ impl Conversation {
     }
 
     /// How long a reply has taken so far and how much of it has arrived; empty while there is none.
-    fn progress_text(&self) -> String {
+    pub(super) fn progress_text(&self) -> String {
         match self.session().activity() {
             Activity::Idle
             | Activity::Loading

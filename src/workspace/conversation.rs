@@ -7,9 +7,10 @@ use std::{
 };
 
 use super::{
-    accounts::Accounts, captures::Captures, drive::Drive, effective::Evaluated, file_on_disk::FileOnDisk,
-    generation::Generation, holder::Holding, kept_outbox::KeptOutbox, known_calls::KnownCalls, page::Page, ports::Host,
-    proposals::Proposals, questions::Questions, records::Records, replies::Replies, tasks::Tasks, trust::Gate,
+    accounts::Accounts, captures::Captures, drive::Drive, effective::Evaluated, ending::Ending,
+    file_on_disk::FileOnDisk, generation::Generation, holder::Holding, kept_outbox::KeptOutbox,
+    known_calls::KnownCalls, page::Page, ports::Host, proposals::Proposals, questions::Questions, records::Records,
+    replies::Replies, tasks::Tasks, trust::Gate,
 };
 use crate::{
     agent::Session,
@@ -40,6 +41,7 @@ pub struct Conversation {
     records: Records,
     deadlines: Generation,
     drive: Drive,
+    ending: Ending,
     file: FileOnDisk,
     proposal: RefCell<Option<(u64, Rc<Proposal>)>>,
     proposals: Proposals,
@@ -75,6 +77,7 @@ impl Conversation {
             records: Records::default(),
             deadlines: Generation::default(),
             drive: Drive::default(),
+            ending: Ending::default(),
             file,
             proposal: RefCell::default(),
             proposals: Proposals::default(),
@@ -162,6 +165,11 @@ impl Conversation {
 
     pub(super) fn drive(&self) -> &Drive {
         &self.drive
+    }
+
+    /// What the user knows of the end of its latest turn.
+    pub(super) fn ending(&self) -> &Ending {
+        &self.ending
     }
 
     pub(super) fn file(&self) -> &FileOnDisk {

@@ -95,6 +95,7 @@ impl Workspace {
             self.host().notify(Level::Info, "cancelled: nothing was sent or run");
             self.feed(conversation, [Input::Released]);
         } else {
+            conversation.ending().cancel();
             self.feed(conversation, [Input::Cancel]);
         }
         self.withdraw(conversation, conversation.records().take_starts());

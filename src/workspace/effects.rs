@@ -120,6 +120,7 @@ impl Shell for Effects<'_> {
             host.turn_over(self.buffer());
             self.workspace.watch_deadlines(self.conversation, false);
             self.workspace.put_down_later(self.conversation);
+            self.workspace.tell_rest_later(self.conversation);
         }
     }
 
@@ -138,6 +139,7 @@ impl Shell for Effects<'_> {
     }
 
     fn send(&self, request: RequestId, conversation: chat::Transcript) -> Result<(), ProviderError> {
+        self.conversation.ending().begin();
         self.workspace.check_names(true);
         let file = self.workspace.frontmatter(self.conversation);
         let config = &file.config;
@@ -178,6 +180,7 @@ impl Shell for Effects<'_> {
     }
 
     fn run(&self, call: &OpenCall) {
+        self.conversation.ending().begin();
         self.workspace.run(self.conversation, call);
     }
 
@@ -212,7 +215,8 @@ impl Shell for Effects<'_> {
     }
 
     fn notify(&self, level: Level, message: &str) {
-        self.workspace.host().notify(level, message);
+        self.conversation.ending().told(level);
+        self.workspace.host().notify(level, &self.workspace.with_name(self.conversation, message));
     }
 
     fn advise(&self, level: Level, message: &str, advice: &str) {

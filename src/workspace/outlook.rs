@@ -16,7 +16,7 @@ use crate::{
 
 /// An open call, and what becomes of it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Outlook {
+pub(super) struct Outlook {
     /// The call.
     pub call: OpenCall,
     /// What becomes of it.
@@ -65,7 +65,7 @@ pub enum CallState {
 
 /// The open calls of a conversation, in their order, without those of replies that were cut off: these never run.
 #[must_use]
-pub fn outlooks(
+pub(super) fn outlooks(
     calls: Vec<OpenCall>,
     document: &Document,
     text: &dyn Text,

@@ -199,6 +199,11 @@ pub trait Host {
         true
     }
 
+    /// Whether the user sees a buffer: a window of the current tab page shows it, and the editor has the focus.
+    fn is_in_sight(&self, _buffer: i32) -> bool {
+        true
+    }
+
     /// Whether the user is typing in this buffer (Insert mode and the like).
     fn is_typing(&self, _buffer: i32) -> bool {
         false

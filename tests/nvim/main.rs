@@ -47,6 +47,7 @@ mod looks;
 mod notes;
 mod open_files;
 mod pace;
+mod pending;
 mod queue;
 mod recovered;
 mod references;
@@ -63,6 +64,7 @@ mod saving;
 mod sdk;
 mod shared;
 mod silverbullet;
+mod stops;
 mod story;
 #[allow(dead_code, reason = "not every binary that drives an editor needs every way to do it")]
 #[path = "../support/nvim.rs"]

@@ -280,9 +280,13 @@ fn the_status_line_shows_model_work_and_cost() {
     let mut chat = Chat::start(&Setup { lua, ..known() }, [reply]);
     chat.nvim.wait_for_screen("claude-sonnet-4-5|");
     chat.nvim.input("<C-]>");
-    chat.nvim.wait_for_screen("claude-sonnet-4-5 · waiting|");
+    chat.nvim.wait_for_screen("claude-sonnet-4-5 · waiting, 0 s|");
+    // Nothing else happens meanwhile.
+    chat.nvim.wait_for_screen("claude-sonnet-4-5 · waiting, 2 s|");
+    assert_eq!(chat.nvim.lua("return require('flemma.statusline').overview()", &[]), "1 working");
     gate.open();
-    chat.nvim.wait_for_screen("claude-sonnet-4-5 · $0.0006|");
+    chat.nvim.wait_for_screen(" tokens · $0.0006|");
+    assert_eq!(chat.nvim.lua("return require('flemma.statusline').overview()", &[]), "");
     chat.nvim.command("enew!");
     assert_eq!(chat.nvim.lua("return require('flemma.statusline').component()", &[]), "");
 }

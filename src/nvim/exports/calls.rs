@@ -1,13 +1,14 @@
 //! Calls that wait: resolving them, and listing them.
 
 use mlua::{Function, Lua, LuaString, Table, Value};
+use serde_json::json;
 
 use super::table::Exports;
 use crate::{
     journal::Role,
     model::{CallId, UserError},
     nvim::convert,
-    workspace::{PendingCall, Resolution, ResolveError},
+    workspace::{PendingCall, Resolution, ResolveError, WaitingList, WaitingPlace},
 };
 
 /// What `resolve_call` takes.
@@ -49,6 +50,15 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     exports.add("pending_calls", |lua, binding, buffer: Option<i32>| {
         let calls = binding.workspace.pending_calls(buffer);
         calls.into_iter().map(|call| describe(lua, call)).collect::<mlua::Result<Vec<_>>>()
+    })?;
+    // list_waiting(folder, whether the journal's conversations belong to it, callback) -> calls back with { calls = { { buf or
+    // file, line, call, text } }, problems, is_cut_short }
+    exports.add("list_waiting", |_, binding, (folder, is_all, callback): (String, bool, Function)| {
+        let callback = binding.functions.keep(callback);
+        binding.workspace.list_waiting(folder.into(), is_all, move |workspace, list| {
+            workspace.give_answer(callback, Ok(waiting(list)));
+        });
+        Ok(())
     })?;
     // call_at(buffer, line) -> the id of the call whose use or result the line belongs to
     exports.add("call_at", |_, binding, (buffer, line): (i32, usize)| {
@@ -100,6 +110,22 @@ fn resolution(lua: &Lua, value: Value) -> Result<Resolution, UserError> {
             Err(UserError::new(format!("resolve: `approved` must be true or false, not a {}", other.type_name())))
         }
     }
+}
+
+/// A list of calls that wait, for Lua.
+fn waiting(list: WaitingList) -> serde_json::Value {
+    let calls = list.calls.into_iter().map(|call| {
+        let (key, place) = match call.place {
+            WaitingPlace::Buffer(buffer) => ("buf", json!(buffer)),
+            WaitingPlace::File(file) => ("file", json!(file.to_string_lossy())),
+        };
+        json!({ key: place, "line": call.line, "call": call.id.0, "text": call.text })
+    });
+    json!({
+        "calls": calls.collect::<Vec<_>>(),
+        "problems": list.problems,
+        "is_cut_short": list.is_cut_short,
+    })
 }
 
 /// A call that waits, for Lua. Times are seconds since 1970.

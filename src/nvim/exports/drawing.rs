@@ -109,6 +109,18 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     })?;
     // status_line(buffer) -> what a status line shows of the conversation
     exports.add("status_line", |_, binding, buffer: i32| Ok(binding.workspace.status_line(buffer)))?;
+    // overview() -> what a status line shows of all conversations
+    exports.add("overview", |_, binding, ()| Ok(binding.workspace.overview()))?;
+    // doing(buffer) -> what the conversation is doing and for how long; nil while it rests
+    exports.add("doing", |_, binding, buffer: i32| {
+        let conversation = binding.workspace.conversation(buffer);
+        Ok(conversation.and_then(|conversation| binding.workspace.doing(&conversation)))
+    })?;
+    // rest(buffer) -> "done", "waits", "paused", "failed" or "cancelled", and that in words; nil while it does not rest
+    exports.add("rest", |_, binding, buffer: i32| {
+        let rest = binding.workspace.conversation(buffer).and_then(|it| binding.workspace.rest(&it));
+        Ok(rest.map(|rest| (rest.as_str(), rest.words().to_owned())).unzip())
+    })?;
     // tool_list(buffer) -> the lines of `:Flemma tool:list`
     exports.add("tool_list", |_, binding, buffer: i32| {
         let conversation = binding.workspace.conversation(buffer);

@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    io::{self, Write},
+    io::{self, BufRead, BufReader, Write},
     path::Path,
 };
 
@@ -27,6 +27,14 @@ pub(super) fn look(path: &Path) -> io::Result<Vec<Record>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
         file => records(&read_all(&mut file?)?),
     }
+}
+
+/// The first record of a file, for who only looks; `None` if it cannot be read.
+pub(super) fn first(path: &Path) -> Option<Record> {
+    let mut line = Vec::new();
+    let mut file = BufReader::new(open(path, false).ok()?);
+    file.read_until(b'\n', &mut line).ok()?;
+    Record::from_line(line.trim_ascii_end()).ok()
 }
 
 fn records(bytes: &[u8]) -> io::Result<Vec<Record>> {

@@ -1,7 +1,7 @@
 //! The journal, as its users see it.
 
 use std::{
-    fmt, io,
+    fmt, fs, io,
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -100,6 +100,14 @@ impl Journal {
     pub fn look(&self, conversation: &Path) -> io::Result<Vec<Record>> {
         let file = self.file(conversation);
         file::look(&file).map_err(|error| named(&file, &error))
+    }
+
+    /// The conversations that have records, as far as their files can be read. It blocks on the disk. Those of buffers without
+    /// a file have no absolute path.
+    #[must_use]
+    pub fn conversations(&self) -> Vec<PathBuf> {
+        let entries = fs::read_dir(&self.0.folder).into_iter().flatten().flatten();
+        entries.filter_map(|entry| file::first(&entry.path())).map(|record| record.conversation.into()).collect()
     }
 
     /// Rewrites the file of a conversation in one step if it is larger than [`COMPACT_ABOVE`]: without the lives that ended

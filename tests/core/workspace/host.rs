@@ -139,6 +139,7 @@ pub struct FakeHost {
     /// The time, if it is not the system's.
     pub clock: Cell<Option<Timestamp>>,
     pub has_ui: Cell<bool>,
+    pub is_in_sight: Cell<bool>,
     pub is_typing: Cell<bool>,
     /// The calls whose forms were opened.
     pub forms: RefCell<Vec<String>>,
@@ -171,6 +172,7 @@ impl FakeHost {
             estimates: RefCell::default(),
             clock: Cell::default(),
             has_ui: Cell::new(true),
+            is_in_sight: Cell::new(true),
             is_typing: Cell::default(),
             forms: RefCell::default(),
             unsaved: RefCell::default(),
@@ -391,6 +393,10 @@ impl Host for FakeHost {
 
     fn has_ui(&self) -> bool {
         self.has_ui.get()
+    }
+
+    fn is_in_sight(&self, _: i32) -> bool {
+        self.is_in_sight.get()
     }
 
     fn is_typing(&self, _: i32) -> bool {

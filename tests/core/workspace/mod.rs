@@ -26,6 +26,7 @@ mod outbox;
 mod recovery;
 mod rejection;
 mod reopening;
+mod rest;
 mod retention;
 mod review;
 mod saving;

@@ -1,0 +1,96 @@
+--- `:Flemma pending`: the calls that wait in all conversations, in the quickfix list.
+local M = {}
+
+local api = vim.api
+
+--- The most rows that the window of the list takes.
+local HEIGHT = 10
+
+local TITLE = "Flemma: calls that wait"
+
+--- The number of the latest list that was asked for. Only that one is shown.
+local latest = 0
+
+local function say(level, words)
+  require("flemma.notify").say(vim.log.levels[level], words)
+end
+
+---@class flemma.WaitingList
+---@field calls { buf?: integer, file?: string, line: integer, call: string, text: string }[]
+---@field problems string[]
+---@field is_cut_short boolean
+
+--- Says what the list lacks.
+---@param found flemma.WaitingList
+---@param folder string
+local function complain(found, folder)
+  if found.is_cut_short then
+    say("WARN", ("not all conversations below %s were read in time; `:Flemma pending DIR` reads fewer"):format(folder))
+  end
+  if #found.problems > 0 then
+    local more = #found.problems > 1 and (" (and %d more)"):format(#found.problems - 1) or ""
+    say("WARN", ("not all conversations could be read: %s%s"):format(found.problems[1], more))
+  end
+end
+
+--- Fills the quickfix list: a list of its own, so that |:colder| leads back to what was there. A list of ours that is shown is
+--- filled anew.
+---@param found flemma.WaitingList
+local function fill(found)
+  local items = {}
+  for _, call in ipairs(found.calls) do
+    items[#items + 1] = {
+      bufnr = call.buf,
+      filename = call.file,
+      lnum = call.line + 1,
+      col = 1,
+      text = call.text,
+      user_data = { call = call.call },
+    }
+  end
+  local what = { title = TITLE, items = items, context = { flemma = "pending" } }
+  local shown = vim.fn.getqflist({ nr = 0, context = 1 })
+  if type(shown.context) == "table" and shown.context.flemma == "pending" then
+    vim.fn.setqflist({}, "r", vim.tbl_extend("error", what, { nr = 0 }))
+  else
+    -- After the last list: a new one after the current list would delete those that follow it.
+    vim.fn.setqflist({}, " ", vim.tbl_extend("error", what, { nr = "$" }))
+  end
+end
+
+---@param found flemma.WaitingList
+---@param folder string
+---@param win integer the window in which the command was given
+local function show(found, folder, win)
+  complain(found, folder)
+  if #found.calls == 0 then
+    return say("INFO", "no call waits")
+  end
+  fill(found)
+  local is_there = api.nvim_get_current_win() == win and api.nvim_get_mode().mode == "n"
+  if is_there and vim.fn.getcmdwintype() == "" then
+    vim.cmd.copen({ count = math.min(#found.calls, HEIGHT), mods = { split = "botright" } })
+  else
+    local count = #found.calls == 1 and "1 call waits" or ("%d calls wait"):format(#found.calls)
+    say("INFO", count .. "; `:copen` shows the list")
+  end
+end
+
+--- Lists the calls that wait in the open conversations and in those on the disk.
+---@param folder? string only files below it are read; by default those below the working directory, and those whose calls
+---this user's journal knows
+function M.list(folder)
+  if folder and vim.fn.isdirectory(folder) == 0 then
+    return say("ERROR", ("there is no folder %s"):format(folder))
+  end
+  latest = latest + 1
+  local number, win = latest, api.nvim_get_current_win()
+  local path = folder and vim.fn.fnamemodify(folder, ":p") or vim.fn.getcwd()
+  require("flemma.native").call("list_waiting", path, folder == nil, function(found)
+    if found and number == latest then
+      show(found, vim.fn.fnamemodify(path, ":~"), win)
+    end
+  end)
+end
+
+return M

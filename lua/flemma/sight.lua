@@ -1,0 +1,36 @@
+--- Whether the user sees a conversation.
+local M = {}
+
+local api = vim.api
+
+--- Whether the terminal or the window of Neovim has the focus. One that does not report it always counts as having it.
+local is_focused = true
+
+api.nvim_create_autocmd({ "FocusGained", "FocusLost" }, {
+  group = api.nvim_create_augroup("flemma.sight", { clear = true }),
+  desc = "Flemma: know whether the user looks at Neovim",
+  callback = function(args)
+    is_focused = args.event == "FocusGained"
+  end,
+})
+
+--- Whether a window of the current tab page shows a buffer, and the editor has the focus. Without a user interface there is
+--- nobody to tell anything, so everything counts as seen.
+---@param buf integer
+---@return boolean
+function M.sees(buf)
+  if #api.nvim_list_uis() == 0 then
+    return true
+  end
+  if not is_focused then
+    return false
+  end
+  for _, win in ipairs(api.nvim_tabpage_list_wins(0)) do
+    if api.nvim_win_get_buf(win) == buf then
+      return true
+    end
+  end
+  return false
+end
+
+return M
