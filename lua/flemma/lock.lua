@@ -204,4 +204,23 @@ function M.observe(buf, is_observer)
   return vim.bo[buf].modified
 end
 
+--- A session that was saved during a lock restores its 'modifiable' and 'readonly' although nothing is running.
+---@param buf integer
+local function undo_restored(buf)
+  local state = locks[buf]
+  if not state or state.is_busy or state.is_observer or vim.bo[buf].modifiable then
+    return
+  end
+  M.set_modifiable(buf, true)
+  vim.bo[buf].readonly = vim.fn.filewritable(api.nvim_buf_get_name(buf)) == 0 and vim.bo[buf].readonly
+end
+
+api.nvim_create_autocmd("SessionLoadPost", {
+  group = api.nvim_create_augroup("flemma.lock", { clear = true }),
+  desc = "Flemma: do not restore the lock of a conversation",
+  callback = function(args)
+    undo_restored(args.buf)
+  end,
+})
+
 return M

@@ -27,6 +27,7 @@ mod docs;
 mod docs_waiting;
 mod durable;
 mod editing;
+mod editing_rules;
 mod evaluation;
 mod first_contact;
 mod folds;
