@@ -41,7 +41,7 @@ impl Captures {
         &self,
         number: u64,
         outcomes: Vec<Result<String, UserError>>,
-    ) -> Option<Result<(), (Uncaptured, UserError)>> {
+    ) -> Option<Result<(), Box<(Uncaptured, UserError)>>> {
         let wanted = self.wanted(number)?;
         self.wanted.take();
         let mut first = None;
@@ -59,7 +59,7 @@ impl Captures {
         }
         Some(first.map_or(Ok(()), |first| {
             self.ready.take();
-            Err(first)
+            Err(Box::new(first))
         }))
     }
 

@@ -104,7 +104,8 @@ impl Workspace {
 
     fn were_captured(&self, conversation: &Conversation, number: u64, outcomes: Vec<Result<String, UserError>>) {
         let Some(finished) = conversation.captures().finish(number, outcomes) else { return };
-        let finished = finished.map_err(|(reference, problem)| {
+        let finished = finished.map_err(|failed| {
+            let (reference, problem) = *failed;
             UserError::new(format!("Not sent: line {}: {}: {problem}", reference.line + 1, reference.written))
         });
         self.captured(conversation, finished);
