@@ -34,6 +34,20 @@ local function has_file(buf)
   return stat and stat.type == "file" or false
 end
 
+--- The conversation is at work: the question becomes a queued message, or the draft of one.
+---@param chat integer
+---@param text string
+---@param sends boolean?
+local function later(chat, text, sends)
+  if sends then
+    require("flemma.native").call("queue", chat, text, false)
+    return
+  end
+  local window = require("flemma.queue.window")
+  window.keep(chat, text)
+  window.open(chat, "edit")
+end
+
 --- Puts the question into the conversation, and sends it or lets the user go on typing.
 ---@param buf integer
 ---@param question flemma.Question
@@ -57,7 +71,9 @@ local function put(buf, question, as_text)
     lines = lines,
     words = question.words or "",
   })
-  if type(line) ~= "number" then
+  if type(line) == "string" then
+    return later(chat, line, question.sends)
+  elseif type(line) ~= "number" then
     if column then
       say(vim.log.levels.ERROR, column)
     end

@@ -35,23 +35,32 @@ pub enum AskedAbout {
     },
 }
 
+/// What became of a question about code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// It is a part of the user's message.
+    Added {
+        /// The line where they go on typing, from 0.
+        line: usize,
+        /// The column, in bytes.
+        column: usize,
+    },
+    /// The conversation is at work: this text is for a message that is queued.
+    Later(String),
+}
+
 impl Workspace {
     /// Puts what the user asks about, and their words, at the end of their message in the conversation of a buffer, in one step
-    /// of undo. Gives the line, from 0, and the column in bytes where they go on typing.
+    /// of undo. While the conversation is at work, nothing is changed.
     ///
     /// # Errors
-    /// When the conversation is at work, is held elsewhere, or ends with something that is not closed.
-    pub fn ask_about(&self, buffer: i32, about: &AskedAbout, words: &str) -> Result<(usize, usize), UserError> {
+    /// When the conversation is held elsewhere, or ends with something that is not closed.
+    pub fn ask_about(&self, buffer: i32, about: &AskedAbout, words: &str) -> Result<Asked, UserError> {
         let conversation =
             self.conversation(buffer).ok_or_else(|| UserError::new("the buffer is not a conversation"))?;
         if let Some(other) = conversation.holding().other() {
             return Err(UserError::new(other.message(&conversation.holding().name())));
         }
-        if conversation.is_busy() {
-            let problem = UserError::new("the conversation is at work, so nothing can be added to it now");
-            return Err(problem.with_advice("Ask again when it rests, or stop it with Ctrl-C."));
-        }
-        self.check_end(&conversation)?;
         let folder = self.place(&conversation).folder();
         let home = std::env::home_dir();
         let (quote, own) = match about {
@@ -66,12 +75,16 @@ impl Workspace {
             }
             AskedAbout::Text { name, language, lines } => (quote(name, language, lines), words.to_owned()),
         };
+        let separator = if quote.is_empty() { "" } else { "\n\n" };
+        let added = format!("{quote}{separator}{own}");
+        if conversation.is_busy() {
+            return Ok(Asked::Later(added));
+        }
+        self.check_end(&conversation)?;
         let effects = Effects { workspace: self, conversation: &conversation };
         effects.undo_step();
         let (edits, _) = effects.with_document(|document, text| chat::open_prompt(document, text));
         effects.apply(&edits);
-        let separator = if quote.is_empty() { "" } else { "\n\n" };
-        let added = format!("{quote}{separator}{own}");
         effects.apply(&[effects.with_document(|_, text| chat::append_words(text, &added))]);
         if own.is_empty() {
             // Below the fence.
@@ -81,12 +94,12 @@ impl Workspace {
             };
             effects.apply(&[effects.with_document(end)]);
         }
-        let (last, column) = effects.with_document(|_, text| {
+        let (line, column) = effects.with_document(|_, text| {
             let last = text.line_count().saturating_sub(1);
             (last, text.length(last))
         });
-        conversation.page().adopt((last + 1).saturating_sub(own.split('\n').count())..last + 1);
-        Ok((last, column))
+        conversation.page().adopt((line + 1).saturating_sub(own.split('\n').count())..line + 1);
+        Ok(Asked::Added { line, column })
     }
 
     /// Whether words can be added at the end of a conversation: they would belong to what is not closed there.

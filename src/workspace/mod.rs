@@ -180,7 +180,7 @@ pub use drive::{DriveEnd, DriveOptions};
 pub use editor_view::{EditorItem, EditorView, LookedUp};
 pub use file_layout::{FileLayout, LineBreak};
 pub use forms::AskedForm;
-pub use from_code::AskedAbout;
+pub use from_code::{Asked, AskedAbout};
 pub use latest_output::LatestOutput;
 pub use look::{Chunk, Look, LookStyle, Signs};
 pub use lua_outcome::{LuaFile, LuaOutcome, LuaValue, MAX_TEXT, MAX_VALUES};

@@ -9,7 +9,7 @@ use crate::{
     chat::LineRange,
     model::UserError,
     nvim::convert,
-    workspace::{AskedAbout, EditorItem, EditorView},
+    workspace::{Asked, AskedAbout, EditorItem, EditorView},
 };
 
 /// Adds the functions.
@@ -27,8 +27,8 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         binding.workspace.looked(buffer, number, views.collect());
         Ok(())
     })?;
-    // ask_about(buffer, question) -> the line, from 0, and the column, in bytes, where the user goes on typing; or nil and why nothing was
-    // written. `question` has `words`, and `path`, `first` and `last` of lines of a file, or `name`, `language` and `lines` of text
+    // ask_about(buffer, question) -> the line, from 0, and the column, in bytes, where the user goes on typing; or the text for a message
+    // that is queued, because the conversation is at work; or nil and why nothing was written. `question` has `words`, and `path`, `first` and `last` of lines of a file, or `name`, `language` and `lines` of text
     exports.add("ask_about", |lua, binding, (buffer, question): (i32, Table)| {
         let about = if let Some(lines) = question.get::<Option<Vec<LuaString>>>("lines")? {
             let lines = lines.iter().map(LuaString::to_string_lossy).collect();
@@ -38,7 +38,8 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
             AskedAbout::Lines { path: path(&question, "path"), lines }
         };
         match binding.workspace.ask_about(buffer, &about, &text(&question, "words")) {
-            Ok(place) => place.into_lua_multi(lua),
+            Ok(Asked::Added { line, column }) => (line, column).into_lua_multi(lua),
+            Ok(Asked::Later(text)) => text.into_lua_multi(lua),
             Err(problem) => (Value::Nil, problem.to_string()).into_lua_multi(lua),
         }
     })

@@ -41,7 +41,7 @@ fn a_reply_is_followed_by_what_it_used() {
     assert_eq!((totals.requests, totals.usage.output, totals.unpriced), (2, 100, 0));
     assert!(close(Some(totals.cost), 2.0 * DOLLARS), "{totals:?}");
     assert_eq!((chat.workspace.totals(None), chat.workspace.totals(Some(7)).requests), (totals, 0));
-    assert!(chat.workspace.status_line(NOTES).unwrap().ends_with("qwen3 · $0.0240"));
+    assert!(chat.workspace.status_line(NOTES).unwrap().ends_with("qwen3 · 300 tokens · $0.0240"));
     let table = chat.workspace.usage_lines(NOTES, 100).join("\n");
     assert!(table.contains("openai_compatible qwen3") && table.contains("this conversation"), "{table}");
     chat.workspace.reset_usage();
@@ -56,7 +56,7 @@ fn a_model_without_a_price_costs_nobody_knows_what() {
     chat.wait_for("@Assistant:\nHi");
     assert_eq!(chat.host.usage.borrow()[0][1], "price unknown");
     assert_eq!(chat.workspace.records()[0].cost, None);
-    assert_eq!(chat.workspace.status_line(NOTES).unwrap(), "qwen3");
+    assert_eq!(chat.workspace.status_line(NOTES).unwrap(), "qwen3 · 150 tokens");
 
     // What is read from the cache may cost nothing.
     let pricing = json!({ "qwen3": { "input": 10000, "output": 20000, "cache_read": 0 } });

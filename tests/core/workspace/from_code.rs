@@ -1,6 +1,9 @@
 //! Asking about code.
 
-use flemma::{chat::LineRange, workspace::AskedAbout};
+use flemma::{
+    chat::LineRange,
+    workspace::{Asked, AskedAbout},
+};
 
 use super::harness::{Harness, Setup, held, prose};
 use crate::http::Gate;
@@ -24,7 +27,8 @@ fn start(text: &str) -> Harness {
 fn ask(chat: &Harness, about: &AskedAbout, words: &str) -> (usize, usize) {
     let place = chat.workspace.ask_about(chat.current(), about, words);
     chat.settle();
-    place.unwrap()
+    let Asked::Added { line, column } = place.unwrap() else { panic!("it is queued") };
+    (line, column)
 }
 
 #[test]
@@ -117,9 +121,7 @@ fn a_conversation_that_cannot_take_words_keeps_its_text() {
     chat.go();
     chat.drain_until("busy", |chat| chat.conversation().is_busy());
     let found = chat.workspace.ask_about(chat.current(), &lines(&chat, "a.rs", 1, 1), "why?");
-    assert!(
-        found.unwrap_err().to_string().starts_with("the conversation is at work, so nothing can be added to it now")
-    );
+    assert_eq!(found.unwrap(), Asked::Later("@./a.rs#L1 why?".to_owned()));
     assert_eq!(chat.text().lines().take(2).collect::<Vec<_>>(), ["@You:", "Hello"]);
     gate.open();
 }

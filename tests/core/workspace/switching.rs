@@ -164,7 +164,7 @@ fn the_view_names_the_model_of_the_pending_request() {
     assert!(text.starts_with("waiting for openai_compatible (qwen3), 0 s"), "{text}");
     chat.status_has("waiting for openai_compatible (qwen3)");
     let line = chat.workspace.status_line(chat.current()).unwrap();
-    assert!(line.ends_with(" · waiting"), "{line}");
+    assert!(line.ends_with(" · waiting, 0 s"), "{line}");
     chat.stop();
     assert_eq!(chat.conversation().live(80).text, None);
 }

@@ -22,6 +22,15 @@ fn start(replies: impl IntoIterator<Item = Reply>) -> Chat {
     chat
 }
 
+/// A reply that stops after its first word until the gate is opened.
+fn held(gate: &Gate) -> Reply {
+    let stream = Stream::new().text(&["First ", "and last."]).end("end_turn");
+    stream.events().iter().fold(Reply::stream(), |reply, event| {
+        let reply = reply.chunk(event.as_str());
+        if event.contains("First ") { reply.hold(gate) } else { reply }
+    })
+}
+
 /// Waits until the current buffer has this text.
 fn wait_for(chat: &mut Chat, text: &str) {
     chat.nvim.wait_for(text, |nvim| nvim.text().trim_end_matches('\n') == text.trim_end_matches('\n'));
@@ -125,20 +134,32 @@ fn text_without_a_file_goes_into_the_message() {
 }
 
 #[test]
-fn a_conversation_at_work_is_left_alone() {
+fn a_question_to_a_busy_conversation_is_queued() {
     let gate = Gate::new();
-    let stream = Stream::new().text(&["First ", "and last."]).end("end_turn");
-    let held = stream.events().iter().fold(Reply::stream(), |reply, event| {
-        let reply = reply.chunk(event.as_str());
-        if event.contains("First ") { reply.hold(&gate) } else { reply }
-    });
-    let mut chat = start([held]);
+    let mut chat = start([held(&gate), prose(&["Second answer."])]);
     chat.nvim.input(":Flemma! ask why?<CR>");
     chat.nvim.wait_for("the first words", |nvim| nvim.text().contains("First"));
-    chat.nvim.input("<C-w>p3G:Flemma ask more?<CR>");
-    chat.nvim.wait_for("an error", |nvim| said(nvim).contains("the conversation is at work"));
+    chat.nvim.input("<C-w>p3G:Flemma! ask more?<CR>");
+    chat.nvim.wait_for_screen("more?");
+    assert!(!chat.nvim.text().contains("more?"), "{}", chat.nvim.text());
     gate.open();
-    chat.nvim.wait_for("the rest", |nvim| nvim.text().contains("and last."));
-    chat.wait_until_idle();
-    assert!(!chat.nvim.text().contains("more?"));
+    chat.nvim.wait_for("the second answer", |nvim| nvim.text().contains("Second answer."));
+    assert!(chat.nvim.text().contains("#L3 more?"), "{}", chat.nvim.text());
+}
+
+#[test]
+fn a_question_can_be_written_while_it_works() {
+    let gate = Gate::new();
+    let mut chat = start([held(&gate), prose(&["Second answer."])]);
+    chat.nvim.input(":Flemma! ask why?<CR>");
+    chat.nvim.wait_for("the first words", |nvim| nvim.text().contains("First"));
+    chat.nvim.input("<C-w>p3G:Flemma ask<CR>");
+    chat.nvim.wait_for_screen("Queue a message");
+    chat.nvim.wait_for("Insert mode", |nvim| nvim.mode() == "i");
+    chat.nvim.input("what?");
+    chat.nvim.wait_for("the draft", |nvim| nvim.text().trim_end().ends_with("#L3 what?"));
+    chat.nvim.input("<Esc><CR>");
+    gate.open();
+    chat.nvim.wait_for("the second answer", |nvim| nvim.text().contains("Second answer."));
+    assert!(chat.nvim.text().contains("#L3 what?"), "{}", chat.nvim.text());
 }
