@@ -26,9 +26,6 @@ pub struct BoundFile {
     pub on_disk: Before,
     /// The digest of the content that the call proposed; `None` to delete it.
     pub new: Option<String>,
-    /// What identifies the lines that are added and removed, wherever they stand; empty where that is not known.
-    #[serde(default)]
-    pub changed_lines: String,
     /// What the user takes of it.
     #[serde(default)]
     pub take: Take,

@@ -5,7 +5,6 @@
 
 use std::time::Duration;
 
-use sha2::{Digest, Sha256};
 use similar::{ChangeTag, DiffOp, group_diff_ops};
 
 use super::{diff::diff, truncate::format_size};
@@ -20,7 +19,7 @@ const AROUND: usize = 3;
 const MAX_BYTES: usize = 8 * 1024 * 1024;
 
 /// What differs between two files.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unified {
     /// The hunks, line by line.
     pub lines: Vec<String>,
@@ -28,11 +27,16 @@ pub struct Unified {
     pub added: usize,
     /// How many lines the old file has that the new one has not.
     pub removed: usize,
-    /// What identifies the lines that are added and removed, wherever they stand; empty if the files are not compared line by
-    /// line.
-    pub changed_lines: String,
+    /// Whether the files are compared line by line.
+    pub is_compared: bool,
     /// How many lines of hunks are not among the lines.
     pub more: usize,
+}
+
+impl Default for Unified {
+    fn default() -> Self {
+        Self { lines: Vec::new(), added: 0, removed: 0, is_compared: true, more: 0 }
+    }
 }
 
 impl Unified {
@@ -47,13 +51,13 @@ impl Unified {
         if is_binary(old) || is_binary(new) || old.len() + new.len() > MAX_BYTES {
             let (old, new) = (format_size(old.len() as u64), format_size(new.len() as u64));
             let lines = vec![format!("(not shown line by line: {old} become {new})")];
-            return Self { lines, ..Self::default() };
+            return Self { lines, is_compared: false, ..Self::default() };
         }
         let (old, new) = (String::from_utf8_lossy(old), String::from_utf8_lossy(new));
         let lines_of = |text| str::split_inclusive(text, '\n').collect::<Vec<_>>();
         let (old, new) = (lines_of(&old), lines_of(&new));
         let ops = diff(&old, &new, TIME);
-        let mut unified = Self { changed_lines: changed_lines(&ops, &old, &new), ..Self::default() };
+        let mut unified = Self::default();
         for op in &ops {
             match *op {
                 DiffOp::Equal { .. } => {}
@@ -79,23 +83,6 @@ impl Unified {
         }
         unified
     }
-}
-
-/// The SHA-256 of the lines that are removed and added.
-fn changed_lines(ops: &[DiffOp], old: &[&str], new: &[&str]) -> String {
-    let mut hash = Sha256::new();
-    let mut put = |sign: u8, lines: &[&str]| {
-        for line in lines {
-            hash.update([sign]);
-            hash.update(line);
-        }
-    };
-    for op in ops.iter().filter(|op| !matches!(op, DiffOp::Equal { .. })) {
-        put(b'-', &old[op.old_range()]);
-        put(b'+', &new[op.new_range()]);
-        put(b' ', &[""]);
-    }
-    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn hunk_lines(hunk: &[DiffOp], old: &[&str], new: &[&str]) -> Vec<String> {
@@ -134,9 +121,6 @@ mod tests {
         let unified = Unified::of(old.as_bytes(), new.as_bytes(), 100);
         let lines = ["@@ -7,7 +7,7 @@", " 7", " 8", " 9", "-10", "+ten", " 11", " 12", " 13"];
         assert_eq!((unified.lines, unified.added, unified.removed), (lines.map(str::to_owned).to_vec(), 1, 1));
-        let above = |text: &str| Unified::of(format!("0\n{old}").as_bytes(), text.as_bytes(), 0).changed_lines;
-        assert_eq!(unified.changed_lines, above(&format!("0\n{new}")), "wherever the lines stand");
-        assert_ne!(unified.changed_lines, above(&format!("00\n{new}")));
         let made = Unified::of(b"", b"a\nb", 100);
         assert_eq!(made.lines, ["@@ -0,0 +1,2 @@", "+a", "+b", "\\ No newline at end of file"]);
         assert_eq!(Unified::of(b"a\n", b"a\n", 100), Unified::default());

@@ -87,7 +87,7 @@ mod summary;
 mod turn_tools;
 mod written_files;
 
-pub use approved::{Approved, KeptContent, OwnWrites};
+pub use approved::{Approved, KeptContent};
 pub use arrange::arranged;
 pub use decision::Decision;
 pub use definition::{DeclaredApproval, Definition, DefinitionError, Executor, LuaRef, Runner};

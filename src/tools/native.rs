@@ -16,8 +16,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Approved, Earlier, LineCounts, LuaSandbox, OwnWrites, Permitted, Proposal, Recorder, SeenPages, paths,
-    rules::DeniedPaths,
+    Approved, Earlier, LineCounts, LuaSandbox, Permitted, Proposal, Recorder, SeenPages, paths, rules::DeniedPaths,
 };
 use crate::{
     chat::Language,
@@ -100,8 +99,6 @@ pub struct Context {
     pub recorder: Option<Arc<dyn Recorder>>,
     /// What the user has approved; `None` for a call that may write whatever it proposes.
     pub approved: Option<Arc<Approved>>,
-    /// What calls of this conversation have written.
-    pub own_writes: Arc<OwnWrites>,
     /// What the calls above would write, for a call that proposes. A call that runs finds what is on the disk.
     pub earlier: Earlier,
     /// The files that are open with changes which are not saved.
@@ -130,7 +127,6 @@ impl Context {
             permitted: Arc::default(),
             recorder: None,
             approved: None,
-            own_writes: Arc::default(),
             earlier: Earlier::default(),
             unsaved: Arc::default(),
             lua: None,

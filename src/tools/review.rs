@@ -18,8 +18,6 @@ pub struct Review {
     pub revision: Revision,
     /// How many lines are added and removed; `None` where a file is not compared line by line.
     pub lines: Option<(usize, usize)>,
-    /// What identifies the lines that are added and removed, wherever they stand, for each file; empty where that is not known.
-    pub changed_lines: Vec<String>,
     /// The first lines of the diff.
     pub diff: Vec<DiffLine>,
     /// How many more there are.
@@ -90,13 +88,7 @@ impl Review {
     /// What is shown of a proposal. It takes as long as comparing the files.
     #[must_use]
     pub fn of(proposal: &Proposal) -> Self {
-        let mut review = Self {
-            revision: proposal.revision(),
-            lines: Some((0, 0)),
-            changed_lines: Vec::new(),
-            diff: Vec::new(),
-            more: 0,
-        };
+        let mut review = Self { revision: proposal.revision(), lines: Some((0, 0)), diff: Vec::new(), more: 0 };
         for file in &proposal.files {
             if proposal.files.len() > 1 || file.moved_to.is_some() {
                 let moved = file.moved_to.as_ref().map_or_else(String::new, |(_, name)| format!(" → {name}"));
@@ -108,15 +100,12 @@ impl Review {
             };
             let (Some(old), Some(new)) = (bytes(&file.old), bytes(&file.new)) else {
                 review.lines = None;
-                review.changed_lines.push(String::new());
                 review.put(DiffLine::note("(too large to be shown)"));
                 continue;
             };
             let unified = Unified::of(&old, &new, MAX_LINES);
-            let is_compared = old == new || !unified.changed_lines.is_empty();
-            review.lines = review.lines.filter(|_| is_compared);
+            review.lines = review.lines.filter(|_| unified.is_compared);
             review.lines = review.lines.map(|(added, removed)| (added + unified.added, removed + unified.removed));
-            review.changed_lines.push(unified.changed_lines);
             let hunks = unified.lines.len() - usize::from(unified.more > 0);
             unified.lines[..hunks].iter().for_each(|line| review.put(DiffLine::of(line)));
             review.more += unified.more;

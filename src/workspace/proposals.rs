@@ -12,7 +12,7 @@ use std::{
 use crate::{
     journal::{Before, Binding, BoundFile, CallKey, Take},
     model::ModelError,
-    tools::{Base, Content, Earlier, OwnWrites, Proposal, Review, Revision, paths::real},
+    tools::{Base, Content, Earlier, Proposal, Review, Revision, paths::real},
 };
 
 /// The most bytes of the files of a proposal that are kept in memory.
@@ -109,13 +109,12 @@ impl Ready {
     /// What an approval of this is for, of which the user takes this of each file.
     pub(super) fn binding(&self, takes: impl IntoIterator<Item = Take>) -> Binding {
         let digest = |content: &Option<Content>| content.as_ref().map(|content| content.digest.as_str().to_owned());
-        let files = self.proposal.files.iter().zip(&self.review.changed_lines).zip(&self.on_disk).zip(takes);
-        let files = files.map(|(((file, changed_lines), on_disk), take)| BoundFile {
+        let files = self.proposal.files.iter().zip(&self.on_disk).zip(takes);
+        let files = files.map(|((file, on_disk), take)| BoundFile {
             path: file.path.to_string_lossy().into_owned(),
             old: digest(&file.old),
             on_disk: on_disk.clone(),
             new: digest(&file.new),
-            changed_lines: changed_lines.clone(),
             take,
         });
         Binding { revision: self.revision().to_string(), files: files.collect() }
@@ -161,7 +160,6 @@ pub(super) struct Proposals {
     /// Whether something has changed since it began.
     is_late: Cell<bool>,
     surveys: Cell<u64>,
-    own_writes: Arc<OwnWrites>,
 }
 
 /// What a survey has found out about a call.
@@ -175,11 +173,6 @@ pub(super) struct News {
 }
 
 impl Proposals {
-    /// What calls of this conversation have written.
-    pub(super) fn own_writes(&self) -> &Arc<OwnWrites> {
-        &self.own_writes
-    }
-
     /// A call has come that waits for approval.
     pub(super) fn arrive(&self, key: CallKey) {
         self.arrived.borrow_mut().insert(key);

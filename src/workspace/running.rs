@@ -372,7 +372,6 @@ impl Workspace {
         context.protected = Arc::new(move |path| protected(path, &open, &store));
         context.denied = Arc::new(self.denied(conversation));
         context.permitted = Arc::new(self.permitted(conversation));
-        context.own_writes = Arc::clone(conversation.proposals().own_writes());
         context.unsaved = self.host().unsaved_files().into();
         context
     }

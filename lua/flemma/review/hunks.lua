@@ -35,6 +35,41 @@ function M.between(old, new)
   return { old = content.pieces(old), new = content.pieces(new), list = list }
 end
 
+--- What goes and comes in a hunk.
+---@param hunks flemma.Hunks
+---@param hunk flemma.Hunk
+---@return string
+local function key(hunks, hunk)
+  local gone = hunk.old_count > 0 and table.concat(hunks.old, "", hunk.old_first, hunk.old_first + hunk.old_count - 1) or ""
+  local come = hunk.new_count > 0 and table.concat(hunks.new, "", hunk.new_first, hunk.new_first + hunk.new_count - 1) or ""
+  return #gone .. ":" .. gone .. come
+end
+
+--- Leaves out what was left out before the proposal was made again. Where one of those hunks is not there any more, all are left
+--- out: what the user did not want is not taken because it looks different now.
+---@param before flemma.Hunks
+---@param hunks flemma.Hunks
+function M.leave_again(before, hunks)
+  local left, found = {}, {}
+  for _, hunk in ipairs(before.list) do
+    if not hunk.taken then
+      left[key(before, hunk)] = true
+    end
+  end
+  for _, hunk in ipairs(hunks.list) do
+    local name = key(hunks, hunk)
+    hunk.taken = not left[name]
+    found[name] = true
+  end
+  if vim.iter(pairs(left)):any(function(name)
+    return not found[name]
+  end) then
+    for _, hunk in ipairs(hunks.list) do
+      hunk.taken = false
+    end
+  end
+end
+
 --- The content with the hunks that are taken.
 ---@param hunks flemma.Hunks
 ---@return string

@@ -288,7 +288,7 @@ function Inline:warn(problem)
   say(vim.log.levels.WARN, require("flemma.review.calls").about(self.review.call, problem))
 end
 
---- The proposal has changed. What was taken and left is decided again.
+--- The proposal has changed. What was left out stays so.
 ---@param files flemma.ReviewedFile[]
 function Inline:update(files)
   local review, path = self.review, self:file().path
@@ -296,7 +296,13 @@ function Inline:update(files)
   for _, file in ipairs(review.files) do
     before[file.path] = file
   end
-  review.files, review.marks, self.hunks = files, {}, {}
+  local hunks = self.hunks
+  review.files, review.marks, self.hunks = files, merge.left_out(review.marks), {}
+  for _, file in ipairs(files) do
+    if hunks[file.path] then
+      hunks_of.leave_again(hunks[file.path], self:hunks_in(file))
+    end
+  end
   local at = 1
   for place, file in ipairs(files) do
     at = file.path == path and place or at

@@ -74,6 +74,18 @@ function M.three_way(base, mine, theirs)
   return { text = table.concat(out), conflicts = conflicts }
 end
 
+--- Which files the user has left out. That still counts when the proposal was made again; whether they take the others does not.
+---@param marks table<string, boolean>
+---@return table<string, boolean>
+function M.left_out(marks)
+  return vim.iter(pairs(marks)):fold({}, function(kept, path, is_taken)
+    if not is_taken then
+      kept[path] = false
+    end
+    return kept
+  end)
+end
+
 --- What the user is told when the proposal was made again.
 ---@param call string
 ---@param before table<string, flemma.ReviewedFile> by path

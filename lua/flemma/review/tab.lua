@@ -354,7 +354,7 @@ function Tab:update(files)
     before[file.path] = file
     edited[file.path] = draft.is_edited(self, file) and draft.text(self, file) or nil
   end
-  review.files, review.marks, self.note = files, {}, nil
+  review.files, review.marks, self.note = files, merge.left_out(review.marks), nil
   self.at = 1
   for at, file in ipairs(files) do
     if file.path == path then

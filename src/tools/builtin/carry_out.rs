@@ -68,12 +68,10 @@ fn attempt(
     };
     let steps = match approved {
         None => proposal.files.iter().map(Step::as_proposed).collect(),
-        Some(approved) if approved.covers(&proposal, &context.own_writes) => {
-            match approved_steps(approved, &proposal) {
-                Some(steps) => steps,
-                None => return Ok(Some(Outcome::Outdated(UserError::new("what you made of it is not kept any more")))),
-            }
-        }
+        Some(approved) if approved.covers(&proposal) => match approved_steps(approved, &proposal) {
+            Some(steps) => steps,
+            None => return Ok(Some(Outcome::Outdated(UserError::new("what you made of it is not kept any more")))),
+        },
         Some(approved) if is_done(approved) => return Ok(Some(already_done())),
         Some(approved) if is_too_early(approved, &proposal) => {
             return Ok(Some(Outcome::Outdated(UserError::new(NOT_YET))));
@@ -89,7 +87,7 @@ fn attempt(
         // After this point, everything is written.
         return Err(ModelError::new("Cancelled by the user: nothing was written."));
     }
-    write(context, &held)?;
+    write(&held)?;
     drop(held);
     Ok(Some(written::outcome(&proposal, &steps)))
 }
@@ -203,7 +201,7 @@ fn is_current(held: &[Held<'_>]) -> Result<bool, ModelError> {
     Ok(true)
 }
 
-fn write(context: &Context, held: &[Held<'_>]) -> Result<(), ModelError> {
+fn write(held: &[Held<'_>]) -> Result<(), ModelError> {
     let mut written: Vec<String> = Vec::new();
     for Held { step: Step { change, new, .. }, target, moved_to } in held {
         let bytes =
@@ -228,12 +226,6 @@ fn write(context: &Context, held: &[Held<'_>]) -> Result<(), ModelError> {
             };
             let problem = problem(target.path(), &change.name, &error);
             return Err(ModelError::new(format!("{problem}{before}")));
-        }
-        let digest = |content: &Option<Content>| content.as_ref().map(|content| content.digest.clone());
-        let left = new.as_ref().filter(|_| moved_to.is_none()).map(|content| &content.digest);
-        context.own_writes.add(target.path(), digest(&change.old).as_ref(), left);
-        if let Some(other) = moved_to {
-            context.own_writes.add(other.path(), None, new.as_ref().map(|content| &content.digest));
         }
         written.push(format!("`{}`", change.name));
     }

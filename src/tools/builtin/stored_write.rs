@@ -67,14 +67,7 @@ impl StoredWrite {
                 };
                 let path = change.path.to_string_lossy().into_owned();
                 let new = Some(file.content.clone());
-                Some(BoundFile {
-                    path,
-                    old,
-                    on_disk: Before::Unknown,
-                    new,
-                    changed_lines: String::new(),
-                    take: Take::Proposed,
-                })
+                Some(BoundFile { path, old, on_disk: Before::Unknown, new, take: Take::Proposed })
             });
             // No proposal has this revision: the files are compared.
             context.approved = files.collect::<Option<Vec<BoundFile>>>().map(|files| {

@@ -1,5 +1,7 @@
 //! The change of a call in the window of the file.
 
+use std::fs;
+
 use serde_json::{Value, json};
 
 use super::{
@@ -143,4 +145,21 @@ fn a_long_line_is_wrapped_in_a_narrow_window() {
     let rows: Vec<_> = drawn(&mut chat).into_iter().filter(|(_, text)| text.contains("word")).collect();
     assert_eq!(rows.len(), 5, "{rows:?}");
     assert!(rows.iter().all(|(_, row)| row.len() <= 30), "{rows:?}");
+}
+
+#[test]
+fn what_was_left_out_stays_so_when_the_file_changes() {
+    let (start, end) = (lines(), lines().replace("line 3\n", "LINE 3\n").replace("line 9\n", "LINE 9\n"));
+    let part = |text: &str| text.split_inclusive('\n').skip(2).take(7).collect::<String>();
+    let mut chat = waiting(&[("a.txt", &start)], "edit", &edit("a.txt", &part(&start), &part(&end)), INLINE);
+    open(&mut chat);
+    chat.nvim.wait_for_screen("1/2");
+    chat.nvim.input("do");
+    chat.nvim.wait_for_screen("1/2, left out");
+    fs::write(chat.nvim.work().join("a.txt"), format!("{start}theirs\n")).unwrap();
+    wait_for_message(&mut chat.nvim, "the file has changed, so the proposal was made again");
+    chat.nvim.wait_for_screen("1/2, left out");
+    chat.nvim.input("gA");
+    chat.nvim.wait_for("the result", |nvim| nvim.text().contains("@Assistant:\nfine"));
+    assert_eq!(content(&chat, "a.txt"), start.replace("line 9\n", "LINE 9\n") + "theirs\n");
 }

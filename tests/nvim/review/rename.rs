@@ -100,7 +100,22 @@ fn a_new_name_that_is_taken_meanwhile_writes_nothing() {
     // Another program takes the new name meanwhile.
     fs::write(chat.nvim.work().join("vault/Deep/New.md"), "theirs\n").unwrap();
     chat.nvim.input("gA");
-    wait_for_message(&mut chat.nvim, "toolu_1");
+    chat.nvim.wait_for_screen("There is already a page `Deep/New`. Nothing was changed.");
     assert_eq!(content(&chat, "vault/Deep/New.md"), "theirs\n");
     assert_eq!(content(&chat, "vault/Old.md"), PAGES[0].1);
+}
+
+#[test]
+fn a_page_that_is_left_out_stays_so_when_another_changes() {
+    let mut chat = waiting();
+    open(&mut chat);
+    chat.nvim.wait_for_screen("1/3 vault/Deep/Page.md (now)");
+    chat.nvim.input("gL");
+    chat.nvim.wait_for_screen("2/3 vault/Index.md (now)");
+    fs::write(chat.nvim.work().join("vault/Index.md"), format!("{}theirs\n", PAGES[1].1)).unwrap();
+    wait_for_message(&mut chat.nvim, "the file has changed, so the proposal was made again");
+    chat.nvim.input("gA");
+    wait_for_the_end(&mut chat);
+    assert_eq!(content(&chat, "vault/Deep/Page.md"), PAGES[2].1);
+    assert_eq!(content(&chat, "vault/Index.md"), "first\nSee [[Deep/New]].\nlast\ntheirs\n");
 }
