@@ -177,7 +177,7 @@ end
 local types = { E = "error", W = "warning", I = "info", N = "note" }
 
 function looks.quickfix(path, done)
-  local list = vim.fn.getqflist({ items = 1, title = 1 })
+  local list = vim.fn.getqflist({ items = 1 })
   local real = path and (vim.uv.fs_realpath(path) or path)
   local items = {}
   for _, entry in ipairs(list.items) do
@@ -194,7 +194,7 @@ function looks.quickfix(path, done)
     end
   end
   local shown, more = first_of(items)
-  done({ title = list.title or "", items = shown, more = more })
+  done({ items = shown, more = more })
 end
 
 --- The working tree is looked at by the library: it needs to know which one.

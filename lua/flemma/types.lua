@@ -165,7 +165,6 @@
 ---@field symbol? string the name of the symbol
 ---@field items? flemma.EditorItem[] diagnostics, or entries of the quickfix list
 ---@field more? integer how many items there are beyond those
----@field title? string the title of the quickfix list
 
 --- A place in a file, and what is said about it.
 ---@class flemma.EditorItem

@@ -76,8 +76,8 @@ pub(super) fn of_view(subject: EditorSubject, view: &EditorView, readable: &Read
         }
         EditorSubject::Quickfix => {
             let (items, left_out) = items(&view.items, readable);
-            let title = if view.title.is_empty() { "quickfix list".to_owned() } else { plain(&view.title) };
-            let head = format!("{title}: {}", count(view.items.len() + view.more, "entry"));
+            // Its title is the command that made it, which may say what nobody may read.
+            let head = format!("quickfix list: {}", count(view.items.len() + view.more, "entry"));
             text(&head, &items, view.more) + &denied(left_out, "entry")
         }
         EditorSubject::Diff => return Err(UserError::new("the editor does not know the differences")),

@@ -26,8 +26,6 @@ pub struct EditorView {
     pub items: Vec<EditorItem>,
     /// How many items there are beyond those.
     pub more: usize,
-    /// The title of the quickfix list.
-    pub title: String,
 }
 
 /// A place in a file, and what is said about it.

@@ -66,7 +66,6 @@ fn view(found: &Table) -> mlua::Result<EditorView> {
         symbol: text(found, "symbol"),
         items: items.collect::<mlua::Result<_>>()?,
         more: number(found, "more")?,
-        title: text(found, "title"),
     })
 }
 

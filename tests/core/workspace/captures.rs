@@ -69,7 +69,7 @@ fn showing(chat: &Harness) {
                 if subject == EditorSubject::Quickfix {
                     items.push(item(&secret, "KEY=1234"));
                 }
-                EditorView { items, title: "make".to_owned(), ..view }
+                EditorView { items, ..view }
             }
             EditorSubject::Diff => view,
         })
@@ -278,7 +278,7 @@ fn what_must_not_be_read_is_not_captured() {
                 Ok(words) => {
                     chat.wait_for("@Assistant:\nok");
                     let text = chat.text();
-                    assert!(text.contains(words) && text.contains("make: 2 entries"), "{text}");
+                    assert!(text.contains(words) && text.contains("quickfix list: 2 entries"), "{text}");
                 }
                 Err(words) => chat.wait_for_words(words),
             }

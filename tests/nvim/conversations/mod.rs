@@ -31,7 +31,7 @@ fn show(nvim: &mut Nvim, options: &Value) -> Value {
     nvim.lua(
         "local buf, win = require('flemma.conversations').show(...)
          return { buf and vim.api.nvim_buf_get_name(buf) or vim.NIL, win, vim.api.nvim_get_current_win() }",
-        &[options.clone()],
+        std::slice::from_ref(options),
     )
 }
 
