@@ -56,24 +56,19 @@ impl StoredWrite {
     /// Whoever approves without having been shown the change approves it for the files as they were when the call proposed it.
     fn bound(&self, context: &Context) -> Context {
         let mut context = context.clone();
-        if context.approved.is_none()
-            && let Ok(proposal) = self.proposal(&context)
-        {
-            let files = self.proposed.files.iter().zip(&proposal.files).map(|(file, change)| {
-                let old = match &file.before {
-                    Before::Unknown => return None,
-                    Before::Absent => None,
-                    Before::Content(digest) => Some(digest.clone()),
-                };
+        let is_known = self.proposed.files.iter().all(|file| !file.before.is_unknown());
+        if context.approved.is_none() && is_known {
+            // If nothing can be proposed now, the approval is for no file. It must not be for whatever is possible a moment later.
+            let changes = self.proposal(&context).map(|proposal| proposal.files).unwrap_or_default();
+            let files = self.proposed.files.iter().zip(&changes).map(|(file, change)| {
+                let old = if let Before::Content(digest) = &file.before { Some(digest.clone()) } else { None };
                 let path = change.path.to_string_lossy().into_owned();
                 let new = Some(file.content.clone());
-                Some(BoundFile { path, old, on_disk: Before::Unknown, new, take: Take::Proposed })
+                BoundFile { path, old, on_disk: Before::Unknown, new, take: Take::Proposed }
             });
             // No proposal has this revision: the files are compared.
-            context.approved = files.collect::<Option<Vec<BoundFile>>>().map(|files| {
-                let binding = Binding { revision: String::new(), files };
-                Arc::new(Approved { binding, contents: Arc::clone(&self.contents) })
-            });
+            let binding = Binding { revision: String::new(), files: files.collect() };
+            context.approved = Some(Arc::new(Approved { binding, contents: Arc::clone(&self.contents) }));
         }
         context
     }
