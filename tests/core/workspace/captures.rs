@@ -380,7 +380,7 @@ fn a_link_in_place_of_odd_names_is_asked_about() {
 }
 
 #[test]
-fn a_reference_that_comes_while_the_user_is_asked_is_asked_about() {
+fn a_reference_that_comes_during_the_question_is_asked_about() {
     let chat = Harness::new("@You:\n@diagnostics", [prose("ok")]);
     showing(&chat);
     chat.go();

@@ -154,7 +154,7 @@ fn foreign_references_are_asked_about_with_the_files() {
 }
 
 #[test]
-fn what_the_store_holds_of_files_answers_no_question_about_references() {
+fn stored_answers_about_files_do_not_cover_references() {
     let mut gate = Gate::default();
     let facts = GateFacts { references: vec!["@diff".to_owned()], ..naming(&["a"]) };
     let search = located(gate.want(wish(1), facts));
