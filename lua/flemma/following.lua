@@ -242,7 +242,7 @@ function M.cursor(buf, line, reason)
       end
     end
     if stays or reason == "pending" then
-      require("flemma.ui").reveal(buf, win, api.nvim_win_get_cursor(win)[1])
+      require("flemma.reveal").lead(win, buf)
     end
   end
 end

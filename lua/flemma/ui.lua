@@ -91,32 +91,6 @@ function M.schedule_refresh(buf)
   end
 end
 
---- Scrolls until the preview of a status block is visible. It is drawn below the block's first line.
----@param buf integer
----@param win integer
----@param line integer the block's first line, from 1
-function M.reveal(buf, win, line)
-  -- The previews have been drawn by then.
-  vim.schedule(function()
-    if not api.nvim_win_is_valid(win) or api.nvim_win_get_buf(win) ~= buf then
-      return
-    elseif api.nvim_win_get_cursor(win)[1] ~= line then
-      return
-    end
-    local below = math.min(line + 1, api.nvim_buf_line_count(buf))
-    api.nvim_win_call(win, function()
-      for _ = 1, api.nvim_win_get_height(win) do
-        local top = vim.fn.line("w0")
-        if vim.fn.line("w$") >= below or top >= line then
-          break
-        end
-        -- Nothing happens to a line in a closed fold.
-        vim.fn.winrestview({ topline = math.max(top, vim.fn.foldclosedend(top)) + 1 })
-      end
-    end)
-  end)
-end
-
 --- The mark with the current activity, below the last line of each buffer.
 ---@type table<integer, { id: integer, line: integer, virt_lines: table }>
 local ends = {}

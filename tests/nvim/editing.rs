@@ -315,6 +315,25 @@ fn the_preview_of_the_next_call_that_waits_can_be_read() {
 }
 
 #[test]
+fn a_preview_that_the_user_scrolls_away_stays_away() {
+    let input = |n: usize| json!({"label": null, "command": format!("echo number-{n}"), "timeout": null}).to_string();
+    let calls = (1..=6).fold(Stream::new(), |stream, n| stream.tool_use(&format!("toolu_{n}"), "bash", &[&input(n)]));
+    let mut chat = Chat::start(&Setup::default(), [reply(&calls.end("tool_use"))]);
+    chat.nvim.lua("vim.o.scrolloff = 0; vim.o.lines = 14", &[]);
+    chat.nvim.input("<C-]>");
+    let preview = |nvim: &mut Nvim| nvim.row_with("$ echo number-1").is_some();
+    chat.nvim.wait_for("the preview", |nvim| preview(nvim));
+    chat.wait_until_idle();
+    chat.nvim.wait_for("the preview to be off the screen", |nvim| {
+        nvim.input("<C-y>");
+        !preview(nvim)
+    });
+    // A change of the layout looks at the window again.
+    chat.nvim.command("redraw! | doautocmd SafeState");
+    assert!(!preview(&mut chat.nvim), "{:?}", chat.nvim.screen());
+}
+
+#[test]
 fn a_result_does_not_take_the_cursor_from_a_call_that_waits() {
     let command = |line: &str| json!({"label": null, "command": line, "timeout": null}).to_string();
     let stream = Stream::new()
