@@ -15,6 +15,7 @@ local PRIORITY = 150
 ---@field background? string
 ---@field left { text: string, group: string }[]
 ---@field right { text: string, group: string }[]
+---@field below { text: string, group: string }[] in the second row of a line that the window wraps
 ---@field whole boolean whether it covers the whole line
 
 --- The lines that were drawn over when a window was last drawn.
@@ -35,12 +36,13 @@ local function looks_of(canvas, width, signs, offset)
   -- What runs may change without the text.
   local is_busy = require("flemma.lock").is_locked(buf)
   local tick = api.nvim_buf_get_changedtick(buf)
-  local key = table.concat({ buf, tick, first, last, width, signs, offset }, " ")
+  local wraps = vim.wo[canvas.win].wrap
+  local key = table.concat({ buf, tick, first, last, width, tostring(wraps), signs, offset }, " ")
   local cached = known[canvas.win]
   if cached and cached.key == key and not is_busy then
     return cached.looks
   end
-  local looks = require("flemma.native").call("looks", buf, first, last, width, signs, offset) or {}
+  local looks = require("flemma.native").call("looks", buf, first, last, width, wraps, signs, offset) or {}
   known[canvas.win] = not is_busy and { key = key, looks = looks } or nil
   return looks
 end
@@ -152,6 +154,12 @@ local function draw(canvas, width, look, shows_text)
   if api.nvim_strwidth(text) > width then
     -- The rows that a long line continues on.
     mark(0, { end_col = #text, conceal = "" })
+    local below = virtual(look.below)
+    if below[1] then
+      -- A byte that is in the second row, also where 'linebreak' makes the first one shorter.
+      local column = math.min(vim.str_byteindex(text, "utf-32", width, false), #text - 1)
+      mark(column, { virt_text = below, virt_text_win_col = 0, priority = PRIORITY + 1 })
+    end
   end
 end
 
@@ -205,7 +213,9 @@ end
 ---@type table<integer, integer>
 local cursors = {}
 
-local function follow_cursor(buf)
+---@param buf integer
+---@param is_entering boolean whether the user has come to the window
+local function follow_cursor(buf, is_entering)
   local win = api.nvim_get_current_win()
   if api.nvim_win_get_buf(win) ~= buf then
     return
@@ -213,7 +223,7 @@ local function follow_cursor(buf)
   local line = api.nvim_win_get_cursor(win)[1] - 1
   local before = cursors[win]
   cursors[win] = line
-  require("flemma.looks.hiding").follow_cursor(win, buf, line)
+  require("flemma.looks.hiding").follow_cursor(win, buf, line, is_entering)
   if before ~= line then
     draw_again(buf, before and { before, line } or { line })
   end
@@ -253,8 +263,8 @@ function M.attach(buf)
     group = group,
     buffer = buf,
     desc = "Flemma: show the text of the block that the cursor is in",
-    callback = function()
-      follow_cursor(buf)
+    callback = function(args)
+      follow_cursor(buf, vim.endswith(args.event, "Enter"))
     end,
   })
   api.nvim_create_autocmd("ModeChanged", {

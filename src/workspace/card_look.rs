@@ -18,6 +18,9 @@ use crate::{
 /// The fewest cells that a label is shown in.
 const LEAST_LABEL: usize = 8;
 
+/// Where the second row of a card begins: below the name of the tool.
+const BELOW: &str = "  ";
+
 /// What a card stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CardView {
@@ -74,33 +77,40 @@ impl Workspace {
             },
             |facts| facts.summary.clone(),
         );
+        // Neovim keeps all rows that the text of a long header takes, so the second one says what the call is about.
+        let is_tall =
+            style.wraps && view == CardView::Open && text.line(card.lines.start).width() > style.width;
         let taken: usize = look.right.iter().map(|chunk| chunk.text.width()).sum();
         let (added, removed) = summary.changes.map(LineCounts::words).unwrap_or_default();
         let counts = [(added, "FlemmaDiffAdd"), (removed, "FlemmaDiffDelete")];
         // The counts are short, and say more than the end of a path.
         let kept: usize = counts.iter().map(|(count, _)| count.width() + usize::from(!count.is_empty())).sum();
-        let mut room = style.width.saturating_sub(taken + 1 + kept);
-        let mut add = |text: String, group: &'static str| {
-            let text = preview::clip(&text, room);
-            room -= text.width();
+        let mut room = style.width.saturating_sub(taken + 1 + if is_tall { 0 } else { kept });
+        let add = |row: &mut Vec<Chunk>, room: &mut usize, text: String, group: &'static str| {
+            let text = preview::clip(&text, *room);
+            *room -= text.width();
             if !text.is_empty() {
-                look.left.push(chunk(text, group));
+                row.push(chunk(text, group));
             }
         };
-        add(
-            format!(" {} ", icon(&card.name, is_use, style.signs, view)),
-            if is_use { state.group } else { "FlemmaMeta" },
-        );
-        add(summary.tool.clone(), if is_use { "FlemmaTool" } else { "FlemmaMeta" });
+        let sign = format!(" {} ", icon(&card.name, is_use, style.signs, view));
+        add(&mut look.left, &mut room, sign, if is_use { state.group } else { "FlemmaMeta" });
+        add(&mut look.left, &mut room, summary.tool.clone(), if is_use { "FlemmaTool" } else { "FlemmaMeta" });
+        let row = if is_tall {
+            look.below.push(chunk(BELOW, "FlemmaMeta"));
+            room = style.width.saturating_sub(BELOW.width() + kept);
+            &mut look.below
+        } else {
+            &mut look.left
+        };
         let what = if summary.what.is_empty() { String::new() } else { format!(" {}", summary.what) };
-        add(what, if is_use { "FlemmaToolSummary" } else { "FlemmaMeta" });
-        let left = room;
+        add(row, &mut room, what, if is_use { "FlemmaToolSummary" } else { "FlemmaMeta" });
         for (count, group) in counts.into_iter().filter(|(count, _)| !count.is_empty()) {
-            look.left.push(chunk(format!(" {count}"), group));
+            row.push(chunk(format!(" {count}"), group));
         }
         // A label of a few letters says nothing.
-        if is_use && !summary.label.is_empty() && left > LEAST_LABEL {
-            look.left.push(chunk(preview::clip(&format!("  {}", summary.label), left), "FlemmaMeta"));
+        if is_use && !summary.label.is_empty() && room > LEAST_LABEL {
+            row.push(chunk(preview::clip(&format!("  {}", summary.label), room), "FlemmaMeta"));
         }
         look
     }

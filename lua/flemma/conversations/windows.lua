@@ -2,6 +2,7 @@
 local M = {}
 
 local api = vim.api
+local sizes = require("flemma.conversations.sizes")
 
 ---@class flemma.WindowOptions
 ---@field layout flemma.Layout
@@ -42,30 +43,6 @@ local function float_config(opts)
   }
 end
 
---- Keeps a floating window inside the screen.
-local function follow_size(win, opts)
-  local group = api.nvim_create_augroup("flemma.conversations." .. win, { clear = true })
-  api.nvim_create_autocmd("VimResized", {
-    group = group,
-    desc = "Flemma: keep the conversation's window inside the screen",
-    callback = function()
-      if api.nvim_win_is_valid(win) and api.nvim_win_get_config(win).relative ~= "" then
-        api.nvim_win_set_config(win, float_config(opts))
-      end
-    end,
-  })
-  api.nvim_create_autocmd("WinClosed", {
-    group = group,
-    pattern = tostring(win),
-    desc = "Flemma: forget the conversation's window",
-    callback = function()
-      vim.schedule(function()
-        pcall(api.nvim_del_augroup_by_id, group)
-      end)
-    end,
-  })
-end
-
 ---@type table<flemma.Layout, fun(opts: flemma.WindowOptions): integer>
 local openers = {}
 
@@ -89,13 +66,21 @@ function openers.vertical(opts)
   end
   -- A window that is split off belongs to the tab page, so it cannot be split off a floating one.
   local ok, win = pcall(open, { win = -1, split = "right", width = width })
-  return ok and win or openers.horizontal(opts)
+  if not ok then
+    return openers.horizontal(opts)
+  end
+  sizes.keep(win, "columns")
+  return win
 end
 
 function openers.horizontal(opts)
   local height = cells(opts.height, 0.4, vim.o.lines - vim.o.cmdheight)
   local ok, win = pcall(open, { win = -1, split = "below", height = height })
-  return ok and win or openers.tab(opts)
+  if not ok then
+    return openers.tab(opts)
+  end
+  sizes.keep(win, "lines")
+  return win
 end
 
 function openers.tab(opts)
@@ -112,7 +97,11 @@ end
 
 function openers.float(opts)
   local win = open(float_config(opts))
-  follow_size(win, opts)
+  sizes.follow(win, function()
+    if api.nvim_win_get_config(win).relative ~= "" then
+      api.nvim_win_set_config(win, float_config(opts))
+    end
+  end)
   return win
 end
 

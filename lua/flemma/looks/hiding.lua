@@ -188,11 +188,22 @@ local function is_shown_by(block, line)
   return false
 end
 
+--- Marks the blocks again that were shown or hidden, and draws their lines.
+---@param buf integer
+---@param blocks [integer, integer][] the first line of each, and the line after it
+local function draw_again(buf, blocks)
+  for _, block in ipairs(blocks) do
+    local last = math.min(block[2], api.nvim_buf_line_count(buf))
+    api.nvim__redraw({ buf = buf, range = { block[1], last }, flush = false })
+  end
+end
+
 --- The cursor of the current window is in a line: the block that it is in is shown, and the one before is hidden again.
 ---@param win integer
 ---@param buf integer
 ---@param line integer from 0
-function M.follow_cursor(win, buf, line)
+---@param is_entering boolean whether the user has come to the window: then it scrolls only if a block above the cursor is hidden
+function M.follow_cursor(win, buf, line, is_entering)
   local state = hiding[buf]
   if not state or vim.wo[win].conceallevel < 2 then
     return
@@ -215,7 +226,7 @@ function M.follow_cursor(win, buf, line)
     return
   end
   local former = state.win
-  keep_row(win, function()
+  local function change()
     state.win, state.block = win, nil
     api.nvim_buf_clear_namespace(buf, frames, 0, -1)
     if found then
@@ -232,17 +243,45 @@ function M.follow_cursor(win, buf, line)
     if first then
       M.update(buf, first, last)
     end
-  end)
-  local redraw = api.nvim__redraw
-  for _, block in ipairs({ first and { first, last } or false, found and { found.first, found.last } or false }) do
-    if block then
-      redraw({ buf = buf, range = { block[1], math.min(block[2], api.nvim_buf_line_count(buf)) }, flush = false })
-    end
   end
+  if is_entering and not (first and last <= line and last >= vim.fn.line("w0")) then
+    change()
+  else
+    keep_row(win, change)
+  end
+  local changed = { found and { found.first, found.last } }
+  changed[#changed + 1] = first and { first, last }
+  draw_again(buf, changed)
   if former ~= win and api.nvim_win_is_valid(former) then
-    redraw({ win = former, valid = false, flush = false })
+    api.nvim__redraw({ win = former, valid = false, flush = false })
   end
 end
+
+--- Hides the blocks again that are shown in windows which the user has left. A window that floats over them is no other place.
+local function hide_left()
+  local current = api.nvim_get_current_win()
+  if api.nvim_win_get_config(current).relative ~= "" then
+    return
+  end
+  for buf, state in pairs(hiding) do
+    local first, last = shown_block(buf)
+    if first and last and not (state.win == current and api.nvim_win_get_buf(current) == buf) then
+      state.block = nil
+      api.nvim_buf_clear_namespace(buf, frames, 0, -1)
+      M.update(buf, first, last)
+      draw_again(buf, { { first, last } })
+    end
+  end
+end
+
+api.nvim_create_autocmd({ "WinEnter", "BufEnter" }, {
+  group = api.nvim_create_augroup("flemma.looks.hiding", { clear = true }),
+  desc = "Flemma: hide the block that the cursor was in, in a window that was left",
+  callback = function()
+    -- Another plugin may enter a window for a moment.
+    vim.schedule(hide_left)
+  end,
+})
 
 --- All lines of a conversation may have changed. Long ones are marked in slices.
 ---@param buf integer

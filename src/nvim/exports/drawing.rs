@@ -46,11 +46,11 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         });
         lines.chain(references).collect::<mlua::Result<Vec<_>>>().map(Some)
     })?;
-    // looks(buffer, first, last, width, signs, seconds that local time is ahead) -> what is drawn over the lines of the screen
-    type Screen = (i32, usize, usize, usize, String, i64);
-    exports.add("looks", |lua, binding, (buffer, first, last, width, signs, offset): Screen| {
+    // looks(buffer, first, last, width, wraps, signs, seconds that local time is ahead) -> what is drawn over the lines of the screen
+    type Screen = (i32, usize, usize, usize, bool, String, i64);
+    exports.add("looks", |lua, binding, (buffer, first, last, width, wraps, signs, offset): Screen| {
         let Some(conversation) = binding.workspace.conversation(buffer) else { return Ok(None) };
-        let style = LookStyle { width, signs: signs_of(&signs), offset: SignedDuration::from_secs(offset) };
+        let style = LookStyle { width, wraps, signs: signs_of(&signs), offset: SignedDuration::from_secs(offset) };
         let looks = binding.workspace.looks(&conversation, first..last, style);
         convert::to_lua(lua, &looks).map(Some)
     })?;
@@ -59,7 +59,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     type Fold = (i32, usize, usize, usize, String);
     exports.add("fold_text", |lua, binding, (buffer, first, last, width, signs): Fold| {
         let Some(conversation) = binding.workspace.conversation(buffer) else { return Ok(None) };
-        let style = LookStyle { width, signs: signs_of(&signs), offset: SignedDuration::ZERO };
+        let style = LookStyle { width, wraps: false, signs: signs_of(&signs), offset: SignedDuration::ZERO };
         let line = binding.workspace.fold_text(&conversation, &(first..last), style);
         line.map(|line| convert::to_lua(lua, &line)).transpose()
     })?;

@@ -101,3 +101,43 @@ fn a_narrow_screen_has_it_below_and_a_low_one_over_the_code() {
     assert_eq!(nvim.lua("return vim.fn.tabpagenr('$')", &[]), 1);
     assert!(!said(&mut nvim).contains("could not"), "{}", said(&mut nvim));
 }
+
+/// Gives the screen another size.
+fn resize(nvim: &mut Nvim, columns: u32, lines: u32) {
+    nvim.request("nvim_ui_try_resize", &[columns.into(), lines.into()]);
+    nvim.wait_for("the size", |nvim| nvim.lua("return { vim.o.columns, vim.o.lines }", &[]) == json!([columns, lines]));
+}
+
+#[test]
+fn a_window_keeps_its_part_of_the_screen() {
+    for (layout, at) in [("vertical", 0), ("horizontal", 1)] {
+        let mut nvim = start(&format!("layout = '{layout}'"), (100, 41));
+        nvim.input(":Flemma toggle<CR>iwords<Esc>");
+        nvim.wait_for("the words", |nvim| nvim.text() == "@You:\nwords\n");
+        let size = |nvim: &mut Nvim| window(nvim)[at].as_u64().unwrap();
+        let first = size(&mut nvim);
+        for ((columns, lines), expected) in [((50, 21), [20, 8]), ((12, 6), [5, 2]), ((200, 81), [80, 32])] {
+            resize(&mut nvim, columns, lines);
+            nvim.wait_for("its part", |nvim| size(nvim).abs_diff(expected[at]) <= 1);
+        }
+        resize(&mut nvim, 100, 41);
+        nvim.wait_for("its size", |nvim| size(nvim) == first);
+        // What the user makes of it counts, also in a tab page that they have left.
+        nvim.input("<C-w>=");
+        nvim.wait_for("equal windows", |nvim| size(nvim) != first);
+        let equal = size(&mut nvim);
+        nvim.command("tabnew");
+        resize(&mut nvim, 50, 21);
+        nvim.command("tabprevious");
+        nvim.wait_for("half of it", |nvim| size(nvim).abs_diff(equal / 2) <= 1);
+        resize(&mut nvim, 100, 41);
+        nvim.wait_for("equal windows", |nvim| size(nvim).abs_diff(equal) <= 1);
+        nvim.command("tabonly");
+        // It may be the only window as well.
+        nvim.command("only");
+        resize(&mut nvim, 60, 21);
+        resize(&mut nvim, 100, 41);
+        nvim.wait_for("all of the screen", |nvim| window(nvim)[0] == 100);
+        assert!(!said(&mut nvim).contains("E5"), "{}", said(&mut nvim));
+    }
+}

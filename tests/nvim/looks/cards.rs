@@ -41,9 +41,34 @@ fn a_card_fits_a_narrow_window() {
     let shown = rows(&mut nvim);
     assert!(shown.iter().all(|row| row.chars().count() <= 30), "{shown:#?}");
     let cards = card_rows(&shown);
-    assert_eq!(cards[0], aligned(" > read greet.lua 4-6", "✓", 30));
-    assert_eq!(cards[4], aligned(" > edit a.py +2 -1", "waits", 30));
+    // Their text takes two rows.
+    assert_eq!(cards[0], aligned(" > read", "✓", 30));
+    assert!(shown.contains(&"   greet.lua 4-6  the greeting".to_owned()), "{shown:#?}");
+    assert_eq!(cards[4], aligned(" > edit", "waits", 30));
+    assert!(shown.contains(&"   a.py +2 -1  fix".to_owned()), "{shown:#?}");
     assert!(!shown.iter().any(|row| row.contains("**Tool") || row.contains("toolu_")), "{shown:#?}");
+}
+
+#[test]
+fn a_header_of_two_rows_leaves_none_of_them_empty() {
+    let text = TEXT.replace("toolu_", "toolu_01A09q90qw90lq917835l");
+    for option in ["", "vim.o.linebreak = true", "vim.o.number = true", "vim.o.breakindent = true"] {
+        let mut nvim = open(&text, option, 40);
+        let is_margin = |letter: char| letter == ' ' || letter.is_ascii_digit();
+        let shown: Vec<String> =
+            rows(&mut nvim).iter().map(|row| row.trim_start_matches(is_margin).to_owned()).collect();
+        let after = |row: &str| {
+            let at = shown.iter().position(|shown| shown.starts_with(row));
+            shown[at.unwrap_or_else(|| panic!("{row} is not in {shown:#?}")) + 1].clone()
+        };
+        assert_eq!(after("> read"), "greet.lua 4-6  the greeting", "{option}");
+        assert_eq!(after("> bash"), "make test  what fails?", "{option}");
+        assert_eq!(after("< bash"), "make test", "{option}");
+        assert_eq!(after("< edit"), "a.py +2 -1", "{option}");
+    }
+    // What does not wrap has one row.
+    let mut nvim = open(&text, "vim.o.wrap = false", 40);
+    assert_eq!(card_rows(&rows(&mut nvim))[1], aligned(" > bash make test  what fails?", "✗ failed", 40));
 }
 
 #[test]

@@ -52,6 +52,32 @@ fn inputs_and_fences_are_hidden_until_the_cursor_is_there() {
 }
 
 #[test]
+fn a_window_that_is_left_hides_its_block_until_it_is_entered() {
+    for leave in [":new<CR>", ":belowright vnew<CR>"] {
+        let mut nvim = open(TEXT, "", 120);
+        nvim.input("/greet.lua<CR>zt");
+        nvim.wait_for("the block", |nvim| nvim.row_with("{\"label\":\"the greeting\"").is_some());
+        nvim.input(leave);
+        nvim.wait_for("the card", |nvim| nvim.row_with(" > bash").is_some() && nvim.row_with("```").is_none());
+        assert_marks(&mut nvim, leave);
+        nvim.input("<C-w>p");
+        nvim.wait_for("the block", |nvim| nvim.row_with("{\"label\":\"the greeting\"").is_some());
+        assert_eq!(nvim.lua("return vim.fn.line('w0') == vim.fn.line('.')", &[]), true, "it is where it was");
+        assert_marks(&mut nvim, "coming back");
+        // What floats over the window is a part of it for the user.
+        let float = "vim.api.nvim_open_win(vim.api.nvim_create_buf(false, true), true, { relative = 'win', row = 9,
+            col = 9, width = 9, height = 1 })";
+        nvim.lua(float, &[]);
+        nvim.input("x<Esc>");
+        nvim.wait_for("a row of text", |nvim| nvim.row_with("{\"label\":\"the greeting\"").is_some());
+        nvim.command("close");
+        // Another buffer in the same window.
+        nvim.command("belowright split | enew");
+        nvim.wait_for("the card", |nvim| nvim.row_with(" > bash").is_some() && nvim.row_with("```").is_none());
+    }
+}
+
+#[test]
 fn the_cursor_keeps_its_row_when_it_enters_and_leaves_a_block() {
     let filler = "words\n".repeat(200);
     // The preview of a call that waits is between two lines.
