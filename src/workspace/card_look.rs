@@ -78,8 +78,7 @@ impl Workspace {
             |facts| facts.summary.clone(),
         );
         // Neovim keeps all rows that the text of a long header takes, so the second one says what the call is about.
-        let is_tall =
-            style.wraps && view == CardView::Open && text.line(card.lines.start).width() > style.width;
+        let is_tall = style.wraps && view == CardView::Open && text.line(card.lines.start).width() > style.width;
         let taken: usize = look.right.iter().map(|chunk| chunk.text.width()).sum();
         let (added, removed) = summary.changes.map(LineCounts::words).unwrap_or_default();
         let counts = [(added, "FlemmaDiffAdd"), (removed, "FlemmaDiffDelete")];
