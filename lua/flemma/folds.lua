@@ -242,6 +242,28 @@ function M.rest(buf)
   end)
 end
 
+--- The user has to look at a line: opens the folds that it is in.
+---@param buf integer
+---@param line integer from 0
+function M.unfold(buf, line)
+  if not attached[buf] or not api.nvim_buf_is_loaded(buf) then
+    return
+  end
+  local mark = api.nvim_buf_set_extmark(buf, windows.namespace, line, 0, {})
+  -- The folds may have to be brought up to date first.
+  vim.schedule(function()
+    local at = api.nvim_buf_is_loaded(buf) and api.nvim_buf_get_extmark_by_id(buf, windows.namespace, mark, {})[1]
+    if at then
+      api.nvim_buf_del_extmark(buf, windows.namespace, mark)
+      each_window(buf, function(win)
+        api.nvim_win_call(win, function()
+          windows.unfold(at + 1)
+        end)
+      end)
+    end
+  end)
+end
+
 --- The text was read from its file again. Everything is looked at once more.
 ---@param buf integer
 function M.reload(buf)

@@ -23,6 +23,10 @@ M.cursor = function(...)
   return require("flemma.following").cursor(...)
 end
 
+M.unfold = function(...)
+  require("flemma.folds").unfold(...)
+end
+
 M.follow = function(...)
   return require("flemma.following").follow(...)
 end

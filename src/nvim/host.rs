@@ -62,6 +62,7 @@ pub(super) const NAMES: &[&str] = &[
     "server",
     "show",
     "turn_over",
+    "unfold",
     "unsaved",
     "unsettled",
     "usage",
@@ -423,6 +424,11 @@ impl Host for NvimHost {
     /// `:help nvim_win_set_cursor()`.
     fn follow(&self, buffer: i32) {
         self.shim.tell("follow", buffer);
+    }
+
+    /// `:help :foldopen`.
+    fn unfold(&self, buffer: i32, line: usize) {
+        self.shim.tell("unfold", (buffer, line));
     }
 
     fn turn_over(&self, buffer: i32) {

@@ -1,10 +1,10 @@
 //! What has become of the changes that somebody proposed, after somebody else has edited them.
 
-use std::time::Duration;
+use std::{ops::Range, time::Duration};
 
 use similar::DiffOp;
 
-use super::diff::diff;
+use super::{diff::diff, unified::readable};
 
 /// How long comparing may take.
 const TIME: Duration = Duration::from_millis(500);
@@ -21,25 +21,30 @@ pub struct Fates {
     pub left: Vec<usize>,
     /// Those in whose place something else stands.
     pub edited: Vec<usize>,
+    /// Those whose lines are as somebody else has made them since the changes were proposed.
+    pub meanwhile: Vec<usize>,
     /// Whether lines were changed that the proposal leaves alone.
     pub has_own: bool,
 }
 
 impl Fates {
     /// What has become of the changes from `old` to `proposed`, where `written` was written; `None` for texts that are not
-    /// compared.
+    /// compared. `first` is what the file had when the changes were proposed, if that was not `old`.
     #[must_use]
-    pub fn of(old: &[u8], proposed: &[u8], written: &[u8]) -> Option<Self> {
+    pub fn of(old: &[u8], proposed: &[u8], written: &[u8], first: Option<&[u8]>) -> Option<Self> {
         let texts = [old, proposed, written];
         let is_binary = |text: &[u8]| memchr::memchr(0, text).is_some();
         if texts.into_iter().any(is_binary) || texts.into_iter().map(<[u8]>::len).sum::<usize>() > MAX_BYTES {
             return None;
         }
-        let [old, proposed, written] = texts.map(String::from_utf8_lossy);
+        let [old, proposed, written] = texts.map(readable);
+        let first = first.filter(|text| !is_binary(text) && text.len() <= MAX_BYTES).map(readable);
         let lines_of = |text| str::split_inclusive(text, '\n').collect::<Vec<_>>();
         let (old, proposed, written) = (lines_of(&old), lines_of(&proposed), lines_of(&written));
         let wanted = changes(&diff(&old, &proposed, TIME));
         let made = changes(&diff(&old, &written, TIME));
+        let first = first.as_deref().map(lines_of);
+        let meanwhile = first.map(|first| changes(&diff(&first, &old, TIME))).unwrap_or_default();
         let mut fates = Self::default();
         let is_same = |one: &DiffOp, other: &DiffOp| {
             one.old_range() == other.old_range() && proposed[one.new_range()] == written[other.new_range()]
@@ -49,6 +54,8 @@ impl Fates {
                 &mut fates.applied
             } else if made.iter().any(|other| touch(change, other)) {
                 &mut fates.edited
+            } else if meanwhile.iter().any(|other| overlap(&change.old_range(), &other.new_range())) {
+                &mut fates.meanwhile
             } else {
                 &mut fates.left
             };
@@ -65,7 +72,10 @@ fn changes(ops: &[DiffOp]) -> Vec<DiffOp> {
 
 /// Whether two changes concern the same lines, or insert at the same place.
 fn touch(one: &DiffOp, other: &DiffOp) -> bool {
-    let (one, other) = (one.old_range(), other.old_range());
+    overlap(&one.old_range(), &other.old_range())
+}
+
+const fn overlap(one: &Range<usize>, other: &Range<usize>) -> bool {
     one.start == other.start || (one.start < other.end && other.start < one.end)
 }
 
@@ -78,8 +88,13 @@ mod tests {
         let old: String = (1..=30).map(|line| format!("{line}\n")).collect();
         let proposed = old.replace("5\n6\n", "five\n6\n").replace("14\n", "fourteen\n").replace("20\n", "twenty\n");
         let written = proposed.replace("fourteen", "14").replace("twenty", "zwanzig").replace("30", "thirty");
-        let fates = Fates::of(old.as_bytes(), proposed.as_bytes(), written.as_bytes()).unwrap();
-        assert_eq!(fates, Fates { applied: vec![5], left: vec![14], edited: vec![20], has_own: true });
-        assert_eq!(Fates::of(b"\0", b"a", b"b"), None);
+        let fates = Fates::of(old.as_bytes(), proposed.as_bytes(), written.as_bytes(), None).unwrap();
+        let expected = Fates { applied: vec![5], left: vec![14], edited: vec![20], has_own: true, ..Fates::default() };
+        assert_eq!(fates, expected);
+        assert_eq!(Fates::of(b"\0", b"a", b"b", None), None);
+        // The fourteenth line was another one when the change was proposed.
+        let first = old.replace("14\n", "twice seven\n");
+        let fates = Fates::of(old.as_bytes(), proposed.as_bytes(), written.as_bytes(), Some(first.as_bytes()));
+        assert_eq!(fates, Some(Fates { left: Vec::new(), meanwhile: vec![14], ..expected }));
     }
 }

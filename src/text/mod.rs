@@ -13,12 +13,16 @@
 pub mod ansi;
 pub(crate) mod code_span;
 pub(crate) mod diff;
+pub mod diff_line;
 mod fence;
 pub mod hunks;
+pub(crate) mod line_breaks;
 mod one_line;
 pub mod suggest;
 pub mod truncate;
 pub mod unified;
+pub(crate) mod visible;
+pub(crate) mod wrap;
 
 pub use fence::Fence;
 pub(crate) use one_line::{escape_controls, one_line};

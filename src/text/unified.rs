@@ -1,9 +1,9 @@
 //! Unified diffs of whole files, to be looked at.
 //!
-//! A file is bytes. Lines that are not UTF-8 are shown with replacement characters, and of a file with a zero byte only the
+//! A file is bytes. Those that are not UTF-8 are shown as `<FF>`, and of a file with a zero byte only the
 //! sizes are shown. The time and the number of lines are bounded, so that a diff of any two files comes soon.
 
-use std::time::Duration;
+use std::{borrow::Cow, time::Duration};
 
 use similar::{ChangeTag, DiffOp, group_diff_ops};
 
@@ -53,7 +53,7 @@ impl Unified {
             let lines = vec![format!("(not shown line by line: {old} become {new})")];
             return Self { lines, is_compared: false, ..Self::default() };
         }
-        let (old, new) = (String::from_utf8_lossy(old), String::from_utf8_lossy(new));
+        let (old, new) = (readable(old), readable(new));
         let lines_of = |text| str::split_inclusive(text, '\n').collect::<Vec<_>>();
         let (old, new) = (lines_of(&old), lines_of(&new));
         let ops = diff(&old, &new, TIME);
@@ -83,6 +83,19 @@ impl Unified {
         }
         unified
     }
+}
+
+/// A content as text. Bytes that are not UTF-8 are different where they differ.
+pub(super) fn readable(content: &[u8]) -> Cow<'_, str> {
+    if let Ok(text) = std::str::from_utf8(content) {
+        return Cow::Borrowed(text);
+    }
+    let mut text = String::with_capacity(content.len() + 16);
+    for chunk in content.utf8_chunks() {
+        text.push_str(chunk.valid());
+        text.extend(chunk.invalid().iter().map(|byte| format!("<{byte:02X}>")));
+    }
+    Cow::Owned(text)
 }
 
 fn hunk_lines(hunk: &[DiffOp], old: &[&str], new: &[&str]) -> Vec<String> {

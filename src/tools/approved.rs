@@ -1,6 +1,6 @@
 //! What the user has approved of a proposal, and whether that is what a call would write now.
 
-use std::{fmt, sync::Arc};
+use std::{collections::BTreeMap, fmt, path::PathBuf, sync::Arc};
 
 use super::{Content, FileChange, Proposal};
 use crate::{
@@ -18,6 +18,8 @@ pub struct Approved {
     pub binding: Binding,
     /// The contents that they have made of it.
     pub contents: KeptContent,
+    /// What files had when their change was first shown, if somebody has changed them since.
+    pub first: BTreeMap<PathBuf, Content>,
 }
 
 impl fmt::Debug for Approved {

@@ -82,6 +82,8 @@ struct Allowed {
     /// What it covers, with links resolved: the file or folder, and the page of this name. None if a part of a relative path
     /// is a link.
     places: Vec<PathBuf>,
+    /// Whether a part of a relative path is a link.
+    is_link: bool,
 }
 
 impl Permitted {
@@ -170,7 +172,7 @@ impl Permitted {
     /// # Errors
     /// If an agent does not permit it.
     pub fn check_real<'a>(&self, access: Access, real: &Path, name: impl Into<PathName<'a>>) -> Result<(), ModelError> {
-        self.refusing(access, real).map_or(Ok(()), |(agent, access)| Err(agent.refusal(access, name.into())))
+        self.refusing(access, real).map_or(Ok(()), |(agent, access)| Err(agent.refusal(access, real, name.into())))
     }
 
     /// Checks that a tool may run whose definition does not say which paths it uses.
@@ -226,7 +228,7 @@ pub struct PermittedView<'a> {
 }
 
 fn shown(list: &[Allowed]) -> Vec<String> {
-    let show = |allowed: &Allowed| match allowed.places.is_empty() {
+    let show = |allowed: &Allowed| match allowed.is_link {
         true => format!("{} (nothing: it is a link)", allowed.path.display()),
         false => allowed.path.display().to_string(),
     };
@@ -234,12 +236,20 @@ fn shown(list: &[Allowed]) -> Vec<String> {
 }
 
 impl Agent {
-    fn refusal(&self, access: Access, name: PathName<'_>) -> ModelError {
+    fn refusal(&self, access: Access, real: &Path, name: PathName<'_>) -> ModelError {
         let (verb, list) = match access {
             Access::Read => ("read", &self.read),
             Access::Write => ("written", &self.write),
         };
-        let list: Vec<String> = list.iter().flatten().map(|allowed| format!("`{}`", allowed.written)).collect();
+        let entries = || list.iter().flatten();
+        // Where a link leads is not said: the model would learn what there is outside.
+        let why = match name {
+            PathName::Written(written) if entries().any(|allowed| allowed.leads_out(written, real)) => {
+                ": it is a link, or a folder in it is, and what that leads to is not allowed"
+            }
+            _ => "",
+        };
+        let list: Vec<String> = entries().map(Allowed::described).collect();
         let allowed = match list.as_slice() {
             [] => "Nothing may".to_owned(),
             list => format!("Only these paths may: {}", list.join(", ")),
@@ -248,7 +258,7 @@ impl Agent {
             PathName::Written(written) => format!("`{}`", escape_controls(written)),
             PathName::Folder(folder) => folder.to_owned(),
         };
-        ModelError::new(format!("The agent `{}` does not allow {name} to be {verb}. {allowed}.", self.name))
+        ModelError::new(format!("The agent `{}` does not allow {name} to be {verb}{why}. {allowed}.", self.name))
     }
 }
 
@@ -259,7 +269,7 @@ impl Allowed {
         let first = path.components().next();
         if path.is_absolute() || first == Some(Component::Normal("~".as_ref())) {
             let path = plain(&paths::resolve(&base.folder, path));
-            return Self { written: written.to_owned(), places: vec![real(&path)], path };
+            return Self { written: written.to_owned(), places: vec![real(&path)], path, is_link: false };
         }
         let is_dotted = matches!(first, Some(Component::CurDir | Component::ParentDir));
         let start = real(if is_dotted { &base.folder } else { &base.notes });
@@ -267,13 +277,38 @@ impl Allowed {
         // Whoever brings or changes the content of the folder must not decide what may be read.
         let place = |path: &Path| Some(real(path)).filter(|place| place == path);
         let mut places = Vec::from_iter(place(&path));
+        let is_link = places.is_empty();
         let is_name = Path::new(written).components().all(|part| matches!(part, Component::Normal(_)));
         if is_name && !written.ends_with('/') {
             let mut page = path.clone().into_os_string();
             page.push(".md");
             places.extend(place(Path::new(&page)));
         }
-        Self { written: written.to_owned(), path, places }
+        Self { written: written.to_owned(), path, places, is_link }
+    }
+
+    /// Its path as messages show it.
+    fn described(&self) -> String {
+        let note = if self.is_link { " (a link, which allows nothing)" } else { "" };
+        format!("`{}`{note}", self.written)
+    }
+
+    /// Whether a path that the model wrote is in this entry, and leads to `real` by a link. This reads the disk.
+    fn leads_out(&self, written: &str, real: &Path) -> bool {
+        let parts =
+            |path: &str| Path::new(path).components().filter(|part| *part != Component::CurDir).collect::<PathBuf>();
+        let (entry, path) = (parts(&self.written), parts(written));
+        let own = match path.strip_prefix(&entry) {
+            Ok(rest) => self.path.join(rest),
+            Err(_) if path.starts_with(&self.path) => path,
+            Err(_) => return false,
+        };
+        let own = plain(&own);
+        let mut page = own.clone().into_os_string();
+        page.push(".md");
+        [own, PathBuf::from(page)]
+            .iter()
+            .any(|own| own.starts_with(&self.path) && own != real && paths::real(own) == real)
     }
 
     fn covers(&self, real: &Path) -> bool {

@@ -1,15 +1,12 @@
 //! What the user is shown of a proposal: figures, and the first lines of a diff.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
-use super::{Content, Proposal, Revision};
-use crate::text::unified::Unified;
+use super::{Content, DiffLine, Proposal, Revision};
+use crate::text::{line_breaks, unified::Unified};
 
 /// The most lines of a diff that are kept to be shown.
 const MAX_LINES: usize = 500;
-
-/// The most bytes of a line that are kept. No screen is that wide.
-const MAX_LINE: usize = 4096;
 
 /// What the user is shown of a proposal.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,66 +19,6 @@ pub struct Review {
     pub diff: Vec<DiffLine>,
     /// How many more there are.
     pub more: usize,
-}
-
-/// A line of a diff.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DiffLine {
-    /// What it is.
-    pub kind: DiffKind,
-    /// The line, with its sign.
-    pub text: String,
-}
-
-/// What a line of a diff is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DiffKind {
-    /// The head of a hunk.
-    Hunk,
-    /// A line that stays.
-    Context,
-    /// A line that goes.
-    Delete,
-    /// A line that comes.
-    Add,
-    /// How many lines are not shown.
-    More,
-    /// Something that is said about the file.
-    Note,
-}
-
-impl DiffKind {
-    /// The word for it in Lua.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Hunk => "hunk",
-            Self::Context => "context",
-            Self::Delete => "delete",
-            Self::Add => "add",
-            Self::More => "more",
-            Self::Note => "note",
-        }
-    }
-}
-
-impl DiffLine {
-    /// Something that is said about a file.
-    #[must_use]
-    pub fn note(text: impl Into<String>) -> Self {
-        Self { kind: DiffKind::Note, text: text.into() }
-    }
-
-    fn of(line: &str) -> Self {
-        let kind = match line.as_bytes().first() {
-            Some(b'@') => DiffKind::Hunk,
-            Some(b'+') => DiffKind::Add,
-            Some(b'-') => DiffKind::Delete,
-            Some(b' ') => DiffKind::Context,
-            _ => DiffKind::Note,
-        };
-        Self { kind, text: line[..line.floor_char_boundary(MAX_LINE)].to_owned() }
-    }
 }
 
 impl Review {
@@ -103,11 +40,20 @@ impl Review {
                 review.put(DiffLine::note("(too large to be shown)"));
                 continue;
             };
-            let unified = Unified::of(&old, &new, MAX_LINES);
+            let mut unified = Unified::of(&old, &new, MAX_LINES);
             review.lines = review.lines.filter(|_| unified.is_compared);
             review.lines = review.lines.map(|(added, removed)| (added + unified.added, removed + unified.removed));
+            if unified.is_compared {
+                let (old, new, change) = line_breaks::compared(&old, &new);
+                if matches!(old, Cow::Owned(_)) {
+                    unified = Unified::of(&old, &new, MAX_LINES);
+                }
+                if let Some(change) = change {
+                    review.put(DiffLine::note(change));
+                }
+            }
             let hunks = unified.lines.len() - usize::from(unified.more > 0);
-            unified.lines[..hunks].iter().for_each(|line| review.put(DiffLine::of(line)));
+            DiffLine::of_hunks(&unified.lines[..hunks]).into_iter().for_each(|line| review.put(line));
             review.more += unified.more;
         }
         review
@@ -127,8 +73,7 @@ impl Review {
         let mut lines: Vec<DiffLine> = self.diff.iter().take(max).cloned().collect();
         let more = self.diff.len() - lines.len() + self.more;
         if more > 0 && max > 0 {
-            let lines_word = if more == 1 { "line" } else { "lines" };
-            lines.push(DiffLine { kind: DiffKind::More, text: format!("… {more} more {lines_word}") });
+            lines.push(DiffLine::more(more));
         }
         lines
     }

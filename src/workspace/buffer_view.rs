@@ -141,8 +141,8 @@ impl Workspace {
             // Nothing would change, and the user has to know why.
             Err(problem) => problem.to_string().lines().take(most.max(1)).map(DiffLine::note).collect(),
         };
-        let clipped = |line: DiffLine| PreviewLine { kind: line.kind.as_str(), text: preview::clip(&line.text, width) };
-        preview.diff = lines.into_iter().map(clipped).collect();
+        let fitted = DiffLine::fitted(&lines, width).into_iter();
+        preview.diff = fitted.map(|(kind, text)| PreviewLine { kind: kind.as_str(), text }).collect();
         preview
     }
 

@@ -178,6 +178,9 @@ pub trait Host {
     /// Puts the cursor at the end in those windows.
     fn follow(&self, _buffer: i32) {}
 
+    /// The user has to look at a line: opens the folds that it is in, in all windows.
+    fn unfold(&self, _buffer: i32, _line: usize) {}
+
     /// A turn is over.
     fn turn_over(&self, _buffer: i32) {}
 

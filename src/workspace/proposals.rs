@@ -143,6 +143,8 @@ struct Entry {
     followed: Vec<CallKey>,
     /// What the user was shown last.
     shown: Option<Binding>,
+    /// What the files had when a change of them was first found out.
+    first: BTreeMap<PathBuf, Content>,
 }
 
 /// The proposals of one conversation. They are found out together, from the first call to the last ([`super::survey`]).
@@ -160,6 +162,8 @@ pub(super) struct Proposals {
     /// Whether something has changed since it began.
     is_late: Cell<bool>,
     surveys: Cell<u64>,
+    /// What files had when changes of them were first shown that the user has approved since, in another form.
+    first: RefCell<BTreeMap<CallKey, BTreeMap<PathBuf, Content>>>,
 }
 
 /// What a survey has found out about a call.
@@ -274,6 +278,11 @@ impl Proposals {
         };
         if let Ok(ready) = &found {
             entry.followed = ready.followed();
+            for (file, after) in ready.proposal.files.iter().zip(&ready.after) {
+                if let Some(old) = file.old.as_ref().filter(|_| after.is_none()) {
+                    entry.first.entry(file.path.clone()).or_insert_with(|| old.clone());
+                }
+            }
         }
         let is_first = (is_final || found.is_ok()) && self.arrived.borrow_mut().remove(key);
         entry.found = Some(found);
@@ -300,6 +309,23 @@ impl Proposals {
                 }
             };
         }
+    }
+
+    /// The user approves a call, in another form: what the files had at first, of which they may not have known.
+    pub(super) fn keep_first(&self, key: &CallKey, ready: &Ready) {
+        let entries = self.entries.borrow();
+        let Some(entry) = entries.get(key) else { return };
+        let files = ready.proposal.files.iter().filter_map(|file| {
+            let first = entry.first.get(&file.path)?;
+            let is_other = file.old.as_ref().is_none_or(|old| old.digest != first.digest);
+            is_other.then(|| (file.path.clone(), first.clone()))
+        });
+        self.first.borrow_mut().insert(key.clone(), files.collect());
+    }
+
+    /// What the files of a call had at first, where that is something else than what the user was shown when they approved it.
+    pub(super) fn take_first(&self, key: &CallKey) -> BTreeMap<PathBuf, Content> {
+        self.first.borrow_mut().remove(key).unwrap_or_default()
     }
 
     /// What the user was shown last of a call; `None` if nothing was.

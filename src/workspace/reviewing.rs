@@ -92,6 +92,7 @@ impl Workspace {
             let Some(ready) = workspace.current(conversation, &key, &revision) else {
                 return then(workspace, Err(UserError::new(CHANGED)));
             };
+            conversation.proposals().keep_first(&key, &ready);
             let resolution = Resolution::ApproveAs(ready.binding(takes));
             workspace.resolve_call(conversation, &call, resolution, Role::User, move |workspace, resolved| {
                 then(workspace, resolved.map_err(|error: ResolveError| UserError::new(error.explained())));

@@ -2,6 +2,7 @@
 //! interface. A call runs only when its start is on the disk.
 
 use std::{
+    collections::BTreeMap,
     panic::AssertUnwindSafe,
     sync::Arc,
     time::{Duration, Instant},
@@ -189,7 +190,9 @@ impl Start<'_> {
         let mut context = workspace.tool_context(conversation, definition);
         context.recorder = workspace.recorder(conversation, self.call);
         let key = CallKey::of(&self.call.id, &self.call.name, &self.call.input);
-        context.approved = workspace.approved(conversation, &key).map(Arc::new);
+        let approved = workspace.approved(conversation, &key);
+        let first = conversation.proposals().take_first(&key);
+        context.approved = approved.map(|approved| Arc::new(Approved { first, ..approved }));
         context.lua = workspace.scripts().sandbox();
         context
     }
@@ -381,7 +384,7 @@ impl Workspace {
         let binding = conversation.records().with_ledger(|ledger| ledger.binding(key).cloned())?;
         let backups = self.backups().clone();
         let contents: KeptContent = Arc::new(move |digest| backups.edited(digest));
-        Some(Approved { binding, contents })
+        Some(Approved { binding, contents, first: BTreeMap::new() })
     }
 
     /// Nothing was written, because the user has approved something else than what a call would write now. It waits again.
@@ -404,6 +407,11 @@ impl Workspace {
             self.renew_proposed(conversation, &key, now);
         }
         self.feed(conversation, [Input::Outdated { call: call.id.clone(), problem: why.to_string() }]);
+        let calls = conversation.page().open_calls();
+        let block = calls.iter().rfind(|now| now.id == call.id).and_then(|now| now.placeholder.as_ref());
+        if let Some(block) = block {
+            self.host().unfold(conversation.buffer(), block.fence);
+        }
     }
 
     /// What a call may know and use that this run of it is about; `None` if the run is over.

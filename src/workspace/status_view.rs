@@ -1,13 +1,13 @@
 //! `:Flemma status`: what is in effect for a conversation, and who set it.
 
 use serde_json::Value;
-use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
 use super::{Conversation, Workspace, effective::Effective};
 use crate::{
     agent::Activity,
     config::{Config, ListOption},
+    text::wrap::{wrap, wrap_with},
     tools::PermittedView,
 };
 
@@ -156,37 +156,6 @@ impl OptionRow {
 /// A text with blanks up to a width in cells.
 fn padded(text: &str, width: usize) -> String {
     format!("{text}{:1$}", "", width.saturating_sub(text.width()))
-}
-
-/// How far the rest of a line that is too long is indented.
-const INDENT: usize = 2;
-
-/// Cuts a line into lines of at most `width` cells, between words where it can.
-fn wrap(line: &str, width: usize) -> Vec<String> {
-    wrap_with(line, width, &" ".repeat(INDENT.min(width.saturating_sub(1))))
-}
-
-/// The same, with this indent of all lines but the first.
-fn wrap_with(line: &str, width: usize, indent: &str) -> Vec<String> {
-    if line.width() <= width {
-        return vec![line.to_owned()];
-    }
-    let mut lines = Vec::new();
-    let mut current = String::new();
-    for word in line.split_inclusive(' ') {
-        if current.width() + word.trim_end().width() > width && !current.trim().is_empty() {
-            lines.push(current.trim_end().to_owned());
-            current = indent.to_owned();
-        }
-        for letter in word.graphemes(true) {
-            if current.width() + letter.width() > width && letter != " " && !current.trim().is_empty() {
-                lines.push(std::mem::replace(&mut current, indent.to_owned()));
-            }
-            current.push_str(letter);
-        }
-    }
-    lines.push(current.trim_end().to_owned());
-    lines
 }
 
 /// The blanks between two columns.

@@ -29,6 +29,7 @@ local api, fn = vim.api, vim.fn
 ---@field states? table<string, boolean> which folds were closed before the file was read again
 
 local late = api.nvim_create_namespace("flemma.folds")
+M.namespace = late
 
 --- The numbers per fold in the library's lists.
 local FIELDS = 5
@@ -427,6 +428,18 @@ function M.catch_up(window, folds_at)
         for _, line in ipairs(ready) do
           vim.cmd(line .. "foldclose")
         end
+      end)
+    end
+  end)
+end
+
+--- Opens the folds that a line is in.
+---@param line integer from 1
+function M.unfold(line)
+  with_folding(function()
+    if fn.foldclosed(line) ~= -1 then
+      keep_view(function()
+        vim.cmd(line .. "foldopen!")
       end)
     end
   end)

@@ -104,7 +104,8 @@ fn approved_steps<'a>(approved: &Approved, proposal: &'a Proposal) -> Option<Vec
                 Some(content)
             }
         };
-        Some(Step { change, take: bound.take.clone(), new })
+        let first = approved.first.get(&change.path).cloned();
+        Some(Step { change, take: bound.take.clone(), new, first })
     });
     steps.collect()
 }

@@ -1,6 +1,6 @@
 //! Writing what a tool has proposed while it ran: contents that were kept until the user has decided.
 
-use std::{fmt, sync::Arc};
+use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::Value;
@@ -68,7 +68,8 @@ impl StoredWrite {
             });
             // No proposal has this revision: the files are compared.
             let binding = Binding { revision: String::new(), files: files.collect() };
-            context.approved = Some(Arc::new(Approved { binding, contents: Arc::clone(&self.contents) }));
+            context.approved =
+                Some(Arc::new(Approved { binding, contents: Arc::clone(&self.contents), first: BTreeMap::new() }));
         }
         context
     }

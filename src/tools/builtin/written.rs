@@ -20,12 +20,14 @@ pub(super) struct Step<'a> {
     pub(super) take: Take,
     /// What it gets; `None` to delete it, or if it is left as it is.
     pub(super) new: Option<Content>,
+    /// What the file had when the change was first shown, if somebody has changed it since.
+    pub(super) first: Option<Content>,
 }
 
 impl<'a> Step<'a> {
     /// All of what was proposed.
     pub(super) fn as_proposed(change: &'a FileChange) -> Self {
-        Self { change, take: Take::Proposed, new: change.new.clone() }
+        Self { change, take: Take::Proposed, new: change.new.clone(), first: None }
     }
 }
 
@@ -69,7 +71,8 @@ fn edited(step: &Step<'_>) -> String {
         return format!("\n\n{name} was written with another content than the proposed one.");
     };
     let mut text = format!("\n\n{name} was written, but not as proposed.");
-    if let Some(fates) = Fates::of(&old, &proposed, &written) {
+    let first = step.first.as_ref().and_then(|first| first.bytes.as_deref());
+    if let Some(fates) = Fates::of(&old, &proposed, &written, first.map(Vec::as_slice)) {
         let _ = write!(text, " {}", describe(&fates));
     }
     let diff = Unified::of(&proposed, &written, MAX_LINES);
@@ -84,9 +87,16 @@ fn describe(fates: &Fates) -> String {
         let numbers: Vec<String> = lines_from.iter().map(usize::to_string).collect();
         format!("{} ({} {})", lines_from.len(), if numbers.len() == 1 { "line" } else { "lines" }, numbers.join(", "))
     };
-    let count = fates.applied.len() + fates.left.len() + fates.edited.len();
+    let count = fates.applied.len() + fates.left.len() + fates.edited.len() + fates.meanwhile.len();
     let mut parts = Vec::new();
-    for (word, at_lines) in [("applied", &fates.applied), ("left out", &fates.left), ("edited", &fates.edited)] {
+    let meanwhile = "not made, since the file was changed there in the meantime by somebody else";
+    let all = [
+        ("applied", &fates.applied),
+        ("left out", &fates.left),
+        ("edited", &fates.edited),
+        (meanwhile, &fates.meanwhile),
+    ];
+    for (word, at_lines) in all {
         if !at_lines.is_empty() {
             parts.push(format!("{} {word}", at(at_lines)));
         }

@@ -16,6 +16,7 @@ mod preview;
 mod project;
 mod reading;
 mod retention;
+mod review;
 mod rules;
 mod search;
 mod summary;

@@ -182,6 +182,31 @@ fn file_tools_refuse_what_an_agent_does_not_permit() {
 }
 
 #[test]
+fn an_agent_says_that_a_path_is_a_link() {
+    let why = "it is a link, or a folder in it is, and what that leads to is not allowed";
+    let workshop = vault(journal());
+    for (spelling, is_link) in
+        [("Journal/door/diary.md", true), ("Journal/letter.md", true), ("Private/diary.md", false)]
+    {
+        let text = workshop.err("read", input("read", json!({ "path": spelling })));
+        assert_eq!(text.contains(why), is_link, "{text}");
+        assert!(!text.replace(spelling, "").contains("Private"), "where it leads is not said: {text}");
+    }
+    // The folder itself becomes a link.
+    let mut workshop = vault(journal());
+    fs::rename(workshop.path("Journal"), workshop.path("Moved")).unwrap();
+    symlink("Moved", workshop.path("Journal")).unwrap();
+    let folder = workshop.path(".");
+    workshop.context.permitted = Arc::new(agent(journal(), &folder, &folder));
+    let text = workshop.err("read", input("read", json!({ "path": "Journal/today.md" })));
+    let expected = format!(
+        "The agent `tester` does not allow `Journal/today.md` to be read: {why}. Only these paths may: `Journal` (a link, \
+         which allows nothing), `\u{c4}pfel`."
+    );
+    assert_eq!(text, expected);
+}
+
+#[test]
 fn the_folder_counts_if_a_call_names_no_path() {
     let workshop = vault(journal());
     for (tool, more) in [("ls", json!({})), ("find", json!({ "pattern": "*" })), ("grep", json!({ "pattern": "." }))] {

@@ -347,6 +347,24 @@ fn an_edited_content_is_written_and_the_model_told() {
 }
 
 #[test]
+fn what_somebody_else_changed_is_not_told_as_left_out() {
+    let old: String = (1..=30).map(|line| format!("{line}\n")).collect();
+    let new = old.replace("5\n6\n", "five\n6\n");
+    let chat = asked(&[("a.txt", &old)], [("write", write("a.txt", &new))]);
+    chat.wait_for_diff(0, "+five");
+    // Another program changes line 21 while the user looks, and the user keeps that.
+    chat.put("a.txt", &old.replace("21\n", "theirs\n"));
+    let reviewed = chat.review("call_0").unwrap();
+    let mine = new.replace("21\n", "theirs\n");
+    assert_eq!(chat.accept("call_0", &reviewed.revision, vec![Taken::Content(mine.clone().into_bytes())]), Ok(()));
+    chat.wait_for("@Assistant:\nfine");
+    assert_eq!(chat.content("a.txt"), mine);
+    let result = &chat.results(1)[0];
+    assert!(result.contains("1 (line 5) applied, 1 (line 21) not made, since the file was changed there"), "{result}");
+    assert!(!result.contains("left out"), "{result}");
+}
+
+#[test]
 fn an_old_revision_is_not_accepted() {
     let chat = asked(&[("a.txt", "old\n")], [("write", write("a.txt", "new\n"))]);
     chat.wait_for_diff(0, "+new");

@@ -6,6 +6,7 @@ mod files;
 mod inline;
 mod merge;
 mod previews;
+mod refused;
 mod rename;
 mod tab;
 mod writes;

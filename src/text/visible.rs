@@ -1,0 +1,159 @@
+//! Text drawn so that nothing in it is invisible.
+//!
+//! What cannot be seen, or would make the text look like another one (a zero-width character, a right-to-left override, a control
+//! character), is drawn as its picture or its name: `␛`, `<U+200B>`. Where two texts differ in characters that look the same, all
+//! of these are named.
+
+use std::borrow::Cow;
+
+use unicode_normalization::{UnicodeNormalization, char::is_combining_mark};
+use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// What a tab is drawn as.
+const TAB: &str = "    ";
+
+/// What is named in a text, besides what cannot be seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Naming {
+    /// Nothing else.
+    Hidden,
+    /// Blanks that are not ASCII.
+    Blanks,
+    /// Everything but the ASCII characters that are no blanks: `·` is a space, `→` a tab. Two different texts are never drawn
+    /// alike.
+    All,
+}
+
+/// A text as it is drawn, in pieces that are not divided, each with its cells.
+pub(crate) fn drawn(text: &str, naming: Naming) -> impl Iterator<Item = (Cow<'_, str>, usize)> {
+    text.grapheme_indices(true).map(move |(at, cluster)| {
+        let drawn = draw_cluster(cluster, &text[at..], naming);
+        let cells = drawn.width();
+        (drawn, cells)
+    })
+}
+
+/// A whole text as it is drawn.
+pub(crate) fn draw(text: &str, naming: Naming) -> String {
+    drawn(text, naming).map(|(drawn, _)| drawn).collect()
+}
+
+/// Whether two different texts can hardly be told apart on the screen.
+pub(crate) fn looks_same(one: &str, other: &str) -> bool {
+    one != other && (skeleton(one) == skeleton(other) || is_twin(one, other))
+}
+
+/// What is left of the looks of a text: compatible characters are one, blanks are one, and nothing is invisible.
+fn skeleton(text: &str) -> String {
+    let mut left = String::with_capacity(text.len());
+    for c in text.nfkd().filter(|c| !is_hidden(*c) && *c != '\r') {
+        match c {
+            c if c.is_whitespace() && left.ends_with(' ') => {}
+            c if c.is_whitespace() => left.push(' '),
+            c => left.push(c),
+        }
+    }
+    left
+}
+
+/// Whether two letters of different scripts have taken each other's place, as in `paypal` with a Cyrillic `а`, or two signs that
+/// are drawn alike.
+fn is_twin(one: &str, other: &str) -> bool {
+    let only = |text: &str| {
+        let mut chars = text.nfd().filter(|c| !is_combining_mark(*c));
+        chars.next().filter(|_| chars.next().is_none())
+    };
+    let (Some(one), Some(other)) = (only(one), only(other)) else { return false };
+    let block = |c: char| u32::from(c) >> 8;
+    let is_narrow_letter = |c: char| c.is_alphabetic() && c.width() == Some(1);
+    let is_dash = |c: char| matches!(c, '-' | '\u{2010}'..='\u{2012}' | '\u{2212}');
+    (is_narrow_letter(one) && is_narrow_letter(other) && block(one) != block(other)) || (is_dash(one) && is_dash(other))
+}
+
+/// Whether a character takes no room, or looks like a blank and is none.
+fn is_hidden(c: char) -> bool {
+    match c {
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' => true,
+        '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' => true,
+        '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' => true,
+        '\u{e0000}'..='\u{e0fff}' => true,
+        '\u{1161}'..='\u{11ff}' => false,
+        c => c.width() == Some(0) && !c.is_control() && !is_combining_mark(c),
+    }
+}
+
+/// Whether a character changes how the one before it looks, as in emoji and in several scripts.
+const fn joins(c: char) -> bool {
+    matches!(c, '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}' | '\u{e0020}'..='\u{e007f}' | '\u{e0100}'..='\u{e01ef}')
+}
+
+fn draw_cluster<'a>(cluster: &'a str, rest: &str, naming: Naming) -> Cow<'a, str> {
+    let is_plain = |c: char| c.is_ascii_graphic() || (c == ' ' && naming != Naming::All);
+    if cluster.chars().all(is_plain) && !(naming == Naming::All && rest.starts_with("<U+")) {
+        return Cow::Borrowed(cluster);
+    }
+    let mut drawn = String::new();
+    let mut last = None;
+    for c in cluster.chars() {
+        // Such a character only joins what is really there.
+        let is_joined = last.is_some_and(|last: char| !last.is_ascii()) && joins(c);
+        match c {
+            '\t' if naming == Naming::All => drawn.push('→'),
+            '\t' => drawn.push_str(TAB),
+            ' ' if naming == Naming::All => drawn.push('·'),
+            '\0'..='\u{1f}' => drawn.extend(char::from_u32(0x2400 + u32::from(c))),
+            '\u{7f}' => drawn.push('␡'),
+            '<' if naming == Naming::All && rest.starts_with("<U+") => drawn.push_str(&name(c)),
+            c if c.is_ascii() => drawn.push(c),
+            c if naming == Naming::All => drawn.push_str(&name(c)),
+            c if c.is_whitespace() && naming == Naming::Blanks => drawn.push_str(&name(c)),
+            c if (is_hidden(c) && !is_joined) || c.is_control() => drawn.push_str(&name(c)),
+            // It would stand on what is drawn before the text.
+            c if last.is_none() && is_combining_mark(c) => drawn.push_str(&name(c)),
+            c => drawn.push(c),
+        }
+        last = Some(c);
+    }
+    Cow::Owned(drawn)
+}
+
+/// The name of a character: `<U+200B>`.
+fn name(c: char) -> String {
+    format!("<U+{:04X}>", u32::from(c))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_seen_is_named() {
+        let cases = [
+            ("plain text, café, 中文, 👩‍👩‍👧 ❤️", "plain text, café, 中文, 👩‍👩‍👧 ❤️"),
+            ("a\u{200b}b\u{202e}c\u{feff}", "a<U+200B>b<U+202E>c<U+FEFF>"),
+            ("\x1b[31m\tx\r\u{85}", "␛[31m    x␍<U+0085>"),
+            ("a\u{200d}b", "a<U+200D>b"),
+            ("\u{301}a", "<U+0301>a"),
+            ("mot\u{a0}: x", "mot\u{a0}: x"),
+        ];
+        for (text, shown) in cases {
+            assert_eq!(draw(text, Naming::Hidden), shown);
+        }
+        assert_eq!(draw("mot\u{a0}: x", Naming::Blanks), "mot<U+00A0>: x");
+        assert_eq!(draw("\u{e9} e\u{301}\t<U+00E9>", Naming::All), "<U+00E9>·e<U+0301>→<U+003C>U+00E9>");
+    }
+
+    #[test]
+    fn texts_that_look_the_same_are_known() {
+        let same =
+            [("é", "e\u{301}"), (" ", "\u{a0}"), ("\t", "    "), ("", "\u{200b}"), ("a", "а"), ("-", "\u{2011}")];
+        for (one, other) in same {
+            assert!(looks_same(one, other) && looks_same(other, one), "{one:?} {other:?}");
+        }
+        let different = [("a", "a"), ("e", "é"), ("a", "b"), ("中", "国"), ("", " "), ("l", "1"), ("о", "а")];
+        for (one, other) in different {
+            assert!(!looks_same(one, other), "{one:?} {other:?}");
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! Lines that are cut between words, to fit into a width.
+
+use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::UnicodeWidthStr;
+
+/// How far the rest of a line that is too long is indented.
+const INDENT: usize = 2;
+
+/// Cuts a line into lines of at most `width` cells, between words where it can.
+pub(crate) fn wrap(line: &str, width: usize) -> Vec<String> {
+    wrap_with(line, width, &" ".repeat(INDENT.min(width.saturating_sub(1))))
+}
+
+/// The same, with this indent of all lines but the first.
+pub(crate) fn wrap_with(line: &str, width: usize, indent: &str) -> Vec<String> {
+    if line.width() <= width {
+        return vec![line.to_owned()];
+    }
+    let mut lines = Vec::new();
+    let mut current = String::new();
+    for word in line.split_inclusive(' ') {
+        if current.width() + word.trim_end().width() > width && !current.trim().is_empty() {
+            lines.push(current.trim_end().to_owned());
+            current = indent.to_owned();
+        }
+        for letter in word.graphemes(true) {
+            if current.width() + letter.width() > width && letter != " " && !current.trim().is_empty() {
+                lines.push(std::mem::replace(&mut current, indent.to_owned()));
+            }
+            current.push_str(letter);
+        }
+    }
+    lines.push(current.trim_end().to_owned());
+    lines
+}
