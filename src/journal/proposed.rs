@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::model::Digest;
+
 /// What a running call wants to write. The contents are kept beside the journal, by their digests.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Proposed {
@@ -22,6 +24,9 @@ pub struct ProposedContent {
     /// What it had when the call proposed this.
     #[serde(default, skip_serializing_if = "Before::is_unknown")]
     pub before: Before,
+    /// What the call knew of it: it has read the page, or written it before. Its new content was made from that.
+    #[serde(default, skip_serializing_if = "Before::is_unknown")]
+    pub seen: Before,
 }
 
 /// What a file really had when a call proposed to write it.
@@ -38,6 +43,16 @@ pub enum Before {
 }
 
 impl Before {
+    /// Whether a file with the content that has this digest, or no file, is what was recorded, if anything was.
+    #[must_use]
+    pub fn admits(&self, found: Option<&Digest>) -> bool {
+        match self {
+            Self::Unknown => true,
+            Self::Absent => found.is_none(),
+            Self::Content(digest) => found.is_some_and(|found| found.as_str() == digest),
+        }
+    }
+
     /// Whether that was not recorded.
     #[must_use]
     pub fn is_unknown(&self) -> bool {

@@ -36,6 +36,7 @@ struct EarlierFile {
 struct Asked {
     base: Base,
     lacks_bytes: bool,
+    is_stale: bool,
 }
 
 /// What a proposal has been made from, of what the calls above would write.
@@ -120,6 +121,17 @@ impl Earlier {
     #[must_use]
     pub fn lacks_bytes(&self) -> bool {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner).lacks_bytes
+    }
+
+    /// The call has made its change before, from other contents than the files have now, or would have.
+    pub fn note_stale(&self) {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).is_stale = true;
+    }
+
+    /// Whether that was noted.
+    #[must_use]
+    pub fn is_stale(&self) -> bool {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).is_stale
     }
 
     /// Whether a proposal that was made from this would be made from the same now.

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use super::{
     Conversation, Resolution, Workspace,
-    proposals::{Found, label},
-    survey::{Candidate, survey},
+    proposals::label,
+    survey::{Candidate, Surveyed, survey},
 };
 use crate::{
     agent::Verdict,
@@ -121,10 +121,10 @@ impl Workspace {
         let (mailbox, id) = (self.background().mailbox().clone(), conversation.id());
         let asked: Vec<CallKey> = candidates.iter().map(|candidate| candidate.key.clone()).collect();
         let started = self.background().worker().spawn_blocking(move || {
-            survey(&candidates, |key, found| {
+            survey(&candidates, |key, news| {
                 let key = key.clone();
                 mailbox.job_for(id, move |workspace, conversation| {
-                    workspace.proposed(conversation, &key, number, found);
+                    workspace.proposed(conversation, &key, number, news);
                 });
             });
             mailbox.job_for(id, move |workspace, conversation| workspace.surveyed(conversation, number));
@@ -132,7 +132,7 @@ impl Workspace {
         if started.is_err() {
             for key in asked {
                 let problem = ModelError::new("The system gives no threads, so nothing could be proposed.");
-                self.proposed(conversation, &key, number, Err(problem));
+                self.proposed(conversation, &key, number, Surveyed { found: Err(problem), is_stale: false });
             }
             self.surveyed(conversation, number);
         }
@@ -156,7 +156,8 @@ impl Workspace {
     }
 
     /// It is known what a call would write.
-    fn proposed(&self, conversation: &Conversation, key: &CallKey, survey: u64, found: Found) {
+    fn proposed(&self, conversation: &Conversation, key: &CallKey, survey: u64, surveyed: Surveyed) {
+        let Surveyed { found, is_stale } = surveyed;
         let open = conversation.page().open_calls();
         let keys: Vec<CallKey> = open.iter().map(|call| CallKey::of(&call.id, &call.name, &call.input)).collect();
         let above = &open[..keys.iter().rposition(|other| other == key).unwrap_or(open.len())];
@@ -170,7 +171,7 @@ impl Workspace {
         let lost = news.followed.iter().find(|other| !keys.contains(other));
         if let Err(problem) = found
             && is_final
-            && (news.is_first || lost.is_some())
+            && (news.is_first || (is_stale && conversation.tasks().is_suspended(key)) || lost.is_some())
             && !self.host().is_typing(conversation.buffer())
         {
             // There is nothing to decide about.

@@ -194,6 +194,10 @@ impl Start<'_> {
         let first = conversation.proposals().take_first(&key);
         context.approved = approved.map(|approved| Arc::new(Approved { first, ..approved }));
         context.lua = workspace.scripts().sandbox();
+        // What is written then belongs to that run.
+        if let Some(seen) = conversation.tasks().seen_by_suspended(&key) {
+            context.seen = seen;
+        }
         context
     }
 

@@ -27,9 +27,17 @@ pub(super) struct Candidate {
     pub(super) approved: Option<Approved>,
 }
 
+/// What was found out about a call.
+pub(super) struct Surveyed {
+    pub(super) found: Found,
+    /// Whether there is nothing to be found because the call has made its change from contents that the files do not have, or would
+    /// not have after the calls above. It cannot make it anew.
+    pub(super) is_stale: bool,
+}
+
 /// Finds out what calls would write, in the order of the calls. `tell` hears of all of which that was not known, or may be
 /// something else now.
-pub(super) fn survey(candidates: &[Candidate], tell: impl Fn(&CallKey, Found)) {
+pub(super) fn survey(candidates: &[Candidate], tell: impl Fn(&CallKey, Surveyed)) {
     // Of large files only the digests are known. If a call needs the bytes, everything above it is made once more.
     if !try_survey(candidates, false, &tell) {
         try_survey(candidates, true, &tell);
@@ -37,7 +45,7 @@ pub(super) fn survey(candidates: &[Candidate], tell: impl Fn(&CallKey, Found)) {
 }
 
 /// `false` if a call needs bytes of what is known of a call above it. `is_afresh` takes nothing for known.
-fn try_survey(candidates: &[Candidate], is_afresh: bool, tell: &impl Fn(&CallKey, Found)) -> bool {
+fn try_survey(candidates: &[Candidate], is_afresh: bool, tell: &impl Fn(&CallKey, Surveyed)) -> bool {
     let mut earlier = Earlier::default();
     let mut above = Vec::new();
     for candidate in candidates {
@@ -53,7 +61,8 @@ fn try_survey(candidates: &[Candidate], is_afresh: bool, tell: &impl Fn(&CallKey
                     return false;
                 }
                 let proposal = proposed.as_ref().ok().map(|proposal| candidate.decided(proposal));
-                tell(&candidate.key, proposed.map(|proposal| Arc::new(Ready::of(proposal, &seen, &above))));
+                let found = proposed.map(|proposal| Arc::new(Ready::of(proposal, &seen, &above)));
+                tell(&candidate.key, Surveyed { found, is_stale: seen.is_stale() });
                 proposal
             }
         };

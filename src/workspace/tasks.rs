@@ -251,13 +251,10 @@ impl Tasks {
         self.tools.borrow().get(call).map(|tool| Arc::clone(&tool.ends.seen))
     }
 
-    /// What a run that waits has read of these pages does not count any more: it was written.
-    pub(super) fn forget_seen(&self, call: &CallId, pages: &[String]) {
-        if let Some(suspended) = self.suspended.borrow().get(call) {
-            for page in pages {
-                suspended.tool.ends.seen.forget(page.strip_suffix(".md").unwrap_or(page));
-            }
-        }
+    /// What the run has read of the notes that waits for a decision about what exactly this call wants to write.
+    pub(super) fn seen_by_suspended(&self, key: &CallKey) -> Option<Arc<SeenPages>> {
+        let suspended = self.suspended.borrow();
+        suspended.get(&key.id).filter(|suspended| suspended.key == *key).map(|found| Arc::clone(&found.tool.ends.seen))
     }
 
     /// Whether a tool runs for this call.

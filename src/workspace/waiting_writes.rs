@@ -110,6 +110,8 @@ impl Workspace {
         self.commit(conversation, records, move |workspace, conversation, written| match written {
             Err(problem) => workspace.go_on(conversation, &call, Err(problem)),
             Ok(()) => {
+                // If it turns out to be impossible, nobody is asked.
+                conversation.proposals().arrive(CallKey::of(&call.id, &call.name, &call.input));
                 workspace.feed(conversation, [Input::Proposed(call.id)]);
                 workspace.came_to_rest(conversation);
                 workspace.look_for_proposals(conversation);
@@ -167,7 +169,6 @@ impl Workspace {
         });
         conversation.tasks().remove_tool(&call.id);
         if conversation.tasks().is_suspended(&key) {
-            conversation.tasks().forget_seen(&call.id, &names);
             self.files_were_written();
             let (call, told) = (call.clone(), told(outcome, &names, &takes));
             // A tool that goes on and is killed must not be taken for one that still waits.
@@ -260,7 +261,7 @@ fn contents_of(files: Vec<WantedWrite>) -> (Proposed, HashMap<String, Vec<u8>>) 
     let files = files.into_iter().map(|WantedWrite { name, is_page, content }| {
         let digest = Digest::of(&content).as_str().to_owned();
         contents.insert(digest.clone(), content);
-        ProposedContent { name, is_page, content: digest, before: Before::Unknown }
+        ProposedContent { name, is_page, content: digest, before: Before::Unknown, seen: Before::Unknown }
     });
     (Proposed { files: files.collect() }, contents)
 }
@@ -282,6 +283,9 @@ fn propose(
         })?;
     }
     note_before(&mut proposed, &proposal);
+    for (file, change) in proposed.files.iter_mut().zip(&proposal.files) {
+        file.seen = context.seen.known(&change.path);
+    }
     Ok(Found { proposed, contents: kept, proposal })
 }
 

@@ -9,8 +9,7 @@ use super::{carry_out::carry_out, notes, replace::WriteTarget, written};
 use crate::{
     journal::{Before, Binding, BoundFile, Proposed, ProposedContent, Take},
     model::{Digest, ModelError},
-    notes::PageName,
-    tools::{Approved, Bounds, Content, Context, FileChange, KeptContent, NativeTool, Outcome, Proposal},
+    tools::{Approved, Bounds, Content, Context, FileChange, KeptContent, NativeTool, Outcome, Proposal, SeenPages},
 };
 
 /// Writes what a call has proposed while it ran. It is what is left of the call: the input is not looked at.
@@ -38,11 +37,13 @@ impl StoredWrite {
     /// What would be written now.
     ///
     /// # Errors
-    /// If a file must not be read or written, or a content is not kept any more.
+    /// If a file must not be read or written, a content is not kept any more, or it was made from another content than the file has, or
+    /// is to get from a call above.
     pub fn proposal(&self, context: &Context) -> Result<Proposal, ModelError> {
-        let files: Result<Vec<FileChange>, ModelError> =
-            self.proposed.files.iter().map(|file| self.change(file, context)).collect();
-        let files = files?;
+        let files = self.changes(context)?;
+        for (file, change) in self.proposed.files.iter().zip(&files) {
+            check_base(file, change, context).inspect_err(|_| context.earlier.note_stale())?;
+        }
         let names: Vec<String> = files.iter().map(|file| format!("`{}`", file.name)).collect();
         // What the model may not read, it is not shown here either.
         let diffs = files.iter().filter(|file| !context.denied.contains(&file.path)).map(|file| {
@@ -59,7 +60,7 @@ impl StoredWrite {
         let is_known = self.proposed.files.iter().all(|file| !file.before.is_unknown());
         if context.approved.is_none() && is_known {
             // If nothing can be proposed now, the approval is for no file. It must not be for whatever is possible a moment later.
-            let changes = self.proposal(&context).map(|proposal| proposal.files).unwrap_or_default();
+            let changes = self.changes(&context).unwrap_or_default();
             let files = self.proposed.files.iter().zip(&changes).map(|(file, change)| {
                 let old = if let Before::Content(digest) = &file.before { Some(digest.clone()) } else { None };
                 let path = change.path.to_string_lossy().into_owned();
@@ -74,14 +75,20 @@ impl StoredWrite {
         context
     }
 
-    /// The run that wrote pages knows their new contents.
-    fn note_written(&self, context: &Context) {
-        for file in self.proposed.files.iter().filter(|file| file.is_page) {
-            let content = Digest::parse(&file.content).and_then(|digest| (self.contents)(&digest));
-            if let (Ok(page), Some(content)) = (PageName::parse(&file.name), content) {
-                context.seen.note(page.as_str(), Some(&content));
+    /// The run that wrote pages knows what it wrote. What the user has made of that, it does not know.
+    fn note_written(&self, context: &Context, changes: &[FileChange]) {
+        let takes: &[BoundFile] = context.approved.as_deref().map_or(&[], |approved| &approved.binding.files);
+        for (at, (file, change)) in self.proposed.files.iter().zip(changes).enumerate() {
+            let is_left = takes.get(at).is_some_and(|bound| bound.take == Take::Left);
+            if file.is_page && !is_left {
+                context.seen.note_digest(&change.path, change.new.as_ref().map(|content| content.digest.clone()));
             }
         }
+    }
+
+    /// How the files would change.
+    fn changes(&self, context: &Context) -> Result<Vec<FileChange>, ModelError> {
+        self.proposed.files.iter().map(|file| self.change(file, context)).collect()
     }
 
     fn change(&self, file: &ProposedContent, context: &Context) -> Result<FileChange, ModelError> {
@@ -92,9 +99,6 @@ impl StoredWrite {
         };
         let target = WriteTarget::new(&path, name, context, &bounds)?;
         let old = target.content(name)?;
-        if *is_page {
-            context.seen.check(PageName::parse(name)?.as_str(), old.as_ref())?;
-        }
         let kept = Digest::parse(content).and_then(|digest| (self.contents)(&digest));
         let Some(kept) = kept else {
             return Err(ModelError::new(format!(
@@ -105,12 +109,36 @@ impl StoredWrite {
     }
 }
 
+/// A tool writes the whole of a file, and made that from what it knew of it. So it must not be written over anything else, or take
+/// back what a call above is to write: the tool has not seen that.
+///
+/// # Errors
+/// If it was made from something else.
+fn check_base(file: &ProposedContent, change: &FileChange, context: &Context) -> Result<(), ModelError> {
+    let old = change.old.as_ref().map(|content| &content.digest);
+    let known = if file.seen.is_unknown() { context.seen.known(&change.path) } else { file.seen.clone() };
+    let name = &file.name;
+    if context.earlier.on_disk(&change.path).is_some() {
+        // It may have looked at the file by itself. That was before it proposed this.
+        let known = if known.is_unknown() { &file.before } else { &known };
+        if !known.admits(old) {
+            let call = context.earlier.writer(&change.path).map_or_else(String::new, |id| format!(" ({id})"));
+            return Err(ModelError::new(format!(
+                "A call before this one{call} also changes `{name}`, and this call was made without that change. Nothing was \
+                 written. Call the tool again."
+            )));
+        }
+    }
+    if known.admits(old) { Ok(()) } else { Err(SeenPages::changed(name)) }
+}
+
 impl NativeTool for StoredWrite {
     fn run(self: Arc<Self>, _: Value, context: Context) -> BoxFuture<'static, Outcome> {
         let work = move |context: &Context| {
-            let outcome = carry_out(&self.bound(context), || self.proposal(context));
+            let context = &self.bound(context);
+            let outcome = carry_out(context, || self.proposal(context));
             if matches!(outcome, Outcome::Success(_)) {
-                self.note_written(context);
+                self.note_written(context, &self.changes(context).unwrap_or_default());
             }
             outcome
         };

@@ -506,6 +506,7 @@ fn lua_requests(workshop: &Workshop, page: &str) -> Vec<(&'static str, String)> 
         is_page: true,
         content: Digest::of(content.as_bytes()).as_str().to_owned(),
         before: Before::Unknown,
+        seen: Before::Unknown,
     };
     let kept = Arc::new(|_: &Digest| Some(content.as_bytes().to_vec()));
     let stored = StoredWrite::new(Proposed { files: vec![file] }, kept);

@@ -63,8 +63,13 @@ impl Writers {
 
     /// The run of a call wants to write this into `a.txt`. What it hears has this number.
     fn propose(&self, call: &str, content: &str, number: u64) {
+        self.propose_file(call, "a.txt", content, number);
+    }
+
+    /// The same for another file.
+    fn propose_file(&self, call: &str, name: &str, content: &str, number: u64) {
         let run = self.chat.scripts.runs.borrow()[call];
-        let files = vec![WantedWrite { name: "a.txt".into(), is_page: false, content: content.into() }];
+        let files = vec![WantedWrite { name: name.into(), is_page: false, content: content.into() }];
         let id = CallId(call.to_owned());
         self.chat.workspace.propose_write(self.chat.current(), &id, run, files, LuaRef(number));
     }
@@ -349,7 +354,7 @@ fn an_approval_that_is_stopped_at_once_writes_nothing() {
 #[test]
 fn two_calls_wait_and_are_decided_in_any_order() {
     let writers = Writers::new(Value::Null, 2);
-    writers.propose("call_0", "first\n", 1);
+    writers.propose_file("call_0", "b.txt", "first\n", 1);
     writers.propose("call_1", "second\n", 2);
     writers.chat.wait_for_pending(2);
     writers.chat.wait_for_diff(0, "+first");
@@ -360,6 +365,55 @@ fn two_calls_wait_and_are_decided_in_any_order() {
     assert_eq!(writers.chat.resolve("call_0", Resolution::Reject(None)), Ok(()));
     assert!(writers.wait_to_hear(1).unwrap_err().contains("rejected"));
     assert_eq!(writers.chat.content("a.txt"), "second\n");
+}
+
+/// A tool writes the whole of a file. What it proposed before it could see another change would take that back.
+#[test]
+fn a_change_made_without_the_one_above_is_refused() {
+    // In whichever order they propose.
+    for order in [["call_0", "call_1"], ["call_1", "call_0"]] {
+        let writers = Writers::new(Value::Null, 2);
+        for call in order {
+            let number = if call == "call_0" { 1 } else { 2 };
+            writers.propose(call, &format!("one\ntwo\n{call}\n"), number);
+            writers.chat.drain_until("the call", |chat| {
+                chat.waiting().iter().any(|waiting| waiting.starts_with(call)) || writers.heard(number).is_some()
+            });
+        }
+        let problem = writers.wait_to_hear(2).unwrap_err();
+        assert!(problem.contains("before this one (call_0) also changes `a.txt`"), "{problem}");
+        writers.chat.drain_until("the other", |chat| chat.waiting() == ["call_0 approval"]);
+        writers.chat.wait_for_diff(0, "+call_0");
+        writers.chat.approve("status=pending");
+        assert_eq!(writers.wait_to_hear(1), written());
+        // It looks again, and both lines are there.
+        writers.propose("call_1", &(writers.chat.content("a.txt") + "call_1\n"), 3);
+        writers.chat.wait_for_diff(0, "+call_1");
+        writers.chat.approve("status=pending");
+        assert_eq!(writers.wait_to_hear(3), written());
+        assert_eq!(writers.chat.content("a.txt"), "one\ntwo\ncall_0\ncall_1\n");
+    }
+}
+
+/// The same after a restart, where no tool is left that could hear of it.
+#[test]
+fn a_stored_change_takes_no_other_one_back() {
+    let writers = Writers::new(Value::Null, 2);
+    writers.propose("call_1", "one\ntwo\nlow\n", 2);
+    writers.chat.drain_until("the call", |chat| chat.waiting() == ["call_1 approval"]);
+    let writers = writers.killed(None);
+    // The call above runs again, and proposes.
+    writers.chat.approve("Run it again");
+    writers.chat.drain_until("the tool", |_| writers.starts.get() == 1);
+    writers.propose("call_0", "one\ntwo\nhigh\n", 1);
+    writers.chat.drain_until("both", |chat| chat.waiting().len() == 2);
+    writers.chat.wait_for_diff(0, "+high");
+    writers.chat.resolve("call_1", Resolution::Approve).unwrap();
+    writers.chat.resolve("call_0", Resolution::Approve).unwrap();
+    // The first one is written. The other was approved for another content, and waits again, with what it takes back on the screen.
+    writers.chat.drain_until("the first", |chat| chat.content("a.txt") == "one\ntwo\nlow\n");
+    writers.chat.wait_for_diff(0, "-low");
+    assert_eq!((writers.chat.waiting(), writers.heard(1)), (vec!["call_0 approval".to_owned()], None));
 }
 
 /// What becomes of a call in an editor that was killed while it waited, or between two steps.

@@ -186,7 +186,10 @@ impl Play {
     fn about(&self, what: &str) -> String {
         let files =
             ["notes.chat", "vault/Index.md", "steps", "wishes"].map(|name| format!("---- {name}\n{}", self.file(name)));
-        format!("seed {}: {what}\n{:?}\n{}", self.seed, self.scenes, files.concat())
+        let journal =
+            Command::new("grep").args(["-r", ".", "--include=*.jsonl"]).arg(self.first.nvim.folder("state")).output();
+        let journal = journal.map(|found| String::from_utf8_lossy(&found.stdout).into_owned()).unwrap_or_default();
+        format!("seed {}: {what}\n{:?}\n{}---- journal\n{journal}", self.seed, self.scenes, files.concat())
     }
 
     /// Sees to it that the page has a content that was approved for what it was.
@@ -325,9 +328,12 @@ fn play(seed: u64) {
     play.check_result();
 }
 
-/// `FLEMMA_SEEDS` says how many more stories are told; a failure names its seed.
+/// `FLEMMA_SEEDS` says how many more stories are told; a failure names its seed. `FLEMMA_SEED` tells one story again and again.
 #[test]
 fn kills_between_any_steps_write_what_was_approved_once() {
+    if let Some(seed) = std::env::var("FLEMMA_SEED").ok().and_then(|seed| seed.parse().ok()) {
+        (0..20).for_each(|_| play(seed));
+    }
     let more = std::env::var("FLEMMA_SEEDS").ok().and_then(|more| more.parse().ok()).unwrap_or(0);
     let random = (0..2 + more).map(|_| fastrand::u64(..));
     (0..8).chain(random).for_each(play);

@@ -2,9 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::{VAULT, with_options};
+use super::{OPTIONS, VAULT, with_options};
 use crate::{
-    chat::Chat,
+    anthropic::Stream,
+    chat::{Chat, Setup, prose, reply},
     codecompanion::{answered, results, with_calls},
 };
 
@@ -82,6 +83,55 @@ fn a_page_that_changed_since_it_was_read_is_not_overwritten() {
     let found = found_in(unasked(&[("late", line("Index", "")), ("twice", line("Projects/Plan", ""))]));
     assert_eq!(found[1], ("Written".to_owned(), false), "what the call wrote itself is no change");
     found_in(with_options("", &[("late", line("Index", ""))], TOOLS));
+}
+
+/// Both handlers read the page before anything was written. The model is told, and calls again.
+#[test]
+fn two_calls_that_append_to_a_page_lose_no_line() {
+    for page in ["Index", "Alias"] {
+        let call = |stream: Stream, id: &str, page: &str, text: &str| {
+            stream.tool_use(id, "append", &[&line(page, text).to_string()])
+        };
+        let both = call(call(Stream::new(), "toolu_1", "Index", "one"), "toolu_2", page, "two").end("tool_use");
+        let again = call(Stream::new(), "toolu_3", page, "two").end("tool_use");
+        let mut files = VAULT.to_vec();
+        files.push(("tools.lua", TOOLS));
+        let lua = "vim.uv.fs_symlink('Index.md', 'vault/Alias.md')
+            require('flemma.compat.silverbullet').load('tools.lua')";
+        let setup = Setup { lua, options: OPTIONS, files: &files, ..Setup::default() };
+        let mut chat = Chat::start(&setup, [reply(&both), reply(&again), prose(&["fine"])]);
+        chat.nvim.input("<C-]>");
+        chat.nvim.wait_for("the refusal", |nvim| {
+            let text = nvim.text();
+            text.matches("question=\"Write Index?\"").count() == 1 && text.contains("also changes")
+        });
+        chat.wait_until_idle();
+        chat.nvim.command("silent! %Flemma tool:approve");
+        chat.nvim.wait_for("the second call", |nvim| nvim.text().contains(&format!("question=\"Write {page}?\"")));
+        chat.wait_until_idle();
+        let told = chat.messages(1)[2]["content"].to_string();
+        assert!(
+            told.contains(&format!("(toolu_1) also changes `{page}`")) && told.contains("Call the tool again."),
+            "{told}"
+        );
+        chat.nvim.command("silent! %Flemma tool:approve");
+        chat.nvim.wait_for("the end", |nvim| nvim.text().contains("@Assistant:\nfine"));
+        assert_eq!(chat.nvim.file("vault/Index.md"), format!("{}one\ntwo\n", VAULT[0].1));
+    }
+}
+
+/// The page changes while the user looks at the change: the handler hears that it has to read the page again.
+#[test]
+fn a_page_that_changes_while_its_change_waits_is_not_written() {
+    let mut chat = with_options("", &[("append", line("Index", "one"))], TOOLS);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the change", |nvim| nvim.text().contains("question=\"Write Index?\""));
+    chat.wait_until_idle();
+    std::fs::write(chat.nvim.work().join("vault/Index.md"), "mine\n").unwrap();
+    chat.nvim.command("silent! %Flemma tool:approve");
+    let found = answered(&mut chat);
+    assert!(found[0].1 && found[0].0.contains("`Index` has changed since this call read it"), "{found:?}");
+    assert_eq!(chat.nvim.file("vault/Index.md"), "mine\n");
 }
 
 #[test]

@@ -155,7 +155,11 @@ fn answer(space: &Space<'_>, what: &str, page: &str) -> Result<Value, ModelError
     }
     let page = PageName::parse(page)?;
     match what {
-        "readPage" => Ok(String::from_utf8_lossy(&space.read(&page)?).into()),
+        "readPage" => {
+            let content = space.read(&page)?;
+            space.note_read(&page, Some(&content));
+            Ok(String::from_utf8_lossy(&content).into())
+        }
         "pageExists" => Ok(space.file(&page)?.is_file().into()),
         _ => space.meta(&page),
     }

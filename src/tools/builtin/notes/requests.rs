@@ -13,7 +13,7 @@ use super::{
 use crate::{
     model::ModelError,
     notes::{PageName, frontmatter},
-    tools::{Bounds, Context, Outcome},
+    tools::{Bounds, Context, Outcome, paths::real},
 };
 
 /// What is asked.
@@ -77,10 +77,10 @@ pub fn answer_page_request(request: &PageRequest, context: &Context) -> Result<V
             let page = PageName::parse(page)?;
             let content = space.read(&page).inspect_err(|_| {
                 if space.file(&page).is_ok_and(|file| !file.exists()) {
-                    context.seen.note(page.as_str(), None);
+                    space.note_read(&page, None);
                 }
             })?;
-            context.seen.note(page.as_str(), Some(&content));
+            space.note_read(&page, Some(&content));
             String::from_utf8(content).map(Value::from).map_err(|_| {
                 ModelError::new(format!("`{page}` is not valid UTF-8, so that a tool in Lua cannot read it."))
             })
@@ -89,7 +89,7 @@ pub fn answer_page_request(request: &PageRequest, context: &Context) -> Result<V
             let page = PageName::parse(page)?;
             let exists = space.exists(&page)?;
             if !exists {
-                context.seen.note(page.as_str(), None);
+                space.note_read(&page, None);
             }
             Ok(exists.into())
         }
@@ -101,10 +101,10 @@ pub fn answer_page_request(request: &PageRequest, context: &Context) -> Result<V
             if target.existing.is_none() {
                 page.check_new()?;
             }
-            context.seen.check(page.as_str(), target.content(page.as_str())?.as_ref())?;
+            context.seen.check(target.path(), page.as_str(), target.content(page.as_str())?.as_ref())?;
             target.write(content.as_bytes()).map_err(|error| problem(&page, &error))?;
+            context.seen.note(target.path(), Some(content.as_bytes()));
             drop(target);
-            context.seen.note(page.as_str(), Some(content.as_bytes()));
             space.meta(&page)
         }
         PageRequest::Delete { page } => {
@@ -113,9 +113,9 @@ pub fn answer_page_request(request: &PageRequest, context: &Context) -> Result<V
             if target.existing.is_none() {
                 return Err(space.missing(&page));
             }
-            context.seen.check(page.as_str(), target.content(page.as_str())?.as_ref())?;
+            context.seen.check(target.path(), page.as_str(), target.content(page.as_str())?.as_ref())?;
             target.remove(&[]).map_err(|error| problem(&page, &error))?;
-            context.seen.note(page.as_str(), None);
+            context.seen.note(target.path(), None);
             Ok(true.into())
         }
         PageRequest::Rename { page, new_page } => {
@@ -125,7 +125,7 @@ pub fn answer_page_request(request: &PageRequest, context: &Context) -> Result<V
                 Outcome::Failure { error, .. } => Err(error),
                 _ => {
                     for page in [page, new_page] {
-                        context.seen.forget(PageName::parse(page)?.as_str());
+                        context.seen.forget(&real(&space.file(&PageName::parse(page)?)?));
                     }
                     Ok(true.into())
                 }

@@ -140,6 +140,13 @@ impl<'a> Space<'a> {
         self.read_with_metadata(page).map(|(content, _)| content)
     }
 
+    /// A tool in Lua has read a page, or found that there is none.
+    pub(super) fn note_read(&self, page: &PageName, content: Option<&[u8]>) {
+        if let Ok(file) = self.file(page) {
+            self.context.seen.note(&paths::real(&file), content);
+        }
+    }
+
     /// Whether a page has a file, whatever that is, once the calls above are carried out.
     ///
     /// # Errors
