@@ -72,7 +72,7 @@ fn open(path: &str, text: &str) -> Measured {
 fn scroll(lab: &mut Lab) -> Measured {
     lab.nvim.input("gg");
     lab.rest();
-    times((0..PAGES).map(|_| lab.press("<C-f>").as_secs_f64() * 1e3).collect())
+    times((0..PAGES).map(|_| lab.turn("<C-f>").as_secs_f64() * 1e3).collect())
 }
 
 fn write(lab: &mut Lab) -> Measured {

@@ -128,10 +128,20 @@ impl Lab {
 
     /// Presses a key and waits until the cursor on the screen has moved, as a user would.
     pub fn press(&mut self, key: &str) -> Duration {
-        let before = self.nvim.screen_cursor();
+        self.press_until_changed(key, |nvim| nvim.screen_cursor())
+    }
+
+    /// Presses a key that shows another part of the text and waits until it is on the screen. The cursor may stay in its row,
+    /// but the line number in the status line changes.
+    pub fn turn(&mut self, key: &str) -> Duration {
+        self.press_until_changed(key, |nvim| nvim.screen())
+    }
+
+    fn press_until_changed<T: PartialEq>(&mut self, key: &str, look: impl Fn(&mut Nvim) -> T) -> Duration {
+        let before = look(&mut self.nvim);
         let start = Instant::now();
         self.nvim.request("nvim_input", &[key.into()]);
-        while self.nvim.screen_cursor() == before {
+        while look(&mut self.nvim) == before {
             if start.elapsed() > PATIENCE {
                 self.nvim.fail("the key has no effect");
             }

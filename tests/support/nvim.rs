@@ -28,6 +28,9 @@ use tempfile::TempDir;
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How long the report of a failure waits for an editor that may be stuck.
 const REPORT_PATIENCE: Duration = Duration::from_secs(2);
+
+/// How many lines of a buffer a report has at most.
+const REPORTED_LINES: usize = 2_000;
 /// How long a condition that does not hold yet is left alone.
 const POLL: Duration = Duration::from_millis(5);
 /// How long a key may take to have an effect before it counts as lost.
@@ -323,7 +326,8 @@ impl Nvim {
             Err(error) => format!("({})", explain(&error)),
         };
         section("the messages", &ask("return vim.api.nvim_exec2('messages', { output = true }).output"));
-        section("the buffer", &ask("return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, true), '\\n')"));
+        let buffer = format!("return table.concat(vim.api.nvim_buf_get_lines(0, 0, {REPORTED_LINES}, false), '\\n')");
+        section("the buffer", &ask(&buffer));
         section("what Neovim printed", &fs::read_to_string(self.home.path().join("stderr")).unwrap_or_default());
         if let Ok(Some(status)) = self.child.try_wait() {
             section("how Neovim ended", &status.to_string());

@@ -95,6 +95,21 @@ fn a_wildcard_is_one_word_inside_and_any_number_at_the_end() {
 }
 
 #[test]
+fn the_rules_of_the_readme_do_what_it_says() {
+    let rules = rules(&["edit(src/**)", "bash(git status)", "bash(cargo test *)", "!bash(rm *)"]);
+    let rows = [
+        ("git status && cargo test --lib", Some(Decision::Approve)),
+        ("git status; ls", None),
+        ("git status; rm -rf .", Some(Decision::Deny)),
+        ("echo $(env rm x)", Some(Decision::Deny)),
+        ("/bin/rm x", Some(Decision::Deny)),
+    ];
+    for (text, decision) in rows {
+        assert_eq!(command(&rules, text), decision, "{text}");
+    }
+}
+
+#[test]
 fn rules_of_another_tool_say_nothing() {
     assert_eq!(command(&rules(&["shell(ls *)", "!shell(ls *)"]), "ls"), None);
     assert_eq!(command(&rules(&["bash(ls)"]), "rm"), None);
